@@ -103,7 +103,7 @@ var layers = []layer{
 	},
 	feature("budget", module+"/plugin/store", module+"/quota/budget"), feature("claims"), feature("classes", module+"/plugin/arguments"), feature("devices"),
 	feature("enforce", append(words, module+"/plugin/constraint/runtimes", module+"/quota/evict")...), feature("evictions", module+"/quota/evict"),
-	feature("joborder", words...),
+	feature("joborder", words...), feature("soft"),
 	feature("fairness", module+"/plugin/arguments", module+"/plugin/store", module+"/quota/usage", module+"/plugin/constraint/runtimes"), feature("fences"), feature("gates"), feature("gone"),
 	feature("grace", words...),
 	feature("guarantees"), feature("holders"), feature("jobs"), feature("runtimes"),

@@ -85,8 +85,14 @@ var policySets = func() []policySet {
 		card.HolderKey: `{"user":{"*":{"A":1000000}},"group":{"*":{"A":1000000}}}`}, nil, only, nil}
 	evictions := policySet{"evictions", map[string]string{policy.EvictionBudgetKey: "10000/31d", policy.ReclaimBudgetKey: "10000/31d", policy.EnforceQuotaKey: "after=1h"},
 		framework.Arguments{"fairShareStore": "none"}, []string{"Preemptive", "Reclaimable", "Event", "SessionOpen"}, nil}
+	quota := policySet{"quota", map[string]string{card.QuotaKey: `{"A":1000000}`}, nil, only, nil}
+	soft := policySet{"soft", map[string]string{card.QuotaKey: `{"A":1000000}`, policy.SoftQuotaKey: `{"A":1000000}`}, nil, only, nil}
+	evicting := []string{"Preemptive", "Reclaimable", "Event", "SessionOpen"}
+	grace := policySet{"grace", map[string]string{policy.EvictionGraceKey: "1h"}, framework.Arguments{"fairShareStore": "none"}, evicting, nil}
+	work := policySet{"work", nil, framework.Arguments{"victimOrder": "leastWork"}, evicting, nil}
+	checkpoints := policySet{"checkpoints", nil, work.arguments, evicting, map[string]string{policy.CheckpointKey: "2026-01-01T00:00:00Z"}}
 	order := policySet{"order", map[string]string{policy.JobOrderKey: "fifo"}, nil, only, nil}
-	return slices.Concat([]policySet{{name: "none"}}, families, []policySet{all, order, cards, holders, budgets, lengths, evictions})
+	return slices.Concat([]policySet{{name: "none"}}, families, []policySet{all, order, quota, soft, grace, work, checkpoints, cards, holders, budgets, lengths, evictions})
 }()
 
 // largeWith is the shape L with annotations of the root, and of all PodGroups. Jobs that run have no service class, so

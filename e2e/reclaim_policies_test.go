@@ -24,7 +24,7 @@ func TestReclaimPolicies(t *testing.T) {
 	for _, each := range []struct {
 		name string
 		run  func(*testing.T, *cluster)
-	}{{"Tide", tide}, {"Fence", fence}, {"MinRuntime", minRuntime}, {"PreemptMinRuntime", preemptMinRuntime}, {"ReclaimDelay", reclaimDelay}, {"VictimOrder", victimOrder},
+	}{{"Tide", tide}, {"Fence", fence}, {"MinRuntime", minRuntime}, {"PreemptMinRuntime", preemptMinRuntime}, {"ReclaimDelay", reclaimDelay}, {"SoftQuota", softQuota}, {"VictimOrder", victimOrder},
 		{"EvictionBudget", evictionBudget}, {"ReclaimBudget", reclaimBudget}, {"EnforceQuota", enforceQuota}, {"EnforceBudgets", enforceBudgets}, {"Checkpoints", checkpoints}, {"EvictionGrace", evictionGrace}} {
 		t.Run(each.name, func(t *testing.T) {
 			t.Cleanup(func() { c.clear(t) })
@@ -53,6 +53,30 @@ func tide(t *testing.T, c *cluster) {
 	c.scale(t, "inference", 2)
 	c.runs(t, "inference", map[string]int{rtx4090D: 8}, 0)
 	c.runs(t, "training", map[string]int{}, 2)
+}
+
+// softQuota has the queue training borrow all eight cards, of which a queue that deserves none takes back what is above the soft quota.
+func softQuota(t *testing.T, c *cluster) {
+	c.apply(t, "queue-lending.yaml")
+	c.annotate(t, "training", "volcano.sh/card.guarantee", `{"NVIDIA-GeForce-RTX-4090-D": 0}`)
+	c.annotate(t, "training", "volcano.sh/soft-quota", `{"NVIDIA-GeForce-RTX-4090-D": 6}`)
+	c.annotate(t, "training", "volcano.sh/card.deserved", `{"NVIDIA-GeForce-RTX-4090-D": 4}`)
+	c.annotate(t, "inference", "volcano.sh/card.deserved", `{"NVIDIA-GeForce-RTX-4090-D": 0}`)
+	c.annotate(t, "inference", "volcano.sh/card.guarantee", `{"NVIDIA-GeForce-RTX-4090-D": 0}`)
+	borrowers := func(want int) { c.runs(t, "borrower", map[string]int{rtx4090D: want}, 8-want) }
+	c.submit(t, "borrower", "training", rtx4090D, 8)
+	borrowers(8)
+	c.submit(t, "owner", "inference", rtx4090D, 2, func(j *batch.Job) { j.Spec.MinAvailable = 2 })
+	c.runs(t, "owner", map[string]int{rtx4090D: 2}, 0)
+	borrowers(6)
+	c.submit(t, "late", "inference", rtx4090D, 1)
+	c.cycles(t, 6)
+	c.runs(t, "late", map[string]int{}, 1)
+	borrowers(6)
+	c.annotate(t, "training", "volcano.sh/soft-quota", `{"NVIDIA-GeForce-RTX-4090-D": 1.5}`)
+	c.misconfigured(t, "training", `annotation volcano.sh/soft-quota: "{\"NVIDIA-GeForce-RTX-4090-D\": 1.5}" is not a JSON object of cards and whole numbers, `+
+		`such as {"NVIDIA-H200": 8}; the last good value stays in force`)
+	borrowers(6)
 }
 
 // borrowAll has the queue training borrow all eight cards, and a job of inference, which deserves four, wait for one of them.

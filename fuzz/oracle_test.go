@@ -206,9 +206,9 @@ func (w *world) compareWork() {
 		queue := pick(w.rand, w.oracle.Names())
 		c := oracle.Candidate{Name: fmt.Sprint(i), Queue: queue, Job: pick(w.rand, []string{"a", "b", "c"}), QueuePriority: int32(w.rand.IntN(2)),
 			JobPriority: int32(w.rand.IntN(2)), Priority: int32(w.rand.IntN(2)), Ran: int64(w.rand.IntN(4)), JobRan: int64(w.rand.IntN(8))}
-		c.Spare = spare[c.Job]
+		c.Spare, c.AboveSoft = spare[c.Job], w.rand.IntN(4) == 0
 		theirs = append(theirs, c)
-		own = append(own, quota.Candidate{Name: c.Name, Queue: w.number(queue), Job: c.Job, QueuePriority: c.QueuePriority,
+		own = append(own, quota.Candidate{Name: c.Name, Queue: w.number(queue), First: c.AboveSoft, Job: c.Job, QueuePriority: c.QueuePriority,
 			JobPriority: c.JobPriority, Priority: c.Priority, Ran: c.Ran, JobRan: c.JobRan, Spare: c.Spare})
 	}
 	to := pick(w.rand, w.oracle.Names())

@@ -86,7 +86,7 @@ func (c *chaosCycle) noteHeld() {
 	c.use.doubt = c.use.doubt || slices.ContainsFunc(slices.Concat(c.World.Jobs, c.World.Orphans), func(j *world.Job) bool {
 		return c.Path(j.Spec.Queue) == nil // its pods count, and nothing says here for what, while their queue does not reach the root
 	})
-	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+	c.eachChargeAt(true, func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
 		if task.Status == api.Pipelined {
 			return
 		}

@@ -76,6 +76,7 @@ const (
 	notTaken      = "what victims leave belongs to whom they were evicted for"
 	inOrder       = "no job passes one that waits for quota and goes first"
 	holdTimes     = "a job holds back others for no longer than its queue says"
+	softly        = "no queue is above its soft quota while others want what is left"
 	once          = "no pod is evicted for one that waits for others"
 	admitted      = "no job waits that fits as a whole beside what all have and were promised"
 )
@@ -105,6 +106,7 @@ var invariants = []invariant{
 	{name: factorBound, at: []moment{afterAction}, check: (*chaosCycle).checkOvercommit},
 	{name: inOrder, at: []moment{afterAction}, check: (*chaosCycle).checkJobOrder, placed: (*chaosCycle).checkPodOrder},
 	{name: holdTimes, at: []moment{atOpen}, check: (*chaosCycle).checkHoldTimes},
+	{name: softly, placed: (*chaosCycle).checkSoft},
 	{name: promiseTimes, at: []moment{atOpen}, check: (*chaosCycle).checkPromises},
 	{name: holderSums, at: []moment{atOpen, afterEvent, afterAction}, check: (*chaosCycle).checkHolders},
 	{name: holderMost, placed: (*chaosCycle).checkHolderLimit},

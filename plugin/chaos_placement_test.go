@@ -199,7 +199,7 @@ func (c *chaosCycle) checkRefusals(name string) {
 	has, unsure := c.expected()
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || !c.takesJobs(j.Spec.Queue) || c.Plugin == ProportionName || c.limitsHolders(j.Spec.Queue) || c.hasBudgets(j.Spec.Queue) || c.mayBeHeldBack(j) {
+		if job == nil || !c.takesJobs(j.Spec.Queue) || c.Plugin == ProportionName || c.limitsHolders(j.Spec.Queue) || c.hasBudgets(j.Spec.Queue) || c.mayBeHeldBack(j) || c.hasSoftQuota(j.Spec.Queue) {
 			continue
 		}
 		for _, p := range j.Pods {

@@ -36,6 +36,7 @@ var policyTexts = map[string][]string{
 	policy.InqueueTimeoutKey:   {"0s", "1m", "4m", "-1m", "soon"},
 	policy.MaxJobsKey:          {"1", "2", "3", "5", "0", "some"},
 	policy.JobOrderKey:         {"fifo", "priority-fifo,hold=4m", "fifo,hold=2m", "best-effort", "fifo,hold=0s", "lifo"},
+	policy.SoftQuotaKey:        {`{"A":1}`, `{"A":4,"B":2}`, `{"A":2,"B":0}`, `{"@g":3}`, "{}", `{"A":-1}`},
 	policy.OvercommitFactorKey: {"0.5", "1", "1.5", "2", "10", "-1", "1e3"},
 
 	policy.MinRuntimeKey:        {"0s", "1m", "3m", "10m", "-1m", "soon"},
@@ -61,8 +62,9 @@ var validPolicies = map[string]func(text string) bool{
 		n, err := strconv.ParseFloat(text, 64)
 		return err == nil && n > 0 && !strings.Contains(text, "e")
 	},
-	policy.JobOrderKey: func(text string) bool { return text != "lifo" },
-	policy.MaxJobsKey:  func(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 },
+	policy.SoftQuotaKey: func(text string) bool { return !strings.Contains(text, ":-") },
+	policy.JobOrderKey:  func(text string) bool { return text != "lifo" },
+	policy.MaxJobsKey:   func(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 },
 
 	card.BudgetKey: validBudgets,
 

@@ -27,7 +27,7 @@ func (c *chaosCycle) checkOwed(name string) {
 	}
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || job.IsPending() || !c.takesJobs(j.Spec.Queue) || !c.waits(job) || c.limitsHolders(j.Spec.Queue) || c.hasBudgets(j.Spec.Queue) || c.mayBeHeldBack(j) || job.MinAvailable-job.ReadyTaskNum() != 1 || unsure[j.Spec.Queue] {
+		if job == nil || job.IsPending() || !c.takesJobs(j.Spec.Queue) || !c.waits(job) || c.limitsHolders(j.Spec.Queue) || c.hasBudgets(j.Spec.Queue) || c.mayBeHeldBack(j) || c.hasSoftQuota(j.Spec.Queue) || job.MinAvailable-job.ReadyTaskNum() != 1 || unsure[j.Spec.Queue] {
 			continue
 		}
 		if slices.Contains(c.Actions, "preempt") && c.anotherWaits(j) {

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"math"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -237,10 +238,13 @@ func (c *chaosCycle) openWith(b *builder) {
 	tiers[0].Plugins[2].EnabledJobStarving = &gangVotes
 	if b == nil {
 		tiers[0].Plugins = tiers[0].Plugins[:3]
-		c.Session = offline.Open(c.cache, tiers)
+	}
+	if !reflect.DeepEqual(c.tiers, tiers) { // Volcano keeps a configuration until it loads another one
+		c.tiers = tiers
+	}
+	if c.Session = offline.Open(c.cache, c.tiers); b == nil {
 		return
 	}
-	c.Session = offline.Open(c.cache, tiers)
 	c.Configurations = []conf.Configuration{{Name: "preempt", Arguments: map[string]any{preempt.EnableTopologyAwarePreemptionKey: c.Topology}}}
 	c.own = ours.session
 }
@@ -339,6 +343,11 @@ func (c *chaosCycle) request(j *world.Job, p *world.Pod, task *api.TaskInfo) amo
 // eachCharge calls visit for each pod that its queue is charged for. A pod that is being
 // deleted may hold its cards.
 func (c *chaosCycle) eachCharge(visit func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts)) {
+	c.eachChargeAt(false, visit)
+}
+
+// eachChargeAt visits those of the session, or those until the next one: pods that the session has evicted have their cards until they are gone.
+func (c *chaosCycle) eachChargeAt(close bool, visit func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts)) {
 	for _, j := range slices.Concat(c.World.Jobs, c.World.Orphans) {
 		job := c.jobOf(j)
 		if job == nil || c.Path(j.Spec.Queue) == nil {
@@ -349,7 +358,7 @@ func (c *chaosCycle) eachCharge(visit func(j *world.Job, p *world.Pod, task *api
 			if task == nil {
 				continue // an orphan whose node is lost
 			}
-			holds := task.Status == api.Releasing && p.Object.DeletionTimestamp != nil && c.holds()
+			holds := task.Status == api.Releasing && (close || p.Object.DeletionTimestamp != nil) && c.holds()
 			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined && !holds && !c.enforced[task.UID] || c.own.notCharged[task.UID] {
 				continue
 			}

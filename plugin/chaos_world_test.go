@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
@@ -18,8 +19,9 @@ import (
 // chaos is a world, and what invariants know of its past.
 type chaos struct {
 	*world.World
-	cycles  int      // with deeds
-	builder *builder // the scheduler's: a restart replaces it
+	cycles  int         // with deeds
+	builder *builder    // the scheduler's: a restart replaces it
+	tiers   []conf.Tier // of the session before
 	seen    map[string]int
 	claims  []claimed
 	marks   []mark

@@ -18,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/joborder"
 	"github.com/capacity-card/capacity-card/plugin/constraint/jobs"
 	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
+	"github.com/capacity-card/capacity-card/plugin/constraint/soft"
 	"github.com/capacity-card/capacity-card/plugin/reclaim"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -33,6 +34,7 @@ var features = []func(*session) any{
 	func(s *session) any {
 		return budget.Open(&s.Session, &s.memory.budgets, s.stored, s.loads)
 	},
+	func(s *session) any { return soft.Open(&s.Session) },
 	(*session).useGates,
 	func(s *session) any { return devices.Open(&s.Session) },
 	func(s *session) any { return claims.Open(&s.Session) },

@@ -31,7 +31,7 @@ func (s *session) register(hierarchy bool) {
 	if !s.variant.Proportion {
 		release.AddUnifiedEvictableFn(ssn, name, s.reclaim.EvictableForGang)
 	}
-	if hierarchy {
+	if hierarchy || s.OrdersVictims() {
 		ssn.AddVictimQueueOrderFn(name, s.victimQueueOrder)
 	}
 

@@ -82,6 +82,17 @@ func (s *session) victimQueueOrder(l, r, preemptor any) int {
 	if lq == index.None || rq == index.None || pq == index.None {
 		return 0
 	}
+	if s.OrdersVictims() {
+		switch l, r := s.LoseFirst(lq, pq), s.LoseFirst(rq, pq); {
+		case l && !r:
+			return -1
+		case r && !l:
+			return 1
+		}
+	}
+	if !s.Index.Rooted() {
+		return 0
+	}
 	return quota.VictimOrder(s.Index, lq, rq, pq)
 }
 

@@ -22,6 +22,7 @@ const (
 	OverNamespace                   // the namespace has as much in a queue as the queue lets it have
 	OverHolder                      // the user, the group or the value of a label has as much
 	OverBudget                      // the queue has used up its budget of a card, or the job needs more than is left
+	OverSoftQuota                   // the queue would be above its soft quota, and others want what is left
 	OverDeserved                    // the request does not fit under deserved in any dimension
 	Guaranteed                      // what is left is guaranteed to other queues
 	Reserved                        // what is left is reserved for pods that get a node soon
@@ -39,7 +40,7 @@ const (
 var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
 	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", HeldByOrder: "HeldByOrder", OverQuota: "OverQuota", OverNamespace: "OverNamespace", OverHolder: "OverHolder", OverBudget: "OverBudget",
-	OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved", Earmarked: "Earmarked",
+	OverSoftQuota: "OverSoftQuota", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved", Earmarked: "Earmarked",
 	HeldForFairShare: "HeldForFairShare",
 	MixedResources:   "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
 	SearchExhausted: "SearchExhausted", ReclaimDelayed: "ReclaimDelayed", TrainingJob: "TrainingJob",

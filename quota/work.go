@@ -11,6 +11,7 @@ import (
 // eviction loses.
 type Candidate struct {
 	Queue         index.Queue
+	First         bool // its queue loses before all others
 	QueuePriority int32
 	JobPriority   int32
 	Priority      int32  // of the task itself
@@ -38,6 +39,7 @@ func (c *Candidate) loses(others int) int64 {
 // OrderByWork returns the order in which candidates are evicted for a task of the queue to,
 // as positions in candidates. The first one loses the least work:
 //
+//  0. a queue above its soft quota (VictimOrder of package constraint)
 //  1. in a tree, the queue that is nearer to the reclaimer's (VictimOrder)
 //  2. the lower priority of the queue, then of the job, then of the task
 //  3. a task of a broken job, one with fewer tasks than its minimum. A job that the eviction
@@ -139,6 +141,10 @@ func compareRank(ix *index.Index, to index.Queue, x, y *Candidate) int {
 	if ix.Rooted() && to != index.None {
 		nearer = VictimOrder(ix, x.Queue, y.Queue, to)
 	}
-	return cmp.Or(nearer, cmp.Compare(x.QueuePriority, y.QueuePriority),
+	first := 0
+	if x.First != y.First {
+		first = map[bool]int{true: -1, false: 1}[x.First]
+	}
+	return cmp.Or(first, nearer, cmp.Compare(x.QueuePriority, y.QueuePriority),
 		cmp.Compare(x.JobPriority, y.JobPriority), cmp.Compare(x.Priority, y.Priority))
 }

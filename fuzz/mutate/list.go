@@ -17,6 +17,7 @@ var mutants = slices.Concat(
 	ofOverrides,
 	ofEvictionBudgets,
 	ofJobOrder,
+	ofSoftQuotas,
 	ofAudit,
 )
 

@@ -58,7 +58,7 @@ var ofEvictionBudgets = []mutant{
 	{"Budgets.Begin", "of.asked = 0", "_ = of"},
 	{"Allows", "of.asked < of.Left()", "of.asked <= of.Left()"},
 	{"Count", "of.asked++", "_ = of"},
-	{"Room", "min(most, of.Rate.Most)", "most"},
+	{"Budgets.Room", "min(most, of.Rate.Most)", "most"},
 	{"Budgets.Evicted", "b.renew(of)", ""},
 	{"Budgets.Evicted", "b.ledger.Changed = true", ""},
 	{"Budgets.MayTake", "of != nil && of.Left() == 0", "of != nil && of.Used > of.Rate.Most"},

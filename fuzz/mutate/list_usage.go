@@ -60,10 +60,10 @@ var ofUsage = []mutant{
 
 	{"settles", "minRuntime >= leastRuntime", "true"},
 	{"settles", "with.Horizon >= min(minRuntime, with.HalfLife)", "with != nil"},
-	{"AllowLoan", "b.Allocated(p).Get(t.Card) <= s.Index.Deserved.At(p, t.Card)", "false"},
-	{"AllowLoan", "+t.Gained", ""},
-	{"AllowLoan", "-t.Lost", ""},
-	{"AllowLoan", "taker*l.order.with.Reclaim", "taker"},
+	{"Loans.AllowLoan", "b.Allocated(p).Get(t.Card) <= s.Index.Deserved.At(p, t.Card)", "false"},
+	{"Loans.AllowLoan", "+t.Gained", ""},
+	{"Loans.AllowLoan", "-t.Lost", ""},
+	{"Loans.AllowLoan", "taker*l.order.with.Reclaim", "taker"},
 	{"LevelWith", "gamma*h.Row(q)[column]+", ""},
 	{"takesLoan", "return false", "continue"},
 

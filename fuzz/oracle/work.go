@@ -9,6 +9,7 @@ import (
 // Candidate is a running task that may be evicted.
 type Candidate struct {
 	Name, Queue, Job                     string
+	AboveSoft                            bool // its queue is above its soft quota
 	QueuePriority, JobPriority, Priority int32
 	Spare                                int   // tasks of the job above its minimum, below 0 if it is broken
 	Ran, JobRan                          int64 // what is lost of the task, and of all tasks of its job, as Unsaved has it
@@ -88,12 +89,18 @@ func lostWith(victims []Candidate) (sum int64) {
 	return sum
 }
 
-// compareRank compares two candidates by the distance of their queue, and by priority.
+// compareRank compares two candidates by whether their queue is above its soft quota, by its distance, and by priority.
 func (o *Oracle) compareRank(to string, x, y Candidate) int {
 	nearer := 0
 	if o.cluster.Root != "" && o.queues[to] != nil {
 		nearer = o.VictimOrder(x.Queue, y.Queue, to)
 	}
-	return cmp.Or(nearer, cmp.Compare(x.QueuePriority, y.QueuePriority), cmp.Compare(x.JobPriority, y.JobPriority),
+	soft := 0
+	if x.AboveSoft && !y.AboveSoft {
+		soft = -1
+	} else if y.AboveSoft && !x.AboveSoft {
+		soft = 1
+	}
+	return cmp.Or(soft, nearer, cmp.Compare(x.QueuePriority, y.QueuePriority), cmp.Compare(x.JobPriority, y.JobPriority),
 		cmp.Compare(x.Priority, y.Priority))
 }

@@ -22,6 +22,7 @@ const (
 	OvercommitFactor
 	InqueueTimeout
 	JobOrder
+	SoftQuota
 	NamespaceCards
 	NamespaceCapability
 	HolderCards
@@ -51,6 +52,7 @@ const (
 	NamespaceCapabilityKey = "volcano.sh/capability.namespace"
 	InqueueTimeoutKey      = "volcano.sh/inqueue-timeout"
 	JobOrderKey            = "volcano.sh/order"
+	SoftQuotaKey           = "volcano.sh/soft-quota"
 	MaxJobsKey             = "volcano.sh/max-jobs"
 	OvercommitFactorKey    = "volcano.sh/overcommit-factor"
 	ReclaimFenceKey        = "volcano.sh/reclaim-fence"
@@ -78,6 +80,7 @@ var rules = [keys]rule{
 	HolderCards:         {name: card.HolderKey, want: wantHolders, parse: parseHolders},
 	InqueueTimeout:      {name: InqueueTimeoutKey, want: WantDuration, inherits: true, parse: parseDuration},
 	JobOrder:            {name: JobOrderKey, want: wantOrder, inherits: true, parse: parseOrder},
+	SoftQuota:           {name: SoftQuotaKey, want: wantCards, parse: parseCards},
 	MaxJobs:             {name: MaxJobsKey, want: wantCount, parse: parseCount},
 	OvercommitFactor:    {name: OvercommitFactorKey, want: wantFactor, inherits: true, parse: parseFactor},
 	FairShare:           {name: FairShareKey, want: wantFlag, inherits: true, parse: parseFlag},
@@ -116,6 +119,9 @@ type Values [keys]Value
 
 // MaxJobs returns the number of jobs that may be admitted in a queue and below, 0 for any.
 func (v *Values) MaxJobs() int { return v[MaxJobs].Count }
+
+// SoftQuota returns the soft quotas of the queue itself by the names of cards.
+func (v *Values) SoftQuota() []card.Entry { return v[SoftQuota].Cards }
 
 // OvercommitFactor returns the factor of deserved up to which jobs are admitted, in
 // thousandths, 0 for no bound.
@@ -284,7 +290,7 @@ func (v Value) lifts(k Key) bool {
 		return v.Duration == 0
 	case CardBudget:
 		return len(v.Budgets) == 0
-	case NamespaceCards:
+	case NamespaceCards, SoftQuota:
 		return len(v.Cards) == 0
 	case NamespaceCapability:
 		return len(v.Resources) == 0

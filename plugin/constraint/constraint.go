@@ -19,6 +19,7 @@
 //	Reserver   reserves something for jobs that are admitted
 //	QueueOrder which queue is served first
 //	JobOrder   which job of a queue is served first
+//	VictimOrder which queues lose first
 //	Preparer   gets ready for questions about a queue
 //	LoanRule   who takes what others borrow, though it deserves no more
 //	Measurer   the numbers by which it refuses
@@ -206,6 +207,12 @@ type JobOrder interface {
 	CompareJobs(l, r *api.JobInfo) int
 	// OnlyThere returns the name of what has little effect behind plugins that order all jobs, "" for none.
 	OnlyThere() string
+}
+
+// VictimOrder says which queues lose first, wherever they are in the tree.
+type VictimOrder interface {
+	// LosesFirst reports whether tasks of q are victims before those of other queues, for a reclaimer of the queue to.
+	LosesFirst(q, to index.Queue) bool
 }
 
 // Preparer gets ready for questions about the tasks of a queue. It is for the goroutine that runs the session, which asks

@@ -55,7 +55,7 @@ func (r *Refusal) OfList() bool {
 		return false
 	}
 	switch r.Verdict.Reason {
-	case quota.OverQuota, quota.OverNamespace, quota.OverHolder, quota.OverBudget, quota.Guaranteed, quota.Reserved, quota.Earmarked:
+	case quota.OverQuota, quota.OverNamespace, quota.OverHolder, quota.OverBudget, quota.OverSoftQuota, quota.Guaranteed, quota.Reserved, quota.Earmarked:
 		return true
 	}
 	return false
@@ -77,6 +77,7 @@ const (
 	HolderLimit                   // what a user, a group or a value of a label may have
 	Unguaranteed                  // what is left beside the guarantees of others
 	MaxJobs
+	SoftQuota     // up to which a queue gets a card that others want
 	ReclaimBudget // how many pods of others the queue may have evicted in a time: Detail has it
 	CardBudget    // card-milli × seconds that the queue may use in a window
 )
@@ -126,7 +127,7 @@ func (s *Session) Refused(f Frame, asked Refusal, o cards.Outcome) *Refusal {
 		}
 	case reason == quota.TooManyJobs, reason == quota.ReclaimBudgetUsed, reason == quota.HeldByOrder:
 		r.add(s.measure(r, reason, fastres.CPU, 1))
-	case reason.OfHolder(), reason == quota.OverBudget, reason == quota.HeldForFairShare:
+	case reason.OfHolder(), reason == quota.OverBudget, reason == quota.OverSoftQuota, reason == quota.HeldForFairShare:
 		if !r.OfCards() {
 			r.path = r.path[:1]
 		}

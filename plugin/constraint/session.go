@@ -1,6 +1,7 @@
 package constraint
 
 import (
+	"slices"
 	"time"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
@@ -58,6 +59,7 @@ type Session struct {
 	byJob     []JobOrder
 	loans     []LoanRule
 	preparers []Preparer
+	losers    []VictimOrder
 
 	measurers []Measurer
 
@@ -89,6 +91,7 @@ func (s *Session) Use(constraint any) {
 	s.byJob = appendIf(s.byJob, constraint)
 	s.loans = appendIf(s.loans, constraint)
 	s.preparers = appendIf(s.preparers, constraint)
+	s.losers = appendIf(s.losers, constraint)
 	s.measurers = appendIf(s.measurers, constraint)
 }
 
@@ -184,4 +187,11 @@ func (s *Session) PrepareTask(task *api.TaskInfo) {
 	if len(s.preparers) > 0 {
 		s.PrepareQueue(s.QueueOf(task))
 	}
+}
+
+// OrdersVictims reports whether a constraint says which queues lose first, and LoseFirst whether q does, for a reclaimer of the queue to.
+func (s *Session) OrdersVictims() bool { return len(s.losers) > 0 }
+
+func (s *Session) LoseFirst(q, to index.Queue) bool {
+	return slices.ContainsFunc(s.losers, func(order VictimOrder) bool { return order.LosesFirst(q, to) })
 }

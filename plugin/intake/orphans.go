@@ -7,6 +7,7 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
@@ -16,10 +17,11 @@ import (
 //
 // DIVERGES: upstream does not count such pods (capacity/capacity.go, buildQueueAttrs, visits ssn.Jobs alone).
 //
-// A job is looked for after a session in which it had cards on nodes. The first session looks for all;
-// then the annotations of the pods name their queues.
+// A job is looked for after a session in which it had cards on nodes. Nobody has noted the jobs before the first session with a
+// configuration: it may be the first of all, or the configuration was without the plugin until now. That session looks for all, and the
+// annotations of the pods name their queues.
 type orphans struct {
-	begun  bool
+	tiers  []conf.Tier          // of the session before: Volcano makes others when it loads its configuration
 	placed map[api.JobID]placed // with cards on nodes in the session before, or placed in it
 	lost   map[api.JobID]placed // of placed, those without a job
 	found  map[api.JobID]placed // of lost, those with pods on nodes: their queue may not exist for a while
@@ -28,7 +30,7 @@ type orphans struct {
 // placed is a job with cards on nodes.
 type placed struct {
 	queue api.QueueID
-	group *api.PodGroup // nil for an orphan that the first session found
+	group *api.PodGroup // nil for an orphan that was found by its pods alone
 }
 
 // find returns a job for each PodGroup that is deleted while its pods are on nodes. They are to
@@ -43,7 +45,8 @@ func (o *orphans) find(ssn *framework.Session) (jobs []*api.JobInfo) {
 		}
 	}
 	clear(o.found)
-	if o.begun && len(o.lost) == 0 {
+	all := o.loaded(ssn.Tiers)
+	if !all && len(o.lost) == 0 {
 		return nil
 	}
 	if o.found == nil {
@@ -53,7 +56,7 @@ func (o *orphans) find(ssn *framework.Session) (jobs []*api.JobInfo) {
 	for _, node := range ssn.Nodes {
 		for _, task := range node.Tasks {
 			p, lost := o.lost[task.Job]
-			if !lost && !o.begun && task.Job != "" && ssn.Jobs[task.Job] == nil {
+			if !lost && all && task.Job != "" && ssn.Jobs[task.Job] == nil {
 				p.queue = queueOf(task.Pod)
 			}
 			if p.queue == "" {
@@ -69,8 +72,14 @@ func (o *orphans) find(ssn *framework.Session) (jobs []*api.JobInfo) {
 		}
 	}
 	clear(o.lost)
-	o.begun = true
 	return jobs
+}
+
+// loaded reports whether Volcano has loaded its configuration since the session before.
+func (o *orphans) loaded(tiers []conf.Tier) bool {
+	loaded := len(o.tiers) == 0 || len(tiers) == 0 || &o.tiers[0] != &tiers[0]
+	o.tiers = tiers
+	return loaded
 }
 
 // orphanedJob makes the job of a task.

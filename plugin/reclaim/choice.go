@@ -95,7 +95,7 @@ func (s *Session) bestNode(e *evictor) string {
 		default:
 			if victims := s.fewestOn(e, node.Name, tasks); len(victims) > 0 {
 				if s.evictAgain(e, victims); s.fitsOnNode(e, node.Name, victims) {
-					options = append(options, option{node, s.candidates(victims)})
+					options = append(options, option{node, s.candidates(e.Queue, victims)})
 				}
 			}
 		}

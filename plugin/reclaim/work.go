@@ -66,20 +66,20 @@ func (s *Session) needsNoVictim(e *evictor, node string) bool {
 func (s *Session) workOrder(e *evictor, tasks []*api.TaskInfo) []*api.TaskInfo {
 	agreed := s.agreedOn(e.Task, tasks)
 	ordered := make([]*api.TaskInfo, len(agreed))
-	for i, at := range quota.OrderByWork(s.Index, e.Queue, s.candidates(agreed)) {
+	for i, at := range quota.OrderByWork(s.Index, e.Queue, s.candidates(e.Queue, agreed)) {
 		ordered[i] = agreed[at]
 	}
 	return ordered
 }
 
 // candidates returns what decides how much work is lost with tasks.
-func (s *Session) candidates(tasks []*api.TaskInfo) []quota.Candidate {
+func (s *Session) candidates(to index.Queue, tasks []*api.TaskInfo) []quota.Candidate {
 	candidates := make([]quota.Candidate, len(tasks))
 	for i, task := range tasks {
 		job := s.Volcano.Jobs[task.Job]
 		candidates[i] = quota.Candidate{Queue: s.QueueOf(task), QueuePriority: s.Volcano.Queues[job.Queue].Queue.Spec.Priority,
 			JobPriority: job.Priority, Priority: task.Priority, Job: string(job.UID), Spare: int(job.ReadyTaskNum() - job.MinAvailable),
-			Ran: s.unsavedOf(task, job), JobRan: s.jobUnsavedOf(job), Name: string(task.UID)}
+			First: s.LoseFirst(s.QueueOf(task), to), Ran: s.unsavedOf(task, job), JobRan: s.jobUnsavedOf(job), Name: string(task.UID)}
 	}
 	return candidates
 }

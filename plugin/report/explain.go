@@ -125,6 +125,7 @@ func (e *Explainer) against(f constraint.Shortfall) string {
 		constraint.Capability: capability, constraint.Deserved: byDeserved, constraint.Overcommit: Overcommit, constraint.Unguaranteed: kept,
 		constraint.NamespaceLimit: policy.Short(policy.NamespaceCapabilityKey), constraint.HolderLimit: policy.Short(card.HolderKey),
 		constraint.MaxJobs:    policy.Short(policy.MaxJobsKey),
+		constraint.SoftQuota:  policy.Short(policy.SoftQuotaKey),
 		constraint.CardBudget: policy.Short(card.BudgetKey),
 	}[f.Against]
 }

@@ -25,6 +25,7 @@ const (
 	OverNamespace     Rule = "OverNamespace" // the namespace has as much in a queue as the queue lets it have
 	OverHolder        Rule = "OverHolder"    // the user, the group or the value of a label has as much
 	OverBudget        Rule = "OverBudget"    // the queue has used up its budget of a card, or the job needs more than is left
+	OverSoftQuota     Rule = "OverSoftQuota" // the queue would be above its soft quota, and others want what is left
 	OverDeserved      Rule = "OverDeserved"
 	Guaranteed        Rule = "Guaranteed"       // what is left is guaranteed to other queues
 	Reserved          Rule = "Reserved"         // what is left is reserved for pods that get a node soon
@@ -284,6 +285,9 @@ func (s Shortage) in(memory format.Unit) string {
 	end := ""
 	if s.Cards != "" {
 		end = fmt.Sprintf(" (%s)", s.Cards)
+	}
+	if s.Against == policy.Short(policy.SoftQuotaKey) {
+		end += " and other queues want what is left"
 	}
 	if s.Rule == Reserved {
 		end += reserved

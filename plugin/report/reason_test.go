@@ -65,7 +65,7 @@ func TestShortageString(t *testing.T) {
 // TestRulesAreThoseOfQuota compares the names of rules with the reasons of package
 // quota, which Explain converts by name.
 func TestRulesAreThoseOfQuota(t *testing.T) {
-	rules := []Rule{UnknownQueue, BrokenQueue, InnerQueue, ClosedQueue, TooManyJobs, HeldByOrder, OverQuota, OverNamespace, OverHolder, OverBudget, OverDeserved, Guaranteed, Reserved, Earmarked, HeldForFairShare, MixedResources, ResourceMismatch, UntypedPod, SearchExhausted, ReclaimDelayed, TrainingJob}
+	rules := []Rule{UnknownQueue, BrokenQueue, InnerQueue, ClosedQueue, TooManyJobs, HeldByOrder, OverQuota, OverNamespace, OverHolder, OverBudget, OverSoftQuota, OverDeserved, Guaranteed, Reserved, Earmarked, HeldForFairShare, MixedResources, ResourceMismatch, UntypedPod, SearchExhausted, ReclaimDelayed, TrainingJob}
 	for i, rule := range rules {
 		assert.Equal(t, quota.Reason(i+1).String(), string(rule))
 	}

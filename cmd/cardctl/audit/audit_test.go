@@ -166,6 +166,8 @@ func TestPoliciesThatNeverApply(t *testing.T) {
 		"its own":                    {q: of{policy.EnforceQuotaKey, "after=1m,budgets"}, more: of{card.BudgetKey, `{"A":"5h/day"}`}},
 		"one below":                  {p: of{policy.EnforceQuotaKey, "after=1m,budgets"}, q: of{card.BudgetKey, `{"A":"5h/day"}`}},
 		"grace that is not less":     {q: of{policy.EvictionGraceKey, "10m"}, p: of{policy.EvictionGraceKey, "5m"}, want: []string{"q: its eviction-grace of 10m0s never decides: p grants no more than 5m0s"}},
+		"an order that none has":     {p: of{policy.JobOrderKey, "fifo"}, q: of{policy.JobOrderKey, "best-effort"}, want: []string{"p: its order fifo never decides: the leaf queues below it have their own"}},
+		"an order of a leaf queue":   {p: of{policy.JobOrderKey, "fifo"}},
 		"less grace":                 {q: of{policy.EvictionGraceKey, "4m"}, p: of{policy.EvictionGraceKey, "5m"}},
 		"a budget beyond the quota":  {q: of{card.BudgetKey, `{"A":"192h/day"}`}, want: []string{"q: its budget of 192 h in day never decides: with a quota of 8 the queue can use 192 h"}},
 		"a smaller budget above":     {q: of{card.BudgetKey, `{"A":"5h/day"}`}, p: of{card.BudgetKey, `{"A":"5h/day"}`}, want: []string{"q: its budget of 5 h in day never decides: p has 5 h for all queues below it together"}},
@@ -184,8 +186,8 @@ func TestPoliciesThatNeverApply(t *testing.T) {
 					}
 				}
 			}
-			if test.p[0] == policy.MaxJobsKey {
-				all[1].Policies = append(all[1].Policies, queues.Policy{Policy: policy.MaxJobsKey, Value: test.p[1], Queue: "p", Whole: true})
+			if inherited := test.p[0]; inherited == policy.MaxJobsKey || inherited == policy.JobOrderKey && test.q[0] != inherited {
+				all[1].Policies = append(all[1].Policies, queues.Policy{Policy: inherited, Value: test.p[1], Queue: "p", Whole: inherited == policy.MaxJobsKey})
 			}
 			var want []string
 			for _, text := range test.want {

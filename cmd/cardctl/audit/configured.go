@@ -32,6 +32,7 @@ const (
 	holderText    = "its limit of %s for %s never decides: its quota is %s"
 	evictionsText = "its eviction-budget of %s never decides: %s allows %s for all queues below it together"
 	graceText     = "its eviction-grace of %s never decides: %s grants no more than %s"
+	orderText     = "its order %s never decides: the leaf queues below it have their own"
 	spentText     = "enforce-quota names budgets, and neither it nor a queue below it has a budget of card-hours"
 )
 
@@ -110,6 +111,7 @@ func (a *auditor) neverApplies(checks *validate.Result, c *engine.Configuration)
 			a.holders(q, values)
 			a.evictions(q, values.EvictionBudget())
 			a.grace(q, values)
+			a.order(q)
 			a.spent(q, values)
 		}
 	}
@@ -249,6 +251,26 @@ func (a *auditor) grace(q *queues.Queue, values *policy.Values) {
 		a.never(q, "", graceText, own.String(), above.Queue, of.String())
 		return true
 	})
+}
+
+// order finds an order of jobs that no leaf queue has: each below has one of its own, or of a queue between. A window could change that.
+func (a *auditor) order(q *queues.Queue) {
+	own := slices.IndexFunc(q.Policies, func(p queues.Policy) bool { return p.Policy == policy.JobOrderKey && p.Queue == q.Queue })
+	if own < 0 {
+		return
+	}
+	for i := range a.queues {
+		of := &a.queues[i]
+		takes := func(p queues.Policy) bool { return p.Policy == policy.JobOrderKey && p.Queue == q.Queue }
+		if slices.ContainsFunc(of.Policies, takes) && a.isLeaf(of) || sets(of, policy.Short(policy.JobOrderKey)) {
+			return
+		}
+	}
+	a.never(q, "", orderText, q.Policies[own].Value)
+}
+
+func (a *auditor) isLeaf(q *queues.Queue) bool {
+	return !slices.ContainsFunc(a.queues, func(below queues.Queue) bool { return below.Parent == q.Queue })
 }
 
 // spent finds a queue that enforces budgets of card-hours which neither it nor a queue below it has.

@@ -44,7 +44,7 @@ func (e *explainer) advise(f *Finding) []string {
 		return []string{fmt.Sprintf("set the annotation %s of its pods, or the plugin's argument untypedCards to charge", card.NameKey)}
 	case report.Guaranteed:
 		return e.adviseGuaranteed(f)
-	case report.Reserved, report.Earmarked, report.HeldForFairShare, report.HeldByOrder:
+	case report.Reserved, report.Earmarked, report.HeldForFairShare, report.HeldByOrder, report.OverSoftQuota:
 		return []string{adviseOthers(f)}
 	case report.SearchExhausted:
 		return []string{"wait for pods of the queue to end, or use fewer sizes of pods or shorter lists of cards"}
@@ -86,6 +86,8 @@ func adviseOthers(f *Finding) string {
 	case report.HeldByOrder:
 		return fmt.Sprintf("wait until the job that goes first is admitted, or its time is over; or change the annotation %s of queue %s",
 			policy.JobOrderKey, f.Level)
+	case report.OverSoftQuota:
+		return fmt.Sprintf("wait until other queues do not want the cards any more, or raise the annotation %s of queue %s", policy.SoftQuotaKey, f.Level)
 	}
 	return "wait until the pods that others were evicted for have a node"
 }

@@ -184,9 +184,34 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 			ck.checkCard(q, card.QuotaKey, name)
 		}
 	}
-	for _, key := range []string{card.NamespaceKey, card.HolderKey, card.BudgetKey} {
+	for _, key := range []string{card.NamespaceKey, card.HolderKey, card.BudgetKey, policy.SoftQuotaKey} {
 		for _, name := range cardNames(q, key) {
 			ck.checkCard(q, key, name)
+		}
+	}
+}
+
+// checkSoftQuota finds soft quotas that never decide: the queue deserves or is guaranteed as much, or may have no more.
+func (ck *checker) checkSoftQuota(q *scheduling.Queue) {
+	quota, soft := amounts(q, card.QuotaKey), amounts(q, policy.SoftQuotaKey)
+	for _, name := range slices.Sorted(maps.Keys(soft)) {
+		most, bounded := quota[name]
+		if bounded && soft[name] >= most {
+			ck.report(Warning, q, "Queue", annotation(policy.SoftQuotaKey), "%q has no effect: the quota is %v", name, most).Topic = NoEffect
+			continue
+		}
+		for _, key := range []string{card.DeservedKey, card.GuaranteeKey} {
+			keeps, set := amounts(q, key)[name]
+			switch {
+			case set && keeps > soft[name]:
+				ck.report(Warning, q, "Queue", annotation(policy.SoftQuotaKey), "%q counts as %v: %s is as much", name, keeps, policy.Short(key)).Topic = NoEffect
+			case !set && bounded:
+				ck.report(Warning, q, "Queue", annotation(policy.SoftQuotaKey), "%q has no effect: %s is not set, so it is the quota of %v", name,
+					policy.Short(key), most).Topic = NoEffect
+			default:
+				continue
+			}
+			break
 		}
 	}
 }

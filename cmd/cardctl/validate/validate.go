@@ -19,6 +19,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
@@ -100,6 +101,7 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 		k.checkAnnotations(q)
 		k.checkAgainstParent(q)
 		k.checkCards(q)
+		k.checkSoftQuota(q)
 		k.checkGroups(q)
 	}
 	k.checkSums()
@@ -190,7 +192,7 @@ func (ck *checker) countDevices(attributes card.Attributes, warn bool) {
 var cardKeys = []string{card.QuotaKey, card.DeservedKey, card.GuaranteeKey}
 
 // allCardKeys are the annotations of queues that name cards.
-var allCardKeys = append(slices.Clone(cardKeys), card.NamespaceKey, card.HolderKey, card.BudgetKey)
+var allCardKeys = append(slices.Clone(cardKeys), card.NamespaceKey, card.HolderKey, card.BudgetKey, policy.SoftQuotaKey)
 
 func annotation(key string) string { return "metadata.annotations[" + key + "]" }
 

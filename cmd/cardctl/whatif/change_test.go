@@ -16,7 +16,7 @@ import (
 
 // TestEveryPolicyCanBeTried sets each annotation of queues that is read: the policies, and those that place a queue.
 func TestEveryPolicyCanBeTried(t *testing.T) {
-	values := map[string]string{policy.MaxJobsKey: "3", policy.JobOrderKey: "fifo,hold=30m", policy.OvercommitFactorKey: "1.5", policy.InqueueTimeoutKey: "30m", policy.ReclaimFenceKey: "true",
+	values := map[string]string{policy.MaxJobsKey: "3", policy.JobOrderKey: "fifo,hold=30m", policy.SoftQuotaKey: `{"A": 1}`, policy.OvercommitFactorKey: "1.5", policy.InqueueTimeoutKey: "30m", policy.ReclaimFenceKey: "true",
 		policy.MinRuntimeKey: "1h", policy.PreemptMinRuntimeKey: "1h", policy.ReclaimDelayKey: "5m", policy.NamespaceCapabilityKey: `{"cpu": "8"}`,
 		card.NamespaceKey: `{"A": 1}`, card.HolderKey: `{"user": {"*": {"A": 1}}}`, policy.FairShareKey: "false", policy.FairShareHoldKey: "30m", policy.FairShareNamespacesKey: "true",
 		policy.FairShareWeightKey: "2", card.BudgetKey: `{"A": "10h/day"}`,

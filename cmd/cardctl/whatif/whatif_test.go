@@ -290,7 +290,7 @@ func TestFields(t *testing.T) {
 		assert.Contains(t, all, want)
 	}
 	for _, field := range all {
-		value := map[string]string{"state=": "Open", "reclaimable=": "true", "parent=": "root", "reclaim-fence=": "true", "fair-share=": "true", "fair-share.namespaces=": "true", "fair-share-hold=": "1m", "inqueue-timeout=": "1m", "order=": "fifo", "min-runtime=": "1m",
+		value := map[string]string{"state=": "Open", "reclaimable=": "true", "parent=": "root", "reclaim-fence=": "true", "fair-share=": "true", "fair-share.namespaces=": "true", "fair-share-hold=": "1m", "inqueue-timeout=": "1m", "order=": "fifo", "soft-quota=": "{}", "min-runtime=": "1m",
 			"preempt-min-runtime=": "1m", "reclaim-delay=": "1m", "card.quota.namespace=": "{}", "card.quota.by=": "{}", "card.budget=": "{}", "capability.namespace=": "{}",
 			"eviction-budget=": "10/1h", "reclaim-budget=": "10/1h", "enforce-quota=": "after=1m", "eviction-grace=": "1m"}[field]
 		if value == "" {

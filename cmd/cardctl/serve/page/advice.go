@@ -30,6 +30,7 @@ var advice = []phrase{
 	{"wait until the pods whose queue allocation gate is removed have a node", "等待已移除队列分配门的 Pod 获得节点"},
 	{"wait until the pods that others were evicted for have a node", "等待驱逐的受益 Pod 获得节点"},
 	{"wait for pods of the queue to end, or use fewer sizes of pods or shorter lists of cards", "等待该队列的 Pod 结束，或减少 Pod 的规格种类，或缩短卡的列表"},
+	{"wait until other queues do not want the cards any more, or raise the annotation %s of queue %s", "等待其他队列不再需要这些卡，或提高注解 %s（队列 %s）"},
 	{"wait until the job that goes first is admitted, or its time is over; or change the annotation %s of queue %s", "等待排在前面的作业被准入，或其时限结束；或更改注解 %s（队列 %s）"},
 	{"wait for jobs of queue %s to end, or raise its annotation %s", "等待队列 %s 的作业结束，或提高其注解 %s"},
 	{"wait for jobs of the namespace %s in queue %s to end, or raise the annotation %s of the queue", "等待命名空间 %s 在队列 %s 中的作业结束，或提高该队列的注解 %s"},

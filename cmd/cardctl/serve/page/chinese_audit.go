@@ -48,6 +48,7 @@ var auditInChinese = map[string]string{
 	"its budget of %s h in %s never decides: %s has %s h for all queues below it together":        "预算 %s 卡时（%s）不起作用：%s 及其下所有队列共有 %s 卡时",
 	"its eviction-budget of %s never decides: %s allows %s for all queues below it together":      "eviction-budget %s 不起作用：%s 及其下所有队列共允许 %s",
 	"its eviction-grace of %s never decides: %s grants no more than %s":                           "eviction-grace %s 不起作用：%s 最多给予 %s",
+	"its order %s never decides: the leaf queues below it have their own":                         "order %s 不起作用：其下的叶子队列各有自己的顺序",
 	"enforce-quota names budgets, and neither it nor a queue below it has a budget of card-hours": "enforce-quota 包含 budgets，但该队列及其下队列均没有卡时预算",
 }
 

@@ -21,6 +21,9 @@ var issues = []phrase{
 	{"is an annotation of jobs and has no effect here", "是作业的注解，在此无效"},
 	{"is an annotation of pods and has no effect here", "是 Pod 的注解，在此无效"},
 	{"is unknown and has no effect", "是未知的键，没有作用"},
+	{"%s has no effect: the quota is %s", "%s 没有作用：配额为 %s"},
+	{"%s has no effect: %s is not set, so it is the quota of %s", "%s 没有作用：未设置 %s，因此等于配额 %s"},
+	{"%s counts as %s: %s is as much", "%s 按 %s 计算：%s 同样多"},
 
 	{"the root has no parent", "根队列没有父队列"},
 	{"there is no queue %s", "没有队列 %s"},

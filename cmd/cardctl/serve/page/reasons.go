@@ -54,7 +54,7 @@ func refusal(lang string, f *explain.Finding) string {
 			format.CardHours(s.Bound),
 			s.Resource,
 		)
-	case report.Guaranteed, report.Earmarked, report.HeldForFairShare:
+	case report.Guaranteed, report.Earmarked, report.HeldForFairShare, report.OverSoftQuota:
 		return say(lang, "needs %s; %s: %s", quantity(lang, s.Resource, s.Requested), s.Queue, translate(lang, rules[rule]))
 	}
 	return shortage(lang, f, s)

@@ -21,6 +21,7 @@ var rules = map[report.Rule]string{
 	report.OverNamespace:     "the namespace has as much as the queue lets it have",
 	report.OverHolder:        "the user, the group or the value of a label has as much as the queue lets it have",
 	report.OverBudget:        "the budget of card-hours has too little left",
+	report.OverSoftQuota:     "the queue would be above its soft quota, and other queues want what is left",
 	report.OverDeserved:      "the queue has what it deserves",
 	report.Guaranteed:        "what is left is guaranteed to other queues",
 	report.Reserved:          "what is left is reserved for pods that get a node soon",
