@@ -111,7 +111,11 @@ type Counting struct {
 // Jobs records an event on each PodGroup with an annotation that counts and is wrong, and on one that no budget of evictions ever has
 // room for.
 func (r *Reporter) Jobs(c Counting) {
-	never := func(job *api.JobInfo) []string { return r.neverEvicted(c.Evictions, job) }
+	if c == (Counting{}) { // as in most sessions, which then allocate nothing here
+		return
+	}
+	ix, budgets := r.Session.Index, c.Evictions // not r, which would then be allocated in every session
+	never := func(job *api.JobInfo) []string { return neverEvicted(ix, budgets, job) }
 	checks := slices.DeleteFunc([]check{
 		{c.Classes, ofClass, record.BadPolicyAnnotation, classProblems},
 		{c.Lengths, ofLength, record.BadPolicyAnnotation, lengthProblems},
@@ -119,9 +123,6 @@ func (r *Reporter) Jobs(c Counting) {
 		{c.Grace, ofGrace, record.BadPolicyAnnotation, graceProblems},
 		{c.Evictions != nil, ofMinimum, record.NeverEvicted, never},
 	}, func(c check) bool { return !c.on })
-	if len(checks) == 0 {
-		return
-	}
 	for id, job := range r.Session.Volcano.Jobs {
 		if job.PodGroup == nil {
 			continue
@@ -143,8 +144,7 @@ type check struct {
 }
 
 // neverEvicted returns why a job with pods on nodes is never evicted as a whole, none where it can be.
-func (r *Reporter) neverEvicted(budgets *evictions.Budgets, job *api.JobInfo) []string {
-	ix := r.Session.Index
+func neverEvicted(ix *index.Index, budgets *evictions.Budgets, job *api.JobInfo) []string {
 	q := ix.Lookup(string(job.Queue))
 	if q == index.None {
 		return nil
