@@ -219,15 +219,21 @@ func TestEditedConfiguration(t *testing.T) {
 	c.says(t, "edited-untyped", "Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
 }
 
-// TestInstalledConfiguration edits the ConfigMap of an installation. The scheduler of this process follows it, as that of
-// the demo does.
-func TestInstalledConfiguration(t *testing.T) {
-	c := plane(t, "nodes.yaml")
+// scheduleInstalled installs Volcano and the plugins, and starts the scheduler of this process with the configuration of the installation.
+func (c *cluster) scheduleInstalled(t *testing.T) {
+	t.Helper()
 	install(t, c)
 	c.send(t, render(t, "../deploy/cards"), "kubectl")
 	var err error
 	c.stopScheduler, err = c.StartInstalledScheduler(t.Context())
 	require.NoError(t, err)
+}
+
+// TestInstalledConfiguration edits the ConfigMap of an installation. The scheduler of this process follows it, as that of
+// the demo does.
+func TestInstalledConfiguration(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	c.scheduleInstalled(t)
 	c.apply(t, "queue.yaml")
 	c.submit(t, "untyped", sixCards, "", 8)
 	c.runs(t, "untyped", map[string]int{h200: 3, h800: 2, rtx4090: 2}, 1)

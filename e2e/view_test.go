@@ -195,11 +195,7 @@ const listQueues = "queues.scheduling.volcano.sh"
 // list, until it is revoked.
 func TestViewAccess(t *testing.T) {
 	c := plane(t, "nodes.yaml")
-	install(t, c)
-	c.send(t, render(t, "../deploy/cards"), "kubectl")
-	var err error
-	c.stopScheduler, err = c.StartInstalledScheduler(t.Context())
-	require.NoError(t, err)
+	c.scheduleInstalled(t)
 	c.queue(t, "research", `{"NVIDIA-H200": 3}`)
 	c.submit(t, "secret-plan", "research", h200, 4)
 	c.runs(t, "secret-plan", map[string]int{h200: 3}, 1)

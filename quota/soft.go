@@ -14,8 +14,8 @@ import (
 //
 //	allocated + wanted by others + quantity ≤ bound
 //
-// at each queue above p, where bound is realCapability, and for all queues together, where it is what the nodes have. Where no other
-// queue wants the card, all that counts is the quota. The soft quota of p counts as at least what p deserves and is guaranteed.
+// at each queue above p, and for all queues together. The bound is the realCapability of the queue, or what the nodes have. Where no other
+// queue wants the card, only the quota bounds p. The soft quota of p counts as at least what p deserves and is guaranteed.
 //
 // A leaf queue wants what its waiting jobs want (WantedByJob), and no more than its room:
 //
@@ -79,7 +79,7 @@ func (s *Soft) Column(d fastres.Dim) int { return slices.Index(s.dims, d) }
 // Most returns the soft quota of a queue, +Inf for none.
 func (s *Soft) Most(q index.Queue, column int) float64 { return s.most[s.at(q, column)] }
 
-// Room is what a queue can still take within its soft quota.
+// Room returns how much more a queue can take within its soft quota.
 func (s *Soft) Room(q index.Queue, column int) float64 {
 	d := s.dims[column]
 	return max(0, min(s.Most(q, column), s.ix.RealCapability.At(q, d))-s.ix.Allocated(q).Get(d))

@@ -141,10 +141,10 @@ func compareRank(ix *index.Index, to index.Queue, x, y *Candidate) int {
 	if ix.Rooted() && to != index.None {
 		nearer = VictimOrder(ix, x.Queue, y.Queue, to)
 	}
-	first := 0
+	losesFirst := 0
 	if x.First != y.First {
-		first = map[bool]int{true: -1, false: 1}[x.First]
+		losesFirst = first(x.First)
 	}
-	return cmp.Or(first, nearer, cmp.Compare(x.QueuePriority, y.QueuePriority),
+	return cmp.Or(losesFirst, nearer, cmp.Compare(x.QueuePriority, y.QueuePriority),
 		cmp.Compare(x.JobPriority, y.JobPriority), cmp.Compare(x.Priority, y.Priority))
 }

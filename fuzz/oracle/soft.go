@@ -36,12 +36,12 @@ func (o *Oracle) softMost(s Soft, name string) float64 {
 	return max(quota, o.Deserved(name)[s.Card], o.Guarantee(name)[s.Card])
 }
 
-// SoftRoom is what a queue may still have within its soft quota.
+// SoftRoom returns how much more a queue may get within its soft quota.
 func (o *Oracle) SoftRoom(s Soft, name string) float64 {
 	return max(0, min(o.softMost(s, name), o.Bound(name)[s.Card])-o.Allocated(name)[s.Card])
 }
 
-// wanted is what a queue and those below it want within their soft quotas.
+// wanted sums the requests of the jobs that wait in a queue and below it, each queue within its soft quota.
 func (o *Oracle) wanted(s Soft, name string) (sum float64) {
 	room := o.SoftRoom(s, name)
 	for _, job := range s.Waiting[name] {

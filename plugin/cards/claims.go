@@ -457,13 +457,7 @@ func (c *Claim) sharedName() string { return "cards of " + c.Name }
 
 // Share notes that a pod got a node in the session, for the claims that it shares.
 func (s *Session) Share(p *PodRequest, node string) {
-	if !p.Shares() {
-		return
-	}
-	for _, c := range p.claims.shared {
-		if len(c.on(node)) == 0 {
-			continue
-		}
+	for c := range p.sharedOn(node) {
 		if c.sharers++; c.first == "" {
 			c.first = node
 		}
@@ -472,15 +466,23 @@ func (s *Session) Share(p *PodRequest, node string) {
 
 // Unshare takes Share back when the pod leaves the node.
 func (s *Session) Unshare(p *PodRequest, node string) {
-	if !p.Shares() {
-		return
-	}
-	for _, c := range p.claims.shared {
-		if len(c.on(node)) == 0 {
-			continue
-		}
+	for c := range p.sharedOn(node) {
 		if c.sharers--; c.sharers <= 0 {
 			c.first, c.sharers = "", 0
+		}
+	}
+}
+
+// sharedOn iterates over the claims that a pod shares and that get cards on a node.
+func (p *PodRequest) sharedOn(node string) iter.Seq[*Claim] {
+	return func(yield func(*Claim) bool) {
+		if !p.Shares() {
+			return
+		}
+		for _, c := range p.claims.shared {
+			if len(c.on(node)) > 0 && !yield(c) {
+				return
+			}
 		}
 	}
 }

@@ -231,7 +231,7 @@ func (i Inspection) Claimed(task *api.TaskInfo) iter.Seq2[string, Claimed] {
 	}
 }
 
-// Claimed is what one request of a resource claim takes.
+// Claimed is one request of a resource claim.
 type Claimed struct {
 	Card  string // or a list
 	Cards float64

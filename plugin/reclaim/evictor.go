@@ -124,7 +124,8 @@ func (s *Session) wantOf(e *evictor, r cards.Request, d fastres.Dim) want {
 }
 
 // mayTakeCard decides whether q may take a quantity of a card from other queues: it deserves the card, or
-// another queue borrows so much that q may take some of it. all is what is asked for together, empty where it is not known.
+// another queue borrows so much that q may take some of it. all has the sum of the requests that are decided together, and is
+// empty where the sum is not known.
 func (s *Session) mayTakeCard(q index.Queue, d fastres.Dim, milli float64, all fastres.Vector) quota.Verdict {
 	v := s.deserves(q, d, milli, all)
 	if v.Reason == quota.OverDeserved && s.FindsLoan(s.Books.Future.Queues, q, d, milli) {

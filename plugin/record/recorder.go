@@ -1,5 +1,4 @@
-// Package record writes what users and operators are told at once: events on queues, PodGroups and pods, and warnings in the log, each
-// problem once.
+// Package record writes events on queues, PodGroups and pods, and warnings in the log. It writes each problem once.
 package record
 
 import (

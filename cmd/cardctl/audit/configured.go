@@ -255,14 +255,14 @@ func (a *auditor) grace(q *queues.Queue, values *policy.Values) {
 
 // order finds an order of jobs that no leaf queue has: each below has one of its own, or of a queue between. A window could change that.
 func (a *auditor) order(q *queues.Queue) {
-	own := slices.IndexFunc(q.Policies, func(p queues.Policy) bool { return p.Policy == policy.JobOrderKey && p.Queue == q.Queue })
+	ofQueue := func(p queues.Policy) bool { return p.Policy == policy.JobOrderKey && p.Queue == q.Queue }
+	own := slices.IndexFunc(q.Policies, ofQueue)
 	if own < 0 {
 		return
 	}
 	for i := range a.queues {
 		of := &a.queues[i]
-		takes := func(p queues.Policy) bool { return p.Policy == policy.JobOrderKey && p.Queue == q.Queue }
-		if slices.ContainsFunc(of.Policies, takes) && a.isLeaf(of) || sets(of, policy.Short(policy.JobOrderKey)) {
+		if slices.ContainsFunc(of.Policies, ofQueue) && a.isLeaf(of) || sets(of, policy.Short(policy.JobOrderKey)) {
 			return
 		}
 	}

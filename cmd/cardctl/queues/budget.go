@@ -69,13 +69,8 @@ func (b *Budget) SpentText() string {
 
 // Amounts has the quantities in words.
 func (b *Budget) Amounts() string {
-	return fmt.Sprintf(
-		"%s: %s of %s h, %s h needed",
-		b.Resource,
-		format.CardHours(b.Used),
-		format.CardHours(b.Budget),
-		format.CardHours(b.Needed),
-	)
+	return fmt.Sprintf("%s: %s of %s h, %s h needed", b.Resource, format.CardHours(b.Used), format.CardHours(b.Budget),
+		format.CardHours(b.Needed))
 }
 
 func newBudget(a inspect.Account, b inspect.Budget) Budget {

@@ -48,11 +48,6 @@ func (r *Rule) pod(a constraint.Ask) *cards.PodRequest {
 	return r.session.Cards.PodRequest(a.Queue, a.Task.Pod)
 }
 
-// on returns what the claims that a pod shares take on a node.
-func (r *Rule) on(pod *cards.PodRequest, node string) []index.DeviceClaim {
-	return r.session.Cards.SharedOn(pod, node)
-}
-
 // Fit decides on the claims of a task without a node: each request of a claim has a card that fits. Accounts that hold the claim get
 // nothing more.
 func (r *Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
@@ -85,7 +80,7 @@ func (r *Rule) refuse(a constraint.Ask, v quota.Verdict, dims []fastres.Dim, amo
 // FitNode decides on the claims of a task on a node, together with the other cards that it has there.
 func (r *Rule) FitNode(b *quota.Books, a constraint.Ask, node string) quota.Verdict {
 	pod := r.pod(a)
-	claims := r.on(pod, node)
+	claims := r.session.Cards.SharedOn(pod, node)
 	if len(claims) == 0 {
 		return admitted(a.Queue)
 	}
@@ -165,7 +160,7 @@ type change func(quota.Accounts, index.Queue, []index.DeviceClaim)
 
 // change charges or refunds the claims of a task on the accounts of a what-if.
 func (r *Rule) change(b *quota.Books, a constraint.Ask, change change) {
-	if claims := r.on(r.pod(a), a.Task.NodeName); len(claims) > 0 {
+	if claims := r.session.Cards.SharedOn(r.pod(a), a.Task.NodeName); len(claims) > 0 {
 		change(b.Queues, a.Queue, claims)
 		if at := r.session.Intake.AccountOf(a.Task.Job); at != index.None && b.Holders != nil {
 			change(b.Holders, at, claims)
@@ -176,13 +171,13 @@ func (r *Rule) change(b *quota.Books, a constraint.Ask, change change) {
 // Charged follows a task that gets a node, and Refunded one that leaves it.
 func (r *Rule) Charged(a constraint.Ask) {
 	pod := r.pod(a)
-	r.follow(a, r.on(pod, a.Task.NodeName), quota.ChargeDeviceClaims)
+	r.follow(a, r.session.Cards.SharedOn(pod, a.Task.NodeName), quota.ChargeDeviceClaims)
 	r.session.Cards.Share(pod, a.Task.NodeName)
 }
 
 func (r *Rule) Refunded(a constraint.Ask) {
 	pod := r.pod(a)
-	r.follow(a, r.on(pod, a.Task.NodeName), quota.RefundDeviceClaims)
+	r.follow(a, r.session.Cards.SharedOn(pod, a.Task.NodeName), quota.RefundDeviceClaims)
 	r.session.Cards.Unshare(pod, a.Task.NodeName)
 }
 

@@ -122,21 +122,12 @@ func (r *Rule) evict(task *api.TaskInfo, frees []float64) {
 
 // describe formats an excess.
 func (r *Rule) describe(e excess) string {
+	queue, name := r.session.Index.Name(e.queue), r.session.Names.Name(e.dim)
 	if e.spent {
-		return fmt.Sprintf(
-			"queue <%s> has used up its budget of <%s>, and has <%s>",
-			r.session.Index.Name(e.queue),
-			r.session.Names.Name(e.dim),
-			r.quantityText(e.dim, e.has),
-		)
+		return fmt.Sprintf("queue <%s> has used up its budget of <%s>, and has <%s>", queue, name, r.quantityText(e.dim, e.has))
 	}
-	return fmt.Sprintf(
-		"queue <%s> has more <%s> than it may: <%s>, and its bound is <%s>",
-		r.session.Index.Name(e.queue),
-		r.session.Names.Name(e.dim),
-		r.quantityText(e.dim, e.has),
-		r.quantityText(e.dim, e.bound),
-	)
+	return fmt.Sprintf("queue <%s> has more <%s> than it may: <%s>, and its bound is <%s>", queue, name, r.quantityText(e.dim, e.has),
+		r.quantityText(e.dim, e.bound))
 }
 
 func (r *Rule) quantityText(d fastres.Dim, quantity float64) string {
@@ -204,20 +195,9 @@ func (r *Rule) announce(q index.Queue, after time.Duration, news []excess) {
 		each = append(each, text)
 	}
 	slices.Sort(each)
-	r.recorder.WarnQueue(
-		r.session.Volcano,
-		r.session.Plugin,
-		queue.Queue,
-		record.QuotaEnforced,
-		fmt.Sprintf(
-			"queue <%s> is above its bounds: %s; pods above them are evicted from %s on (%s: after=%s)",
-			queue.Name,
-			strings.Join(each, "; "),
-			format.Minute(r.session.Now.Add(after)),
-			policy.Short(policy.EnforceQuotaKey),
-			after,
-		),
-	)
+	text := fmt.Sprintf("queue <%s> is above its bounds: %s; pods above them are evicted from %s on (%s: after=%s)", queue.Name,
+		strings.Join(each, "; "), format.Minute(r.session.Now.Add(after)), policy.Short(policy.EnforceQuotaKey), after)
+	r.recorder.WarnQueue(r.session.Volcano, r.session.Plugin, queue.Queue, record.QuotaEnforced, text)
 }
 
 // jobs returns the jobs with pods that free something of an excess, and their tasks.

@@ -35,7 +35,7 @@ type startTags struct {
 	turns       []float64     // by queue: of pending pods
 	share       []float64     // by queue
 	child, next []index.Queue // by queue: its first child, and its next sibling
-	lines       [][]line      // by queue: of its children, nil until they are asked for
+	lines       [][]line      // by queue: those of its children; made by the first comparison that needs them
 	tags        []rank        // by queue and height above it
 	known       []bool        // by queue: its tags are known
 	height      int

@@ -24,7 +24,7 @@ const (
 	Started       = "Started"
 )
 
-// earlier is what the condition of a job says.
+// earlier has the state of a job as its condition has it.
 type earlier struct {
 	quota.Earlier
 	known bool // it has held back others, and has not had its minimum since

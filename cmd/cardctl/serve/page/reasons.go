@@ -46,14 +46,8 @@ func refusal(lang string, f *explain.Finding) string {
 	case report.TooManyJobs:
 		return say(lang, "%s has as many admitted jobs as it may have: %s of %s", s.Queue, number(s.Total-s.Requested), number(s.Bound))
 	case report.OverBudget:
-		return say(
-			lang,
-			"%s has %s of %s card-hours of %s left",
-			s.Queue,
-			format.CardHours(max(0, s.Bound-s.Total+s.Requested)),
-			format.CardHours(s.Bound),
-			s.Resource,
-		)
+		return say(lang, "%s has %s of %s card-hours of %s left", s.Queue, format.CardHours(max(0, s.Bound-s.Total+s.Requested)),
+			format.CardHours(s.Bound), s.Resource)
 	case report.Guaranteed, report.Earmarked, report.HeldForFairShare, report.OverSoftQuota:
 		return say(lang, "needs %s; %s: %s", quantity(lang, s.Resource, s.Requested), s.Queue, translate(lang, rules[rule]))
 	}
