@@ -51,6 +51,19 @@ func (x Vector) LessEqual(y Vector) bool {
 	return true
 }
 
+// Within reports whether x ≤ y, without tolerance, in every dimension that x names, including pods.
+func (x Vector) Within(y Vector) bool {
+	for w, word := range x.present() {
+		for ; word != 0; word &= word - 1 {
+			d := w<<6 + bits.TrailingZeros64(word)
+			if x.at(d) > y.at(d) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // IsEmpty reports whether every dimension except pods is below MinResource
 // (api.Resource.IsEmpty).
 func (x Vector) IsEmpty() bool {
@@ -189,6 +202,20 @@ func MaxRatio(used, bound Vector) float64 {
 				if r := used.at(d) / b; r > ratio {
 					ratio = r
 				}
+			}
+		}
+	}
+	return ratio
+}
+
+// MaxRatioWith is MaxRatio of used + times·more, over the dimensions in which more is above 0.
+func MaxRatioWith(used Vector, times float64, more, bound Vector) float64 {
+	ratio := 0.0
+	for w, word := range more.present() {
+		for word &= bound.words[w]; word != 0; word &= word - 1 {
+			d := w<<6 + bits.TrailingZeros64(word)
+			if m, b := more.at(d), bound.at(d); m > 0 && b >= MinResource {
+				ratio = max(ratio, (used.at(d)+times*m)/b)
 			}
 		}
 	}

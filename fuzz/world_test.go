@@ -341,12 +341,13 @@ func (w *world) charge(t *task, placed bool) {
 	w.ix.NoteOwnJobs(q)
 	if placed {
 		quota.Charge(w.ix, q, request)
+		quota.RaiseShare(w.ix, q, request, quota.Share)
 		w.kept.Update(q, request, 1)
 	} else {
-		quota.Refund(w.ix, q, request, w.scratch)
-		w.kept.Update(q, w.scratch, -1)
+		refund := quota.Refund(w.ix, q, request, w.scratch)
+		quota.LowerShare(w.ix, q, refund, quota.Share)
+		w.kept.Update(q, refund, -1)
 	}
-	quota.RefreshShare(w.ix, q, quota.Share)
 	w.ix.Check()
 }
 

@@ -36,15 +36,18 @@ func Charge(a Accounts, q index.Queue, request fastres.Vector) {
 //	allocated = allocated − refund
 //
 // The same refund counts at every level, so the account of a parent stays the sum of its
-// children. scratch has the length of request, and is overwritten.
+// children. Refund returns it: request itself, or scratch, which has the length of request and is overwritten.
 //
 // Upstream: DeallocateFunc and AddSimulateRemoveTaskFn in OnSessionOpen.
 //
 // DIVERGES: upstream panics if a refund exceeds the charge.
-func Refund(a Accounts, q index.Queue, request, scratch fastres.Vector) {
-	if a.IsLeaf(q) {
+func Refund(a Accounts, q index.Queue, request, scratch fastres.Vector) (refund fastres.Vector) {
+	switch {
+	case a.IsLeaf(q) && request.Within(a.Allocated(q)):
+		scratch = request
+	case a.IsLeaf(q):
 		scratch.SetLesser(request, a.Allocated(q))
-	} else { // a job in an inner queue: the queue's own part is allocated less that of its children
+	default: // a job in an inner queue: the queue's own part is allocated less that of its children
 		scratch.CopyFrom(a.Allocated(q))
 		for _, child := range a.Children(q) {
 			scratch.Sub(a.Allocated(child))
@@ -54,4 +57,5 @@ func Refund(a Accounts, q index.Queue, request, scratch fastres.Vector) {
 	for _, p := range a.Path(q) {
 		a.Mutable(p).Sub(scratch)
 	}
+	return scratch
 }

@@ -37,8 +37,7 @@ func TestFuture(t *testing.T) {
 		quota.Charge(ix, at, res{gpu: 1}.vector())
 		future.Charged(at, res{gpu: 1}.vector())
 		assert.Equal(t, 7.0, future.Allocated(ix.Root()).Get(gpu), name)
-		quota.Refund(ix, at, res{gpu: 1}.vector(), scratch)
-		future.Refunded(at, scratch)
+		future.Refunded(at, quota.Refund(ix, at, res{gpu: 1}.vector(), scratch))
 	}
 	quota.Refund(&future, q, gang, scratch)
 	requireAllocated(t, ix, &future, map[string]res{"q": {gpu: 1}, "other": {gpu: 1}, "root": {gpu: 2}})

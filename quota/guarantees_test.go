@@ -25,8 +25,7 @@ func TestGuaranteesFollowCharges(t *testing.T) {
 		for range 20 {
 			q, amount := index.Queue(r.IntN(ix.Len())), res{gpu: float64(1 + r.IntN(4))}.vector()
 			if r.IntN(3) == 0 {
-				quota.Refund(ix, q, amount, scratch)
-				follows.Update(q, scratch, -1)
+				follows.Update(q, quota.Refund(ix, q, amount, scratch), -1)
 			} else {
 				quota.Charge(ix, q, amount)
 				follows.Update(q, amount, 1)

@@ -226,7 +226,7 @@ func (s *Session) DeserveRoot(ix *index.Index, total fastres.Vector) {
 	}
 	deserved := ix.Deserved.Row(ix.Root())
 	for d := fastres.FirstFree; d < s.endDim(ix); d++ {
-		if s.names.IsCard(d) && total.Has(d) {
+		if s.names.IsCard(d) && total.Has(d) && (!s.names.IsGroup(d) || s.registry.groups.disjoint[d]) {
 			deserved.Set(d, total.Get(d))
 		}
 	}

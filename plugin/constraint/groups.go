@@ -6,14 +6,20 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// groupBounds are the queues on the path of each queue that bound a group of cards. Most groups bound few queues, so a task is
+// groupBounds are the limits of a group of cards on the path of each queue. Most groups bound few queues, so a task is
 // compared with these, and not at each level (BenchmarkGroups). It is empty where there are no groups.
 type groupBounds struct {
 	position []int32 // of a group, by dimension
 	groups   int
-	from     []int32 // where the queues of a queue and a group begin, by queue·groups + position
-	queues   []index.Queue
+	from     []int32 // where the bounds of a queue and a group begin, by queue·groups + position
+	bounds   []groupBound
 	tasks    []TaskRule // those that decide on groups
+}
+
+// groupBound is the limit of a queue for a group.
+type groupBound struct {
+	queue index.Queue
+	limit float64
 }
 
 // OpenGroups finds who bounds the groups of cards, after all constraints are active: bounds stay the same for the session.
@@ -31,15 +37,15 @@ func (s *Session) OpenGroups() {
 	b.from = make([]int32, 0, s.Index.Len()*len(groups)+1)
 	for q := range index.Queue(s.Index.Len()) {
 		for _, group := range groups {
-			b.from = append(b.from, int32(len(b.queues)))
+			b.from = append(b.from, int32(len(b.bounds)))
 			for _, p := range s.Index.Path(q) {
-				if s.Limit.At(p, group) < fastres.MaxQuantity {
-					b.queues = append(b.queues, p)
+				if limit := s.Limit.At(p, group); limit < fastres.MaxQuantity {
+					b.bounds = append(b.bounds, groupBound{p, limit})
 				}
 			}
 		}
 	}
-	b.from = append(b.from, int32(len(b.queues)))
+	b.from = append(b.from, int32(len(b.bounds)))
 	for _, rule := range s.tasks {
 		if r, ok := rule.(GroupRule); !ok || r.AsksGroups() {
 			b.tasks = append(b.tasks, rule)
@@ -47,19 +53,19 @@ func (s *Session) OpenGroups() {
 	}
 }
 
-// bounding returns the queues on the path of q that bound a group, from the lowest up.
-func (b *groupBounds) bounding(q index.Queue, group fastres.Dim) []index.Queue {
+// of returns the bounds of a group on the path of q, from the lowest up.
+func (b *groupBounds) of(q index.Queue, group fastres.Dim) []groupBound {
 	at := int(q)*b.groups + int(b.position[group])
-	return b.queues[b.from[at]:b.from[at+1]]
+	return b.bounds[b.from[at]:b.from[at+1]]
 }
 
 // fitsGroups applies the rules to what the groups of a card have of a quantity of it.
 func (s *Session) fitsGroups(b *quota.Books, a Ask, groups []index.Share, milli float64) quota.Verdict {
 	for _, share := range groups {
 		more := share.Of(milli)
-		for _, p := range s.bounds.bounding(a.Queue, share.Group) {
-			if b.Queues.Allocated(p).Get(share.Group)+more > s.Limit.At(p, share.Group) {
-				return quota.Verdict{Reason: quota.OverQuota, Queue: p}
+		for _, at := range s.bounds.of(a.Queue, share.Group) {
+			if b.Queues.Allocated(at.queue).Get(share.Group)+more > at.limit {
+				return quota.Verdict{Reason: quota.OverQuota, Queue: at.queue}
 			}
 		}
 		for _, rule := range s.bounds.tasks {

@@ -130,11 +130,10 @@ func (s *Session) Charge(q, account index.Queue, request fastres.Vector) {
 // Refund subtracts a request from the future.
 func (s *Session) Refund(q, account index.Queue, request fastres.Vector) {
 	s.settle()
-	refund := fastres.NewVector(request.Len())
-	quota.Refund(&s.queues, q, request, refund)
-	s.guarantees.Update(q, refund, -1)
+	scratch := fastres.NewVector(request.Len())
+	s.guarantees.Update(q, quota.Refund(&s.queues, q, request, scratch), -1)
 	if account != index.None {
-		quota.Refund(&s.holders, account, request, refund)
+		quota.Refund(&s.holders, account, request, scratch)
 	}
 }
 

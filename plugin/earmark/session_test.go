@@ -93,8 +93,7 @@ func TestGuaranteesFollowTheSession(t *testing.T) {
 				s.Refund(marks[0].q, index.None, marks[0].amount)
 				marks = marks[1:]
 			case kind == 2 && len(pods) > 0:
-				quota.Refund(ix, pods[0].q, pods[0].amount, scratch)
-				s.Refunded(pods[0].q, scratch)
+				s.Refunded(pods[0].q, quota.Refund(ix, pods[0].q, pods[0].amount, scratch))
 				pods = pods[1:]
 			default:
 				quota.Charge(ix, c.q, c.amount)

@@ -197,9 +197,8 @@ func (r *Rule) Refunded(a constraint.Ask) {
 	}
 	frame := r.session.Frames.Open()
 	defer frame.Close()
-	refund := frame.Vector()
 	r.accounts().NoteOwnJobs(at)
-	quota.Refund(r.accounts(), at, a.Request, refund)
+	refund := quota.Refund(r.accounts(), at, a.Request, frame.Vector())
 	r.session.Books.RefundedHolders(at, refund)
 	r.holders.Reservations.Refunded()
 }
