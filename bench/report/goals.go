@@ -117,6 +117,7 @@ func overhead(title, bench string) goal {
 type outcome struct {
 	met                  bool
 	measured, upstream   string
+	beyond               string // how much more time ours takes than the base
 	allocs, allocsWanted string
 }
 
@@ -138,13 +139,17 @@ func (g goal) ratio(s *set) (m benchmath.Summary, ok bool) {
 }
 
 func (g goal) outcome(s *set) outcome {
-	o := outcome{measured: "not measured", upstream: "–", allocs: "–", allocsWanted: "–"}
+	o := outcome{measured: "not measured", beyond: "–", upstream: "–", allocs: "–", allocsWanted: "–"}
 	if m, ok := g.ratio(s); ok {
 		o.measured = ratioWords(m)
 		o.met = m.Center >= g.least
 		if g.most > 0 {
 			o.met = m.Center <= g.most
 		}
+	}
+	base, known := s.median(s.find(g.base), g.unit)
+	if ours, ok := s.median(s.find(g.ours), g.unit); ok && known && g.most > 0 {
+		o.beyond = quantity(max(0, ours.Center-base.Center), g.unit)
 	}
 	if m, ok := s.ratio(g.upstream, g.ours, g.unit); ok {
 		o.upstream = ratioWords(m)

@@ -111,7 +111,11 @@ func pages() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, charts, err := render(set, rest...)
+	beside, err := readFile(peersRaw)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // peers need not be measured
+		return nil, err
+	}
+	text, charts, err := render(set, beside, rest...)
 	if err != nil {
 		return nil, err
 	}
@@ -138,12 +142,10 @@ func pages() (map[string]string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // large clusters need not be measured
 		return nil, err
 	}
-	beside, err := readFile(peersRaw)
-	if err == nil {
-		err = peersPages(beside, files, charts)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // nor need peers
-		return nil, err
+	if beside != nil {
+		if err := peersPages(beside, files, charts); err != nil {
+			return nil, err
+		}
 	}
 	for name, svg := range charts {
 		files[filepath.Join(results, name)] = svg

@@ -29,12 +29,14 @@ type contents struct {
 	curves []curve
 	// Others are the results with other releases of Volcano.
 	Others []contents
+	// beside are the results of peers, nil where they were not measured.
+	beside *set
 }
 
 // render makes the page and the charts, by their names. Equal results make equal
 // pages.
-func render(s *set, others ...*set) (text string, charts map[string]string, err error) {
-	c := contents{set: s, curves: append(s.curves(growth, "n", timeUnit), s.curves("Cycle", "queues", timeUnit)...)}
+func render(s, beside *set, others ...*set) (text string, charts map[string]string, err error) {
+	c := contents{set: s, beside: beside, curves: append(s.curves(growth, "n", timeUnit), s.curves("Cycle", "queues", timeUnit)...)}
 	for _, other := range others {
 		c.Others = append(c.Others, contents{set: other})
 	}
@@ -86,40 +88,36 @@ func (c contents) Charts() []string {
 	return names
 }
 
-// First are the charts at the top of the page.
-func (c contents) First() []string {
-	files := []string{picture}
-	if _, ok, _ := c.cardCycles(); ok {
-		files = append(files, results+"/"+cardCyclesFile)
-	}
-	return files
-}
-
 // Goals is the table of goals.
 func (c contents) Goals() string {
-	t := table{"operation", "shape", "goal", "measured", "allocations: goal", "measured", "", "upstream ÷ ours"}.head()
+	t := table{"operation", "shape", "goal", "measured", "beyond", "allocations: goal", "measured", "", "upstream ÷ ours"}.head()
 	for _, g := range goals {
 		o := g.outcome(c.set)
-		t.row(g.title, g.shape, g.bound, o.measured, o.allocsWanted, o.allocs, o.word(), o.upstream)
+		t.row(g.title, g.shape, g.bound, o.measured, o.beyond, o.allocsWanted, o.allocs, o.word(), o.upstream)
 	}
 	return t.String()
 }
 
-// Lost says where ours is slower or a goal is missed.
+// Missed is the table of the goals that are missed, with the reasons.
+func (c contents) Missed() string {
+	t := table{"operation", "shape", "goal", "measured", "beyond", "allocations: goal", "measured", "why"}.head()
+	for _, g := range goals {
+		o := g.outcome(c.set)
+		if o.met {
+			continue
+		}
+		why := "–"
+		if reason := reasons.Lookup(g.title); reason != nil {
+			why = strings.Join(strings.Fields(reason.Root.String()), " ")
+		}
+		t.row(g.title, g.shape, g.bound, o.measured, o.beyond, o.allocsWanted, o.allocs, why)
+	}
+	return t.String()
+}
+
+// Lost says where ours is slower than upstream, or allocates more.
 func (c contents) Lost() string {
 	var b strings.Builder
-	for _, g := range goals {
-		if o := g.outcome(c.set); !o.met {
-			fmt.Fprintf(&b, "- %s, %s: the goal is %s; measured: %s.", g.title, g.shape, g.bound, o.measured)
-			if g.allocations != nil {
-				fmt.Fprintf(&b, " Allocations: the goal is %s; measured: %s.", o.allocsWanted, o.allocs)
-			}
-			if why := reasons.Lookup(g.title); why != nil {
-				b.WriteString(" " + strings.Join(strings.Fields(why.Root.String()), " "))
-			}
-			b.WriteString("\n")
-		}
-	}
 	for _, r := range c.compared() {
 		for _, unit := range []string{timeUnit, bytesUnit, allocsUnit, keptUnit} {
 			m, ok := c.ratio(r.name+upstreams, r.name+oursOf, unit)

@@ -31,7 +31,7 @@ func rendered(t *testing.T, raw []byte) string {
 	require.NoError(t, err)
 	other, err := read(io.MultiReader(strings.NewReader("volcano: v1.15.1\n"), bytes.NewReader(raw)), sample)
 	require.NoError(t, err)
-	text, charts, err := render(s, other)
+	text, charts, err := render(s, nil, other)
 	require.NoError(t, err)
 	require.Len(t, charts, 2)
 	return text + charts["prepredicate-by-queues.svg"] + charts["first-cycle-by-queues.svg"]

@@ -1,0 +1,125 @@
+package main
+
+import "fmt"
+
+// shown is a picture of the first screen.
+type shown struct{ Words, File string }
+
+// Pictures are those of the first screen.
+func (c contents) Pictures() []shown {
+	all := []shown{
+		{"Time of a cycle, and memory, against the number of queues", picture},
+		{"Opening with other schedulers' quota engines, against the number of queues", results + "/peers-open.svg"},
+		{"Opening a session of up to 2,000,000 tasks", results + "/scale-capacity-card.svg"},
+		{"Pods bound over time, on a real API server", "docs/load.svg"},
+	}
+	if c.beside == nil {
+		return append(all[:1], all[2:]...)
+	}
+	return all
+}
+
+// sentence is one of the first screen. Each verb of it is %s, and is a figure. A sentence of which a
+// figure was not measured is left out.
+type sentence struct {
+	words   string
+	figures []figure
+}
+
+// figure is a measured value in words, of the results or of those of peers.
+type figure func(c contents) (words string, ok bool)
+
+// of is the median of a benchmark.
+func of(name, unit string) figure {
+	return func(c contents) (string, bool) {
+		m, ok := c.median(name, unit)
+		return quantity(m.Center, unit), ok
+	}
+}
+
+// ratioOf is how many times more the base takes than the other.
+func ratioOf(base, other string) figure {
+	return func(c contents) (string, bool) {
+		m, ok := c.ratio(base, other, timeUnit)
+		return ratioWords(m), ok
+	}
+}
+
+// more is how much more time one benchmark takes than another.
+func more(name, than string) figure {
+	return func(c contents) (string, bool) {
+		x, ok := c.median(name, timeUnit)
+		y, measured := c.median(than, timeUnit)
+		return quantity(x.Center-y.Center, timeUnit), ok && measured
+	}
+}
+
+// perOne is the time of a benchmark for one of n.
+func perOne(name string, n float64) figure {
+	return func(c contents) (string, bool) {
+		m, ok := c.median(name, timeUnit)
+		return quantity(m.Center/n, timeUnit), ok
+	}
+}
+
+// opening is the time in which a peer opens with 1,000 queues.
+func opening(key string) figure {
+	return func(c contents) (string, bool) {
+		if c.beside == nil {
+			return "", false
+		}
+		m, ok := c.beside.median(peersContents{}.name("open", 1000, key), timeUnit)
+		return quantity(m.Center, timeUnit), ok
+	}
+}
+
+const (
+	laterCycle = "Cycle/session=later/queues=1000"
+	cardCycle  = "CycleCards/queues=1000/request=one"
+	openL      = "SessionOpen/shape=L"
+	oneCard    = "AllocatableCards/shape=L/request=one"
+)
+
+// sentences are those of the first screen, in their order.
+var sentences = []sentence{
+	{"A cycle with 1,000 queues and 1,000 pending pods takes %s of the time without a quota plugin. With upstream's plugin it takes %s of ours.",
+		[]figure{ratioOf(laterCycle+oursOf, laterCycle+nones), ratioOf(laterCycle+upstreams, laterCycle+oursOf)}},
+	{"With cards, a cycle takes %s of the time of one without a plugin, in which node affinity keeps pods to the same nodes.",
+		[]figure{ratioOf(cardCycle+oursOf, cardCycle+nones)}},
+	{"A session of 1,020 queues and 100,000 tasks opens in %s with %s allocations; upstream's in %s with %s.",
+		[]figure{of(openL+oursOf, timeUnit), of(openL+oursOf, allocsUnit), of(openL+upstreams, timeUnit), of(openL+upstreams, allocsUnit)}},
+	{"For each pending pod, upstream copies all queues, which takes %s. Ours notes a version, in %s.",
+		[]figure{more("PrePredicate/shape=L"+upstreams, "PrePredicate/shape=L"+nones), more("PrePredicate/shape=L"+oursOf, "PrePredicate/shape=L"+nones)}},
+	{"Whether the quotas admit a pod is decided in %s, with a card in %s; an allocation or an end is counted in %s.",
+		[]figure{of("Allocatable/shape=L"+oursOf, timeUnit), of(oneCard+oursOf, timeUnit), of("Event/shape=L"+oursOf, timeUnit)}},
+	{"Which of 100 pods may be reclaimed takes %s; upstream's plugin takes %s.",
+		[]figure{of("Reclaimable/shape=L/candidates=100"+oursOf, timeUnit), of("Reclaimable/shape=L/candidates=100"+upstreams, timeUnit)}},
+	{"Preempt asks what would be without eight pods: %s; upstream's plugin takes %s.",
+		[]figure{of("Simulate/shape=L/removed=8"+oursOf, timeUnit), of("Simulate/shape=L/removed=8"+upstreams, timeUnit)}},
+	{"Goals against a floor are about little time: the question about one card is %s beyond its floor. A cycle with cards takes %s for each pod.",
+		[]figure{more(oneCard+oursOf, oneCard+floors), perOne(cardCycle+oursOf, 200)}},
+	{"Other schedulers open with 1,000 queues, 20,000 running and 5,000 waiting jobs in %s (Kueue, which keeps its accounts) and %s (KAI); ours in %s. " +
+		"[Side by side](docs/dev/PEERS.md), with YuniKorn.",
+		[]figure{opening("kueue"), opening("kai"), opening("ours")}},
+}
+
+// Lines are the sentences of the first screen.
+func (c contents) Lines() (all []string) {
+	for _, s := range sentences {
+		words, measured := make([]any, len(s.figures)), true
+		for i, f := range s.figures {
+			w, ok := f(c)
+			words[i], measured = w, measured && ok
+		}
+		if measured {
+			all = append(all, fmt.Sprintf(s.words, words...))
+		}
+	}
+	met := 0
+	for _, g := range goals {
+		if g.outcome(c.set).met {
+			met++
+		}
+	}
+	return append(all, fmt.Sprintf("%d of %d goals are met. [What is missed](#what-is-missed) has the others, and why.", met, len(goals)))
+}
