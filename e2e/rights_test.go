@@ -2,12 +2,19 @@ package e2e
 
 import (
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	rbac "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
 // right is one verb on one resource.
@@ -73,6 +80,48 @@ func TestEachRightOfTheViewIsNeeded(t *testing.T) {
 				}
 				assert.Regexp(collect, refused(r), said)
 			})
+		})
+	}
+}
+
+// TestEachRightOfThePluginsIsNeeded takes away, one at a time, the verbs of Volcano's role that the plugins use beyond what Volcano's
+// scheduler does: for the store, for events, and for notices on pods. The scheduler then names what it may not do, and goes on.
+func TestEachRightOfThePluginsIsNeeded(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	program := build(t, ours)
+	configuration := strings.Replace(exampleConfiguration(t), "cardUnlimitedCpuMemory: true",
+		"cardUnlimitedCpuMemory: true\n      fairShareHalfLife: 10h\n      fairShareSave: 1s", 1)
+	c.apply(t, "queue-lending.yaml")
+	c.annotate(t, "training", "volcano.sh/eviction-grace", "1h")
+	c.queue(t, "steady", `{"NVIDIA-H200": 1}`)
+	first := c.run(t, program, configuration)
+	c.submit(t, "borrower", "training", rtx4090D, 8, func(job *batch.Job) {
+		job.Spec.Tasks[0].Template.Annotations["volcano.sh/eviction-grace"] = "1h"
+	})
+	c.runs(t, "borrower", map[string]int{rtx4090D: 8}, 0)
+	require.NoError(t, first.Kill())
+	c.submit(t, "owner", "inference", rtx4090D, 1) // waits, so that a pod of training gets notice
+	rules := find[rbac.ClusterRole](t, render(t, "../deploy/drop-in"), "ClusterRole").Rules
+	maps := c.Kube.CoreV1().ConfigMaps("volcano-system")
+	for i, r := range []right{
+		{"", "pods", "patch"}, {"", "events", "create"}, {"", "events", "patch"},
+		{"", "configmaps", "get"}, {"", "configmaps", "create"}, {"", "configmaps", "update"},
+	} {
+		t.Run(r.String(), func(t *testing.T) {
+			require.Contains(t, rights(rules), r)
+			named := regexp.MustCompile(refused(r))
+			if r.verb == "create" { // what is there is updated
+				err := maps.Delete(t.Context(), "capacity-card-usage", metav1.DeleteOptions{})
+				require.True(t, err == nil || apierrors.IsNotFound(err), err)
+			}
+			kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+			require.NoError(t, c.WriteKubeconfig(kubeconfig, c.Address, c.user(t, fmt.Sprintf("scheduler-%d", i), without(rules, r), nil)))
+			p := c.run(t, program, configuration, "--kubeconfig="+kubeconfig)
+			name := fmt.Sprintf("still-%d", i)
+			c.submit(t, name, "steady", h200, 1) // so that there is usage to save
+			c.runs(t, name, map[string]int{h200: 1}, 0)
+			require.Eventually(t, func() bool { return named.MatchString(p.log(t)) }, patience, schedulePeriod, "the log should name %s", r)
+			c.complete(t, name, 1)
 		})
 	}
 }

@@ -97,14 +97,14 @@ func (b *bench) build(dir, name string, flags ...string) error {
 	return nil
 }
 
-// limited runs a command with a limit of processor time and of memory. A mutation can make a loop
-// endless, and on a busy machine tests that pass take long.
+// limited runs a command with a limit of processor time and of memory: a mutation can make a loop endless.
 const limited = `ulimit -t "$0" -v 16000000; exec "$@"`
 
-// run runs the tests that match, and returns the command after it has ended.
+// run runs the tests that match, and returns the command after it has ended. A mutation can also make goroutines wait for ever, so
+// a process ends after three times the limit, since on a busy machine tests that pass take long.
 func (b *bench) run(binary, dir, pattern string, limit time.Duration, variables, args []string) (*exec.Cmd, []byte, error) {
 	command := exec.Command("sh", slices.Concat([]string{"-c", limited, strconv.Itoa(max(1, int(limit.Seconds()))), binary, "-test.run=" + pattern,
-		"-test.timeout=1h", "-test.failfast"}, args)...)
+		"-test.timeout=" + (3 * limit).String(), "-test.failfast"}, args)...)
 	command.Dir = filepath.Join(b.tree, dir)
 	command.Env = append(os.Environ(), variables...)
 	output, err := command.CombinedOutput()
