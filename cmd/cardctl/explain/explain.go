@@ -223,7 +223,7 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.State != Waiting {
 		return
 	}
-	f.Since, f.Place, f.Cards = e.created(job), e.places[job.UID], cardsOf(job)
+	f.Since, f.Place, f.Cards = e.created(job), e.places[job.UID], e.cardsOf(job)
 	var refused []*report.Reason
 	switch {
 	case e.Session.Queues[job.Queue] == nil:
@@ -300,12 +300,15 @@ func (e *explainer) lacking(f *Finding, job *api.JobInfo, s report.Shortage) (to
 	return total
 }
 
-// cardsOf returns the cards that the pending pods of a job name, or its annotation card.request
-// before it has pods.
-func cardsOf(job *api.JobInfo) card.List {
+// cardsOf returns the cards that the pending pods of a job name, or that their resource claims admit, or those of its annotation
+// card.request before it has pods.
+func (e *explainer) cardsOf(job *api.JobInfo) card.List {
 	var names card.List
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		names = append(names, card.NameOf(task.Pod.Annotations)...)
+		for _, r := range e.Quota.Claimed(task) {
+			names = append(names, card.ParseList(r.Card)...)
+		}
 	}
 	if len(job.Tasks) == 0 && job.PodGroup != nil {
 		requests, _ := card.ParseRequest(job.PodGroup.Annotations[card.RequestKey])

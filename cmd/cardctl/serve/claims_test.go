@@ -91,4 +91,7 @@ func TestWaitingShowsClaims(t *testing.T) {
 	require.NoError(t, json.Unmarshal(get(h, "/waiting.json").Body.Bytes(), &list))
 	require.Len(t, list.Items, 1)
 	assert.Equal(t, []stock.Amount{{Card: "NVIDIA-H100|NVIDIA-H200", Cards: 1}, {Card: "NVIDIA-H200", Cards: 4}}, list.Items[0].Requests)
+	advice := words(get(h, "/job/default/g").Body.String())
+	assert.Contains(t, advice, `raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 4, or request less`, "for both pods")
+	assert.NotContains(t, advice, "name a card")
 }
