@@ -101,6 +101,9 @@ func (c *chaosCycle) ofHolder(queue string, h oracle.Holder, later bool) (has am
 		leaves = c.leaving()
 	}
 	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+		if slices.Contains(c.Path(j.Spec.Queue), queue) && slices.Contains(c.World.Orphans, j) {
+			unsure = unsure || c.unsure(p) // nor is it certain whose it is
+		}
 		if !slices.Contains(c.Path(j.Spec.Queue), queue) || !slices.Contains(holdersOf(c.jobOf(j)), h) || leaves(p, task) {
 			return
 		}
