@@ -117,6 +117,8 @@ func drawScenario(seed uint64) *world.Scenario {
 	d.graces()
 	d.Rand = rand.New(rand.NewPCG(seed, 0xdca1))
 	d.claims()
+	d.Rand = rand.New(rand.NewPCG(seed, 0xf0ce))
+	d.force(*worldForce)
 	return d.s
 }
 

@@ -47,6 +47,7 @@ func (d *draw) graces() {
 type told struct {
 	at    time.Time
 	least time.Duration // the shortest grace that it has had since
+	found int           // the cycle in which it was noted: its session gave the notice when it opened, or the one before when it closed
 }
 
 // graceOf returns how long a pod has notice, as the oracle has it.
@@ -85,7 +86,7 @@ func (c *chaosCycle) noteTold() {
 			case !in.Has(c.own.QueueOf(job.Tasks[id]), job.Tasks[id]):
 				continue
 			default:
-				had = told{since, grace}
+				had = told{since, grace, c.Cycle}
 				if last, asked := before[id]; asked {
 					had.least = min(last, grace) // it may have asked for more after it got notice
 				}

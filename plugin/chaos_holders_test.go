@@ -93,12 +93,18 @@ func (c *chaosCycle) limitsHolders(queue string) bool {
 	})
 }
 
-// ofHolder returns what a holder has in a queue and below, and whether that is certain.
+// ofHolder returns what a holder has in a queue and below, or will have when those have left that count as gone, and whether that is certain.
 func (c *chaosCycle) ofHolder(queue string, h oracle.Holder, later bool) (has amounts, unsure bool) {
 	has = amounts{}
-	sharers := sharers{}
+	sharers, leaves := sharers{}, func(*world.Pod, *api.TaskInfo) bool { return false }
+	if later {
+		leaves = c.leaving()
+	}
 	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
-		if !slices.Contains(c.Path(j.Spec.Queue), queue) || !slices.Contains(holdersOf(c.jobOf(j)), h) || later && c.terminates(p, task) {
+		if slices.Contains(c.Path(j.Spec.Queue), queue) && slices.Contains(c.World.Orphans, j) {
+			unsure = unsure || c.unsure(p) // nor is it certain whose it is
+		}
+		if !slices.Contains(c.Path(j.Spec.Queue), queue) || !slices.Contains(holdersOf(c.jobOf(j)), h) || leaves(p, task) {
 			return
 		}
 		for d, amount := range charge {

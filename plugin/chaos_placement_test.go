@@ -171,8 +171,7 @@ func (c *chaosCycle) checkStarvation(name string) {
 		}
 		statement := framework.NewStatement(c.Session)
 		var nodes []string
-		for _, p := range j.Pods {
-			task := job.Tasks[api.TaskID(p.Object.UID)]
+		for _, task := range c.inOrder(j, job) {
 			if task.Status != api.Pending || task.SchGated || task.BestEffort || !c.Allocatable(c.Queues[job.Queue], task) {
 				continue
 			}
@@ -189,6 +188,24 @@ func (c *chaosCycle) checkStarvation(name string) {
 			violated(name, "job %s waits, and nodes %v have room for its pods", j.Spec.Name, nodes)
 		}
 	}
+}
+
+// inOrder returns the tasks of a job in the order in which Volcano places them: by their priority and age. Where the first one leaves too
+// little of a quota for the rest of a gang, the gang waits, although others would do.
+func (c *chaosCycle) inOrder(j *world.Job, job *api.JobInfo) (tasks []*api.TaskInfo) {
+	for _, p := range j.Pods {
+		tasks = append(tasks, job.Tasks[api.TaskID(p.Object.UID)])
+	}
+	slices.SortStableFunc(tasks, func(x, y *api.TaskInfo) int {
+		switch {
+		case c.TaskOrderFn(x, y):
+			return -1
+		case c.TaskOrderFn(y, x):
+			return 1
+		}
+		return 0
+	})
+	return tasks
 }
 
 // checkRefusals checks that the engine refuses no pod that fits under all bounds.

@@ -97,6 +97,26 @@ func (d *draw) policies(annotations map[string]string) map[string]string {
 	return all
 }
 
+// force gives most queues a policy, of those that worlds draw, such as soft-quota.
+func (d *draw) force(name string) {
+	key := policy.Prefix + name
+	if policyTexts[key] == nil || d.s.Plugin == ProportionName {
+		return
+	}
+	for i, act := range d.s.Acts {
+		set, is := act.Deed.(world.SetQueue)
+		if !is || set.Hollow || !d.chance(70) {
+			continue
+		}
+		set.Annotations = maps.Clone(set.Annotations)
+		if set.Annotations == nil {
+			set.Annotations = map[string]string{}
+		}
+		set.Annotations[key] = pick(d, policyTexts[key]...)
+		d.s.Acts[i].Deed = set
+	}
+}
+
 // readPolicies reads the policies of a queue as the scheduler does: a wrong value leaves the
 // last good one in force.
 func (q *annotations) readPolicies(texts map[string]string) {

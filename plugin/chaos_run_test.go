@@ -159,8 +159,11 @@ func (w *chaos) next(deeds []world.Deed, broken sabotage) *chaosCycle {
 	jobs := c.Jobs // closing drops them
 	framework.CloseSession(c.Session)
 	for _, j := range w.Jobs {
-		if w.met[j] = nil; jobs[j.ID()] != nil {
+		switch {
+		case jobs[j.ID()] != nil:
 			w.met[j] = j.Group.Clone()
+		case w.Queues[j.Spec.Queue] != nil:
+			w.met[j] = nil
 		}
 	}
 	w.follow(jobs)

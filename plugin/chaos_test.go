@@ -19,6 +19,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
@@ -29,6 +30,7 @@ var (
 	worldTime  = flag.Duration("world-time", 0, "how long TestChaos runs, instead of a number of worlds")
 	worldName  = flag.String("world-plugin", "", "the plugin of the worlds that TestChaos runs, all if empty")
 	worldWith  = flag.String("world-with", "", "the text that the scripts of the worlds have which TestChaos runs, such as devices")
+	worldForce = flag.String("world-force", "", "the policy that most queues of the worlds have which TestChaos runs, such as soft-quota")
 	worldFinds = flag.Int("world-finds", 1, "the number of violations after which TestChaos stops")
 	worldKnown = flag.Bool("world-known", false, "check the invariants that are known not to hold as well")
 	worldRaw   = flag.Bool("world-raw", false, "print a world that breaks an invariant as it was drawn, and not the smallest one")
@@ -40,6 +42,9 @@ func TestChaos(t *testing.T) {
 	defer oneAtATime()()
 	for _, name := range sortedKeys(known) {
 		t.Logf("not checked: %s: %s", name, known[name])
+	}
+	if *worldForce != "" {
+		require.Contains(t, policyTexts, policy.Prefix+*worldForce)
 	}
 	began, ran, found, seen := time.Now(), 0, 0, map[string]int{}
 	for seed := *worldSeed; found < *worldFinds; seed++ {

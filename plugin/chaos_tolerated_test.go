@@ -140,15 +140,6 @@ func (c *chaosCycle) checkTolerated(name string) {
 			excess[key] = x
 		}
 	}
-	var gangs []oracle.Gang
-	bounded := false
-	for _, j := range c.World.Jobs {
-		if job := c.jobOf(j); job != nil && c.Path(j.Spec.Queue) != nil && c.Queues[job.Queue] != nil {
-			if g, within := c.gangOf(j, job, excess); len(g.Members) > 0 {
-				gangs, bounded = append(gangs, g), bounded || within
-			}
-		}
-	}
 	var evicted []string
 	for id := range c.enforced {
 		for _, job := range c.Jobs {
@@ -158,16 +149,34 @@ func (c *chaosCycle) checkTolerated(name string) {
 		}
 	}
 	slices.Sort(evicted)
-	expected := oracle.Enforced(excess, gangs)
+	wrong := func(toldBefore bool) (expected []string, is bool) {
+		gangs, bounded := c.gangs(excess, toldBefore)
+		expected = oracle.Enforced(excess, gangs)
+		unexpected := slices.ContainsFunc(evicted, func(pod string) bool { return !slices.Contains(expected, pod) })
+		return expected, unexpected || !bounded && len(evicted) < len(expected)
+	}
+	expected, is := wrong(true)
 	c.seen["pods above a bound for too long"] += len(expected)
-	unexpected := slices.ContainsFunc(evicted, func(pod string) bool { return !slices.Contains(expected, pod) })
-	if unexpected || !bounded && len(evicted) < len(expected) {
+	if _, either := wrong(false); is && either {
 		violated(name, "evicted are %v, and should be %v, for %v", evicted, expected, excess)
 	}
 }
 
+// gangs returns the jobs with pods as the oracle knows them, and whether budgets or notices bound some. toldBefore: the pods of which this
+// session has found that they have notice got it when the one before closed, and not now.
+func (c *chaosCycle) gangs(excess map[string]float64, toldBefore bool) (gangs []oracle.Gang, bounded bool) {
+	for _, j := range c.World.Jobs {
+		if job := c.jobOf(j); job != nil && c.Path(j.Spec.Queue) != nil && c.Queues[job.Queue] != nil {
+			if g, within := c.gangOf(j, job, excess, toldBefore); len(g.Members) > 0 {
+				gangs, bounded = append(gangs, g), bounded || within
+			}
+		}
+	}
+	return gangs, bounded
+}
+
 // gangOf returns a job as the oracle knows it, and whether a budget of evictions bounds it.
-func (c *chaosCycle) gangOf(j *world.Job, job *api.JobInfo, excess map[string]float64) (g oracle.Gang, bounded bool) {
+func (c *chaosCycle) gangOf(j *world.Job, job *api.JobInfo, excess map[string]float64, toldBefore bool) (g oracle.Gang, bounded bool) {
 	path := c.Path(j.Spec.Queue)
 	g = oracle.Gang{QueuePriority: c.Queues[job.Queue].Queue.Spec.Priority, Priority: job.Priority}
 	ready := int(job.ReadyTaskNum())
@@ -189,7 +198,7 @@ func (c *chaosCycle) gangOf(j *world.Job, job *api.JobInfo, excess map[string]fl
 			Fixed: !task.Preemptable || !c.enforced[task.UID] && !api.PreemptableStatus(task.Status)}
 		if m.Ran = c.unsaved(j, task.Pod); c.graceOf(j, p) > 0 {
 			bounded = true // it is evicted when its notice is over
-			if had, known := c.told[task.UID]; known && had.at.Before(c.Clock()) {
+			if had, known := c.told[task.UID]; known && had.at.Before(c.Clock()) && (toldBefore || had.found < c.Cycle) {
 				m.Ran = -1
 			}
 		}

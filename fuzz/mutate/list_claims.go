@@ -19,6 +19,7 @@ var ofCardClaims = []mutant{
 	{"fitClaim", "if n.unnamed != nil {", "if false {"},
 	{"fitClaim", `at != "" && at != node`, "false"},
 	{"where", "return c.first", `return ""`},
+	{"AddPods", " && p.task.Status != api.Succeeded && p.task.Status != api.Failed", ""},
 	{"Unshare", `c.first, c.sharers = "", 0`, ""},
 	{"takeDeserved", "s.addCertain(all, pods)", ""},
 	{"wantOf", "float64(r.Of(d)), e.charge)", "float64(r.Of(d)), fastres.Vector{})"},

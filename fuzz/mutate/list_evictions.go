@@ -23,6 +23,8 @@ var ofEvictions = []mutant{
 	{"orphans.find", "p.queue = queueOf(task.Pod)", ""},
 	{"orphanedJob", "p.group.Clone()", "&api.PodGroup{}"},
 	{"orphanedJob", "job.PodGroup.Status.Phase =", "_ ="},
+	{"orphanedJob", "scheduling.PodGroupCompleted", "scheduling.PodGroupUnknown"},
+	{"orphans.find", " || len(ssn.Nodes) != o.nodes", ""},
 	{"orphans.keep", "clear(o.placed)", ""},
 	{"orphans.keep", "o.placed[id] = p", "_ = p"},
 	{"intake.Session.NotePlaced", "s.orphans.placed[job.UID] =", "_ ="},

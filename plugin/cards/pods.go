@@ -104,7 +104,7 @@ func (s *Session) CollectingReader(collected *[]NewPod) PodReader {
 func (s *Session) AddPods(collected []NewPod) {
 	for _, p := range collected {
 		s.registry.pods.put(p.task.Pod, p.request, p.task.NodeName != "")
-		if p.task.NodeName != "" {
+		if p.task.NodeName != "" && p.task.Status != api.Succeeded && p.task.Status != api.Failed { // one that has ended has no claim any more
 			s.keepPlaced(p.request, p.task.NodeName)
 		}
 	}

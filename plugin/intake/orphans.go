@@ -19,8 +19,10 @@ import (
 //
 // A job is looked for after a session in which it had cards on nodes. Nobody has noted the jobs before the first session with a
 // configuration: it may be the first of all, or the configuration was without the plugin until now. That session looks for all, and the
-// annotations of the pods name their queues.
+// annotations of the pods name their queues. So does a session with another number of nodes: one that comes back can have pods of jobs that
+// were deleted while it was lost.
 type orphans struct {
+	nodes  int                  // in the session before
 	tiers  []conf.Tier          // of the session before: Volcano makes others when it loads its configuration
 	placed map[api.JobID]placed // with cards on nodes in the session before, or placed in it
 	lost   map[api.JobID]placed // of placed, those without a job
@@ -45,7 +47,8 @@ func (o *orphans) find(ssn *framework.Session) (jobs []*api.JobInfo) {
 		}
 	}
 	clear(o.found)
-	all := o.loaded(ssn.Tiers)
+	all := o.loaded(ssn.Tiers) || len(ssn.Nodes) != o.nodes
+	o.nodes = len(ssn.Nodes)
 	if !all && len(o.lost) == 0 {
 		return nil
 	}
@@ -88,7 +91,7 @@ func (p placed) orphanedJob(task *api.TaskInfo) *api.JobInfo {
 	job.Namespace, job.Queue = task.Namespace, p.queue
 	if p.group != nil {
 		job.PodGroup = p.group.Clone()
-		job.PodGroup.Status.Phase = scheduling.PodGroupUnknown
+		job.PodGroup.Status.Phase = scheduling.PodGroupCompleted // nothing is reserved for it, and it is no job of max-jobs
 	}
 	return job
 }
