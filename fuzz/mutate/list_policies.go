@@ -120,6 +120,7 @@ var ofPolicies = []mutant{
 	{"Give", "n.memory.given[task.UID] = notice{job: task.Job, from: n.session.Now, until: until}", "n.memory.given[task.UID] = notice{job: task.Job}"},
 	{"OpenDelays", "case evictor == nil || over > lateness:", "case evictor == nil:"},
 	{"OpenDelays", "case over >= 0:", "case over > 0:"},
+	{"setEnds", "d.ends = latest[s.groupOf(d)]", "d.ends = d.until"},
 	{"book", "m.Kept = beyond(evictor.InitResreq, left)", ""},
 	{"offered", "return n.reserved[task.UID] != \"\"", "return false"},
 	{"offered", "return !slices.Contains(d.victims, victim{task.Job, task.UID})", "return false"},

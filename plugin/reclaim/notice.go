@@ -44,6 +44,7 @@ type delay struct {
 	within  bool      // the victims are of the evictor's own queue
 	told    time.Time // when the victims got notice
 	until   time.Time // when the notice of the last victim is over, as the session knows
+	ends    time.Time // when the notices of all victims of its group are over, as they were when the session opened
 	asked   bool      // Reclaimable or Preemptable was asked since then
 }
 
@@ -89,12 +90,12 @@ func (s *Session) OpenDelays() {
 	for _, d := range s.memory.delays {
 		d.until = s.endOf(d)
 	}
-	latest := s.latest()
+	s.setEnds(s.memory.delays)
 	frame := s.Frames.Open()
 	defer frame.Close()
 	s.memory.delays = slices.DeleteFunc(s.memory.delays, func(d *delay) bool {
 		evictor := s.evictorFor(d)
-		switch over := s.Now.Sub(latest[s.groupOf(d)]); {
+		switch over := s.Now.Sub(d.ends); {
 		case evictor == nil || over > lateness:
 			return true
 		case over >= 0:
@@ -108,15 +109,17 @@ func (s *Session) OpenDelays() {
 	})
 }
 
-// latest returns when the notices of all victims of each group are over.
-func (s *Session) latest() map[group]time.Time {
+// setEnds sets for each delay when the notices of all victims of its group are over.
+func (s *Session) setEnds(delays []*delay) {
 	latest := map[group]time.Time{}
-	for _, d := range s.memory.delays {
+	for _, d := range delays {
 		if g := s.groupOf(d); d.until.After(latest[g]) {
 			latest[g] = d.until
 		}
 	}
-	return latest
+	for _, d := range delays {
+		d.ends = latest[s.groupOf(d)]
+	}
 }
 
 // endOf returns when the notice of the last victim of a delay is over. It is the zero time for one whose victims have none any more.
@@ -246,11 +249,10 @@ func (s *Session) offered(evictor *api.TaskInfo, tasks []*api.TaskInfo) []*api.T
 // Promised iterates over the running tasks that are promised to others, each with the time at which the last notice of the victims of
 // the same group is over.
 func (s *Session) Promised() iter.Seq2[*api.TaskInfo, time.Time] {
-	latest := s.latest()
 	return func(yield func(*api.TaskInfo, time.Time) bool) {
 		for _, d := range s.memory.delays {
 			for _, v := range d.victims {
-				if task := s.taskOf(v); task != nil && s.notices.reserved[v.task] == d.job && !yield(task, latest[s.groupOf(d)]) {
+				if task := s.taskOf(v); task != nil && s.notices.reserved[v.task] == d.job && !yield(task, d.ends) {
 					return
 				}
 			}
@@ -398,6 +400,7 @@ func (s *Session) tell() {
 		d.told = s.Now
 		s.memory.delays = append(s.memory.delays, d)
 	}
+	s.setEnds(n.new)
 }
 
 // closeDelays announces the last delays, and ends those that were due and have not helped their evictors, with the others of their groups.
