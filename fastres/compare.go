@@ -208,20 +208,6 @@ func MaxRatio(used, bound Vector) float64 {
 	return ratio
 }
 
-// MaxRatioWith is MaxRatio of used + times·more, over the dimensions in which more is above 0.
-func MaxRatioWith(used Vector, times float64, more, bound Vector) float64 {
-	ratio := 0.0
-	for w, word := range more.present() {
-		for word &= bound.words[w]; word != 0; word &= word - 1 {
-			d := w<<6 + bits.TrailingZeros64(word)
-			if m, b := more.at(d), bound.at(d); m > 0 && b >= MinResource {
-				ratio = max(ratio, (used.at(d)+times*m)/b)
-			}
-		}
-	}
-	return ratio
-}
-
 // Requested iterates over the dimensions above 0 in x, except pods.
 func (x Vector) Requested() iter.Seq[Dim] {
 	return func(yield func(Dim) bool) {

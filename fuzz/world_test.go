@@ -341,13 +341,12 @@ func (w *world) charge(t *task, placed bool) {
 	w.ix.NoteOwnJobs(q)
 	if placed {
 		quota.Charge(w.ix, q, request)
-		quota.RaiseShare(w.ix, q, request, quota.Share)
 		w.kept.Update(q, request, 1)
 	} else {
 		refund := quota.Refund(w.ix, q, request, w.scratch)
-		quota.LowerShare(w.ix, q, refund, quota.Share)
 		w.kept.Update(q, refund, -1)
 	}
+	quota.RefreshShare(w.ix, q, quota.Share)
 	w.ix.Check()
 }
 

@@ -41,16 +41,15 @@ func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 	s.Index.NoteOwnJobs(q)
 	if charge {
 		quota.Charge(s.Index, q, a.Request)
-		quota.RaiseShare(s.Index, q, a.Request, s.rules.share)
 		s.Books.Charged(q, a.Request)
 		s.NoteCharged(a)
 	} else {
 		refund := quota.Refund(s.Index, q, a.Request, frame.Vector())
-		quota.LowerShare(s.Index, q, refund, s.rules.share)
 		s.Books.Refunded(q, refund)
 		s.memory.admit.Reservations.Refunded()
 		s.NoteRefunded(a)
 	}
+	quota.RefreshShare(s.Index, q, s.rules.share)
 	s.check()
 	s.memory.metrics.PublishAllocated(q, a.Request)
 	if klog.V(4).Enabled() {

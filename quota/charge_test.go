@@ -116,7 +116,8 @@ func TestChargeAllocatesNothing(t *testing.T) {
 	b, x, scratch := lookup(t, ix, "b"), res{cpu: 1, far: 2}.vector(), fastres.NewVector(dims)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		quota.Charge(ix, b, x)
-		quota.RaiseShare(ix, b, x, quota.Share)
-		quota.LowerShare(ix, b, quota.Refund(ix, b, x, scratch), quota.Share)
+		quota.RefreshShare(ix, b, quota.Share)
+		quota.Refund(ix, b, x, scratch)
+		quota.RefreshShare(ix, b, quota.Share)
 	}))
 }

@@ -33,38 +33,13 @@ func WeightedShare(allocated, deserved fastres.Vector) float64 {
 	return fastres.MaxRatio(allocated, deserved)
 }
 
-// RaiseShare computes the share of q and of all its ancestors again, after a request was charged.
-// No other ratio has changed:
-//
-//	share = max(share, allocated / deserved)   over the dimensions of the request
+// RefreshShare computes the share of q and of all its ancestors again, after allocated
+// has changed.
 //
 // DIVERGES: upstream refreshes the share of q alone. Its ancestors keep the share of the
 // session's start, and so does the order of queues in different subtrees.
-func RaiseShare(ix *index.Index, q index.Queue, request fastres.Vector, rule ShareRule) {
+func RefreshShare(ix *index.Index, q index.Queue, rule ShareRule) {
 	for _, p := range ix.Path(q) {
-		allocated, deserved := ix.Allocated(p), ix.Deserved.Row(p)
-		now := fastres.MaxRatioWith(allocated, 0, request, deserved)
-		if now <= ix.Share(p) {
-			continue
-		}
-		if deserved.IsEmpty() { // but for pods
-			now = rule(allocated, deserved)
-		}
-		ix.SetShare(p, now)
-	}
-}
-
-// LowerShare computes the share of q and of all its ancestors again, after a refund. A share has
-// changed only where a dimension of the refund had the greatest ratio. That comparison
-// may round, so it errs to the side of computing the share from all dimensions.
-//
-// DIVERGES: as RaiseShare.
-func LowerShare(ix *index.Index, q index.Queue, refund fastres.Vector, rule ShareRule) {
-	const rounding = 1 + 1e-9
-	for _, p := range ix.Path(q) {
-		allocated, deserved := ix.Allocated(p), ix.Deserved.Row(p)
-		if rounding*fastres.MaxRatioWith(allocated, 1, refund, deserved) >= ix.Share(p) {
-			ix.SetShare(p, rule(allocated, deserved))
-		}
+		ix.SetShare(p, rule(ix.Allocated(p), ix.Deserved.Row(p)))
 	}
 }
