@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"maps"
 	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -25,12 +24,7 @@ func (d *draw) graces() {
 		if !is || set.Hollow || !d.chance(70) {
 			continue
 		}
-		set.Annotations = maps.Clone(set.Annotations)
-		if set.Annotations == nil {
-			set.Annotations = map[string]string{}
-		}
-		set.Annotations[policy.EvictionGraceKey] = pick(d, "1m", "3m", "4m", "90s", "0s", "-1m", "long")
-		d.s.Acts[i].Deed = set
+		d.annotateQueue(i, policy.EvictionGraceKey, pick(d, "1m", "3m", "4m", "90s", "0s", "-1m", "long"))
 	}
 	for range d.IntN(20) {
 		cycle, job := 1+d.IntN(chaosCycles), d.jobs[d.IntN(len(d.jobs))].Name

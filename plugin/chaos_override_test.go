@@ -27,12 +27,7 @@ func (d *draw) windows() {
 		if !is || set.Hollow || set.Name == index.RootName || !d.chance(40) {
 			continue
 		}
-		set.Annotations = maps.Clone(set.Annotations)
-		if set.Annotations == nil {
-			set.Annotations = map[string]string{}
-		}
-		set.Annotations[policy.OverrideKey] = d.override(act.Cycle)
-		d.s.Acts[i].Deed = set
+		d.annotateQueue(i, policy.OverrideKey, d.override(act.Cycle))
 	}
 }
 

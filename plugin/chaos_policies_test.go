@@ -97,6 +97,16 @@ func (d *draw) policies(annotations map[string]string) map[string]string {
 	return all
 }
 
+// annotateQueue sets an annotation of the queue that an act creates or edits.
+func (d *draw) annotateQueue(act int, key, value string) {
+	set := d.s.Acts[act].Deed.(world.SetQueue)
+	if set.Annotations = maps.Clone(set.Annotations); set.Annotations == nil {
+		set.Annotations = map[string]string{}
+	}
+	set.Annotations[key] = value
+	d.s.Acts[act].Deed = set
+}
+
 // force gives most queues a policy, of those that worlds draw, such as soft-quota.
 func (d *draw) force(name string) {
 	key := policy.Prefix + name
@@ -108,12 +118,7 @@ func (d *draw) force(name string) {
 		if !is || set.Hollow || !d.chance(70) {
 			continue
 		}
-		set.Annotations = maps.Clone(set.Annotations)
-		if set.Annotations == nil {
-			set.Annotations = map[string]string{}
-		}
-		set.Annotations[key] = pick(d, policyTexts[key]...)
-		d.s.Acts[i].Deed = set
+		d.annotateQueue(i, key, pick(d, policyTexts[key]...))
 	}
 }
 

@@ -7,16 +7,12 @@ type shown struct{ Words, File string }
 
 // Pictures are those of the first screen.
 func (c contents) Pictures() []shown {
-	all := []shown{
-		{"Time of a cycle, and memory, against the number of queues", picture},
-		{"Opening with other schedulers' quota engines, against the number of queues", results + "/peers-open.svg"},
-		{"Opening a session of up to 2,000,000 tasks", results + "/scale-capacity-card.svg"},
-		{"Pods bound over time, on a real API server", "docs/load.svg"},
+	all := []shown{{"Time of a cycle, and memory, against the number of queues", picture}}
+	if c.beside != nil {
+		all = append(all, shown{"Opening with other schedulers' quota engines, against the number of queues", results + "/peers-open.svg"})
 	}
-	if c.beside == nil {
-		return append(all[:1], all[2:]...)
-	}
-	return all
+	return append(all, shown{"Opening a session of up to 2,000,000 tasks", results + "/scale-capacity-card.svg"},
+		shown{"Pods bound over time, on a real API server", "docs/load.svg"})
 }
 
 // sentence is one of the first screen. Each verb of it is %s, and is a figure. A sentence of which a
@@ -29,7 +25,7 @@ type sentence struct {
 // figure is a measured value in words, of the results or of those of peers.
 type figure func(c contents) (words string, ok bool)
 
-// of is the median of a benchmark.
+// of returns the median of a benchmark.
 func of(name, unit string) figure {
 	return func(c contents) (string, bool) {
 		m, ok := c.median(name, unit)
@@ -37,7 +33,7 @@ func of(name, unit string) figure {
 	}
 }
 
-// ratioOf is how many times more the base takes than the other.
+// ratioOf returns the ratio of the time of base to that of other, round by round.
 func ratioOf(base, other string) figure {
 	return func(c contents) (string, bool) {
 		m, ok := c.ratio(base, other, timeUnit)
@@ -45,7 +41,7 @@ func ratioOf(base, other string) figure {
 	}
 }
 
-// more is how much more time one benchmark takes than another.
+// more returns the time of a benchmark beyond that of another.
 func more(name, than string) figure {
 	return func(c contents) (string, bool) {
 		x, ok := c.median(name, timeUnit)
@@ -54,7 +50,7 @@ func more(name, than string) figure {
 	}
 }
 
-// perOne is the time of a benchmark for one of n.
+// perOne returns the time of a benchmark divided by n.
 func perOne(name string, n float64) figure {
 	return func(c contents) (string, bool) {
 		m, ok := c.median(name, timeUnit)
@@ -62,7 +58,7 @@ func perOne(name string, n float64) figure {
 	}
 }
 
-// opening is the time in which a peer opens with 1,000 queues.
+// opening returns the time in which a peer opens with 1,000 queues.
 func opening(key string) figure {
 	return func(c contents) (string, bool) {
 		if c.beside == nil {
