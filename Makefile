@@ -199,7 +199,7 @@ mutants: $(APIS) ## break the rules in small ways, one at a time, and see that a
 MODE = quick
 
 .PHONY: bench
-bench: $(APIS) ## measure against upstream for 40 minutes and write BENCHMARKS.md; MODE=full, scale, check, gate or calibrate
+bench: $(APIS) ## measure against upstream for 40 minutes and write BENCHMARKS.md; MODE=full, scale, tuning, check, gate or calibrate
 	$(GO) run ./bench/report -measure $(MODE)
 
 .PHONY: bench-gate
@@ -215,13 +215,17 @@ bench-peers: ## measure the quota engines of Kueue, KAI and YuniKorn beside ours
 bench-history: ## write the line of a release into bench/results/history.csv, from the last make bench: RELEASE=v1.2.3
 	$(GO) run ./bench/report -record $(RELEASE)
 
-# Of "make load". SCENARIO is burst, all jobs at once, or waves, jobs that arrive for DURATION and
-# end again. ROUNDS is how often each scheduler is measured.
+# Of "make load". SCENARIO is burst, all jobs at once; waves, jobs that arrive for DURATION and
+# end again; or tuned, settings of Volcano. ROUNDS is how often each scheduler is measured.
 SCENARIO = burst
 ifeq ($(SCENARIO),waves)
 NODES = 5000
 PODS = 10000
 ROUNDS = 1
+else ifeq ($(SCENARIO),tuned)
+NODES = 5000
+PODS = 2000
+ROUNDS = 2
 else
 NODES = 1000
 PODS = 2000
@@ -231,7 +235,7 @@ QUEUES = 500
 DURATION = 10m
 
 .PHONY: load
-load: $(APIS) ## jobs on a real control plane, with ours and Volcano's own scheduler: bench/results/load.txt, docs/load.md and the picture of the README; with SCENARIO=waves, some 40 minutes a round, load-waves.txt
+load: $(APIS) ## jobs on a real control plane, with ours and Volcano's own scheduler: bench/results/load.txt, docs/load.md and the picture of the README; with SCENARIO=waves, some 40 minutes a round, load-waves.txt; with SCENARIO=tuned, ten minutes, load-tuned.txt and docs/tuning.md
 	$(GO) build -o bin/load/ours ./cmd/vc-scheduler
 	$(GO) build -o bin/load/upstream volcano.sh/volcano/cmd/scheduler
 	$(GO) run ./cmd/load -scenario $(SCENARIO) -nodes $(NODES) -pods $(PODS) -queues $(QUEUES) -duration $(DURATION) -rounds $(ROUNDS)

@@ -26,7 +26,7 @@ const (
 )
 
 func main() {
-	name := flag.String("measure", "", "measure first: quick, full, check, scale, peers, gate or calibrate")
+	name := flag.String("measure", "", "measure first: quick, full, check, scale, tuning, peers, gate or calibrate")
 	release := flag.String("record", "", "write the line of a release into the history")
 	rounds := flag.Int("rounds", 0, "measure so many rounds; fewer than 6 give no intervals (default as planned)")
 	flag.Parse()
@@ -64,6 +64,8 @@ func run(name string, rounds int) error {
 	switch {
 	case name == "scale":
 		path = grown
+	case name == "tuning":
+		path = tuningRaw
 	case volcano != load.MainRelease:
 		path = fmt.Sprintf(others, volcano)
 		if name == "quick" {
@@ -142,6 +144,9 @@ func pages() (map[string]string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // large clusters need not be measured
 		return nil, err
 	}
+	if err := addTuning(files); err != nil {
+		return nil, err
+	}
 	if beside != nil {
 		if err := peersPages(beside, files, charts); err != nil {
 			return nil, err
@@ -167,6 +172,19 @@ func addScale(files map[string]string, set *set) error {
 		return err
 	}
 	return intoFile(files, readme, func(old string) (string, error) { return into(old, scale.sentences()) })
+}
+
+// addTuning adds the page of the settings of Volcano.
+func addTuning(files map[string]string) error {
+	cycles, err := readFile(tuningRaw)
+	if err != nil {
+		return err
+	}
+	whole, err := load.Read[load.Result](tunedRaw)
+	if err != nil {
+		return err
+	}
+	return intoFile(files, tuningPage, contents{set: cycles}.tuningInto(whole))
 }
 
 // intoFile adds a page of which the results make a part.

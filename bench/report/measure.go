@@ -57,6 +57,7 @@ var (
 			{actions, "0.5s", everything},
 		}, cycles(everything, 10, 100, 300, 1000, 5000), cardCycles(everything, 1000, 5000))},
 		"scale": {"bench-scale", 3, scaling()},
+		"tuning": {"bench-tuning", 3, []process{{"^BenchmarkTuning$", "2x", nil}}},
 		"check": {"bench-check", 4, goalProcesses},
 		"other": {"bench", 6, goalProcesses},
 	}

@@ -65,7 +65,7 @@ func TestPagesAreOfTheResults(t *testing.T) {
 	}
 	files, err := pages()
 	require.NoError(t, err)
-	for _, path := range []string{page, readme, picture, scalePage, results + "/" + historyChart, results + "/scale-capacity.svg"} {
+	for _, path := range []string{page, readme, picture, scalePage, tuningPage, results + "/" + historyChart, results + "/scale-capacity.svg"} {
 		assert.Contains(t, files, path)
 	}
 	for path, want := range files {

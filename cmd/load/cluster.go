@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"text/template"
 	"time"
 
@@ -23,10 +23,10 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// scheduler is a program to be measured, with a quota plugin.
+// scheduler is a program to be measured, with a configuration, and flags and variables that not all have.
 type scheduler struct {
-	name, program string
-	plugin        quotaPlugin
+	name, program, configuration string
+	flags, environment           []string
 }
 
 // quotaPlugin is a quota plugin and its arguments.
@@ -64,19 +64,25 @@ tiers:
   - name: binpack
 `))
 
+// configuration is that of the scheduler.
+func (p quotaPlugin) configuration() string {
+	var text strings.Builder
+	if err := configuration.Execute(&text, p); err != nil {
+		panic(err) // it has no other plugins than those above
+	}
+	return text.String()
+}
+
 // start runs a scheduler as a deployment does: Volcano's defaults, no throttling to speak of. Its configuration goes into
 // the directory, and has to stay there.
 func (s scheduler) start(cp *controlplane.ControlPlane, directory string) (*controlplane.Process, error) {
 	path := filepath.Join(directory, "volcano-scheduler.conf")
-	var text bytes.Buffer
-	if err := configuration.Execute(&text, s.plugin); err != nil {
+	if err := os.WriteFile(path, []byte(s.configuration), 0o600); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
-		return nil, err
-	}
-	return cp.StartProcess(s.program, "--scheduler-conf="+path, "--schedule-period=1s", "--leader-elect=false", "--enable-metrics=true",
-		"--kube-api-qps=2000", "--kube-api-burst=2000", "--node-worker-threads=20")
+	flags := []string{"--scheduler-conf=" + path, "--schedule-period=1s", "--leader-elect=false", "--enable-metrics=true",
+		"--kube-api-qps=2000", "--kube-api-burst=2000", "--node-worker-threads=20"}
+	return cp.StartProcess(s.program, append(flags, s.flags...)...)
 }
 
 // furnish creates the nodes and the queues.

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/capacity-card/capacity-card/bench/load"
+	"github.com/capacity-card/capacity-card/bench/tuning"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/cmd/internal/version"
 )
@@ -31,6 +32,7 @@ const (
 	results      = "bench/results/load.txt"
 	others       = "bench/results/load-%s.txt" // with another release of Volcano
 	wavesResults = "bench/results/load-waves.txt"
+	tunedResults = "bench/results/load-tuned.txt"
 	page         = "docs/load.md"
 	chartFile    = "docs/load.svg"
 )
@@ -42,6 +44,7 @@ const podsPerJob = 10
 const (
 	burst = "burst" // all jobs are there at once, and never end
 	waves = "waves" // jobs arrive over time, and end
+	tuned = "tuned" // as burst, with cards, as deploy/ has our scheduler and with other settings of Volcano
 )
 
 // choices are the flags.
@@ -56,7 +59,7 @@ type choices struct {
 
 func main() {
 	var o choices
-	flag.StringVar(&o.scenario, "scenario", burst, "burst: all jobs at once; waves: jobs arrive over time, and end")
+	flag.StringVar(&o.scenario, "scenario", burst, "burst: all jobs at once; waves: jobs arrive over time, and end; tuned: settings of Volcano")
 	flag.IntVar(&o.nodes, "nodes", 1000, "nodes of 8 GPUs")
 	flag.IntVar(&o.pods, "pods", 2000, "pods, in jobs of 10")
 	flag.IntVar(&o.queues, "queues", 500, "queues, in two levels below the root")
@@ -85,6 +88,8 @@ func (o choices) run(ctx context.Context) error {
 		return o.burst(ctx)
 	case o.scenario == waves:
 		return o.waves(ctx)
+	case o.scenario == tuned:
+		return o.tuned(ctx)
 	}
 	return fmt.Errorf("there is no scenario %q", o.scenario)
 }
@@ -95,17 +100,8 @@ func (o choices) burst(ctx context.Context) error {
 		Jobs: max(1, o.pods/podsPerJob), TasksPerJob: podsPerJob, Phases: []workload.Phase{workload.Pending},
 	}
 	report := report{&load.Report{Setting: o.setting("make load", shape.Jobs*podsPerJob)}}
-	schedulers := []scheduler{{"upstream", o.upstream, capacity}, {"ours", o.ours, capacity}}
-	cluster := shape.Make(1)
-	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
-		bounded, cancel := context.WithTimeout(ctx, o.limit)
-		defer cancel()
-		result, err := run(bounded, cluster, s)
-		result.Round = round
-		report.Runs = append(report.Runs, result)
-		return err
-	})
-	if err != nil {
+	schedulers := []scheduler{{"upstream", o.upstream, capacity.configuration(), nil, nil}, {"ours", o.ours, capacity.configuration(), nil, nil}}
+	if err := o.measure(ctx, report, shape.Make(1), schedulers); err != nil {
 		return err
 	}
 	path := results
@@ -113,6 +109,32 @@ func (o choices) burst(ctx context.Context) error {
 		path = fmt.Sprintf(others, report.Volcano)
 	}
 	return write(path, report.Report, report.Table())
+}
+
+// tuned measures our scheduler with settings of Volcano.
+func (o choices) tuned(ctx context.Context) error {
+	pools := workload.Pools{Nodes: o.nodes, Queues: o.queues, Jobs: max(1, o.pods/workload.PodsOfPools)}
+	report := report{&load.Report{Setting: o.setting("make load SCENARIO=tuned", pools.Jobs*workload.PodsOfPools)}}
+	var schedulers []scheduler
+	for _, s := range tuning.Whole {
+		schedulers = append(schedulers, scheduler{s.Name, o.ours, s.Configuration(), s.Flags(), s.Environment()})
+	}
+	if err := o.measure(ctx, report, pools.Make(1), schedulers); err != nil {
+		return err
+	}
+	return write(tunedResults, report.Report, table(tuning.Names(), rows, report.Values))
+}
+
+// measure adds a run of each scheduler for each round.
+func (o choices) measure(ctx context.Context, r report, c workload.Cluster, schedulers []scheduler) error {
+	return inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
+		bounded, cancel := context.WithTimeout(ctx, o.limit)
+		defer cancel()
+		result, err := run(bounded, c, s)
+		result.Round = round
+		r.Runs = append(r.Runs, result)
+		return err
+	})
 }
 
 func (o choices) waves(ctx context.Context) error {
@@ -123,7 +145,10 @@ func (o choices) waves(ctx context.Context) error {
 	for _, n := range cluster.Nodes {
 		report.Cards += int(n.Allocatable[gpu])
 	}
-	schedulers := []scheduler{{"upstream", o.upstream, capacity}, {"capacity", o.ours, capacity}, {"capacity-card", o.ours, capacityCard}}
+	schedulers := []scheduler{
+		{"upstream", o.upstream, capacity.configuration(), nil, nil}, {"capacity", o.ours, capacity.configuration(), nil, nil},
+		{capacityCard.Name, o.ours, capacityCard.configuration(), nil, nil},
+	}
 	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
 		result, err := runWaves(ctx, w, s)
 		result.Round = round

@@ -79,23 +79,28 @@ func (b bed) submit(ctx context.Context, j workload.Job, runs time.Duration) err
 // run measures one scheduler on a control plane of its own: all jobs are there at once.
 func run(ctx context.Context, c workload.Cluster, s scheduler) (load.Result, error) {
 	r := load.Result{Scheduler: s.name}
-	return r, onBed(ctx, c, s, controlplane.Options{}, func(ctx context.Context, b bed) error {
+	return r, onBed(ctx, c, s, controlplane.Options{Environment: s.environment}, func(ctx context.Context, b bed) error {
 		before, err := read(ctx, b.process)
 		if err != nil {
 			return err
+		}
+		pods := 0
+		for _, j := range c.Jobs {
+			pods += len(j.Tasks)
 		}
 		began := time.Now()
 		submit := func(ctx context.Context, j workload.Job) error { return b.submit(ctx, j, 0) }
 		if err := each(ctx, c.Jobs, submit); err != nil {
 			return fmt.Errorf("submitting jobs: %w", err)
 		}
-		after, err := b.follow(ctx, began, len(c.Jobs)*podsPerJob, &r)
+		after, err := b.follow(ctx, began, pods, &r)
 		if err != nil {
 			return err
 		}
 		r.CPU = after.cpu - before.cpu
 		r.Cycles, r.Cycling = after.cycles.count-before.cycles.count, after.cycles.time-before.cycles.time
 		b.seen.summarize(began, &r)
+		r.Placement = c.Place(b.seen.nodes())
 		return nil
 	})
 }
@@ -138,6 +143,19 @@ func (s *sightings) summarize(began time.Time, r *load.Result) {
 	slices.Sort(r.Bound)
 	slices.Sort(r.Running)
 	r.Total = r.Bound[len(r.Bound)-1]
+}
+
+// nodes are those of the pods of each job.
+func (s *sightings) nodes() map[string][]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	nodes := map[string][]string{}
+	for _, pod := range s.pods {
+		if pod.node != "" {
+			nodes[pod.job] = append(nodes[pod.job], pod.node)
+		}
+	}
+	return nodes
 }
 
 // milliseconds is a time in seconds, no more exact than it was measured.

@@ -27,7 +27,7 @@ type sightings struct {
 
 // sighting is that of a pod of a job. What was not seen has no time.
 type sighting struct {
-	job                            string
+	job, node                      string
 	cards                          int
 	created, bound, running, ended time.Time
 }
@@ -89,7 +89,7 @@ func (s *sightings) see(pod *corev1.Pod, deleted bool) {
 		s.pods[pod.UID] = seen
 	}
 	if seen.bound.IsZero() && pod.Spec.NodeName != "" {
-		seen.bound = now
+		seen.bound, seen.node = now, pod.Spec.NodeName
 		s.now.bound++
 		s.now.cards += seen.cards
 	}

@@ -38,6 +38,8 @@ type Options struct {
 	// Compaction is the time between two compactions of etcd, each of which discards what is older than the one before.
 	// Default: that of kube-apiserver, 5m.
 	Compaction time.Duration
+	// Environment is that of StartProcess, beside the variables of this process: key=value.
+	Environment []string
 }
 
 // ControlPlane is a running control plane. Its clients are not throttled.
@@ -52,6 +54,7 @@ type ControlPlane struct {
 	schedulePeriod time.Duration
 	commands       bool
 	compaction     time.Duration
+	environment    []string
 	directory      string
 	log            *logFile
 	// stopAPIServer ends the API server that runs.
@@ -69,7 +72,9 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	if !running.CompareAndSwap(false, true) {
 		return nil, ErrRunning
 	}
-	cp := &ControlPlane{schedulePeriod: options.SchedulePeriod, commands: options.Commands, compaction: options.Compaction}
+	cp := &ControlPlane{
+		schedulePeriod: options.SchedulePeriod, commands: options.Commands, compaction: options.Compaction, environment: options.Environment,
+	}
 	if cp.schedulePeriod == 0 {
 		cp.schedulePeriod = 200 * time.Millisecond
 	}

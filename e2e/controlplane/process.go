@@ -54,6 +54,7 @@ func (cp *ControlPlane) start(name, program string, arguments ...string) (*Proce
 	defer log.Close()
 	p.command = exec.Command(program, arguments...)
 	p.command.Env = append(os.Environ(), "DEBUG_SOCKET_DIR="+p.directory, "TMPDIR="+p.directory)
+	p.command.Env = append(p.command.Env, cp.environment...)
 	p.command.Stdout, p.command.Stderr = log, log
 	if err := p.command.Start(); err != nil {
 		return nil, err

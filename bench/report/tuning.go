@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/capacity-card/capacity-card/bench/load"
+	"github.com/capacity-card/capacity-card/bench/tuning"
+)
+
+// tuningPage has the settings of Volcano, which make bench MODE=tuning measures in cycles, and make load SCENARIO=tuned with a
+// whole scheduler.
+const (
+	tuningPage = "docs/tuning.md"
+	tuningRaw  = results + "/tuning.txt"
+	tunedRaw   = results + "/load-tuned.txt"
+)
+
+// The metrics of placement.
+const (
+	openedUnit = "opened"
+	firstUnit  = "first-%"
+)
+
+// tunedFigures are the rows about a whole scheduler.
+var tunedFigures = []struct {
+	words string
+	of    func(load.Result) float64
+	unit  string
+}{
+	{"pods that get a node, per second", load.Result.Throughput, ""},
+	{"from submission to running, half of the pods", func(r load.Result) float64 { return load.Percentile(r.Running, 0.5) }, timeUnit},
+	{"99 % of the pods", func(r load.Result) float64 { return load.Percentile(r.Running, 0.99) }, timeUnit},
+	{"processor time of the scheduler, per pod", func(r load.Result) float64 { return r.CPU / float64(len(r.Bound)) }, timeUnit},
+	{"peak memory of the scheduler", func(r load.Result) float64 { return r.Memory }, bytesUnit},
+	{"nodes that lose all-idle cards", func(r load.Result) float64 { return float64(r.Placement.Opened) }, ""},
+	{"pods of lists with their first card, in percent", func(r load.Result) float64 {
+		return 100 * float64(r.Placement.First) / float64(max(1, r.Placement.Listed))
+	}, ""},
+}
+
+// tuningInto replaces the part of the page that the results make.
+func (c contents) tuningInto(m *load.Report) func(page string) (string, error) {
+	cycles := table{"setting", "time", "allocated", "nodes opened", "first card"}.head()
+	for _, s := range tuning.Settings {
+		name := "Tuning/setting=" + s.Name
+		cycles.row(s.Title, c.cell(name, timeUnit), c.cell(name, bytesUnit), c.cell(name, openedUnit), c.cell(name, firstUnit)+" %")
+	}
+	head := table{""}
+	for _, s := range tuning.Whole {
+		head = append(head, s.Title)
+	}
+	whole := head.head()
+	for _, figure := range tunedFigures {
+		row := []string{figure.words}
+		for _, s := range tuning.Whole {
+			row = append(row, quantity(load.Percentile(m.Values(s.Name, figure.of), 0.5), figure.unit))
+		}
+		whole.row(row...)
+	}
+	return func(page string) (string, error) {
+		return into(page, fmt.Sprintf(`
+Medians of %s rounds of `+"`make bench MODE=tuning`"+`, commit %s, %s, %s, %s in use:
+
+%s
+The whole scheduler on a real API server, which shares the processors with it: %d pods at once on %s idle nodes, medians of %s
+rounds of `+"`%s`"+`:
+
+%s
+`, c.Config("rounds"), c.Config("commit"), c.Config("go"), c.Config("cpu"), c.Config("procs"), cycles,
+			m.Pods, number(float64(m.Nodes)), number(float64(m.Rounds)), m.Command, whole))
+	}
+}
