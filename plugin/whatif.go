@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"sync/atomic"
+
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -48,4 +50,5 @@ type prepared struct {
 	queue index.Queue
 	pod   *cards.PodRequest
 	leave []fastres.Dim // the cards that it should leave to the rest of its gang
+	lacks atomic.Pointer[lacking]
 }
