@@ -7,8 +7,6 @@ import (
 	"math"
 	"os"
 	"slices"
-
-	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
 // Schedulers are the schedulers that are compared, in the order of the tables.
@@ -61,8 +59,10 @@ type Result struct {
 	Memory  float64   `json:"memory"` // of the scheduler at its most, resident, in bytes
 	Cycles  float64   `json:"cycles"` // scheduling cycles in that time, and what they took in all
 	Cycling float64   `json:"cycling"`
-	// Placement is that of the pods, where it is of interest.
-	Placement workload.Placement `json:"placement,omitzero"`
+	// Nodes that had all their cards idle and got pods, pods that list cards, and those of them that got the first.
+	Opened int `json:"opened,omitempty"`
+	Listed int `json:"listed,omitempty"`
+	First  int `json:"first,omitempty"`
 }
 
 // Read reads what was measured.

@@ -56,10 +56,10 @@ var (
 			{growing, "0.5s", everything},
 			{actions, "0.5s", everything},
 		}, cycles(everything, 10, 100, 300, 1000, 5000), cardCycles(everything, 1000, 5000))},
-		"scale": {"bench-scale", 3, scaling()},
+		"scale":  {"bench-scale", 3, scaling()},
 		"tuning": {"bench-tuning", 3, []process{{"^BenchmarkTuning$", "2x", nil}}},
-		"check": {"bench-check", 4, goalProcesses},
-		"other": {"bench", 6, goalProcesses},
+		"check":  {"bench-check", 4, goalProcesses},
+		"other":  {"bench", 6, goalProcesses},
 	}
 
 	// goalProcesses measure what has a goal.

@@ -32,9 +32,9 @@ var tunedFigures = []struct {
 	{"99 % of the pods", func(r load.Result) float64 { return load.Percentile(r.Running, 0.99) }, timeUnit},
 	{"processor time of the scheduler, per pod", func(r load.Result) float64 { return r.CPU / float64(len(r.Bound)) }, timeUnit},
 	{"peak memory of the scheduler", func(r load.Result) float64 { return r.Memory }, bytesUnit},
-	{"nodes that lose all-idle cards", func(r load.Result) float64 { return float64(r.Placement.Opened) }, ""},
+	{"nodes that lose all-idle cards", func(r load.Result) float64 { return float64(r.Opened) }, ""},
 	{"pods of lists with their first card, in percent", func(r load.Result) float64 {
-		return 100 * float64(r.Placement.First) / float64(max(1, r.Placement.Listed))
+		return 100 * float64(r.First) / float64(max(1, r.Listed))
 	}, ""},
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Setting is a usual configuration of Volcano with capacity-card, with changes.
+// Setting is the plugins of deploy/cards with Volcano's defaults, and changes of them.
 type Setting struct {
 	Name  string // in results
 	Title string // on the page, in Markdown
@@ -33,9 +33,9 @@ var (
 
 // The first and the last setting.
 var (
-	Usual = Setting{Name: "usual", Title: "Volcano's usual configuration", Verbosity: 3}
-	Tuned    = Setting{
-		Name: "tuned", Title: "`-v=2`, `--percentage-nodes-to-find=2`, the arguments of `nodeorder` and `predicates`, `GOGC=400`", Percentage: 2, Verbosity: 2, GC: 400, nodeOrder: packing, predicates: unused,
+	Usual = Setting{Name: "usual", Title: "Volcano's defaults", Verbosity: 3}
+	Tuned = Setting{
+		Name: "tuned", Title: "all of [What to set](#what-to-set)", Percentage: 2, Verbosity: 2, GC: 400, nodeOrder: packing, predicates: unused,
 	}
 )
 
@@ -56,7 +56,7 @@ var Settings = []Setting{
 	{Name: "quiet", Title: "`-v=2`", Verbosity: 2},
 	{Name: "nodes-2", Title: "`--percentage-nodes-to-find=2`", Percentage: 2, Verbosity: 3},
 	{Name: "nodes-5", Title: "`--percentage-nodes-to-find=5`", Percentage: 5, Verbosity: 3},
-	{Name: "packing", Title: "arguments of `nodeorder`, as `deploy/` has them", Verbosity: 3, nodeOrder: packing},
+	{Name: "packing", Title: "arguments of `nodeorder`", Verbosity: 3, nodeOrder: packing},
 	{Name: "no-nodeorder", Title: "no `nodeorder`", Verbosity: 3, nodeOrder: []string{without}},
 	{Name: "predicates", Title: "arguments of `predicates`", Verbosity: 3, predicates: unused},
 	{Name: "cache", Title: "`predicate.CacheEnable: true`", Verbosity: 3, predicates: []string{"predicate.CacheEnable: true"}},

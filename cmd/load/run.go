@@ -100,7 +100,8 @@ func run(ctx context.Context, c workload.Cluster, s scheduler) (load.Result, err
 		r.CPU = after.cpu - before.cpu
 		r.Cycles, r.Cycling = after.cycles.count-before.cycles.count, after.cycles.time-before.cycles.time
 		b.seen.summarize(began, &r)
-		r.Placement = c.Place(b.seen.nodes())
+		p := c.Place(b.seen.nodes())
+		r.Opened, r.Listed, r.First = p.Opened, p.Listed, p.First
 		return nil
 	})
 }
