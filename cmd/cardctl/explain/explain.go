@@ -18,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/constraint/joborder"
 	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/report"
@@ -355,6 +356,9 @@ func (e *explainer) refuseOther(f *Finding, what string, candidates ...string) {
 // error of ctx. It takes all pods of the world off their nodes.
 func Alone(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Finding, error) {
 	w.Vacate()
+	for _, g := range w.Groups { // each waits as if it were alone
+		joborder.HoldsNobody(g.PodGroup)
+	}
 	s, err := engine.Open(ctx, w, c)
 	if err != nil {
 		return nil, err

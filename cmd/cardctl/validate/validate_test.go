@@ -146,6 +146,9 @@ func TestCheck(t *testing.T) {
 			[]string{node, queue("q", "", quota(`{"A":40}`), open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 5", `{}`)},
 			[]string{"13: error: Job/j: it cannot run, even alone: No node fits: 1 × too small: it has 4 nvidia.com/gpu, and the pod requests 5 (NodesTooSmall)",
 				`9: note: Queue/q: metadata.annotations[volcano.sh/card.quota]: the quotas of "A" add up to 40, and the nodes have 4`}},
+		"a job behind another one": {
+			[]string{node, strings.Replace(queue("q", "", quota(`{"A":3}`), open), "annotations: {", `annotations: {volcano.sh/order: fifo, `, 1),
+				strings.Replace(job("q", "A", "cpu: 1", `{"A":1}`), "name: j", "name: a", 1), job("q", "A", "cpu: 1", `{"A":1}`)}, nil},
 		"a job in no queue": {
 			[]string{node, job("gone", "A", "cpu: 1", `{}`)}, []string{"8: error: Job/j: it cannot run, even alone: Queue <gone> does not exist (UnknownQueue)"}},
 		"misspelt fields and keys": {

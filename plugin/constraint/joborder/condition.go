@@ -1,6 +1,7 @@
 package joborder
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -23,6 +24,12 @@ const (
 	HoldOver      = "OrderHoldOver"
 	Started       = "Started"
 )
+
+// HoldsNobody makes the job of a PodGroup one that has held back others for long enough.
+func HoldsNobody(p *api.PodGroup) {
+	p.Status.Conditions = append(slices.Clone(p.Status.Conditions),
+		scheduling.PodGroupCondition{Type: FirstInOrder, Status: v1.ConditionFalse, Reason: HoldOver})
+}
 
 // earlier has the state of a job as its condition has it.
 type earlier struct {
