@@ -20,5 +20,7 @@ var ofJobOrder = []mutant{
 	{"Rule.lacksQuota", "&& r.fit(q, tasks, alone)", "&& (r.fit(q, tasks, alone) || true)"},
 	{"earlierOf", "&& c.Reason != HoldOver", ""},
 	{"Session.Judge", "s.decideIn(&s.memory.judged, minimum, job)", "s.decide(minimum, job)"},
+	{"LimitRefuses", "v.Reason.OfHolder() ||", ""},
+	{"LimitRefuses", "|| v.Reason == quota.OverBudget", ""},
 	{"Session.mostOf", "bounds.At(p, share.Group)/share.Weight", "of+0*share.Weight"},
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -20,7 +22,9 @@ func (s *Session) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
 	if v.OK() || v.Queue == index.None {
 		return v, v.OK()
 	}
-	return v, s.possible(s.Index.Lookup(string(job.Queue)), minimum, job)
+	q := s.Index.Lookup(string(job.Queue))
+	return v, s.possible(q, minimum, job) && !s.LimitRefuses(constraint.JobAsk{Job: job, Queue: q, Minimum: minimum,
+		HasMinimum: intake.HasMinimum(job), Cards: s.cardsOf(&s.memory.judged, q, job)})
 }
 
 // possible reports whether the bounds of admission are large enough for a job of q alone. minimum is what it lacks of its

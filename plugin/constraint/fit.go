@@ -269,6 +269,15 @@ func (s *Session) AdmitsCards(a JobAsk) cards.Outcome {
 	return o
 }
 
+// LimitRefuses reports whether a limit of a holder or a budget refuses a job, whatever the quotas of queues say.
+func (s *Session) LimitRefuses(a JobAsk) bool {
+	limit := func(v quota.Verdict) bool { return v.Reason.OfHolder() || v.Reason == quota.OverBudget }
+	if slices.ContainsFunc(s.jobs, func(rule JobRule) bool { return limit(rule.AdmitJob(a)) }) {
+		return true
+	}
+	return a.Cards != nil && slices.ContainsFunc(s.cards, func(rule CardRule) bool { return limit(rule.AdmitCards(a).Verdict) })
+}
+
 // HoldFor reserves for an admitted job what constraints hold for it.
 func (s *Session) HoldFor(a JobAsk) {
 	for _, h := range s.reservers {
