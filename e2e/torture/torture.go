@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,9 +41,10 @@ type Options struct {
 	Length time.Duration
 	// Faults are the names of the faults to draw from; nil is all.
 	Faults []string
-	// Program is the path of vc-scheduler, and Directory where the history is kept.
-	Program, Directory string
-	Log                func(format string, arguments ...any)
+	// Program is the path of vc-scheduler, View that of cardctl, whose pages are attacked unless it is "", and Directory
+	// where the history is kept.
+	Program, View, Directory string
+	Log                      func(format string, arguments ...any)
 }
 
 // Result is what a round found.
@@ -54,6 +55,7 @@ type Result struct {
 	Acts    int64
 	Refused int64
 	Records int
+	Attacks map[string]int // on the pages, by kind
 }
 
 // round is one round.
@@ -64,6 +66,7 @@ type round struct {
 	writer     *history.Writer
 	recorder   *history.Recorder
 	schedulers *schedulers
+	view       *view // nil for none
 	faultDraw  *rand.Rand
 
 	acts, refused atomic.Int64
@@ -104,7 +107,11 @@ func Run(ctx context.Context, plane *controlplane.ControlPlane, options Options)
 	if err != nil {
 		return nil, err
 	}
-	return &Result{report, path, r.acts.Load(), r.refused.Load(), len(records)}, nil
+	result := &Result{Report: report, History: path, Acts: r.acts.Load(), Refused: r.refused.Load(), Records: len(records)}
+	if r.view != nil {
+		result.Attacks = r.view.attacks
+	}
+	return result, nil
 }
 
 // record records the round.
@@ -142,10 +149,22 @@ func (r *round) play(ctx context.Context) (err error) {
 	if _, err := r.schedulers.awaitLeader(patience); err != nil {
 		return err
 	}
+	if r.View != "" {
+		if r.view, err = startView(ctx, r.View, r.plane.Kubeconfig(), r.schedulers.file, directory); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, r.view.stop()) }()
+	}
 	if err := r.act(ctx); err != nil {
 		return err
 	}
-	return r.rest(ctx)
+	if err := r.rest(ctx); err != nil || r.view == nil {
+		return err
+	}
+	if r.world.plugin == "capacity-card" { // which counts cards
+		err = r.agrees(ctx, r.view)
+	}
+	return errors.Join(err, r.view.bounded())
 }
 
 // configure writes the configuration of a world.
@@ -154,19 +173,19 @@ func (r *round) configure(w world) error {
 	return r.schedulers.write(w.configuration())
 }
 
-// act has tenants and admins act, and injects faults, for the length of the round.
+// act has tenants and admins act, attacks the pages, and injects faults, for the length of the round.
 func (r *round) act(ctx context.Context) error {
 	acting, cancel := context.WithTimeout(ctx, r.Length)
 	defer cancel()
-	var both sync.WaitGroup
-	var adminErr error
-	both.Add(2)
-	go func() { defer both.Done(); r.tenants(acting, draws(r.Seed, 2)) }()
-	go func() { defer both.Done(); adminErr = r.admins(acting, draws(r.Seed, 3)) }()
+	var others errgroup.Group
+	others.Go(func() error { r.tenants(acting, draws(r.Seed, 2)); return nil })
+	others.Go(func() error { return r.admins(acting, draws(r.Seed, 3)) })
+	if r.view != nil {
+		others.Go(func() error { return r.view.attacked(acting, draws(r.Seed, 6)) })
+	}
 	err := r.fail(acting)
 	cancel()
-	both.Wait()
-	return errors.Join(err, adminErr)
+	return errors.Join(err, others.Wait())
 }
 
 // fail injects one fault after the other.

@@ -51,9 +51,12 @@ func TestTorture(t *testing.T) {
 	})
 	directory, err := filepath.Abs(filepath.Join("..", "..", "build", "torture"))
 	require.NoError(t, err)
-	options := Options{Seed: *seed, Plugin: *only, Length: shortLength, Faults: short, Program: program(t), Directory: directory, Log: t.Logf}
+	options := Options{Seed: *seed, Plugin: *only, Length: shortLength, Faults: short, Program: program(t, "vc-scheduler"), Directory: directory, Log: t.Logf}
+	if *other != "" {
+		options.Program = *other
+	}
 	if *length > 0 {
-		options.Length, options.Faults = roundLength, nil
+		options.Length, options.Faults, options.View = roundLength, nil, program(t, "cardctl")
 	}
 	if *names != "" {
 		options.Faults = strings.Split(*names, ",")
@@ -77,7 +80,8 @@ func run(t *testing.T, plane *controlplane.ControlPlane, options Options, total 
 	t.Helper()
 	result, err := Run(context.WithoutCancel(t.Context()), plane, options)
 	require.NoError(t, err, "seed %d", options.Seed)
-	t.Logf("seed %d: %d acts of tenants and admins, of which %d failed, %d records: %s", options.Seed, result.Acts, result.Refused, result.Records, result.Report)
+	t.Logf("seed %d: %d acts of tenants and admins, of which %d failed, %d records, attacks on the pages: %v: %s",
+		options.Seed, result.Acts, result.Refused, result.Records, result.Attacks, result.Report)
 	total.Add(result.Report)
 	if len(result.Findings) == 0 {
 		require.NoError(t, os.Remove(result.History))
@@ -100,15 +104,12 @@ func figures(r *check.Report) string {
 	return fmt.Sprintf("%sfaults and what else was marked: %v", r, r.Marks)
 }
 
-// program builds the scheduler, unless there is another one.
-func program(t *testing.T) string {
+// program builds a program of this module.
+func program(t *testing.T, name string) string {
 	t.Helper()
-	if *other != "" {
-		return *other
-	}
-	path, err := filepath.Abs(filepath.Join("..", "..", "bin", "torture", "vc-scheduler"))
+	path, err := filepath.Abs(filepath.Join("..", "..", "bin", "torture", name))
 	require.NoError(t, err)
-	output, err := exec.Command("go", "build", "-o", path, "github.com/capacity-card/capacity-card/cmd/vc-scheduler").CombinedOutput()
-	require.NoError(t, err, "building the scheduler: %s", output)
+	output, err := exec.Command("go", "build", "-o", path, "github.com/capacity-card/capacity-card/cmd/"+name).CombinedOutput()
+	require.NoError(t, err, "building %s: %s", name, output)
 	return path
 }

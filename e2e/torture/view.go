@@ -1,0 +1,298 @@
+package torture
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+const (
+	// mostReaders is how many clients that never read are connected at a time.
+	mostReaders = 300
+	// mostMemory is what the pages may take, in bytes, whatever clients do.
+	mostMemory = 1 << 30
+)
+
+// view is cardctl serve. Its pages follow the cluster, and clients attack them.
+type view struct {
+	address string // host and port
+	command *exec.Cmd
+	log     string
+	exited  chan struct{}
+	readers []net.Conn
+	attacks map[string]int // by kind
+}
+
+// attack is one request of somebody who should get nothing for it.
+type attack struct {
+	name string
+	run  func(*view, context.Context) error
+}
+
+var attacks = []attack{
+	{"never-reads", (*view).neverRead},
+	{"host", func(v *view, ctx context.Context) error {
+		return v.refused(ctx, http.MethodGet, "/queues", "", http.StatusMisdirectedRequest, func(r *http.Request) { r.Host = "pages.example.com" })
+	}},
+	{"origin", func(v *view, ctx context.Context) error {
+		return v.refused(ctx, http.MethodPost, "/whatif", url.Values{"set": {"queue/q0:cards." + h200 + "=0"}}.Encode(), http.StatusForbidden,
+			func(r *http.Request) { r.Header.Set("Origin", "http://pages.example.com") })
+	}},
+	{"path", func(v *view, ctx context.Context) error {
+		return v.refused(ctx, http.MethodGet, "/assets/..%2f..%2f..%2fetc%2fpasswd", "", http.StatusNotFound, nil)
+	}},
+	{"name", func(v *view, ctx context.Context) error {
+		return v.refused(ctx, http.MethodGet, "/queues/"+url.PathEscape(`"><script>alert(1)</script>`), "", http.StatusNotFound, nil)
+	}},
+	{"no-http", (*view).noHTTP},
+}
+
+// startView starts the pages, and waits until they have read the cluster.
+func startView(ctx context.Context, program, kubeconfig, configuration, directory string) (*view, error) {
+	v := &view{log: filepath.Join(directory, "view.log"), exited: make(chan struct{}), attacks: map[string]int{}}
+	log, err := os.Create(v.log)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	v.command = exec.Command(program, "serve", "--listen=127.0.0.1:0", "--kubeconfig="+kubeconfig, "--scheduler-conf="+configuration)
+	v.command.Stderr = log
+	output, err := v.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := v.command.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(output).ReadString('\n')
+	go func() {
+		_ = v.command.Wait() // stop kills it
+		close(v.exited)
+	}()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cardctl serve: %w", err), v.stop())
+	}
+	v.address = strings.TrimPrefix(strings.TrimSpace(line), "http://")
+	for end := time.Now().Add(patience); ; pause(ctx, 100*time.Millisecond) {
+		if status, _, err := v.send(ctx, http.MethodGet, "/readyz", "", nil); err == nil && status == http.StatusOK {
+			return v, nil
+		}
+		if time.Now().After(end) {
+			return nil, errors.Join(fmt.Errorf("cardctl serve is not ready after %s", patience), v.stop())
+		}
+	}
+}
+
+// stop ends the pages.
+func (v *view) stop() error {
+	for _, conn := range v.readers {
+		_ = conn.Close() // the other side may have closed it
+	}
+	select {
+	case <-v.exited:
+		text, err := os.ReadFile(v.log)
+		return errors.Join(err, fmt.Errorf("cardctl serve has ended: %s", text[max(0, len(text)-2000):]))
+	default:
+	}
+	if err := v.command.Process.Kill(); err != nil {
+		return err
+	}
+	<-v.exited
+	return nil
+}
+
+// send sends a request, which may be changed first.
+func (v *view) send(ctx context.Context, method, path, body string, change func(*http.Request)) (status int, text string, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+v.address+path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	if body != "" {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if change != nil {
+		change(request)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	read, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(read), err
+}
+
+// refused sends a request that has to be answered with a status, and with none of the texts of the request.
+func (v *view) refused(ctx context.Context, method, path, body string, want int, change func(*http.Request)) error {
+	status, text, err := v.send(ctx, method, path, body, change)
+	switch {
+	case err != nil:
+		return nil // it says nothing, which next tells
+	case status != want:
+		return fmt.Errorf("%s %s is answered with %d, not %d", method, path, status, want)
+	case strings.Contains(text, "<script>alert") || strings.Contains(text, "root:"):
+		return fmt.Errorf("%s %s is answered with %q", method, path, text)
+	}
+	return nil
+}
+
+// neverRead asks for the stream of changes, and never reads it. The oldest such client goes.
+func (v *view) neverRead(context.Context) error {
+	conn, err := net.Dial("tcp", v.address)
+	if err != nil {
+		return nil // it says nothing, which next tells
+	}
+	_, _ = fmt.Fprintf(conn, "GET /events?after=0 HTTP/1.1\r\nHost: %s\r\n\r\n", v.address) // it may be closed already
+	if v.readers = append(v.readers, conn); len(v.readers) > mostReaders {
+		_ = v.readers[0].Close()
+		v.readers = v.readers[1:]
+	}
+	return nil
+}
+
+// noHTTP sends what is no request.
+func (v *view) noHTTP(context.Context) error {
+	conn, err := net.Dial("tcp", v.address)
+	if err != nil {
+		return nil
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, strings.Repeat("\x16\x03\x01\x00A: \n", 4096))
+	return nil
+}
+
+// attacked attacks the pages until ctx ends. It fails where an attack gets what it should not, and where others get no page for long.
+func (v *view) attacked(ctx context.Context, draw *rand.Rand) error {
+	answered := time.Now()
+	for ctx.Err() == nil {
+		for range 20 {
+			a := attacks[max(0, draw.IntN(2*len(attacks))-len(attacks))] // half of them never read
+			v.attacks[a.name]++
+			if err := a.run(v, ctx); err != nil {
+				return fmt.Errorf("attack %s: %w", a.name, err)
+			}
+		}
+		status, _, err := v.send(ctx, http.MethodGet, "/queues", "", nil)
+		if err == nil && status == http.StatusOK {
+			answered = time.Now()
+		}
+		if waited := time.Since(answered); waited > patience {
+			return fmt.Errorf("the pages have had no answer for %s: %d, %w", waited, status, err)
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
+	return nil
+}
+
+var peak = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// bounded fails where the pages have taken more memory than they may.
+func (v *view) bounded() error {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", v.command.Process.Pid))
+	if err != nil {
+		return err
+	}
+	found := peak.FindSubmatch(status)
+	if found == nil {
+		return errors.New("the memory of the pages is not known")
+	}
+	kilobytes, err := strconv.Atoi(string(found[1]))
+	if err == nil && kilobytes > mostMemory>>10 {
+		err = fmt.Errorf("the pages have taken %d MiB", kilobytes>>10)
+	}
+	return err
+}
+
+// agrees waits until the pages show the cards that pods of each queue have.
+func (r *round) agrees(ctx context.Context, v *view) error {
+	var shown, have map[string]int64
+	for end := time.Now().Add(patience); time.Now().Before(end); pause(ctx, 200*time.Millisecond) {
+		var err error
+		if have, err = r.cards(ctx); err != nil {
+			return err
+		}
+		if shown, err = v.cards(ctx); err == nil && maps.Equal(shown, have) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the pages show %v, and the pods have %v", shown, have)
+}
+
+// cards are those of leaf queues that the pages show, by queue and card.
+func (v *view) cards(ctx context.Context) (map[string]int64, error) {
+	_, text, err := v.send(ctx, http.MethodGet, "/queues.json", "", nil)
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Items []struct {
+			Queue     string
+			Resources []struct {
+				Resource  string
+				Card      bool
+				Allocated int64
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, err
+	}
+	cards := map[string]int64{}
+	for _, q := range list.Items {
+		for _, resource := range q.Resources {
+			if strings.HasPrefix(q.Queue, "q") && resource.Card && resource.Allocated != 0 {
+				cards[q.Queue+" "+resource.Resource] = resource.Allocated
+			}
+		}
+	}
+	return cards, nil
+}
+
+// cards are those that pods on nodes have, by queue and card.
+func (r *round) cards(ctx context.Context) (map[string]int64, error) {
+	nodes, err := r.plane.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	model := map[string]string{}
+	for i := range nodes.Items {
+		model[nodes.Items[i].Name] = nodes.Items[i].Labels[product]
+	}
+	pods, err := r.plane.Kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	cards := map[string]int64{}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		group, err := r.plane.Volcano.SchedulingV1beta1().PodGroups(pod.Namespace).Get(ctx, pod.Annotations[scheduling.KubeGroupNameAnnotationKey], metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		amount := pod.Spec.Containers[0].Resources.Requests[gpu]
+		cards[group.Spec.Queue+" "+model[pod.Spec.NodeName]] += amount.Value()
+	}
+	return cards, nil
+}
