@@ -3,6 +3,8 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,13 +43,35 @@ func (cp *ControlPlane) StartWorkloadControllers(ctx context.Context) error {
 	return nil
 }
 
+// construct makes a controller of Kubernetes. Releases of Kubernetes order its arguments in several ways, and have more of
+// them: informers of alpha types, which are nil where their feature gate is off.
+func construct[C any](constructor any, arguments ...any) (controller C, err error) {
+	of := reflect.ValueOf(constructor)
+	in := make([]reflect.Value, of.Type().NumIn())
+	for i := range in {
+		in[i] = reflect.Zero(of.Type().In(i))
+		fits := func(a any) bool { return reflect.TypeOf(a).AssignableTo(of.Type().In(i)) }
+		if at := slices.IndexFunc(arguments, fits); at >= 0 {
+			in[i], arguments = reflect.ValueOf(arguments[at]), slices.Delete(arguments, at, at+1)
+		}
+	}
+	if len(arguments) > 0 {
+		return controller, fmt.Errorf("%s does not take %T", of.Type(), arguments[0])
+	}
+	out := of.Call(in)
+	if err, failed := out[1].Interface().(error); failed {
+		return controller, err
+	}
+	return out[0].Interface().(C), nil
+}
+
 // StartClaimController runs Kubernetes' own controller of ResourceClaims until ctx ends: it makes those of templates, and takes devices
 // back from claims whose pods have ended.
 func (cp *ControlPlane) StartClaimController(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactory(cp.Kube, 0)
 	resources := factory.Resource().V1()
-	claims, err := resourceclaim.NewController(klog.FromContext(ctx), resourceclaim.Features{PrioritizedList: true}, cp.Kube,
-		factory.Core().V1().Pods(), resources.ResourceClaims(), resources.ResourceClaimTemplates())
+	claims, err := construct[*resourceclaim.Controller](resourceclaim.NewController, klog.FromContext(ctx), resourceclaim.Features{PrioritizedList: true},
+		cp.Kube, factory.Core().V1().Pods(), resources.ResourceClaims(), resources.ResourceClaimTemplates())
 	if err != nil {
 		return fmt.Errorf("creating the controller of ResourceClaims: %w", err)
 	}
@@ -61,7 +85,7 @@ func (cp *ControlPlane) StartClaimController(ctx context.Context) error {
 func (cp *ControlPlane) StartJobControllers(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactory(cp.Kube, 0)
 	pods := factory.Core().V1().Pods()
-	jobs, err := job.NewController(ctx, pods, factory.Batch().V1().Jobs(), cp.Kube)
+	jobs, err := construct[*job.Controller](job.NewController, ctx, pods, factory.Batch().V1().Jobs(), cp.Kube)
 	if err != nil {
 		return fmt.Errorf("creating the controller of Jobs: %w", err)
 	}
