@@ -41,8 +41,12 @@ func TestLicenses(t *testing.T) {
 func TestReplacedModule(t *testing.T) {
 	source := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(source, "m"), 0o700))
-	m := &debug.Module{Path: "example.com/m", Version: "v1.0.0", Replace: &debug.Module{Path: "./m", Version: "(devel)"}}
-	all, err := locate(source, m)
+	m := &debug.Module{Path: "example.com/m", Version: "v1.0.0", Replace: &debug.Module{Path: filepath.Join(source, "m"), Version: "(devel)"}}
+	all, err := locate(t.TempDir(), m)
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(source, "m"), all[0].directory)
+	m.Replace.Path = "./m"
+	all, err = locate(source, m)
 	require.NoError(t, err)
 	require.Equal(t, "pkg:golang/example.com/m@devel", all[0].url())
 	c, err := library(all[0])

@@ -95,7 +95,10 @@ func locate(source string, modules ...*debug.Module) ([]dependency, error) {
 	for _, m := range modules {
 		d := dependency{kind: "golang", path: m.Path, version: m.Version, sum: m.Sum, directory: directories[0]}
 		if m.Replace != nil && modfile.IsDirectoryPath(m.Replace.Path) {
-			d.version, d.sum, d.directory = "devel", "", filepath.Join(source, m.Replace.Path)
+			d.version, d.sum, d.directory = "devel", "", m.Replace.Path
+			if !filepath.IsAbs(d.directory) { // a checkout of Volcano (VOLCANO_SRC) is
+				d.directory = filepath.Join(source, d.directory)
+			}
 			d.note = "The build replaces version " + m.Version + " by the directory " + m.Replace.Path + "."
 		} else if m.Path != "std" {
 			if m.Replace != nil {

@@ -29,11 +29,11 @@ var tunedFigures = []struct {
 }{
 	{"pods that get a node, per second", load.Result.Throughput, ""},
 	{"from submission to running, half of the pods", func(r load.Result) float64 { return load.Percentile(r.Running, 0.5) }, timeUnit},
-	{"99 % of the pods", func(r load.Result) float64 { return load.Percentile(r.Running, 0.99) }, timeUnit},
+	{"the same, 99 % of the pods", func(r load.Result) float64 { return load.Percentile(r.Running, 0.99) }, timeUnit},
 	{"processor time of the scheduler, per pod", func(r load.Result) float64 { return r.CPU / float64(len(r.Bound)) }, timeUnit},
 	{"peak memory of the scheduler", func(r load.Result) float64 { return r.Memory }, bytesUnit},
-	{"nodes that lose all-idle cards", func(r load.Result) float64 { return float64(r.Opened) }, ""},
-	{"pods of lists with their first card, in percent", func(r load.Result) float64 {
+	{"nodes opened", func(r load.Result) float64 { return float64(r.Opened) }, ""},
+	{"first card, percent", func(r load.Result) float64 {
 		return 100 * float64(r.First) / float64(max(1, r.Listed))
 	}, ""},
 }
