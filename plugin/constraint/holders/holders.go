@@ -160,7 +160,11 @@ func (r *Rule) AdmitCards(a constraint.JobAsk) cards.Outcome {
 	}
 	for _, head := range r.accounts().Heads(at) {
 		o := r.holders.Reservations.Admit(r.accounts(), r.session.Cards, a.Queue, head, a.Cards)
-		if !o.Verdict.OK() {
+		switch {
+		case o.Verdict.OK():
+		case o.Verdict.Reason != quota.OverQuota && o.Verdict.Reason != quota.SearchExhausted: // about the pods, whatever account it is
+			return o
+		default:
 			o.Verdict, o.Holder = r.holders.Quota.Refusal(o.Verdict), r.holders.Quota.Place(head).Holder
 			return o
 		}
