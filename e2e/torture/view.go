@@ -26,9 +26,9 @@ import (
 )
 
 const (
-	// mostReaders is how many clients that never read are connected at a time.
+	// mostReaders bounds the open connections that never read: this process has few file descriptors.
 	mostReaders = 300
-	// mostMemory is what the pages may take, in bytes, whatever clients do.
+	// mostMemory bounds the resident memory of the pages, in bytes. A client must not exhaust a node.
 	mostMemory = 1 << 30
 )
 
@@ -61,7 +61,7 @@ var attacks = []attack{
 		return v.refused(ctx, http.MethodGet, "/assets/..%2f..%2f..%2fetc%2fpasswd", "", http.StatusNotFound, nil)
 	}},
 	{"name", func(v *view, ctx context.Context) error {
-		return v.refused(ctx, http.MethodGet, "/queues/"+url.PathEscape(`"><script>alert(1)</script>`), "", http.StatusNotFound, nil)
+		return v.refused(ctx, http.MethodGet, "/queue/"+url.PathEscape(`"><script>alert(1)</script>`), "", http.StatusNotFound, nil)
 	}},
 	{"no-http", (*view).noHTTP},
 }
@@ -259,7 +259,8 @@ func (v *view) cards(ctx context.Context) (map[string]int64, error) {
 	cards := map[string]int64{}
 	for _, q := range list.Items {
 		for _, resource := range q.Resources {
-			if strings.HasPrefix(q.Queue, "q") && resource.Card && resource.Allocated != 0 {
+			group := strings.HasPrefix(resource.Resource, "@") // the sum of its cards
+			if strings.HasPrefix(q.Queue, "q") && resource.Card && !group && resource.Allocated != 0 {
 				cards[q.Queue+" "+resource.Resource] = resource.Allocated
 			}
 		}
