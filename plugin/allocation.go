@@ -84,30 +84,13 @@ func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInf
 	if fit.Reason == cards.OverQuota {
 		code = api.Unschedulable
 	}
-	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: s.wordsFor(b, a, fit), Plugin: s.variant.Name})
-}
-
-// lacking is a request for which a node had no card, and the words that say so.
-type lacking struct {
-	request cards.Request
-	words   string
-}
-
-// wordsFor says why a node does not fit. Of thousands of nodes most have other cards than a task
-// requests, and all of them refuse it in the same words.
-func (s *session) wordsFor(b *quota.Books, a constraint.Ask, fit cards.NodeFit) string {
-	w := s.preparedFor(a.Task)
-	again := w != nil && fit.Reason == cards.NoSuchCard
-	if again {
-		if l := w.lacks.Load(); l != nil && l.request == fit.Request {
-			return l.words
-		}
+	var reason string
+	if w := s.preparedFor(task); w != nil && fit.Reason == cards.NoSuchCard {
+		reason = w.refused.Text(&s.explain, fit)
+	} else {
+		reason = s.explain.ExplainNode(fit, s.RefusedNode(constraint.Frame{}, b, a, fit)).String()
 	}
-	words := s.explain.ExplainNode(fit, s.RefusedNode(constraint.Frame{}, b, a, fit)).String()
-	if again {
-		w.lacks.Store(&lacking{fit.Request, words})
-	}
-	return words
+	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: reason, Plugin: s.variant.Name})
 }
 
 // askOf returns the question about the cards of a task. It is safe for many goroutines, and fast

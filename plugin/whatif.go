@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"sync/atomic"
-
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -10,6 +8,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -50,5 +49,6 @@ type prepared struct {
 	queue index.Queue
 	pod   *cards.PodRequest
 	leave []fastres.Dim // the cards that it should leave to the rest of its gang
-	lacks atomic.Pointer[lacking]
+
+	refused report.OtherCards
 }

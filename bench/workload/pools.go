@@ -86,15 +86,15 @@ func cardsAndMore(cards int64) Resources {
 	return Resources{"cpu": 4000 * cards, "memory": cards * 32 << 30, gpu: cards}
 }
 
-// Placement is what became of the jobs that waited.
+// Placement counts the pods of waiting jobs that have got nodes, and the nodes that they open.
 type Placement struct {
-	Pods   int // that have a node
-	Opened int // nodes on which all cards were idle before
-	Listed int // pods of lists
-	First  int // those that got the first card of their list
+	Pods   int // with a node
+	Opened int // nodes with a pod now, and none before
+	Listed int // pods with a node and a list of cards
+	First  int // pods on a node with the first card of their list
 }
 
-// Place says what it means that the jobs that waited have their pods on these nodes.
+// Place counts the placement of waiting jobs. nodes has a node for each pod of a job, by the name of the job.
 func (c Cluster) Place(nodes map[string][]string) Placement {
 	model, used := map[string]string{}, map[string]bool{}
 	for _, n := range c.Nodes {

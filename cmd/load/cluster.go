@@ -64,7 +64,7 @@ tiers:
   - name: binpack
 `))
 
-// configuration is that of the scheduler.
+// configuration returns the volcano-scheduler.conf with the plugin.
 func (p quotaPlugin) configuration() string {
 	var text strings.Builder
 	if err := configuration.Execute(&text, p); err != nil {

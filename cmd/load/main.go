@@ -44,7 +44,7 @@ const podsPerJob = 10
 const (
 	burst = "burst" // all jobs are there at once, and never end
 	waves = "waves" // jobs arrive over time, and end
-	tuned = "tuned" // as burst, with cards, as deploy/ has our scheduler and with other settings of Volcano
+	tuned = "tuned" // as burst, with cards: Volcano's defaults, and the settings of docs/tuning.md
 )
 
 // choices are the flags.

@@ -30,7 +30,7 @@ var directories = []string{
 	"cmd/cardctl/audit", "plugin", "plugin+invariants",
 }
 
-// A directory may have a build tag behind it. Of such a one these tests are tried, as make test does.
+// checked matches the tests of a directory with a build tag, plugin+invariants: those that make test runs with the tag.
 var checked = regexp.MustCompile(`^(TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|TestChaos$)`)
 
 // few are arguments of the tests of a directory: random tests draw few worlds before they draw many.

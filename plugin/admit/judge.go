@@ -23,27 +23,26 @@ func (s *Session) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
 		return v, v.OK()
 	}
 	q := s.Index.Lookup(string(job.Queue))
-	return v, s.possible(q, minimum, job) && !s.LimitRefuses(constraint.JobAsk{Job: job, Queue: q, Minimum: minimum,
-		HasMinimum: intake.HasMinimum(job), Cards: s.cardsOf(&s.memory.judged, q, job)})
+	a := constraint.JobAsk{Job: job, Queue: q, Minimum: minimum, HasMinimum: intake.HasMinimum(job), Cards: s.cardsOf(&s.memory.judged, q, job)}
+	return v, s.possible(a) && !s.LimitRefuses(a)
 }
 
-// possible reports whether the bounds of admission are large enough for a job of q alone. minimum is what it lacks of its
-// minimum without cards.
-func (s *Session) possible(q index.Queue, minimum fastres.Vector, job *api.JobInfo) bool {
-	bounds, path := s.Index.AdmissionBounds(), s.Index.Path(q)
+// possible reports whether the bounds of admission are large enough for a job alone. Its minimum is what it lacks, without
+// cards.
+func (s *Session) possible(a constraint.JobAsk) bool {
+	bounds, path := s.Index.AdmissionBounds(), s.Index.Path(a.Queue)
 	for _, p := range path {
-		for d := range minimum.Requested() {
-			if minimum.Get(d) > bounds.At(p, d) {
+		for d := range a.Minimum.Requested() {
+			if a.Minimum.Get(d) > bounds.At(p, d) {
 				return false
 			}
 		}
 	}
-	own := s.cardsOf(&s.memory.judged, q, job)
-	if own == nil {
+	if a.Cards == nil {
 		return true
 	}
-	for part := range own.Selectors() {
-		if request := own.Missing(part); float64(request.Amount) > s.mostOf(q, request) {
+	for part := range a.Cards.Selectors() {
+		if request := a.Cards.Missing(part); float64(request.Amount) > s.mostOf(a.Queue, request) {
 			return false
 		}
 	}

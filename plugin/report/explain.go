@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -231,4 +232,23 @@ func (e *Explainer) ExplainNode(fit cards.NodeFit, r *constraint.Refusal) *Reaso
 		return &Reason{Rule: OtherDevice, Cards: fit.Text, Detail: fit.Label}
 	}
 	return e.Explain(r)
+}
+
+// OtherCards keeps the text for nodes with other cards than a pod requests: most of thousands of nodes
+// refuse a pod with the same text. The zero value is ready, and safe for many goroutines.
+type OtherCards struct{ last atomic.Pointer[otherCards] }
+
+type otherCards struct {
+	request cards.Request
+	text    string
+}
+
+// Text returns the text for a node without the requested cards (cards.NoSuchCard).
+func (o *OtherCards) Text(e *Explainer, fit cards.NodeFit) string {
+	last := o.last.Load()
+	if last == nil || last.request != fit.Request {
+		last = &otherCards{fit.Request, e.ExplainNode(fit, nil).String()}
+		o.last.Store(last)
+	}
+	return last.text
 }
