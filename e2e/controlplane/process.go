@@ -31,9 +31,8 @@ func (cp *ControlPlane) StartProcess(program string, flags ...string) (*Process,
 	if err != nil {
 		return nil, err
 	}
-	cp.schedulers++
 	own := []string{"--kubeconfig=" + cp.Kubeconfig(), "--listen-address=" + metrics, "--healthz-address=" + healthz}
-	p, err := cp.start(fmt.Sprintf("scheduler-%d", cp.schedulers), program, append(own, flags...)...)
+	p, err := cp.StartProgram("scheduler", program, append(own, flags...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +40,14 @@ func (cp *ControlPlane) StartProcess(program string, flags ...string) (*Process,
 	return p, nil
 }
 
-// start runs a program, with a directory of its own of that name for its log and its files.
-func (cp *ControlPlane) start(name, program string, arguments ...string) (*Process, error) {
-	p := &Process{directory: cp.path(name), exited: make(chan struct{})}
-	if err := os.Mkdir(p.directory, 0o700); err != nil {
+// StartProgram runs a program, with a directory of its own for its log and its files, whose name begins with the given one. It does
+// not wait.
+func (cp *ControlPlane) StartProgram(name, program string, arguments ...string) (*Process, error) {
+	directory, err := os.MkdirTemp(cp.directory, name+"-")
+	if err != nil {
 		return nil, err
 	}
+	p := &Process{directory: directory, exited: make(chan struct{})}
 	log, err := os.Create(filepath.Join(p.directory, "log"))
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func (cp *ControlPlane) StartWebhooks(ctx context.Context, program string, flags
 		"--tls-cert-file=" + certFile, "--tls-private-key-file=" + keyFile, "--ca-cert-file=" + certFile,
 		"--admission-conf=" + filepath.Join(chart, "config", "volcano-admission.conf"), "--enabled-admission=" + strings.Join(paths, ","),
 		"--webhook-namespace=" + VolcanoNamespace, "--webhook-service-name=volcano-admission-service"}
-	p, err := cp.start("webhooks", program, append(own, flags...)...)
+	p, err := cp.StartProgram("webhooks", program, append(own, flags...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func (r *round) play(ctx context.Context) (err error) {
 		return err
 	}
 	if r.View != "" {
-		if r.view, err = startView(ctx, r.View, r.plane.Kubeconfig(), r.schedulers.file, directory); err != nil {
+		if r.view, err = startView(ctx, r.plane, r.View, r.schedulers.file); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, r.view.stop()) }()
@@ -209,7 +209,7 @@ func (r *round) fail(ctx context.Context) error {
 	return nil
 }
 
-// rest waits until nothing changes, and notes what the leader measures.
+// rest waits until nothing changes, and notes what the leader measures meanwhile: pods end by themselves at any time.
 func (r *round) rest(ctx context.Context) error {
 	if err := r.repair(draws(r.Seed, 4)); err != nil {
 		return fmt.Errorf("repairing the queues: %w", err)
@@ -225,15 +225,23 @@ func (r *round) rest(ctx context.Context) error {
 			last = "" // it ended meanwhile
 			continue
 		}
-		decisions, err := r.decisions(ctx)
-		if err != nil {
+		if same, err := r.unchanged(ctx, leader, &last); err != nil {
 			return err
-		}
-		if decisions = fmt.Sprint(leader.current().PID(), decisions); decisions != last {
-			last, since = decisions, cycles
+		} else if !same {
+			since = cycles
 			continue
 		}
 		if cycles < since+calm {
+			continue
+		}
+		metrics, err := measure(ctx, leader)
+		if err != nil {
+			return err
+		}
+		if same, err := r.unchanged(ctx, leader, &last); err != nil {
+			return err
+		} else if !same {
+			since = cycles
 			continue
 		}
 		if behind, err := r.recorder.Behind(ctx, "Node", "Pod", "PodGroup", "Queue"); err != nil {
@@ -242,24 +250,36 @@ func (r *round) rest(ctx context.Context) error {
 			continue
 		}
 		r.writer.Mark(check.Quiet, "", "")
-		return r.measure(ctx, leader)
+		r.writer.Mark(check.Metrics, "", metrics)
+		return nil
 	}
 	return fmt.Errorf("the cluster is not at rest after %s", patience)
 }
 
-// measure notes the metrics of the leader, several times: a cycle counts what it tries.
-func (r *round) measure(ctx context.Context, leader *replica) error {
+// unchanged reports whether the leader and all decisions are those of the last call, and keeps them.
+func (r *round) unchanged(ctx context.Context, leader *replica, last *string) (bool, error) {
+	decisions, err := r.decisions(ctx)
+	if err != nil {
+		return false, err
+	}
+	decisions = fmt.Sprint(leader.current().PID(), decisions)
+	same := decisions == *last
+	*last = decisions
+	return same, nil
+}
+
+// measure returns the metrics of the leader, read several times: a cycle counts what it tries.
+func measure(ctx context.Context, leader *replica) (string, error) {
 	var all strings.Builder
 	for range 20 {
 		text, err := leader.metrics()
 		if err != nil {
-			return err
+			return "", err
 		}
 		all.WriteString(text)
 		pause(ctx, 50*time.Millisecond)
 	}
-	r.writer.Mark(check.Metrics, "", all.String())
-	return nil
+	return all.String(), nil
 }
 
 // decisions has what was decided of each pod and job. Conditions and nominations of pods that wait are left out: those of a gang

@@ -1,7 +1,6 @@
 package torture
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,8 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -23,6 +20,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
 
 const (
@@ -35,12 +34,13 @@ const (
 // view is cardctl serve. Its pages follow the cluster, and clients attack them.
 type view struct {
 	address string // host and port
-	command *exec.Cmd
-	log     string
-	exited  chan struct{}
+	process *controlplane.Process
 	readers []net.Conn
 	attacks map[string]int // by kind
 }
+
+// listens matches the line in which the pages state their address.
+var listens = regexp.MustCompile(`(?m)^http://(\S+)$`)
 
 // attack is one request of somebody who should get nothing for it.
 type attack struct {
@@ -67,34 +67,22 @@ var attacks = []attack{
 }
 
 // startView starts the pages, and waits until they have read the cluster.
-func startView(ctx context.Context, program, kubeconfig, configuration, directory string) (*view, error) {
-	v := &view{log: filepath.Join(directory, "view.log"), exited: make(chan struct{}), attacks: map[string]int{}}
-	log, err := os.Create(v.log)
+func startView(ctx context.Context, plane *controlplane.ControlPlane, program, configuration string) (*view, error) {
+	process, err := plane.StartProgram("view", program, "serve", "--listen=127.0.0.1:0", "--kubeconfig="+plane.Kubeconfig(), "--scheduler-conf="+configuration)
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()
-	v.command = exec.Command(program, "serve", "--listen=127.0.0.1:0", "--kubeconfig="+kubeconfig, "--scheduler-conf="+configuration)
-	v.command.Stderr = log
-	output, err := v.command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := v.command.Start(); err != nil {
-		return nil, err
-	}
-	line, err := bufio.NewReader(output).ReadString('\n')
-	go func() {
-		_ = v.command.Wait() // stop kills it
-		close(v.exited)
-	}()
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cardctl serve: %w", err), v.stop())
-	}
-	v.address = strings.TrimPrefix(strings.TrimSpace(line), "http://")
+	v := &view{process: process, attacks: map[string]int{}}
 	for end := time.Now().Add(patience); ; pause(ctx, 100*time.Millisecond) {
-		if status, _, err := v.send(ctx, http.MethodGet, "/readyz", "", nil); err == nil && status == http.StatusOK {
-			return v, nil
+		log, err := process.Log()
+		if err != nil {
+			return nil, errors.Join(err, v.stop())
+		}
+		if found := listens.FindStringSubmatch(log); found != nil {
+			v.address = found[1]
+			if status, _, err := v.send(ctx, http.MethodGet, "/readyz", "", nil); err == nil && status == http.StatusOK {
+				return v, nil
+			}
 		}
 		if time.Now().After(end) {
 			return nil, errors.Join(fmt.Errorf("cardctl serve is not ready after %s", patience), v.stop())
@@ -108,16 +96,12 @@ func (v *view) stop() error {
 		_ = conn.Close() // the other side may have closed it
 	}
 	select {
-	case <-v.exited:
-		text, err := os.ReadFile(v.log)
+	case <-v.process.Exited():
+		text, err := v.process.Log()
 		return errors.Join(err, fmt.Errorf("cardctl serve has ended: %s", text[max(0, len(text)-2000):]))
 	default:
+		return v.process.Kill()
 	}
-	if err := v.command.Process.Kill(); err != nil {
-		return err
-	}
-	<-v.exited
-	return nil
 }
 
 // send sends a request, which may be changed first.
@@ -207,7 +191,7 @@ var peak = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
 // bounded fails where the pages have taken more memory than they may.
 func (v *view) bounded() error {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", v.command.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", v.process.PID()))
 	if err != nil {
 		return err
 	}
