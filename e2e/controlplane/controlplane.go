@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/server/v3/etcdserver"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -57,6 +58,7 @@ type ControlPlane struct {
 	environment    []string
 	directory      string
 	log            *logFile
+	etcd           *etcdserver.EtcdServer
 	// stopAPIServer ends the API server that runs.
 	stopAPIServer func() error
 	// stops undoes what Start and StartScheduler did; Stop calls it from the last to the first.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -19,11 +17,7 @@ import (
 
 // VolcanoModule returns the directory of the Volcano module in go.mod. It works within this repository only.
 func VolcanoModule() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano").Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
-	}
-	directory := strings.TrimSpace(string(out))
+	directory, err := GoCommand(context.Background(), "list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano")
 	if err == nil && directory == "" {
 		err = errors.New("the module is not in the module cache: run go mod download")
 	}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
@@ -36,6 +37,7 @@ func (cp *ControlPlane) startEtcd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	cp.etcd = etcd.Server
 	cp.stops = append(cp.stops, func() error {
 		etcd.Close()
 		return nil
@@ -50,4 +52,23 @@ func (cp *ControlPlane) startEtcd(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// FillDisk has etcd refuse whatever is to be stored, as when its space is used up, until FreeDisk. What it has can be read, and
+// deleted.
+func (cp *ControlPlane) FillDisk(ctx context.Context) error {
+	return cp.alarm(ctx, etcdserverpb.AlarmRequest_ACTIVATE)
+}
+
+// FreeDisk ends what FillDisk began.
+func (cp *ControlPlane) FreeDisk(ctx context.Context) error {
+	return cp.alarm(ctx, etcdserverpb.AlarmRequest_DEACTIVATE)
+}
+
+// alarm raises etcd's alarm about space, or ends it.
+func (cp *ControlPlane) alarm(ctx context.Context, action etcdserverpb.AlarmRequest_AlarmAction) error {
+	_, err := cp.etcd.Alarm(ctx, &etcdserverpb.AlarmRequest{
+		MemberID: uint64(cp.etcd.MemberID()), Action: action, Alarm: etcdserverpb.AlarmType_NOSPACE,
+	})
+	return err
 }

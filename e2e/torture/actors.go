@@ -77,7 +77,8 @@ func (r *round) resize(ctx context.Context, namespace, name string, replicas int
 		job.Spec.MinAvailable = replicas
 	}
 	job.Spec.MinAvailable = min(job.Spec.MinAvailable, replicas)
-	job.Spec.Tasks[0].Replicas = replicas
+	task := &job.Spec.Tasks[0]
+	task.Replicas, task.MinAvailable = replicas, &job.Spec.MinAvailable
 	_, err = jobs.Update(ctx, job, metav1.UpdateOptions{})
 	return err
 }
@@ -91,11 +92,11 @@ func (r *round) admins(ctx context.Context, draw *rand.Rand) error {
 		if inner {
 			name = r.world.inner[draw.IntN(len(r.world.inner))]
 		}
-		values, spec := r.world.drawBounds(draw, inner), map[string]any(nil)
+		values, spec := r.world.drawBounds(draw, inner)
 		switch draw.IntN(12) {
 		case 0, 1:
 			key := []string{"volcano.sh/card.quota", "volcano.sh/card.deserved", "volcano.sh/card.guarantee"}[draw.IntN(3)]
-			values = map[string]any{key: badValues[draw.IntN(len(badValues))]}
+			values, spec = map[string]any{key: badValues[draw.IntN(len(badValues))]}, nil
 		case 2:
 			if r.world.tree && !inner {
 				values, spec = nil, map[string]any{"parent": r.world.inner[draw.IntN(len(r.world.inner))]}
@@ -109,15 +110,11 @@ func (r *round) admins(ctx context.Context, draw *rand.Rand) error {
 	return nil
 }
 
-// repair ends what admins did wrong.
-func (r *round) repair(draw *rand.Rand) error {
-	for _, name := range r.world.queues {
-		if err := r.edit(name, r.world.drawBounds(draw, false), nil); err != nil {
-			return err
-		}
-	}
-	for _, name := range r.world.inner {
-		if err := r.edit(name, r.world.drawBounds(draw, true), nil); err != nil {
+// bound gives all queues bounds anew, which ends what admins did wrong.
+func (r *round) bound(draw *rand.Rand) error {
+	for i, name := range append(r.world.inner, r.world.queues...) {
+		annotations, spec := r.world.drawBounds(draw, i < len(r.world.inner))
+		if err := r.edit(name, annotations, spec); err != nil {
 			return err
 		}
 	}

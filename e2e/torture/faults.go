@@ -26,23 +26,29 @@ type fault struct {
 	// rare faults are injected only if they are named: what else runs in this process takes minutes to go on after them.
 	rare   bool
 	inject func(*round, context.Context) error
+	// can reports whether the round has what the fault needs, nil for nothing.
+	can func(*Options) bool
 }
 
 var faults = []fault{
-	{"kill", true, false, (*round).killLeader},
-	{"kill-both", true, false, (*round).killBoth},
-	{"pause", true, false, (*round).pauseLeader},
-	{"cut", true, false, (*round).cutLeader},
-	{"cut-watches", true, false, (*round).cutWatches},
-	{"slow", true, false, (*round).slow},
-	{"errors", true, false, (*round).answerErrors},
-	{"lost", true, false, (*round).loseAnswers},
-	{"apiserver", true, true, (*round).restartAPIServer},
-	{"reload", true, false, (*round).reload},
-	{"node-flaps", false, false, (*round).flapNode},
-	{"node-labels", false, false, (*round).relabelNode},
-	{"node-shrinks", false, false, (*round).shrinkNode},
-	{"node-anew", false, false, (*round).renewNode},
+	{"kill", true, false, (*round).killLeader, nil},
+	{"kill-both", true, false, (*round).killBoth, nil},
+	{"pause", true, false, (*round).pauseLeader, nil},
+	{"cut", true, false, (*round).cutLeader, nil},
+	{"cut-watches", true, false, (*round).cutWatches, nil},
+	{"slow", true, false, (*round).slow, nil},
+	{"errors", true, false, (*round).answerErrors, nil},
+	{"lost", true, false, (*round).loseAnswers, nil},
+	{"apiserver", true, true, (*round).restartAPIServer, nil},
+	{"reload", true, false, (*round).reload, nil},
+	{"rollback", true, false, (*round).rollBack, func(o *Options) bool { return o.Volcano != "" }},
+	{"disk-full", true, false, (*round).fillDisk, nil},
+	{"webhooks", false, false, (*round).loseWebhooks, func(o *Options) bool { return o.Webhooks != nil }},
+	{"node-flaps", false, false, (*round).flapNode, nil},
+	{"node-labels", false, false, (*round).relabelNode, nil},
+	{"node-shrinks", false, false, (*round).shrinkNode, nil},
+	{"node-anew", false, false, (*round).renewNode, nil},
+	{"node-partitions", false, false, (*round).partitionNode, nil},
 }
 
 // inject injects a fault and marks it.
@@ -214,6 +220,57 @@ func (r *round) reload(ctx context.Context) error {
 	return r.configure(r.world)
 }
 
+// rollBack schedules with Volcano's own scheduler for a while.
+func (r *round) rollBack(ctx context.Context) error {
+	other := r.world
+	other.plugin = "capacity"
+	r.writer.Mark(check.Replaced, "", "")
+	defer r.writer.Mark(check.ReplacedEnds, "", "")
+	if err := r.replace(r.Volcano, other); err != nil {
+		return err
+	}
+	pause(ctx, 4*time.Second)
+	return r.replace(r.Program, r.world)
+}
+
+// replace ends both schedulers, and starts those of a program and a configuration in their place.
+func (r *round) replace(program string, w world) error {
+	r.schedulers.runs(program)
+	if err := r.configure(w); err != nil {
+		return err
+	}
+	return r.killBoth(context.Background())
+}
+
+// fillDisk has etcd store nothing for a while.
+func (r *round) fillDisk(ctx context.Context) error {
+	if err := r.plane.FillDisk(context.Background()); err != nil {
+		return err
+	}
+	pause(ctx, 3*time.Second)
+	if err := r.plane.FreeDisk(context.Background()); err != nil {
+		return err
+	}
+	_, err := r.schedulers.awaitLeader(patience)
+	return err
+}
+
+// Webhooks are Volcano's: a program and the process that runs it.
+type Webhooks struct {
+	Program string
+	Process *controlplane.Process
+}
+
+// loseWebhooks takes Volcano's webhooks away for a while: nobody can create a job or a pod.
+func (r *round) loseWebhooks(ctx context.Context) (err error) {
+	if err := r.Webhooks.Process.Kill(); err != nil {
+		return err
+	}
+	pause(ctx, 3*time.Second)
+	r.Webhooks.Process, err = r.plane.StartWebhooks(context.Background(), r.Webhooks.Program)
+	return err
+}
+
 // pick is a node of the cluster.
 func (r *round) pick() *corev1.Node {
 	return r.world.nodes[r.faultDraw.IntN(len(r.world.nodes))].DeepCopy()
@@ -281,6 +338,38 @@ func (r *round) shrinkNode(ctx context.Context) error {
 	}, func(node *corev1.Node) { node.Status.Allocatable = was })
 }
 
+// partitionNode drains a node, and divides its cards into slices for a while.
+func (r *round) partitionNode(ctx context.Context) error {
+	name := r.pick().Name
+	var was corev1.ResourceList
+	drained := func(change func(*corev1.Node)) error {
+		if err := r.updateNode(name, func(node *corev1.Node) { node.Spec.Unschedulable = true }); err != nil {
+			return err
+		}
+		pause(ctx, time.Second) // what is being bound is bound
+		if err := r.collectPods(name); err != nil {
+			return err
+		}
+		return r.updateNode(name, func(node *corev1.Node) {
+			change(node)
+			node.Spec.Unschedulable = false
+		})
+	}
+	err := drained(func(node *corev1.Node) {
+		if was == nil {
+			was = node.Status.Allocatable.DeepCopy()
+		}
+		cards := node.Status.Allocatable[gpu]
+		delete(node.Status.Allocatable, gpu)
+		node.Status.Allocatable[slice] = quantity(2 * cards.Value())
+	})
+	if err != nil {
+		return err
+	}
+	pause(ctx, 4*time.Second)
+	return drained(func(node *corev1.Node) { node.Status.Allocatable = was })
+}
+
 // renewNode deletes a node, and makes it anew under its name. Its pods are deleted or stay.
 func (r *round) renewNode(ctx context.Context) error {
 	node, collect := r.pick(), r.faultDraw.IntN(2) == 0
@@ -335,7 +424,7 @@ func retry(ask func(context.Context) error) error {
 	}
 }
 
-// edit changes annotations and the spec of a queue.
+// edit changes annotations and the spec of a queue. A webhook may refuse that, as it may refuse an admin.
 func (r *round) edit(queue string, annotations, spec map[string]any) error {
 	change := map[string]any{}
 	if annotations != nil {
@@ -350,6 +439,10 @@ func (r *round) edit(queue string, annotations, spec map[string]any) error {
 	}
 	return retry(func(ctx context.Context) error {
 		_, err := r.plane.Volcano.SchedulingV1beta1().Queues().Patch(ctx, queue, types.MergePatchType, patch, metav1.PatchOptions{})
+		if err != nil && strings.Contains(err.Error(), "denied the request") {
+			r.refused.Add(1)
+			return nil
+		}
 		return err
 	})
 }

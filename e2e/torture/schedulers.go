@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
@@ -43,8 +44,11 @@ type replica struct {
 type schedulers struct {
 	replicas []*replica
 	file     string
-	history  *history.Writer
+	program  atomic.Pointer[string]
 }
+
+// runs has the replicas run a program when they start the next time.
+func (s *schedulers) runs(program string) { s.program.Store(&program) }
 
 // startSchedulers starts two schedulers of a program.
 func startSchedulers(cp *controlplane.ControlPlane, program, directory, configuration string, w *history.Writer) (*schedulers, error) {
@@ -53,7 +57,8 @@ func startSchedulers(cp *controlplane.ControlPlane, program, directory, configur
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, err
 	}
-	s := &schedulers{file: file, history: w}
+	s := &schedulers{file: file}
+	s.runs(program)
 	if err := s.write(configuration); err != nil {
 		return nil, err
 	}
@@ -64,7 +69,7 @@ func startSchedulers(cp *controlplane.ControlPlane, program, directory, configur
 			return nil, err
 		}
 		r.start = func() (*controlplane.Process, error) {
-			return cp.StartProcess(program, "--kubeconfig="+r.proxy.Kubeconfig, "--scheduler-conf="+file, "--schedule-period=100ms",
+			return cp.StartProcess(*s.program.Load(), "--kubeconfig="+r.proxy.Kubeconfig, "--scheduler-conf="+file, "--schedule-period=100ms",
 				"--enable-metrics=true", "--leader-elect=true", "--leader-elect-resource-namespace="+controlplane.VolcanoNamespace,
 				"--leader-elect-lease-duration="+lease.String(), "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms")
 		}

@@ -41,10 +41,12 @@ type Options struct {
 	Length time.Duration
 	// Faults are the names of the faults to draw from; nil is all.
 	Faults []string
-	// Program is the path of vc-scheduler, View that of cardctl, whose pages are attacked unless it is "", and Directory
-	// where the history is kept.
-	Program, View, Directory string
-	Log                      func(format string, arguments ...any)
+	// Program is the path of vc-scheduler, and Directory where the history is kept. View is that of cardctl, whose pages are attacked, and
+	// Volcano that of Volcano's own scheduler: what is "" takes no part.
+	Program, Directory, View, Volcano string
+	// Webhooks are those of the control plane, nil if it has none.
+	Webhooks *Webhooks
+	Log      func(format string, arguments ...any)
 }
 
 // Result is what a round found.
@@ -192,7 +194,7 @@ func (r *round) act(ctx context.Context) error {
 func (r *round) fail(ctx context.Context) error {
 	var some []fault
 	for _, f := range faults {
-		if r.Faults == nil && !f.rare || slices.Contains(r.Faults, f.name) {
+		if can := f.can == nil || f.can(&r.Options); can && (r.Faults == nil && !f.rare || slices.Contains(r.Faults, f.name)) {
 			some = append(some, f)
 		}
 	}
@@ -211,8 +213,8 @@ func (r *round) fail(ctx context.Context) error {
 
 // rest waits until nothing changes, and notes what the leader measures meanwhile: pods end by themselves at any time.
 func (r *round) rest(ctx context.Context) error {
-	if err := r.repair(draws(r.Seed, 4)); err != nil {
-		return fmt.Errorf("repairing the queues: %w", err)
+	if err := r.bound(draws(r.Seed, 4)); err != nil {
+		return fmt.Errorf("editing the queues: %w", err)
 	}
 	last, since := "", 0
 	for end := time.Now().Add(patience); time.Now().Before(end); pause(ctx, 100*time.Millisecond) {
@@ -317,22 +319,20 @@ func (r *round) set(ctx context.Context) error {
 			return err
 		}
 	}
-	draw, queues := draws(r.Seed, 5), r.plane.Volcano.SchedulingV1beta1().Queues()
+	queues := r.plane.Volcano.SchedulingV1beta1().Queues()
 	if r.world.tree {
-		_, err := queues.Create(ctx, newQueue("root", "", nil), metav1.CreateOptions{})
+		_, err := queues.Create(ctx, newQueue("root", ""), metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
-	for _, name := range r.world.inner {
-		if _, err := queues.Create(ctx, newQueue(name, "root", r.world.drawBounds(draw, true)), metav1.CreateOptions{}); err != nil {
+	for _, name := range append(r.world.inner, r.world.queues...) {
+		if _, err := queues.Create(ctx, newQueue(name, r.world.parents[name]), metav1.CreateOptions{}); err != nil {
 			return err
 		}
 	}
-	for _, name := range r.world.queues {
-		if _, err := queues.Create(ctx, newQueue(name, r.world.parents[name], r.world.drawBounds(draw, false)), metav1.CreateOptions{}); err != nil {
-			return err
-		}
+	if err := r.bound(draws(r.Seed, 5)); err != nil {
+		return err
 	}
 	return r.awaitOpen(ctx)
 }

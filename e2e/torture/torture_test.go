@@ -5,12 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
@@ -22,7 +22,7 @@ import (
 var (
 	length = flag.Duration("torture-time", 0, "how long rounds are run; by default one short round")
 	seed   = flag.Uint64("torture-seed", 38, "seed of the first round")
-	only   = flag.String("torture-plugin", "", "the plugin; by default capacity-card and capacity take turns")
+	only   = flag.String("torture-plugin", "", "the plugin; by default the three names take turns")
 	names  = flag.String("torture-faults", "", "the faults to draw from, joined by commas; by default all")
 	other  = flag.String("torture-scheduler", "", "the path of another scheduler, such as Volcano's own, for which there will be findings")
 )
@@ -51,21 +51,27 @@ func TestTorture(t *testing.T) {
 	})
 	directory, err := filepath.Abs(filepath.Join("..", "..", "build", "torture"))
 	require.NoError(t, err)
-	options := Options{Seed: *seed, Plugin: *only, Length: shortLength, Faults: short, Program: program(t, "vc-scheduler"), Directory: directory, Log: t.Logf}
+	options := Options{Seed: *seed, Plugin: *only, Length: shortLength, Faults: short, Program: program(t, ours+"vc-scheduler"), Directory: directory, Log: t.Logf}
 	if *other != "" {
 		options.Program = *other
 	}
 	if *length > 0 {
-		options.Length, options.Faults, options.View = roundLength, nil, program(t, "cardctl")
+		options.Length, options.Faults, options.View = roundLength, nil, program(t, ours+"cardctl")
+		options.Volcano = program(t, volcanos+"scheduler")
+		_, flags, err := controlplane.CopyModFile(t.Context(), t.TempDir())
+		require.NoError(t, err)
+		options.Webhooks = &Webhooks{Program: program(t, volcanos+"webhook-manager", flags...)}
+		options.Webhooks.Process, err = plane.StartWebhooks(t.Context(), options.Webhooks.Program)
+		require.NoError(t, err)
 	}
 	if *names != "" {
 		options.Faults = strings.Split(*names, ",")
 	}
 	total := &check.Report{}
-	plugins := []string{"capacity-card", "capacity"}
+	plugins := []string{"capacity-card", "capacity", "proportion"}
 	for end := time.Now().Add(*length); ; options.Seed++ {
 		if *only == "" {
-			options.Plugin = plugins[options.Seed%2]
+			options.Plugin = plugins[options.Seed%uint64(len(plugins))]
 		}
 		run(t, plane, options, total)
 		if time.Now().After(end) {
@@ -79,7 +85,9 @@ func TestTorture(t *testing.T) {
 func run(t *testing.T, plane *controlplane.ControlPlane, options Options, total *check.Report) {
 	t.Helper()
 	result, err := Run(context.WithoutCancel(t.Context()), plane, options)
-	require.NoError(t, err, "seed %d", options.Seed)
+	if !assert.NoError(t, err, "seed %d", options.Seed) {
+		return // the next round can still find something
+	}
 	t.Logf("seed %d: %d acts of tenants and admins, of which %d failed, %d records, attacks on the pages: %v: %s",
 		options.Seed, result.Acts, result.Refused, result.Records, result.Attacks, result.Report)
 	total.Add(result.Report)
@@ -104,12 +112,18 @@ func figures(r *check.Report) string {
 	return fmt.Sprintf("%sfaults and what else was marked: %v", r, r.Marks)
 }
 
-// program builds a program of this module.
-func program(t *testing.T, name string) string {
+// Where programs are.
+const (
+	ours     = "github.com/capacity-card/capacity-card/cmd/"
+	volcanos = "volcano.sh/volcano/cmd/"
+)
+
+// program builds a program.
+func program(t *testing.T, name string, flags ...string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("..", "..", "bin", "torture", name))
+	path, err := filepath.Abs(filepath.Join("..", "..", "bin", "torture", filepath.Base(name)))
 	require.NoError(t, err)
-	output, err := exec.Command("go", "build", "-o", path, "github.com/capacity-card/capacity-card/cmd/"+name).CombinedOutput()
-	require.NoError(t, err, "building %s: %s", name, output)
+	_, err = controlplane.GoCommand(t.Context(), append(append([]string{"build"}, flags...), "-o", path, name)...)
+	require.NoError(t, err)
 	return path
 }

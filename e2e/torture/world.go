@@ -25,9 +25,15 @@ const (
 
 	product = "nvidia.com/gpu.product"
 	gpu     = corev1.ResourceName("nvidia.com/gpu")
+
+	// slice is the resource of nodes of which the cards are divided, as with MIG in the mixed strategy.
+	slice = corev1.ResourceName("nvidia.com/mig-3g.71gb")
 )
 
 var models = []string{h200, h800, rtx4090}
+
+// sliceOf is the card of a slice of a model.
+func sliceOf(model string) string { return model + "/mig-3g.71gb-mixed" }
 
 // namespaces are those of the tenants.
 var namespaces = []string{"torture-a", "torture-b"}
@@ -35,6 +41,8 @@ var namespaces = []string{"torture-a", "torture-b"}
 // world is what a round begins with.
 type world struct {
 	plugin string
+	// plain worlds have bounds of resources, whatever the cards.
+	plain  bool
 	tree   bool
 	groups map[string]map[string]string
 	nodes  []*corev1.Node
@@ -48,8 +56,9 @@ func quantity(n int64) resource.Quantity { return *resource.NewQuantity(n, resou
 
 // drawWorld draws nodes, queues and a configuration.
 func drawWorld(draw *rand.Rand, plugin string) world {
-	w := world{plugin: plugin, tree: draw.IntN(2) == 0, parents: map[string]string{}}
-	if draw.IntN(4) == 0 {
+	w := world{plugin: plugin, plain: plugin == "proportion", parents: map[string]string{}}
+	w.tree = draw.IntN(2) == 0 && !w.plain
+	if draw.IntN(4) == 0 && !w.plain {
 		w.groups = map[string]map[string]string{"hopper": {h200: "1", h800: "1"}}
 	}
 	for i := range 5 {
@@ -65,6 +74,7 @@ func drawWorld(draw *rand.Rand, plugin string) world {
 	}
 	if w.tree {
 		w.inner = []string{"eng", "biz"}
+		w.parents["eng"], w.parents["biz"] = "root", "root"
 	}
 	return w
 }
@@ -122,12 +132,17 @@ tiers:
 
 // stated is the same for the checker.
 func (w world) stated() string {
-	text, _ := json.Marshal(check.Configuration{Plugin: w.plugin, Hierarchy: w.tree, Groups: w.groups})
+	text, _ := json.Marshal(check.Configuration{Plugin: w.plugin, Plain: w.plain, Hierarchy: w.tree, Groups: w.groups})
 	return string(text)
 }
 
-// drawBounds draws the annotations of a queue that takes jobs, or of one above. An annotation that it does not get is nil.
-func (w world) drawBounds(draw *rand.Rand, inner bool) map[string]any {
+// drawBounds draws the annotations and the spec of a queue that takes jobs, or of one above. An annotation that it does not get is nil.
+func (w world) drawBounds(draw *rand.Rand, inner bool) (annotations, spec map[string]any) {
+	if w.plain {
+		return nil, map[string]any{"weight": 1 + draw.IntN(4), "capability": map[corev1.ResourceName]string{
+			gpu: fmt.Sprint(4 + draw.IntN(12)), slice: fmt.Sprint(4 + draw.IntN(8)),
+		}}
+	}
 	quota, deserved, guarantee, namespace := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	for _, model := range models {
 		most := 3 + draw.IntN(8)
@@ -145,17 +160,20 @@ func (w world) drawBounds(draw *rand.Rand, inner bool) map[string]any {
 			namespace[model] = 1 + draw.IntN(4)
 		}
 	}
+	for _, model := range models[:2] {
+		quota[sliceOf(model)], guarantee[sliceOf(model)] = 4+draw.IntN(8), 0
+	}
 	if w.groups != nil && draw.IntN(2) == 0 {
 		quota["@hopper"], guarantee["@hopper"] = 2+draw.IntN(8), 0
 	}
-	values := map[string]any{
+	annotations = map[string]any{
 		"volcano.sh/card.quota": text(quota), "volcano.sh/card.deserved": text(deserved), "volcano.sh/card.guarantee": text(guarantee),
 		"volcano.sh/card.quota.namespace": nil,
 	}
 	if len(namespace) > 0 {
-		values["volcano.sh/card.quota.namespace"] = text(namespace)
+		annotations["volcano.sh/card.quota.namespace"] = text(namespace)
 	}
-	return values
+	return annotations, nil
 }
 
 func text(value map[string]int) string {
@@ -168,18 +186,11 @@ var badValues = []string{
 	`{"NVIDIA-H200": 3`, `{"NVIDIA-H200": -1}`, `{"NVIDIA-H200": 1.5, "NVIDIA-H800": 2}`, `{"NVIDIA-H200": "2"}`, `[]`, ``, `{"": 1}`, `{"A|B": 1}`,
 }
 
-func newQueue(name, parent string, annotations map[string]any) *scheduling.Queue {
-	queue := &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}}
-	queue.Spec.Weight, queue.Spec.Parent = 1, parent
-	for key, value := range annotations {
-		if value != nil {
-			queue.Annotations[key] = value.(string)
-		}
-	}
-	return queue
+func newQueue(name, parent string) *scheduling.Queue {
+	return &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: scheduling.QueueSpec{Weight: 1, Parent: parent}}
 }
 
-// drawJob draws a job: a gang or not, of one size of pods, on one card or either of two, forever or for some seconds.
+// drawJob draws a job: a gang or not, of one size of pods, on one card, either of two, or slices of one, forever or for some seconds.
 func drawJob(draw *rand.Rand, name, queue string) *batch.Job {
 	list := models[draw.IntN(len(models))]
 	if draw.IntN(4) == 0 {
@@ -187,14 +198,18 @@ func drawJob(draw *rand.Rand, name, queue string) *batch.Job {
 			list += "|" + other
 		}
 	}
+	resource := gpu
+	if draw.IntN(8) == 0 {
+		list, resource = sliceOf(models[draw.IntN(2)]), slice
+	}
 	cards, replicas := []int64{1, 1, 2}[draw.IntN(3)], int32(1+draw.IntN(5))
 	minimum := int32(1)
 	if draw.IntN(5) < 2 {
 		minimum = replicas
 	}
 	container := corev1.Container{Name: "main", Image: "nginx", Resources: corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: quantity(1), gpu: quantity(cards)},
-		Limits:   corev1.ResourceList{gpu: quantity(cards)},
+		Requests: corev1.ResourceList{corev1.ResourceCPU: quantity(1), resource: quantity(cards)},
+		Limits:   corev1.ResourceList{resource: quantity(cards)},
 	}}
 	if draw.IntN(3) == 0 {
 		container.Command = []string{"sleep", fmt.Sprint(1 + draw.IntN(6))}

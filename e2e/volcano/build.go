@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,7 +19,7 @@ const (
 
 // kubernetesVersion is that of Kubernetes in go.mod.
 func kubernetesVersion() string {
-	version, err := goCommand(context.Background(), "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
+	version, err := controlplane.GoCommand(context.Background(), "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
 	if err != nil {
 		return "unknown"
 	}
@@ -59,22 +58,22 @@ func build(ctx context.Context, directory string, suites []suite) error {
 		return err
 	}
 	for name, path := range schedulers {
-		if _, err := goCommand(ctx, "build", "-ldflags=-s -w", "-o", filepath.Join(directory, name), path); err != nil {
+		if _, err := controlplane.GoCommand(ctx, "build", "-ldflags=-s -w", "-o", filepath.Join(directory, name), path); err != nil {
 			return err
 		}
 	}
-	modFile, err := copyModFile(ctx, directory)
+	modFile, flags, err := controlplane.CopyModFile(ctx, directory)
 	if err != nil {
 		return err
 	}
-	flags := []string{"-mod=mod", "-modfile=" + modFile, "-ldflags=-s -w", "-o"}
+	flags = append(flags, "-ldflags=-s -w", "-o")
 	for name, path := range tools {
-		if _, err := goCommand(ctx, append(append([]string{"build"}, flags...), filepath.Join(directory, name), path)...); err != nil {
+		if _, err := controlplane.GoCommand(ctx, append(append([]string{"build"}, flags...), filepath.Join(directory, name), path)...); err != nil {
 			return err
 		}
 	}
 	for _, s := range suites {
-		if _, err := goCommand(ctx, append(append([]string{"test", "-c"}, flags...), filepath.Join(directory, s.name+".test"),
+		if _, err := controlplane.GoCommand(ctx, append(append([]string{"test", "-c"}, flags...), filepath.Join(directory, s.name+".test"),
 			s.packagePath())...); err != nil {
 			return err
 		}
@@ -82,48 +81,16 @@ func build(ctx context.Context, directory string, suites []suite) error {
 	return samePinned(ctx, modFile)
 }
 
-// copyModFile copies the mod file in use. The suites need modules that this one does not, up to the whole kubelet; the go
-// command adds them to the copy.
-func copyModFile(ctx context.Context, directory string) (string, error) {
-	used, err := goCommand(ctx, "list", "-m", "-f", "{{.GoMod}}")
-	if err != nil {
-		return "", err
-	}
-	copied := filepath.Join(directory, "suites.mod")
-	for _, extension := range []string{".mod", ".sum"} {
-		text, err := os.ReadFile(strings.TrimSuffix(used, ".mod") + extension)
-		if err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(strings.TrimSuffix(copied, ".mod")+extension, text, 0o644); err != nil {
-			return "", err
-		}
-	}
-	return copied, nil
-}
-
 // samePinned fails if what the suites need has changed the versions of Volcano or Kubernetes.
 func samePinned(ctx context.Context, modFile string) error {
 	list := append([]string{"list", "-m"}, pinned...)
-	want, err := goCommand(ctx, list...)
+	want, err := controlplane.GoCommand(ctx, list...)
 	if err != nil {
 		return err
 	}
-	got, err := goCommand(ctx, append([]string{"list", "-modfile=" + modFile}, list[1:]...)...)
+	got, err := controlplane.GoCommand(ctx, append([]string{"list", "-modfile=" + modFile}, list[1:]...)...)
 	if err == nil && got != want {
 		err = fmt.Errorf("the suites are built with\n%s\nand the schedulers with\n%s", got, want)
 	}
 	return err
-}
-
-// goCommand runs the go command and returns what it prints.
-func goCommand(ctx context.Context, arguments ...string) (string, error) {
-	command := exec.CommandContext(ctx, "go", arguments...)
-	var problems strings.Builder
-	command.Stderr = &problems
-	out, err := command.Output()
-	if err != nil {
-		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(arguments, " "), err, problems.String())
-	}
-	return strings.TrimSpace(string(out)), nil
 }

@@ -17,7 +17,7 @@ const root = "root"
 func (q queue) same(other queue) bool {
 	return q.exists == other.exists && q.open == other.open && q.parent == other.parent && q.bad == other.bad &&
 		maps.Equal(q.quota, other.quota) && maps.Equal(q.deserved, other.deserved) &&
-		maps.Equal(q.guarantee, other.guarantee) && maps.Equal(q.namespace, other.namespace)
+		maps.Equal(q.guarantee, other.guarantee) && maps.Equal(q.namespace, other.namespace) && maps.Equal(q.capability, other.capability)
 }
 
 // versionsOf are the states of a queue.
@@ -71,9 +71,22 @@ func (c *cluster) leaf(name string) bool {
 	return !c.configuration.Hierarchy || len(c.children(name)) == 0
 }
 
+// bound returns what a queue has at most of a card, or of a resource where cards do not count. There may be no bound.
+func (c *cluster) bound(q queue, name string, leaf bool) (card.Milli, bool) {
+	if c.configuration.Plain {
+		bound, has := q.capability[name]
+		return bound, has
+	}
+	return q.bound(name, leaf, c.groups)
+}
+
 // counted sums the weights of the pods that count in a queue and below. A weight is 0 for pods of other cards.
 func (c *cluster) counted(in string, weight func(*pod) float64) (sum card.Milli) {
 	for _, p := range c.pods {
+		terminates := p.evicted || p.object.DeletionTimestamp != nil
+		if c.configuration.Plain && terminates {
+			continue // as in Volcano; terminatingCards is about cards
+		}
 		if p.counts() && p.card != "" && slices.Contains(c.path(p.queue), in) {
 			sum += card.Milli(float64(p.request.Milli) * weight(p))
 		}
@@ -132,11 +145,7 @@ func (c *cluster) stock(name string) (sum card.Milli) {
 	for node, all := range c.nodes {
 		most := held[node]
 		for _, v := range all.since(view) {
-			for _, each := range v.value.cards {
-				if each.Name == name {
-					most = max(most, each.Milli)
-				}
-			}
+			most = max(most, v.value.has(name))
 		}
 		sum += most
 	}

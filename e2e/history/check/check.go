@@ -54,6 +54,8 @@ type cluster struct {
 	// seen is when the last change of each kind arrived.
 	seen      map[string]time.Time
 	evictions []*eviction
+	// doubtful are evictions that are unjust unless another pod of the queue was bound in the same cycle.
+	doubtful []*eviction
 	// changedAt is the time of the last change of a queue, of a node, and of what counts.
 	changedAt time.Time
 	// ended are pods that counted, with the time at which they ended.
@@ -94,7 +96,9 @@ func replay(changes []change) (*Report, error) {
 		if err := c.take(each); err != nil {
 			return nil, err
 		}
+		c.settle(c.now.Add(-Lag))
 	}
+	c.settle(c.now)
 	return c.report, nil
 }
 

@@ -122,6 +122,31 @@ func TestCleanHistories(t *testing.T) {
 			s.place("b2", "loans", "n1", 1)
 			s.mark(FenceEnds, "scheduler-1", "")
 		},
+		"a program that knows no quotas, for a while": func(s *story) {
+			lending(s)
+			s.node("n2", h800, 4)
+			s.mark(Replaced, "", "")
+			s.place("b1", "loans", "n1", 4)
+			s.place("b2", "loans", "n2", 1)
+			s.mark(ReplacedEnds, "", "")
+			s.pass()
+			s.end("b1")
+			s.place("b3", "loans", "n1", 2)
+		},
+		"a victim beside a pod that got its node in the same cycle": func(s *story) {
+			lending(s)
+			s.place("b1", "loans", "n1", 1)
+			s.submit("l1", "own", h200, 1)
+			s.evict("b1")
+			s.place("b2", "loans", "n1", 1)
+		},
+		"a queue that deserves what is guaranteed to another one": func(s *story) {
+			lending(s)
+			s.place("b1", "loans", "n1", 1)
+			s.queue("lender", `quota={"NVIDIA-H200": 4}`, `guarantee={"NVIDIA-H200": 4}`)
+			s.pass()
+			s.evict("b1")
+		},
 		"a victim whose reclaimer is cancelled": func(s *story) {
 			lending(s)
 			s.place("b1", "loans", "n1", 2)

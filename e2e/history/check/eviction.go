@@ -20,6 +20,9 @@ type eviction struct {
 	revision  int64
 	at, until time.Time
 	reclaim   bool // for a pod of another queue
+	// has is what the victim's queue has of its card with the victim, deserved and guarantee what it keeps. largest is the largest of the
+	// other victims.
+	has, largest, deserved, guarantee card.Milli
 }
 
 // evict notes an eviction, and checks that the queue may lose the pod.
@@ -30,54 +33,111 @@ func (c *cluster) evict(p *pod) {
 	if p.card == "" || !e.reclaim {
 		return
 	}
-	if c.twoLeaders(c.now) {
-		c.excuse("a pod was evicted while two schedulers acted")
+	if other := c.another(c.now); other != "" {
+		c.excuse(other)
 		return
 	}
-	has, largest := c.lent(e)
-	deserved, guarantee := c.least(p, queue.deserves), c.least(p, queue.guarantees)
+	e.has, e.largest = c.lent(e)
+	e.deserved, e.guarantee = c.stated(p, queue.deserves), c.stated(p, queue.guarantees)
+	if !c.configuration.Hierarchy {
+		e.deserved = max(e.guarantee, min(e.deserved, c.leastReal(p)))
+	}
+	if e.unjust() != "" {
+		c.doubtful = append(c.doubtful, e)
+	}
+}
+
+// unjust is what is wrong with the eviction of a pod of another queue, or "".
+func (e *eviction) unjust() string {
+	request := e.request.Milli
 	// Victims of one cycle are evicted side by side: the last one of them in the scheduler's order may be any of them.
-	if has+max(0, largest-p.request.Milli) <= deserved {
-		c.find(VictimLends, []string{p.name, "Queue " + p.queue}, "queue %s has %s of %s with it, and deserves %s", p.queue, has, p.card, deserved)
+	if e.has+max(0, e.largest-request) <= e.deserved {
+		return fmt.Sprintf("queue %s has %s of %s with it, and deserves %s", e.queue, e.has, e.card, e.deserved)
 	}
-	if has-p.request.Milli < guarantee {
-		c.find(VictimLends, []string{p.name, "Queue " + p.queue}, "queue %s has %s of %s without it, and is guaranteed %s",
-			p.queue, has-p.request.Milli, p.card, guarantee)
+	if e.has-request < e.guarantee {
+		return fmt.Sprintf("queue %s has %s of %s without it, and is guaranteed %s", e.queue, e.has-request, e.card, e.guarantee)
 	}
+	return ""
+}
+
+// alike reports whether a pod counts for the queue and the card of a victim.
+func (e *eviction) alike(p *pod) bool { return p.queue == e.queue && p.card == e.card }
+
+// justify counts a pod that was just bound for the queues of victims: it may have got its node in the same cycle.
+func (c *cluster) justify(p *pod) {
+	for _, e := range c.doubtful {
+		if e.alike(p) {
+			e.has += p.request.Milli
+		}
+	}
+}
+
+// settle finds the evictions that were unjust, once what was decided with them is stored: those before a time.
+func (c *cluster) settle(before time.Time) {
+	c.doubtful = slices.DeleteFunc(c.doubtful, func(e *eviction) bool {
+		if e.at.After(before) {
+			return false
+		}
+		if wrong := e.unjust(); wrong != "" {
+			c.report.Findings = append(c.report.Findings, Finding{
+				Revision: e.revision, Time: e.at, Rule: VictimLends, Objects: []string{e.name, "Queue " + e.queue}, Text: wrong,
+			})
+		}
+		return true
+	})
+}
+
+// leastReal is the least of a pod's card that the guarantees of others left to its queue in the window, among flat queues.
+func (c *cluster) leastReal(p *pod) card.Milli {
+	view := c.view(c.now)
+	left := card.Milli(0)
+	for _, all := range c.nodes {
+		left += least(all.since(view), func(n node) card.Milli { return n.has(p.card) })
+	}
+	for name := range c.queues {
+		if _, most := c.guaranteed(name, p.card); name != p.queue && name != root {
+			left -= most
+		}
+	}
+	return max(0, left)
 }
 
 // lent returns the allocated cards of the queue of an eviction, with the victim and without earlier victims: the most in the
 // window, since the scheduler learns late of pods that end. largest is the largest of those evicted in the window.
 func (c *cluster) lent(e *eviction) (has, largest card.Milli) {
 	view := c.view(c.now)
-	alike := func(p *pod) bool { return p.queue == e.queue && p.card == e.card }
 	for _, p := range c.pods {
-		if p.counts() && alike(p) && (!p.evicted || p.object.UID == e.object.UID) {
+		if p.counts() && e.alike(p) && (!p.evicted || p.object.UID == e.object.UID) {
 			has += p.request.Milli
 		}
 	}
 	for _, each := range c.ended {
-		if alike(each.pod) && each.until.After(view) && !each.evicted {
+		if e.alike(each.pod) && each.until.After(view) && !each.evicted {
 			has += each.request.Milli
 		}
 	}
 	for _, each := range c.evictions {
-		if each != e && alike(each.pod) && each.at.After(view) {
+		if each != e && e.alike(each.pod) && each.at.After(view) {
 			largest = max(largest, each.request.Milli)
 		}
 	}
 	return has, largest
 }
 
-// least is the least amount that a pod's queue stated of its card in the window.
-func (c *cluster) least(p *pod, stated func(queue, string) card.Milli) (least card.Milli) {
-	for i, v := range c.versionsOf(p.queue).since(c.view(c.now)) {
-		if amount := stated(v.value, p.card); i == 0 || amount < least {
-			least = amount
-		}
-	}
+// stated is the least amount that a pod's queue stated of its card in the window.
+func (c *cluster) stated(p *pod, amount func(queue, string) card.Milli) card.Milli {
 	if c.queueNow(p.queue).bad {
 		return 0
+	}
+	return least(c.versionsOf(p.queue).since(c.view(c.now)), func(q queue) card.Milli { return amount(q, p.card) })
+}
+
+// least is the least amount of some versions.
+func least[T any](in []version[T], amount func(T) card.Milli) (least card.Milli) {
+	for i, v := range in {
+		if is := amount(v.value); i == 0 || is < least {
+			least = is
+		}
 	}
 	return least
 }

@@ -19,7 +19,9 @@ import (
 
 // Configuration holds the settings of volcano-scheduler.conf that the rules depend on.
 type Configuration struct {
-	Plugin    string                       `json:"plugin"`
+	Plugin string `json:"plugin"`
+	// Plain is set where cards do not count: queues are bounded by their capability, resource by resource.
+	Plain     bool                         `json:"plain,omitempty"`
 	Hierarchy bool                         `json:"hierarchy,omitempty"`
 	Groups    map[string]map[string]string `json:"groups,omitempty"`
 }
@@ -36,6 +38,8 @@ type queue struct {
 	deserved, guarantee amounts
 	namespace           amounts
 	bad                 bool // an annotation is wrong
+	// capability is that of the spec, by resource.
+	capability amounts
 }
 
 // readQueue reads a Queue. Of a value that is wrong, the last one that was right stays in force.
@@ -66,6 +70,10 @@ func readQueue(object *scheduling.Queue, last queue) queue {
 	q.deserved = read(card.DeservedKey, last.deserved, false)
 	q.guarantee = read(card.GuaranteeKey, last.guarantee, false)
 	q.namespace = read(card.NamespaceKey, last.namespace, true)
+	q.capability = amounts{}
+	for resource, quantity := range object.Spec.Capability {
+		q.capability[string(resource)] = card.MilliOf(quantity)
+	}
 	return q
 }
 
@@ -108,6 +116,16 @@ type node struct {
 	exists, ready bool
 	cards         map[corev1.ResourceName]card.Card
 	allocatable   corev1.ResourceList
+}
+
+// has is the amount of a card.
+func (n node) has(name string) (sum card.Milli) {
+	for _, each := range n.cards {
+		if each.Name == name {
+			sum += each.Milli
+		}
+	}
+	return sum
 }
 
 func readNode(object *corev1.Node) node {

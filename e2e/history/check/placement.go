@@ -22,6 +22,9 @@ func (c *cluster) bind(p *pod, listed bool) {
 	}
 	possible := c.cardsOf(p)
 	p.card = chosen(p, possible)
+	if c.configuration.Plain {
+		p.card = string(p.request.Resource)
+	}
 	if listed {
 		c.excuse("a pod was bound when the history did not see it")
 		return
@@ -33,16 +36,18 @@ func (c *cluster) bind(p *pod, listed bool) {
 		c.withoutCard(p, possible)
 		return
 	}
+	c.justify(p)
 	c.judge(p)
 }
 
 // judge checks a pod that was just bound, and counts what excuses it.
 func (c *cluster) judge(p *pod) {
+	other := c.another(c.now)
 	switch {
 	case c.holds(p, true):
 		c.holds(p, false) // for what is excused
-	case c.twoLeaders(c.now):
-		c.excuse("a scheduler that was stopped for longer than its lease went on, and the API server has no fence")
+	case other != "":
+		c.excuse(other)
 	default:
 		c.holds(p, false)
 	}
@@ -79,6 +84,11 @@ func (c *cluster) withoutCard(p *pod, possible []string) {
 		c.excuse("the node changed when the pod was bound, so that either card may count")
 		return
 	}
+	if other := c.another(c.now); other != "" && len(possible) == 1 {
+		p.card = possible[0] // it counts for the card that it has
+		c.excuse(other)
+		return
+	}
 	c.find(RightCard, []string{p.name, "Node " + p.object.Spec.NodeName}, "it names %s, and the node has %s for %s",
 		p.list, strings.Join(possible, ", "), p.request.Resource)
 }
@@ -90,7 +100,9 @@ func (c *cluster) holds(p *pod, silent bool) bool {
 		c.report.Excused = map[string]int{}
 	}
 	c.checkQuotas(p)
-	c.checkGuarantees(p)
+	if !c.configuration.Plain {
+		c.checkGuarantees(p)
+	}
 	c.checkNode(p)
 	ok := len(c.report.Findings) == findings
 	if silent {
@@ -115,7 +127,7 @@ func (c *cluster) checkQuotas(p *pod) {
 		in := all.since(view)
 		leaf := c.leaf(name)
 		c.compare(p, QuotaHolds, name, p.card, c.counted(name, of(p.card)), most(in, func(q queue) (card.Milli, bool) {
-			return q.bound(p.card, leaf, c.groups)
+			return c.bound(q, p.card, leaf)
 		}))
 		c.compare(p, NamespaceHolds, name, p.card+" in namespace "+p.object.Namespace, c.counted(name, inNamespace(p.object.Namespace, of(p.card))),
 			most(in, func(q queue) (card.Milli, bool) { limit, has := q.namespace[p.card]; return limit, has }))
@@ -181,7 +193,7 @@ func (c *cluster) checkGuarantees(p *pod) {
 		}
 	}
 	for _, level := range path[1:] {
-		bound := most(c.versionsOf(level).since(view), func(q queue) (card.Milli, bool) { return q.bound(p.card, false, c.groups) })
+		bound := most(c.versionsOf(level).since(view), func(q queue) (card.Milli, bool) { return c.bound(q, p.card, false) })
 		with := c.needs(level, p.card, path, nil)
 		over := c.counted(level, of(p.card)) > bound.most // which is the business of checkQuotas
 		if bound.always && !over && with > bound.most && with > c.needs(level, p.card, path, p) {
@@ -236,7 +248,7 @@ func (c *cluster) countExcess(edited string) {
 		}
 	}
 	for name := range cards {
-		bound, has := c.queueNow(edited).bound(name, c.leaf(edited), c.groups)
+		bound, has := c.bound(c.queueNow(edited), name, c.leaf(edited))
 		if has && c.counted(edited, of(name)) > bound {
 			c.excuse("a quota is below what the queue has, by an edit")
 		}

@@ -59,8 +59,8 @@ func (c *cluster) checkFits(name string, group *scheduling.PodGroup) {
 		}
 	}
 	needed := max(int(group.Spec.MinMember)-placed, 1)
-	if len(waiting) < needed || c.nominated() {
-		return
+	if len(waiting) < needed || c.nominated() || c.configuration.Plain {
+		return // under the name proportion, what a queue deserves decides
 	}
 	if c.place(waiting[:needed], group.Spec.Queue) {
 		c.find(FitsRuns, append(namesOf(waiting[:needed]), "Queue "+group.Spec.Queue), "job %s has %d pods, %d wait, and %d of them fit",
@@ -174,7 +174,7 @@ func (c *cluster) checkAdmission(name string, group *scheduling.PodGroup) {
 	}
 	for cardName, requests := range minimum {
 		for _, level := range c.path(group.Spec.Queue) {
-			bound, bounded := c.queueNow(level).bound(cardName, c.leaf(level), c.groups)
+			bound, bounded := c.bound(c.queueNow(level), cardName, c.leaf(level))
 			if bounded && c.counted(level, of(cardName))+c.promised(level, cardName, name)+requests > min(bound, c.real(level, cardName)) {
 				return
 			}
@@ -236,7 +236,7 @@ func (c *cluster) real(name, cardName string) card.Milli {
 		guaranteed += c.queueNow(child).guarantees(cardName)
 	}
 	real := max(0, above-guaranteed) + c.queueNow(name).guarantees(cardName)
-	if bound, bounded := c.queueNow(name).bound(cardName, c.leaf(name), c.groups); bounded {
+	if bound, bounded := c.bound(c.queueNow(name), cardName, c.leaf(name)); bounded {
 		return min(real, bound)
 	}
 	return real
@@ -252,10 +252,13 @@ const olderReason = "a reason keeps its numbers while only usage, or a bound tha
 func (c *cluster) checkReason(p *pod) {
 	message := reasonOf(p.object)
 	found := insufficient.FindStringSubmatch(message)
-	if found == nil || strings.HasPrefix(found[2], card.GroupPrefix) {
+	if found == nil || c.configuration.Plain || strings.HasPrefix(found[2], card.GroupPrefix) {
 		return
 	}
 	name, cardName := found[1], found[2]
+	if cardName == string(p.request.Resource) && c.configuration.Plugin == "capacity" {
+		return // whose queues also count the resource, whatever the card
+	}
 	requests, total, capability := cardsIn(found[3]), cardsIn(found[4]), cardsIn(found[5])
 	has, real := c.counted(name, of(cardName)), c.real(name, cardName)
 	objects := []string{p.name, "Queue " + name}
@@ -289,6 +292,10 @@ func (c *cluster) checkConditions(group *scheduling.PodGroup) {
 	}
 	for _, condition := range group.Status.Conditions {
 		if condition.Type == scheduling.PodGroupUnschedulableType && condition.Status == corev1.ConditionTrue && condition.Reason == "NotAdmitted" {
+			if other := c.another(c.now); other != "" {
+				c.excuse(other)
+				return
+			}
 			c.find(AdmittedSays, []string{objectName("PodGroup", group.Namespace, group.Name)}, "it is %s: %s", group.Status.Phase, condition.Message)
 		}
 	}

@@ -20,6 +20,8 @@ const (
 	// Fenced begins the time in which a scheduler acts although another one leads, since nothing keeps it from that: it was
 	// stopped for longer than its lease. FenceEnds ends it.
 	Fenced, FenceEnds = "two leaders", "one leader"
+	// Replaced begins the time in which another program schedules, whose decisions are not judged. ReplacedEnds ends it.
+	Replaced, ReplacedEnds = "replaced", "replaced ends"
 	// Note is a change that the scheduler sees.
 	Note = "note"
 	// Quiet is a cluster in which nothing has changed for some cycles.
@@ -38,8 +40,15 @@ type interval struct {
 type windows struct {
 	faults   []interval
 	restarts []time.Time
-	leaders  []interval
+	// others are the times in which the scheduler is not the only one; what they are called is the excuse.
+	others []interval
 }
+
+// What excuses decisions that are not those of the scheduler under test.
+const (
+	noFence  = "a scheduler that was stopped for longer than its lease went on, and the API server has no fence"
+	replaced = "another program scheduled"
+)
 
 // mark notes a fault or a restart, and reports whether it is one.
 func (w *windows) mark(what, name string, at time.Time) bool {
@@ -49,9 +58,13 @@ func (w *windows) mark(what, name string, at time.Time) bool {
 	case FaultEnds:
 		end(w.faults, name, at)
 	case Fenced:
-		w.leaders = append(w.leaders, interval{what: name, from: at})
+		w.others = append(w.others, interval{what: noFence, from: at})
 	case FenceEnds:
-		end(w.leaders, name, at)
+		end(w.others, noFence, at)
+	case Replaced:
+		w.others = append(w.others, interval{what: replaced, from: at})
+	case ReplacedEnds:
+		end(w.others, replaced, at)
 	case Restart:
 		w.restarts = append(w.restarts, at)
 	default:
@@ -86,14 +99,14 @@ func (w *windows) view(t time.Time) time.Time {
 	return oldest
 }
 
-// twoLeaders reports whether two schedulers may have acted at t.
-func (w *windows) twoLeaders(t time.Time) bool {
-	for _, each := range w.leaders {
+// another returns what excuses a decision that shows at t, since another scheduler may have made it, or "".
+func (w *windows) another(t time.Time) string {
+	for _, each := range w.others {
 		if !t.Before(each.from) && (each.until.IsZero() || t.Before(each.until.Add(Lag))) {
-			return true
+			return each.what
 		}
 	}
-	return false
+	return ""
 }
 
 // restarted reports whether a scheduler ended between two times.
