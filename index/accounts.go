@@ -82,6 +82,9 @@ func (ix *Index) Dims() int { return ix.dims }
 // that have a node. It is for reading, and invalid after the next change.
 func (ix *Index) Allocated(q Queue) fastres.Vector { return ix.allocated.row(q) }
 
+// AllocatedAt returns the quantity of d in allocated of q, as Allocated(q).Get(d) does.
+func (ix *Index) AllocatedAt(q Queue, d fastres.Dim) float64 { return ix.allocated.quantity(q, d) }
+
 // Mutable returns allocated of q for writing. It is invalid after the next call. A writer
 // changes the whole path of q (see quota.Charge).
 func (ix *Index) Mutable(q Queue) fastres.Vector { return ix.allocated.mutable(q) }

@@ -94,7 +94,7 @@ func (ix *Index) checkDeviceClaims() {
 	}
 	for q := range Queue(ix.Len()) {
 		for d := range sums.Row(q).Scalars() {
-			if got, want := ix.Allocated(q).Get(d), sums.At(q, d); got < want {
+			if got, want := ix.AllocatedAt(q, d), sums.At(q, d); got < want {
 				panic(fmt.Sprintf("index: allocated of %q in dimension %d is %v, its claims' %v", ix.Name(q), d, got, want))
 			}
 		}

@@ -50,6 +50,9 @@ func (l *ledger) reset(n, dims int) {
 // row returns the newest row of q, for reading.
 func (l *ledger) row(q Queue) fastres.Vector { return l.rows.Row(int(l.newest[q])) }
 
+// quantity returns that of d in the newest row of q.
+func (l *ledger) quantity(q Queue, d fastres.Dim) float64 { return l.rows.At(int(l.newest[q]), d) }
+
 // mutable returns the row of q for writing. It copies a row that a snapshot may read.
 func (l *ledger) mutable(q Queue) fastres.Vector {
 	current := l.begin()

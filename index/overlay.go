@@ -74,6 +74,9 @@ func (o *Overlay) Allocated(q Queue) fastres.Vector {
 	return o.ix.allocated.at(q, o.number)
 }
 
+// AllocatedAt returns the quantity of d in allocated of q.
+func (o *Overlay) AllocatedAt(q Queue, d fastres.Dim) float64 { return o.Allocated(q).Get(d) }
+
 // Mutable returns allocated of q for writing, in this overlay alone. It is invalid after
 // the next call.
 func (o *Overlay) Mutable(q Queue) fastres.Vector {

@@ -19,7 +19,7 @@ import (
 // queue whose bound is exceeded.
 func CardFits(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	for _, p := range a.Path(q) {
-		if allocatable(a.Allocated(p), bound.At(p, d), d, quantity).Exceeded() {
+		if a.AllocatedAt(p, d)+quantity > bound.At(p, d) {
 			return Verdict{OverQuota, p}
 		}
 	}
@@ -34,7 +34,7 @@ func CardFits(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim, quant
 func CardRoom(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim) float64 {
 	room := fastres.MaxQuantity
 	for _, p := range a.Path(q) {
-		room = min(room, bound.At(p, d)-a.Allocated(p).Get(d))
+		room = min(room, bound.At(p, d)-a.AllocatedAt(p, d))
 	}
 	return room
 }
@@ -99,7 +99,7 @@ func EnqueueableClaim(ix *index.Index, q index.Queue, claim string, d fastres.Di
 // when pods of its job have been placed in this one.
 func Unpromised(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) bool {
 	for _, p := range ix.Path(q) {
-		if quantity+ix.Allocated(p).Get(d)+ix.Inqueue.At(p, d) > ix.RealCapability.At(p, d) {
+		if quantity+ix.AllocatedAt(p, d)+ix.Inqueue.At(p, d) > ix.RealCapability.At(p, d) {
 			return false
 		}
 	}

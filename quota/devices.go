@@ -62,7 +62,7 @@ func DeviceClaimsFit(a Accounts, limit *index.Rows, names *index.Names, q index.
 
 // DeviceClaimNumbers returns what DeviceClaimsFit compares in one queue and dimension. added is that of Added.
 func DeviceClaimNumbers(a View, limit *index.Rows, names *index.Names, q index.Queue, d fastres.Dim, added float64) Numbers {
-	return Numbers{a.Allocated(q).Get(d) + added, Bound(limit, names, q, d)}
+	return Numbers{a.AllocatedAt(q, d) + added, Bound(limit, names, q, d)}
 }
 
 // Added returns what q is charged in dimension d for the claims of one more pod: Σ claims that
@@ -154,7 +154,7 @@ func EnqueueableDevices(ix *index.Index, names *index.Names, q index.Queue, min 
 
 // EnqueueableDeviceNumbers returns what EnqueueableDevices compares in one queue and dimension.
 func EnqueueableDeviceNumbers(ix *index.Index, names *index.Names, q index.Queue, d fastres.Dim, quantity float64) Numbers {
-	return Numbers{quantity + ix.Allocated(q).Get(d) + ix.Inqueue.At(q, d), Bound(&ix.RealCapability, names, q, d)}
+	return Numbers{quantity + ix.AllocatedAt(q, d) + ix.Inqueue.At(q, d), Bound(&ix.RealCapability, names, q, d)}
 }
 
 // PromiseDevices adds the devices of an admitted job to inqueue of its queue, and of all

@@ -72,6 +72,14 @@ func (d *Draft) Allocated(q index.Queue) fastres.Vector {
 	return d.Accounts.Allocated(q)
 }
 
+// AllocatedAt returns the quantity of d in allocated of q with the changes.
+func (d *Draft) AllocatedAt(q index.Queue, of fastres.Dim) float64 {
+	if i := d.row(q); i >= 0 {
+		return d.rows.At(i, of)
+	}
+	return d.Accounts.AllocatedAt(q, of)
+}
+
 // Mutable returns allocated of q for writing, in this draft alone. It is invalid after the next
 // call.
 func (d *Draft) Mutable(q index.Queue) fastres.Vector {

@@ -30,7 +30,7 @@ func Enqueueable(ix *index.Index, q index.Queue, min fastres.Vector) Verdict {
 
 // EnqueueableNumbers returns what Enqueueable compares in one queue and dimension.
 func EnqueueableNumbers(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Numbers {
-	return Numbers{quantity + ix.Allocated(q).Get(d) + ix.Inqueue.At(q, d) - ix.Elastic.At(q, d), ix.AdmissionBounds().At(q, d)}
+	return Numbers{quantity + ix.AllocatedAt(q, d) + ix.Inqueue.At(q, d) - ix.Elastic.At(q, d), ix.AdmissionBounds().At(q, d)}
 }
 
 // Reservation sets dst to what an admitted job still waits for:
@@ -59,7 +59,7 @@ func Reservation(dst, min, allocated, gated fastres.Vector) {
 // Reservations beyond the room of the queue itself cannot be used, so they keep nothing
 // from its siblings.
 func usable(ix *index.Index, q index.Queue, d fastres.Dim, inqueue float64) float64 {
-	room := ix.RealCapability.At(q, d) - ix.Allocated(q).Get(d) + ix.Elastic.At(q, d)
+	room := ix.RealCapability.At(q, d) - ix.AllocatedAt(q, d) + ix.Elastic.At(q, d)
 	return min(inqueue, max(0, room))
 }
 

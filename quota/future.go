@@ -63,6 +63,14 @@ func (f *Future) Allocated(q index.Queue) fastres.Vector {
 	return f.rows.Row(int(f.at[q]))
 }
 
+// AllocatedAt returns the quantity of d in future of q.
+func (f *Future) AllocatedAt(q index.Queue, d fastres.Dim) float64 {
+	if len(f.at) == 0 || f.at[q] < 0 {
+		return f.Index.AllocatedAt(q, d)
+	}
+	return f.rows.At(int(f.at[q]), d)
+}
+
 // Mutable returns future of q for writing. It is invalid after the next call. To earmark a
 // request is to charge it to f alone (Charge).
 func (f *Future) Mutable(q index.Queue) fastres.Vector {
@@ -102,7 +110,7 @@ func (f *Future) CopyDevices(q index.Queue, claims []index.DeviceClaim) {
 	f.follow(q, func(p index.Queue, row fastres.Vector) {
 		for _, claim := range claims {
 			for _, of := range claim.Devices {
-				row.Set(of.Dim, f.Index.Allocated(p).Get(of.Dim))
+				row.Set(of.Dim, f.Index.AllocatedAt(p, of.Dim))
 			}
 		}
 	})

@@ -67,5 +67,5 @@ func FitsBeside(ix *index.Index, a View, limit *index.Rows, q index.Queue, d fas
 
 // BesideNumbers returns what FitsBeside compares in one queue. Some pod has a reservation.
 func BesideNumbers(ix *index.Index, a View, limit *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Numbers {
-	return Numbers{a.Allocated(q).Get(d) + ix.Reserved.At(q, d) + quantity, limit.At(q, d)}
+	return Numbers{a.AllocatedAt(q, d) + ix.Reserved.At(q, d) + quantity, limit.At(q, d)}
 }

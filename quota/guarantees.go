@@ -46,6 +46,8 @@ type Guarantees struct {
 // a what-if simulation, or one of these without some victims.
 type View interface {
 	Allocated(q index.Queue) fastres.Vector
+	// AllocatedAt returns one quantity of Allocated.
+	AllocatedAt(q index.Queue, d fastres.Dim) float64
 	// Changed returns the queues whose allocated differs from that of the session, or from its
 	// future, with all their ancestors.
 	Changed() []index.Queue
@@ -73,7 +75,7 @@ func (g *Guarantees) Reset(ix *index.Index, base View, available fastres.Vector)
 		}
 		for d := range ix.Guarantee.Row(q).Present() {
 			if g.keeps(d) {
-				g.unused.Row(p).Increase(d, max(g.unused.At(q, d), ix.Guarantee.At(q, d)-base.Allocated(q).Get(d), 0))
+				g.unused.Row(p).Increase(d, max(g.unused.At(q, d), ix.Guarantee.At(q, d)-base.AllocatedAt(q, d), 0))
 			}
 		}
 	}
@@ -162,7 +164,7 @@ func (g *Guarantees) compare(a View, q, from index.Queue, d fastres.Dim, quantit
 		if levels != nil {
 			quantity = levels[i]
 		}
-		allocated, unused := a.Allocated(p).Get(d), g.unused.At(p, d)
+		allocated, unused := a.AllocatedAt(p, d), g.unused.At(p, d)
 		if !same {
 			unused = g.unusedBelow(a, p, d)
 		}
@@ -182,7 +184,7 @@ func (g *Guarantees) compare(a View, q, from index.Queue, d fastres.Dim, quantit
 	if !g.ix.Rooted() {
 		allocated := g.all.Get(d)
 		for _, other := range a.Changed() {
-			allocated += a.Allocated(other).Get(d) - g.base.Allocated(other).Get(d)
+			allocated += a.AllocatedAt(other, d) - g.base.AllocatedAt(other, d)
 		}
 		unused, bound := g.unusedBelow(a, g.top(), d), g.available.Get(d)
 		if takesGuaranteed(quantity, change, allocated, unused, bound) {
@@ -203,8 +205,8 @@ func (g *Guarantees) unusedBelow(a View, q index.Queue, d fastres.Dim) float64 {
 	for _, child := range a.Changed() {
 		if g.above(child) == q {
 			guarantee := g.ix.Guarantee.At(child, d)
-			unused += max(g.unusedBelow(a, child, d), guarantee-a.Allocated(child).Get(d), 0) -
-				max(g.unused.At(child, d), guarantee-g.base.Allocated(child).Get(d), 0)
+			unused += max(g.unusedBelow(a, child, d), guarantee-a.AllocatedAt(child, d), 0) -
+				max(g.unused.At(child, d), guarantee-g.base.AllocatedAt(child, d), 0)
 		}
 	}
 	return unused
@@ -240,7 +242,7 @@ func (g *Guarantees) update(q index.Queue, d fastres.Dim, more float64) {
 		if p == g.top() {
 			return
 		}
-		own := g.ix.Guarantee.At(p, d) - g.base.Allocated(p).Get(d)
+		own := g.ix.Guarantee.At(p, d) - g.base.AllocatedAt(p, d)
 		change = max(before+change, own, 0) - max(before, own+more, 0) // 0 here does not mean 0 above
 	}
 }

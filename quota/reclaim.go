@@ -193,7 +193,7 @@ func (v *Victims) TakeForGang(q index.Queue, victim fastres.Vector, to index.Que
 //
 // Upstream: none.
 func (v *Victims) KeepsCard(q index.Queue, d fastres.Dim) bool {
-	return v.Allocated(q).Get(d) <= v.ix.Deserved.At(q, d)
+	return v.AllocatedAt(q, d) <= v.ix.Deserved.At(q, d)
 }
 
 // TakeOverused decides whether a running task of q may be evicted under the name

@@ -82,7 +82,7 @@ func (s *Soft) Most(q index.Queue, column int) float64 { return s.most[s.at(q, c
 // Room returns how much more a queue can take within its soft quota.
 func (s *Soft) Room(q index.Queue, column int) float64 {
 	d := s.dims[column]
-	return max(0, min(s.Most(q, column), s.ix.RealCapability.At(q, d))-s.ix.Allocated(q).Get(d))
+	return max(0, min(s.Most(q, column), s.ix.RealCapability.At(q, d))-s.ix.AllocatedAt(q, d))
 }
 
 // Waiting are tasks of a job that wait, and request the same.
@@ -126,7 +126,7 @@ func (s *Soft) Want(q index.Queue, column int, quantity float64) {
 // quota.
 func (s *Soft) Fits(b Accounts, q index.Queue, column int, quantity float64) Verdict {
 	for _, p := range b.Path(q) {
-		if b.Allocated(p).Get(s.dims[column])+quantity > s.Most(p, column) && !s.leaves(b, p, column, quantity) {
+		if b.AllocatedAt(p, s.dims[column])+quantity > s.Most(p, column) && !s.leaves(b, p, column, quantity) {
 			return Verdict{OverSoftQuota, p}
 		}
 	}
@@ -151,10 +151,10 @@ func (s *Soft) leaves(b Accounts, p index.Queue, column int, quantity float64) b
 // allocatedBeside returns what p and its siblings have together, and may have at most.
 func (s *Soft) allocatedBeside(b Accounts, p index.Queue, d fastres.Dim) (allocated, bound float64) {
 	if parent := s.ix.Parent(p); parent != index.None {
-		return b.Allocated(parent).Get(d), s.ix.RealCapability.At(parent, d)
+		return b.AllocatedAt(parent, d), s.ix.RealCapability.At(parent, d)
 	}
 	for _, top := range s.tops {
-		allocated += b.Allocated(top).Get(d)
+		allocated += b.AllocatedAt(top, d)
 	}
 	return allocated, s.available.Get(d)
 }
@@ -162,7 +162,7 @@ func (s *Soft) allocatedBeside(b Accounts, p index.Queue, d fastres.Dim) (alloca
 // exceeds reports whether one of some queues would have more than its soft quota.
 func (s *Soft) exceeds(b View, queues []index.Queue, column int, more float64) bool {
 	return slices.ContainsFunc(queues, func(p index.Queue) bool {
-		return b.Allocated(p).Get(s.dims[column])+more > s.Most(p, column)
+		return b.AllocatedAt(p, s.dims[column])+more > s.Most(p, column)
 	})
 }
 
@@ -192,7 +192,7 @@ func (s *Soft) GivesBack(b View, from, to index.Queue, column int, lost float64)
 	d := s.dims[column]
 	below, _ := belowLCA(s.ix, from, to)
 	return s.exceeds(b, below, column, 0) && !slices.ContainsFunc(below, func(p index.Queue) bool {
-		return b.Allocated(p).Get(d)-lost < max(s.ix.Deserved.At(p, d), s.ix.Guarantee.At(p, d))
+		return b.AllocatedAt(p, d)-lost < max(s.ix.Deserved.At(p, d), s.ix.Guarantee.At(p, d))
 	})
 }
 

@@ -156,7 +156,7 @@ func forOthers(v quota.Verdict) quota.Verdict {
 // bounds of allocation.
 func (s *Session) Lacks(b *quota.Books, a Ask, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) bool {
 	for _, p := range quota.Common(s.Index, a.Queue, q) {
-		if b.Queues.Allocated(p).Get(d)+milli > s.Limit.At(p, d) {
+		if b.Queues.AllocatedAt(p, d)+milli > s.Limit.At(p, d) {
 			return true
 		}
 	}

@@ -64,7 +64,7 @@ func (s *Session) fitsGroups(b *quota.Books, a Ask, groups []index.Share, milli 
 	for _, share := range groups {
 		more := share.Of(milli)
 		for _, at := range s.bounds.of(a.Queue, share.Group) {
-			if b.Queues.Allocated(at.queue).Get(share.Group)+more > at.limit {
+			if b.Queues.AllocatedAt(at.queue, share.Group)+more > at.limit {
 				return quota.Verdict{Reason: quota.OverQuota, Queue: at.queue}
 			}
 		}

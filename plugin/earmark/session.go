@@ -194,13 +194,13 @@ func follow(ix *index.Index, q index.Queue, future *quota.Future, claims []index
 	for _, p := range ix.Path(q) {
 		for _, claim := range claims {
 			for _, of := range claim.Devices {
-				before[cell{p, of.Dim}] = ix.Allocated(p).Get(of.Dim)
+				before[cell{p, of.Dim}] = ix.AllocatedAt(p, of.Dim)
 			}
 		}
 	}
 	change(ix, q, claims)
 	for c, had := range before {
-		if now := ix.Allocated(c.queue).Get(c.dim); now != had {
+		if now := ix.AllocatedAt(c.queue, c.dim); now != had {
 			future.Change(c.queue, c.dim, now-had)
 		}
 	}

@@ -131,7 +131,7 @@ func pastColumn(s *Session, q index.Queue, c int) PastColumn {
 
 // wants reports whether pending pods of a queue, or below it, request something.
 func wants(s *Session, q index.Queue, d fastres.Dim) bool {
-	return s.Index.Request.At(q, d) > s.Index.Allocated(q).Get(d)
+	return s.Index.Request.At(q, d) > s.Index.AllocatedAt(q, d)
 }
 
 // Rivals returns the queues with pending pods below the parent of a queue, in the order in which the

@@ -132,5 +132,5 @@ func room(ix *index.Index, q index.Queue, card fastres.Dim) float64 {
 	if bound >= fastres.MaxQuantity {
 		return math.Inf(1)
 	}
-	return index.RoundDown(bound - ix.Allocated(q).Get(card) - ix.Inqueue.At(q, card) + ix.Elastic.At(q, card))
+	return index.RoundDown(bound - ix.AllocatedAt(q, card) - ix.Inqueue.At(q, card) + ix.Elastic.At(q, card))
 }

@@ -216,5 +216,5 @@ func groupRoom(ix *index.Index, q index.Queue, group fastres.Dim) float64 {
 	if bound >= fastres.MaxQuantity {
 		return math.Inf(1)
 	}
-	return bound - ix.Allocated(q).Get(group) - ix.Inqueue.At(q, group) + ix.Elastic.At(q, group)
+	return bound - ix.AllocatedAt(q, group) - ix.Inqueue.At(q, group) + ix.Elastic.At(q, group)
 }

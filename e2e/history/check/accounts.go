@@ -152,6 +152,26 @@ func (c *cluster) stock(name string) (sum card.Milli) {
 	return sum
 }
 
+// lastDeleted is when a node was deleted the last time.
+func lastDeleted(n versions[node]) (at time.Time) {
+	for _, v := range n {
+		if !v.value.exists {
+			at = v.from
+		}
+	}
+	return at
+}
+
+// forgotten is what pods have of a card on nodes that were deleted after they were bound.
+func (c *cluster) forgotten(name string) (sum card.Milli) {
+	for _, p := range c.pods {
+		if all := c.nodes[p.object.Spec.NodeName]; p.counts() && p.card == name && all != nil && p.at.Before(lastDeleted(*all)) {
+			sum += p.request.Milli
+		}
+	}
+	return sum
+}
+
 // needs returns max(allocated, guarantee) of a queue for a card, where a queue needs at least the sum of those below it. The guarantee is
 // the smallest in the window, and the largest for queues on the path of a pod that is bound: the pod may use it.
 func (c *cluster) needs(name, cardName string, path []string, without *pod) card.Milli {

@@ -76,6 +76,16 @@ func quiet(s *story) {
 	s.metrics("borrower=2000", "lender=2000")
 }
 
+// plain has a queue of three GPUs of any model on two nodes.
+func plain(s *story) {
+	s.mark(Configured, "", `{"plugin": "proportion", "plain": true}`)
+	s.node("n1", h200, 4)
+	s.node("n2", h800, 4)
+	s.queue("borrower", "capability=3")
+	s.job("loans", "borrower", 1, scheduling.PodGroupRunning)
+	s.pass()
+}
+
 // TestCleanHistories has histories in which nothing is wrong.
 func TestCleanHistories(t *testing.T) {
 	for name, tells := range map[string]func(*story){
@@ -146,6 +156,13 @@ func TestCleanHistories(t *testing.T) {
 			s.queue("lender", `quota={"NVIDIA-H200": 4}`, `guarantee={"NVIDIA-H200": 4}`)
 			s.pass()
 			s.evict("b1")
+		},
+		"a resource, whatever the cards, without what terminates": func(s *story) {
+			plain(s)
+			s.place("b1", "loans", "n1", 2)
+			s.place("b2", "loans", "n2", 1)
+			s.terminate("b1")
+			s.place("b3", "loans", "n2", 2)
 		},
 		"a victim whose reclaimer is cancelled": func(s *story) {
 			lending(s)

@@ -218,9 +218,7 @@ func (c *cluster) whyNobody(e *eviction) string {
 	if until.IsZero() {
 		until = c.now
 	}
-	claims := func(p *pod) bool {
-		return p.request.Resource == e.request.Resource && (!e.reclaim || c.queueOf(p) != e.queue) && p.created.Before(e.at.Add(Lag))
-	}
+	claims := func(p *pod) bool { return c.claims(p, e) }
 	switch {
 	case e.until.IsZero() && e.object.DeletionTimestamp == nil:
 		return unfinished
@@ -239,6 +237,11 @@ func (c *cluster) whyNobody(e *eviction) string {
 		return fmt.Sprintf("there was a fault while a victim ended: %s", fault)
 	}
 	return ""
+}
+
+// claims reports whether an eviction can have been for a pod.
+func (c *cluster) claims(p *pod, e *eviction) bool {
+	return p.request.Resource == e.request.Resource && (!e.reclaim || c.queueOf(p) != e.queue) && p.created.Before(e.at.Add(Lag))
 }
 
 // queueOf is the queue of a pod, whether it has a node or not.

@@ -208,7 +208,11 @@ func (c *cluster) checkGuarantees(p *pod) {
 		return sum
 	}
 	with, stock := need(nil), c.stock(p.card)
-	if with > stock && with > need(p) {
+	switch {
+	case with <= stock || with <= need(p):
+	case with <= stock+c.forgotten(p.card):
+		c.excuse(newNode)
+	default:
 		c.find(GuaranteesStay, []string{p.name, "Queue " + p.queue}, "the queues have or are guaranteed %s of %s with it, and there are %s", with, p.card, stock)
 	}
 }
@@ -220,15 +224,10 @@ func (c *cluster) checkNode(p *pod) {
 	if all == nil {
 		return
 	}
-	has, deleted := card.Milli(0), time.Time{}
+	has, deleted := card.Milli(0), lastDeleted(*all)
 	for _, v := range all.since(c.view(c.now)) {
 		quantity := v.value.allocatable[resource]
 		has = max(has, card.MilliOf(quantity))
-	}
-	for _, v := range *all {
-		if !v.value.exists {
-			deleted = v.from
-		}
 	}
 	switch on := c.on(name, resource, time.Time{}); {
 	case on <= has:

@@ -1,12 +1,14 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -17,10 +19,11 @@ import (
 
 // rest checks a cluster at rest.
 func (c *cluster) rest() {
+	recent := c.evictions
 	c.judgeEvictions()
 	c.checkEvictionsEnd()
 	for _, name := range slices.Sorted(maps.Keys(c.podGroups)) {
-		c.checkFits(name, c.podGroups[name])
+		c.checkFits(name, c.podGroups[name], recent)
 		c.checkAdmission(name, c.podGroups[name])
 	}
 	for _, p := range c.pods {
@@ -43,7 +46,7 @@ func (c *cluster) podsOf(group string) (all []*pod) {
 }
 
 // checkFits finds a job that is admitted, and whose pods wait although its minimum of them fits, or one more.
-func (c *cluster) checkFits(name string, group *scheduling.PodGroup) {
+func (c *cluster) checkFits(name string, group *scheduling.PodGroup, recent []*eviction) {
 	queue := c.queueNow(group.Spec.Queue)
 	if group.Status.Phase == scheduling.PodGroupPending || group.Status.Phase == "" || !queue.open || queue.bad || !c.leaf(group.Spec.Queue) {
 		return
@@ -62,7 +65,12 @@ func (c *cluster) checkFits(name string, group *scheduling.PodGroup) {
 	if len(waiting) < needed || c.nominated() || c.configuration.Plain {
 		return // under the name proportion, what a queue deserves decides
 	}
-	if c.place(waiting[:needed], group.Spec.Queue) {
+	earmarked := c.earmarked(recent)
+	switch {
+	case !c.place(waiting[:needed], group.Spec.Queue, nil):
+	case !c.place(waiting[:needed], group.Spec.Queue, earmarked):
+		c.excuse("what a victim left is kept for its reclaimer, for five minutes at most, although a fault took the nomination away")
+	default:
 		c.find(FitsRuns, append(namesOf(waiting[:needed]), "Queue "+group.Spec.Queue), "job %s has %d pods, %d wait, and %d of them fit",
 			name, placed, len(waiting), needed)
 	}
@@ -78,12 +86,30 @@ func (c *cluster) nominated() bool {
 	return false
 }
 
-// place reports whether pods fit, one after the other, and takes them back.
-func (c *cluster) place(pods []*pod, queue string) bool {
+// earmarked returns the nodes of victims of the last five minutes beside whose end there was a fault, while a pod that existed
+// then still waits for the card.
+func (c *cluster) earmarked(recent []*eviction) map[string]bool {
+	nodes := map[string]bool{}
+	for _, e := range recent {
+		ended := cmp.Or(e.until, c.now)
+		if c.now.Sub(ended) > 5*time.Minute || c.faulty(e.at.Add(-Lag), ended.Add(Lag)) == "" {
+			continue
+		}
+		for _, p := range c.pods {
+			if p.waits() && c.claims(p, e) && p.names(e.card) {
+				nodes[e.object.Spec.NodeName] = true
+			}
+		}
+	}
+	return nodes
+}
+
+// place reports whether pods fit on other nodes than some, one after the other, and takes them back.
+func (c *cluster) place(pods []*pod, queue string, without map[string]bool) bool {
 	fits := true
 	var placed []*pod
 	for _, p := range pods {
-		if !c.placeOne(p, queue) {
+		if !c.placeOne(p, queue, without) {
 			fits = false
 			break
 		}
@@ -97,11 +123,11 @@ func (c *cluster) place(pods []*pod, queue string) bool {
 }
 
 // placeOne gives a pod a node on which all rules hold by the values of now.
-func (c *cluster) placeOne(p *pod, queue string) bool {
+func (c *cluster) placeOne(p *pod, queue string, without map[string]bool) bool {
 	for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
 		n := c.nodeNow(name)
 		each, has := n.cards[p.request.Resource]
-		if !n.exists || !n.ready || !has || !p.names(each.Name) || !c.roomFor(p, name, n) {
+		if without[name] || !n.exists || !n.ready || !has || !p.names(each.Name) || !c.roomFor(p, name, n) {
 			continue
 		}
 		p.bound, p.queue, p.card, p.object.Spec.NodeName = c.revision, queue, each.Name, name

@@ -49,6 +49,11 @@ var spoilt = map[string]struct {
 		s.pass()
 		s.place("b1", "loans", "n1", 2)
 	}, QuotaHolds},
+	"a pod above a capability": {func(s *story) {
+		plain(s)
+		s.place("b1", "loans", "n1", 2)
+		s.place("b2", "loans", "n2", 2)
+	}, QuotaHolds},
 	"a queue above": {func(s *story) {
 		s.mark(Configured, "", `{"plugin": "capacity-card", "hierarchy": true}`)
 		s.node("n1", h200, 4)

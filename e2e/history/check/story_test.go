@@ -81,18 +81,21 @@ func (s *story) node(name, model string, cards int64) {
 	s.nodes[name] = object
 }
 
-// queue has a queue with these annotations: quota=…, deserved=…, guarantee=…, quota.namespace=…, parent=….
+// queue has a queue with these annotations: quota=…, deserved=…, guarantee=…, quota.namespace=…, parent=…, or a capability=… of GPUs.
 func (s *story) queue(name string, annotations ...string) {
 	s.t.Helper()
 	object := &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}}
 	object.Status.State = scheduling.QueueStateOpen
 	for _, each := range annotations {
 		key, value, _ := strings.Cut(each, "=")
-		if key == "parent" {
+		switch key {
+		case "parent":
 			object.Spec.Parent = value
-			continue
+		case "capability":
+			object.Spec.Capability = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse(value)}
+		default:
+			object.Annotations["volcano.sh/card."+key] = value
 		}
-		object.Annotations["volcano.sh/card."+key] = value
 	}
 	s.write(kindOf(s.queues[name] == nil), "Queue", object)
 	s.queues[name] = object

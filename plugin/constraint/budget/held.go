@@ -20,7 +20,7 @@ func (r *Budgets) readHeld() {
 	ix, own := r.session.Index, r.memory.had.own
 	for q := range index.Queue(ix.Len()) {
 		for dim, d := range r.dims {
-			allocated := ix.Allocated(q).Get(d)
+			allocated := ix.AllocatedAt(q, d)
 			own[r.at(q, dim)] += allocated
 			if p := ix.Parent(q); p != index.None {
 				own[r.at(p, dim)] -= allocated

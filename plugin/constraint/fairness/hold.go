@@ -211,7 +211,7 @@ func (h *Hold) holder(jobs []*waiting, d fastres.Dim, before holding) *waiting {
 func (h *Hold) isFirst(q index.Queue, d fastres.Dim) bool {
 	s, ix := h.session, h.session.Index
 	for r := range index.Queue(ix.Len()) {
-		if r == q || !s.Eligible(r).OK() || ix.Request.At(r, d) <= ix.Allocated(r).Get(d) {
+		if r == q || !s.Eligible(r).OK() || ix.Request.At(r, d) <= ix.AllocatedAt(r, d) {
 			continue
 		}
 		switch rp, qp := s.Intake.Queues[r].Queue.Spec.Priority, s.Intake.Queues[q].Queue.Spec.Priority; {
@@ -245,7 +245,7 @@ func (h *Hold) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli fl
 func (h *Hold) holderBefore(b *quota.Books, task *api.TaskInfo, q index.Queue, d fastres.Dim, milli float64) *waiting {
 	for _, x := range h.held {
 		if x.dim == d && (task == nil || task.Job != x.by.job.UID && !h.session.Books.Waits(task)) &&
-			b.Queues.Allocated(q).Get(d)+milli > h.session.Index.Deserved.At(q, d) {
+			b.Queues.AllocatedAt(q, d)+milli > h.session.Index.Deserved.At(q, d) {
 			return x.by
 		}
 	}

@@ -38,15 +38,15 @@ func (l Loans) AllowLoan(b quota.View, t constraint.Loan) bool {
 		return false
 	}
 	for _, p := range s.Index.Path(t.From) {
-		if b.Allocated(p).Get(t.Card) <= s.Index.Deserved.At(p, t.Card) {
+		if b.AllocatedAt(p, t.Card) <= s.Index.Deserved.At(p, t.Card) {
 			return false
 		}
 		if p == from {
 			break
 		}
 	}
-	taker := l.order.levelWith(to, t.Card, b.Allocated(to).Get(t.Card)+t.Gained)
-	loser := l.order.levelWith(from, t.Card, b.Allocated(from).Get(t.Card)-t.Lost)
+	taker := l.order.levelWith(to, t.Card, b.AllocatedAt(to, t.Card)+t.Gained)
+	loser := l.order.levelWith(from, t.Card, b.AllocatedAt(from, t.Card)-t.Lost)
 	return taker*l.order.with.Reclaim <= loser && !math.IsInf(taker, 1)
 }
 

@@ -136,7 +136,7 @@ func (o *Order) read(q index.Queue) {
 
 // held returns the part of what a queue has that counts as usage.
 func (o *Order) held(q index.Queue, d fastres.Dim) float64 {
-	return o.heldOf(q, d, o.session.Index.Allocated(q).Get(d))
+	return o.heldOf(q, d, o.session.Index.AllocatedAt(q, d))
 }
 
 func (o *Order) heldOf(q index.Queue, d fastres.Dim, allocated float64) float64 {
@@ -213,7 +213,7 @@ func (o *Order) readLists() {
 // waitsFor reports whether pending pods of a queue, or below it, request what a column counts.
 func (o *Order) waitsFor(q index.Queue, column int, d fastres.Dim) bool {
 	m, ix := o.memory, o.session.Index
-	return ix.Request.At(q, d) > ix.Allocated(q).Get(d) || len(m.listed) > 0 && m.listed[int(q)*len(m.dims)+column]
+	return ix.Request.At(q, d) > ix.AllocatedAt(q, d) || len(m.listed) > 0 && m.listed[int(q)*len(m.dims)+column]
 }
 
 // columnOf returns the column of a card or resource, and whether it counts.
@@ -238,7 +238,7 @@ func (o *Order) rank(q index.Queue) {
 	r.within = len(wants) > 0
 	for _, c := range wants {
 		d := m.dims[c]
-		r.within = r.within && ix.Allocated(q).Get(d) < ix.Deserved.At(q, d)
+		r.within = r.within && ix.AllocatedAt(q, d) < ix.Deserved.At(q, d)
 	}
 	m.ranks[q] = r
 }

@@ -67,7 +67,7 @@ func (o *Order) setHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) boo
 
 // counted returns the fraction of what a queue has that counts as usage.
 func (o *Order) counted(q index.Queue, d fastres.Dim) float64 {
-	if allocated := o.session.Index.Allocated(q).Get(d); allocated > 0 {
+	if allocated := o.session.Index.AllocatedAt(q, d); allocated > 0 {
 		return o.held(q, d) / allocated
 	}
 	return 1

@@ -221,8 +221,8 @@ func (t *startTags) read(o *Order) {
 	for c, d := range o.memory.dims {
 		t.free[c] = o.session.Intake.Total.Get(d) - root.Get(d)
 		for q := range index.Queue(n) {
-			t.base[int(q)*columns+c] = ix.Allocated(q).Get(d)
-			t.step[int(q)*columns+c] = max(0, ix.Request.At(q, d)-ix.Allocated(q).Get(d))
+			t.base[int(q)*columns+c] = ix.AllocatedAt(q, d)
+			t.step[int(q)*columns+c] = max(0, ix.Request.At(q, d)-ix.AllocatedAt(q, d))
 		}
 	}
 	t.readTurns(o)

@@ -118,7 +118,7 @@ func (r *Rule) Lacks(b *quota.Books, a constraint.Ask, q index.Queue, task *api.
 		return false
 	}
 	return slices.ContainsFunc(r.accounts().Path(at), func(p index.Queue) bool {
-		return slices.Contains(r.accounts().Path(from), p) && b.Holders.Allocated(p).Get(d)+milli > r.bounds().At(p, d)
+		return slices.Contains(r.accounts().Path(from), p) && b.Holders.AllocatedAt(p, d)+milli > r.bounds().At(p, d)
 	})
 }
 
@@ -127,7 +127,7 @@ func (r *Rule) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli flo
 	if at := r.of(a.Task); at != index.None {
 		for _, p := range r.accounts().Path(at) {
 			place := r.holders.Quota.Place(p)
-			if place.Queue == a.Queue && b.Holders.Allocated(p).Get(d)+milli > r.bounds().At(p, d) {
+			if place.Queue == a.Queue && b.Holders.AllocatedAt(p, d)+milli > r.bounds().At(p, d) {
 				return quota.Verdict{Reason: place.Reason(), Queue: a.Queue}
 			}
 		}

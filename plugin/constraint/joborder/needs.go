@@ -41,7 +41,7 @@ func (r *Rule) lacksQuota(q index.Queue, job *api.JobInfo) bool {
 		return false
 	}
 	now := r.session.Books.Now.Queues
-	beside := func(p index.Queue, d fastres.Dim) float64 { return now.Allocated(p).Get(d) }
+	beside := func(p index.Queue, d fastres.Dim) float64 { return now.AllocatedAt(p, d) }
 	alone := func(index.Queue, fastres.Dim) float64 { return 0 }
 	return !r.fit(q, tasks, beside) && r.fit(q, tasks, alone)
 }

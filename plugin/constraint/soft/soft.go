@@ -288,7 +288,7 @@ func (r *Rule) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) con
 	}
 	q := of.Path()[0]
 	v := r.soft.Fits(of.Books.Queues, q, c, milli)
-	if !of.Allocation && v.OK() && of.Verdict.Reason == quota.OverSoftQuota && of.Books.Queues.Allocated(q).Get(d)+milli > r.soft.Most(q, c) {
+	if !of.Allocation && v.OK() && of.Verdict.Reason == quota.OverSoftQuota && of.Books.Queues.AllocatedAt(q, d)+milli > r.soft.Most(q, c) {
 		v = quota.Verdict{Reason: quota.OverSoftQuota, Queue: q} // of FitOwn
 	}
 	if v.OK() {
