@@ -79,7 +79,7 @@ func NewWriter(file io.WriteCloser) *Writer {
 func (w *Writer) Add(record Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if record.Type == Marked {
+	if record.Type == Marked && record.Revision == 0 {
 		record.Revision = w.revision
 	}
 	w.revision = max(w.revision, record.Revision)
@@ -89,8 +89,11 @@ func (w *Writer) Add(record Record) {
 }
 
 // Mark writes a mark.
-func (w *Writer) Mark(what, name, text string) {
-	w.Add(Record{Type: Marked, Time: time.Now(), Mark: &Mark{What: what, Name: name, Text: text}})
+func (w *Writer) Mark(what, name, text string) { w.MarkAt(0, what, name, text) }
+
+// MarkAt writes a mark about the state at a revision, 0 for that of the last change.
+func (w *Writer) MarkAt(revision int64, what, name, text string) {
+	w.Add(Record{Type: Marked, Revision: revision, Time: time.Now(), Mark: &Mark{What: what, Name: name, Text: text}})
 }
 
 // Close ends the history, and returns the first error of all writes.

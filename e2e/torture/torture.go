@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -227,7 +228,7 @@ func (r *round) rest(ctx context.Context) error {
 			last = "" // it ended meanwhile
 			continue
 		}
-		if same, err := r.unchanged(ctx, leader, &last); err != nil {
+		if _, same, err := r.unchanged(ctx, leader, &last); err != nil {
 			return err
 		} else if !same {
 			since = cycles
@@ -240,7 +241,8 @@ func (r *round) rest(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if same, err := r.unchanged(ctx, leader, &last); err != nil {
+		revision, same, err := r.unchanged(ctx, leader, &last)
+		if err != nil {
 			return err
 		} else if !same {
 			since = cycles
@@ -251,23 +253,23 @@ func (r *round) rest(ctx context.Context) error {
 		} else if len(behind) > 0 {
 			continue
 		}
-		r.writer.Mark(check.Quiet, "", "")
-		r.writer.Mark(check.Metrics, "", metrics)
+		r.writer.MarkAt(revision, check.Quiet, "", "")
+		r.writer.MarkAt(revision, check.Metrics, "", metrics)
 		return nil
 	}
 	return fmt.Errorf("the cluster is not at rest after %s", patience)
 }
 
-// unchanged reports whether the leader and all decisions are those of the last call, and keeps them.
-func (r *round) unchanged(ctx context.Context, leader *replica, last *string) (bool, error) {
-	decisions, err := r.decisions(ctx)
+// unchanged reports whether the leader and all decisions are those of the last call, and keeps them. The decisions are those of a revision.
+func (r *round) unchanged(ctx context.Context, leader *replica, last *string) (revision int64, same bool, err error) {
+	revision, decisions, err := r.decisions(ctx)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	decisions = fmt.Sprint(leader.current().PID(), decisions)
-	same := decisions == *last
+	same = decisions == *last
 	*last = decisions
-	return same, nil
+	return revision, same, nil
 }
 
 // measure returns the metrics of the leader, read several times: a cycle counts what it tries.
@@ -286,14 +288,17 @@ func measure(ctx context.Context, leader *replica) (string, error) {
 
 // decisions has what was decided of each pod and job. Conditions and nominations of pods that wait are left out: those of a gang
 // can change in every cycle without an eviction.
-func (r *round) decisions(ctx context.Context) (string, error) {
+func (r *round) decisions(ctx context.Context) (revision int64, decisions string, err error) {
 	pods, err := r.plane.Kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return "", err
+		return 0, "", err
+	}
+	if revision, err = strconv.ParseInt(pods.ResourceVersion, 10, 64); err != nil {
+		return 0, "", err
 	}
 	groups, err := r.plane.Volcano.SchedulingV1beta1().PodGroups("").List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return "", err
+		return 0, "", err
 	}
 	var all strings.Builder
 	for i := range pods.Items {
@@ -303,7 +308,7 @@ func (r *round) decisions(ctx context.Context) (string, error) {
 	for i := range groups.Items {
 		fmt.Fprintln(&all, groups.Items[i].UID, groups.Items[i].Status.Phase)
 	}
-	return all.String(), nil
+	return revision, all.String(), nil
 }
 
 // set creates the namespaces, nodes and queues.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -22,6 +23,7 @@ type Node struct {
 	devices   []card.Device // that it registers
 	version   uint64        // of devices: another one for each state that takes some away or changes them
 	session   uint64        // the last session that had the node
+	uid       types.UID
 }
 
 // nodeCard is a card of a node. A node has one card per resource, but may have several of which pods get
@@ -137,6 +139,12 @@ func (s *Session) readNodes(ssn *framework.Session, jobs []*api.JobInfo) (change
 func (s *Session) readNode(object *v1.Node, before map[string]*Node) (changed bool) {
 	reg := s.registry
 	n := reg.nodes[object.Name]
+	if n == nil && reg.session > 1 || n != nil && n.uid != object.UID {
+		if s.anew == nil {
+			s.anew = map[string]struct{}{}
+		}
+		s.anew[object.Name] = struct{}{}
+	}
 	if n == nil {
 		reg.versions++
 		n, changed = &Node{version: reg.versions}, true
@@ -146,7 +154,7 @@ func (s *Session) readNode(object *v1.Node, before map[string]*Node) (changed bo
 	if n.object == object {
 		return false
 	}
-	n.object, reg.nodesRead = object, true
+	n.object, n.uid, reg.nodesRead = object, object.UID, true
 	inventory := card.OnNode(object, s.settings.Labels)
 	var cards []nodeCard
 	for _, c := range inventory.Cards {
@@ -172,6 +180,17 @@ func (s *Session) readNode(object *v1.Node, before map[string]*Node) (changed bo
 	n.cards, n.unlabeled, n.devices = append(n.inline[:0], cards...), unlabeled, now.devices
 	return changed
 }
+
+// NodesAnew are the names of the nodes that the session before did not have, or of which it had another one. It is for nil Sessions, too.
+func (s *Session) NodesAnew() map[string]struct{} {
+	if s == nil {
+		return nil
+	}
+	return s.anew
+}
+
+// UID is that of the Node object.
+func (n *Node) UID() types.UID { return n.uid }
 
 // Node returns a node of the session, nil for an unknown one.
 func (s *Session) Node(name string) *Node { return s.registry.nodes[name] }

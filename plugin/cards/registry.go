@@ -165,6 +165,7 @@ type Session struct {
 	quotasChanged bool
 	// devicesChanged: the devices of ResourceSlices changed since the session before.
 	devicesChanged bool
+	anew           map[string]struct{} // see NodesAnew
 }
 
 // Open reads the cards of the nodes and queues of a session, and interns their

@@ -88,8 +88,9 @@ type State struct {
 	deviceUsers []deviceUser // empty between sessions
 	lists       []List
 
-	gone    gone
-	orphans orphans
+	gone      gone
+	orphans   orphans
+	forgotten forgotten
 
 	policies policies
 	holders  Holders
@@ -201,6 +202,7 @@ func (s *State) leaveUncounted(ssn *framework.Session, session *Session) {
 func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, names *index.Names,
 	c *cards.Session, reservations *reserve.Reservations, settings Settings, now time.Time) *Session {
 	session := &Session{now: now, tree: tree, cards: c, orphans: &s.orphans, settings: settings, weights: s.annotated.weights}
+	s.forgotten.restore(ssn, session, s.jobs)
 	s.policies.update(s.queues, session)
 	s.leaveUncounted(ssn, session)
 	for {

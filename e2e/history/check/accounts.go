@@ -83,9 +83,8 @@ func (c *cluster) bound(q queue, name string, leaf bool) (card.Milli, bool) {
 // counted sums the weights of the pods that count in a queue and below. A weight is 0 for pods of other cards.
 func (c *cluster) counted(in string, weight func(*pod) float64) (sum card.Milli) {
 	for _, p := range c.pods {
-		terminates := p.evicted || p.object.DeletionTimestamp != nil
-		if c.configuration.Plain && terminates {
-			continue // as in Volcano; terminatingCards is about cards
+		if c.configuration.Plain && (p.evicted || p.object.DeletionTimestamp != nil || c.podGroups[groupOf(p.object)] == nil) {
+			continue // as in Volcano, where neither what terminates nor what has no PodGroup counts
 		}
 		if p.counts() && p.card != "" && slices.Contains(c.path(p.queue), in) {
 			sum += card.Milli(float64(p.request.Milli) * weight(p))

@@ -437,11 +437,30 @@ func (d EditQueue) apply(w *World) {
 func (d DeleteQueue) apply(w *World) { delete(w.Queues, d.Queue) }
 
 func (d SetNode) apply(w *World) {
-	if pool := w.Pools[d.Name]; pool != nil && w.Nodes[d.Name] != nil && w.Nodes[d.Name].Lost {
-		pool.publish(d.Name, pool.Cards, false) // the driver starts again
+	object := cluster.Node(d.Node)
+	if before := w.Nodes[d.Name]; before != nil && before.Lost {
+		if pool := w.Pools[d.Name]; pool != nil {
+			pool.publish(d.Name, pool.Cards, false) // the driver starts again
+		}
+		object.UID = w.uid(d.Name)
+		w.forgetPods(d.Name)
 	}
-	w.Nodes[d.Name] = &Node{Spec: d.Node, Object: cluster.Node(d.Node)}
+	w.Nodes[d.Name] = &Node{Spec: d.Node, Object: object}
 	_ = w.informers.Core().V1().Nodes().Informer().GetStore().Add(w.Nodes[d.Name].Object)
+}
+
+// forgetPods has Volcano's cache make a node without the pods that run there. It finds each of them when it changes.
+func (w *World) forgetPods(node string) {
+	if w.forgotten == nil {
+		w.forgotten = map[*v1.Pod]struct{}{}
+	}
+	for _, j := range slices.Concat(w.Jobs, w.Orphans) {
+		for _, p := range j.All() {
+			if p.Object.Spec.NodeName == node && !p.Finished() {
+				w.forgotten[p.Object] = struct{}{}
+			}
+		}
+	}
 }
 
 func (d LoseNode) apply(w *World) {
@@ -469,6 +488,7 @@ func (d ReplacePods) apply(w *World) {
 }
 
 func (Restart) apply(w *World) {
+	clear(w.forgotten)
 	if w.OnRestart != nil {
 		w.OnRestart()
 	}

@@ -48,7 +48,8 @@ type World struct {
 	// OnFollow is called for each job of a session, before its pods follow it.
 	OnFollow func(j *Job, job *api.JobInfo)
 
-	waited    time.Duration // beside the cycles
+	forgotten map[*v1.Pod]struct{} // by Volcano's cache, on nodes that were made anew
+	waited    time.Duration        // beside the cycles
 	made      int           // objects that were made, for their UIDs
 	informers informers.SharedInformerFactory
 }
@@ -279,6 +280,11 @@ func (w *World) Info() *api.ClusterInfo {
 	for _, j := range w.Orphans {
 		for _, p := range j.Leaving {
 			offline.Occupy(info, offline.NewTask(p.Object))
+		}
+	}
+	for pod := range w.forgotten {
+		if node := info.Nodes[pod.Spec.NodeName]; node != nil && node.Tasks[api.PodKey(pod)] != nil {
+			_ = node.RemoveTask(offline.NewTask(pod)) // there is one
 		}
 	}
 	return info

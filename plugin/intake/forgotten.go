@@ -1,0 +1,79 @@
+package intake
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+// forgotten finds the pods that run on a node of which Volcano knows nothing: its cache makes a Node that was deleted anew without the
+// pods that run there, and finds each of them when it changes. The session's nodes get them back, so that their cards are not given to
+// others. Upstream: cache/event_handlers.go, RemoveNode and AddOrUpdateNode.
+//
+// The zero forgotten is ready.
+type forgotten struct {
+	nodes map[string]struct{}      // made anew, and not searched yet
+	tasks map[api.TaskID]api.JobID // that their nodes do not have
+	anew  map[string]*api.NodeInfo // of the session: the nodes to search
+}
+
+// restore adds to the nodes of a session the tasks that they lack.
+func (f *forgotten) restore(ssn *framework.Session, session *Session, jobs []*api.JobInfo) {
+	for name := range session.cards.NodesAnew() {
+		if f.nodes == nil {
+			f.nodes, f.tasks, f.anew = map[string]struct{}{}, map[api.TaskID]api.JobID{}, map[string]*api.NodeInfo{}
+		}
+		f.nodes[name] = struct{}{}
+	}
+	if len(f.nodes) > 0 {
+		f.search(ssn, session, jobs)
+	}
+	for id, of := range f.tasks {
+		job := ssn.Jobs[of]
+		if job == nil || job.Tasks[id] == nil {
+			delete(f.tasks, id)
+			continue
+		}
+		task := job.Tasks[id]
+		node := ssn.Nodes[task.NodeName]
+		switch {
+		case node == nil: // it is not ready
+		case !lacks(node, task):
+			delete(f.tasks, id)
+		default:
+			_ = node.AddTask(task) // a task that is being bound to a node without room is the node's business
+		}
+	}
+}
+
+// search finds the tasks that nodes lack which were made anew. The session may not have such a node yet, or have the one before.
+func (f *forgotten) search(ssn *framework.Session, session *Session, jobs []*api.JobInfo) {
+	clear(f.anew)
+	for name := range f.nodes {
+		stated := session.cards.Node(name)
+		if stated == nil {
+			delete(f.nodes, name) // it is gone again
+		} else if node := ssn.Nodes[name]; node != nil && node.Node != nil && node.Node.UID == stated.UID() {
+			f.anew[name] = node
+			delete(f.nodes, name)
+		}
+	}
+	if len(f.anew) == 0 {
+		return
+	}
+	for _, job := range jobs {
+		for id, task := range job.Tasks {
+			if node := f.anew[task.NodeName]; node != nil && lacks(node, task) {
+				f.tasks[id] = job.UID
+			}
+		}
+	}
+}
+
+// lacks reports whether a node does not have a task that runs there.
+func lacks(node *api.NodeInfo, task *api.TaskInfo) bool {
+	if !api.AllocatedStatus(task.Status) && task.Status != api.Releasing {
+		return false
+	}
+	_, has := node.Tasks[api.PodKey(task.Pod)]
+	return !has
+}
