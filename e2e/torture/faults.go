@@ -315,6 +315,7 @@ func (r *round) flapNode(ctx context.Context) error {
 
 // relabelNode takes the label of a node's cards away, or gives it another one.
 func (r *round) relabelNode(ctx context.Context) error {
+	r.relabeled = true
 	was := ""
 	other := []string{"", h200, h800}[r.faultDraw.IntN(3)]
 	return r.patchNode(ctx, func(node *corev1.Node) {

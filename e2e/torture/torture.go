@@ -71,6 +71,7 @@ type round struct {
 	schedulers *schedulers
 	view       *view // nil for none
 	faultDraw  *rand.Rand
+	relabeled  bool // by a fault
 
 	acts, refused atomic.Int64
 }

@@ -206,7 +206,8 @@ func (v *view) bounded() error {
 	return err
 }
 
-// agrees waits until the pages show the cards that pods of each queue have.
+// agrees waits until the pages show the cards that pods of each queue have. A pod keeps the card that its node had when it got the
+// node, so only the sum of a queue is known once a node has had another label.
 func (r *round) agrees(ctx context.Context, v *view) error {
 	var shown, have map[string]int64
 	for end := time.Now().Add(patience); time.Now().Before(end); pause(ctx, 200*time.Millisecond) {
@@ -214,11 +215,24 @@ func (r *round) agrees(ctx context.Context, v *view) error {
 		if have, err = r.cards(ctx); err != nil {
 			return err
 		}
-		if shown, err = v.cards(ctx); err == nil && maps.Equal(shown, have) {
+		if shown, err = v.cards(ctx); err == nil && r.relabeled {
+			shown, have = sums(shown), sums(have)
+		}
+		if err == nil && maps.Equal(shown, have) {
 			return nil
 		}
 	}
 	return fmt.Errorf("the pages show %v, and the pods have %v", shown, have)
+}
+
+// sums adds up the cards of each queue.
+func sums(cards map[string]int64) map[string]int64 {
+	queues := map[string]int64{}
+	for name, n := range cards {
+		queue, _, _ := strings.Cut(name, " ")
+		queues[queue] += n
+	}
+	return queues
 }
 
 // cards are those of leaf queues that the pages show, by queue and card.

@@ -3,7 +3,6 @@ package check
 import (
 	"maps"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -121,11 +120,10 @@ func inNamespace(namespace string, weight func(*pod) float64) func(*pod) float64
 	}
 }
 
-// on sums what the pods on a node have of a resource.
-// Pods that were bound before a time are left out.
-func (c *cluster) on(node string, resource corev1.ResourceName, since time.Time) (sum card.Milli) {
+// on sums what the pods on a node have of a resource, but for some pods.
+func (c *cluster) on(node string, resource corev1.ResourceName, but func(*pod) bool) (sum card.Milli) {
 	for _, p := range c.pods {
-		if p.counts() && !p.at.Before(since) && p.object.Spec.NodeName == node && p.request.Resource == resource {
+		if p.counts() && p.object.Spec.NodeName == node && p.request.Resource == resource && !but(p) {
 			sum += p.request.Milli
 		}
 	}
@@ -151,24 +149,17 @@ func (c *cluster) stock(name string) (sum card.Milli) {
 	return sum
 }
 
-// lastDeleted is when a node was deleted the last time.
-func lastDeleted(n versions[node]) (at time.Time) {
-	for _, v := range n {
-		if !v.value.exists {
-			at = v.from
+// forgotten reports whether Volcano and its plugins may not know that a pod is on its node: the node was deleted, and made anew, while
+// it ran, and either cards do not count, or its PodGroup is gone as well.
+func (c *cluster) forgotten(p *pod) bool {
+	if all := c.nodes[p.object.Spec.NodeName]; all != nil {
+		for _, v := range *all {
+			if !v.value.exists && v.from.After(p.at) {
+				return c.configuration.Plain || c.podGroups[groupOf(p.object)] == nil
+			}
 		}
 	}
-	return at
-}
-
-// forgotten is what pods have of a card on nodes that were deleted after they were bound.
-func (c *cluster) forgotten(name string) (sum card.Milli) {
-	for _, p := range c.pods {
-		if all := c.nodes[p.object.Spec.NodeName]; p.counts() && p.card == name && all != nil && p.at.Before(lastDeleted(*all)) {
-			sum += p.request.Milli
-		}
-	}
-	return sum
+	return false
 }
 
 // needs returns max(allocated, guarantee) of a queue for a card, where a queue needs at least the sum of those below it. The guarantee is

@@ -189,13 +189,11 @@ func TestCleanHistories(t *testing.T) {
 func TestExcused(t *testing.T) {
 	for reason, tells := range map[string]func(*story){
 		newNode: func(s *story) {
-			lending(s)
+			plain(s)
+			s.queue("borrower")
 			s.place("b1", "loans", "n1", 2)
-			s.write(history.Deleted, "Node", s.nodes["n1"])
-			s.node("n1", h200, 4)
-			s.node("n2", h200, 4)
-			s.pass()
-			s.place("l1", "own", "n1", 3)
+			s.anew("n1")
+			s.place("b2", "loans", "n1", 3)
 		},
 		olderReason: func(s *story) {
 			borrow(s)

@@ -208,11 +208,7 @@ func (c *cluster) checkGuarantees(p *pod) {
 		return sum
 	}
 	with, stock := need(nil), c.stock(p.card)
-	switch {
-	case with <= stock || with <= need(p):
-	case with <= stock+c.forgotten(p.card):
-		c.excuse(newNode)
-	default:
+	if with > stock && with > need(p) {
 		c.find(GuaranteesStay, []string{p.name, "Queue " + p.queue}, "the queues have or are guaranteed %s of %s with it, and there are %s", with, p.card, stock)
 	}
 }
@@ -224,14 +220,14 @@ func (c *cluster) checkNode(p *pod) {
 	if all == nil {
 		return
 	}
-	has, deleted := card.Milli(0), lastDeleted(*all)
+	has := card.Milli(0)
 	for _, v := range all.since(c.view(c.now)) {
 		quantity := v.value.allocatable[resource]
 		has = max(has, card.MilliOf(quantity))
 	}
-	switch on := c.on(name, resource, time.Time{}); {
+	switch on := c.on(name, resource, func(*pod) bool { return false }); {
 	case on <= has:
-	case c.on(name, resource, deleted) <= has:
+	case c.on(name, resource, c.forgotten) <= has:
 		c.excuse(newNode)
 	default:
 		c.find(NodeHolds, []string{p.name, "Node " + name}, "its pods have %s of %s, and it has %s", on, resource, has)

@@ -54,6 +54,13 @@ var spoilt = map[string]struct {
 		s.place("b1", "loans", "n1", 2)
 		s.place("b2", "loans", "n2", 2)
 	}, QuotaHolds},
+	"pods in the place of others on a node that was made anew": {func(s *story) {
+		lending(s)
+		s.node("n2", h200, 4)
+		s.place("b1", "loans", "n1", 2)
+		s.anew("n1")
+		s.place("l1", "own", "n1", 3)
+	}, NodeHolds},
 	"a queue above": {func(s *story) {
 		s.mark(Configured, "", `{"plugin": "capacity-card", "hierarchy": true}`)
 		s.node("n1", h200, 4)

@@ -81,6 +81,14 @@ func (s *story) node(name, model string, cards int64) {
 	s.nodes[name] = object
 }
 
+// anew has a node that is deleted and made anew.
+func (s *story) anew(name string) {
+	s.t.Helper()
+	s.write(history.Deleted, "Node", s.nodes[name])
+	s.write(history.Added, "Node", s.nodes[name])
+	s.pass()
+}
+
 // queue has a queue with these annotations: quota=…, deserved=…, guarantee=…, quota.namespace=…, parent=…, or a capability=… of GPUs.
 func (s *story) queue(name string, annotations ...string) {
 	s.t.Helper()
