@@ -36,7 +36,7 @@ var ofConstraints = []mutant{
 	{"Draft.number", "i := len(d.at); i", "i := len(d.at) + 1; i"},
 	{"Draft.Allocated", "if i := d.row(q); i >= 0 {", "if i := d.row(q); i > 0 {"},
 	{"Draft.DeviceClaim", "; changed {", "; changed && false {"},
-	{"CopyDevices", "f.Index.Allocated(p).Get(of.Dim)", "f.Index.Allocated(q).Get(of.Dim)"},
+	{"CopyDevices", "f.Index.AllocatedAt(p, of.Dim)", "f.Index.AllocatedAt(q, of.Dim)"},
 	{"Leave", "j.admitted[p]--", "_ = p"},
 
 	// Guarantees beside charges and refunds.

@@ -12,11 +12,11 @@ var ofEvictions = []mutant{
 	{"quota.Preemptive", "fastres.FitsSomewhere(a.Allocated(p)", "fastres.FitsSomewhere(ix.Allocated(p)"},
 	{"PreemptiveCard", "if allocatable(a.Allocated(q)", "if allocatable(ix.Allocated(q)"},
 	{"Guarantees.compare", "slices.Contains(g.ix.Path(from), p)", "slices.Contains(g.ix.Path(from), p) && false"},
-	{"Session.Lacks", "b.Queues.Allocated(p).Get(d)+milli", "s.Index.Allocated(p).Get(d)+milli"},
+	{"Session.Lacks", "b.Queues.AllocatedAt(p, d)+milli", "s.Index.AllocatedAt(p, d)+milli"},
 	{"guarantees.Rule.Lacks", "return b.Guarantees.Lacks(b.Queues, a.Queue, q, d, milli)", "return false"},
 	{"lacks", "request += kept.Get(name)", ""},
 	{"lacks", "request -= victim.Resreq.Get(name)", "_ = victim"},
-	{"holders.Rule.Lacks", "b.Holders.Allocated(p).Get(d)+milli", "r.accounts().Allocated(p).Get(d)+milli"},
+	{"holders.Rule.Lacks", "b.Holders.AllocatedAt(p, d)+milli", "r.accounts().AllocatedAt(p, d)+milli"},
 
 	// Pods whose PodGroup is deleted.
 	{"orphans.find", "if ssn.Jobs[id] == nil {", "if false {"},

@@ -18,7 +18,7 @@ var ofSoftQuotas = []mutant{
 	{"leaves", " - s.wanted[s.at(p, column)]", ""},
 	{"leaves", "others <= 0", "false"},
 	{"leaves", "allocated+others+quantity > bound", "allocated+quantity > bound"},
-	{"allocatedBeside", "allocated += b.Allocated(top).Get(d)", "allocated += 0 * b.Allocated(top).Get(d)"},
+	{"allocatedBeside", "allocated += b.AllocatedAt(top, d)", "allocated += 0 * b.AllocatedAt(top, d)"},
 	{"exceeds", "+more > s.Most", "+more >= s.Most"},
 	{"Soft.LosesFirst", "below, _ = belowLCA(s.ix, q, to)", ""},
 	{"GivesBack", "max(s.ix.Deserved.At(p, d), s.ix.Guarantee.At(p, d))", "s.ix.Guarantee.At(p, d)"},

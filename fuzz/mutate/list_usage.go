@@ -16,7 +16,7 @@ var ofUsage = []mutant{
 	{"Record.check", "math.Abs(x) > most", "false"},
 	{"heldOf", "allocated -= o.session.Index.Deserved.At(q, d)", "_ = q"},
 	{"norm", "if o.with.By != arguments.FairShareByWeight {", "if true {"},
-	{"waitsFor", "ix.Request.At(q, d) > ix.Allocated(q).Get(d)", "ix.Request.At(q, d) >= 0"},
+	{"waitsFor", "ix.Request.At(q, d) > ix.AllocatedAt(q, d)", "ix.Request.At(q, d) >= 0"},
 	{"readLists", "s.Index.Path(list.Queue)", "s.Index.Path(list.Queue)[:0]"},
 	{"setHeld", "o.session.Cards.Occupied(task)", "false"},
 	{"Order.rank", "r.within && ix.Allocated", "r.within || ix.Allocated"},
@@ -60,7 +60,7 @@ var ofUsage = []mutant{
 
 	{"settles", "minRuntime >= leastRuntime", "true"},
 	{"settles", "with.Horizon >= min(minRuntime, with.HalfLife)", "with != nil"},
-	{"Loans.AllowLoan", "b.Allocated(p).Get(t.Card) <= s.Index.Deserved.At(p, t.Card)", "false"},
+	{"Loans.AllowLoan", "b.AllocatedAt(p, t.Card) <= s.Index.Deserved.At(p, t.Card)", "false"},
 	{"Loans.AllowLoan", "+t.Gained", ""},
 	{"Loans.AllowLoan", "-t.Lost", ""},
 	{"Loans.AllowLoan", "taker*l.order.with.Reclaim", "taker"},

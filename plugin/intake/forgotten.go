@@ -37,7 +37,7 @@ func (f *forgotten) restore(ssn *framework.Session, session *Session, jobs []*ap
 		node := ssn.Nodes[task.NodeName]
 		switch {
 		case node == nil: // it is not ready
-		case !lacks(node, task):
+		case !misses(node, task):
 			delete(f.tasks, id)
 		default:
 			_ = node.AddTask(task) // a task that is being bound to a node without room is the node's business
@@ -62,15 +62,15 @@ func (f *forgotten) search(ssn *framework.Session, session *Session, jobs []*api
 	}
 	for _, job := range jobs {
 		for id, task := range job.Tasks {
-			if node := f.anew[task.NodeName]; node != nil && lacks(node, task) {
+			if node := f.anew[task.NodeName]; node != nil && misses(node, task) {
 				f.tasks[id] = job.UID
 			}
 		}
 	}
 }
 
-// lacks reports whether a node does not have a task that runs there.
-func lacks(node *api.NodeInfo, task *api.TaskInfo) bool {
+// misses reports whether a node does not have a task that runs there.
+func misses(node *api.NodeInfo, task *api.TaskInfo) bool {
 	if !api.AllocatedStatus(task.Status) && task.Status != api.Releasing {
 		return false
 	}
