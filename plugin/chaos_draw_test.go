@@ -477,8 +477,12 @@ func (d *draw) act(cycle int) {
 		if d.chance(80) {
 			d.do(cycle+1+d.IntN(6), world.ReplacePods{Node: name})
 		}
-		if d.chance(60) {
-			d.do(cycle+2+d.IntN(8), world.SetNode{Node: d.nodes[slices.IndexFunc(d.nodes, func(n workload.Node) bool { return n.Name == name })]})
+		if !d.chance(60) {
+			return
+		}
+		back := cycle + 2 + d.IntN(8)
+		if d.do(back, world.SetNode{Node: d.nodes[slices.IndexFunc(d.nodes, func(n workload.Node) bool { return n.Name == name })]}); back%2 == 0 {
+			d.do(back, world.RemakeNode{Node: name})
 		}
 	case n < 96:
 		d.do(cycle, world.Restart{})

@@ -73,6 +73,8 @@ func (w *words) deed() Deed {
 		return DeleteQueue{w.next("a queue")}
 	case "lose-node":
 		return LoseNode{w.next("a node")}
+	case "remake-node":
+		return RemakeNode{w.next("a node")}
 	case "replace-pods":
 		return ReplacePods{w.next("a node")}
 	case "devices", "claim", "delete-claim":
@@ -359,6 +361,9 @@ func (d DeleteQueue) String() string { return "delete-queue " + d.Queue }
 
 // String is the command.
 func (d LoseNode) String() string { return "lose-node " + d.Node }
+
+// String is the command.
+func (d RemakeNode) String() string { return "remake-node " + d.Node }
 
 // String is the command.
 func (d ReplacePods) String() string { return "replace-pods " + d.Node }

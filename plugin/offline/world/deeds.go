@@ -139,6 +139,8 @@ type (
 	SetNode struct{ workload.Node }
 	// LoseNode takes a node away. Its pods stay.
 	LoseNode struct{ Node string }
+	// RemakeNode has a node, lost or not, deleted and made anew. Its pods stay, and Volcano's cache knows each of them when it changes.
+	RemakeNode struct{ Node string }
 	// ReplacePods replaces the pods of a lost node.
 	ReplacePods struct{ Node string }
 	// SetDevices has the driver of a node publish devices, in a new generation of its pool.
@@ -437,26 +439,26 @@ func (d EditQueue) apply(w *World) {
 func (d DeleteQueue) apply(w *World) { delete(w.Queues, d.Queue) }
 
 func (d SetNode) apply(w *World) {
-	object := cluster.Node(d.Node)
-	if before := w.Nodes[d.Name]; before != nil && before.Lost {
-		if pool := w.Pools[d.Name]; pool != nil {
-			pool.publish(d.Name, pool.Cards, false) // the driver starts again
-		}
-		object.UID = w.uid(d.Name)
-		w.forgetPods(d.Name)
+	if pool := w.Pools[d.Name]; pool != nil && w.Nodes[d.Name] != nil && w.Nodes[d.Name].Lost {
+		pool.publish(d.Name, pool.Cards, false) // the driver starts again
 	}
-	w.Nodes[d.Name] = &Node{Spec: d.Node, Object: object}
+	w.Nodes[d.Name] = &Node{Spec: d.Node, Object: cluster.Node(d.Node)}
 	_ = w.informers.Core().V1().Nodes().Informer().GetStore().Add(w.Nodes[d.Name].Object)
 }
 
-// forgetPods has Volcano's cache make a node without the pods that run there. It finds each of them when it changes.
-func (w *World) forgetPods(node string) {
+func (d RemakeNode) apply(w *World) {
+	n := w.Nodes[d.Node]
+	if n == nil {
+		return
+	}
+	SetNode{n.Spec}.apply(w)
+	w.Nodes[d.Node].Object.UID = w.uid(d.Node)
 	if w.forgotten == nil {
 		w.forgotten = map[*v1.Pod]struct{}{}
 	}
-	for _, j := range slices.Concat(w.Jobs, w.Orphans) {
+	for _, j := range w.Jobs {
 		for _, p := range j.All() {
-			if p.Object.Spec.NodeName == node && !p.Finished() {
+			if p.Object.Spec.NodeName == d.Node && !p.Finished() {
 				w.forgotten[p.Object] = struct{}{}
 			}
 		}

@@ -55,8 +55,9 @@
 //	    old one, beside what is current
 //	claim NAME REQUESTS [namespace=NS], delete-claim NAME [namespace=NS]
 //	    a resource claim that pods share. One that is deleted stays until no pod has its devices.
-//	lose-node NODE, replace-pods NODE
-//	    takes a node away; replaces the pods that ran there
+//	lose-node NODE, replace-pods NODE, remake-node NODE
+//	    takes a node away; replaces the pods that ran there; has a Node, lost or not, deleted and made anew while its
+//	    pods run, so that Volcano's cache has each of them on it only when it changes
 //	queue NAME [parent=QUEUE] [weight=N] [priority=N] [closed] [unreclaimable]
 //	      [capability=RESOURCES] [spec.deserved=RESOURCES] [spec.guarantee=RESOURCES]
 //	      [quota=CARDS] [deserved=CARDS] [guarantee=CARDS] [ANNOTATION=VALUE]

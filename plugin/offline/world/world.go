@@ -50,7 +50,7 @@ type World struct {
 
 	forgotten map[*v1.Pod]struct{} // by Volcano's cache, on nodes that were made anew
 	waited    time.Duration        // beside the cycles
-	made      int           // objects that were made, for their UIDs
+	made      int                  // objects that were made, for their UIDs
 	informers informers.SharedInformerFactory
 }
 
