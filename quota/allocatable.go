@@ -30,10 +30,5 @@ func Allocatable(a Accounts, limit *index.Rows, q index.Queue, request fastres.V
 // AllocatableNumbers returns what Allocatable compares in one queue and dimension. limit is
 // deserved for Preemptive.
 func AllocatableNumbers(a View, limit *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Numbers {
-	return allocatable(a.Allocated(q), limit.At(q, d), d, quantity)
-}
-
-// allocatable is small enough to be a part of the loops of rules (BenchmarkAllocatableCards).
-func allocatable(allocated fastres.Vector, limit float64, d fastres.Dim, quantity float64) Numbers {
-	return Numbers{allocated.Get(d) + quantity, limit}
+	return Numbers{a.AllocatedAt(q, d) + quantity, limit.At(q, d)}
 }

@@ -116,11 +116,11 @@ func Unpromised(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64)
 // bounds of ancestors do not count. A refusal has the reason OverQuota or OverDeserved, and
 // the queue itself.
 func PreemptiveCard(ix *index.Index, a View, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64, levels int) Verdict {
-	if allocatable(a.Allocated(q), bound.At(q, d), d, quantity).Exceeded() {
+	if a.AllocatedAt(q, d)+quantity > bound.At(q, d) {
 		return Verdict{OverQuota, q}
 	}
 	for _, p := range levelsFrom(ix, q, levels) {
-		if !allocatable(a.Allocated(p), ix.Deserved.At(p, d), d, quantity).Exceeded() {
+		if a.AllocatedAt(p, d)+quantity <= ix.Deserved.At(p, d) {
 			return Verdict{Admitted, q}
 		}
 	}

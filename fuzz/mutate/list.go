@@ -276,7 +276,7 @@ var general = []mutant{
 	{"CardFits", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
 	{"EnqueueableCard", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
 	{"EnqueueableNumbers", " - ix.Elastic.At(q, d)", ""},
-	{"PreemptiveCard", "if !allocatable(a.Allocated(p)", "if true || !allocatable(a.Allocated(p)"},
+	{"PreemptiveCard", "if a.AllocatedAt(p, d)+quantity <=", "if true || a.AllocatedAt(p, d)+quantity <="},
 	{"belowLCA", "return lPath[:len(lPath)-n], rPath[:len(rPath)-n]", "return lPath, rPath"},
 	{"room", "return index.RoundDown(bound", "return math.Ceil(bound"},
 	{"Loads.Add", "for _, q := range ix.Path(d.Queue) {", "for _, q := range ix.Path(d.Queue)[:1] {"},

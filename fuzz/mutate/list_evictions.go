@@ -10,7 +10,7 @@ var ofEvictions = []mutant{
 	{"Future.CopyTo", "a.Mutable(index.Queue(q)).CopyFrom(f.rows.Row(int(row)))", "_, _ = q, row"},
 	{"surpasses", "v.future.Allocated(p)", "v.ix.Allocated(p)"},
 	{"quota.Preemptive", "fastres.FitsSomewhere(a.Allocated(p)", "fastres.FitsSomewhere(ix.Allocated(p)"},
-	{"PreemptiveCard", "if allocatable(a.Allocated(q)", "if allocatable(ix.Allocated(q)"},
+	{"PreemptiveCard", "if a.AllocatedAt(q, d)", "if ix.AllocatedAt(q, d)"},
 	{"Guarantees.compare", "slices.Contains(g.ix.Path(from), p)", "slices.Contains(g.ix.Path(from), p) && false"},
 	{"Session.Lacks", "b.Queues.AllocatedAt(p, d)+milli", "s.Index.AllocatedAt(p, d)+milli"},
 	{"guarantees.Rule.Lacks", "return b.Guarantees.Lacks(b.Queues, a.Queue, q, d, milli)", "return false"},
@@ -69,7 +69,7 @@ var ofEvictions = []mutant{
 	{"preemptable", "|| !s.leavesRoomWithout(&e, victims)", ""},
 	{"admitsPreemption", "&& s.leavesRoomWithout(e, victims)", ""},
 	{"preemptable", "if e.Queue != index.None && !s.Eligible(e.Queue).OK() {", "if false {"},
-	{"session.allocatable", "outcome.Verdict.OK() && node != nil", "false"},
+	{"allocatable", "outcome.Verdict.OK() && node != nil", "false"},
 	{"inOrder", "&& s.Books.KeptOn(victims[0].NodeName, e.Task) == nil", ""},
 
 	// Plans.
