@@ -5,22 +5,25 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// forgotten finds the pods that run on a node of which Volcano knows nothing: its cache makes a Node that was deleted anew without the
-// pods that run there, and finds each of them when it changes. The session's nodes get them back, so that their cards are not given to
-// others. Upstream: cache/event_handlers.go, RemoveNode and AddOrUpdateNode.
-//
+// forgotten finds the pods that Volcano does not have on their node. If a Node is deleted and made anew, Volcano's cache has none of the
+// pods that run there, until each of them changes, and their room would be given to others. So the nodes of a session get these pods back.
 // The zero forgotten is ready.
+//
+// Upstream: none; cache/event_handlers.go, RemoveNode and AddOrUpdateNode, forget the pods.
 type forgotten struct {
 	nodes map[string]struct{}      // made anew, and not searched yet
 	tasks map[api.TaskID]api.JobID // that their nodes do not have
-	anew  map[string]*api.NodeInfo // of the session: the nodes to search
 }
 
 // restore adds to the nodes of a session the tasks that they lack.
 func (f *forgotten) restore(ssn *framework.Session, session *Session, jobs []*api.JobInfo) {
+	if session.cards == nil {
+		*f = forgotten{} // all nodes are new when cards count again
+		return
+	}
 	for name := range session.cards.NodesAnew() {
 		if f.nodes == nil {
-			f.nodes, f.tasks, f.anew = map[string]struct{}{}, map[api.TaskID]api.JobID{}, map[string]*api.NodeInfo{}
+			f.nodes, f.tasks = map[string]struct{}{}, map[api.TaskID]api.JobID{}
 		}
 		f.nodes[name] = struct{}{}
 	}
@@ -40,29 +43,29 @@ func (f *forgotten) restore(ssn *framework.Session, session *Session, jobs []*ap
 		case !misses(node, task):
 			delete(f.tasks, id)
 		default:
-			_ = node.AddTask(task) // a task that is being bound to a node without room is the node's business
+			_ = node.AddTask(task) // only a task that is being bound to a node without room is refused
 		}
 	}
 }
 
-// search finds the tasks that nodes lack which were made anew. The session may not have such a node yet, or have the one before.
+// search finds the tasks that nodes lack which were made anew. The session may not have such a node yet, or still have the one before.
 func (f *forgotten) search(ssn *framework.Session, session *Session, jobs []*api.JobInfo) {
-	clear(f.anew)
+	anew := map[string]*api.NodeInfo{}
 	for name := range f.nodes {
 		stated := session.cards.Node(name)
 		if stated == nil {
 			delete(f.nodes, name) // it is gone again
 		} else if node := ssn.Nodes[name]; node != nil && node.Node != nil && node.Node.UID == stated.UID() {
-			f.anew[name] = node
+			anew[name] = node
 			delete(f.nodes, name)
 		}
 	}
-	if len(f.anew) == 0 {
+	if len(anew) == 0 {
 		return
 	}
 	for _, job := range jobs {
 		for id, task := range job.Tasks {
-			if node := f.anew[task.NodeName]; node != nil && misses(node, task) {
+			if node := anew[task.NodeName]; node != nil && misses(node, task) {
 				f.tasks[id] = job.UID
 			}
 		}

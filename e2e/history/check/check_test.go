@@ -195,6 +195,19 @@ func TestExcused(t *testing.T) {
 			s.anew("n1")
 			s.place("b2", "loans", "n1", 3)
 		},
+		kept: func(s *story) {
+			lending(s)
+			s.place("b1", "loans", "n1", 2)
+			s.submit("l1", "own", h200, 4)
+			s.mark(Fault, "errors", "")
+			s.evict("b1")
+			s.mark(FaultEnds, "errors", "")
+			s.drop("b1")
+			s.job("small", "borrower", 1, scheduling.PodGroupInqueue)
+			s.submit("b2", "small", h200, 1)
+			s.pass()
+			s.mark(Quiet, "", "")
+		},
 		olderReason: func(s *story) {
 			borrow(s)
 			s.queue("borrower", `quota={"NVIDIA-H200": 2}`, `deserved={"NVIDIA-H200": 1}`, `guarantee={"NVIDIA-H200": 0}`)

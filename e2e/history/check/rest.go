@@ -69,7 +69,7 @@ func (c *cluster) checkFits(name string, group *scheduling.PodGroup, recent []*e
 	switch {
 	case !c.place(waiting[:needed], group.Spec.Queue, nil):
 	case !c.place(waiting[:needed], group.Spec.Queue, earmarked):
-		c.excuse("what a victim left is kept for its reclaimer, for five minutes at most, although a fault took the nomination away")
+		c.excuse(kept)
 	default:
 		c.find(FitsRuns, append(namesOf(waiting[:needed]), "Queue "+group.Spec.Queue), "job %s has %d pods, %d wait, and %d of them fit",
 			name, placed, len(waiting), needed)
@@ -85,6 +85,9 @@ func (c *cluster) nominated() bool {
 	}
 	return false
 }
+
+// kept is as documented: what victims leave is earmarked. The checker knows for whom by the nomination, which a fault can take away.
+const kept = "what a victim left is kept for its reclaimer, for five minutes at most"
 
 // earmarked returns the nodes of victims of the last five minutes beside whose end there was a fault, while a pod that existed
 // then still waits for the card.
