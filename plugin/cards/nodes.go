@@ -181,13 +181,8 @@ func (s *Session) readNode(object *v1.Node, before map[string]*Node) (changed bo
 	return changed
 }
 
-// NodesAnew are the names of the nodes that the session before did not have, or of which it had another one. It is for nil Sessions, too.
-func (s *Session) NodesAnew() map[string]struct{} {
-	if s == nil {
-		return nil
-	}
-	return s.anew
-}
+// NodesAnew are the names of the nodes that the session before did not have, or of which it had a Node with another UID.
+func (s *Session) NodesAnew() map[string]struct{} { return s.anew }
 
 // UID is that of the Node object.
 func (n *Node) UID() types.UID { return n.uid }
