@@ -82,7 +82,7 @@ func (c *cluster) bound(q queue, name string, leaf bool) (card.Milli, bool) {
 // counted sums the weights of the pods that count in a queue and below. A weight is 0 for pods of other cards.
 func (c *cluster) counted(in string, weight func(*pod) float64) (sum card.Milli) {
 	for _, p := range c.pods {
-		if c.configuration.Plain && (p.evicted || p.object.DeletionTimestamp != nil || c.podGroups[groupOf(p.object)] == nil) {
+		if c.configuration.Plain && (p.terminates() || c.podGroups[groupOf(p.object)] == nil) {
 			continue // as in Volcano, where neither what terminates nor what has no PodGroup counts
 		}
 		if p.counts() && p.card != "" && slices.Contains(c.path(p.queue), in) {
@@ -119,6 +119,9 @@ func inNamespace(namespace string, weight func(*pod) float64) func(*pod) float64
 		return weight(p)
 	}
 }
+
+// nobody leaves out no pod.
+func nobody(*pod) bool { return false }
 
 // on sums what the pods on a node have of a resource, but for some pods.
 func (c *cluster) on(node string, resource corev1.ResourceName, but func(*pod) bool) (sum card.Milli) {
@@ -164,9 +167,9 @@ func (c *cluster) forgotten(p *pod) bool {
 
 // needs returns max(allocated, guarantee) of a queue for a card, where a queue needs at least the sum of those below it. The guarantee is
 // the smallest in the window, and the largest for queues on the path of a pod that is bound: the pod may use it.
-func (c *cluster) needs(name, cardName string, path []string, without *pod) card.Milli {
+func (c *cluster) needs(name, cardName string, path []string, without func(*pod) bool) card.Milli {
 	have := c.counted(name, func(p *pod) float64 {
-		if p == without {
+		if without(p) {
 			return 0
 		}
 		return of(cardName)(p)

@@ -195,6 +195,18 @@ func TestExcused(t *testing.T) {
 			s.anew("n1")
 			s.place("b2", "loans", "n1", 3)
 		},
+		line: func(s *story) {
+			lending(s)
+			s.queue("third", `quota={"NVIDIA-H200": 2}`, `guarantee={"NVIDIA-H200": 0}`)
+			s.job("thirds", "third", 1, scheduling.PodGroupRunning)
+			s.pass()
+			s.place("b1", "loans", "n1", 2)
+			s.place("t1", "thirds", "n1", 1)
+			s.terminate("b1")
+			s.submit("l1", "own", h200, 2)
+			s.pass()
+			s.place("b2", "loans", "n1", 1)
+		},
 		kept: func(s *story) {
 			lending(s)
 			s.place("b1", "loans", "n1", 2)

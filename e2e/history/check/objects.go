@@ -176,6 +176,9 @@ func (p *pod) over() bool {
 	return p.object.Status.Phase == corev1.PodSucceeded || p.object.Status.Phase == corev1.PodFailed
 }
 
+// terminates reports whether the pod is being evicted or deleted.
+func (p *pod) terminates() bool { return p.evicted || p.object.DeletionTimestamp != nil }
+
 // waits reports whether the pod could get a node.
 func (p *pod) waits() bool {
 	return p.object.Spec.NodeName == "" && p.object.DeletionTimestamp == nil && p.object.Status.Phase == corev1.PodPending

@@ -186,6 +186,7 @@ func (c *cluster) compare(p *pod, rule Rule, queue, what string, has card.Milli,
 // the quota of a queue above, and more than without it.
 func (c *cluster) checkGuarantees(p *pod) {
 	view, path := c.view(c.now), c.path(p.queue)
+	only := func(other *pod) bool { return other == p }
 	for name := range c.queues {
 		if c.configuration.Hierarchy && c.moved(name, view) {
 			c.excuse("a queue was moved when the pod was bound")
@@ -194,23 +195,48 @@ func (c *cluster) checkGuarantees(p *pod) {
 	}
 	for _, level := range path[1:] {
 		bound := most(c.versionsOf(level).since(view), func(q queue) (card.Milli, bool) { return c.bound(q, p.card, false) })
-		with := c.needs(level, p.card, path, nil)
+		with := c.needs(level, p.card, path, nobody)
 		over := c.counted(level, of(p.card)) > bound.most // which is the business of checkQuotas
-		if bound.always && !over && with > bound.most && with > c.needs(level, p.card, path, p) {
+		if bound.always && !over && with > bound.most && with > c.needs(level, p.card, path, only) {
 			c.find(GuaranteesStay, []string{p.name, "Queue " + level}, "the queues below %s have or are guaranteed %s of %s with it, and its quota is %s",
 				level, with, p.card, bound.most)
 		}
 	}
-	need := func(without *pod) (sum card.Milli) {
+	need := func(without func(*pod) bool) (sum card.Milli) {
 		for _, child := range c.children(root) {
 			sum += c.needs(child, p.card, path, without)
 		}
 		return sum
 	}
-	with, stock := need(nil), c.stock(p.card)
-	if with > stock && with > need(p) {
+	with, stock := need(nobody), c.stock(p.card)
+	switch {
+	case with <= stock || with <= need(only):
+	case need((*pod).terminates) <= stock && c.inLine(p.card):
+		c.excuse(line)
+	default:
 		c.find(GuaranteesStay, []string{p.name, "Queue " + p.queue}, "the queues have or are guaranteed %s of %s with it, and there are %s", with, p.card, stock)
 	}
+}
+
+// line is as documented: what the pods of a queue wait for while others terminate counts as what the queue has. Volcano does not store which
+// pods these are.
+const line = "a queue with less than its guarantee has a pod in line for what terminates"
+
+// inLine reports whether each queue with less than its guarantee of a card has a pod that waits for one.
+func (c *cluster) inLine(name string) bool {
+	for queue := range c.queues {
+		if least, _ := c.guaranteed(queue, name); !c.leaf(queue) || c.counted(queue, of(name)) >= least {
+			continue
+		}
+		waits := false
+		for _, p := range c.pods {
+			waits = waits || p.waits() && p.request.Milli > 0 && p.names(name) && c.queueOf(p) == queue
+		}
+		if !waits {
+			return false
+		}
+	}
+	return true
 }
 
 // checkNode holds the pods of a node against what it has.
@@ -225,7 +251,7 @@ func (c *cluster) checkNode(p *pod) {
 		quantity := v.value.allocatable[resource]
 		has = max(has, card.MilliOf(quantity))
 	}
-	switch on := c.on(name, resource, func(*pod) bool { return false }); {
+	switch on := c.on(name, resource, nobody); {
 	case on <= has:
 	case c.on(name, resource, c.forgotten) <= has:
 		c.excuse(newNode)
