@@ -9,7 +9,7 @@ import (
 // pods that run there, until each of them changes, and their room would be given to others. So the nodes of a session get these pods back.
 // The zero forgotten is ready.
 //
-// Upstream: none; cache/event_handlers.go, RemoveNode and AddOrUpdateNode, forget the pods.
+// DIVERGES: upstream forgets such pods (cache/event_handlers.go, RemoveNode and AddOrUpdateNode).
 type forgotten struct {
 	nodes map[string]struct{}      // made anew, and not searched yet
 	tasks map[api.TaskID]api.JobID // that their nodes do not have
