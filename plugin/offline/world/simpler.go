@@ -237,7 +237,7 @@ func (d EditGroup) simpler() (all []Deed) {
 func (d OpenGates) simpler() []Deed   { return nil }
 func (d DeleteQueue) simpler() []Deed { return nil }
 func (d LoseNode) simpler() []Deed    { return nil }
-func (d RemakeNode) simpler() []Deed  { return []Deed{LoseNode{d.Node}} }
+func (d RemakeNode) simpler() []Deed  { return []Deed{LoseNode(d)} }
 func (d ReplacePods) simpler() []Deed { return nil }
 func (Restart) simpler() []Deed       { return nil }
 func (d Leave) simpler() []Deed {
