@@ -284,7 +284,7 @@ func (w *World) Info() *api.ClusterInfo {
 	}
 	for pod := range w.forgotten {
 		if node := info.Nodes[pod.Spec.NodeName]; node != nil && node.Tasks[api.PodKey(pod)] != nil {
-			_ = node.RemoveTask(offline.NewTask(pod)) // there is one
+			node.RemoveTask(offline.NewTask(pod))
 		}
 	}
 	return info
