@@ -29,8 +29,9 @@ var gatePlan = plan{"bench-gate", 2, []process{
 		"|^Benchmark(Simulate|Reclaimable)$/^shape=L$/^(removed=8|candidates=100)$" + implsOfGate, "50ms", nil},
 	{"^Benchmark(PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Event)Cards$/^shape=L$/" +
 		"^request=one$" + implsOfGate +
-		"|^BenchmarkSessionOpenCards$/^shape=L$" + implsOfGate +
 		"|^BenchmarkReclaimableCards$/^candidates=100$/^shape=L$/^request=one$" + implsOfGate, "50ms", nil},
+	// In 50 ms a busy machine opens one session or two, and their allocations vary by some.
+	{"^BenchmarkSessionOpenCards$/^shape=L$" + implsOfGate, "10x", nil},
 }}
 
 // cost holds the time of an operation of ours as a multiple of its base, and its allocations.
