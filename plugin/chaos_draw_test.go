@@ -481,7 +481,8 @@ func (d *draw) act(cycle int) {
 			return
 		}
 		back := cycle + 2 + d.IntN(8)
-		if d.do(back, world.SetNode{Node: d.nodes[slices.IndexFunc(d.nodes, func(n workload.Node) bool { return n.Name == name })]}); back%2 == 0 {
+		d.do(back, world.SetNode{Node: d.nodes[slices.IndexFunc(d.nodes, func(n workload.Node) bool { return n.Name == name })]})
+		if back%2 == 0 {
 			d.do(back, world.RemakeNode{Node: name})
 		}
 	case n < 96:

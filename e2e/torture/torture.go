@@ -218,7 +218,7 @@ func (r *round) rest(ctx context.Context) error {
 	if err := r.bound(draws(r.Seed, 4)); err != nil {
 		return fmt.Errorf("editing the queues: %w", err)
 	}
-	last, since := "", 0
+	last, metrics, since := "", "", 0
 	for end := time.Now().Add(patience); time.Now().Before(end); pause(ctx, 100*time.Millisecond) {
 		leader, err := r.schedulers.awaitLeader(patience)
 		if err != nil {
@@ -229,24 +229,21 @@ func (r *round) rest(ctx context.Context) error {
 			last = "" // it ended meanwhile
 			continue
 		}
-		if _, same, err := r.unchanged(ctx, leader, &last); err != nil {
+		revision, same, err := r.unchanged(ctx, leader, &last)
+		if err != nil {
 			return err
-		} else if !same {
-			since = cycles
+		}
+		if !same {
+			since, metrics = cycles, ""
 			continue
 		}
 		if cycles < since+calm {
 			continue
 		}
-		metrics, err := measure(ctx, leader)
-		if err != nil {
-			return err
-		}
-		revision, same, err := r.unchanged(ctx, leader, &last)
-		if err != nil {
-			return err
-		} else if !same {
-			since = cycles
+		if metrics == "" { // they count if nothing has changed at the next look
+			if metrics, err = measure(ctx, leader); err != nil {
+				return err
+			}
 			continue
 		}
 		if behind, err := r.recorder.Behind(ctx, "Node", "Pod", "PodGroup", "Queue"); err != nil {

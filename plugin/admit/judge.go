@@ -27,8 +27,8 @@ func (s *Session) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
 	return v, s.possible(a) && !s.LimitRefuses(a)
 }
 
-// possible reports whether the bounds of admission are large enough for a job alone. Its minimum is what it lacks, without
-// cards.
+// possible reports whether a job fits under the bounds of admission of its queue and all queues above while they are empty. a.Minimum
+// is what the job lacks besides cards.
 func (s *Session) possible(a constraint.JobAsk) bool {
 	bounds, path := s.Index.AdmissionBounds(), s.Index.Path(a.Queue)
 	for _, p := range path {

@@ -20,8 +20,8 @@ type eviction struct {
 	revision  int64
 	at, until time.Time
 	reclaim   bool // for a pod of another queue
-	// has is what the victim's queue has of its card with the victim, deserved and guarantee what it keeps. largest is the largest of the
-	// other victims.
+	// has counts the victim's card in its queue, the victim included. The queue keeps deserved and guarantee of it. largest is the
+	// request of the largest other victim.
 	has, largest, deserved, guarantee card.Milli
 }
 
@@ -47,7 +47,7 @@ func (c *cluster) evict(p *pod) {
 	}
 }
 
-// unjust is what is wrong with the eviction of a pod of another queue, or "".
+// unjust says why the queue of a victim must not lose it: it has no more than it deserves, or than is guaranteed. It returns "" if it may.
 func (e *eviction) unjust() string {
 	request := e.request.Milli
 	// Victims of one cycle are evicted side by side: the last one of them in the scheduler's order may be any of them.

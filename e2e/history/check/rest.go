@@ -19,11 +19,11 @@ import (
 
 // rest checks a cluster at rest.
 func (c *cluster) rest() {
-	recent := c.evictions
+	earmarked := c.earmarked() // of the evictions that judgeEvictions forgets
 	c.judgeEvictions()
 	c.checkEvictionsEnd()
 	for _, name := range slices.Sorted(maps.Keys(c.podGroups)) {
-		c.checkFits(name, c.podGroups[name], recent)
+		c.checkFits(name, c.podGroups[name], earmarked)
 		c.checkAdmission(name, c.podGroups[name])
 	}
 	for _, p := range c.pods {
@@ -46,7 +46,7 @@ func (c *cluster) podsOf(group string) (all []*pod) {
 }
 
 // checkFits finds a job that is admitted, and whose pods wait although its minimum of them fits, or one more.
-func (c *cluster) checkFits(name string, group *scheduling.PodGroup, recent []*eviction) {
+func (c *cluster) checkFits(name string, group *scheduling.PodGroup, earmarked map[string]bool) {
 	queue := c.queueNow(group.Spec.Queue)
 	if group.Status.Phase == scheduling.PodGroupPending || group.Status.Phase == "" || !queue.open || queue.bad || !c.leaf(group.Spec.Queue) {
 		return
@@ -65,7 +65,6 @@ func (c *cluster) checkFits(name string, group *scheduling.PodGroup, recent []*e
 	if len(waiting) < needed || c.nominated() || c.configuration.Plain {
 		return // under the name proportion, what a queue deserves decides
 	}
-	earmarked := c.earmarked(recent)
 	switch {
 	case !c.place(waiting[:needed], group.Spec.Queue, nil):
 	case !c.place(waiting[:needed], group.Spec.Queue, earmarked):
@@ -91,9 +90,9 @@ const kept = "what a victim left is kept for its reclaimer, for five minutes at 
 
 // earmarked returns the nodes of victims of the last five minutes beside whose end there was a fault, while a pod that existed
 // then still waits for the card.
-func (c *cluster) earmarked(recent []*eviction) map[string]bool {
+func (c *cluster) earmarked() map[string]bool {
 	nodes := map[string]bool{}
-	for _, e := range recent {
+	for _, e := range c.evictions {
 		ended := cmp.Or(e.until, c.now)
 		if c.now.Sub(ended) > 5*time.Minute || c.faulty(e.at.Add(-Lag), ended.Add(Lag)) == "" {
 			continue
