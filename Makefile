@@ -107,6 +107,7 @@ e2e: build/apis $(APIS) prometheus runc chromium axe bin/packaging bin/tools/hel
 	$(GO) vet $(PLANE)
 	bin/packaging image -platforms linux/$$($(GO) env GOARCH) -o bin/e2e/images
 	$(GO) test -timeout 30m $$($(GO) list $(PLANE) | grep -v /e2e/torture)
+	$(GO) test -timeout 10m ./e2e/torture # alone: rounds beside other tests are slow
 
 .PHONY: e2e-so
 e2e-so: ## Volcano's own scheduler with the plugins as shared objects; the first time, everything is compiled once more

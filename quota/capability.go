@@ -8,7 +8,7 @@ import (
 // Limits are the bounds of the cluster, from which those of the queues follow.
 // Quantities have the units of package fastres.
 type Limits struct {
-	Total fastres.Vector // the resources of the cluster
+	Total fastres.Vector // the resources of the cluster, which a root without deserved deserves
 	// Bound is realCapability of the root: Total, its own capability, or
 	// fastres.MaxQuantity.
 	Bound fastres.Vector

@@ -352,7 +352,7 @@ var general = []mutant{
 	{"RequestsOn", "} else if all == nil || s.settings.Untyped == UntypedIgnore {", "} else if all == nil {"},
 	{"queue.parse", "if amount, had := before[d]; had {", "if amount, had := before[d]; had && false {"},
 	{"amount", "amount = min(amount, quota)", ""},
-	{"DeserveRoot", "s.names.IsCard(d) && total.Has(d) &&", "false &&"},
+	{"DeserveRoot", "if s.names.IsCard(d) && total.Has(d) {", "if false {"},
 	{"Log.New", "if !slices.Contains(before, problem) {", "if !slices.Contains(before, \"\") {"},
 	{"Keys.Unknown", "&& !slices.Contains(k, key)", ""},
 	{"AddBounds", "case s.Closed(q) && ix.IsLeaf(q) && !group:", "case false:"},

@@ -13,6 +13,7 @@ var ofGroups = []mutant{
 	{"byGroups", "if !s.registry.groups.disjoint[share.Group] {", "if false {"},
 	{"AddBounds", "&& !group:", ":"},
 	{"AddBounds", "case group && !s.registry.groups.disjoint[d], !bounded && ix.IsLeaf(q):", "case !bounded && ix.IsLeaf(q):"},
+	{"Deservable", "if !s.names.IsGroup(d) || s.registry.groups.disjoint[d] {", "if true {"},
 	{"fitsGroups", "share.Of(milli)", "milli"},
 	{"fitsGroups", "b.Queues.AllocatedAt(at.queue, share.Group)+more > at.limit",
 		"b.Queues.AllocatedAt(at.queue, share.Group) > at.limit"},

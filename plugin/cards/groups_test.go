@@ -54,6 +54,33 @@ func TestGroupsOfCards(t *testing.T) {
 	assert.Empty(t, f.GroupCards(a))
 }
 
+// TestGroupsThatARootDeserves has groups that share a card, and one that does not: the root deserves what the nodes have of the
+// latter alone.
+func TestGroupsThatARootDeserves(t *testing.T) {
+	f := newFixture().queue("q", "", `{"@hopper":2}`).node("a", "A", 8).node("b", "B", 8).node("c", "C", 8)
+	f.settings.Groups = card.Groups{
+		"hopper": group(t, map[string]string{"A": "1", "B": "1"}), "fast": group(t, map[string]string{"B": "2"}),
+		"slow": group(t, map[string]string{"C": "1/2"}),
+	}
+	f.open(t)
+	total := fastres.NewVector(f.names.Len())
+	total.Set(fastres.CPU, 96000)
+	for _, name := range []string{"A", "B", "C"} {
+		d, known := f.names.LookupCard(name)
+		require.True(t, known, name)
+		f.names.AddCard(total, d, 8000)
+	}
+	deserved := f.Deservable(total)
+	for name, want := range map[string]bool{"A": true, "B": true, "C": true, "@hopper": false, "@fast": false, "@slow": true} {
+		d, known := f.names.LookupCard(name)
+		require.True(t, known, name)
+		assert.Equal(t, want, deserved.Has(d), name)
+		assert.Equal(t, want, deserved.Get(d) == total.Get(d), name)
+	}
+	assert.Equal(t, 96000.0, deserved.Get(fastres.CPU))
+	assert.Equal(t, total, (*Session)(nil).Deservable(total), "cards do not count")
+}
+
 // TestGroupsChange has the argument change from one session to the next. A group that is wrong stays what it
 // was.
 func TestGroupsChange(t *testing.T) {

@@ -216,7 +216,21 @@ func (s *Session) BoundRoot(ix *index.Index, bound fastres.Vector) {
 	}
 }
 
-// DeserveRoot sets the cards of the root's deserved to total.
+// Deservable returns what the root deserves of total: all but the groups of cards that can only bound.
+func (s *Session) Deservable(total fastres.Vector) fastres.Vector {
+	if s == nil {
+		return total
+	}
+	x := fastres.NewVector(total.Len())
+	for d := range total.Present() {
+		if !s.names.IsGroup(d) || s.registry.groups.disjoint[d] {
+			x.Set(d, total.Get(d))
+		}
+	}
+	return x
+}
+
+// DeserveRoot sets the cards of the root's deserved to those of total.
 //
 // Volcano writes the deserved that it computes for the root into its spec, which then
 // names cpu and memory but no card. A root without deserved deserves the total.
@@ -226,7 +240,7 @@ func (s *Session) DeserveRoot(ix *index.Index, total fastres.Vector) {
 	}
 	deserved := ix.Deserved.Row(ix.Root())
 	for d := fastres.FirstFree; d < s.endDim(ix); d++ {
-		if s.names.IsCard(d) && total.Has(d) && (!s.names.IsGroup(d) || s.registry.groups.disjoint[d]) {
+		if s.names.IsCard(d) && total.Has(d) {
 			deserved.Set(d, total.Get(d))
 		}
 	}

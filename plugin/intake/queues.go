@@ -102,13 +102,13 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 		}
 		session.cards.AddBounds(ix, q)
 	}
-	limits := quota.Limits{Total: s.total, Bound: s.rootBound, OpenRoot: session.settings.OpenRoot,
+	limits := quota.Limits{Total: session.cards.Deservable(s.total), Bound: s.rootBound, OpenRoot: session.settings.OpenRoot,
 		ZeroLeaf: session.settings.UnsetCapability == UnsetZero}
 	s.boundRoot(ix, session, b.gone)
 	if ix.Rooted() {
 		quota.TreeBounds(ix, limits)
 		if !limits.OpenRoot {
-			session.cards.DeserveRoot(ix, s.total)
+			session.cards.DeserveRoot(ix, limits.Total)
 		}
 	} else {
 		// DIVERGES: upstream has no accounts of queues without jobs, and panics when

@@ -188,7 +188,7 @@ func (c *cluster) takeQueue(object *scheduling.Queue, kind history.Type) {
 	before := all.now()
 	after := queue{}
 	if kind != history.Deleted {
-		after = readQueue(object, before)
+		after = readQueue(object, lastGood(all.since(c.view(c.now))))
 	}
 	if after.same(before) {
 		return // status alone

@@ -117,6 +117,14 @@ func TestCleanHistories(t *testing.T) {
 			s.pass()
 			s.place("b1", "loans", "n1", 3)
 		},
+		"the last good value that the scheduler saw": func(s *story) {
+			lending(s)
+			s.queue("borrower", `quota={"NVIDIA-H800": 1}`)
+			s.queue("borrower", "quota=")
+			s.warn("borrower")
+			s.pass()
+			s.place("b1", "loans", "n1", 3)
+		},
 		"a node that is relabeled below a pod": func(s *story) {
 			lending(s)
 			s.place("b1", "loans", "n1", 3)

@@ -77,6 +77,25 @@ func readQueue(object *scheduling.Queue, last queue) queue {
 	return q
 }
 
+// lastGood returns the values that may stay in force for one that is wrong, the most of each card: the scheduler may have missed
+// each of the versions in the window.
+func lastGood(in []version[queue]) (last queue) {
+	most := func(of func(queue) amounts) amounts {
+		all := amounts{}
+		for _, v := range in {
+			for name, amount := range of(v.value) {
+				all[name] = max(all[name], amount)
+			}
+		}
+		return all
+	}
+	last.quota = most(func(q queue) amounts { return q.quota })
+	last.deserved = most(func(q queue) amounts { return q.deserved })
+	last.guarantee = most(func(q queue) amounts { return q.guarantee })
+	last.namespace = most(func(q queue) amounts { return q.namespace })
+	return last
+}
+
 // bound returns the quota of a card, and false if the queue has none of its own.
 func (q queue) bound(name string, leaf bool, groups card.Groups) (card.Milli, bool) {
 	if quota, has := q.quota[name]; has {

@@ -49,6 +49,15 @@ var spoilt = map[string]struct {
 		s.pass()
 		s.place("b1", "loans", "n1", 2)
 	}, QuotaHolds},
+	"a last good value that was replaced long ago": {func(s *story) {
+		lending(s)
+		s.queue("borrower", `quota={"NVIDIA-H800": 1}`)
+		s.pass()
+		s.queue("borrower", "quota=")
+		s.warn("borrower")
+		s.pass()
+		s.place("b1", "loans", "n1", 3)
+	}, QuotaHolds},
 	"a pod above a capability": {func(s *story) {
 		plain(s)
 		s.place("b1", "loans", "n1", 2)
