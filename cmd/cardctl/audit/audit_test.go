@@ -21,10 +21,10 @@ import (
 const day = 24 * time.Hour
 
 // configuration has a record of use with a half-life of a day, where counts is all.
-func configuration(t *testing.T, counts string) *engine.Configuration {
+func configuration(t *testing.T, counts string, actions ...string) *engine.Configuration {
 	t.Helper()
 	c, err := engine.Configure(`
-actions: "enqueue, allocate"
+actions: "` + strings.Join(append(actions, "enqueue", "allocate"), ", ") + `"
 tiers:
 - plugins:
   - name: capacity-card
@@ -119,6 +119,51 @@ func TestManyQueues(t *testing.T) {
 	assert.Len(t, r.Items, 1)
 }
 
+// TestUseInATree has what is said once: of the topmost queue that is not used, and of a leaf queue whose guarantee those above have as well.
+func TestUseInATree(t *testing.T) {
+	unused := []queues.Queue{queue("a", "", 0, 7*day), queue("b", "a", 0, 7*day), queue("c", "b", 0, 7*day)}
+	assert.Equal(t, []string{"UnusedQuota a: used none of its quota of 8 in the last 7 days"},
+		found(Run(unused, &validate.Result{}, configuration(t, "all"), 7)))
+
+	idle := []queues.Queue{queue("p", "", 0.12, 7*day), queue("q", "p", 0.12, 7*day)}
+	for i := range idle {
+		idle[i].Resources[0].Guarantee = 8
+	}
+	assert.Equal(t, []string{"IdleGuarantee q: at least 4.8 of its guarantee of 8 idled on average in the last 7 days"},
+		found(Run(idle, &validate.Result{}, configuration(t, "all"), 7)))
+}
+
+// TestSums has quotas that add up to 20, on a level and in all leaf queues.
+func TestSums(t *testing.T) {
+	small, large := 8.0, 24.0
+	all := validate.Sum{Card: "A", Queues: 3, Quotas: 20, Nodes: &small}
+	of := func(quotas float64, quota, nodes *float64) validate.Sum {
+		return validate.Sum{Queue: "p", Card: "A", Queues: 2, Quotas: quotas, Quota: quota, Nodes: nodes}
+	}
+	const (
+		overNodes = "SumOfQuotas p: the quotas of 2 queues below it add up to 20, more than the 8 of the nodes"
+		allLeaves = "SumOfQuotas : the quotas of all 3 leaf queues add up to 20, more than the 8 of the nodes"
+	)
+	for name, test := range map[string]struct {
+		sums []validate.Sum
+		want []string
+	}{
+		"within both": {[]validate.Sum{of(20, &large, &large)}, nil},
+		"above both": {[]validate.Sum{of(20, &small, &small)},
+			[]string{"SumOfQuotas p: the quotas of 2 queues below it add up to 20, more than its quota of 8 and the 8 of the nodes"}},
+		"above the quota": {[]validate.Sum{of(20, &small, &large)},
+			[]string{"SumOfQuotas p: the quotas of 2 queues below it add up to 20, more than its quota of 8"}},
+		"above the nodes":                        {[]validate.Sum{of(20, &large, &small)}, []string{overNodes}},
+		"leaf queues that add up to more":        {[]validate.Sum{all, of(5, &small, &small)}, []string{allLeaves}},
+		"leaf queues that are those below p":     {[]validate.Sum{all, of(20, &large, &small)}, []string{overNodes}},
+		"leaf queues, and a queue without bound": {[]validate.Sum{all, of(5, nil, nil)}, []string{allLeaves}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, found(Run(nil, &validate.Result{Sums: test.sums}, configuration(t, "all"), 7)))
+		})
+	}
+}
+
 // BenchmarkAudit audits 2,000 queues with 8 cards each.
 func BenchmarkAudit(b *testing.B) {
 	var all []queues.Queue
@@ -175,6 +220,8 @@ func TestPoliciesThatNeverApply(t *testing.T) {
 		"a larger budget above":      {q: of{card.BudgetKey, `{"A":"5h/day"}`}, p: of{card.BudgetKey, `{"A":"6h/day"}`}},
 		"a limit of users":           {q: of{card.HolderKey, `{"user":{"*":{"A":8},"eve":{"A":7}}}`}, want: []string{"q: its limit of 8 for user * never decides: its quota is 8"}},
 		"of a value":                 {q: of{card.HolderKey, `{"label:team":{"alpha":{"A":9}}}`}, want: []string{"q: its limit of 9 for label:team alpha never decides: its quota is 8"}},
+		"a limit of namespaces":      {q: of{card.NamespaceKey, `{"A":8}`}, want: []string{"q: its limit of 8 for a namespace never decides: its quota is 8"}},
+		"a lower one":                {q: of{card.NamespaceKey, `{"A":7}`}},
 		"max-jobs that are not less": {q: of{policy.MaxJobsKey, "5"}, p: of{policy.MaxJobsKey, "5"}, want: []string{"q: its limit of 5 jobs never decides: p allows 5 for all queues below it together"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,6 +243,22 @@ func TestPoliciesThatNeverApply(t *testing.T) {
 			assert.Equal(t, want, found(Run(all, &validate.Result{}, configuration(t, "all"), 7)))
 		})
 	}
+}
+
+// TestPoliciesThatApply has a policy of an action that the scheduler runs.
+func TestPoliciesThatApply(t *testing.T) {
+	q := queue("q", "", 4, 7*day)
+	policyOf(&q, policy.ReclaimBudgetKey, "1/1h")
+	assert.Empty(t, found(Run([]queues.Queue{q}, &validate.Result{}, configuration(t, "all", "reclaim"), 7)))
+}
+
+// TestBudgetsElsewhere has q enforce budgets, of which a queue beside it has one.
+func TestBudgetsElsewhere(t *testing.T) {
+	all := []queues.Queue{queue("p", "", 4, 7*day), queue("q", "p", 4, 7*day), queue("r", "p", 4, 7*day)}
+	policyOf(&all[0], policy.MaxJobsKey, "5")
+	policyOf(&all[1], policy.EnforceQuotaKey, "after=1m,budgets")
+	policyOf(&all[2], card.BudgetKey, `{"A":"5h/day"}`)
+	assert.Equal(t, []string{"NeverApplies q: " + spentText}, found(Run(all, &validate.Result{}, configuration(t, "all"), 7)))
 }
 
 // TestWindowsSpare has a window change a value: what decides nothing now may then.
