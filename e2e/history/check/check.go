@@ -131,6 +131,9 @@ func (c *cluster) take(each change) error {
 
 func (c *cluster) takeMark(mark *history.Mark) error {
 	c.report.Marks[strings.TrimSpace(mark.What+" "+firstWord(mark.Name))]++
+	if mark.What == Restart || mark.What == Fenced {
+		c.forgetCards()
+	}
 	if c.windows.mark(mark.What, mark.Name, c.now) {
 		return nil
 	}

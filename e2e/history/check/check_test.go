@@ -125,6 +125,24 @@ func TestCleanHistories(t *testing.T) {
 			s.pass()
 			s.place("b1", "loans", "n1", 3)
 		},
+		"a node that is relabeled below a pod, and another scheduler": func(s *story) {
+			lending(s)
+			s.place("b1", "loans", "n1", 3)
+			s.node("n1", h800, 4)
+			s.pass()
+			s.mark(Restart, "scheduler-1", "")
+			s.node("n2", h200, 4)
+			s.pass()
+			s.place("b2", "loans", "n2", 3)
+		},
+		"a reason of two cards together": func(s *story) {
+			lending(s)
+			s.place("b1", "loans", "n1", 3)
+			s.submit("b2", "loans", h800+"|"+h200, 1)
+			s.saysOf(h200+"|"+h800, "b2", "borrower", 1, 5, 3)
+			s.pass()
+			s.mark(Quiet, "", "")
+		},
 		"a node that is relabeled below a pod": func(s *story) {
 			lending(s)
 			s.place("b1", "loans", "n1", 3)

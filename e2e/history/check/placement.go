@@ -78,6 +78,19 @@ func chosen(p *pod, possible []string) string {
 	return ""
 }
 
+// forgetCards has each pod count for the card that its node has now: another scheduler leads, which does not know the former one.
+func (c *cluster) forgetCards() {
+	for _, p := range c.pods {
+		all := c.nodes[p.object.Spec.NodeName]
+		if p.card == "" || all == nil || c.configuration.Plain {
+			continue
+		}
+		if has, labeled := all.now().cards[p.request.Resource]; labeled {
+			p.card = has.Name
+		}
+	}
+}
+
 // withoutCard judges a pod on a node without one card that it names.
 func (c *cluster) withoutCard(p *pod, possible []string) {
 	if len(possible) > 0 && slices.ContainsFunc(possible, p.names) {

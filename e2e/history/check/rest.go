@@ -284,6 +284,12 @@ func (c *cluster) checkReason(p *pod) {
 		return
 	}
 	name, cardName := found[1], found[2]
+	if set := strings.Split(cardName, "|"); len(set) > 1 { // what jobs with lists need of them together, with what is reserved
+		if !slices.Contains(c.path(c.queueOf(p)), name) || !slices.ContainsFunc(set, p.names) {
+			c.find(ReasonIsTrue, []string{p.name, "Queue " + name}, "it is not about the pod: %s", message)
+		}
+		return
+	}
 	if cardName == string(p.request.Resource) && c.configuration.Plugin == "capacity" {
 		return // whose queues also count the resource, whatever the card
 	}

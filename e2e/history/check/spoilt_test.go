@@ -213,6 +213,12 @@ var spoilt = map[string]struct {
 		s.pass()
 		s.mark(Quiet, "", "")
 	}, ReasonIsTrue},
+	"a reason of cards that the pod does not name": {func(s *story) {
+		borrow(s)
+		s.saysOf("NVIDIA-A100|"+h800, "b4", "borrower", 1, 5, 3)
+		s.pass()
+		s.mark(Quiet, "", "")
+	}, ReasonIsTrue},
 	"a condition that is over": {func(s *story) {
 		lending(s)
 		s.job("loans", "borrower", 1, scheduling.PodGroupInqueue, scheduling.PodGroupCondition{

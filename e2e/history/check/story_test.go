@@ -190,9 +190,15 @@ func (s *story) evict(name string) {
 // says gives a pod the reason that it waits for.
 func (s *story) says(name, queue string, requests, total, capability int) {
 	s.t.Helper()
+	s.saysOf(h200, name, queue, requests, total, capability)
+}
+
+// saysOf is says of another card, or of several together.
+func (s *story) saysOf(cards, name, queue string, requests, total, capability int) {
+	s.t.Helper()
 	s.change(name, func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: fmt.Sprintf(
-			"Queue <%s> has insufficient <%s> quota: requested <%d>, total would be <%d>, but capability is <%d>", queue, h200, requests, total, capability)}}
+			"Queue <%s> has insufficient <%s> quota: requested <%d>, total would be <%d>, but capability is <%d>", queue, cards, requests, total, capability)}}
 	})
 }
 
