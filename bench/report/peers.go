@@ -42,7 +42,7 @@ var peers = []peer{
 var peersQueues = []int{10, 100, 1000, 5000}
 
 // measurePeers puts the questions of bench/peers/question to all engines. In each round every engine
-// has a process for each world.
+// has a process for each world, and in the first rounds another one for its whole scheduler.
 func measurePeers(rounds int) error {
 	if err := writeWorlds(); err != nil {
 		return err
@@ -75,7 +75,13 @@ func measurePeers(rounds int) error {
 			for i := range peers {
 				p := peers[(i+round)%len(peers)] // nobody is always the first
 				fmt.Fprintf(os.Stderr, "round %d of %d: %s, %d queues\n", round+1, rounds, p.Name, n)
-				if err := p.run(raw, n); err != nil {
+				if err := p.run(raw, n, "Peers", peersTime); err != nil {
+					return err
+				}
+				if round >= schedulersRounds {
+					continue
+				}
+				if err := p.run(raw, n, "Schedulers", "1x"); err != nil {
 					return err
 				}
 			}
@@ -150,8 +156,8 @@ func (p peer) command(name string, args ...string) *exec.Cmd {
 	return command
 }
 
-func (p peer) run(raw io.Writer, queues int) error {
-	command := p.command(p.binary(), "-test.run", "^$", "-test.bench", "^BenchmarkPeers$", "-test.benchtime", peersTime,
+func (p peer) run(raw io.Writer, queues int, benchmark, time string) error {
+	command := p.command(p.binary(), "-test.run", "^$", "-test.bench", "^Benchmark"+benchmark+"$", "-test.benchtime", time,
 		"-worlds", worldsDir, "-queues", strconv.Itoa(queues))
 	command.Stdout = raw
 	if err := command.Run(); err != nil {

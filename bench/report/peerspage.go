@@ -172,16 +172,22 @@ func (c peersContents) Faster() string {
 		if by == nil {
 			continue
 		}
-		fmt.Fprintf(&b, "- **%s** %s", a.sentence(), strings.Join(by, " "))
-		if why := peersReasons.Lookup(a.key); why != nil {
-			b.WriteString(" " + strings.Join(strings.Fields(why.Root.String()), " "))
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "- **%s** %s%s\n", a.sentence(), strings.Join(by, " "), reason(a.key))
 	}
+	b.WriteString(c.fasterSchedulers())
 	if b.Len() == 0 {
 		return "Nowhere in this run.\n"
 	}
 	return b.String()
+}
+
+// reason is why a peer is faster, in one line after a space; nothing if none is known.
+func reason(key string) string {
+	why := peersReasons.Lookup(key)
+	if why == nil {
+		return ""
+	}
+	return " " + strings.Join(strings.Fields(why.Root.String()), " ")
 }
 
 // sentence is the title with a full stop, unless it is a question.

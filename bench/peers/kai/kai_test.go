@@ -19,6 +19,7 @@ import (
 	"github.com/NVIDIA/KAI-scheduler/pkg/scheduler/api/pod_status"
 	"github.com/NVIDIA/KAI-scheduler/pkg/scheduler/api/podgroup_info"
 	"github.com/NVIDIA/KAI-scheduler/pkg/scheduler/api/queue_info"
+	"github.com/NVIDIA/KAI-scheduler/pkg/scheduler/cache"
 	"github.com/NVIDIA/KAI-scheduler/pkg/scheduler/cache/cluster_info"
 	"github.com/NVIDIA/KAI-scheduler/pkg/scheduler/conf"
 	"github.com/NVIDIA/KAI-scheduler/pkg/scheduler/framework"
@@ -58,7 +59,7 @@ func prepare(w *question.World) (func() *question.Engine, error) {
 	test_utils.InitTestingInfrastructure() // its log
 	o := &objects{World: w, shards: map[string]*shard{}}
 	for _, m := range w.Models {
-		o.shards[m] = newShard(w, m)
+		o.shards[m] = newShard(w, m, nil)
 	}
 	for _, j := range w.Waiting {
 		job := o.job(j)
@@ -77,7 +78,8 @@ func (o *objects) job(j question.Job) *podgroup_info.PodGroupInfo {
 	return o.shards[j.Model].jobs[common_info.PodGroupID(j.Name)]
 }
 
-func newShard(w *question.World, model string) *shard {
+// newShard makes a shard. The predicates of Kubernetes see its nodes in affinity.
+func newShard(w *question.World, model string, affinity *cache.K8sClusterPodAffinityInfo) *shard {
 	s := &shard{queues: map[common_info.QueueID]*queue_info.QueueInfo{}}
 	var jobs []*jobs_fake.TestJobBasic
 	for _, j := range w.Running {
@@ -97,7 +99,7 @@ func newShard(w *question.World, model string) *shard {
 			nodes[n.Name] = nodes_fake.TestNodeBasic{GPUs: int(n.Cards), CPUMillis: float64(n.Cards * question.CPU / 1000 * 2), CPUMemory: float64(n.Cards * 2 * question.Memory)}
 		}
 	}
-	s.jobs, s.nodes = jobMap, nodes_fake.BuildNodesInfoMap(nodes, onNodes, nil)
+	s.jobs, s.nodes = jobMap, nodes_fake.BuildNodesInfoMap(nodes, onNodes, affinity)
 	for _, q := range w.Queues {
 		info := queue_info.NewQueueInfo(&v2.Queue{
 			ObjectMeta: metav1.ObjectMeta{Name: q.Name},

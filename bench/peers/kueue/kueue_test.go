@@ -36,7 +36,6 @@ func BenchmarkPeers(b *testing.B) { question.Measure(b, "kueue", prepare) }
 // objects returns the objects of the API server that Kueue reads.
 type objects struct {
 	world   *question.World
-	client  client.Client // has nothing that the cache is not given
 	flavors []*api.ResourceFlavor
 	cohorts []*api.Cohort
 	queues  []*api.ClusterQueue
@@ -48,14 +47,25 @@ func prepare(w *question.World) (func() *question.Engine, error) {
 	if err := features.SetEnable(features.TopologyAwareScheduling, false); err != nil {
 		return nil, err // nothing here has a topology
 	}
-	o := &objects{world: w, client: fake.NewFakeClient(), flavors: []*api.ResourceFlavor{build.MakeResourceFlavor(node).Obj()}}
+	o := describe(w, api.PreemptionPolicyAny)
+	for _, j := range w.Waiting {
+		o.waiting = append(o.waiting, workload.NewInfo(admitted(j)))
+	}
+	reader := fake.NewFakeClient() // has nothing that the cache is not given
+	return func() *question.Engine { return o.make(reader) }, nil
+}
+
+// describe makes the objects of a world but for the jobs that wait. A policy that is not set is none of
+// the API server's, which sets Never: Kueue would look for victims.
+func describe(w *question.World, reclaim api.PreemptionPolicy) *objects {
+	policy := api.ClusterQueuePreemption{WithinClusterQueue: api.PreemptionPolicyNever, ReclaimWithinCohort: reclaim}
+	o := &objects{world: w, flavors: []*api.ResourceFlavor{build.MakeResourceFlavor(node).Obj()}}
 	for _, m := range w.Models {
 		o.flavors = append(o.flavors, build.MakeResourceFlavor(m).Obj())
 	}
 	for _, q := range w.Queues {
 		if q.Leaf {
-			c := build.MakeClusterQueue(q.Name).Cohort(api.CohortReference(q.Parent)).
-				Preemption(api.ClusterQueuePreemption{ReclaimWithinCohort: api.PreemptionPolicyAny})
+			c := build.MakeClusterQueue(q.Name).Cohort(api.CohortReference(q.Parent)).Preemption(policy)
 			for _, g := range groups(w.Models, q.Deserved, q.Quota-q.Deserved) {
 				c.ResourceGroup(g...)
 			}
@@ -73,10 +83,7 @@ func prepare(w *question.World) (func() *question.Engine, error) {
 	for _, j := range w.Running {
 		o.running = append(o.running, admitted(j))
 	}
-	for _, j := range w.Waiting {
-		o.waiting = append(o.waiting, workload.NewInfo(admitted(j)))
-	}
-	return o.make, nil
+	return o
 }
 
 // groups are the quotas of a queue: CPU and memory of all nodes, and cards of each model.
@@ -105,10 +112,10 @@ func admitted(j question.Job) *api.Workload {
 		ReserveQuotaAt(build.MakeAdmission(j.Queue).PodSets(pods).Obj(), time.Unix(1, 0)).Obj()
 }
 
-// make fills Kueue's cache, which it keeps from then on.
-func (o *objects) make() *question.Engine {
+// fill fills Kueue's cache, which it keeps from then on.
+func (o *objects) fill(reader client.Client) *scheduler.Cache {
 	ctx, log := context.Background(), logr.Discard()
-	cache := scheduler.New(o.client)
+	cache := scheduler.New(reader)
 	for _, f := range o.flavors {
 		cache.AddOrUpdateResourceFlavor(log, f)
 	}
@@ -123,7 +130,14 @@ func (o *objects) make() *question.Engine {
 			panic("not admitted: " + w.Name)
 		}
 	}
-	e := &engine{objects: o, cache: cache, log: log, byName: map[string]*workload.Info{}, usage: make([]workload.Usage, len(o.waiting))}
+	return cache
+}
+
+func (o *objects) make(reader client.Client) *question.Engine {
+	e := &engine{
+		objects: o, cache: o.fill(reader), log: logr.Discard(), byName: map[string]*workload.Info{},
+		usage: make([]workload.Usage, len(o.waiting)),
+	}
 	e.preemptor = preemption.New(nil, workload.Ordering{}, &record.FakeRecorder{}, nil, false, clock.RealClock{})
 	for i, info := range o.waiting {
 		e.usage[i], e.byName[info.Obj.Name] = info.Usage(), info

@@ -6,6 +6,7 @@ require (
 	github.com/apache/yunikorn-core v1.6.0
 	github.com/apache/yunikorn-scheduler-interface v1.6.0-1
 	github.com/capacity-card/capacity-card/bench/peers/question v0.0.0-00010101000000-000000000000
+	gopkg.in/yaml.v3 v3.0.1
 )
 
 require (
@@ -23,6 +24,7 @@ require (
 	github.com/sasha-s/go-deadlock v0.3.5 // indirect
 	go.uber.org/multierr v1.10.0 // indirect
 	go.uber.org/zap v1.26.0 // indirect
+	golang.org/x/exp v0.0.0-20240409090435-93d18d7e34b8 // indirect
 	golang.org/x/net v0.25.0 // indirect
 	golang.org/x/sys v0.23.0 // indirect
 	golang.org/x/text v0.17.0 // indirect
@@ -30,7 +32,6 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20240528184218-531527333157 // indirect
 	google.golang.org/grpc v1.65.0 // indirect
 	google.golang.org/protobuf v1.34.2 // indirect
-	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
 
 replace github.com/capacity-card/capacity-card/bench/peers/question => ../question

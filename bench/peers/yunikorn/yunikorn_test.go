@@ -35,13 +35,15 @@ func request(j question.Job) *resources.Resource {
 	})
 }
 
-// allocation is a pod as the scheduler interface describes it.
-func allocation(j question.Job) *objects.Allocation {
-	return objects.NewAllocationFromSI(&si.Allocation{
+// message is a pod as the scheduler interface describes it.
+func message(j question.Job) *si.Allocation {
+	return &si.Allocation{
 		AllocationKey: j.Name, ApplicationID: j.Name, PartitionName: "default", NodeID: j.Node,
 		ResourcePerAlloc: request(j).ToProto(), PreemptionPolicy: &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: true},
-	})
+	}
 }
+
+func allocation(j question.Job) *objects.Allocation { return objects.NewAllocationFromSI(message(j)) }
 
 type described struct {
 	*question.World
@@ -49,6 +51,7 @@ type described struct {
 	running  []*objects.Allocation
 	waiting  []*objects.Allocation // as asks
 	placed   []*objects.Allocation // the same on a node
+	paths    map[string]string     // of queues, with those above them; of the scheduler alone
 }
 
 func prepare(w *question.World) (func() *question.Engine, error) {
@@ -106,10 +109,11 @@ func (d *described) make() *question.Engine {
 	}
 }
 
-// add makes a queue. Preemption stays below the parent of the queue that asks.
-func (e *engine) add(q question.Queue) {
+// configured is the configuration of a queue without those below it. Preemption stays below the
+// parent of the queue that asks.
+func (d *described) configured(q question.Queue) configs.QueueConfig {
 	c := configs.QueueConfig{
-		Name: q.Name, Parent: !q.Leaf, Resources: configs.Resources{Guaranteed: e.amounts(q.Deserved), Max: e.amounts(q.Quota)},
+		Name: q.Name, Parent: !q.Leaf, Resources: configs.Resources{Guaranteed: d.amounts(q.Deserved), Max: d.amounts(q.Quota)},
 		Properties: map[string]string{configs.ApplicationSortPolicy: "fair"},
 	}
 	if !q.Leaf {
@@ -118,7 +122,12 @@ func (e *engine) add(q question.Queue) {
 	if q.Parent == "" {
 		c.Resources = configs.Resources{} // the nodes bound the root
 	}
-	queue, err := objects.NewConfiguredQueue(c, e.queues[q.Parent])
+	return c
+}
+
+// add makes a queue.
+func (e *engine) add(q question.Queue) {
+	queue, err := objects.NewConfiguredQueue(e.configured(q), e.queues[q.Parent])
 	must(err)
 	if q.Parent == "" {
 		most, err := resources.NewResourceFromConf(e.amounts(q.Quota))

@@ -1,0 +1,93 @@
+package question
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Placement is a waiting job that a scheduler admits, with its node if the scheduler chooses one.
+type Placement struct{ Job, Node string }
+
+// Scheduler makes a whole scheduler that has the world and has decided nothing yet. Then run has it
+// decide all waiting jobs. run calls mark whenever something is decided: the last call ends the
+// measurement, so that what a scheduler does until run has found it idle does not count.
+type Scheduler func(w *World) (run func(mark func()) []Placement, err error)
+
+// Decide measures a whole scheduler, once for a process: an operation is a waiting job that it
+// decides. What it admits is checked against the quotas of the world.
+func Decide(b *testing.B, name string, prepare Scheduler) {
+	w, err := read(*worlds, *queues)
+	if err != nil {
+		b.Fatal(err)
+	}
+	run, err := prepare(w)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run(fmt.Sprintf("queues=%d/impl=%s", *queues, name), func(b *testing.B) {
+		runtime.GC() // what preparing leaves is not the scheduler's
+		var m meter
+		before := take()
+		placements := run(m.mark)
+		spent := m.last.since(before)
+		a, err := w.audit(placements)
+		if err != nil {
+			b.Fatal(err)
+		}
+		jobs := float64(len(w.Waiting))
+		b.ReportAllocs()
+		b.ReportMetric(float64(spent.wall.Nanoseconds())/jobs, "ns/op")
+		b.ReportMetric(float64(spent.processor.Nanoseconds())/jobs, "cpu-ns/op")
+		b.ReportMetric(float64(spent.bytes)/jobs, "B/op")
+		b.ReportMetric(float64(spent.objects)/jobs, "allocs/op")
+		b.ReportMetric(float64(len(placements)), "admitted")
+		b.ReportMetric(float64(a.exceeded), "exceeded")
+		b.ReportMetric(float64(a.left), "left")
+		b.ReportMetric(float64(a.overfilled), "overfilled")
+	})
+}
+
+// reading is what a process has spent so far.
+type reading struct {
+	wall, processor time.Duration
+	bytes, objects  uint64 // allocated
+}
+
+var started = time.Now()
+
+// take reads without stopping the process: schedulers are read at each of their decisions.
+func take() reading {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	heap := []metrics.Sample{
+		{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/tiny/allocs:objects"},
+	}
+	metrics.Read(heap)
+	return reading{
+		wall: time.Since(started), processor: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()),
+		bytes: heap[0].Value.Uint64(), objects: heap[1].Value.Uint64() + heap[2].Value.Uint64(),
+	}
+}
+
+func (r reading) since(before reading) reading {
+	return reading{r.wall - before.wall, r.processor - before.processor, r.bytes - before.bytes, r.objects - before.objects}
+}
+
+// meter has the reading at the last decision. Schedulers may decide in several goroutines.
+type meter struct {
+	sync.Mutex
+	last reading
+}
+
+func (m *meter) mark() {
+	m.Lock()
+	defer m.Unlock()
+	m.last = take()
+}
