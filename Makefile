@@ -102,12 +102,13 @@ axe: ## bin/axe: axe-core from npm, which checks the accessibility of the pages
 	mkdir -p bin/axe && cp e2e/testdata/axe/package*.json bin/axe/ && npm ci --prefix bin/axe --no-audit --no-fund && \
 	cp e2e/testdata/axe/package-lock.json bin/axe/installed
 
+# A round of torture runs behind the other tests: beside them it takes long.
 .PHONY: e2e
 e2e: build/apis $(APIS) prometheus runc chromium axe bin/packaging bin/tools/helm ## what users deploy, on a real control plane in one process: examples/ applied through its API
 	$(GO) vet $(PLANE)
 	bin/packaging image -platforms linux/$$($(GO) env GOARCH) -o bin/e2e/images
 	$(GO) test -timeout 30m $$($(GO) list $(PLANE) | grep -v /e2e/torture)
-	$(GO) test -timeout 10m ./e2e/torture # alone: rounds beside other tests are slow
+	$(GO) test -timeout 10m ./e2e/torture
 
 .PHONY: e2e-so
 e2e-so: ## Volcano's own scheduler with the plugins as shared objects; the first time, everything is compiled once more

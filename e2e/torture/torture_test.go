@@ -4,6 +4,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +69,9 @@ func TestTorture(t *testing.T) {
 	if *names != "" {
 		options.Faults = strings.Split(*names, ",")
 	}
+	if *length == 0 {
+		t.Run("readers", func(t *testing.T) { manyReaders(t, plane) })
+	}
 	total := &check.Report{}
 	plugins := []string{"capacity-card", "capacity", "proportion"}
 	for end := time.Now().Add(*length); ; options.Seed++ {
@@ -79,6 +84,23 @@ func TestTorture(t *testing.T) {
 		}
 	}
 	t.Logf("in all: %s", figures(total))
+}
+
+// manyReaders has 10,000 clients from 200 addresses ask for the stream of changes, and never read it: others still get pages. It takes
+// so many file descriptors in both processes.
+func manyReaders(t *testing.T, plane *controlplane.ControlPlane) {
+	configuration := filepath.Join(t.TempDir(), "scheduler.conf")
+	require.NoError(t, os.WriteFile(configuration, []byte(world{plugin: "capacity-card"}.configuration()), 0o644))
+	v, err := startView(t.Context(), plane, program(t, ours+"cardctl"), configuration)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, v.stop()) })
+	for client := range 10_000 {
+		require.NoError(t, v.ask(t.Context(), net.IPv4(127, 0, 1, byte(client/50))), "client %d", client)
+	}
+	status, _, err := v.send(t.Context(), http.MethodGet, "/queues", "", nil)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusOK, status)
+	require.NoError(t, v.bounded())
 }
 
 // run runs a round, and keeps what it finds.

@@ -140,16 +140,25 @@ func (v *view) refused(ctx context.Context, method, path, body string, want int,
 }
 
 // neverRead asks for the stream of changes, and never reads it. The oldest such client goes.
-func (v *view) neverRead(context.Context) error {
-	conn, err := net.Dial("tcp", v.address)
-	if err != nil {
+func (v *view) neverRead(ctx context.Context) error {
+	if v.ask(ctx, net.IPv4(127, 0, 0, 1)) != nil {
 		return nil // it says nothing, which next tells
 	}
-	_, _ = fmt.Fprintf(conn, "GET /events?after=0 HTTP/1.1\r\nHost: %s\r\n\r\n", v.address) // it may be closed already
-	if v.readers = append(v.readers, conn); len(v.readers) > mostReaders {
+	if len(v.readers) > mostReaders {
 		_ = v.readers[0].Close()
 		v.readers = v.readers[1:]
 	}
+	return nil
+}
+
+// ask asks for the stream of changes from an address.
+func (v *view) ask(ctx context.Context, from net.IP) error {
+	conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: from}}).DialContext(ctx, "tcp", v.address)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(conn, "GET /events?after=0 HTTP/1.1\r\nHost: %s\r\n\r\n", v.address) // it may be closed already
+	v.readers = append(v.readers, conn)
 	return nil
 }
 
