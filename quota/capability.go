@@ -8,8 +8,9 @@ import (
 // Limits are the bounds of the cluster, from which those of the queues follow.
 // Quantities have the units of package fastres.
 type Limits struct {
-	Total fastres.Vector // the resources of the cluster, which a root without deserved deserves
-	// Bound is realCapability of the root: Total, its own capability, or
+	// Total is what a root without deserved deserves: the resources of the cluster, without groups of cards that only bound.
+	Total fastres.Vector
+	// Bound is realCapability of the root: the resources of the cluster, its own capability, or
 	// fastres.MaxQuantity.
 	Bound fastres.Vector
 	// OpenRoot selects the rules of Volcano v1.14.2 and later for deserved in a tree.

@@ -28,7 +28,7 @@ func (s *Session) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
 }
 
 // possible reports whether a job fits under the bounds of admission of its queue and all queues above while they are empty. a.Minimum
-// is what the job lacks besides cards.
+// holds what the job lacks, without cards.
 func (s *Session) possible(a constraint.JobAsk) bool {
 	bounds, path := s.Index.AdmissionBounds(), s.Index.Path(a.Queue)
 	for _, p := range path {

@@ -39,7 +39,7 @@ func BenchmarkSchedulers(b *testing.B) {
 	})
 }
 
-// cycle is what a cycle of a shard's scheduler does with a snapshot.
+// cycle is one scheduling cycle of a shard, from its snapshot on.
 type cycle struct {
 	*shard
 	cache *bindings

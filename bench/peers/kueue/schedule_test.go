@@ -75,7 +75,7 @@ func waits(j question.Job, created time.Time) *api.Workload {
 		Request(gpu, fmt.Sprint(j.Cards)).Obj()
 }
 
-// server is what Kueue's scheduler needs of an API server with its informers: it keeps the status of
+// server serves Kueue's scheduler in place of an API server and its informers, and keeps the status of
 // jobs. The fake client of Kueue's tests also encodes and merges objects, which is no work of a scheduler.
 type server struct {
 	client.Client // any other method panics

@@ -11,7 +11,7 @@ type audit struct {
 	overfilled int // nodes with more cards than they have, or with a job of another model
 }
 
-// account is what the queues and the nodes of a world have in use.
+// account holds the cards that the queues and the nodes of a world have in use.
 type account struct {
 	queues map[string]Queue
 	used   map[[2]string]int64 // by queue and model

@@ -52,7 +52,7 @@ func Decide(b *testing.B, name string, prepare Scheduler) {
 	})
 }
 
-// reading is what a process has spent so far.
+// reading holds the time and the allocations of a process so far.
 type reading struct {
 	wall, processor time.Duration
 	bytes, objects  uint64 // allocated
