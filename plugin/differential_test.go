@@ -78,20 +78,25 @@ func TestDifferential(t *testing.T) {
 		name     string
 		theirs   framework.PluginBuilder
 		ours     framework.PluginBuilder
+		found    []uint64 // seeds beyond the first that found a defect
 		mustShow []string
 	}{
-		{CapacityName, upstreamcapacity.New, NewCapacity, []string{staleShare, refusedAlone, inqueueUnit,
+		{CapacityName, upstreamcapacity.New, NewCapacity, []uint64{2725}, []string{staleShare, refusedAlone, inqueueUnit,
 			inqueueDecided, capabilityFirst, flatWithoutJobs, guaranteeUp, saturates, ownArray,
 			boundedInqueue, victimsSuffice, innerGuarantee, ownPodsOnce, nodesGone, goneEverywhere, gatesUpwards, gatesKept, gatesSettle, evictedReserve,
 			claimsExact, devicesAlone, gangLevels}},
-		{ProportionName, upstreamproportion.New, NewProportion, []string{refusedAlone, inqueueUnit,
+		{ProportionName, upstreamproportion.New, NewProportion, nil, []string{refusedAlone, inqueueUnit,
 			inqueueDecided, flatWithoutJobs, saturates}},
 	} {
 		t.Run(upstream.name, func(t *testing.T) {
 			removeQueueGates(t)
 			excused := map[string]int{}
 			answers := 0
+			seeds := upstream.found
 			for seed := *firstSeed; seed < *firstSeed+uint64(*clusters); seed++ {
+				seeds = append(seeds, seed)
+			}
+			for _, seed := range seeds {
 				d := &differential{
 					arguments: drawArguments(seed), name: upstream.name, theirBuilder: upstream.theirs, ourBuilder: upstream.ours, excused: excused,
 					rand: rand.New(rand.NewPCG(seed, 0xd1ff)), cluster: workload.Random(seed), seed: seed,
@@ -99,7 +104,7 @@ func TestDifferential(t *testing.T) {
 				require.NoError(t, d.run(), "plugin %s, seed %d", upstream.name, seed)
 				answers += d.answers
 			}
-			t.Logf("%d clusters, %d answers compared", *clusters, answers)
+			t.Logf("%d clusters, %d answers compared", len(seeds), answers)
 			for _, name := range slices.Sorted(maps.Keys(excused)) {
 				t.Logf("excused %7d × %s", excused[name], name)
 			}

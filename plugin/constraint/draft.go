@@ -58,8 +58,11 @@ func (d *Draft) Remove(task *api.TaskInfo) {
 }
 
 // RemoveBeside refunds a task of q on all its accounts but those of queues. charge is the charge of
-// q for it.
+// q for it. A task that terminates is not charged in the future: its claims may be those of others.
 func (d *Draft) RemoveBeside(q index.Queue, task *api.TaskInfo, charge fastres.Vector) {
+	if !api.AllocatedStatus(task.Status) {
+		return
+	}
 	a := Ask{Task: task, Queue: q, Request: charge}
 	d.session.RefundBeside(&d.Books, a, d.scratch)
 }
