@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
@@ -27,12 +28,19 @@ func (p floorPlugin) OnSessionClose(*framework.Session) {}
 func (p floorPlugin) OnSessionOpen(ssn *framework.Session) {
 	p.open(ssn)
 	queue := func(job api.JobID) int { return p.numbers[string(ssn.Jobs[job].Queue)] }
-	ssn.AddAllocatableFn(p.name, func(q *api.QueueInfo, task *api.TaskInfo) bool { return p.fits(p.allocated, p.numbers[q.Name], task) })
-	ssn.AddJobEnqueueableFn(p.name, p.jobEnqueueable)
+	ssn.AddAllocatableFn(p.name, func(q *api.QueueInfo, task *api.TaskInfo) bool {
+		return open(q) && p.fits(p.allocated, p.numbers[q.Name], task)
+	})
+	ssn.AddJobEnqueueableFn(p.name, func(x any) int {
+		if job := x.(*api.JobInfo); open(ssn.Queues[job.Queue]) && p.admitsJob(job) {
+			return util.Permit
+		}
+		return util.Reject
+	})
 	ssn.AddQueueOrderFn(p.name, p.queueOrder)
 	release.AddPreemptiveFn(ssn, p.name, func(q *api.QueueInfo, tasks []*api.TaskInfo) bool {
 		n := p.numbers[q.Name]
-		may := p.preemptive(n, tasks)
+		may := open(q) && p.preemptive(n, tasks)
 		overused := 1.0
 		if may {
 			overused = 0
@@ -70,6 +78,9 @@ func (p floorPlugin) OnSessionOpen(ssn *framework.Session) {
 		ssn.AddNodeOrderFn(p.name, p.nodeOrder)
 	}
 }
+
+// open reports whether a queue takes pods and jobs, as upstream's plugin asks in each of these hooks.
+func open(q *api.QueueInfo) bool { return q.Queue.Status.State == scheduling.QueueStateOpen }
 
 // read reads a request. Each caller has its own memory.
 func (f *floor) read(task *api.TaskInfo, memory int) []amount {
@@ -129,8 +140,7 @@ func (f *floor) fitsAmount(allocated cells, q int, a amount) bool {
 	return true
 }
 
-func (f *floor) jobEnqueueable(x any) int {
-	job := x.(*api.JobInfo)
+func (f *floor) admitsJob(job *api.JobInfo) bool {
 	q := f.numbers[string(job.Queue)]
 	for name, quantity := range *job.PodGroup.Spec.MinResources {
 		least := float64(quantity.MilliValue())
@@ -138,29 +148,29 @@ func (f *floor) jobEnqueueable(x any) int {
 			least = float64(quantity.Value())
 		}
 		if !f.admits(q, amount{f.dims[name], least}) {
-			return util.Reject
+			return false
 		}
 	}
 	if len(f.nodes) == 0 {
-		return util.Permit
+		return true
 	}
 	var pod *podCard
 	for _, task := range job.Tasks {
 		p := &f.pods.slot(task.Pod).podCard
 		if pod != nil && (p.quantity != pod.quantity || !slices.Equal(p.dims, pod.dims)) {
-			return util.Reject // no job that is measured has pods that differ
+			return false // no job that is measured has pods that differ
 		}
 		pod = p
 	}
 	if pod == nil || len(pod.dims) == 0 {
-		return util.Permit
+		return true
 	}
 	for _, d := range pod.dims {
 		if f.admits(q, amount{d, pod.quantity * float64(job.PodGroup.Spec.MinMember)}) {
-			return util.Permit
+			return true
 		}
 	}
-	return util.Reject
+	return false
 }
 
 // admits compares what a job needs with what no other job has or was promised.
@@ -216,9 +226,10 @@ func (f *floor) preemptive(q int, tasks []*api.TaskInfo) bool {
 }
 
 // reclaimable takes the tasks of queues that have more than they deserve and than is guaranteed,
-// without the tasks that it took before.
+// without the tasks that it took before. What is guaranteed to an inner queue stays there, too, and there
+// are no victims unless the reclaimer fits at every level without them.
 func (f *floor) reclaimable(queue func(api.JobID) int, reclaimer *api.TaskInfo, from []*api.TaskInfo) []*api.TaskInfo {
-	claim := f.read(reclaimer, 0)
+	own, claim := queue(reclaimer.Job), f.read(reclaimer, 0)
 	wants := &podCard{}
 	if len(f.nodes) > 0 {
 		wants = &f.pods.slot(reclaimer.Pod).podCard
@@ -227,27 +238,57 @@ func (f *floor) reclaimable(queue func(api.JobID) int, reclaimer *api.TaskInfo, 
 	f.call++
 	for _, task := range from {
 		q := queue(task.Job)
-		left, deserved, guarantee := f.left.row(q), f.deserved.row(q), f.guarantee.row(q)
-		if f.calls[q] != f.call {
-			f.calls[q] = f.call
-			copy(left, f.allocated.row(q))
-		}
+		left, deserved := f.without(q), f.deserved.row(q)
 		amounts := f.charged(task, 1)
-		over, keeps := false, true
+		over := false
 		for _, a := range amounts {
 			shared := a.quantity > 0 && (len(wants.dims) > 0 && slices.Contains(wants.dims, a.dim) ||
 				len(wants.dims) == 0 && slices.ContainsFunc(claim, func(c amount) bool { return c.dim == a.dim && c.quantity > 0 }))
 			over = over || shared && deserved[a.dim] > 0 && left[a.dim] > deserved[a.dim]
-			keeps = keeps && left[a.dim]-a.quantity >= guarantee[a.dim]
 		}
-		if over && keeps {
-			for _, a := range amounts {
-				left[a.dim] -= a.quantity
+		if over && f.keepGuarantees(q, own, amounts) {
+			for _, p := range f.paths[q] {
+				left := f.without(p)
+				for _, a := range amounts {
+					left[a.dim] -= a.quantity
+				}
 			}
 			victims = append(victims, task)
 		}
 	}
+	for _, p := range f.paths[own] {
+		f.without(p)
+	}
+	if !f.fits(f.left, own, reclaimer) {
+		return nil
+	}
 	return victims
+}
+
+// without returns what a queue has without the victims of this call.
+func (f *floor) without(q int) []float64 {
+	left := f.left.row(q)
+	if f.calls[q] != f.call {
+		f.calls[q] = f.call
+		copy(left, f.allocated.row(q))
+	}
+	return left
+}
+
+// keepGuarantees reports whether each queue that loses amounts to another one has what is guaranteed to it without them.
+func (f *floor) keepGuarantees(q, to int, amounts []amount) bool {
+	for _, p := range f.paths[q] {
+		if slices.Contains(f.paths[to], p) {
+			break
+		}
+		left, guarantee := f.without(p), f.guarantee.row(p)
+		for _, a := range amounts {
+			if left[a.dim]-a.quantity < guarantee[a.dim] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // preemptable takes the tasks with a card that the preemptor can use, if its queues have room for

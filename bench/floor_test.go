@@ -22,8 +22,8 @@ import (
 // floor is a quota plugin that does the least: impl=floor. A hook reads what its answer
 // depends on, compares it, and does nothing else. Queues, names and pods have numbers before
 // anything is measured; accounts are rows. There are no reasons, no logs, no snapshots of what
-// nobody changes, no broken trees, no closed queues and no reservations of card lists, and a
-// comparison has no tolerance.
+// nobody changes, no broken trees and no reservations of card lists, and a comparison has no
+// tolerance.
 //
 // It gives the answers that are measured: measure compares them.
 type floor struct {

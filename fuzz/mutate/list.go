@@ -161,7 +161,7 @@ var general = []mutant{
 	{"Victims.take", "losing, _ = belowLCA(v.ix, q, to)", ""},
 	{"Victims.take", "v.Mutable(p).Sub(victim)", "_ = p"},
 	{"Victims.Begin", "v.Draft.Begin(v.future)", "if v.Accounts != v.future {\n\t\tv.Draft.Begin(v.future)\n\t}"},
-	{"eachVictim", "e.hasCards && !s.frees(e, q, task, charge)", "false"},
+	{"eachVictim", "!s.frees(e, q, task, pod, charge)", "false"},
 	{"fitsWithoutVictims", "return s.Fits(&s.memory.draft.Books, a).OK()", "return a.Task != nil"},
 	{"frees", "pod := s.Cards.Stated(task.Pod)", "pod := s.Cards.PodRequest(q, task.Pod)"},
 	{"frees", "e.want.lack || charge", "charge"},

@@ -291,7 +291,13 @@ func (s *Session) Add(x fastres.Vector, d fastres.Dim, amount card.Milli) {
 
 // AddTo adds the cards that a pod takes on a node, and their groups, to x.
 func (s *Session) AddTo(x fastres.Vector, p *PodRequest, nodeName string) {
-	n := s.Node(nodeName)
+	s.add(x, p, s.Node(nodeName), nodeName)
+}
+
+// AddOn is AddTo for a node that is known.
+func (s *Session) AddOn(x fastres.Vector, p *PodRequest, n *Node) { s.add(x, p, n, n.object.Name) }
+
+func (s *Session) add(x fastres.Vector, p *PodRequest, n *Node, nodeName string) {
 	for r := range s.RequestsOn(p, nodeName) {
 		for d, amount := range r.On(n) {
 			s.Add(x, d, amount)

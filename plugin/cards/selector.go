@@ -167,6 +167,14 @@ func (s *Session) PodRequest(q index.Queue, pod *v1.Pod) *PodRequest {
 	return s.Stated(pod)
 }
 
+// CountedIn returns what PodRequest does, of what a pod states.
+func (s *Session) CountedIn(q index.Queue, stated *PodRequest) *PodRequest {
+	if q == index.None || !s.Counted(q) {
+		return noCards
+	}
+	return stated
+}
+
 // Stated returns what a pod states about cards, whether or not they count in its
 // queue: a pod occupies cards either way. It is safe for many goroutines.
 func (s *Session) Stated(pod *v1.Pod) *PodRequest {

@@ -12,13 +12,17 @@ import (
 // the pod states about cards. complete: x has a dimension for everything that the
 // task requests. It is safe for many goroutines.
 func (s *Session) SetTask(x fastres.Vector, q index.Queue, task *api.TaskInfo) (pod *cards.PodRequest, complete bool) {
-	complete = s.Dims.Set(x, task.Resreq)
 	pod = s.cards.PodRequest(q, task.Pod)
+	return pod, s.setRequest(x, task, pod)
+}
+
+func (s *Session) setRequest(x fastres.Vector, task *api.TaskInfo, pod *cards.PodRequest) (complete bool) {
+	complete = s.Dims.Set(x, task.Resreq)
 	if !pod.None() && s.cards.Settings().UnlimitedCPUMemory && s.cards.Uses(pod) {
 		x.Set(fastres.CPU, 0)
 		x.Set(fastres.Memory, 0)
 	}
-	return pod, complete
+	return complete
 }
 
 // SetCharge makes x what q is charged for a task on a node: its request and the
@@ -27,6 +31,16 @@ func (s *Session) SetCharge(x fastres.Vector, q index.Queue, task *api.TaskInfo,
 	pod, complete := s.SetTask(x, q, task)
 	if !pod.None() {
 		s.cards.AddTo(x, pod, nodeName)
+	}
+	return complete
+}
+
+// SetChargeOn is SetCharge for who has read the pod (Stated) and the node already, as for each candidate of a reclaimer.
+func (s *Session) SetChargeOn(x fastres.Vector, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest, n *cards.Node) (complete bool) {
+	pod = s.cards.CountedIn(q, pod)
+	complete = s.setRequest(x, task, pod)
+	if !pod.None() {
+		s.cards.AddOn(x, pod, n)
 	}
 	return complete
 }

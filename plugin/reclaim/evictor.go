@@ -61,6 +61,7 @@ func (s *Session) place(e *evictor, node string) bool {
 		if e.node == nil || e.cards == nil || !s.Cards.Usable(e.Queue, e.pod, e.cards) {
 			return false
 		}
+		return s.Intake.SetChargeOn(e.charge, e.Queue, e.Task, e.pod, e.cards) || s.rules.proportion
 	}
 	return e.Queue == index.None || s.Intake.SetCharge(e.charge, e.Queue, e.Task, node) || s.rules.proportion
 }
@@ -79,12 +80,11 @@ func (s *Session) setRequest(e *evictor, node string) {
 	s.Cards.AddTo(e.request, e.pod, node)
 }
 
-// frees reports whether the eviction of a task of q on the evictor's node, which q is charged for,
+// frees reports whether the eviction of a task of q on the evictor's node, which q is charged for and whose pod is read,
 // frees something that the evictor lacks: a resource of the node, or room in a queue that both are
 // in. A task with cards must free a card that is lacking: cards are not taken for the sake of cpu
 // or memory.
-func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector) bool {
-	pod := s.Cards.Stated(task.Pod)
+func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest, charge fastres.Vector) bool {
 	if s.Cards.Occupies(pod) {
 		return s.Cards.Frees(e.pod, pod, e.cards, func(r cards.Request, d fastres.Dim) bool {
 			if e.want.request != r || e.want.card != d {

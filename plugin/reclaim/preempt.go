@@ -120,7 +120,7 @@ func (s *Session) useful(e *evictor, preemptees []*api.TaskInfo) []*api.TaskInfo
 			continue
 		}
 		s.Intake.SetCharge(charge, q, task, node)
-		if s.frees(e, q, task, charge) && !slices.ContainsFunc(full, func(d fastres.Dim) bool { return charge.Get(d) == 0 }) {
+		if s.frees(e, q, task, s.Cards.Stated(task.Pod), charge) && !slices.ContainsFunc(full, func(d fastres.Dim) bool { return charge.Get(d) == 0 }) {
 			useful = append(useful, task)
 		}
 	}

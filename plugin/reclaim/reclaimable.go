@@ -136,13 +136,15 @@ func (s *Session) eachVictim(e *evictor, reclaimees []*api.TaskInfo, visit func(
 			continue
 		}
 		if e.hasCards {
-			s.Cards.Read(task) // once: pods of queues without cards are not in the table of pods yet
+			pod := s.Cards.Read(task) // once: pods of queues without cards are not in the table of pods yet
+			s.Intake.SetChargeOn(charge, q, task, pod, e.cards)
+			if !s.frees(e, q, task, pod, charge) || s.HasLoans() && !s.takesLoan(e, q, charge) {
+				continue
+			}
+		} else {
+			s.Intake.SetCharge(charge, q, task, task.NodeName)
 		}
-		s.Intake.SetCharge(charge, q, task, task.NodeName)
-		if e.hasCards && !s.frees(e, q, task, charge) || protection == quota.ByDeserved && s.keeps(q, charge) {
-			continue
-		}
-		if e.hasCards && s.HasLoans() && !s.takesLoan(e, q, charge) {
+		if protection == quota.ByDeserved && s.keeps(q, charge) {
 			continue
 		}
 		if s.evict(e, q, task, charge, protection) && !visit(task) {
