@@ -300,22 +300,25 @@ func TestRandomExchangesEnd(t *testing.T) {
 func TestOrderByPodsThatCanRun(t *testing.T) {
 	const npu = "example.com/npu"
 	groups := map[string]any{"g": map[string]any{"A": 1, "N": 1}, "h": map[string]any{"A": 1}} // they share A, so they only bound
+	one, both := workload.Resources{gpuName: 1}, workload.Resources{gpuName: 1, npu: 1}
+	bound, reject := framework.Arguments{arguments.CardGroups: groups}, framework.Arguments{arguments.UntypedCards: "reject"}
 	for name, test := range map[string]struct {
 		arguments framework.Arguments
 		request   workload.Resources
 		cards     string
 		want      bool
 	}{
-		"a card of a full node":                    {nil, workload.Resources{gpuName: 1}, "B", false},
-		"the second card of a list":                {nil, workload.Resources{gpuName: 1}, "B|A", true},
-		"an untyped pod":                           {nil, workload.Resources{gpuName: 1}, "", true},
-		"an untyped pod that is refused":           {framework.Arguments{arguments.UntypedCards: "reject"}, workload.Resources{gpuName: 1}, "", false},
-		"cards of two resources":                   {nil, workload.Resources{gpuName: 1, npu: 1}, "", true},
-		"cards of two resources beyond a group's":  {framework.Arguments{arguments.CardGroups: groups}, workload.Resources{gpuName: 1, npu: 1}, "", false},
-		"a card of one resource, within the group": {framework.Arguments{arguments.CardGroups: groups}, workload.Resources{gpuName: 1}, "", true},
+		"a card of a full node":                    {nil, one, "B", false},
+		"the second card of a list":                {nil, one, "B|A", true},
+		"an untyped pod":                           {nil, one, "", true},
+		"an untyped pod that is refused":           {reject, one, "", false},
+		"cards of two resources":                   {nil, both, "", true},
+		"cards of two resources beyond a group's":  {bound, both, "", false},
+		"a card of one resource, within the group": {bound, one, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene().mixedNode("a", map[string]string{"nvidia.com/gpu.product": "A", npu + ".product": "N"}, workload.Resources{gpuName: 8, npu: 8}).
+			labels := map[string]string{"nvidia.com/gpu.product": "A", npu + ".product": "N"}
+			s := newScene().mixedNode("a", labels, workload.Resources{gpuName: 8, npu: 8}).
 				node("b", "B", 8).lending("mine", `{"A":8,"B":8,"N":8,"@g":1}`, `{"A":4,"B":4,"N":4}`, `{"A":0,"B":0,"N":0}`).
 				lending("other", `{"A":8}`, `{"A":2}`, `{"A":0}`).pods("one", "mine", test.cards, 1, 0, inPhase(workload.Inqueue)).
 				pods("full", "other", "", 1, 0, on("b"))
