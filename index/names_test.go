@@ -76,3 +76,18 @@ func TestNamesLen(t *testing.T) {
 	names.Intern("nvidia.com/gpu")
 	assert.Equal(t, int(fastres.FirstFree)+1, names.Len())
 }
+
+// TestSharesAreExact adds what a group has of parts of a card, and takes it away in the same order: nothing is left.
+func TestSharesAreExact(t *testing.T) {
+	share, sum := index.Share{Weight: 0.3}, 0.0
+	for n := range 64 {
+		part := index.RoundDown(1000 / float64(n+1))
+		sum += share.Of(part)
+		assert.Equal(t, -share.Of(part), share.Of(-part), n)
+		assert.LessOrEqual(t, share.Of(part), 0.3*part, n)
+	}
+	for n := range 64 {
+		sum -= share.Of(index.RoundDown(1000 / float64(n+1)))
+	}
+	assert.Zero(t, sum)
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
@@ -198,5 +199,24 @@ func TestWrongLength(t *testing.T) {
 		for event := range events() {
 			assert.NotContains(t, event, key, "once")
 		}
+	}
+}
+
+// TestDeadlinesAnnounceLengths has a job whose pods say by their deadline how long they run. What it still needs is not left for others.
+func TestDeadlinesAnnounceLengths(t *testing.T) {
+	for seconds, want := range map[int64]bool{0: true, 3600: true, 7200: false} {
+		s := withBudget("10h/day").pods("runs", "q", "A", 4, 1, on("a")).
+			pods("later", "q", "", 0, 0, cardRequest(`{"A":4}`, workload.Pending))
+		s.Jobs[1].Annotations[policy.ExpectedRuntimeKey] = "1h"
+		f := s.open(t, func(info *api.ClusterInfo, _ *offline.Cache) {
+			for _, job := range info.Jobs {
+				for _, task := range job.Tasks {
+					if seconds > 0 {
+						task.Pod.Spec.ActiveDeadlineSeconds = &seconds
+					}
+				}
+			}
+		})
+		assert.Equal(t, want, f.JobEnqueueable(f.job("later")), "a deadline of %d seconds", seconds)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -247,6 +248,21 @@ func TestPluginAway(t *testing.T) {
 	for range 2 {
 		f = run.open(t)
 		assert.Equal(t, []float64{3, 12}, []float64{f.cardsOf("q", "A"), f.cardsOf("q", "B")})
+	}
+}
+
+// TestPodsWithoutPodGroup has a scheduler start when the PodGroup of a job is deleted, and its pods still run. Where cards do not count,
+// its pods do not either, as upstream.
+func TestPodsWithoutPodGroup(t *testing.T) {
+	s := newScene().node("n", "A", 8).queue("cards", "", "quota", `{"A":8}`).queue("plain", "").
+		pods("train", "cards", "A", 2, 1, on("n")).pods("serve", "plain", "", 2, 1, on("n"))
+	s.build = NewCapacity
+	for i := range s.Jobs[1].Tasks {
+		s.Jobs[1].Tasks[i].Annotations = map[string]string{v1beta1.QueueNameAnnotationKey: "plain"}
+	}
+	f := s.open(t, func(info *api.ClusterInfo, _ *offline.Cache) { delete(info.Jobs, cluster.Namespace+"/serve") })
+	for queue, want := range map[string]float64{"cards": 200, "plain": 0} {
+		assert.Equal(t, want, f.own.Index.Allocated(f.own.Index.Lookup(queue)).Get(fastres.CPU), queue)
 	}
 }
 

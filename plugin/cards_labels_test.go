@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	v1 "k8s.io/api/core/v1"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -81,4 +83,44 @@ func TestResourceOfNoNode(t *testing.T) {
 	assert.Contains(t, f.job("job").JobFitErrors, "No queue has a quota of <amd.com/cpx_nps4>: the nodes that have it lack the label amd.com/cpx_nps4.product")
 	assert.True(t, f.Allocatable(f.queue("q"), f.task("plain-0")), "a device that is no card has no quota")
 	assert.True(t, f.own.Cards.MinimumHasCards(f.job("later")))
+}
+
+// TestCardLabelsChange names the label of a resource while a scheduler runs. Nodes and pods are the same objects as before, and are read
+// again: the node has cards now, and what no node has is known as a card resource.
+func TestCardLabelsChange(t *testing.T) {
+	const own, other = "example.com/gpu", "example.com/npu"
+	s := newScene().mixedNode("n", map[string]string{"example.com/model": "B"}, workload.Resources{own: 8}).queue("q", "", "quota", `{"B":3}`).
+		pods("cards", "q", "B", 8, 0, members(0), requesting(own, 1)).pods("none", "q", "", 1, 0, requesting(other, 1))
+	s.arguments = framework.Arguments{}
+	run := newSequence(t, s)
+	run.edit = sameObjects()
+	f := run.open(t)
+	assert.True(t, f.Allocatable(f.queue("q"), f.task("none-0")), "a device that is no card has no quota")
+	assert.Empty(t, f.schedule(t).placed("cards"))
+	s.arguments[arguments.CardLabels] = map[string]any{own: "example.com/model", other: "example.com/npu-model"}
+	f = run.open(t)
+	assert.False(t, f.Allocatable(f.queue("q"), f.task("none-0")))
+	assert.Contains(t, f.job("none").JobFitErrors, "the nodes that have it lack the label example.com/npu-model")
+	assert.Equal(t, map[string]int{"": 3}, f.schedule(t).placed("cards"))
+}
+
+// sameObjects keeps the objects of nodes and pods from one session to the next, as a cluster does where nothing changes.
+func sameObjects() func(*api.ClusterInfo) {
+	nodes, pods := map[string]*v1.Node{}, map[string]*v1.Pod{}
+	return func(info *api.ClusterInfo) {
+		for name, node := range info.Nodes {
+			if nodes[name] == nil {
+				nodes[name] = node.Node
+			}
+			node.Node = nodes[name]
+		}
+		for _, job := range info.Jobs {
+			for _, task := range job.Tasks {
+				if pods[task.Name] == nil {
+					pods[task.Name] = task.Pod
+				}
+				task.Pod = pods[task.Name]
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -12,10 +13,12 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
 	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -290,4 +293,64 @@ func TestRandomExchangesEnd(t *testing.T) {
 	t.Logf("without damping %d exchanges do not end; with it %d pods are evicted", endless, evicted)
 	assert.Positive(t, endless, "the clusters no longer show endless exchanges")
 	assert.Greater(t, evicted, 10, "damped reclaim evicts hardly any pod")
+}
+
+// TestOrderByPodsThatCanRun orders two queues, of which one borrows and has the higher priority. The other one goes first if it deserves
+// one of its pending pods that can get a node. Node b has no cpu left.
+func TestOrderByPodsThatCanRun(t *testing.T) {
+	const npu = "example.com/npu"
+	groups := map[string]any{"g": map[string]any{"A": 1, "N": 1}, "h": map[string]any{"A": 1}} // they share A, so they only bound
+	one, both := workload.Resources{gpuName: 1}, workload.Resources{gpuName: 1, npu: 1}
+	bound, reject := framework.Arguments{arguments.CardGroups: groups}, framework.Arguments{arguments.UntypedCards: "reject"}
+	for name, test := range map[string]struct {
+		arguments framework.Arguments
+		request   workload.Resources
+		cards     string
+		want      bool
+	}{
+		"a card of a full node":                    {nil, one, "B", false},
+		"the second card of a list":                {nil, one, "B|A", true},
+		"an untyped pod":                           {nil, one, "", true},
+		"an untyped pod that is refused":           {reject, one, "", false},
+		"cards of two resources":                   {nil, both, "", true},
+		"cards of two resources beyond a group's":  {bound, both, "", false},
+		"a card of one resource, within the group": {bound, one, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			labels := map[string]string{"nvidia.com/gpu.product": "A", npu + ".product": "N"}
+			s := newScene().mixedNode("a", labels, workload.Resources{gpuName: 8, npu: 8}).
+				node("b", "B", 8).lending("mine", `{"A":8,"B":8,"N":8,"@g":1}`, `{"A":4,"B":4,"N":4}`, `{"A":0,"B":0,"N":0}`).
+				lending("other", `{"A":8}`, `{"A":2}`, `{"A":0}`).pods("one", "mine", test.cards, 1, 0, inPhase(workload.Inqueue)).
+				pods("full", "other", "", 1, 0, on("b"))
+			for resource, n := range test.request {
+				s.Jobs[0].Tasks[0].Request[resource] = n
+			}
+			s.Jobs[1].Tasks[0].Request["cpu"] = 64000
+			s.Queues[0].Deserved, s.Queues[1].Priority = workload.Resources{"cpu": 8000, "memory": 8 << 30}, 1
+			s.arguments = framework.Arguments{"reclaimDamping": 1}
+			maps.Copy(s.arguments, test.arguments)
+			f := s.open(t)
+			assert.Equal(t, test.want, f.QueueOrderFn(f.queue("mine"), f.queue("other")))
+		})
+	}
+}
+
+// TestOrderByPodsWithInitContainers has pods that request the same but for their init containers. One of them can get a node.
+func TestOrderByPodsWithInitContainers(t *testing.T) {
+	s := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":8}`, `{"A":2}`, `{"A":0}`).
+		pods("pods", "mine", "A", 64, 1, inPhase(workload.Inqueue))
+	s.Queues[0].Deserved, s.Queues[1].Priority = workload.Resources{"cpu": 8000, "memory": 8 << 30}, 1
+	s.arguments = framework.Arguments{"reclaimDamping": 1}
+	for fits, want := range map[string]bool{"pods-0": true, "none": false} {
+		f := s.open(t, func(info *api.ClusterInfo, _ *offline.Cache) {
+			for _, job := range info.Jobs {
+				for _, task := range job.Tasks {
+					if task.InitResreq = task.Resreq.Clone(); task.Name != fits {
+						task.InitResreq.MilliCPU = 1e9
+					}
+				}
+			}
+		})
+		assert.Equal(t, want, f.QueueOrderFn(f.queue("mine"), f.queue("other")), fits)
+	}
 }

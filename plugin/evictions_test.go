@@ -17,6 +17,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/record"
@@ -102,4 +103,33 @@ func TestGangsBeyondTheirBudget(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"Warning NeverEvicted the job needs <4> pods at least, and eviction-budget of queue <p> is <3/1h>: it is never evicted as a whole"}, events)
+}
+
+// TestNobodyIsEvictedUntilTheStoreIsRead has a queue that is above its quota when a scheduler starts, and a policy without a delay.
+func TestNobodyIsEvictedUntilTheStoreIsRead(t *testing.T) {
+	c := newFairScheduler(framework.Arguments{arguments.FairShareSave: "1h"})
+	for _, want := range []int{0, 4} {
+		s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":4}`).annotate("q", policy.EnforceQuotaKey, "after=0s")
+		f := c.open(t, s.pods("runs", "q", "A", 8, 1, on("a")), time.Second)
+		assert.Len(t, f.evicted(), want)
+		f.close()
+	}
+}
+
+// TestEventsOfLowerBounds has an event on the queue each time that it comes to be above a lower bound, and none while that lasts.
+func TestEventsOfLowerBounds(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":8}`).annotate("q", policy.EnforceQuotaKey, "after=30m").
+		pods("runs", "q", "A", 8, 1, on("a"))
+	s.arguments = framework.Arguments{arguments.FairShareStore: "none"}
+	run := newSequence(t, s)
+	client, events := recordedEvents()
+	run.client = client
+	for _, quota := range []string{"5", "3"} {
+		s.annotate("q", card.QuotaKey, `{"A":`+quota+`}`)
+		run.open(t)
+		run.open(t)
+		event := <-events
+		assert.Equal(t, record.QuotaEnforced, event.Reason)
+		assert.Contains(t, event.Message, "queue <q> is above its bounds: <8> of <A>, <"+quota+"> are allowed")
+	}
 }

@@ -148,3 +148,23 @@ func TestNoPastWithoutFairShare(t *testing.T) {
 	assert.Empty(t, i.Rivals("a"))
 	assert.Nil(t, i.ForgetUsage("a"))
 }
+
+// TestInspectionBeginsWithStoredBudgets begins days after a scheduler has saved what is used of a budget: a dump of that time is in the
+// same day, and a cluster of today is not.
+func TestInspectionBeginsWithStoredBudgets(t *testing.T) {
+	c := newFairScheduler(framework.Arguments{arguments.FairShareSave: "1s"})
+	busy := func() *scene { return withBudget("10h/day").pods("runs", "q", "A", 4, 1, on("a")) }
+	c.open(t, busy(), 0).close()
+	c.open(t, busy(), time.Hour).close()
+	stored := c.stored(t)
+	for _, test := range []struct {
+		now  time.Time
+		want float64
+	}{{stored.Saved, 4}, {time.Time{}, 0}} {
+		then := *stored
+		then.Now = test.now
+		all := c.begins(t, withBudget("10h/day"), 72*time.Hour, &then).Budgets()
+		require.Len(t, all, 1)
+		assert.InDelta(t, test.want, all[0].Used, 1e-6)
+	}
+}

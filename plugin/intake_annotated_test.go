@@ -17,6 +17,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/record"
 )
 
@@ -156,4 +157,22 @@ func TestBadPlaces(t *testing.T) {
 			assert.True(t, f.JobEnqueueable(f.job("poor")), "the annotation is valid again")
 		})
 	}
+}
+
+// TestPlacesThatCountNoMore has a queue with a wrong path, and then an argument with which paths do not count. A queue that takes its place
+// has no event about its path.
+func TestPlacesThatCountNoMore(t *testing.T) {
+	s := annotatedScene()
+	s.Queues = append(s.Queues, placed("another", "root//x", "1/6/8"))
+	run := newSequence(t, s)
+	client, events := recordedEvents()
+	run.client = client
+	run.open(t)
+	assert.Equal(t, record.BadHierarchyAnnotation, (<-events).Reason)
+	s.arguments = framework.Arguments{"deservedFrom": "weight"}
+	run.edit = func(info *api.ClusterInfo) { info.Queues["another"].Queue.UID = "another one" }
+	run.open(t)
+	s.annotate("another", policy.MaxJobsKey, "many")
+	run.open(t)
+	assert.Equal(t, record.BadPolicyAnnotation, (<-events).Reason)
 }

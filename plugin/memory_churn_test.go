@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
@@ -25,6 +26,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -255,6 +257,21 @@ func TestNamesStartAnew(t *testing.T) {
 	run.open(t)
 	s.Queues[0].Annotations[card.QuotaKey] = `{"A":"three","B":5}`
 	s.Nodes = s.Nodes[:1]
+	var a *v1.Node
+	run.edit = func(info *api.ClusterInfo) { // the object of the node stays the same, so it is not read again
+		if a == nil {
+			a = info.Nodes["a"].Node
+		}
+		info.Nodes["a"].Node = a
+	}
+	allocatedOfB := func() (values []float64) {
+		for series, value := range gather([]string{"q"}) {
+			if strings.Contains(series, "allocated_scalar_resources") && strings.Contains(series, `"B"`) {
+				values = append(values, value)
+			}
+		}
+		return values
+	}
 	renewed, last := 0, 0
 	for i := range 12 {
 		names := make([]string, 60)
@@ -267,6 +284,8 @@ func TestNamesStartAnew(t *testing.T) {
 		assert.Equal(t, 3.0, f.boundOf("q", "A"), "session %d", i)
 		assert.Equal(t, 2.0, f.cardsOf("q", "B"), "session %d", i)
 		assert.Equal(t, 1.0, f.boundOf("q", fmt.Sprintf("Made-Up-%d-7", i)))
+		assert.Equal(t, cards.NodeFits, f.own.FitsNode(&f.own.Books.Now, f.own.AskCards(f.task("wait-0")), "a").Reason, "session %d", i)
+		assert.Equal(t, []float64{2000}, allocatedOfB(), "session %d", i)
 		assert.False(t, f.JobEnqueueable(f.job("wait")))
 		assert.False(t, f.JobEnqueueable(f.job("scarce")))
 		assert.Contains(t, f.job("scarce").JobFitErrors, "Queue <q> has insufficient <example.com/scarce> quota: requested <4>")

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
@@ -169,6 +170,12 @@ func TestPoliciesOfANewQueue(t *testing.T) {
 	s.Queues = all
 	s.annotate("q", policy.MaxJobsKey, "x")
 	assert.Equal(t, 0, run.open(t).policies("q").MaxJobs())
+
+	s.annotate("q", policy.MaxJobsKey, "20")
+	assert.Equal(t, 20, run.open(t).policies("q").MaxJobs())
+	s.annotate("q", policy.MaxJobsKey, "x")
+	run.edit = func(info *api.ClusterInfo) { info.Queues["q"].Queue.UID = "another" }
+	assert.Equal(t, 0, run.open(t).policies("q").MaxJobs(), "between two sessions")
 }
 
 // TestPolicyHooksDoNotAllocate asks the hooks of a queue with all policies of admission.

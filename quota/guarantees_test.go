@@ -94,3 +94,17 @@ func guaranteed(r *rand.Rand) *index.Index {
 	}
 	return ix
 }
+
+// TestWhoseGuaranteesLack asks for a card of a queue of team, where b is guaranteed the two that are left. Who is below team takes a part
+// of what is lacking, and other does not.
+func TestWhoseGuaranteesLack(t *testing.T) {
+	ix := session("root", queue{name: "root", bound: res{gpu: 9}}, queue{name: "team", bound: res{gpu: 4}},
+		queue{name: "a<team", bound: res{gpu: 4}}, queue{name: "b<team", bound: res{gpu: 4}, guarantee: res{gpu: 2}},
+		queue{name: "c<team", bound: res{gpu: 4}, allocated: res{gpu: 2}}, queue{name: "other", bound: res{gpu: 9}, allocated: res{gpu: 1}})
+	var guarantees quota.Guarantees
+	guarantees.Reset(ix, ix, res{gpu: 9}.vector())
+	for from, want := range map[string]bool{"c": true, "team": true, "other": false} {
+		require.Equal(t, want, guarantees.Lacks(ix, lookup(t, ix, "a"), lookup(t, ix, from), gpu, 1), from)
+		require.False(t, guarantees.Lacks(ix, lookup(t, ix, "b"), lookup(t, ix, from), gpu, 1), "its own guarantee")
+	}
+}

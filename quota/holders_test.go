@@ -117,6 +117,9 @@ func TestHoldersInqueue(t *testing.T) {
 	assert.Equal(t, 1.0, ix.Inqueue.At(q, gpu))
 	n.WithdrawInqueue(ix, q, both, own, res{gpu: 1}.vector())
 	assert.Equal(t, 0.0, ix.Inqueue.At(q, gpu))
+	for _, head := range n.Accounts.Heads(both) {
+		assert.Equal(t, 0.0, n.Accounts.Inqueue.At(head, gpu), n.Place(head).String())
+	}
 	assert.Equal(t, 0.0, own.Get(gpu))
 }
 

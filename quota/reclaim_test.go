@@ -168,3 +168,27 @@ func TestTakeAllocatesNothing(t *testing.T) {
 	}))
 	assert.Greater(t, taken, 400)
 }
+
+// TestTakeContended compares the ancestors of a victim with what they deserve, two levels up. The reclaimer's queue is to, and sub and
+// flat are queues of the same department.
+func TestTakeContended(t *testing.T) {
+	for _, test := range []struct {
+		name, from string
+		dept, sub  float64 // deserved
+		want       bool
+	}{
+		{"the department is as many levels above both", "flat", 9, 0, true},
+		{"the department is higher above the victim, and has what it deserves", "deep", 9, 0, false},
+		{"the department is higher above the victim, and has more", "deep", 5, 0, true},
+		{"the queue between has what it deserves", "deep", 5, 3, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ix := session("root", queue{name: "root"}, queue{name: "dept", deserved: res{gpu: test.dept}},
+				queue{name: "to<dept", deserved: res{gpu: 1}}, queue{name: "flat<dept", allocated: res{gpu: 3}, deserved: res{gpu: 0}},
+				queue{name: "sub<dept", deserved: res{gpu: test.sub}}, queue{name: "deep<sub", allocated: res{gpu: 3}, deserved: res{gpu: 0}})
+			one := res{gpu: 1}.vector()
+			taken := victimsOf(ix).TakeContended(lookup(t, ix, test.from), one, lookup(t, ix, "to"), one, true, 2)
+			assert.Equal(t, test.want, taken)
+		})
+	}
+}

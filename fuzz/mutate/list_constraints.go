@@ -66,7 +66,6 @@ var ofConstraints = []mutant{
 
 	// Admission.
 	{"decideInPlace", "if admitted && !s.decide(minimum, job).Verdict.OK() {", "if admitted {"},
-	{"decideInPlace", "return s.decide(minimum, job) // sets minimum again", "return outcome"},
 	{"promisedIn", "return !s.Intake.Open(p)", "return false"},
 	{"JobEnqueued", "s.promised[job.Queue] = append(s.promised[job.Queue], job)", ""},
 	{"revoke", "s.withdrawInqueue(a, amount)", "_ = amount"},

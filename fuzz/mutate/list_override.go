@@ -4,10 +4,9 @@ package main
 var ofOverrides = []mutant{
 	{"once.at", "now.Before(o.from)", "!now.After(o.from)"},
 	{"once.at", "now.Before(o.until)", "!now.After(o.until)"},
-	{"day", "if end <= w.from {", "if end < w.from {"},
 	{"day", "from.Before(until)", "true"},
 	{"weekly.at", "!now.Before(from) && now.Before(until)", "now.After(from) && now.Before(until)"},
-	{"weekly.at", "now.Before(change) && (next.IsZero() || change.Before(next))", "now.Before(change) && next.IsZero()"},
+	{"weekly.at", "now.Before(change) && next.IsZero()", "now.Before(change)"},
 	{"instant", "first.IsZero() || t.Before(first)", "first.IsZero() || first.Before(t)"},
 	{"instant", "there == offset && ", "there != 1 && "},
 	{"Overrides.Set", "if v.object == nil || !set {", "if true {"},

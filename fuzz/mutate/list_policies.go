@@ -27,7 +27,6 @@ var ofPolicies = []mutant{
 	{"BuildForest", "t.joints[i] = node.Parents", "t.parent[i], t.joints[i] = node.Parents[0], node.Parents"},
 	{"limits.row", "if holder.Value != \"\" {", "if true {"},
 	{"limits.row", "if row, named := of.named[holder.Value]; named {", "if row, named := of.named[holder.Value]; named && row >= 0 {"},
-	{"limits.readQueue", "if len(limit.Cards) > 0 {", "if true {"},
 	{"appendHolders", "limited && !slices.Contains(to, holder)", "limited"},
 	{"textOf", "text < first", "text > first"},
 	{"textOf", "; text != \"\" {", "; true {"},

@@ -76,6 +76,7 @@ func TestFractionRequests(t *testing.T) {
 		assert.Empty(t, Fractions(pod), name)
 	}
 	assert.Equal(t, Milli(1000), fractionOf(t, podOf(nil, container(vgpu, "1", vgpuMemory, "1"))).Whole(), "of cards that are not shared")
+	assert.Equal(t, Milli(1000), fractionOf(t, podOf(nil, container(vgpu, "1", vgpuPercent, "25"))).Whole(), "a part of one card")
 }
 
 // TestFractionsOfHAMi divides nvidia.com/gpu, where a pod requests memory or cores.
@@ -255,6 +256,7 @@ func TestAssignedDevices(t *testing.T) {
 		{"two devices of a container", "a0,NVIDIA,2048,0:a1,NVIDIA,2048,0:", []v1.Container{container(vgpu, "2", vgpuMemory, "2048")}, map[string]Milli{"A": 500}},
 		{"a slice of MIG", "a0[group1-0],NVIDIA,2048,10:", []v1.Container{quarter}, map[string]Milli{"A": 250}},
 		{"more than requested", "a0,NVIDIA,4096,10:", []v1.Container{quarter}, map[string]Milli{"A": 500}},
+		{"more cores than requested", "a0,NVIDIA,2048,80:", []v1.Container{quarter}, map[string]Milli{"A": 800}},
 		{"a huge number", "a0,NVIDIA,999999999999,10:", []v1.Container{quarter}, map[string]Milli{"A": 1000}},
 		{"less than requested", "a0,NVIDIA,1,0:", []v1.Container{quarter}, map[string]Milli{"A": 250}},
 		{"negative numbers", "a0,NVIDIA,-5,-5:", []v1.Container{quarter}, map[string]Milli{"A": 250}},

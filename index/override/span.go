@@ -71,8 +71,8 @@ func (w weekly) at(now time.Time) (holds bool, next time.Time) {
 			continue
 		}
 		holds = holds || !now.Before(from) && now.Before(until)
-		for _, change := range []time.Time{from, until} {
-			if now.Before(change) && (next.IsZero() || change.Before(next)) {
+		for _, change := range []time.Time{from, until} { // in the order of time: a day ends before the next one begins
+			if now.Before(change) && next.IsZero() {
 				next = change
 			}
 		}

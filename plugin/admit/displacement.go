@@ -66,7 +66,7 @@ func (s *Session) decideInPlace(outcome cards.Outcome, minimum fastres.Vector, j
 	if admitted {
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: outcome.Verdict.Queue}}
 	}
-	return s.decide(minimum, job) // sets minimum again
+	return outcome
 }
 
 // endsWithPromises reports whether a refusal may end when others lose their promises.

@@ -89,3 +89,23 @@ func taskOf(job *api.JobInfo, name string) *api.TaskInfo {
 	}
 	return nil
 }
+
+// TestRestOfAPodBeyondTheMinimum has a minimum of one pod, which is the smallest. The other one leaves it the card that it needs.
+func TestRestOfAPodBeyondTheMinimum(t *testing.T) {
+	gang := pods("gang", "A", 0)
+	gang.Tasks = append(pods("small", "A|B", 1, 1).Tasks, pods("large", "A|B", 1, 2).Tasks...)
+	gang.MinMember = 1
+	f := open(t, `{"A":8,"B":8}`, cards.Settings{}, gang)
+	info, _ := f.read(t, "gang")
+	var rest Rest
+	rest.Begin(f.names.Len())
+	left := map[string]float64{"A": 2000}
+	for name, want := range map[string][]string{gang.Tasks[0].Name: nil, gang.Tasks[1].Name: {"A"}} {
+		var got []string
+		task := taskOf(info, name)
+		for _, d := range rest.Needs(f.Session, info, task, f.Read(task), func(d fastres.Dim) float64 { return left[f.names.Name(d)] }) {
+			got = append(got, f.names.Name(d))
+		}
+		require.Equal(t, want, got, name)
+	}
+}

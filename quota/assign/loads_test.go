@@ -6,15 +6,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota/assign"
 )
 
 // TestLoads has demands beside others that list the same cards.
 func TestLoads(t *testing.T) {
+	seventh := index.RoundDown(1000.0 / 7)
 	tree := []queue{
-		{name: "root", bound: res{cardA: 10, cardB: 4, cardC: noBound}},
+		{name: "root", bound: res{cardA: 10, cardB: 4, cardC: noBound, cardD: noBound}},
 		{name: "q", bound: res{cardA: 6, cardB: 9, cardC: noBound}, allocated: res{cardA: 1}, inqueue: res{cardA: 1}, elastic: res{cardA: 1}},
 		{name: "r", bound: res{cardA: 9, cardB: 9}},
+		{name: "s", bound: res{cardD: 1000}, allocated: res{cardD: 6 * seventh}},
 	}
 	tests := []struct {
 		name         string
@@ -35,6 +38,8 @@ func TestLoads(t *testing.T) {
 		{"the asked demands together", nil, []demand{{"q", 3, 1, of(cardA)}, {"q", 2, 1, of(cardA, cardB)}}, true},
 		{"too much together", nil, []demand{{"q", 3, 1, of(cardA)}, {"q", 3, 1, of(cardA)}}, false},
 		{"pods of a demand", nil, []demand{{"q", 2, 3, of(cardA)}}, false},
+		{"the last seventh of a card", nil, []demand{{"s", seventh, 1, of(cardD)}}, true},
+		{"more than the last seventh", nil, []demand{{"s", seventh + 1, 1, of(cardD)}}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -45,16 +50,18 @@ func TestLoads(t *testing.T) {
 				given = append(given, d.of(ix))
 				loads.Add(ix, d.of(ix))
 			}
+			q := ix.Lookup("q")
 			for _, d := range tt.asked {
+				q = ix.Lookup(d.queue)
 				asked = append(asked, d.of(ix))
 			}
-			require.Equal(t, tt.want, loads.Fit(ix, ix.Lookup("q"), asked))
+			require.Equal(t, tt.want, loads.Fit(ix, q, asked))
 			if tt.want {
 				var a assign.Assigner
 				assert.Equal(t, assign.Yes, a.Feasible(ix, given, asked, plenty()))
 			}
 			loads.Reset()
-			assert.Equal(t, loads.Fit(ix, ix.Lookup("q"), asked), (&assign.Loads{}).Fit(ix, ix.Lookup("q"), asked))
+			assert.Equal(t, loads.Fit(ix, q, asked), (&assign.Loads{}).Fit(ix, q, asked))
 		})
 	}
 }

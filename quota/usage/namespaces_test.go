@@ -56,6 +56,8 @@ func TestNamespaces(t *testing.T) {
 	again.Namespaces().Begin()
 	assert.Equal(t, 0.0, again.Namespaces().Average(three, 1, 1), "nor does the record know it")
 
+	n.Hold(three, 0, -7000)
+	assert.Equal(t, 0.0, n.Average(three, 0, 0), "nobody has less than nothing")
 	for range 40 {
 		next(0)
 	}

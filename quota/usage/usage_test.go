@@ -140,8 +140,27 @@ func TestUsageOfDeletedQueues(t *testing.T) {
 		h.Bind(none, columns)
 		h.Advance(usage.Decay(day, day))
 	}
+	for name, of := range h.Record().Queues {
+		assert.False(t, of.Deleted, "what is negligible is forgotten: %s", name)
+	}
 	h.Bind(elsewhere, columns)
 	assert.Equal(t, map[string]float64{"root": 0, "a": 0, "b": 0, "a11": 0}, used(h, elsewhere), "what is negligible is forgotten")
+}
+
+// TestUsageOfDeletedParents deletes a queue, and then the one above it. Who exists again first takes along its own usage alone.
+func TestUsageOfDeletedParents(t *testing.T) {
+	all := tree("a", "", "a1", "a", "a11", "a1")
+	h := &usage.History{}
+	h.Bind(all, columns)
+	hold(h, all, map[string]float64{"a11": 8})
+	for _, fewer := range []*index.Tree{tree("a", "", "a1", "a"), tree("a", "")} {
+		h.Bind(fewer, columns)
+	}
+	without := tree("a", "", "a11", "a")
+	h.Bind(without, columns)
+	assert.Equal(t, map[string]float64{"root": 8, "a": 8, "a11": 8}, used(h, without))
+	h.Bind(all, columns)
+	assert.Equal(t, map[string]float64{"root": 8, "a": 8, "a1": 8, "a11": 8}, used(h, all), "a1 had nothing but what a11 had")
 }
 
 func TestLevel(t *testing.T) {
