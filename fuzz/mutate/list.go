@@ -163,7 +163,7 @@ var general = []mutant{
 	{"Victims.Begin", "v.Draft.Begin(v.future)", "if v.Accounts != v.future {\n\t\tv.Draft.Begin(v.future)\n\t}"},
 	{"eachVictim", "!s.frees(e, q, task, pod, charge)", "false"},
 	{"fitsWithoutVictims", "return s.Fits(&s.memory.draft.Books, a).OK()", "return a.Task != nil"},
-	{"frees", "pod := s.Cards.Stated(task.Pod)", "pod := s.Cards.PodRequest(q, task.Pod)"},
+	{"frees", "if s.Cards.Occupies(pod) {", "if pod = s.Cards.CountedIn(q, pod); s.Cards.Occupies(pod) {"},
 	{"frees", "e.want.lack || charge", "charge"},
 	{"frees", "if s.Cards.Occupies(pod) {", "if false {"},
 	{"quota.Preemptive", "if !fastres.Fits(a.Allocated(q), request, bound.Row(q)) {", "if false {"},

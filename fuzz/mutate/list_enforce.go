@@ -15,7 +15,8 @@ var ofEvictionBudgets = []mutant{
 
 	// Bounds over time.
 	{"Note", "steps[n-1].bound <= bound", "steps[n-1].bound < bound"},
-	{"Note", "next.at, steps = steps[n-1].at, steps[:n-1]", "steps = steps[:n-1]"},
+	{"Note", "next.at, steps, lower = steps[n-1].at, steps[:n-1], false", "steps, lower = steps[:n-1], false"},
+	{"Note", "steps[:n-1], false", "steps[:n-1], next.at == ceil(now)"},
 	{"Note", "slices.Delete(steps, len(steps)-2, len(steps)-1)", "slices.Delete(steps, 0, 1)"},
 	{"Bounds.Allowed", "s.at <= ceil(now.Add(-after))", "s.at <= ceil(now)"},
 	{"Bounds.Keep", "delete(all, resource)", ""},

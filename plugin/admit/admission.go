@@ -66,7 +66,7 @@ func (s *Session) JobEnqueueable(obj any) int {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	minimum := frame.Vector()
-	outcome := s.decideInPlace(s.decide(minimum, job), minimum, job)
+	outcome := s.decideInPlace(s.decide(minimum, job), job)
 	if outcome.Verdict.OK() {
 		return util.Permit
 	}
@@ -84,7 +84,7 @@ func (s *Session) Reason(job *api.JobInfo) *report.Reason {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	minimum := frame.Vector()
-	outcome := s.decideInPlace(s.decide(minimum, job), minimum, job)
+	outcome := s.decideInPlace(s.decide(minimum, job), job)
 	return s.Explain.Explain(s.refusal(frame, minimum, job, outcome))
 }
 

@@ -29,7 +29,7 @@ type displacement struct {
 // becomes the jobs in place of which the job is admitted: jobs of its queue with a lower priority
 // that are Inqueue and have no pod on a node. They are as few as can be, and those with a higher
 // priority and a longer life keep their promise before others. It changes no account.
-func (s *Session) decideInPlace(outcome cards.Outcome, minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
+func (s *Session) decideInPlace(outcome cards.Outcome, job *api.JobInfo) cards.Outcome {
 	s.displacing = displacement{}
 	if !s.displace || !endsWithPromises(outcome.Verdict.Reason) {
 		return outcome
@@ -47,6 +47,9 @@ func (s *Session) decideInPlace(outcome cards.Outcome, minimum fastres.Vector, j
 		return cmp.Or(cmp.Compare(y.job.Priority, x.job.Priority), x.job.CreationTimestamp.Compare(y.job.CreationTimestamp.Time),
 			cmp.Compare(x.job.UID, y.job.UID))
 	})
+	frame := s.Frames.Open()
+	defer frame.Close()
+	minimum := frame.Vector() // that of outcome stays
 	admitted := s.decide(minimum, job).Verdict.OK()
 	var loses []*promise
 	for _, p := range withdrawn {

@@ -20,7 +20,7 @@ const mostSteps = 32
 
 // Note notes that a queue has more of a resource than its bound at a time. It reports whether no bound was as low since the queue
 // came to be above it.
-func (b *Bounds) Note(queue, resource string, now time.Time, bound float64) (lower bool) {
+func (b *Bounds) Note(queue, resource string, now time.Time, bound float64) bool {
 	if b.queues == nil {
 		b.queues = map[string]map[string][]step{}
 	}
@@ -28,11 +28,10 @@ func (b *Bounds) Note(queue, resource string, now time.Time, bound float64) (low
 		b.queues[queue] = map[string][]step{}
 	}
 	steps := b.queues[queue][resource]
-	next := step{ceil(now), bound}
+	next, lower := step{ceil(now), bound}, true
 	for n := len(steps); n > 0 && steps[n-1].bound <= bound; n = len(steps) {
-		next.at, steps = steps[n-1].at, steps[:n-1]
+		next.at, steps, lower = steps[n-1].at, steps[:n-1], false
 	}
-	lower = next.at == ceil(now)
 	if steps = append(steps, next); len(steps) > mostSteps {
 		steps = slices.Delete(steps, len(steps)-2, len(steps)-1)
 	}

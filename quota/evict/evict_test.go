@@ -132,7 +132,9 @@ func TestBoundsAreFew(t *testing.T) {
 	assert.Equal(t, 990.0, b.Allowed("q", "A", noon.Add(999*time.Second), 989*time.Second), "the oldest are kept")
 	assert.False(t, b.Note("q", "A", noon.Add(2000*time.Second), 5))
 	assert.False(t, b.Note("q", "A", noon.Add(2001*time.Second), 5))
-	b.Keep(func(_, resource string) bool { return resource != "A" })
+	assert.True(t, b.Note("q", "B", noon, 5))
+	assert.False(t, b.Note("q", "B", noon, 5), "at the same time")
+	b.Keep(func(string, string) bool { return false })
 	assert.Empty(t, b.queues)
 }
 
