@@ -220,7 +220,8 @@ func TestHoldEndsWithoutRoom(t *testing.T) {
 
 // TestUsageOfNamespacesOrdersNoQueues compares jobs of one queue, whose namespaces take turns, and jobs of two queues.
 func TestUsageOfNamespacesOrdersNoQueues(t *testing.T) {
-	c := newFairScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.FairShareStore: "none", arguments.FairShareNamespaces: true})
+	c := newFairScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.FairShareStore: "none",
+		arguments.FairShareNamespaces: true})
 	f := c.open(t, newScene().node("a", "A", 8).queue("x", "", "quota", `{"A":8}`).queue("y", "", "quota", `{"A":8}`).
 		pods("first", "x", "A", 1, 1).pods("second", "x", "A", 1, 1).pods("other", "y", "A", 1, 1), 0)
 	defer f.close()
