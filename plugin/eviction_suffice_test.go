@@ -1,12 +1,15 @@
 package plugin
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
 	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
@@ -95,5 +98,45 @@ func TestVictimsFreeWhatIsLacking(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestRestOfVictims evicts more pods for a claim than Volcano does, so that what late is guaranteed stays free. The plugin evicts them when
+// Volcano asks it whether to commit, and nobody is evicted where it does not ask, or another plugin refuses later.
+func TestRestOfVictims(t *testing.T) {
+	for name, test := range map[string]struct {
+		gang   int
+		change func(plugins []conf.PluginOption) []conf.PluginOption
+		want   int
+	}{
+		"Volcano commits": {1, func(all []conf.PluginOption) []conf.PluginOption { return all }, 3},
+		"the plugin has no vote": {1, func(all []conf.PluginOption) []conf.PluginOption {
+			all[len(all)-1].EnabledJobPipelined = nil
+			return all
+		}, 0},
+		"gang refuses, and is the last":  {5, func(all []conf.PluginOption) []conf.PluginOption { slices.Reverse(all); return all }, 0},
+		"gang refuses, and is the first": {5, func(all []conf.PluginOption) []conf.PluginOption { return all }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`).lending("late", `{"A":8}`, `{"A":2}`, `{"A":2}`).
+				lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`).pods("runs", "other", "A", 8, 1, on("a"), members(0)).
+				pods("claim", "mine", "A", test.gang, 1, members(int32(test.gang)), inPhase(workload.Inqueue))
+			f := s.open(t)
+			f.Tiers[0].Plugins = test.change(f.Tiers[0].Plugins)
+			assert.Len(t, f.run(t, reclaim.New()).evicted(), test.want)
+		})
+	}
+}
+
+// TestPreemptionIsNoExchange counts the places that a queue loses to another one, and not those within a queue.
+func TestPreemptionIsNoExchange(t *testing.T) {
+	for _, from := range []string{"mine", "other"} {
+		s := newScene().node("a", "A", 1).lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).lending("other", `{"A":1}`, `{"A":0}`, `{"A":0}`).
+			pods("low", from, "A", 1, 1, on("a"), members(0)).
+			pods("high", "mine", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 })
+		f := s.open(t).run(t, reclaim.New(), preempt.New())
+		require.Len(t, f.evicted(), 1)
+		f.close()
+		assert.Equal(t, from == "mine", f.own.reclaim.Exchanges.Empty())
 	}
 }
