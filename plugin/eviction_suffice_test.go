@@ -7,11 +7,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
 	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 )
 
 // TestVictimsSuffice reclaims under a parent that is full because of queues that keep what
@@ -138,5 +143,57 @@ func TestPreemptionIsNoExchange(t *testing.T) {
 		require.Len(t, f.evicted(), 1)
 		f.close()
 		assert.Equal(t, from == "mine", f.own.reclaim.Exchanges.Empty())
+	}
+}
+
+// TestTakesForSeveralPods asks for several pods of a job at once, as gang reclaim of Volcano v1.15 does: what they request together counts.
+func TestTakesForSeveralPods(t *testing.T) {
+	cpu := sharing(8, 200).deserving("mine", "", 4, 50).deserving("other", "", 4, 50).
+		batch("runs", "other", 8, 8, 1, 1).batch("claim", "mine", 3, 0, 2, 1)
+	cpu.Queues[0].Capability = workload.Resources{"cpu": 4000, "memory": 50 << 30}
+	limited := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`).
+		annotate("mine", card.NamespaceKey, `{"A":2}`).pods("runs", "other", "A", 8, 1, on("a"), members(0)).
+		pods("claim", "mine", "A", 3, 1, inPhase(workload.Inqueue), members(3))
+	for name, s := range map[string]*scene{"cpu and a capability": cpu, "cards and the limit of the namespace": limited} {
+		t.Run(name, func(t *testing.T) {
+			f := s.open(t)
+			q, tasks := f.own.Index.Lookup("mine"), []*api.TaskInfo{f.task("claim-0"), f.task("claim-1"), f.task("claim-2")}
+			assert.True(t, f.own.reclaim.Preemptive(q, tasks[:2]))
+			assert.False(t, f.own.reclaim.Preemptive(q, tasks))
+		})
+	}
+}
+
+// TestNothingIsTakenForAnUnknownResource asks for a pod with a resource that the session does not know. No queue admits it.
+func TestNothingIsTakenForAnUnknownResource(t *testing.T) {
+	f := sharing(8, 200).deserving("mine", "", 4, 50).batch("claim", "mine", 1, 0, 2, 1).open(t)
+	q, claim := f.own.Index.Lookup("mine"), f.task("claim-0")
+	require.True(t, f.own.reclaim.Preemptive(q, []*api.TaskInfo{claim}))
+	unknown := *claim
+	unknown.Resreq = unknown.Resreq.Clone()
+	unknown.Resreq.AddScalar("example.com/unknown", 1000)
+	assert.False(t, f.own.reclaim.Preemptive(q, []*api.TaskInfo{&unknown}))
+}
+
+// TestNobodyIsPreemptedForAClosedQueue names nobody for a pod that its queue does not take any more.
+func TestNobodyIsPreemptedForAClosedQueue(t *testing.T) {
+	for state, want := range map[scheduling.QueueState]int{scheduling.QueueStateOpen: 1, scheduling.QueueStateClosed: 0} {
+		f := newScene().node("a", "A", 1).lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).pods("low", "mine", "A", 1, 1, on("a"), members(0)).
+			pods("high", "mine", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 }).open(t)
+		f.queue("mine").Queue.Status.State = state
+		victims, _ := f.own.reclaim.Preemptable(f.task("high-0"), []*api.TaskInfo{f.task("low-0")})
+		assert.Len(t, victims, want, state)
+	}
+}
+
+// TestReclaimerWithoutAQueue asks for a pod whose queue is deleted. From v1.15 on, nobody is evicted for it.
+func TestReclaimerWithoutAQueue(t *testing.T) {
+	for rules, want := range map[string]int{"v1.14.1": 1, "v1.15": 0} {
+		f := newScene().withArguments(framework.Arguments{arguments.Semantics: rules}).node("a", "A", 1).
+			lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).lending("other", `{"A":1}`, `{"A":0}`, `{"A":0}`).
+			pods("runs", "other", "A", 1, 1, on("a"), members(0)).pods("claim", "mine", "A", 1, 1, inPhase(workload.Inqueue)).open(t)
+		f.job("claim").Queue = "gone"
+		victims, _ := f.own.reclaim.Reclaimable(f.task("claim-0"), []*api.TaskInfo{f.task("runs-0")})
+		assert.Len(t, victims, want, rules)
 	}
 }
