@@ -17,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // TestVictimsSuffice reclaims under a parent that is full because of queues that keep what
@@ -195,5 +196,55 @@ func TestReclaimerWithoutAQueue(t *testing.T) {
 		f.job("claim").Queue = "gone"
 		victims, _ := f.own.reclaim.Reclaimable(f.task("claim-0"), []*api.TaskInfo{f.task("runs-0")})
 		assert.Len(t, victims, want, rules)
+	}
+}
+
+// TestDiscardedStatementsChangeNothing has a quota of two cards, both of pods that terminate. A pod waits until they are gone, unless
+// others are evicted for its job. It still waits after such an eviction, or a place of its job, was discarded.
+func TestDiscardedStatementsChangeNothing(t *testing.T) {
+	for name, try := range map[string]func(f *fixture, statement *framework.Statement) error{
+		"an eviction": func(f *fixture, statement *framework.Statement) error {
+			return release.Evict(statement, f.task("runs-0"), "test")
+		},
+		"a place": func(f *fixture, statement *framework.Statement) error {
+			return release.Pipeline(statement, f.task("claim-1"), "a", false)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newScene().node("a", "A", 4).lending("mine", `{"A":2}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":0}`, `{"A":0}`).
+				pods("ends", "mine", "A", 2, 1, first(2, workload.TaskReleasing, "a")).pods("runs", "other", "A", 1, 1, on("a"), members(0)).
+				pods("claim", "mine", "A", 2, 1, inPhase(workload.Inqueue), members(2)).open(t)
+			claim, queue := f.task("claim-0"), f.queue("mine")
+			require.NoError(t, f.PrePredicateFn(claim))
+			require.False(t, f.Allocatable(queue, claim), "two terminate")
+			statement := framework.NewStatement(f.Session)
+			require.NoError(t, try(f, statement))
+			statement.Discard()
+			assert.False(t, f.Allocatable(queue, claim))
+		})
+	}
+}
+
+// TestPlacesWhileOthersTerminate allocates a card that its quota has room for only once two pods are gone: that is refused. A pod may wait
+// for it.
+func TestPlacesWhileOthersTerminate(t *testing.T) {
+	f := newScene().node("a", "A", 4).queue("q", "", "quota", `{"A":2}`).
+		pods("ends", "q", "A", 2, 1, first(2, workload.TaskReleasing, "a")).pods("claim", "q", "A", 2, 1, inPhase(workload.Inqueue)).open(t)
+	statement := framework.NewStatement(f.Session)
+	assert.Error(t, release.Allocate(statement, f.task("claim-0"), f.Nodes["a"]))
+	assert.NoError(t, release.Pipeline(statement, f.task("claim-1"), "a", false))
+}
+
+// TestPreemptiveWithoutRequests asks for a pod that requests nothing. Under the name proportion, such a pod fits under what its queue
+// deserves, as upstream; elsewhere a queue takes only what it has less of than it deserves.
+func TestPreemptiveWithoutRequests(t *testing.T) {
+	for name, want := range map[string]bool{ProportionName: true, CapacityName: false} {
+		s := sharing(8, 200).deserving("mine", "", 4, 50).
+			pods("claim", "mine", "", 1, 0, inPhase(workload.Inqueue), func(j *workload.Job) { j.Tasks[0].Request = nil })
+		if name == ProportionName {
+			s.build = NewProportion
+		}
+		f := s.open(t)
+		assert.Equal(t, want, f.own.reclaim.Preemptive(f.own.Index.Lookup("mine"), []*api.TaskInfo{f.task("claim-0")}), name)
 	}
 }
