@@ -107,7 +107,7 @@ func TestNodeOfLeastWorkIsRefused(t *testing.T) {
 		pods("y", "other", "A", 1, 4, members(0), since("b", 900)).
 		pods("z", "other", "A", 1, 4, members(0), since("c", 500)).claims(1).open(t)
 	claim := f.task("claim-0")
-	require.True(t, f.Preemptive(f.queue("mine"), claim))
+	require.True(t, f.own.reclaim.Preemptive(f.own.Index.Lookup("mine"), []*api.TaskInfo{claim}))
 	require.NoError(t, f.PrePredicateFn(claim))
 	for _, node := range f.Nodes {
 		require.NoError(t, f.PredicateForPreemptAction(claim, node))
