@@ -78,6 +78,7 @@ var ofEvictions = []mutant{
 	{"Session.Follow", "s.shiftFuture(p.rest, false)", ""},
 	{"JobPipelined", "if !s.Volcano.JobPipelined(job) {", "if false {"},
 	{"evictRest", `s.Volcano.Evict(victim, "reclaim")`, "error(nil)"},
+	{"Session.Follow", "task.EvictionOccurred = true", ""},
 	{"Reclaimable", "s.inOrder(e, s.rules.name(s, e, reclaimees))", "s.rules.name(s, e, reclaimees)"},
 	{"agreedOn", "s.Volcano.Reclaimable(&question, slices.Concat(left, tasks))", "tasks"},
 	{"agreedOn", "return !has(answer, victim)", "return false"},

@@ -147,6 +147,7 @@ func (s *Session) Follow(task *api.TaskInfo) {
 	}
 	s.shiftFuture(p.rest, false)
 	s.noteRest(p, 1)
+	task.EvictionOccurred = true
 }
 
 // ownTask returns the session's own object of a task, nil if it has none.
