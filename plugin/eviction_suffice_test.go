@@ -1,14 +1,23 @@
 package plugin
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
 	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // TestVictimsSuffice reclaims under a parent that is full because of queues that keep what
@@ -95,5 +104,147 @@ func TestVictimsFreeWhatIsLacking(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestRestOfVictims evicts more pods for a claim than Volcano does, so that what late is guaranteed stays free. The plugin evicts them when
+// Volcano asks it whether to commit, and nobody is evicted where it does not ask, or another plugin refuses later.
+func TestRestOfVictims(t *testing.T) {
+	for name, test := range map[string]struct {
+		gang   int
+		change func(plugins []conf.PluginOption) []conf.PluginOption
+		want   int
+	}{
+		"Volcano commits": {1, func(all []conf.PluginOption) []conf.PluginOption { return all }, 3},
+		"the plugin has no vote": {1, func(all []conf.PluginOption) []conf.PluginOption {
+			all[len(all)-1].EnabledJobPipelined = nil
+			return all
+		}, 0},
+		"gang refuses, and is the last":  {5, func(all []conf.PluginOption) []conf.PluginOption { slices.Reverse(all); return all }, 0},
+		"gang refuses, and is the first": {5, func(all []conf.PluginOption) []conf.PluginOption { return all }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`).lending("late", `{"A":8}`, `{"A":2}`, `{"A":2}`).
+				lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`).pods("runs", "other", "A", 8, 1, on("a"), members(0)).
+				pods("claim", "mine", "A", test.gang, 1, members(int32(test.gang)), inPhase(workload.Inqueue))
+			f := s.open(t)
+			f.Tiers[0].Plugins = test.change(f.Tiers[0].Plugins)
+			assert.Len(t, f.run(t, reclaim.New()).evicted(), test.want)
+		})
+	}
+}
+
+// TestPreemptionIsNoExchange counts the places that a queue loses to another one, and not those within a queue.
+func TestPreemptionIsNoExchange(t *testing.T) {
+	for _, from := range []string{"mine", "other"} {
+		s := newScene().node("a", "A", 1).lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).lending("other", `{"A":1}`, `{"A":0}`, `{"A":0}`).
+			pods("low", from, "A", 1, 1, on("a"), members(0)).
+			pods("high", "mine", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 })
+		f := s.open(t).run(t, reclaim.New(), preempt.New())
+		require.Len(t, f.evicted(), 1)
+		f.close()
+		assert.Equal(t, from == "mine", f.own.reclaim.Exchanges.Empty())
+	}
+}
+
+// TestTakesForSeveralPods asks for several pods of a job at once, as gang reclaim of Volcano v1.15 does: what they request together counts.
+func TestTakesForSeveralPods(t *testing.T) {
+	cpu := sharing(8, 200).deserving("mine", "", 4, 50).deserving("other", "", 4, 50).
+		batch("runs", "other", 8, 8, 1, 1).batch("claim", "mine", 3, 0, 2, 1)
+	cpu.Queues[0].Capability = workload.Resources{"cpu": 4000, "memory": 50 << 30}
+	limited := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`).
+		annotate("mine", card.NamespaceKey, `{"A":2}`).pods("runs", "other", "A", 8, 1, on("a"), members(0)).
+		pods("claim", "mine", "A", 3, 1, inPhase(workload.Inqueue), members(3))
+	for name, s := range map[string]*scene{"cpu and a capability": cpu, "cards and the limit of the namespace": limited} {
+		t.Run(name, func(t *testing.T) {
+			f := s.open(t)
+			q, tasks := f.own.Index.Lookup("mine"), []*api.TaskInfo{f.task("claim-0"), f.task("claim-1"), f.task("claim-2")}
+			assert.True(t, f.own.reclaim.Preemptive(q, tasks[:2]))
+			assert.False(t, f.own.reclaim.Preemptive(q, tasks))
+		})
+	}
+}
+
+// TestNothingIsTakenForAnUnknownResource asks for a pod with a resource that the session does not know. No queue admits it.
+func TestNothingIsTakenForAnUnknownResource(t *testing.T) {
+	f := sharing(8, 200).deserving("mine", "", 4, 50).batch("claim", "mine", 1, 0, 2, 1).open(t)
+	q, claim := f.own.Index.Lookup("mine"), f.task("claim-0")
+	require.True(t, f.own.reclaim.Preemptive(q, []*api.TaskInfo{claim}))
+	unknown := *claim
+	unknown.Resreq = unknown.Resreq.Clone()
+	unknown.Resreq.AddScalar("example.com/unknown", 1000)
+	assert.False(t, f.own.reclaim.Preemptive(q, []*api.TaskInfo{&unknown}))
+}
+
+// TestNobodyIsPreemptedForAClosedQueue names nobody for a pod that its queue does not take any more.
+func TestNobodyIsPreemptedForAClosedQueue(t *testing.T) {
+	for state, want := range map[scheduling.QueueState]int{scheduling.QueueStateOpen: 1, scheduling.QueueStateClosed: 0} {
+		f := newScene().node("a", "A", 1).lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).pods("low", "mine", "A", 1, 1, on("a"), members(0)).
+			pods("high", "mine", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 }).open(t)
+		f.queue("mine").Queue.Status.State = state
+		victims, _ := f.own.reclaim.Preemptable(f.task("high-0"), []*api.TaskInfo{f.task("low-0")})
+		assert.Len(t, victims, want, state)
+	}
+}
+
+// TestReclaimerWithoutAQueue asks for a pod whose queue is deleted. From v1.15 on, nobody is evicted for it.
+func TestReclaimerWithoutAQueue(t *testing.T) {
+	for rules, want := range map[string]int{"v1.14.1": 1, "v1.15": 0} {
+		f := newScene().withArguments(framework.Arguments{arguments.Semantics: rules}).node("a", "A", 1).
+			lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).lending("other", `{"A":1}`, `{"A":0}`, `{"A":0}`).
+			pods("runs", "other", "A", 1, 1, on("a"), members(0)).pods("claim", "mine", "A", 1, 1, inPhase(workload.Inqueue)).open(t)
+		f.job("claim").Queue = "gone"
+		victims, _ := f.own.reclaim.Reclaimable(f.task("claim-0"), []*api.TaskInfo{f.task("runs-0")})
+		assert.Len(t, victims, want, rules)
+	}
+}
+
+// TestDiscardedStatementsChangeNothing has a quota of two cards, both of pods that terminate. A pod waits until they are gone, unless
+// others are evicted for its job. It still waits after such an eviction, or a place of its job, was discarded.
+func TestDiscardedStatementsChangeNothing(t *testing.T) {
+	for name, try := range map[string]func(f *fixture, statement *framework.Statement) error{
+		"an eviction": func(f *fixture, statement *framework.Statement) error {
+			return release.Evict(statement, f.task("runs-0"), "test")
+		},
+		"a place": func(f *fixture, statement *framework.Statement) error {
+			return release.Pipeline(statement, f.task("claim-1"), "a", false)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newScene().node("a", "A", 4).lending("mine", `{"A":2}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":0}`, `{"A":0}`).
+				pods("ends", "mine", "A", 2, 1, first(2, workload.TaskReleasing, "a")).pods("runs", "other", "A", 1, 1, on("a"), members(0)).
+				pods("claim", "mine", "A", 2, 1, inPhase(workload.Inqueue), members(2)).open(t)
+			claim, queue := f.task("claim-0"), f.queue("mine")
+			require.NoError(t, f.PrePredicateFn(claim))
+			require.False(t, f.Allocatable(queue, claim), "two terminate")
+			statement := framework.NewStatement(f.Session)
+			require.NoError(t, try(f, statement))
+			statement.Discard()
+			assert.False(t, f.Allocatable(queue, claim))
+		})
+	}
+}
+
+// TestPlacesWhileOthersTerminate allocates a card that its quota has room for only once two pods are gone: that is refused. A pod may wait
+// for it.
+func TestPlacesWhileOthersTerminate(t *testing.T) {
+	f := newScene().node("a", "A", 4).queue("q", "", "quota", `{"A":2}`).
+		pods("ends", "q", "A", 2, 1, first(2, workload.TaskReleasing, "a")).pods("claim", "q", "A", 2, 1, inPhase(workload.Inqueue)).open(t)
+	statement := framework.NewStatement(f.Session)
+	assert.Error(t, release.Allocate(statement, f.task("claim-0"), f.Nodes["a"]))
+	assert.NoError(t, release.Pipeline(statement, f.task("claim-1"), "a", false))
+}
+
+// TestPreemptiveWithoutRequests asks for a pod that requests nothing. Under the name proportion, such a pod fits under what its queue
+// deserves, as upstream; elsewhere a queue takes only what it has less of than it deserves.
+func TestPreemptiveWithoutRequests(t *testing.T) {
+	for name, want := range map[string]bool{ProportionName: true, CapacityName: false} {
+		s := sharing(8, 200).deserving("mine", "", 4, 50).
+			pods("claim", "mine", "", 1, 0, inPhase(workload.Inqueue), func(j *workload.Job) { j.Tasks[0].Request = nil })
+		if name == ProportionName {
+			s.build = NewProportion
+		}
+		f := s.open(t)
+		assert.Equal(t, want, f.own.reclaim.Preemptive(f.own.Index.Lookup("mine"), []*api.TaskInfo{f.task("claim-0")}), name)
 	}
 }

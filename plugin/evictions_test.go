@@ -62,6 +62,19 @@ func TestEnforcementWithoutStore(t *testing.T) {
 	assert.Equal(t, 4, c.enforced(t, 30*time.Minute, "4", "9/1h"))
 }
 
+// TestNobodyIsEvictedBeforeBudgetsAreRead has reclaim in the first session of a scheduler, which reads what is stored meanwhile.
+func TestNobodyIsEvictedBeforeBudgetsAreRead(t *testing.T) {
+	c := newFairScheduler(nil)
+	for _, want := range []int{0, 1} {
+		s := newScene().node("a", "A", 2).lending("mine", `{"A":2}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":2}`, `{"A":0}`, `{"A":0}`)
+		s.annotate("other", policy.EvictionBudgetKey, "2/1h")
+		s.pods("runs", "other", "A", 2, 1, on("a")).pods("waits", "mine", "A", 1, 1, inPhase("Inqueue"))
+		f := c.open(t, s, time.Second).run(t, reclaim.New())
+		assert.Len(t, f.evicted(), want)
+		f.close()
+	}
+}
+
 // TestShuffleCountsForNoBudget has the action shuffle evict pods after reclaim has, in one session. Only those of reclaim count.
 func TestShuffleCountsForNoBudget(t *testing.T) {
 	c := newFairScheduler(framework.Arguments{arguments.FairShareStore: "none"})
@@ -78,19 +91,25 @@ func TestShuffleCountsForNoBudget(t *testing.T) {
 	}
 	require.Len(t, f.evicted(), 1)
 	require.Equal(t, []int{4, 4}, left())
-	f.AddVictimTasksFns(Name, []api.VictimTasksFn{func(tasks []*api.TaskInfo) []*api.TaskInfo { return tasks[:3] }})
+	f.AddVictimTasksFns(Name, []api.VictimTasksFn{func(tasks []*api.TaskInfo) []*api.TaskInfo { return tasks }})
 	f.run(t, shuffle.New())
-	assert.Len(t, f.evicted(), 4)
+	assert.Len(t, f.evicted(), 8)
 	assert.Equal(t, []int{4, 4}, left())
 }
 
-// TestGangsBeyondTheirBudget has an event once on each job whose minimum no budget on its path ever has room for.
+// TestGangsBeyondTheirBudget has an event once on each job whose minimum a budget on its path never has room for. The event names the
+// smallest budget. That of a queue beside the path does not matter.
 func TestGangsBeyondTheirBudget(t *testing.T) {
-	s := newScene().node("a", "A", 16).queue("p", "").queue("q", "p", "quota", `{"A":16}`).queue("r", "", "quota", `{"A":16}`)
-	s.annotate("p", policy.EvictionBudgetKey, "3/1h").annotate("q", policy.EvictionBudgetKey, "9/1h")
-	for name, min := range map[string]int32{"gang": 4, "small": 3, "waits": 5} {
-		s.pods(name, "q", "A", 4, 1, on("a"))
-		s.Jobs[len(s.Jobs)-1].MinMember = min
+	s := newScene().node("a", "A", 26).queue("p", "").queue("q", "p", "quota", `{"A":26}`).queue("r", "", "quota", `{"A":26}`)
+	s.queue("beside", "", "quota", `{"A":26}`).annotate("beside", policy.EvictionBudgetKey, "1/1h")
+	s.annotate("p", policy.EvictionBudgetKey, "9/1h").annotate("q", policy.EvictionBudgetKey, "3/1h")
+	for _, job := range []struct {
+		name string
+		runs int
+		min  int32
+	}{{"gang", 4, 4}, {"small", 4, 3}, {"waits", 4, 5}, {"large", 10, 10}} {
+		s.pods(job.name, "q", "A", job.runs, 1, on("a"))
+		s.Jobs[len(s.Jobs)-1].MinMember = job.min
 	}
 	d := newSequence(t, s.pods("free", "r", "A", 4, 1, on("a")))
 	d.Jobs[len(d.Jobs)-1].MinMember = 4
@@ -102,7 +121,10 @@ func TestGangsBeyondTheirBudget(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, []string{"Warning NeverEvicted the job needs <4> pods at least, and eviction-budget of queue <p> is <3/1h>: it is never evicted as a whole"}, events)
+	assert.ElementsMatch(t, []string{
+		"Warning NeverEvicted the job needs <4> pods at least, and eviction-budget of queue <q> is <3/1h>: it is never evicted as a whole",
+		"Warning NeverEvicted the job needs <10> pods at least, and eviction-budget of queue <q> is <3/1h>: it is never evicted as a whole",
+	}, events)
 }
 
 // TestNobodyIsEvictedUntilTheStoreIsRead has a queue that is above its quota when a scheduler starts, and a policy without a delay.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
@@ -215,6 +216,22 @@ func TestHoldEndsWithoutRoom(t *testing.T) {
 		f.close()
 	}
 	assert.Equal(t, slices.Concat(minutes(11, 15), minutes(25, 31)), held)
+}
+
+// TestUsageOfNamespacesOrdersNoQueues compares jobs of one queue, whose namespaces take turns, and jobs of two queues.
+func TestUsageOfNamespacesOrdersNoQueues(t *testing.T) {
+	c := newFairScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.FairShareStore: "none",
+		arguments.FairShareNamespaces: true})
+	f := c.open(t, newScene().node("a", "A", 8).queue("x", "", "quota", `{"A":8}`).queue("y", "", "quota", `{"A":8}`).
+		pods("first", "x", "A", 1, 1).pods("second", "x", "A", 1, 1).pods("other", "y", "A", 1, 1), 0)
+	defer f.close()
+	jobs := map[string]*api.JobInfo{}
+	for _, job := range f.Jobs {
+		jobs[job.Name] = job
+	}
+	assert.Negative(t, f.own.OrderJobs(jobs["first"], jobs["second"]))
+	assert.Zero(t, f.own.OrderJobs(jobs["second"], jobs["other"]))
+	assert.Zero(t, f.own.OrderJobs(jobs["other"], jobs["second"]))
 }
 
 func minutes(from, to int) (all []int) {

@@ -5,11 +5,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // cardRequest makes a job without pods that states card.request.
@@ -217,4 +220,14 @@ func TestElasticKeepsPreferredCards(t *testing.T) {
 		}
 		assert.Equal(t, want, elastic, "a minimum of %d", least)
 	}
+}
+
+// TestAskedAgainAfterARefund refuses a job with a list, because another one has the promise of the only card that is left. Once a pod is
+// evicted in the same session, there is a card for each.
+func TestAskedAgainAfterARefund(t *testing.T) {
+	f := newScene().node("a", "A", 1).node("b", "B", 1).queue("q", "", "quota", `{"A":1,"B":1}`).pods("runs", "q", "B", 1, 1, on("b")).
+		pods("promised", "q", "A|B", 1, 1, inPhase(workload.Inqueue)).pods("waits", "q", "A|B", 1, 1).open(t)
+	require.False(t, f.JobEnqueueable(f.job("waits")))
+	require.NoError(t, release.Evict(framework.NewStatement(f.Session), f.task("runs-0"), "test"))
+	assert.True(t, f.JobEnqueueable(f.job("waits")))
 }

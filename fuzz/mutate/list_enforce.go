@@ -67,7 +67,6 @@ var ofEvictionBudgets = []mutant{
 	{"Below", "of.Rate.Most < evictions", "of.Rate.Most <= evictions"},
 	{"Below", "evictions <= b.fewest", "evictions <= 2*b.fewest"},
 	{"neverEvicted", "&& job.ReadyTaskNum() >= job.MinAvailable", ""},
-	{"NoteEvicted", "from == to || ", ""},
 	{"reclaim.Session.Charged", "e.named = nil // it has what it needs", ""},
 	{"reclaim.Session.Charged", "if e.counted {", "if false {"},
 	{"reclaim.Session.Refunded", "slices.ContainsFunc(e.named, func(t *api.TaskInfo) bool { return t.UID == a.Task.UID })", "true"},

@@ -81,7 +81,6 @@ var ofPolicies = []mutant{
 	{"lost", "case n == 0 || c.Spare < 0:", "case n == 0:"},
 	{"lost", "case n > c.Spare:", "case n >= c.Spare:"},
 	{"CompareLosses", "cmp.Compare(lost(x), lost(y)), cmp.Compare(len(x), len(y))", "cmp.Compare(lost(x), lost(y))"},
-	{"nodeChoice.begin", "if c.next == task {", "if true {"},
 	{"takesFrom", "if s.needsNoVictim(e, node) {\n\t\treturn false\n\t}\n", ""},
 	{"bestNode", "if s.Volcano.PredicateForPreemptAction(e.Task, each.node) == nil {", "if true {"},
 	{"bestNode", "case len(tasks) == 0:", "case false:"},

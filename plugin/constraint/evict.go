@@ -40,10 +40,10 @@ func (s *Session) EvictionRoom(from index.Queue) (now, most int) {
 	return now, most
 }
 
-// NoteEvicted counts a task of a queue that is evicted for one of the queue to, n = 1, or that is not after all, n = -1. One that is evicted
-// for its own queue does not count.
+// NoteEvicted counts a task of a queue that is evicted for one of the queue to, n = 1, or that is not after all, n = -1. It is not called
+// for one that is evicted for its own queue, which does not count.
 func (s *Session) NoteEvicted(from, to index.Queue, n int) {
-	if from == to || from == index.None {
+	if from == index.None {
 		return
 	}
 	for _, e := range s.evictions {

@@ -101,7 +101,7 @@ type Reports struct {
 func (s *Session) Open(of *constraint.Session, m *Memory, v arguments.Variant, with *arguments.Settings, to Reports) {
 	*s = Session{Session: of, Reports: to, memory: m, settings: with}
 	s.rules = rules{take: chooseTake(v, with), takeForGang: (*Session).takeGang, preemptive: (*Session).takeDeserved, proportion: v.Proportion,
-		evicts: s.Cards != nil && !v.Proportion, places: s.Cards != nil || !to.Exchanges.Empty(),
+		evicts: s.Cards != nil, places: s.Cards != nil || !to.Exchanges.Empty(),
 		overused: !v.Proportion && !with.Rules.OverusedByShare, needsQueue: with.Rules.OrderVictims && !v.Proportion}
 	if v.Proportion {
 		s.rules.preemptive = (*Session).fitNow
