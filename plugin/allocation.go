@@ -81,7 +81,7 @@ func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInf
 		return nil
 	}
 	code := api.UnschedulableAndUnresolvable
-	if fit.Reason == cards.OverQuota {
+	if fit.Reason == cards.OverQuota || fit.Reason == cards.OtherCard {
 		code = api.Unschedulable
 	}
 	var reason string

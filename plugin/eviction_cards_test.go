@@ -171,27 +171,26 @@ func TestPreemptCards(t *testing.T) {
 	tests := []struct {
 		name string
 		make func(*scene)
-		want []string
-		at   string
+		want map[string]string // the pod that is evicted, by the node that the preemptor gets
 	}{
 		{"the quota is used up", func(s *scene) {
 			s.node("a", "A", 8).queue("q", "", "quota", `{"A":2}`).
 				pods("low", "q", "A", 2, 1, on("a"), members(0)).pods("high", "q", "A", 1, 1, high)
-		}, []string{"low"}, "a"},
+		}, map[string]string{"a": "low"}},
 		{"pods without cards are not evicted", func(s *scene) {
 			s.node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).
 				pods("plain", "q", "", 5, 0, on("a"), members(0)).pods("low", "q", "A", 1, 1, on("a"), members(0)).
 				pods("high", "q", "A", 1, 1, high)
-		}, []string{"low"}, "a"},
-		{"quota is left for the second card of the list", func(s *scene) {
+		}, map[string]string{"a": "low"}},
+		{"quota is left for the second card of the list, and its node is full", func(s *scene) {
 			s.node("a", "A", 8).node("b", "B", 1).queue("q", "", "quota", `{"A":1,"B":2}`).
 				pods("first", "q", "A", 1, 1, on("a"), members(0)).pods("low", "q", "B", 1, 1, on("b"), members(0)).
 				pods("high", "q", "A|B", 1, 1, high)
-		}, []string{"low"}, "b"},
+		}, map[string]string{"a": "first", "b": "low"}},
 		{"no node has the card", func(s *scene) {
 			s.node("a", "A", 8).node("b", "B", 1).queue("q", "", "quota", `{"A":1,"B":2}`).
 				pods("first", "q", "A", 1, 1, on("a"), members(0)).pods("high", "q", "C", 1, 1, high)
-		}, nil, ""},
+		}, nil},
 	}
 	for _, test := range tests {
 		for _, topology := range []bool{false, true} {
@@ -205,14 +204,15 @@ func TestPreemptCards(t *testing.T) {
 				}
 				f.Configurations = append(f.Configurations, preemption(topology))
 				f.run(t, preempt.New())
-				require.Len(t, f.evicted(), len(test.want))
-				for i, pod := range test.want {
-					assert.Contains(t, f.evicted()[i], pod)
+				if test.want == nil {
+					assert.Empty(t, f.evicted())
+					return
 				}
-				if test.at != "" {
-					assert.Equal(t, test.at, f.task("high-0").NodeName)
-					assert.Equal(t, api.Pipelined, f.task("high-0").Status)
-				}
+				require.Len(t, f.evicted(), 1)
+				require.Equal(t, api.Pipelined, f.task("high-0").Status)
+				pod, ok := test.want[f.task("high-0").NodeName]
+				require.True(t, ok, f.task("high-0").NodeName)
+				assert.Contains(t, f.evicted()[0], pod)
 			})
 		}
 	}

@@ -56,6 +56,7 @@ var ofEvictions = []mutant{
 	{"Allocation", "v = forOthers(s.Fits(b.Then, a))", ""},
 	{"FitsCard", "v = forOthers(s.fitsCard(b.Then, a, d, milli))", ""},
 	{"fitError", "!s.Books.LeavesRoom(task, node, false)", "false"},
+	{"fitError", " || fit.Reason == cards.OtherCard", ""},
 	{"placementProblem", "books = s.Books.FutureFor(task)", ""},
 	{"record.update", "task.Status != api.Pending ||", ""},
 	{"record.update", "|| !w.equal(waitingOf(task, w.node))", ""},
