@@ -91,8 +91,8 @@ type Waiting struct {
 	Tasks    int
 }
 
-// WantedByJob returns what a job wants in a queue with some room: the requests of those of its tasks that each fit into it. It wants nothing
-// if the smallest tasks that it lacks of its minimum do not fit together, since it does not start with fewer. It sorts tasks.
+// WantedByJob returns what a job wants in a queue with some room: the requests of those of its tasks that each fit into it. It wants
+// nothing if the smallest tasks that it lacks of its minimum do not fit together, since it does not start with fewer. It sorts tasks.
 func WantedByJob(tasks []Waiting, lacks int, room float64) (wanted float64) {
 	slices.SortFunc(tasks, func(x, y Waiting) int { return cmp.Compare(x.Quantity, y.Quantity) })
 	needed := 0.0

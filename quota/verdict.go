@@ -39,8 +39,9 @@ const (
 
 var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
-	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", HeldByOrder: "HeldByOrder", OverQuota: "OverQuota", OverNamespace: "OverNamespace", OverHolder: "OverHolder", OverBudget: "OverBudget",
-	OverSoftQuota: "OverSoftQuota", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved", Earmarked: "Earmarked",
+	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", HeldByOrder: "HeldByOrder", OverQuota: "OverQuota",
+	OverNamespace: "OverNamespace", OverHolder: "OverHolder", OverBudget: "OverBudget", OverSoftQuota: "OverSoftQuota",
+	OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved", Earmarked: "Earmarked",
 	HeldForFairShare: "HeldForFairShare",
 	MixedResources:   "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
 	SearchExhausted: "SearchExhausted", ReclaimDelayed: "ReclaimDelayed", TrainingJob: "TrainingJob",

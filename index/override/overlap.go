@@ -19,8 +19,9 @@ func (o Overrides) Overlaps(now time.Time) (all []card.Problem) {
 				continue
 			}
 			if at, some := o.meet(i, j, now); some {
-				all = append(all, card.Problem{Key: Key, Reason: fmt.Sprintf("windows %d and %d set %s at the same time, such as at %s; window %d counts",
-					j+1, i+1, strings.Join(keys, ", "), minute(at.UTC()), i+1)})
+				all = append(all, card.Problem{Key: Key,
+					Reason: fmt.Sprintf("windows %d and %d set %s at the same time, such as at %s; window %d counts",
+						j+1, i+1, strings.Join(keys, ", "), minute(at.UTC()), i+1)})
 			}
 		}
 	}

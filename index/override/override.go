@@ -127,8 +127,8 @@ const maxWindows = 50
 func Parse(text string) (Overrides, []card.Problem) {
 	var all []json.RawMessage
 	if err := json.Unmarshal([]byte(text), &all); err != nil || all == nil {
-		return nil, problem(`%s is not a JSON list of windows, such as [{"from": "2026-12-01T00:00Z", "until": "2026-12-08T00:00Z", "card.quota": {"NVIDIA-H200": 32}}]`,
-			quote(text))
+		return nil, problem("%s is not a JSON list of windows, such as "+
+			`[{"from": "2026-12-01T00:00Z", "until": "2026-12-08T00:00Z", "card.quota": {"NVIDIA-H200": 32}}]`, quote(text))
 	}
 	if len(all) > maxWindows {
 		return nil, problem("%d windows are more than %d", len(all), maxWindows)

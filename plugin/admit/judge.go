@@ -23,7 +23,8 @@ func (s *Session) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
 		return v, v.OK()
 	}
 	q := s.Index.Lookup(string(job.Queue))
-	a := constraint.JobAsk{Job: job, Queue: q, Minimum: minimum, HasMinimum: intake.HasMinimum(job), Cards: s.cardsOf(&s.memory.judged, q, job)}
+	a := constraint.JobAsk{Job: job, Queue: q, Minimum: minimum, HasMinimum: intake.HasMinimum(job),
+		Cards: s.cardsOf(&s.memory.judged, q, job)}
 	return v, s.possible(a) && !s.LimitRefuses(a)
 }
 

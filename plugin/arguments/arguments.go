@@ -53,11 +53,11 @@ const (
 )
 
 // Known are all of them.
-var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardAttributes, CardGroups, CardLabels, CardUnlimitedCPUMemory, DeservedFrom,
-	DisplacePromises, FairShareBy, FairShareCounts, FairShareHalfLife, FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim,
-	FairShareSave, FairShareStore, FairShareWeights, Fractions, HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses,
-	ReclaimBeyondMinimum, ReclaimByClass, ReclaimDamping, RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards,
-	VictimOrder}
+var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardAttributes, CardGroups, CardLabels,
+	CardUnlimitedCPUMemory, DeservedFrom, DisplacePromises, FairShareBy, FairShareCounts, FairShareHalfLife, FairShareHorizon,
+	FairShareNamespaces, FairShareOf, FairShareReclaim, FairShareSave, FairShareStore, FairShareWeights, Fractions, HierarchyFrom,
+	InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses, ReclaimBeyondMinimum, ReclaimByClass, ReclaimDamping,
+	RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder}
 
 // VictimsBy is the order in which reclaim evicts pods.
 type VictimsBy string

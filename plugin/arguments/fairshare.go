@@ -25,7 +25,8 @@ const (
 )
 
 // ofFairShare are those that need FairShareHalfLife.
-var ofFairShare = []string{FairShareBy, FairShareCounts, FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim, FairShareWeights}
+var ofFairShare = []string{FairShareBy, FairShareCounts, FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim,
+	FairShareWeights}
 
 // FairShareNorm selects the quantity that usage is divided by.
 type FairShareNorm string
@@ -115,7 +116,8 @@ func (p *parser) fairShareReclaim(v Variant, horizon time.Duration) float64 {
 	case v.Proportion:
 		p.without(v, FairShareReclaim, true)
 	case factor > 1 && !math.IsInf(factor, 0) && horizon < leastHorizon:
-		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect with a %s below %v", FairShareReclaim, FairShareHorizon, leastHorizon))
+		p.problems = append(p.problems,
+			fmt.Sprintf("argument %s has no effect with a %s below %v", FairShareReclaim, FairShareHorizon, leastHorizon))
 	case factor > 1 && !math.IsInf(factor, 0):
 		return factor
 	default:

@@ -147,7 +147,9 @@ func (d *devices) shapeOf(spec *resourcev1.ResourceClaimSpec) *shape {
 	return s
 }
 
-func (d *devices) alternative(class string, selectors []resourcev1.DeviceSelector, mode resourcev1.DeviceAllocationMode, count int64) alternative {
+func (d *devices) alternative(class string, selectors []resourcev1.DeviceSelector, mode resourcev1.DeviceAllocationMode,
+	count int64,
+) alternative {
 	text := class
 	for _, s := range selectors {
 		text += "\x00"

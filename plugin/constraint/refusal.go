@@ -55,7 +55,8 @@ func (r *Refusal) OfList() bool {
 		return false
 	}
 	switch r.Verdict.Reason {
-	case quota.OverQuota, quota.OverNamespace, quota.OverHolder, quota.OverBudget, quota.OverSoftQuota, quota.Guaranteed, quota.Reserved, quota.Earmarked:
+	case quota.OverQuota, quota.OverNamespace, quota.OverHolder, quota.OverBudget, quota.OverSoftQuota, quota.Guaranteed, quota.Reserved,
+		quota.Earmarked:
 		return true
 	}
 	return false

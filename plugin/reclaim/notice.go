@@ -19,8 +19,8 @@ import (
 
 // Victims with notice (constraint.Notifier). Where a victim of an evictor has to get notice first, nobody is evicted for the evictor. The
 // session remembers the victims as a delay. When the evictor had all nodes to choose from, and found no victims that may go at
-// once, the delay is booked: the future is without its victims, and with the evictor on their node (an earmark). When all tasks of the job were
-// asked about, its victims get notice, unless the job as a whole has too few victims; then its delays end.
+// once, the delay is booked: the future is without its victims, and with the evictor on their node (an earmark). When all tasks of the
+// job were asked about, its victims get notice, unless the job as a whole has too few victims; then its delays end.
 //
 //	Reclaimable, Preemptable   the next evictor                    the next job, or the end of the session
 //	noteDelay                  book: nobody else has the victims   tell: the victims get notice
@@ -184,7 +184,8 @@ func (s *Session) book(d *delay, evictor *api.TaskInfo) bool {
 	if e.Queue == index.None || !s.place(&e, d.node) {
 		return false
 	}
-	m := earmark.Mark{Earmark: earmark.Earmark{Task: evictor, Node: d.node}, Queue: e.Queue, Account: s.Intake.AccountOf(d.job), Charge: e.charge}
+	m := earmark.Mark{Earmark: earmark.Earmark{Task: evictor, Node: d.node}, Queue: e.Queue, Account: s.Intake.AccountOf(d.job),
+		Charge: e.charge}
 	left := api.EmptyResource()
 	for _, v := range d.victims {
 		task, charge := s.taskOf(v), fastres.NewVector(s.Intake.Dims.Length())
@@ -342,8 +343,8 @@ func (s *Session) noteDelay(evictor *api.TaskInfo, node string, victims []*api.T
 	}
 }
 
-// settleDelays books the delay of the evictor that was asked about, when another one is, nil for none. When it is of another job, the victims of
-// the job before get notice.
+// settleDelays books the delay of the evictor that was asked about, when another one is, nil for none. When it is of another job, the
+// victims of the job before get notice.
 func (s *Session) settleDelays(next *api.TaskInfo) {
 	n := &s.notices
 	if d := n.best; d != nil && (next == nil || next.UID != d.task) {
@@ -392,9 +393,13 @@ func (s *Session) tell() {
 		return
 	}
 	for _, d := range n.new {
+		why := "reclaim, for a pod of another queue"
+		if d.within {
+			why = "preempt, for a pod of its own queue"
+		}
 		for _, v := range d.victims {
 			if task := s.taskOf(v); task != nil {
-				s.GiveNotice(s.QueueOf(task), task, map[bool]string{true: "preempt, for a pod of its own queue", false: "reclaim, for a pod of another queue"}[d.within])
+				s.GiveNotice(s.QueueOf(task), task, why)
 			}
 		}
 		d.told = s.Now

@@ -120,7 +120,8 @@ func (s *Session) useful(e *evictor, preemptees []*api.TaskInfo) []*api.TaskInfo
 			continue
 		}
 		s.Intake.SetCharge(charge, q, task, node)
-		if s.frees(e, q, task, s.Cards.Stated(task.Pod), charge) && !slices.ContainsFunc(full, func(d fastres.Dim) bool { return charge.Get(d) == 0 }) {
+		hasNone := func(d fastres.Dim) bool { return charge.Get(d) == 0 }
+		if s.frees(e, q, task, s.Cards.Stated(task.Pod), charge) && !slices.ContainsFunc(full, hasNone) {
 			useful = append(useful, task)
 		}
 	}

@@ -44,7 +44,8 @@ func (e *Explainer) Explain(r *constraint.Refusal) *Reason {
 		reason.Detail = e.Index.Broken(q).Error()
 	case r.Verdict.Reason == quota.ResourceMismatch:
 		reason.Resource = e.Cards.ResourceName(r.Cards.Resource)
-	case r.Verdict.Reason == quota.HeldForFairShare, r.Verdict.Reason == quota.OverBudget && len(r.Shortfalls) > 0 && r.Shortfalls[0].Detail != "":
+	case r.Verdict.Reason == quota.HeldForFairShare,
+		r.Verdict.Reason == quota.OverBudget && len(r.Shortfalls) > 0 && r.Shortfalls[0].Detail != "":
 		if len(r.Shortfalls) > 0 {
 			reason.Detail = r.Shortfalls[0].Detail
 		}

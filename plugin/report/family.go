@@ -157,7 +157,8 @@ func queueAccount(name string, help texts, of func(*queueGauges) *accountGauges)
 			})
 	}
 	scalar := family("_scalar_resources", help[2], scalarKind|cardKind, "resource")
-	return accountFamilies{cpu: family("_milli_cpu", help[0], cpuKind), memory: family("_memory_bytes", help[1], memoryKind), scalar: scalar, card: scalar}
+	return accountFamilies{cpu: family("_milli_cpu", help[0], cpuKind), memory: family("_memory_bytes", help[1], memoryKind),
+		scalar: scalar, card: scalar}
 }
 
 // clusterAccount returns the families of the account of the cluster.

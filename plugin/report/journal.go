@@ -70,11 +70,11 @@ func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r *constraint.Refusal) 
 	j.numbers = e.appendNumbers(j.numbers[:0], r)
 	cards := e.Cards.Describe(r.Cards)
 	last := j.entries[job.UID]
-	if last == nil || last.reason != r.Verdict.Reason || last.admission != r.Admission || last.where != where || last.cards != cards || last.holder != holderOf(r) ||
-		!slices.Equal(last.exceeded, j.dims) || !slices.Equal(last.numbers, j.numbers) {
+	if last == nil || last.reason != r.Verdict.Reason || last.admission != r.Admission || last.where != where || last.cards != cards ||
+		last.holder != holderOf(r) || !slices.Equal(last.exceeded, j.dims) || !slices.Equal(last.numbers, j.numbers) {
 		reason := e.Explain(r)
-		next := &entry{reason: r.Verdict.Reason, admission: r.Admission, where: where, exceeded: slices.Clone(j.dims), cards: cards, holder: holderOf(r),
-			numbers: slices.Clone(j.numbers), text: reason.String(), cause: e.cause(string(job.Queue), r, reason)}
+		next := &entry{reason: r.Verdict.Reason, admission: r.Admission, where: where, exceeded: slices.Clone(j.dims), cards: cards,
+			holder: holderOf(r), numbers: slices.Clone(j.numbers), text: reason.String(), cause: e.cause(string(job.Queue), r, reason)}
 		if last != nil && last.admission {
 			next.since = last.since
 		} else {

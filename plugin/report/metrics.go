@@ -45,7 +45,8 @@ var (
 	overusedFamily = queueFamily("overused", "If one queue is overused", func(g *queueGauges) *gauge { return &g.overused })
 
 	// The series that Volcano has from v1.16 on, with its texts: a name has one text in a process.
-	inqueueFamilies = queueAccount("inqueue", texts{"Inqueue CPU" + inqueueHelp, "Inqueue memory" + inqueueHelp, "Inqueue scalar resources" + inqueueHelp},
+	inqueueFamilies = queueAccount("inqueue", texts{"Inqueue CPU" + inqueueHelp, "Inqueue memory" + inqueueHelp,
+		"Inqueue scalar resources" + inqueueHelp},
 		func(g *queueGauges) *accountGauges { return &g.inqueue })
 
 	// The series that Volcano does not have.
@@ -124,7 +125,8 @@ type queueGauges struct {
 }
 
 func newQueueGauges(name string, uid types.UID) *queueGauges {
-	return &queueGauges{name: name, uid: uid, labels: []*dto.LabelPair{label(queueLabel, name)}, share: unset, weight: unset, overused: unset, leaf: unset}
+	return &queueGauges{name: name, uid: uid, labels: []*dto.LabelPair{label(queueLabel, name)}, share: unset, weight: unset,
+		overused: unset, leaf: unset}
 }
 
 // Open binds the metrics to a session.
@@ -386,7 +388,8 @@ type Series interface {
 
 // AddedSeries returns the series that Volcano does not have.
 func AddedSeries() []Series {
-	added := []Series{leafFamily, windowsVec, problemsVec, waitingVec, admissionVec, exhaustedVec, timeoutsVec, exchangesVec, usageVec, levelVec, savedGauge}
+	added := []Series{leafFamily, windowsVec, problemsVec, waitingVec, admissionVec, exhaustedVec, timeoutsVec, exchangesVec, usageVec,
+		levelVec, savedGauge}
 	for _, f := range slices.Concat(inqueueFamilies.all(), clusterFamilies.all()) {
 		added = append(added, f)
 	}

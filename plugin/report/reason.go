@@ -58,8 +58,9 @@ type Reason struct {
 	Requested float64 `json:"requested,omitempty"` // of Cards, in whole cards
 	// Resource is the resource that the pod requests, where its cards have another one.
 	Resource string `json:"resource,omitempty"`
-	Label    string `json:"label,omitempty"`  // that the node lacks
-	Detail   string `json:"detail,omitempty"` // why the queue does not reach the root, which job holds the cards or goes first, or what claim or device it is about
+	Label    string `json:"label,omitempty"` // that the node lacks
+	// Detail is why the queue does not reach the root, which job holds the cards or goes first, or what claim or device it is about.
+	Detail string `json:"detail,omitempty"`
 	// Namespace and Holder are whose limit it is.
 	Limited
 	// Shortages are the bounds that the request does not fit under: one for each card

@@ -10,7 +10,8 @@ import (
 
 // The series of the order by usage over time.
 var (
-	usageVec = queueVec("fair_share_usage", "What one queue has had on average, by resource or card, in the units of queue_allocated", "resource")
+	usageVec = queueVec("fair_share_usage",
+		"What one queue has had on average, by resource or card, in the units of queue_allocated", "resource")
 	levelVec = queueVec("fair_share_level", "Usage and allocation of one queue relative to what it deserves or to its weight: "+
 		"among queues of one priority that have what they deserve, the smallest goes first")
 	budgetVec  = queueVec("card_budget_hours", "Card-hours that one queue may use of a card in the window of its budget", "resource")

@@ -96,7 +96,8 @@ func (j *Job) HasCards() bool { return j.hasCards }
 
 // Placed reports whether pods of the job have cards on nodes, those of claims that they share with others included.
 func (j *Job) Placed() bool {
-	return len(j.allocated)+len(j.terminating) > 0 || slices.ContainsFunc(j.sharing, func(task *api.TaskInfo) bool { return task.NodeName != "" })
+	placed := func(task *api.TaskInfo) bool { return task.NodeName != "" }
+	return len(j.allocated)+len(j.terminating) > 0 || slices.ContainsFunc(j.sharing, placed)
 }
 
 // Sharing returns the tasks whose pods share resource claims, valid until the next Read.

@@ -47,8 +47,8 @@ type Unit struct {
 // Choose returns what is evicted for some excesses, in the units of package fastres and all above 0, in the order of eviction:
 //
 //  1. the lower priority of the queue, then of the job, then of the pod. A whole job has the highest one of its pods.
-//  2. the less work that is lost: for a pod that its job can spare, the time for which it has run since its last checkpoint. A job that cannot spare a pod is
-//     evicted as a whole, and loses the sum for all pods, or nothing if it is broken.
+//  2. the less work that is lost: for a pod that its job can spare, the time for which it has run since its last checkpoint. A job that
+//     cannot spare a pod is evicted as a whole, and loses the sum for all pods, or nothing if it is broken.
 //  3. the name of the pod, the first one of a whole job
 //
 // Units are added while there is an excess, each only if it frees something of it; a whole job takes the place of its pods that were added

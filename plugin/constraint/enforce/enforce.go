@@ -86,8 +86,8 @@ func (r *Rule) EvictExcess() {
 	}
 }
 
-// waits gives notice to pods of a job, and reports whether they may not be evicted yet. Nor may they where the budgets of evictions have no room
-// for them beside others of this session that have notice.
+// waits gives notice to pods of a job, and reports whether they may not be evicted yet. Nor may they where the budgets of evictions
+// have no room for them beside others of this session that have notice.
 func (r *Rule) waits(tasks []*api.TaskInfo, pods []int) (waits bool) {
 	s := r.session
 	for _, pod := range pods {

@@ -105,7 +105,8 @@ func (w *writer) first() (uid types.UID, next write, some bool) {
 
 // patch sets the annotation of the pod with a UID.
 func patch(client kubernetes.Interface, uid types.UID, of write) error {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, "annotations": map[string]string{policy.EvictionNoticeKey: of.text}}})
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid,
+		"annotations": map[string]string{policy.EvictionNoticeKey: of.text}}})
 	if err != nil {
 		return err
 	}

@@ -98,5 +98,6 @@ func (o *order) likenessOf(n *node, own *api.NodeInfo) likeness {
 
 // freeOf is the number of free cards of a node.
 func freeOf(own *api.NodeInfo, resource v1.ResourceName) int64 {
-	return int64((own.Idle.ScalarResources[resource] + own.Releasing.ScalarResources[resource] - own.Pipelined.ScalarResources[resource]) / 1000)
+	of := func(r *api.Resource) float64 { return r.ScalarResources[resource] }
+	return int64((of(own.Idle) + of(own.Releasing) - of(own.Pipelined)) / 1000)
 }

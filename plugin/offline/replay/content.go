@@ -42,7 +42,8 @@ type content struct {
 }
 
 func newContent(nodes []*v1.Node, queues []*scheduling.Queue, labels card.Labels) *content {
-	c := &content{nodes: map[string]*node{}, queues: queues, jobs: map[api.JobID]*job{}, tasks: map[api.TaskID]*pod{}, cached: offline.NewInfo()}
+	c := &content{nodes: map[string]*node{}, queues: queues, jobs: map[api.JobID]*job{}, tasks: map[api.TaskID]*pod{},
+		cached: offline.NewInfo()}
 	for _, object := range nodes {
 		n := &node{object: object, cards: map[v1.ResourceName]string{}, dirty: true, bare: &v1.Node{}}
 		n.bare.Name = object.Name

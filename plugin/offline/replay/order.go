@@ -14,8 +14,8 @@ import (
 
 // Volcano leaves some choices to chance: it picks any of the nodes with the best score, reclaim takes the
 // first node that passes the predicates, which run in many goroutines, and candidates for an eviction come
-// from a map; fresh.go has what concerns queues. Two plugins around those of the configuration decide these by the seed alone. They permit all
-// that the others permit.
+// from a map; fresh.go has what concerns queues. Two plugins around those of the configuration decide these by the seed alone. They
+// permit all that the others permit.
 const (
 	firstName = "replay-first"
 	lastName  = "replay-last"
@@ -112,7 +112,8 @@ func (p first) OnSessionOpen(ssn *framework.Session) {
 		if !p.reclaiming || p.reclaimer != task || node.Name == p.node {
 			return nil
 		}
-		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.UnschedulableAndUnresolvable, Reason: "another node is chosen", Plugin: firstName})
+		return api.NewFitErrWithStatus(task, node,
+			&api.Status{Code: api.UnschedulableAndUnresolvable, Reason: "another node is chosen", Plugin: firstName})
 	})
 	ssn.AddOverusedFn(firstName, func(queue any) bool { return p.asks(queue.(*api.QueueInfo)) })
 	if p.room.stale = true; p.placesOnly {

@@ -206,7 +206,8 @@ func slice(node string, generation int64, cards []string) *resourcev1.ResourceSl
 			kind = "mig"
 			d.Attributes["profile"] = resourcev1.DeviceAttribute{StringValue: &profile}
 		}
-		d.Attributes["type"], d.Attributes["productName"] = resourcev1.DeviceAttribute{StringValue: &kind}, resourcev1.DeviceAttribute{StringValue: &product}
+		d.Attributes["type"] = resourcev1.DeviceAttribute{StringValue: &kind}
+		d.Attributes["productName"] = resourcev1.DeviceAttribute{StringValue: &product}
 		s.Spec.Devices = append(s.Spec.Devices, d)
 	}
 	return s
@@ -308,7 +309,8 @@ func (w *World) DeviceObjects() (o offline.DeviceObjects) {
 // claim gives a pod its claims.
 func (p PodSpec) claim(pod *v1.Pod) {
 	for i, text := range split(p.Claims) {
-		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: fmt.Sprint("own-", i), ResourceClaimTemplateName: &text})
+		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims,
+			v1.PodResourceClaim{Name: fmt.Sprint("own-", i), ResourceClaimTemplateName: &text})
 	}
 	for _, name := range split(p.Shares) {
 		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: "shared-" + name, ResourceClaimName: &name})

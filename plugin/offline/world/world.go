@@ -88,7 +88,8 @@ type Pod struct {
 
 // New returns a world without objects.
 func New(c Config) *World {
-	return &World{Config: c, Nodes: map[string]*Node{}, Queues: map[string]*Queue{}, Pools: map[string]*Pool{}, informers: informers.NewSharedInformerFactory(nil, 0)}
+	return &World{Config: c, Nodes: map[string]*Node{}, Queues: map[string]*Queue{}, Pools: map[string]*Pool{},
+		informers: informers.NewSharedInformerFactory(nil, 0)}
 }
 
 // Clock is the time of a cycle: a minute passes between two.

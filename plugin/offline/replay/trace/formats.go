@@ -13,9 +13,10 @@ const part = "a part of a card counts as a whole one"
 // canonical reads a line of the canonical CSV.
 func (w *row) canonical() *Job {
 	j := &Job{
-		Name: name(w.text("job")), Namespace: name(w.text("namespace")), Queue: w.text("queue"), Submit: w.moment("submit"), Runtime: w.span("runtime"),
-		Pods: int(w.whole("pods", 1)), Minimum: int(w.whole("minimum", 0)), Cards: w.whole("cards", 0), Card: w.text("card"),
-		CPU: int64(w.number("cpu", 0) * 1000), Memory: int64(w.number("memory_gib", 0) * gib), Priority: int32(w.whole("priority", 0)),
+		Name: name(w.text("job")), Namespace: name(w.text("namespace")), Queue: w.text("queue"), Submit: w.moment("submit"),
+		Runtime: w.span("runtime"), Pods: int(w.whole("pods", 1)), Minimum: int(w.whole("minimum", 0)), Cards: w.whole("cards", 0),
+		Card: w.text("card"), CPU: int64(w.number("cpu", 0) * 1000), Memory: int64(w.number("memory_gib", 0) * gib),
+		Priority: int32(w.whole("priority", 0)),
 	}
 	if j.Queue == "" {
 		w.fail("queue: the job names none")
@@ -31,8 +32,8 @@ func (w *row) helios() *Job {
 		w.counts.add(w.line, "the cards are not a multiple of the nodes: each pod has the larger number")
 	}
 	return &Job{
-		Name: name(w.text("job_id")), Namespace: name(w.text("user")), Queue: w.text("vc"), Submit: w.moment("submit_time"), Runtime: w.span("duration"),
-		Pods: int(pods), Cards: (cards + pods - 1) / pods, CPU: int64(math.Ceil(cpus * 1000 / float64(pods))),
+		Name: name(w.text("job_id")), Namespace: name(w.text("user")), Queue: w.text("vc"), Submit: w.moment("submit_time"),
+		Runtime: w.span("duration"), Pods: int(pods), Cards: (cards + pods - 1) / pods, CPU: int64(math.Ceil(cpus * 1000 / float64(pods))),
 	}
 }
 

@@ -93,7 +93,8 @@ func (t *Trace) finish() {
 	t.Jobs = slices.DeleteFunc(t.Jobs, func(j Job) bool {
 		key := j.Namespace + "/" + j.Name
 		if line, taken := names[key]; taken {
-			t.Problems = append(t.Problems, Problem{t.Name, j.Line, fmt.Sprintf("the job %s is in line %d already: each job has a name of its own", key, line)})
+			t.Problems = append(t.Problems, Problem{t.Name, j.Line,
+				fmt.Sprintf("the job %s is in line %d already: each job has a name of its own", key, line)})
 			return true
 		}
 		names[key] = j.Line

@@ -26,10 +26,11 @@ var tables = map[Format]table{
 	CSV: {required: []string{"job", "submit", "runtime", "queue"},
 		optional: []string{"namespace", "pods", "minimum", "cards", "card", "cpu", "memory_gib", "priority"}, job: (*row).canonical},
 	Helios: {required: []string{"job_id", "user", "vc", "gpu_num", "cpu_num", "node_num", "submit_time", "duration"}, job: (*row).helios},
-	OpenB:  {required: []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "creation_time", "deletion_time", "scheduled_time"}, job: (*row).openb},
+	OpenB: {required: []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec",
+		"creation_time", "deletion_time", "scheduled_time"}, job: (*row).openb},
 	PAI: {required: []string{"job_name", "task_name", "inst_num", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu", "gpu_type"},
-		columns: []string{"job_name", "task_name", "inst_num", "status", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu", "gpu_type"},
-		job:     (*row).pai},
+		columns: []string{"job_name", "task_name", "inst_num", "status", "start_time", "end_time",
+			"plan_cpu", "plan_mem", "plan_gpu", "gpu_type"}, job: (*row).pai},
 }
 
 // readTable reads a format of lines with columns.
