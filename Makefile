@@ -53,7 +53,7 @@ test: $(APIS) ## layers, unit, property, differential and upstream's own tests
 conformance: $(APIS) ## the part of make test that depends on the release: VOLCANO=1.15.1
 	$(GO) vet $(PACKAGES)
 	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/release ./plugin/upstreamtest ./plugin/neighbours
-	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin -run 'TestDifferential|TestGang|TestVictims|TestArguments|TestChaos$$|Fuzz' -clusters 1000 -worlds 50
+	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin -run 'TestDifferential|TestGang|TestVictims|TestArguments|TestScenes|TestChaos$$|Fuzz' -clusters 1000 -worlds 50
 
 .PHONY: upstream
 upstream: $(APIS) ## which defects of Volcano's plugins are present: docs/dev/UPSTREAM.md; VOLCANO_SRC=../volcano for a checkout
@@ -194,8 +194,8 @@ torture: $(APIS) ## faults on a real control plane for TORTURE_TIME, 10m by defa
 mutants: $(APIS) ## break the rules in small ways, one at a time, and see that a test fails for each; an hour on two cores, and a stopped run continues
 	$(GO) run ./fuzz/mutate
 
-# What "make bench" measures: quick writes BENCHMARKS.md in an hour; full the same with larger clusters, in more than an
-# hour and with 22 GiB of memory; scale clusters of up to 50,000 nodes and 2,000,000 tasks, with 16 GiB, for docs/dev/SCALE.md;
+# What "make bench" measures: quick writes BENCHMARKS.md in an hour; full the same with larger clusters, which takes
+# longer and 22 GiB of memory; scale clusters of up to 50,000 nodes and 2,000,000 tasks, with 16 GiB, for docs/dev/SCALE.md;
 # check what has a goal, and fails where one is missed; gate what CI measures in two minutes, and fails where allocations or ratios
 # exceed those of bench/results/gate; calibrate what the gate compares with, ten times.
 MODE = quick

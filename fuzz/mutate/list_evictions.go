@@ -75,7 +75,7 @@ var ofEvictions = []mutant{
 
 	// Plans.
 	{"together", "} else if s.fitsOn(e, node, with) {", "} else {"},
-	{"together", "if release.Built() >= release.V115 && makesRoom", "if release.Built() >= release.V115 && false && makesRoom"},
+	{"together", "if s.rules.roomSpares && makesRoom", "if s.rules.roomSpares && false && makesRoom"},
 	{"Session.Follow", "s.shiftFuture(p.rest, false)", ""},
 	{"JobPipelined", "if !s.Volcano.JobPipelined(job) {", "if false {"},
 	{"evictRest", `s.Volcano.Evict(victim, "reclaim")`, "error(nil)"},

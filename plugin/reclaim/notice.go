@@ -14,7 +14,6 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
-	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // Victims with notice (constraint.Notifier). Where a victim of an evictor has to get notice first, nobody is evicted for the evictor. The
@@ -309,8 +308,8 @@ func (s *Session) evictedOf(e *evictor, node *api.NodeInfo, victims []*api.TaskI
 	if p := s.planOf(e.Task); p != nil && !within {
 		return p.victims
 	}
-	if !within && release.Built() >= release.V115 && makesRoom(e, node, nil) {
-		return nil // Volcano evicts nothing
+	if !within && s.rules.roomSpares && makesRoom(e, node, nil) {
+		return nil
 	}
 	ordered := s.evictionOrder(e.Task, victims)
 	for i := range ordered {

@@ -10,7 +10,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // The action reclaim evicts the victims of a node in an order of its own, and stops at the first
@@ -83,8 +82,8 @@ func (s *Session) inOrder(e *evictor, victims []*api.TaskInfo) []*api.TaskInfo {
 // together returns victims in the order of their eviction, the last of which makes room on the node
 // and in the quotas at once, nil if there are none.
 func (s *Session) together(e *evictor, node *api.NodeInfo, ordered []*api.TaskInfo) []*api.TaskInfo {
-	if release.Built() >= release.V115 && makesRoom(e, node, nil) {
-		return nil // from v1.15 on, Volcano evicts nothing where the node has room
+	if s.rules.roomSpares && makesRoom(e, node, nil) {
+		return nil
 	}
 	var named []*api.TaskInfo
 	for _, task := range ordered {

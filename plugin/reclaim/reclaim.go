@@ -28,6 +28,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
+	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -86,6 +87,8 @@ type rules struct {
 	evicts bool
 	// places: places are watched, because cards count or a job lost one of late.
 	places bool
+	// roomSpares: Volcano's reclaim evicts nothing on a node that has room, whatever the quotas.
+	roomSpares bool
 	// overused: Preemptive writes the metric of queues that have more than they deserve.
 	overused bool
 }
@@ -102,7 +105,8 @@ func (s *Session) Open(of *constraint.Session, m *Memory, v arguments.Variant, w
 	*s = Session{Session: of, Reports: to, memory: m, settings: with}
 	s.rules = rules{take: chooseTake(v, with), takeForGang: (*Session).takeGang, preemptive: (*Session).takeDeserved, proportion: v.Proportion,
 		evicts: s.Cards != nil, places: s.Cards != nil || !to.Exchanges.Empty(),
-		overused: !v.Proportion && !with.Rules.OverusedByShare, needsQueue: with.Rules.OrderVictims && !v.Proportion}
+		overused: !v.Proportion && !with.Rules.OverusedByShare, needsQueue: with.Rules.OrderVictims && !v.Proportion,
+		roomSpares: release.Built() >= release.V115}
 	if v.Proportion {
 		s.rules.preemptive = (*Session).fitNow
 	}
