@@ -265,7 +265,7 @@ func (f *floor) reclaimable(queue func(api.JobID) int, reclaimer *api.TaskInfo, 
 	return victims
 }
 
-// without returns what a queue has without the victims of this call.
+// without returns what a queue has without the victims of this question.
 func (f *floor) without(q int) []float64 {
 	left := f.left.row(q)
 	if f.calls[q] != f.call {

@@ -294,7 +294,7 @@ func (s *Session) AddTo(x fastres.Vector, p *PodRequest, nodeName string) {
 	s.add(x, p, s.Node(nodeName), nodeName)
 }
 
-// AddOn is AddTo for a node that is known.
+// AddOn is AddTo for a caller that has the node.
 func (s *Session) AddOn(x fastres.Vector, p *PodRequest, n *Node) { s.add(x, p, n, n.object.Name) }
 
 func (s *Session) add(x fastres.Vector, p *PodRequest, n *Node, nodeName string) {

@@ -167,7 +167,7 @@ func (s *Session) PodRequest(q index.Queue, pod *v1.Pod) *PodRequest {
 	return s.Stated(pod)
 }
 
-// CountedIn returns what PodRequest does, of what a pod states.
+// CountedIn is PodRequest for a caller that has what the pod states (Stated).
 func (s *Session) CountedIn(q index.Queue, stated *PodRequest) *PodRequest {
 	if q == index.None || !s.Counted(q) {
 		return noCards
