@@ -8,7 +8,7 @@ import (
 // Limits are the bounds of the cluster, from which those of the queues follow.
 // Quantities have the units of package fastres.
 type Limits struct {
-	// Total is what a root without deserved deserves: the resources of the cluster, without groups of cards that only bound.
+	// Total has the resources of the cluster, without the groups of cards that only bound. A root without deserved deserves Total.
 	Total fastres.Vector
 	// Bound is realCapability of the root: the resources of the cluster, its own capability, or
 	// fastres.MaxQuantity.

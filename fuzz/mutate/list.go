@@ -146,7 +146,7 @@ var general = []mutant{
 	{"reclaim.Session.Open", "with.Damping == 0 && with.Levels == 0", "with.Damping == 0"},
 	{"reclaim.Session.Open", "with.Damping == 0 && with.Levels == 0", "with.Levels == 0"},
 	{"takeGang", "s.Names.AddCard(g.charge, r.Selector.Dims[0], float64(r.Of(r.Selector.Dims[0])))", ""},
-	{"takeGang", "s.Cards.AddTo(g.charge, pod, node)", ""},
+	{"takeGang", "s.Cards.AddOn(g.charge, pod, n)", ""},
 	{"freesForAny", "node != nil && s.Cards.Usable(to, pod, node) && s.Cards", "node != nil && s.Cards"},
 	{"EvictableForGang", "return q != index.None && s.Index.Broken(q) == nil && s.freesForAny", "return s.freesForAny"},
 	{"quota.Order", "return first(lLeaf)", "return first(!lLeaf)"},

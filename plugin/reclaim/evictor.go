@@ -66,9 +66,9 @@ func (s *Session) place(e *evictor, node string) bool {
 	return e.Queue == index.None || s.Intake.SetCharge(e.charge, e.Queue, e.Task, node) || s.rules.proportion
 }
 
-// setRequest sets what a reclaimer requests, with the cards that it would have on a node. With
+// setRequest sets what a reclaimer requests, with the cards that it has on the node where it is placed. With
 // damping it need not deserve cpu and memory that it is exempt from.
-func (s *Session) setRequest(e *evictor, node string) {
+func (s *Session) setRequest(e *evictor) {
 	s.Intake.Dims.Set(e.request, e.Task.InitResreq)
 	if !e.hasCards {
 		return
@@ -77,7 +77,7 @@ func (s *Session) setRequest(e *evictor, node string) {
 		e.request.Set(fastres.CPU, 0)
 		e.request.Set(fastres.Memory, 0)
 	}
-	s.Cards.AddTo(e.request, e.pod, node)
+	s.Cards.AddOn(e.request, e.pod, e.cards)
 }
 
 // frees reports whether the eviction of a task of q on the evictor's node, which q is charged for and whose pod is read,

@@ -143,7 +143,7 @@ func (s *Session) takeGang(g *gang, q index.Queue, node string, victim fastres.V
 	g.charge.CopyFrom(g.request)
 	for _, pod := range g.pods {
 		if n := s.Cards.Node(node); n != nil && s.Cards.Usable(g.Queue, pod, n) {
-			s.Cards.AddTo(g.charge, pod, node)
+			s.Cards.AddOn(g.charge, pod, n)
 			continue
 		}
 		for r := range s.Cards.Requests(pod) {

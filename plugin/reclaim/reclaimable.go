@@ -102,7 +102,7 @@ func (s *Session) appendVictims(victims []*api.TaskInfo, node string, e *evictor
 	if !s.place(e, node) {
 		return victims
 	}
-	s.setRequest(e, node)
+	s.setRequest(e)
 	before := len(victims)
 	s.eachVictim(e, reclaimees, func(task *api.TaskInfo) bool {
 		if victims == nil {

@@ -33,11 +33,7 @@ func (s *Session) fewestOn(e *evictor, node string, tasks []*api.TaskInfo) (vict
 	if !s.place(e, node) {
 		return nil
 	}
-	on := node
-	if !e.hasCards {
-		on = ""
-	}
-	s.setRequest(e, on)
+	s.setRequest(e)
 	enough := false
 	s.eachVictim(e, ordered, func(task *api.TaskInfo) bool {
 		victims = append(victims, task)
