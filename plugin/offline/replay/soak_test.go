@@ -63,7 +63,7 @@ func TestSoak(t *testing.T) {
 	heap, series := func(k kept) uint64 { return k.heap }, func(k kept) uint64 { return uint64(k.series) }
 	assert.LessOrEqual(t, smallest(after[half:], heap), largest(after[:half], heap), "bytes")
 	assert.LessOrEqual(t, smallest(after[half:], series), largest(after[:half], series), "series")
-	assert.Equal(t, after[0].goroutines, after[len(after)-1].goroutines)
+	assert.LessOrEqual(t, after[len(after)-1].goroutines, after[0].goroutines, "goroutines: one of the start of the process may have ended")
 }
 
 // smallest and largest return the bounds of a figure: jobs that wait come and go, and what is kept with them.
