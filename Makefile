@@ -218,7 +218,7 @@ bench-history: ## write the line of a release into bench/results/history.csv, fr
 	$(GO) run ./bench/report -record $(RELEASE)
 
 # Of "make load". SCENARIO is burst, all jobs at once; waves, jobs that arrive for DURATION and
-# end again; or tuned, settings of Volcano. ROUNDS is how often each scheduler is measured.
+# end again; tuned, settings of Volcano; or blocked, a burst while WAITING jobs wait. ROUNDS is how often each scheduler is measured.
 SCENARIO = burst
 ifeq ($(SCENARIO),waves)
 NODES = 5000
@@ -234,13 +234,14 @@ PODS = 2000
 ROUNDS = 3
 endif
 QUEUES = 500
+WAITING = 5000
 DURATION = 10m
 
 .PHONY: load
 load: $(APIS) ## jobs on a real control plane, with ours and Volcano's own scheduler: bench/results/load.txt, docs/load.md and the picture of the README; with SCENARIO=waves, some 40 minutes a round, load-waves.txt; with SCENARIO=tuned, ten minutes, load-tuned.txt and docs/tuning.md
 	$(GO) build -o bin/load/ours ./cmd/vc-scheduler
 	$(GO) build -o bin/load/upstream volcano.sh/volcano/cmd/scheduler
-	$(GO) run ./cmd/load -scenario $(SCENARIO) -nodes $(NODES) -pods $(PODS) -queues $(QUEUES) -duration $(DURATION) -rounds $(ROUNDS)
+	$(GO) run ./cmd/load -scenario $(SCENARIO) -nodes $(NODES) -pods $(PODS) -queues $(QUEUES) -waiting $(WAITING) -duration $(DURATION) -rounds $(ROUNDS)
 	$(GO) run ./bench/report
 
 .PHONY: profile

@@ -36,6 +36,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 		return true
 	}
 	refusal := s.RefusedTask(frame, books, constraint.Ask{Task: task, Queue: q, Request: request}, outcome)
+	s.NoteRefused(refusal)
 	if job := s.Volcano.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
 		s.memory.journal.Refuse(&s.explain, job, refusal)
 	}
@@ -73,6 +74,7 @@ func (s *session) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 // it. The code is Unschedulable where evictions may help.
 func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) error {
 	if !s.Books.LeavesRoom(task, node, false) {
+		s.NoteRefusedNode(task, quota.Verdict{Reason: quota.Earmarked, Queue: index.None}, false)
 		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.Unschedulable, Reason: report.NodeEarmarked, Plugin: s.variant.Name})
 	}
 	a := s.askOf(task)
@@ -80,6 +82,7 @@ func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInf
 	if fit.Reason == cards.NodeFits {
 		return nil
 	}
+	s.NoteRefusedNode(task, fit.Verdict, true)
 	code := api.UnschedulableAndUnresolvable
 	if fit.Reason == cards.OverQuota || fit.Reason == cards.OtherCard {
 		code = api.Unschedulable

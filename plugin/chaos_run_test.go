@@ -52,8 +52,12 @@ type sabotage func(c *chaosCycle, task *api.TaskInfo, allocated bool)
 
 // play runs a scenario, and returns the world at its end, and the first violation, nil if
 // there is none.
-func play(s *world.Scenario, broken sabotage) (w *chaos, found *violation) {
-	w = newChaos(s.Config)
+func play(s *world.Scenario, broken sabotage) (*chaos, *violation) {
+	return playIn(newChaos(s.Config), s, broken)
+}
+
+// playIn runs it in an empty world.
+func playIn(w *chaos, s *world.Scenario, broken sabotage) (_ *chaos, found *violation) {
 	w.cycles = s.Cycles
 	resetVolcano()
 	for cycle := range s.Cycles {
@@ -245,7 +249,12 @@ func (c *chaosCycle) openWith(b *builder) {
 	if !reflect.DeepEqual(c.tiers, tiers) { // Volcano keeps a configuration until it loads another one
 		c.tiers = tiers
 	}
-	if c.Session = offline.Open(c.cache, c.tiers); b == nil {
+	if c.cached != nil && b != nil {
+		c.Session = c.cached.open(c.cache, c.tiers)
+	} else {
+		c.Session = offline.Open(c.cache, c.tiers)
+	}
+	if b == nil {
 		return
 	}
 	c.Configurations = []conf.Configuration{{Name: "preempt", Arguments: map[string]any{preempt.EnableTopologyAwarePreemptionKey: c.Topology}}}

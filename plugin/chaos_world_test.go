@@ -21,6 +21,7 @@ type chaos struct {
 	*world.World
 	cycles  int         // with deeds
 	builder *builder    // the scheduler's: a restart replaces it
+	cached  *cachedJobs // nil without Volcano's cache of unschedulable jobs
 	tiers   []conf.Tier // of the session before
 	seen    map[string]int
 	claims  []claimed

@@ -14,6 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/gone"
 	"github.com/capacity-card/capacity-card/plugin/constraint/grace"
 	"github.com/capacity-card/capacity-card/plugin/constraint/guarantees"
+	"github.com/capacity-card/capacity-card/plugin/constraint/hints"
 	"github.com/capacity-card/capacity-card/plugin/constraint/holders"
 	"github.com/capacity-card/capacity-card/plugin/constraint/joborder"
 	"github.com/capacity-card/capacity-card/plugin/constraint/jobs"
@@ -97,4 +98,13 @@ func (s *session) openFeatures() {
 	s.reclaim.Open(&s.Session, m.reclaim, s.variant, &s.settings,
 		reclaim.Reports{Explain: &s.explain, Metrics: m.metrics, Exchanges: m.exchanges})
 	s.Use(&s.reclaim)
+	if h := hints.Open(&s.Session, &m.hints, s.hintSettings(), m.journal.Show); h != nil {
+		s.Use(h)
+	}
+}
+
+// hintSettings returns what ends refusals in time.
+func (s *session) hintSettings() hints.Settings {
+	return hints.Settings{Windows: s.memory.queues.HasWindows(), Promises: s.settings.Displace || s.Intake.HasTimeouts(),
+		Together: s.variant.Proportion}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/evictions"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/constraint/grace"
+	"github.com/capacity-card/capacity-card/plugin/constraint/hints"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/objects"
@@ -51,6 +52,7 @@ type memory struct {
 	budgets    budget.Memory
 	evictions  evictions.Memory
 	grace      grace.Memory
+	hints      hints.Memory
 	store      store.Store
 
 	metrics   *report.Metrics

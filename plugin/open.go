@@ -257,10 +257,7 @@ func (s *session) close() {
 	m := s.memory
 	s.publishOverused()
 	m.metrics.PublishInner()
+	s.CloseAll()
 	m.journal.PublishWaiting()
-	s.reclaim.Close()
-	if rule := m.budgets.InForce(); rule != nil {
-		rule.Close()
-	}
 	m.intake.MendParents(s.Volcano, s.variant.Name)
 }

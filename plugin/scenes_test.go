@@ -193,6 +193,9 @@ func (r *sceneRun) then(t *testing.T, run func(w *chaos)) {
 			require.Contains(t, arguments.Known, key)
 		}
 		r.w = newChaos(r.config)
+		if release.CachesUnschedulable() {
+			r.w.cached = &cachedJobs{world: r.w}
+		}
 	}
 	if r.found != nil {
 		return

@@ -24,6 +24,7 @@ type Setting struct {
 	Cards   int    `json:"cards,omitempty"` // whole cards of the nodes
 	Pods    int    `json:"pods"`
 	Queues  int    `json:"queues"`
+	Waiting int    `json:"waiting,omitempty"` // jobs that wait for quota all the time
 	Rounds  int    `json:"rounds"`
 	// Duration is from the first wave to the end of the last. After Grace, pods that do not run yet are left.
 	Duration float64 `json:"duration,omitempty"`

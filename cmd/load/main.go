@@ -33,8 +33,11 @@ const (
 	others       = "bench/results/load-%s.txt" // with another release of Volcano
 	wavesResults = "bench/results/load-waves.txt"
 	tunedResults = "bench/results/load-tuned.txt"
-	page         = "docs/load.md"
-	chartFile    = "docs/load.svg"
+	// blockedResults are with the release that is built: of a checkout, with Volcano's cache of unschedulable jobs.
+	blockedResults = "bench/results/load-blocked.txt"
+	blockedOthers  = "bench/results/load-blocked-%s.txt"
+	page           = "docs/load.md"
+	chartFile      = "docs/load.svg"
 )
 
 // podsPerJob is the number of pods of a job; half of them are its minimum.
@@ -45,12 +48,15 @@ const (
 	burst = "burst" // all jobs are there at once, and never end
 	waves = "waves" // jobs arrive over time, and end
 	tuned = "tuned" // as burst, with cards: Volcano's defaults, and the settings of docs/tuning.md
+	// blocked is burst, while other jobs wait for quotas that are used up.
+	blocked = "blocked"
 )
 
 // choices are the flags.
 type choices struct {
 	scenario            string
 	nodes, pods, queues int
+	waiting             int
 	rounds              int
 	ours, upstream      string
 	limit               time.Duration
@@ -59,10 +65,11 @@ type choices struct {
 
 func main() {
 	var o choices
-	flag.StringVar(&o.scenario, "scenario", burst, "burst: all jobs at once; waves: jobs arrive over time, and end; tuned: settings of Volcano")
+	flag.StringVar(&o.scenario, "scenario", burst, "burst: all jobs at once; waves: jobs arrive over time, and end; tuned: settings of Volcano; blocked: burst, while other jobs wait")
 	flag.IntVar(&o.nodes, "nodes", 1000, "nodes of 8 GPUs")
 	flag.IntVar(&o.pods, "pods", 2000, "pods, in jobs of 10")
 	flag.IntVar(&o.queues, "queues", 500, "queues, in two levels below the root")
+	flag.IntVar(&o.waiting, "waiting", 5000, "blocked: jobs that wait")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each scheduler is measured; 0 writes the page of the results that are there")
 	flag.StringVar(&o.ours, "ours", "bin/load/ours", "our scheduler")
 	flag.StringVar(&o.upstream, "upstream", "bin/load/upstream", "Volcano's own scheduler")
@@ -90,6 +97,8 @@ func (o choices) run(ctx context.Context) error {
 		return o.waves(ctx)
 	case o.scenario == tuned:
 		return o.tuned(ctx)
+	case o.scenario == blocked:
+		return o.blocked(ctx)
 	}
 	return fmt.Errorf("there is no scenario %q", o.scenario)
 }
@@ -130,7 +139,7 @@ func (o choices) measure(ctx context.Context, r report, c workload.Cluster, sche
 	return inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
 		bounded, cancel := context.WithTimeout(ctx, o.limit)
 		defer cancel()
-		result, err := run(bounded, c, s)
+		result, err := run(bounded, c, nil, s)
 		result.Round = round
 		r.Runs = append(r.Runs, result)
 		return err

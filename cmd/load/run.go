@@ -76,20 +76,24 @@ func (b bed) submit(ctx context.Context, j workload.Job, runs time.Duration) err
 	return err
 }
 
-// run measures one scheduler on a control plane of its own: all jobs are there at once.
-func run(ctx context.Context, c workload.Cluster, s scheduler) (load.Result, error) {
+// run measures one scheduler on a control plane of its own: all jobs are there at once. Others are there before, and wait but for the
+// first of each queue.
+func run(ctx context.Context, c workload.Cluster, others []workload.Job, s scheduler) (load.Result, error) {
 	r := load.Result{Scheduler: s.name}
 	return r, onBed(ctx, c, s, controlplane.Options{Environment: s.environment}, func(ctx context.Context, b bed) error {
+		submit := func(ctx context.Context, j workload.Job) error { return b.submit(ctx, j, 0) }
+		if err := b.block(ctx, others, submit); err != nil {
+			return fmt.Errorf("submitting jobs that wait: %w", err)
+		}
 		before, err := read(ctx, b.process)
 		if err != nil {
 			return err
 		}
-		pods := 0
+		pods := b.seen.counts().ran
 		for _, j := range c.Jobs {
 			pods += len(j.Tasks)
 		}
 		began := time.Now()
-		submit := func(ctx context.Context, j workload.Job) error { return b.submit(ctx, j, 0) }
 		if err := each(ctx, c.Jobs, submit); err != nil {
 			return fmt.Errorf("submitting jobs: %w", err)
 		}
@@ -134,6 +138,9 @@ func (s *sightings) summarize(began time.Time, r *load.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, pod := range s.pods {
+		if pod.created.Before(began) {
+			continue
+		}
 		if !pod.bound.IsZero() {
 			r.Bound = append(r.Bound, milliseconds(pod.bound.Sub(began)))
 		}

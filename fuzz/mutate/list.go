@@ -17,6 +17,7 @@ var mutants = slices.Concat(
 	ofOverrides,
 	ofEvictionBudgets,
 	ofJobOrder,
+	ofHints,
 	ofSoftQuotas,
 	ofAudit,
 )
@@ -399,8 +400,8 @@ var general = []mutant{
 	{"shortages", "r.Shortages[:min(len(r.Shortages), maxShortages)]", "r.Shortages"},
 	{"Journal.RenewNames", "entry.exceeded[i] = renew(d)", "entry.exceeded[i] = d"},
 	{"Refuse", "last.admission != r.Admission || ", ""},
-	{"Refuse", "\t\tsetNotAdmitted(job, last.since, last.text)\n", ""},
-	{"Refuse", "r.Admission || !job.IsReady()", "true"},
+	{"show", "\t\tsetNotAdmitted(job, last.since, last.text)\n", ""},
+	{"show", "last.admission || !job.IsReady()", "true"},
 	{"Journal.Admit", "\tsetAdmitted(job, now)\n", ""},
 	{"waitsSince", "c.Status == v1.ConditionTrue && c.Reason == NotAdmitted", "c.Status == v1.ConditionTrue"},
 	{"ownerOf", `owner == nil || owner.Kind == "Pod"`, "owner == nil"},

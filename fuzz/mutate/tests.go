@@ -26,7 +26,8 @@ import (
 // directories have the tests that are tried, those that run fast first.
 var directories = []string{
 	"fastres", "index", "index/card", "index/policy", "index/override", "quota", "quota/assign", "quota/usage", "quota/budget", "quota/evict", "fuzz",
-	"plugin/cards", "plugin/objects", "plugin/earmark", "plugin/reserve", "plugin/intake", "plugin/constraint/budget", "plugin/report", "plugin/store",
+	"plugin/cards", "plugin/objects", "plugin/earmark", "plugin/reserve", "plugin/intake", "plugin/constraint/budget",
+	"plugin/constraint/hints", "plugin/report", "plugin/store",
 	"cmd/cardctl/audit", "plugin", "plugin+invariants",
 }
 

@@ -73,7 +73,9 @@ func (s *Session) JobEnqueueable(obj any) int {
 	if outcome.Verdict.Reason == quota.SearchExhausted {
 		s.Metrics.CountExhausted(outcome.Verdict.Queue)
 	}
-	if s.Journal.Refuse(s.Explain, job, s.refusal(frame, minimum, job, outcome)) {
+	refusal := s.refusal(frame, minimum, job, outcome)
+	s.NoteRefused(refusal)
+	if s.Journal.Refuse(s.Explain, job, refusal) {
 		s.Recorder.RecordPodGroup(s.Volcano, job.PodGroup, s.Journal.Event(s.Explain, job, s.scalars))
 	}
 	return util.Reject

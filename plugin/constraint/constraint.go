@@ -195,6 +195,27 @@ type Reserver interface {
 	Withdraw(a JobAsk) (restore func())
 }
 
+// Rejection is a refusal of a job, or of a task of it.
+type Rejection struct {
+	Job     api.JobID
+	Verdict quota.Verdict // Admitted where no rule refuses, but the node
+	// Several: the request names several cards, each of which can have a cause of its own.
+	Several   bool
+	Admission bool // see Refusal
+	// Told: the refusal is the reason of the job. What nodes refuse is not.
+	Told bool
+}
+
+// Witness is told of refusals. It is safe for many goroutines.
+type Witness interface {
+	NoteRejection(r Rejection)
+}
+
+// Closer has something to do when a session closes.
+type Closer interface {
+	Close()
+}
+
 // QueueOrder orders queues of the same priority, before their shares.
 type QueueOrder interface {
 	// CompareQueues returns a number below 0 if l goes first, above 0 if r does, and 0 if shares decide.

@@ -62,6 +62,8 @@ type Session struct {
 	losers    []VictimOrder
 
 	measurers []Measurer
+	witnesses []Witness
+	closers   []Closer
 
 	bounds groupBounds
 }
@@ -93,6 +95,8 @@ func (s *Session) Use(constraint any) {
 	s.preparers = appendIf(s.preparers, constraint)
 	s.losers = appendIf(s.losers, constraint)
 	s.measurers = appendIf(s.measurers, constraint)
+	s.witnesses = appendIf(s.witnesses, constraint)
+	s.closers = appendIf(s.closers, constraint)
 }
 
 func appendIf[T any](list []T, constraint any) []T {
@@ -194,4 +198,25 @@ func (s *Session) OrdersVictims() bool { return len(s.losers) > 0 }
 
 func (s *Session) LoseFirst(q, to index.Queue) bool {
 	return slices.ContainsFunc(s.losers, func(order VictimOrder) bool { return order.LosesFirst(q, to) })
+}
+
+// NoteRefused tells the witnesses of a refusal, and NoteRefusedNode that a task was refused on a node.
+func (s *Session) NoteRefused(r *Refusal) {
+	for _, w := range s.witnesses {
+		w.NoteRejection(Rejection{Job: r.Job, Verdict: r.Verdict, Several: r.OfCards() && len(r.Cards.Selector.Names) != 1,
+			Admission: r.Admission, Told: true})
+	}
+}
+
+func (s *Session) NoteRefusedNode(task *api.TaskInfo, v quota.Verdict, several bool) {
+	for _, w := range s.witnesses {
+		w.NoteRejection(Rejection{Job: task.Job, Verdict: v, Several: several})
+	}
+}
+
+// CloseAll closes the constraints, in the order in which they became active.
+func (s *Session) CloseAll() {
+	for _, c := range s.closers {
+		c.Close()
+	}
 }

@@ -131,6 +131,16 @@ func (q *Queues) Info(queue *api.QueueInfo) *api.QueueInfo {
 	return &info
 }
 
+// HasWindows reports whether some queue of the session has windows.
+func (q *Queues) HasWindows() bool {
+	for _, known := range q.byName {
+		if known.windows != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // WindowProblems returns the problems of overrides that the session has read, in the order of the queues' names.
 func (q *Queues) WindowProblems() (all []Problems) {
 	for _, queue := range q.windowed {

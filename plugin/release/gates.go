@@ -12,13 +12,21 @@ import (
 // on. The feature gates know it by then: Volcano adds its own when it is initialized.
 const queueGates featuregate.Feature = "SchedulingGatesQueueAdmission"
 
-var knowsQueueGates = sync.OnceValue(func() bool {
-	_, known := utilfeature.DefaultMutableFeatureGate.GetAll()[queueGates]
-	return known
-})
+var knowsQueueGates = known(queueGates)
 
 // RemovesQueueGates reports whether the action allocate removes the queue allocation gate of
 // a pod that the quotas allow: Volcano can, and its feature gate is on.
-func RemovesQueueGates() bool {
-	return knowsQueueGates() && utilfeature.DefaultFeatureGate.Enabled(queueGates)
+func RemovesQueueGates() bool { return enabled(knowsQueueGates, queueGates) }
+
+// known returns whether the release has a feature gate, which it asks once.
+func known(gate featuregate.Feature) func() bool {
+	return sync.OnceValue(func() bool {
+		_, known := utilfeature.DefaultMutableFeatureGate.GetAll()[gate]
+		return known
+	})
+}
+
+// enabled reports whether a feature gate is known and on.
+func enabled(known func() bool, gate featuregate.Feature) bool {
+	return known() && utilfeature.DefaultFeatureGate.Enabled(gate)
 }

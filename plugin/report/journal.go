@@ -83,19 +83,30 @@ func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r *constraint.Refusal) 
 		j.entries[job.UID], last = next, next
 		isNew = true
 	}
+	j.show(job, last)
+	return isNew
+}
+
+// Show sets the reason of a job about which Volcano did not ask in a session, since nothing has changed for it.
+func (j *Journal) Show(job *api.JobInfo) {
+	if last := j.entries[job.UID]; last != nil {
+		j.show(job, last)
+	}
+}
+
+func (j *Journal) show(job *api.JobInfo, last *entry) {
 	job.JobFitErrors = last.text
 	switch {
-	case !r.Admission:
+	case !last.admission:
 	case job.ReadyTaskNum() >= job.MinAvailable:
 		// It has its minimum, as after a restart: Volcano sets it Running when the session closes.
 		setAdmitted(job, metav1.Now())
 	default:
 		setNotAdmitted(job, last.since, last.text)
 	}
-	if r.Admission || !job.IsReady() {
+	if last.admission || !job.IsReady() {
 		j.waiting.count(last)
 	}
-	return isNew
 }
 
 // Admit drops the reason of a job that is admitted. It returns how long the job
