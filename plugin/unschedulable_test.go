@@ -68,7 +68,7 @@ func TestUnschedulableCache(t *testing.T) {
 			t.Fatalf("seed %d\n%s\nnot asked: %v\nwithout the cache:\n%s\nwith it:\n%s", seed, small, with.cached.skipped,
 				strings.Join(without.History, "\n"), strings.Join(with.History, "\n"))
 		}
-		if (i+1)%1000 == 0 {
+		if (i+1)%100 == 0 {
 			t.Logf("%d worlds", i+1)
 		}
 		skips, sessions = skips+with.seen["jobs not asked"], sessions+with.seen["cycles"]

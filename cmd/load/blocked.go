@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/load"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -30,11 +31,13 @@ func (o choices) blocked(ctx context.Context) error {
 	others := fullQueues(&c, o.waiting)
 	report := report{&load.Report{Setting: o.setting(fmt.Sprintf("make load SCENARIO=blocked WAITING=%d", o.waiting), len(c.Jobs)*podsPerJob)}}
 	report.Waiting = len(others)
-	schedulers := []scheduler{{"upstream", o.upstream, capacity.configuration(), nil, nil}, {"ours", o.ours, capacity.configuration(), nil, nil}}
-	if release.KnowsUnschedulableCache() {
-		flags := []string{"--feature-gates=UnschedulableJobCache=true"}
-		schedulers = append(schedulers, scheduler{"upstream, cache", o.upstream, capacity.configuration(), flags, nil},
-			scheduler{"ours, cache", o.ours, capacity.configuration(), flags, nil})
+	names, cached := load.BlockedSchedulers, []string{"--feature-gates=UnschedulableJobCache=true"}
+	schedulers := []scheduler{
+		{names[0], o.upstream, capacity.configuration(), nil, nil}, {names[1], o.ours, capacity.configuration(), nil, nil},
+		{names[2], o.upstream, capacity.configuration(), cached, nil}, {names[3], o.ours, capacity.configuration(), cached, nil},
+	}
+	if !release.KnowsUnschedulableCache() {
+		schedulers = schedulers[:2]
 	}
 	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
 		bounded, cancel := context.WithTimeout(ctx, furnishing+o.limit)
@@ -47,27 +50,27 @@ func (o choices) blocked(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, s := range schedulers {
-		names = append(names, s.name)
-	}
-	path := blockedResults
-	if report.Volcano != load.MainRelease {
-		path = fmt.Sprintf(blockedOthers, report.Volcano)
-	}
-	return write(path, report.Report, table(names, rows, report.Values))
+	return write(fmt.Sprintf(blockedResults, report.Volcano), report.Report, blockedReport{report}.Table())
+}
+
+// blockedReport is a report with the schedulers of blocked.
+type blockedReport struct{ report }
+
+// Table has the figures of the schedulers that were measured.
+func (r blockedReport) Table() string {
+	measured := slices.DeleteFunc(slices.Clone(load.BlockedSchedulers), func(name string) bool {
+		return len(r.Values(name, load.Result.Throughput)) == 0
+	})
+	return table(measured, rows, r.Values)
 }
 
 // fullQueues adds queues to a cluster, and returns the jobs that fill them: all but the first of each wait.
 func fullQueues(c *workload.Cluster, jobs int) (others []workload.Job) {
-	leaf := c.Queues[len(c.Queues)-1]
 	for i := range jobs {
 		name := fmt.Sprintf("full-%03d", i/jobsPerFull)
 		if i%jobsPerFull == 0 {
-			full := leaf
-			full.Name, full.Parent, full.Capability = name, "", maps.Clone(leaf.Capability)
-			full.Capability[gpu] = podsThatWait
-			c.Queues = append(c.Queues, full)
+			c.Queues = append(c.Queues, workload.Queue{Name: name, Parent: index.RootName, Weight: 1,
+				Capability: workload.Resources{"cpu": podsThatWait, "memory": podsThatWait << 30, gpu: podsThatWait}})
 		}
 		j := c.Jobs[0]
 		j.Name, j.Queue, j.MinMember = fmt.Sprintf("waits-%05d", i), name, podsThatWait

@@ -29,13 +29,11 @@ import (
 
 // Where things go, seen from the root of the module.
 const (
-	results      = "bench/results/load.txt"
-	others       = "bench/results/load-%s.txt" // with another release of Volcano
-	wavesResults = "bench/results/load-waves.txt"
-	tunedResults = "bench/results/load-tuned.txt"
-	// blockedResults are with the release that is built: of a checkout, with Volcano's cache of unschedulable jobs.
-	blockedResults = "bench/results/load-blocked.txt"
-	blockedOthers  = "bench/results/load-blocked-%s.txt"
+	results        = "bench/results/load.txt"
+	others         = "bench/results/load-%s.txt" // with another release of Volcano
+	wavesResults   = "bench/results/load-waves.txt"
+	tunedResults   = "bench/results/load-tuned.txt"
+	blockedResults = "bench/results/load-blocked-%s.txt" // with a release of Volcano, or a checkout
 	page           = "docs/load.md"
 	chartFile      = "docs/load.svg"
 )
@@ -178,7 +176,11 @@ func (o choices) setting(command string, pods int) load.Setting {
 	}
 	command += fmt.Sprintf(" ROUNDS=%d", o.rounds)
 	volcano := version.Of().Volcano
-	if volcano != load.MainRelease {
+	switch {
+	case !strings.HasPrefix(volcano, "v"): // it is built with a directory
+		volcano = "checkout"
+		command += " VOLCANO_SRC=../volcano"
+	case volcano != load.MainRelease:
 		command += " VOLCANO=" + strings.TrimPrefix(volcano, "v")
 	}
 	return load.Setting{
@@ -221,8 +223,9 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 // contents holds the results that the page shows.
 type contents struct {
 	report
-	Others []report     // with other releases of Volcano
-	Waves  *wavesReport // nil if they were not measured
+	Others  []report     // with other releases of Volcano
+	Waves   *wavesReport // nil if they were not measured
+	Blocked []blockedReport
 }
 
 // pages are the page and the charts of the results below the root of the module, by path.
@@ -231,7 +234,10 @@ func pages(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, files := contents{main, rest, nil}, map[string]string{}
+	c, files := contents{report: main, Others: rest}, map[string]string{}
+	if c.Blocked, err = readBlocked(root); err != nil {
+		return nil, err
+	}
 	if files[chartFile], err = main.chart(); err != nil {
 		return nil, err
 	}
@@ -266,6 +272,19 @@ func readAll(root string) (main report, rest []report, err error) {
 		rest = append(rest, report{read})
 	}
 	return rest[0], rest[1:], nil
+}
+
+// readBlocked reads the results of bursts while other jobs wait, of each release of Volcano.
+func readBlocked(root string) (all []blockedReport, err error) {
+	paths, err := filepath.Glob(filepath.Join(root, fmt.Sprintf(blockedResults, "*")))
+	for _, path := range paths {
+		read, err := load.Read[load.Result](path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, blockedReport{report{read}})
+	}
+	return all, err
 }
 
 // inTurn measures the schedulers in turn, and begins each round with another one.
