@@ -98,7 +98,7 @@ func (s *session) openFeatures() {
 	s.reclaim.Open(&s.Session, m.reclaim, s.variant, &s.settings,
 		reclaim.Reports{Explain: &s.explain, Metrics: m.metrics, Exchanges: m.exchanges})
 	s.Use(&s.reclaim)
-	if h := hints.Open(&s.Session, &m.hints, s.hintSettings(), m.journal.Show); h != nil {
+	if h := hints.Open(&s.Session, &m.hints, s.hintSettings, m.journal); h != nil {
 		s.Use(h)
 	}
 }

@@ -48,8 +48,8 @@ type Settings struct {
 type Session struct {
 	*constraint.Session
 	Settings
-	memory *Memory
-	show   func(*api.JobInfo)
+	memory  *Memory
+	reasons Reasons
 
 	mu      sync.Mutex
 	refused map[api.JobID]refusal
@@ -71,15 +71,20 @@ var (
 	_ constraint.Closer   = &Session{}
 )
 
+// Reasons shows the last reason of a job about which Volcano did not ask.
+type Reasons interface {
+	Show(job *api.JobInfo)
+}
+
 // Open has Volcano ask m when an object changes, and begins to note refusals. It returns nil where Volcano keeps no refusals.
-// show is called at the close of the session for each job that Volcano did not ask about.
-func Open(s *constraint.Session, m *Memory, with Settings, show func(*api.JobInfo)) any {
+func Open(s *constraint.Session, m *Memory, settings func() Settings, reasons Reasons) any {
 	if !release.CachesUnschedulable() {
 		return nil
 	}
+	with := settings()
 	m.open(s, with.Together)
 	release.AddHintProvider(s.Volcano, s.Plugin, m.Wakes)
-	return &Session{Session: s, Settings: with, memory: m, show: show, refused: map[api.JobID]refusal{},
+	return &Session{Session: s, Settings: with, memory: m, reasons: reasons, refused: map[api.JobID]refusal{},
 		placed: map[api.TaskID]placed{}, admitted: map[index.Queue]bool{}}
 }
 
@@ -138,7 +143,7 @@ func (s *Session) Close() {
 	before := s.memory.refused
 	for id, job := range s.Volcano.Jobs {
 		if release.Skipped(job) && before[id].told && !s.refused[id].told {
-			s.show(job)
+			s.reasons.Show(job)
 		}
 	}
 	for id, of := range s.refused {
