@@ -24,6 +24,9 @@ type Placement struct {
 	Queue   string // its name
 	Path    string // the annotation PathKey
 	Weights string // the annotation WeightsKey
+	// Parent is that of a NamespaceQueue, "" of any other queue. Its tenant may write the annotations, so they do not
+	// give its place.
+	Parent string
 }
 
 // Places is the result of Place.
@@ -43,7 +46,8 @@ type Places struct {
 // Place builds the nodes of a tree from the annotations of all queues. If no queue is at
 // the end of an inner path, Place adds a node whose name is the path. No Queue object can
 // have that name, because it contains "/". A queue without the annotations is a child of
-// the root.
+// the root. A NamespaceQueue is a child of its parent, with the weight 1. One in a namespace with the
+// name of the root could have the name of a path, and is Misplaced.
 //
 // A queue with bad annotations is Misplaced, and the other queues are not affected. Of two
 // queues with the same path, the first gets it. The weight of a name is that which the
@@ -52,6 +56,10 @@ func Place(queues []Placement, root string) *Places {
 	p := &Places{Weights: map[string]float64{}, Problems: map[string]error{}, root: root, owners: map[string]string{root: root}}
 	weights := make([][]float64, len(queues)) // nil: not placed by annotations
 	for i, q := range queues {
+		if q.Parent != "" {
+			p.placeBelow(q)
+			continue
+		}
 		if q.Queue == root || q.Path == "" && q.Weights == "" {
 			p.Nodes = append(p.Nodes, Node{Name: q.Queue})
 			if q.Path != "" && q.Path != root {
@@ -82,6 +90,20 @@ func Place(queues []Placement, root string) *Places {
 		}
 	}
 	return p
+}
+
+// placeBelow adds the node of a NamespaceQueue.
+func (p *Places) placeBelow(q Placement) {
+	node := Node{Name: q.Queue, Parent: q.Parent}
+	switch {
+	case strings.HasPrefix(q.Queue, p.root+"/"):
+		node.Misplaced = fmt.Errorf("a NamespaceQueue of the namespace %s may have the name of a path of annotation %s", p.root, PathKey)
+		p.Problems[q.Queue] = node.Misplaced
+	case q.Path != "" || q.Weights != "":
+		p.Problems[q.Queue] = fmt.Errorf("annotation %s: a NamespaceQueue is below its parent, and has no other place", PathKey)
+	}
+	p.Nodes = append(p.Nodes, node)
+	p.Weights[q.Queue] = 1
 }
 
 // parse returns the weights of the names on a path, from the root to the queue.

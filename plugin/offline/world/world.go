@@ -288,6 +288,7 @@ func (w *World) Info() *api.ClusterInfo {
 			node.RemoveTask(offline.NewTask(pod))
 		}
 	}
+	offline.SetNamespaceQueues(info)
 	return info
 }
 
