@@ -193,7 +193,9 @@ func (w *chaos) children(queue string) []string {
 	if w.below == nil {
 		w.below = map[string][]string{}
 		for _, name := range sortedKeys(w.Queues) {
-			if path := w.Path(name); !w.Tree {
+			if path := w.Path(name); !w.Schedules(name) {
+				continue
+			} else if !w.Tree {
 				w.below[""] = append(w.below[""], name)
 			} else if len(path) > 1 {
 				w.below[path[1]] = append(w.below[path[1]], name)

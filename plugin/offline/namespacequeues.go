@@ -14,44 +14,55 @@ import (
 // those that Volcano's cache leaves out, with their jobs. Where the release does not know NamespaceQueues it changes
 // nothing: there they are Queues with such names.
 //
-// Upstream: cache/cache.go, Snapshot and isNamespaceQueueParentChainOpen.
+// Upstream: cache/cache.go, Snapshot.
 func SetNamespaceQueues(info *api.ClusterInfo) {
 	if !release.KnowsNamespaceQueues() {
 		return
 	}
-	all, jobs := map[api.QueueID]*api.QueueInfo{}, map[api.JobID]*api.JobInfo{}
-	objects := map[api.QueueID]*scheduling.Queue{}
+	all, scheduled := map[api.QueueID]*api.QueueInfo{}, map[api.QueueID]*api.QueueInfo{}
 	for id, queue := range info.Queues {
-		objects[id] = queue.Queue
-		if namespace, _, namespaced := strings.Cut(string(id), "/"); namespaced && queue.Queue != nil {
-			object := *queue.Queue
+		given := queue
+		if namespace, _, namespaced := strings.Cut(string(id), "/"); namespaced && given.Queue != nil {
+			object := *given.Queue
 			object.Namespace = namespace
-			info.Queues[id], objects[id] = release.NewQueueInfo(&object), &object
+			queue = release.NewQueueInfo(&object)
 		}
-		all[id] = info.Queues[id].Clone()
-	}
-	for id, object := range objects {
-		if object != nil && object.Namespace != "" && !openAbove(objects, id) {
-			delete(info.Queues, id)
+		all[id] = queue.Clone()
+		if SchedulesQueue(id, func(id api.QueueID) *scheduling.Queue { return objectOf(info.Queues[id]) }) {
+			scheduled[id] = queue
 		}
 	}
+	jobs := map[api.JobID]*api.JobInfo{}
 	for id, job := range info.Jobs {
 		if all[job.Queue] == nil {
-			continue // as Volcano's cache, which drops it
+			continue // a cluster of Volcano has no such job
 		}
-		if jobs[id] = job; info.Queues[job.Queue] == nil {
+		if jobs[id] = job; scheduled[job.Queue] == nil {
 			delete(info.Jobs, id)
 		}
 	}
+	info.Queues = scheduled
 	release.SetAccounting(info, all, jobs)
 }
 
-const root api.QueueID = "root"
+func objectOf(queue *api.QueueInfo) *scheduling.Queue {
+	if queue == nil {
+		return nil
+	}
+	return queue.Queue
+}
 
-// openAbove reports whether a queue and all above it are open. The root may have no object.
-func openAbove(objects map[api.QueueID]*scheduling.Queue, id api.QueueID) bool {
-	for range len(objects) + 1 {
-		object := objects[id]
+// SchedulesQueue reports whether Volcano's sessions have a queue with one of these objects: it is a Queue, or a
+// NamespaceQueue that is open and below open queues. The root may have no object.
+//
+// Upstream: cache/cache.go, isNamespaceQueueParentChainOpen.
+func SchedulesQueue(id api.QueueID, objectOf func(api.QueueID) *scheduling.Queue) bool {
+	const root = "root"
+	if !release.KnowsNamespaceQueues() || !strings.Contains(string(id), "/") {
+		return true
+	}
+	for range mostLevels {
+		object := objectOf(id)
 		switch {
 		case object == nil:
 			return id == root
@@ -62,5 +73,8 @@ func openAbove(objects map[api.QueueID]*scheduling.Queue, id api.QueueID) bool {
 		}
 		id = cmp.Or(api.QueueID(object.Spec.Parent), root)
 	}
-	return false
+	return false // a cycle
 }
+
+// mostLevels is more levels than any tree in memory has.
+const mostLevels = 100

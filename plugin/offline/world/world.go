@@ -163,11 +163,27 @@ func (w *World) Parent(queue string) string {
 	return index.RootName
 }
 
+// Schedules reports whether sessions have a queue, and not the queues above it alone.
+func (w *World) Schedules(queue string) bool {
+	return offline.SchedulesQueue(api.QueueID(queue), func(id api.QueueID) *scheduling.Queue {
+		if q := w.Queues[string(id)]; q != nil {
+			return q.Object
+		}
+		return nil
+	})
+}
+
 // Path returns a queue and its ancestors, nil for a queue that does not exist or does not
-// reach the root.
+// reach the root. Of a queue that sessions do not have, it is that of the nearest ancestor that they have.
 func (w *World) Path(queue string) []string {
 	if w.Queues[queue] == nil && queue != index.RootName {
 		return nil
+	}
+	if !w.Schedules(queue) {
+		if !w.Tree {
+			return nil
+		}
+		return w.Path(w.Parent(queue))
 	}
 	if !w.Tree {
 		return []string{queue}
