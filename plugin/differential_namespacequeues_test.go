@@ -11,6 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -74,14 +75,9 @@ func (d *differential) queue(name string) *workload.Queue {
 	return nil
 }
 
-// isNamespaceQueue reports whether the name of a queue is that of a NamespaceQueue.
-func isNamespaceQueue(name string) bool {
-	return release.KnowsNamespaceQueues() && slices.Contains([]byte(name), '/')
-}
-
 // inactive reports whether a queue is a NamespaceQueue that is closed or below a closed queue.
 func (d *differential) inactive(name string) bool {
-	if !isNamespaceQueue(name) {
+	if !offline.IsNamespaceQueue(api.QueueID(name)) {
 		return false
 	}
 	for q := d.queue(name); q != nil && q.Name != index.RootName; q = d.queue(q.Parent) {

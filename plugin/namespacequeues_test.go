@@ -90,7 +90,8 @@ func (c *volcanoCache) give(name, parent, state, quota string, version int) {
 	text, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"name": name, "namespace": "team", "uid": name, "generation": version,
 			"resourceVersion": fmt.Sprint(version), "annotations": annotations},
-		"spec": map[string]any{"parent": parent, "state": state, "priority": 3},
+		"spec": map[string]any{"parent": parent, "state": state, "priority": 3, "reclaimable": true, "deserved": map[string]any{"cpu": "7"},
+			"capability": map[string]any{"cpu": "60"}, "guarantee": map[string]any{"resource": map[string]any{"cpu": "1"}}},
 		"status": map[string]any{"state": state, "conditions": []map[string]any{
 			{"type": "Ready", "status": "True", "observedGeneration": version}}},
 	})
@@ -246,4 +247,20 @@ func TestWarningsOnNamespaceQueues(t *testing.T) {
 	assert.Equal(t, record.BadCardAnnotation, event.Reason)
 	framework.CloseSession(c.open().Session)
 	assert.Empty(t, c.events, "the event is recorded twice")
+}
+
+// TestNewQueueInfo compares the NamespaceQueues of tests and worlds with those of Volcano.
+func TestNewQueueInfo(t *testing.T) {
+	c := newVolcanoCache(t)
+	c.give("train", "cluster/research", "Open", `{"A":3}`, 1)
+	theirs := c.Snapshot().Queues["team/train"]
+	ours := release.NewQueueInfo(release.QueueObject(theirs))
+	assert.Equal(t, release.NamespaceQueue(theirs), release.NamespaceQueue(ours))
+	for i := range reflect.TypeFor[api.QueueInfo]().NumField() {
+		switch name := reflect.TypeFor[api.QueueInfo]().Field(i).Name; name {
+		case "NamespaceQueue", "DequeueStrategy": // of which only the metadata count, and which no plugin reads
+		default:
+			assert.Equal(t, reflect.ValueOf(theirs).Elem().Field(i).Interface(), reflect.ValueOf(ours).Elem().Field(i).Interface(), name)
+		}
+	}
 }

@@ -21,10 +21,9 @@ func SetNamespaceQueues(info *api.ClusterInfo) {
 	}
 	all, scheduled := map[api.QueueID]*api.QueueInfo{}, map[api.QueueID]*api.QueueInfo{}
 	for id, queue := range info.Queues {
-		given := queue
-		if namespace, _, namespaced := strings.Cut(string(id), "/"); namespaced && given.Queue != nil {
-			object := *given.Queue
-			object.Namespace = namespace
+		if IsNamespaceQueue(id) && queue.Queue != nil {
+			object := *queue.Queue
+			object.Namespace, _, _ = strings.Cut(string(id), "/")
 			queue = release.NewQueueInfo(&object)
 		}
 		all[id] = queue.Clone()
@@ -52,13 +51,18 @@ func objectOf(queue *api.QueueInfo) *scheduling.Queue {
 	return queue.Queue
 }
 
+// IsNamespaceQueue reports whether SetNamespaceQueues makes a queue a NamespaceQueue.
+func IsNamespaceQueue(id api.QueueID) bool {
+	return release.KnowsNamespaceQueues() && strings.Contains(string(id), "/")
+}
+
 // SchedulesQueue reports whether Volcano's sessions have a queue with one of these objects: it is a Queue, or a
 // NamespaceQueue that is open and below open queues. The root may have no object.
 //
 // Upstream: cache/cache.go, isNamespaceQueueParentChainOpen.
 func SchedulesQueue(id api.QueueID, objectOf func(api.QueueID) *scheduling.Queue) bool {
 	const root = "root"
-	if !release.KnowsNamespaceQueues() || !strings.Contains(string(id), "/") {
+	if !IsNamespaceQueue(id) {
 		return true
 	}
 	for range mostLevels {

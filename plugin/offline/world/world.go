@@ -205,7 +205,7 @@ func (w *World) Path(queue string) []string {
 // FromAnnotations reports whether annotations define the tree.
 func (w *World) FromAnnotations() bool { return w.Arguments["hierarchyFrom"] == "annotation" }
 
-// place writes the annotations that define the tree.
+// place writes the annotations that define the tree. They say nothing of a NamespaceQueue.
 func (w *World) place() {
 	if !w.FromAnnotations() {
 		return
@@ -214,7 +214,7 @@ func (w *World) place() {
 		path := slices.Clone(w.Path(name))
 		slices.Reverse(path)
 		q, text := w.Queues[name], strings.Join(path, "/")
-		if name != index.RootName && q.Object.Annotations[index.PathKey] != text {
+		if name != index.RootName && !offline.IsNamespaceQueue(api.QueueID(name)) && q.Object.Annotations[index.PathKey] != text {
 			q.Object = q.Object.DeepCopy()
 			if q.Object.Annotations == nil {
 				q.Object.Annotations = map[string]string{}
