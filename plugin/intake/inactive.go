@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"iter"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -19,7 +20,8 @@ import (
 // alone), so that others get what they still have.
 type inactive map[api.JobID]*api.JobInfo
 
-// findInactive finds the jobs of inactive queues that queues of a tree are charged for.
+// findInactive finds the jobs of inactive queues that have pods on nodes, or are admitted. One that no queue of the tree is
+// charged for keeps its queue: the cards of its pods are not forgotten.
 func findInactive(ssn *framework.Session, tree *index.Tree) (found inactive) {
 	all := release.AccountingJobs(ssn)
 	if len(all) <= len(ssn.Jobs) {
@@ -29,11 +31,7 @@ func findInactive(ssn *framework.Session, tree *index.Tree) (found inactive) {
 		if ssn.Jobs[id] != nil || ssn.Queues[job.Queue] != nil {
 			continue
 		}
-		queue := activeAbove(ssn, tree, job.Queue)
-		if queue == "" {
-			continue
-		}
-		charged := chargedTo(queue, job)
+		charged := chargedTo(cmp.Or(activeAbove(ssn, tree, job.Queue), job.Queue), job)
 		if len(charged.Tasks) == 0 && !inProgress(job) {
 			continue
 		}

@@ -50,7 +50,9 @@ func nodesOf(ssn *framework.Session) iter.Seq[index.Node] {
 // MendParents gives queues that do not reach the root a parent that does, in this
 // session alone, and the root none. Volcano itself walks up to the root when it closes a session: an
 // unknown parent makes it panic, a cycle makes it loop without end
-// (framework/session.go, updateQueueStatus). So does a cycle of inactive queues.
+// (framework/session.go, updateQueueStatus).
+//
+// DIVERGES: upstream loops without end on a cycle of inactive queues. Here they are below the root, too.
 func (s *State) MendParents(ssn *framework.Session, plugin string) {
 	for q := range index.Queue(s.parents.Len()) {
 		if s.parents.Parent(q) != index.None {

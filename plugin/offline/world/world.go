@@ -176,14 +176,14 @@ func (w *World) Schedules(queue string) bool {
 // Path returns a queue and its ancestors, nil for a queue that does not exist or does not
 // reach the root. Of a queue that sessions do not have, it is that of the nearest ancestor that they have.
 func (w *World) Path(queue string) []string {
-	if w.Queues[queue] == nil && queue != index.RootName {
-		return nil
-	}
-	if !w.Schedules(queue) {
-		if !w.Tree {
+	for above := 0; !w.Schedules(queue); above++ {
+		if !w.Tree || w.Queues[queue] == nil || above > len(w.Queues) {
 			return nil
 		}
-		return w.Path(w.Parent(queue))
+		queue = w.Parent(queue)
+	}
+	if w.Queues[queue] == nil && queue != index.RootName {
+		return nil
 	}
 	if !w.Tree {
 		return []string{queue}
