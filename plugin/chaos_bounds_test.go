@@ -21,6 +21,10 @@ import (
 // value leaves the last good one in force.
 func (w *chaos) readAnnotations() {
 	for _, name := range sortedKeys(w.Queues) {
+		if !w.Schedules(name) {
+			delete(w.read, w.Queues[name]) // the session does not have it
+			continue
+		}
 		q, object := w.readOf(w.Queues[name]), w.Queues[name].Object
 		q.bad = false
 		before := q.texts

@@ -63,8 +63,8 @@ func chargedTo(queue api.QueueID, job *api.JobInfo) *api.JobInfo {
 func activeAbove(ssn *framework.Session, tree *index.Tree, id api.QueueID) api.QueueID {
 	queues := release.AccountingQueues(ssn)
 	for range len(queues) + 1 { // there may be a cycle
-		if ssn.Queues[id] != nil {
-			return id
+		if ssn.Queues[id] != nil || id == index.RootName && tree.Rooted() {
+			return id // the root may have no object
 		}
 		queue := queues[id]
 		if queue == nil || !tree.Rooted() {

@@ -197,7 +197,8 @@ func (s *State) leaveUncounted(ssn *framework.Session, session *Session) {
 	own := len(ssn.Jobs) + len(s.inactive)
 	counted := slices.DeleteFunc(s.jobs[own:], func(job *api.JobInfo) bool {
 		q := session.tree.Lookup(string(job.Queue))
-		return q == index.None || ssn.Queues[job.Queue] == nil || !session.cards.Counted(q)
+		exists := ssn.Queues[job.Queue] != nil || q == session.tree.Root() // which may have no object
+		return q == index.None || !exists || !session.cards.Counted(q)
 	})
 	s.jobs = s.jobs[:own+len(counted)]
 }
