@@ -62,9 +62,9 @@ func chargedTo(queue api.QueueID, job *api.JobInfo) *api.JobInfo {
 // reach any. Where quotas are flat, no queue is above another.
 func activeAbove(ssn *framework.Session, tree *index.Tree, id api.QueueID) api.QueueID {
 	queues := release.AccountingQueues(ssn)
-	for range len(queues) + 1 { // there may be a cycle
-		if ssn.Queues[id] != nil || id == index.RootName && tree.Rooted() {
-			return id // the root may have no object
+	for level := range len(queues) + 1 { // there may be a cycle
+		if ssn.Queues[id] != nil || level > 0 && id == index.RootName {
+			return id // the root above queues may have no object
 		}
 		queue := queues[id]
 		if queue == nil || !tree.Rooted() {
