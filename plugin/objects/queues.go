@@ -91,7 +91,7 @@ func (q *Queue) complete(id api.QueueID, info *api.QueueInfo) {
 	}
 }
 
-// isOf reports whether the state is that of an object. Volcano's cache hands out copies from v1.16 on.
+// isOf reports whether the state is that of an object. Volcano's cache hands out copies from v1.15 on.
 func (q *Queue) isOf(object *scheduling.Queue) bool {
 	return q.given == object || sameVersion(&q.given.ObjectMeta, &object.ObjectMeta)
 }
