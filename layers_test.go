@@ -120,7 +120,7 @@ var layers = []layer{
 		reason: "remembers for whom pods were evicted, and decides nothing",
 	},
 	{
-		dir: "plugin/objects", allow: below(),
+		dir: "plugin/objects", allow: append(below(), module+"/plugin/release"),
 		reason: "finds which objects have changed, and knows nothing of what is read from them",
 	},
 	{

@@ -24,6 +24,9 @@ type Placement struct {
 	Queue   string // its name
 	Path    string // the annotation PathKey
 	Weights string // the annotation WeightsKey
+	// Parent is that of a NamespaceQueue, "" of any other queue. Its tenant may write the annotations, so they do not
+	// give its place.
+	Parent string
 }
 
 // Places is the result of Place.
@@ -38,12 +41,14 @@ type Places struct {
 
 	root   string
 	owners map[string]string // path → the queue at its end
+	below  map[string]bool   // the names of NamespaceQueues; nil for none
 }
 
 // Place builds the nodes of a tree from the annotations of all queues. If no queue is at
 // the end of an inner path, Place adds a node whose name is the path. No Queue object can
 // have that name, because it contains "/". A queue without the annotations is a child of
-// the root.
+// the root. A NamespaceQueue is a child of its parent, with the weight 1. One of the namespace root may have a
+// path as its name: then the node of the path has a name that ends with "/".
 //
 // A queue with bad annotations is Misplaced, and the other queues are not affected. Of two
 // queues with the same path, the first gets it. The weight of a name is that which the
@@ -52,6 +57,10 @@ func Place(queues []Placement, root string) *Places {
 	p := &Places{Weights: map[string]float64{}, Problems: map[string]error{}, root: root, owners: map[string]string{root: root}}
 	weights := make([][]float64, len(queues)) // nil: not placed by annotations
 	for i, q := range queues {
+		if q.Parent != "" {
+			p.placeBelow(q)
+			continue
+		}
 		if q.Queue == root || q.Path == "" && q.Weights == "" {
 			p.Nodes = append(p.Nodes, Node{Name: q.Queue})
 			if q.Path != "" && q.Path != root {
@@ -82,6 +91,26 @@ func Place(queues []Placement, root string) *Places {
 		}
 	}
 	return p
+}
+
+// placeBelow adds the node of a NamespaceQueue.
+func (p *Places) placeBelow(q Placement) {
+	if p.below == nil {
+		p.below = map[string]bool{}
+	}
+	p.below[q.Queue], p.Weights[q.Queue] = true, 1
+	p.Nodes = append(p.Nodes, Node{Name: q.Queue, Parent: q.Parent})
+	if q.Path != "" || q.Weights != "" {
+		p.Problems[q.Queue] = fmt.Errorf("annotation %s: a NamespaceQueue is below its parent, and has no other place", PathKey)
+	}
+}
+
+// inner returns the name of the node of a path without a queue.
+func (p *Places) inner(path string) string {
+	if p.below[path] {
+		return path + "/"
+	}
+	return path
 }
 
 // parse returns the weights of the names on a path, from the root to the queue.
@@ -137,7 +166,7 @@ func (p *Places) place(q Placement, weights []float64) {
 		case owned && path == q.Path:
 			p.Nodes = append(p.Nodes, Node{Name: name, Parent: parent})
 		case !owned:
-			name = path
+			name = p.inner(path)
 			weight, known := p.Weights[name]
 			if !known {
 				p.Nodes = append(p.Nodes, Node{Name: name, Parent: parent})
@@ -154,7 +183,7 @@ func (p *Places) compare(q Placement, weights []float64) {
 	for level, path := range prefixes(q.Path) {
 		name, owned := p.owners[path]
 		if !owned {
-			name = path
+			name = p.inner(path)
 		}
 		if counts := p.Weights[name]; level > 0 && weights[level] != counts {
 			p.Problems[q.Queue] = fmt.Errorf("annotation %s: the weight of %s is %v, not %v", WeightsKey, quoted(path), counts, weights[level])

@@ -119,6 +119,8 @@ func drawScenario(seed uint64) *world.Scenario {
 	d.claims()
 	d.Rand = rand.New(rand.NewPCG(seed, 0xf0ce))
 	d.force(*worldForce)
+	d.Rand = rand.New(rand.NewPCG(seed, 0x5590))
+	d.namespaceQueues()
 	return d.s
 }
 

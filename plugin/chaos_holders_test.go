@@ -104,7 +104,7 @@ func (c *chaosCycle) ofHolder(queue string, h oracle.Holder, later bool) (has am
 		if slices.Contains(c.Path(j.Spec.Queue), queue) && slices.Contains(c.World.Orphans, j) {
 			unsure = unsure || c.unsure(p) // nor is it certain whose it is
 		}
-		if !slices.Contains(c.Path(j.Spec.Queue), queue) || !slices.Contains(holdersOf(c.jobOf(j)), h) || leaves(p, task) {
+		if !slices.Contains(c.Path(j.Spec.Queue), queue) || !slices.Contains(holdersOf(c.chargedJob(j)), h) || leaves(p, task) {
 			return
 		}
 		for d, amount := range charge {

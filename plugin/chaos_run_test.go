@@ -361,7 +361,7 @@ func (c *chaosCycle) eachCharge(visit func(j *world.Job, p *world.Pod, task *api
 // eachChargeAt visits those of the session, or those until the next one: pods that the session has evicted have their cards until they are gone.
 func (c *chaosCycle) eachChargeAt(close bool, visit func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts)) {
 	for _, j := range slices.Concat(c.World.Jobs, c.World.Orphans) {
-		job := c.jobOf(j)
+		job := c.chargedJob(j)
 		if job == nil || c.Path(j.Spec.Queue) == nil {
 			continue
 		}

@@ -266,7 +266,7 @@ func (w *chaos) leaf(queue string) bool {
 // holdAll determines the cards of the pods that run.
 func (w *chaos) holdAll() {
 	for _, j := range slices.Concat(w.Jobs, w.Orphans) {
-		w.orphaned[j] = w.orphaned[j] || w.Queues[j.Spec.Queue] == nil
+		w.orphaned[j] = w.orphaned[j] || w.missing(j.Spec.Queue)
 		for _, p := range j.All() {
 			if !p.Placed() {
 				continue
@@ -278,7 +278,7 @@ func (w *chaos) holdAll() {
 					w.has[p][resource] = has
 				}
 			}
-			if w.Queues[j.Spec.Queue] == nil && unchecked(outlivesQueue) {
+			if w.missing(j.Spec.Queue) && unchecked(outlivesQueue) {
 				for resource, has := range w.has[p] {
 					has.sure, has.doubt = false, has.doubt || resource == vgpuName
 					w.has[p][resource] = has
@@ -286,6 +286,11 @@ func (w *chaos) holdAll() {
 			}
 		}
 	}
+}
+
+// missing reports whether sessions have neither a queue nor one that is charged for it.
+func (w *chaos) missing(queue string) bool {
+	return w.Queues[queue] == nil || !w.Schedules(queue) && w.Path(queue) == nil
 }
 
 // noteOtherCards notes whether pods have other cards since the scheduler started anew: it takes them to have had these

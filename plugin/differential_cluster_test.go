@@ -61,8 +61,16 @@ func (d *differential) bringBackNodes() {
 func (d *differential) forUpstream() workload.Cluster {
 	c := d.cluster
 	c.Queues, c.Jobs = slices.Clone(c.Queues), slices.Clone(c.Jobs)
+	queues, jobs := d.splitInactive(&c)
+	d.mendForUpstream(&c)
+	c.Queues, c.Jobs = append(c.Queues, queues...), append(c.Jobs, jobs...)
+	return c
+}
+
+// mendForUpstream does so with the active part of the cluster.
+func (d *differential) mendForUpstream(c *workload.Cluster) {
 	if d.devices {
-		d.devicesAloneIn(&c)
+		d.devicesAloneIn(c)
 	}
 	if d.name == ProportionName || !c.Hierarchy {
 		c.Jobs = slices.DeleteFunc(c.Jobs, func(j workload.Job) bool {
@@ -72,7 +80,7 @@ func (d *differential) forUpstream() workload.Cluster {
 			}
 			return gone
 		})
-		return c
+		return
 	}
 	if !slices.ContainsFunc(c.Queues, func(q workload.Queue) bool { return q.Name == "root" }) {
 		d.excuse(refusedAlone)
@@ -95,8 +103,7 @@ func (d *differential) forUpstream() workload.Cluster {
 		}
 		return bad
 	})
-	d.raiseGuarantees(&c)
-	return c
+	d.raiseGuarantees(c)
 }
 
 // raiseGuarantees writes each queue's effective guarantee into it.

@@ -12,7 +12,6 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
-	"volcano.sh/volcano/pkg/scheduler/api/helpers"
 	"volcano.sh/volcano/pkg/scheduler/metrics"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -174,13 +173,7 @@ func close(x, y *api.Resource, presence bool) bool {
 func (d *differential) mendShares(leaf string) {
 	for _, ancestor := range d.upstream.ancestors(leaf) {
 		name := string(ancestor)
-		deserved, share := d.upstream.account(name, "deserved"), 0.0
-		for _, resource := range deserved.ResourceNames() {
-			share = max(share, helpers.Share(d.upstream.account(name, "allocated").Get(resource), deserved.Get(resource)))
-		}
-		if deserved.IsEmpty() {
-			share = 1
-		}
+		share := shareOf(d.upstream.account(name, "allocated"), d.upstream.account(name, "deserved"))
 		if d.upstream.share(name) != share {
 			d.excuse(staleShare)
 			d.upstream.setShare(name, share)

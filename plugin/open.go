@@ -56,7 +56,6 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 // read reads the queues, nodes and jobs of a session into the index.
 func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool) {
 	m, v := s.memory, s.variant
-	intake.CompleteQueues(ssn)
 	now := m.now()
 	m.queues.Open(ssn.Queues, now)
 	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, s.settings.Bounds.HierarchyFrom)

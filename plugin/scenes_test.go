@@ -53,6 +53,10 @@ func (s *scenes) run(t *testing.T, d *datadriven.TestData) string {
 			return ""
 		case arg.Key == "known":
 			known = true
+		case arg.Key == "namespacequeues":
+			if !release.KnowsNamespaceQueues() {
+				return d.Expected
+			}
 		case arg.Key == "from":
 			if rules, err := release.Parse(arg.Vals[0]); err != nil || release.Built() < rules {
 				require.NoError(t, err)

@@ -19,7 +19,7 @@ var ofEvictions = []mutant{
 	{"holders.Rule.Lacks", "b.Holders.AllocatedAt(p, d)+milli", "r.accounts().AllocatedAt(p, d)+milli"},
 
 	// Pods whose PodGroup is deleted.
-	{"orphans.find", "if ssn.Jobs[id] == nil {", "if false {"},
+	{"orphans.find", "if jobOf(ssn, id) == nil {", "if false {"},
 	{"orphans.find", "p.queue = queueOf(task.Pod)", ""},
 	{"orphanedJob", "p.group.Clone()", "&api.PodGroup{}"},
 	{"orphanedJob", "job.PodGroup.Status.Phase =", "_ ="},

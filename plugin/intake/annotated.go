@@ -48,7 +48,11 @@ func Places(queues []*scheduling.Queue, annotations func(*scheduling.Queue) map[
 	var placements []index.Placement
 	for _, queue := range queues {
 		a := annotations(queue)
-		placements = append(placements, index.Placement{Queue: queue.Name, Path: a[index.PathKey], Weights: a[index.WeightsKey]})
+		placement := index.Placement{Queue: queue.Name, Path: a[index.PathKey], Weights: a[index.WeightsKey]}
+		if queue.Namespace != "" { // see release.QueueObject
+			placement.Parent = queue.Spec.Parent
+		}
+		placements = append(placements, placement)
 	}
 	return index.Place(placements, index.RootName)
 }

@@ -1,6 +1,9 @@
 package intake
 
 import (
+	"cmp"
+	"strings"
+
 	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/apis/pkg/apis/batch/v1alpha1"
@@ -9,6 +12,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/index"
 )
 
 // orphans finds the pods on nodes whose PodGroup is deleted: when a job is deleted, the garbage
@@ -37,9 +42,9 @@ type placed struct {
 
 // find returns a job for each PodGroup that is deleted while its pods are on nodes. They are to
 // be counted as they are; nothing is reserved for them.
-func (o *orphans) find(ssn *framework.Session) (jobs []*api.JobInfo) {
+func (o *orphans) find(ssn *framework.Session, tree *index.Tree) (jobs []*api.JobInfo) {
 	for id, p := range o.placed {
-		if ssn.Jobs[id] == nil {
+		if jobOf(ssn, id) == nil {
 			if o.lost == nil {
 				o.lost = map[api.JobID]placed{}
 			}
@@ -59,7 +64,7 @@ func (o *orphans) find(ssn *framework.Session) (jobs []*api.JobInfo) {
 	for _, node := range ssn.Nodes {
 		for _, task := range node.Tasks {
 			p, lost := o.lost[task.Job]
-			if !lost && all && task.Job != "" && ssn.Jobs[task.Job] == nil {
+			if !lost && all && task.Job != "" && jobOf(ssn, task.Job) == nil {
 				p.queue = queueOf(task.Pod)
 			}
 			if p.queue == "" {
@@ -67,7 +72,7 @@ func (o *orphans) find(ssn *framework.Session) (jobs []*api.JobInfo) {
 			}
 			job := found[task.Job]
 			if job == nil {
-				job = p.orphanedJob(task)
+				job = p.orphanedJob(activeAbove(ssn, tree, p.queue), task)
 				o.found[task.Job] = p
 				found[task.Job], jobs = job, append(jobs, job)
 			}
@@ -85,10 +90,10 @@ func (o *orphans) loaded(tiers []conf.Tier) bool {
 	return loaded
 }
 
-// orphanedJob makes the job of a task.
-func (p placed) orphanedJob(task *api.TaskInfo) *api.JobInfo {
+// orphanedJob makes the job of a task, in the queue that is charged for it.
+func (p placed) orphanedJob(queue api.QueueID, task *api.TaskInfo) *api.JobInfo {
 	job := api.NewJobInfo(task.Job)
-	job.Namespace, job.Queue = task.Namespace, p.queue
+	job.Namespace, job.Queue = task.Namespace, queue
 	if p.group != nil {
 		job.PodGroup = p.group.Clone()
 		job.PodGroup.Status.Phase = scheduling.PodGroupCompleted // nothing is reserved for it, and it is no job of max-jobs
@@ -97,12 +102,15 @@ func (p placed) orphanedJob(task *api.TaskInfo) *api.JobInfo {
 }
 
 // queueOf returns the queue that a pod names, "" for none. The controller of Volcano's jobs writes
-// the first annotation, and users the second.
+// the first annotation, and users the second. "namespace/name" is a NamespaceQueue of the pod's namespace.
+//
+// Upstream: pkg/util/queue_reference.go, ResolveWorkloadQueueReference.
 func queueOf(pod *v1.Pod) api.QueueID {
-	if queue := pod.Annotations[v1alpha1.QueueNameKey]; queue != "" {
-		return api.QueueID(queue)
+	queue := cmp.Or(pod.Annotations[v1alpha1.QueueNameKey], pod.Annotations[v1beta1.QueueNameAnnotationKey])
+	if name, namespaced := strings.CutPrefix(queue, "namespace/"); namespaced {
+		queue = pod.Namespace + "/" + name
 	}
-	return api.QueueID(pod.Annotations[v1beta1.QueueNameAnnotationKey])
+	return api.QueueID(queue)
 }
 
 // keep keeps the jobs that have cards on nodes, for the next session, and those of which no queue knows.

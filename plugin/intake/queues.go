@@ -1,8 +1,6 @@
 package intake
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -172,18 +170,6 @@ func (s *State) ownBound(capability fastres.Vector) {
 	s.rootBound.Set(fastres.Memory, fastres.MaxQuantity)
 	for d := range s.total.Present() {
 		s.rootBound.Set(d, fastres.MaxQuantity)
-	}
-}
-
-// CompleteQueues gives each queue without a Queue object one that is not open, in this session
-// alone. So the queue is refused, its running pods count, and every reader finds an object:
-// Volcano's own, too, which panic on a queue without one when a session closes.
-func CompleteQueues(ssn *framework.Session) {
-	for id, queue := range ssn.Queues {
-		if queue.Queue == nil {
-			queue.Queue = &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: string(id)},
-				Status: scheduling.QueueStatus{State: scheduling.QueueStateUnknown}}
-		}
 	}
 }
 

@@ -246,7 +246,8 @@ func (t *tally) countAll(jobs []*api.JobInfo) {
 // Upstream: capacity/capacity.go, buildQueueAttrs.
 func (t *tally) count(q, at index.Queue, job *api.JobInfo) {
 	allocated, pending := CountTasks(job)
-	reserved := t.hasReservation(q, job, allocated)
+	_, fixed := t.session.inactive[job.UID]
+	reserved := !fixed && t.hasReservation(q, job, allocated)
 	reserves := reserved && HasMinimum(job)
 	t.jobs[at]++
 	if t.admitted != nil && inProgress(job) {
@@ -280,8 +281,9 @@ func (t *tally) count(q, at index.Queue, job *api.JobInfo) {
 		}
 		t.allocated.Row(at).Add(t.placed)
 		t.request.Row(at).Add(t.placed)
-		t.excess.SetExceeded(t.placed, t.min)
-		t.elastic.Row(at).Add(t.excess)
+		if t.excess.SetExceeded(t.placed, t.min); !fixed {
+			t.elastic.Row(at).Add(t.excess)
+		}
 	}
 	if pending < len(job.Tasks) {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
@@ -340,7 +342,9 @@ func (t *tally) countCards(q, at index.Queue, job *api.JobInfo, reserved bool) {
 			t.lists = append(t.lists, List{q, list})
 		}
 	}
-	t.job.AddElastic(t.cards, t.elastic.Row(at))
+	if _, fixed := t.session.inactive[job.UID]; !fixed {
+		t.job.AddElastic(t.cards, t.elastic.Row(at))
+	}
 	if !reserved {
 		t.waiting[at] = t.waiting[at] || job.IsPending()
 		return

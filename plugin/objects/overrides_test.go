@@ -23,7 +23,7 @@ func TestWindows(t *testing.T) {
 		"volcano.sh/override": `[{"from": "1970-01-01T00:10Z", "until": "1970-01-01T00:20Z", "card.quota": {"A": 32}, "max-jobs": 5},
 			{"from": "1970-01-01T00:15Z", "until": "1970-01-01T00:30Z", "capability": {"cpu": "8"}, "weight": 7, "min-runtime": "1h"}]`}},
 		Spec: scheduling.QueueSpec{Weight: 1, Capability: v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("1Gi")}}}
-	info := &api.QueueInfo{Name: "q", Weight: 1, Queue: object}
+	info := &api.QueueInfo{UID: "q", Name: "q", Weight: 1, Queue: object}
 	q, session := &Queues{}, map[api.QueueID]*api.QueueInfo{"q": info}
 	for _, step := range []struct {
 		minute             int

@@ -1,5 +1,5 @@
 // Package objects finds which Queue objects have changed since an earlier session, so that
-// each is read once per change.
+// each is read once per change. It gives those queues an object that have none.
 package objects
 
 import (
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -16,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/override"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // Queues are the Queue objects of the last session. The zero Queues is ready. One Queues is for
@@ -48,7 +50,7 @@ func Of(queues map[api.QueueID]*api.QueueInfo) *Queues {
 	return q
 }
 
-// Open begins a session with these queues at a time.
+// Open begins a session with these queues at a time. A queue without a Queue object gets one, in this session alone.
 func (q *Queues) Open(queues map[api.QueueID]*api.QueueInfo, now time.Time) {
 	q.session++
 	clear(q.windowed)
@@ -58,7 +60,8 @@ func (q *Queues) Open(queues map[api.QueueID]*api.QueueInfo, now time.Time) {
 	}
 	for name, info := range queues {
 		known := q.byName[name]
-		if known == nil || known.given != info.Queue || known.windows.due(now) {
+		known.complete(name, info)
+		if known == nil || !known.isOf(info.Queue) || known.windows.due(now) {
 			known = q.read(known, info.Queue, now)
 			q.byName[name] = known
 		}
@@ -68,6 +71,34 @@ func (q *Queues) Open(queues map[api.QueueID]*api.QueueInfo, now time.Time) {
 		maps.DeleteFunc(q.byName, func(_ api.QueueID, known *Queue) bool { return known.session != q.session })
 		q.specs, q.annotations = q.session, q.session
 	}
+}
+
+// complete gives a queue without a Queue object one, so that every reader finds it. That of a NamespaceQueue has what it
+// says: the one of the session before, if it has not changed. Any other queue gets an object that is not open. So the
+// queue is refused, its running pods count, and Volcano does not panic on it when the session closes.
+func (q *Queue) complete(id api.QueueID, info *api.QueueInfo) {
+	if info.Queue != nil {
+		return
+	}
+	switch source := release.NamespaceQueue(info); {
+	case source == nil:
+		info.Queue = &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: string(id)},
+			Status: scheduling.QueueStatus{State: scheduling.QueueStateUnknown}}
+	case q != nil && sameVersion(&q.given.ObjectMeta, source):
+		info.Queue = q.given
+	default:
+		info.Queue = release.QueueObject(info)
+	}
+}
+
+// isOf reports whether the state is that of an object. Volcano's cache hands out copies from v1.15 on.
+func (q *Queue) isOf(object *scheduling.Queue) bool {
+	return q.given == object || sameVersion(&q.given.ObjectMeta, &object.ObjectMeta)
+}
+
+// sameVersion reports whether an API server gave both out as the same version of one object.
+func sameVersion(x, y *metav1.ObjectMeta) bool {
+	return x.ResourceVersion != "" && x.ResourceVersion == y.ResourceVersion && x.UID == y.UID
 }
 
 // read returns the state of a queue with a new object, or with other windows. known is nil for a new queue.
@@ -122,7 +153,7 @@ func (q *Queue) Overrides() override.Overrides {
 
 // Info returns a queue of a session with the spec that holds.
 func (q *Queues) Info(queue *api.QueueInfo) *api.QueueInfo {
-	known := q.byName[api.QueueID(queue.Name)]
+	known := q.byName[queue.UID]
 	if known == nil || known.Object == known.given {
 		return queue
 	}

@@ -2,6 +2,8 @@
 package record
 
 import (
+	"strings"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -61,16 +63,17 @@ const (
 	WindowEnded = "WindowEnded"
 )
 
-// WarnQueue logs a warning about a queue and records it as an event on the Queue.
+// WarnQueue logs a warning about a queue and records it as an event.
 func (r *Recorder) WarnQueue(ssn *framework.Session, plugin string, queue *scheduling.Queue, reason, warning string) {
 	klog.Warningf("[%s] queue %s: %s", plugin, queue.Name, warning)
 	r.RecordQueue(ssn, queue, v1.EventTypeWarning, reason, warning)
 }
 
-// RecordQueue records an event on a Queue, nothing without an API server.
+// RecordQueue records an event on a Queue, or on the NamespaceQueue that it stands for (see release.QueueObject).
+// Without an API server it records nothing.
 func (r *Recorder) RecordQueue(ssn *framework.Session, queue *scheduling.Queue, kind, reason, message string) {
 	if client := ssn.KubeClient(); client != nil {
-		r.of(client).Event(reference("Queue", &queue.ObjectMeta), kind, reason, message)
+		r.of(client).Event(queueReference(queue), kind, reason, message)
 	}
 }
 
@@ -103,6 +106,16 @@ func ownerOf(podGroup *api.PodGroup) *v1.ObjectReference {
 		return nil
 	}
 	return &v1.ObjectReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: podGroup.Namespace, Name: owner.Name, UID: owner.UID}
+}
+
+// queueReference refers to a Queue, or to the NamespaceQueue that it stands for.
+func queueReference(queue *scheduling.Queue) *v1.ObjectReference {
+	if queue.Namespace == "" {
+		return reference("Queue", &queue.ObjectMeta)
+	}
+	of := reference("NamespaceQueue", &queue.ObjectMeta)
+	of.Name = strings.TrimPrefix(queue.Name, queue.Namespace+"/")
+	return of
 }
 
 func reference(kind string, of *metav1.ObjectMeta) *v1.ObjectReference {

@@ -195,7 +195,7 @@ func (r *Rule) announce(q index.Queue, after time.Duration, news []excess) {
 		each = append(each, text)
 	}
 	slices.Sort(each)
-	text := fmt.Sprintf("queue <%s> is above its bounds: %s; pods above them are evicted from %s on (%s: after=%s)", queue.Name,
+	text := fmt.Sprintf("queue <%s> is above its bounds: %s; pods above them are evicted from %s on (%s: after=%s)", queue.UID,
 		strings.Join(each, "; "), format.Minute(r.session.Now.Add(after)), policy.Short(policy.EnforceQuotaKey), after)
 	r.recorder.WarnQueue(r.session.Volcano, r.session.Plugin, queue.Queue, record.QuotaEnforced, text)
 }

@@ -48,7 +48,7 @@ func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare)
 	frame := s.Frames.Open()
 	defer frame.Close()
 	charge := frame.Vector()
-	for _, job := range s.Volcano.Jobs {
+	for job := range s.Intake.ChargedJobs(s.Volcano) {
 		q := s.Index.Lookup(string(job.Queue))
 		if q == index.None || !n.orders[q] {
 			continue

@@ -26,7 +26,7 @@ func (o *Order) restore(stored *store.State) {
 	defer frame.Close()
 	charge := frame.Vector()
 	more := make([]float64, len(m.dims))
-	for _, job := range s.Volcano.Jobs {
+	for job := range s.Intake.ChargedJobs(s.Volcano) {
 		q := s.Index.Lookup(string(job.Queue))
 		if q == index.None {
 			continue
