@@ -58,6 +58,18 @@ func TestFutureWithoutDifference(t *testing.T) {
 	requireAllocated(t, next, &future, map[string]res{"q": {gpu: 4}})
 }
 
+// TestFutureOfASnapshot copies what will be to a snapshot: the queues that differ, and no other.
+func TestFutureOfASnapshot(t *testing.T) {
+	ix := session("root", queue{name: "root"}, queue{name: "q", allocated: res{gpu: 3}}, queue{name: "other", allocated: res{gpu: 1}})
+	terminating(t, ix, "q", res{gpu: 2})
+	var future quota.Future
+	future.Reset(ix)
+	snapshot := ix.Version().Overlay()
+	future.CopyTo(&snapshot)
+	requireAllocated(t, ix, &snapshot, map[string]res{"q": {gpu: 1}, "other": {gpu: 1}, "root": {gpu: 2}})
+	requireAllocated(t, ix, ix, map[string]res{"q": {gpu: 3}, "other": {gpu: 1}, "root": {gpu: 4}})
+}
+
 // TestRulesReadTheFuture asks about queues whose pods end: neither the reclaimer's nor the victim's
 // count them.
 func TestRulesReadTheFuture(t *testing.T) {
