@@ -27,8 +27,8 @@ import (
 var directories = []string{
 	"fastres", "index", "index/card", "index/policy", "index/override", "quota", "quota/assign", "quota/usage", "quota/budget", "quota/evict", "fuzz",
 	"plugin/cards", "plugin/objects", "plugin/earmark", "plugin/reserve", "plugin/intake", "plugin/constraint/budget",
-	"plugin/constraint/hints", "plugin/constraint/runtimes", "plugin/report", "plugin/store",
-	"cmd/cardctl/audit", "plugin", "plugin+invariants",
+	"plugin/constraint/hints", "plugin/constraint/runtimes", "plugin/record", "plugin/report", "plugin/store",
+	"cmd/cardctl/audit", "cmd/cardctl/explain", "plugin", "plugin+invariants",
 }
 
 // checked matches the tests of a directory with a build tag, plugin+invariants: those that make test runs with the tag.
