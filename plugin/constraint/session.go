@@ -42,6 +42,7 @@ type Session struct {
 	watcherRoom [2]Watcher
 	orderRoom   [1]QueueOrder
 	loanRoom    [1]LoanRule
+	closerRoom  [1]Closer
 
 	tasks     []TaskRule
 	nodes     []NodeRule
@@ -71,7 +72,7 @@ type Session struct {
 // Open begins without constraints.
 func (s *Session) Open() {
 	s.tasks, s.jobs, s.watchers = s.taskRoom[:0], s.jobRoom[:0], s.watcherRoom[:0]
-	s.orders, s.loans = s.orderRoom[:0], s.loanRoom[:0]
+	s.orders, s.loans, s.closers = s.orderRoom[:0], s.loanRoom[:0], s.closerRoom[:0]
 }
 
 // Use makes a constraint active, for each interface of this package that it has. The order of
