@@ -61,7 +61,7 @@ func (q *Queues) Open(queues map[api.QueueID]*api.QueueInfo, now time.Time) {
 	for name, info := range queues {
 		known := q.byName[name]
 		known.complete(name, info)
-		if known == nil || !known.isOf(info.Queue) || known.windows.due(now) {
+		if known == nil || known.given != info.Queue || known.windows.due(now) {
 			known = q.read(known, info.Queue, now)
 			q.byName[name] = known
 		}
@@ -89,11 +89,6 @@ func (q *Queue) complete(id api.QueueID, info *api.QueueInfo) {
 	default:
 		info.Queue = release.QueueObject(info)
 	}
-}
-
-// isOf reports whether the state is that of an object. Volcano's cache hands out copies from v1.15 on.
-func (q *Queue) isOf(object *scheduling.Queue) bool {
-	return q.given == object || sameVersion(&q.given.ObjectMeta, &object.ObjectMeta)
 }
 
 // sameVersion reports whether an API server gave both out as the same version of one object.

@@ -22,19 +22,6 @@ func TestQueuesWithoutObjects(t *testing.T) {
 	assert.Same(t, info.Queue, q.Get("q").Object)
 }
 
-// TestQueuesThatAreCopied reads a copy of an object again only if it is another version.
-func TestQueuesThatAreCopied(t *testing.T) {
-	q, read := &Queues{}, 0
-	for _, version := range []string{"1", "1", "2", "", ""} {
-		object := &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: "q", UID: "1", Generation: 1, ResourceVersion: version}}
-		q.Open(map[api.QueueID]*api.QueueInfo{"q": {UID: "q", Queue: object}}, time.Unix(0, 0))
-		if q.Get("q").Object == object {
-			read++
-		}
-	}
-	assert.Equal(t, 4, read, "all but the second")
-}
-
 // TestQueuesThatChange opens sessions on queues that change one by one.
 func TestQueuesThatChange(t *testing.T) {
 	q, session := &Queues{}, map[api.QueueID]*api.QueueInfo{}
