@@ -24,10 +24,7 @@ const (
 
 // blocked measures the burst while jobs wait for quota, with Volcano's cache of unschedulable jobs and without it where Volcano has one.
 func (o choices) blocked(ctx context.Context) error {
-	c := workload.Shape{
-		Nodes: o.nodes, Fanout: workload.TwoLevels(o.queues),
-		Jobs: max(1, o.pods/podsPerJob), TasksPerJob: podsPerJob, Phases: []workload.Phase{workload.Pending},
-	}.Make(1)
+	c := o.cluster()
 	others := fullQueues(&c, o.waiting)
 	report := report{&load.Report{Setting: o.setting(fmt.Sprintf("make load SCENARIO=blocked WAITING=%d", o.waiting), len(c.Jobs)*podsPerJob)}}
 	report.Waiting = len(others)
@@ -39,15 +36,7 @@ func (o choices) blocked(ctx context.Context) error {
 	if !release.KnowsUnschedulableCache() {
 		schedulers = schedulers[:2]
 	}
-	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
-		bounded, cancel := context.WithTimeout(ctx, furnishing+o.limit)
-		defer cancel()
-		result, err := run(bounded, c, others, s)
-		result.Round = round
-		report.Runs = append(report.Runs, result)
-		return err
-	})
-	if err != nil {
+	if err := o.measure(ctx, furnishing+o.limit, report, c, others, schedulers); err != nil {
 		return err
 	}
 	return write(fmt.Sprintf(blockedResults, report.Volcano), report.Report, blockedReport{report}.Table())

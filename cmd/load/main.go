@@ -102,13 +102,10 @@ func (o choices) run(ctx context.Context) error {
 }
 
 func (o choices) burst(ctx context.Context) error {
-	shape := workload.Shape{
-		Nodes: o.nodes, Fanout: workload.TwoLevels(o.queues),
-		Jobs: max(1, o.pods/podsPerJob), TasksPerJob: podsPerJob, Phases: []workload.Phase{workload.Pending},
-	}
-	report := report{&load.Report{Setting: o.setting("make load", shape.Jobs*podsPerJob)}}
+	c := o.cluster()
+	report := report{&load.Report{Setting: o.setting("make load", len(c.Jobs)*podsPerJob)}}
 	schedulers := []scheduler{{"upstream", o.upstream, capacity.configuration(), nil, nil}, {"ours", o.ours, capacity.configuration(), nil, nil}}
-	if err := o.measure(ctx, report, shape.Make(1), schedulers); err != nil {
+	if err := o.measure(ctx, o.limit, report, c, nil, schedulers); err != nil {
 		return err
 	}
 	path := results
@@ -126,18 +123,26 @@ func (o choices) tuned(ctx context.Context) error {
 	for _, s := range tuning.Whole {
 		schedulers = append(schedulers, scheduler{s.Name, o.ours, s.Configuration(), s.Flags(), s.Environment()})
 	}
-	if err := o.measure(ctx, report, pools.Make(1), schedulers); err != nil {
+	if err := o.measure(ctx, o.limit, report, pools.Make(1), nil, schedulers); err != nil {
 		return err
 	}
 	return write(tunedResults, report.Report, table(tuning.Names(), rows, report.Values))
 }
 
-// measure adds a run of each scheduler for each round.
-func (o choices) measure(ctx context.Context, r report, c workload.Cluster, schedulers []scheduler) error {
+// cluster is that of a burst.
+func (o choices) cluster() workload.Cluster {
+	return workload.Shape{
+		Nodes: o.nodes, Fanout: workload.TwoLevels(o.queues),
+		Jobs: max(1, o.pods/podsPerJob), TasksPerJob: podsPerJob, Phases: []workload.Phase{workload.Pending},
+	}.Make(1)
+}
+
+// measure adds a run of each scheduler for each round, while others wait (run). A run may take limit.
+func (o choices) measure(ctx context.Context, limit time.Duration, r report, c workload.Cluster, others []workload.Job, schedulers []scheduler) error {
 	return inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
-		bounded, cancel := context.WithTimeout(ctx, o.limit)
+		bounded, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		result, err := run(bounded, c, nil, s)
+		result, err := run(bounded, c, others, s)
 		result.Round = round
 		r.Runs = append(r.Runs, result)
 		return err

@@ -206,7 +206,7 @@ type Rejection struct {
 	Told bool
 }
 
-// Witness is told of refusals. It is safe for many goroutines.
+// Witness observes the refusals of a session. Predicates run in parallel, so it is safe for many goroutines.
 type Witness interface {
 	NoteRejection(r Rejection)
 }

@@ -53,8 +53,8 @@ func (absentCache) AddHintProvider(string, absentProvider) {}
 // AddRejection notes nothing.
 func (absentCache) AddRejection(api.JobID, string, string, ...api.TaskID) {}
 
-// hintEvents are the changes of objects that a plugin is told of: all of those that can change what queues have, what they may
-// have, and what nodes and devices there are. The names are those of api.QueueEvent and api.PodGroupEvent.
+// hintEvents are the resources that a plugin subscribes to. Their changes alter the accounts and bounds of queues, the nodes or the
+// devices. "Queue" and "PodGroup" are api.QueueEvent and api.PodGroupEvent.
 var hintEvents = []fwk.EventResource{"Queue", "PodGroup", fwk.Pod, fwk.Node, fwk.ResourceClaim, fwk.ResourceSlice, fwk.DeviceClass}
 
 // Wakes reports whether a change of an object may end the refusal of a job. old is nil for a new object, and now for one that is
@@ -99,7 +99,7 @@ func addProvider[P interface {
 // provider is an api.HintProvider, with E for api.ClusterEventWithHint.
 type provider[E any] struct{ events []E }
 
-// EventsToRegister returns the events that a plugin is told of.
+// EventsToRegister returns the events that a plugin subscribes to.
 func (p *provider[E]) EventsToRegister(context.Context) ([]E, error) { return p.events, nil }
 
 // EndsInTime keeps a job that a plugin refused out of the cache of unschedulable jobs: no event ends the refusal.

@@ -34,7 +34,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Settings are what ends refusals in time, and what all queues have in common.
+// Settings say which refusals time can end, and which depend on all queues.
 type Settings struct {
 	// Windows: quotas change at times of day.
 	Windows bool

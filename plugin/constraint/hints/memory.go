@@ -26,7 +26,7 @@ type Memory struct {
 	last     change
 }
 
-// change is what an event says about a job. Volcano asks about the same event for each job that it keeps.
+// change is an event as the hints need it. It is computed once, since Volcano passes the same event for each job that it keeps.
 type change struct {
 	old, now any
 	counts   bool        // what a job has, or is reserved for it, may be less
