@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	vcclientset "volcano.sh/apis/pkg/client/clientset/versioned"
 
@@ -135,9 +136,16 @@ func TestAdmissionOfPeople(t *testing.T) {
 	assert.Equal(t, own, marks(&created.ObjectMeta))
 	assert.Equal(t, own, marks(&created.Spec.Template.ObjectMeta))
 
-	created.Annotations[policy.UserKey], created.Spec.Template.Annotations = "bob", whose("bob", "")
-	changed, err := bob.kube.AppsV1().Deployments(metav1.NamespaceDefault).Update(ctx, created, metav1.UpdateOptions{})
-	require.NoError(t, err)
+	var changed *apps.Deployment
+	require.NoError(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error { // its controller updates it, too
+		latest, err := deployments.Get(ctx, "admitted", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		latest.Annotations[policy.UserKey], latest.Spec.Template.Annotations = "bob", whose("bob", "")
+		changed, err = bob.kube.AppsV1().Deployments(metav1.NamespaceDefault).Update(ctx, latest, metav1.UpdateOptions{})
+		return err
+	}))
 	assert.Equal(t, own, marks(&changed.ObjectMeta), "it stays that of who created it")
 	assert.Equal(t, own, marks(&changed.Spec.Template.ObjectMeta))
 

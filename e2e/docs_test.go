@@ -27,6 +27,8 @@ var notHere = []string{
 	"go install ",                      // a release
 	"bin/cardctl serve",                // Ctrl-C; TestView... run it
 	"go tool pprof -http",              // somebody who looks
+	"git -C ../volcano",                // a checkout of Volcano
+	"GOFLAGS=-modfile=$PWD/build/",     // the same
 	"kubectl -n volcano-system get le", // a leader
 	"kubectl apply --server-side -k deploy/observability/prometheus", // Prometheus' operator
 	"kubectl apply --server-side -k deploy/view-metrics",             // the same
