@@ -18,24 +18,26 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	request := frame.Vector()
-	outcome := cards.Outcome{Verdict: s.Eligible(s.number(queue))}
-	q := outcome.Verdict.Queue
+	v := s.Eligible(s.number(queue))
+	q := v.Queue
 	var books *quota.Books
-	if outcome.Verdict.OK() {
+	var refused cards.Request
+	if v.OK() {
 		s.PrepareQueue(q)
 		books = s.reclaim.BooksFor(task)
-		outcome = s.AllocationOf(books, q, task, request)
+		v = s.AllocationOf(books, q, task, request, &refused)
 	}
-	if node := s.reclaim.EvictedFor(task); outcome.Verdict.OK() && node != nil {
-		outcome = s.fitsOn(books, node, task, q)
+	if node := s.reclaim.EvictedFor(task); v.OK() && node != nil {
+		v = s.fitsOn(books, node, task, q, &refused)
 	}
-	if outcome.Verdict.OK() {
+	if v.OK() {
 		if s.gates != nil {
 			s.gates.Allocatable(s.QueueOf(task), task)
 		}
 		return true
 	}
-	refusal := s.RefusedTask(frame, books, constraint.Ask{Task: task, Queue: q, Request: request}, outcome)
+	refusal := s.RefusedTask(frame, books, constraint.Ask{Task: task, Queue: q, Request: request},
+		cards.Outcome{Verdict: v, Request: refused})
 	s.NoteRefused(refusal)
 	if job := s.Volcano.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
 		s.memory.journal.Refuse(&s.explain, job, refusal)
@@ -47,17 +49,19 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 }
 
 // fitsOn decides whether the node on which pods are evicted for a task of q has its cards, and leaves room
-// for what is earmarked there for others.
-func (s *session) fitsOn(b *quota.Books, node *api.NodeInfo, task *api.TaskInfo, q index.Queue) cards.Outcome {
+// for what is earmarked there for others. It sets refused to the request for cards that does not fit.
+func (s *session) fitsOn(b *quota.Books, node *api.NodeInfo, task *api.TaskInfo, q index.Queue, refused *cards.Request) quota.Verdict {
 	if !s.Books.LeavesRoom(task, node, false) {
-		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Earmarked, Queue: q}}
+		return quota.Verdict{Reason: quota.Earmarked, Queue: q}
 	}
 	if s.Cards != nil {
-		if fit := s.FitsNode(b, s.askOf(task), node.Name); fit.Reason != cards.NodeFits && fit.Verdict.Reason != quota.Admitted {
-			return cards.Outcome{Verdict: fit.Verdict, Request: fit.Request}
+		a := s.askOf(task)
+		if fit := s.FitsNode(b, &a, node.Name); fit.Reason != cards.NodeFits && fit.Verdict.Reason != quota.Admitted {
+			*refused = fit.Request
+			return fit.Verdict
 		}
 	}
-	return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
+	return quota.Verdict{Reason: quota.Admitted, Queue: q}
 }
 
 // predicate admits the nodes on which a task can have its cards: the node has one
@@ -78,7 +82,7 @@ func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInf
 		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.Unschedulable, Reason: report.NodeEarmarked, Plugin: s.variant.Name})
 	}
 	a := s.askOf(task)
-	fit := s.FitsNode(b, a, node.Name)
+	fit := s.FitsNode(b, &a, node.Name)
 	if fit.Reason == cards.NodeFits {
 		return nil
 	}
@@ -123,7 +127,7 @@ func (s *session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, er
 		leave = w.leave
 	}
 	return s.Cards.Preference(a.Pod, node.Name, leave, func(d fastres.Dim, milli float64) bool {
-		return a.Queue != index.None && (!s.LeavesPromised(a.Queue, d, milli) || !s.FitsCard(&s.Books.Now, a, d, milli).OK())
+		return a.Queue != index.None && (!s.LeavesPromised(a.Queue, d, milli) || !s.FitsCard(&s.Books.Now, &a, d, milli).OK())
 	}), nil
 }
 

@@ -62,7 +62,7 @@ func TestLabelsGone(t *testing.T) {
 							want = "Pod requests <" + test.resource + "> but names no card: set the annotation volcano.sh/card.name"
 						}
 						assert.Contains(t, f.job("job").JobFitErrors, want)
-						fit := f.own.FitsNode(&f.own.Books.Now, f.own.AskCards(f.task("beside-0")), "n")
+						fit := f.fitsNode(f.task("beside-0"), "n")
 						assert.Equal(t, cards.MissingLabel, fit.Reason)
 						assert.Equal(t, test.label, fit.Label)
 					})

@@ -108,7 +108,8 @@ func TestReasonsHaveTheNumbersThatDecided(t *testing.T) {
 	earmarked, request := fastres.NewVector(f.own.Intake.Dims.Length()), fastres.NewVector(f.own.Intake.Dims.Length())
 	earmarked.Set(d, 2000)
 	f.own.Books.Charge(q, index.None, earmarked)
-	outcome := f.own.AllocationOf(&f.own.Books.Future, q, task, request)
+	var outcome cards.Outcome
+	outcome.Verdict = f.own.AllocationOf(&f.own.Books.Future, q, task, request, &outcome.Request)
 	refused := f.own.RefusedTask(constraint.Frame{}, &f.own.Books.Future, constraint.Ask{Task: task, Queue: q, Request: request}, outcome)
 	assert.Equal(t, "Queue <q> has insufficient <A> quota: requested <1>, total would be <3>, but capability is <2>",
 		f.own.explain.Explain(refused).String())

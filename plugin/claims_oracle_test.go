@@ -54,7 +54,7 @@ func (m *claimModel) comparePod(t *testing.T, f *fixture, o *oracle.Oracle, task
 	t.Helper()
 	for _, name := range m.pods[task.Name] {
 		if first := m.where[name]; first != "" && first != node && m.claims[name].cards == nil { // its devices are those of another node
-			fit := f.own.FitsNode(&f.own.Books.Now, f.own.AskCards(task), node)
+			fit := f.fitsNode(task, node)
 			require.NotEqual(t, cards.NodeFits, fit.Reason, "%s on %s, the claim %s is on %s\n%v", task.Name, node, name, first, m)
 			return false
 		}
@@ -63,7 +63,7 @@ func (m *claimModel) comparePod(t *testing.T, f *fixture, o *oracle.Oracle, task
 	own, shared, served := m.onNode(f, task, node)
 	o.ShareClaims(m.chargesOn(node), m.sharing)
 	full, lends := o.PodRefused(oracle.Plain{Queue: queue, Claims: shared}, own), o.LendsPod(oracle.Plain{Queue: queue, Claims: shared}, own)
-	fit := f.own.FitsNode(&f.own.Books.Now, f.own.AskCards(task), node)
+	fit := f.fitsNode(task, node)
 	what := fmt.Sprintf("%s of %s on %s: own %v, shared %v, served %v, refused by %v, guarantees are kept %v, and the answer is %+v",
 		task.Name, queue, node, own, shared, served, full, lends, fit)
 	fits := served && len(full) == 0 && lends

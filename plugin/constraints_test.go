@@ -16,6 +16,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -37,7 +38,7 @@ func (f *fixture) lacks(t *testing.T, pod, of string) bool {
 	t.Helper()
 	a, d := f.asks(t, pod, "A")
 	victim := f.task(of)
-	return f.own.Lacks(&f.own.Books.Future, a, f.own.QueueOf(victim), victim, d, 1000)
+	return f.own.Lacks(&f.own.Books.Future, &a, f.own.QueueOf(victim), victim, d, 1000)
 }
 
 // TestWhoseEvictionMakesRoom has pods in a queue that is full, beside it, and in its namespace. A
@@ -69,7 +70,7 @@ func TestRoomOfWhatEnds(t *testing.T) {
 func TestBoundsOfTheQueueItself(t *testing.T) {
 	own := func(f *fixture, pod string) quota.Reason {
 		a, d := f.asks(t, pod, "A")
-		return f.own.FitsOwn(&f.own.Books.Future, a, d, 1000).Reason
+		return f.own.FitsOwn(&f.own.Books.Future, &a, d, 1000).Reason
 	}
 	f := namespaced().pods("x.runs", "serve", "A", 4, 1, on("a")).pods("x.waits", "serve", "A", 1, 1).
 		pods("y.runs", "train", "A", 3, 1, on("a")).pods("y.waits", "train", "A", 1, 1).open(t, byPrefix)
@@ -126,7 +127,7 @@ func TestWhatIsLeftIsEarmarked(t *testing.T) {
 	f := namespaced().pods("x.waits", "train", "A", 1, 3).pods("y.waits", "serve", "A", 1, 1).open(t, byPrefix)
 	verdict := func(pod string, milli float64) quota.Verdict {
 		a, d := f.asks(t, pod, "A")
-		return f.own.FitsCard(f.own.Books.Books(a.Task), a, d, milli)
+		return f.own.FitsCard(f.own.Books.Books(a.Task), &a, d, milli)
 	}
 	keep := func(queue string, account index.Queue, cards float64) {
 		_, d := f.asks(t, "x.waits-0", "A")
@@ -223,7 +224,7 @@ func TestCPUThatIsLeftIsEarmarked(t *testing.T) {
 	task, x := f.task("waits-0"), fastres.NewVector(f.own.Intake.Dims.Length())
 	reason := func() quota.Reason {
 		q := f.own.QueueOf(task)
-		return f.own.AllocationOf(f.own.Books.Books(task), q, task, fastres.NewVector(x.Len())).Verdict.Reason
+		return f.own.AllocationOf(f.own.Books.Books(task), q, task, fastres.NewVector(x.Len()), new(cards.Request)).Reason
 	}
 	require.Equal(t, quota.Admitted, reason())
 	x.Set(fastres.CPU, 950)

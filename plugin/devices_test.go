@@ -413,7 +413,7 @@ func TestTerminatingPodsHoldNoClaims(t *testing.T) {
 func fitsWithout(f *fixture, task, other string) bool {
 	q, own := f.own.Index.Lookup("q"), &f.own.Session
 	ask := own.Ask(q, f.task(task), fastres.NewVector(f.own.Intake.Dims.Length()))
-	return own.Fits(&own.Without([]*api.TaskInfo{f.task(other)}).Books, ask).OK()
+	return own.Fits(&own.Without([]*api.TaskInfo{f.task(other)}).Books, &ask).OK()
 }
 
 // TestDeviceProblems names quotas of devices that have no effect, on each release, once.

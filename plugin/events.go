@@ -96,7 +96,7 @@ func (s *session) placementProblem(task *api.TaskInfo) string {
 		return report.NodeEarmarked
 	}
 	asked := s.askOf(task)
-	if fit := s.FitsNode(books, asked, task.NodeName); fit.Reason != cards.NodeFits {
+	if fit := s.FitsNode(books, &asked, task.NodeName); fit.Reason != cards.NodeFits {
 		return s.explain.ExplainNode(fit, s.RefusedNode(constraint.Frame{}, books, asked, fit)).String()
 	}
 	if task.Status == api.Allocated {
@@ -105,7 +105,7 @@ func (s *session) placementProblem(task *api.TaskInfo) string {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	a := s.AskOn(s.QueueOf(task), task, task.NodeName, frame.Vector())
-	if v := s.Fits(books, a); !v.OK() {
+	if v := s.Fits(books, &a); !v.OK() {
 		return s.explain.Explain(s.RefusedTask(frame, books, a, cards.Outcome{Verdict: v})).String()
 	}
 	return ""

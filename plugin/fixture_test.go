@@ -12,6 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
@@ -71,6 +72,12 @@ func (f *fixture) task(name string) *api.TaskInfo {
 		}
 	}
 	return nil
+}
+
+// fitsNode asks about the cards of a task on a node.
+func (f *fixture) fitsNode(task *api.TaskInfo, node string) cards.NodeFit {
+	a := f.own.AskCards(task)
+	return f.own.FitsNode(&f.own.Books.Now, &a, node)
 }
 
 func (f *fixture) allocated(queue string) *api.Resource {

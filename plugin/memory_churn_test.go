@@ -284,7 +284,7 @@ func TestNamesStartAnew(t *testing.T) {
 		assert.Equal(t, 3.0, f.boundOf("q", "A"), "session %d", i)
 		assert.Equal(t, 2.0, f.cardsOf("q", "B"), "session %d", i)
 		assert.Equal(t, 1.0, f.boundOf("q", fmt.Sprintf("Made-Up-%d-7", i)))
-		assert.Equal(t, cards.NodeFits, f.own.FitsNode(&f.own.Books.Now, f.own.AskCards(f.task("wait-0")), "a").Reason, "session %d", i)
+		assert.Equal(t, cards.NodeFits, f.fitsNode(f.task("wait-0"), "a").Reason, "session %d", i)
 		assert.Equal(t, []float64{2000}, allocatedOfB(), "session %d", i)
 		assert.False(t, f.JobEnqueueable(f.job("wait")))
 		assert.False(t, f.JobEnqueueable(f.job("scarce")))

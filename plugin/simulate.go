@@ -11,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -108,7 +109,7 @@ func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 	}
 	v := quota.Eligible(s.Index.Tree, q)
 	if v.OK() {
-		v = s.AllocationOf(&sim.books, q, task, sim.request).Verdict
+		v = s.AllocationOf(&sim.books, q, task, sim.request, new(cards.Request))
 	}
 	return v.OK()
 }

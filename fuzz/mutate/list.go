@@ -163,7 +163,7 @@ var general = []mutant{
 	{"Victims.take", "v.Mutable(p).Sub(victim)", "_ = p"},
 	{"Victims.Begin", "v.Draft.Begin(v.future)", "if v.Accounts != v.future {\n\t\tv.Draft.Begin(v.future)\n\t}"},
 	{"eachVictim", "!s.frees(e, q, task, pod, charge)", "false"},
-	{"fitsWithoutVictims", "return s.Fits(&s.memory.draft.Books, a).OK()", "return a.Task != nil"},
+	{"fitsWithoutVictims", "return s.Fits(&s.memory.draft.Books, &a).OK()", "return a.Task != nil"},
 	{"frees", "if s.Cards.Occupies(pod) {", "if pod = s.Cards.CountedIn(q, pod); s.Cards.Occupies(pod) {"},
 	{"frees", "e.want.lack || charge", "charge"},
 	{"frees", "if s.Cards.Occupies(pod) {", "if false {"},

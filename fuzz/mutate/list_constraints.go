@@ -8,7 +8,7 @@ var ofConstraints = []mutant{
 	{"Session.Fits", "if !a.Complete {", "if false {"},
 	{"FitsDim", "i < len(s.tasks) && v.OK()", "i < len(s.tasks)"},
 	{"Session.Lacks", "range quota.Common(s.Index, a.Queue, q) {", "range s.Index.Path(a.Queue) {"},
-	{"Session.Lacks", "if rule.Lacks(b, a, q, task, d, milli) {", "if false && rule.Lacks(b, a, q, task, d, milli) {"},
+	{"Session.Lacks", "if rule.Lacks(b, *a, q, task, d, milli) {", "if false && rule.Lacks(b, *a, q, task, d, milli) {"},
 	{"FitsOwn", "i < len(s.tasks) && v.OK()", "i < len(s.tasks)"},
 	{"Session.MayTake", "i < len(s.policies) && v.OK()", "i < len(s.policies)"},
 	{"Session.Protection", "return t\n\t\tcase", "protection = t\n\t\tcase"},
@@ -91,7 +91,7 @@ var ofConstraints = []mutant{
 	{"agreedVictims", "; len(agreed) < len(tasks) {", "; len(agreed) < 0 {"},
 	{"readGang", "if !task.SchGated {", "if true {"},
 	{"takeDeserved", "case !complete:", "case !complete && false:"},
-	{"takeDeserved", "v = s.fitsOwn(a, request)", ""},
+	{"takeDeserved", "v = s.FitsOwnRequest(&s.Books.Future, a, request)", ""},
 	{"takeDeserved", "return s.FitsOwn(&s.Books.Future, a, d, milli*equal)", "return quota.Verdict{Queue: q}"},
 	{"takeDeserved", "equal++", "equal = 1"},
 	{"mayTakeAll", "v = s.MayTake(q, tasks[i])", ""},
@@ -113,7 +113,7 @@ var ofConstraints = []mutant{
 // ofDeviceClaims are those of the constraint of resource claims. No test sees them with a release of
 // Volcano that has no claims, so they are tried with another one alone (knowsDeviceClaims).
 var ofDeviceClaims = []mutant{
-	{"AllocationOf", "a.Replace = true", ""},
+	{"AllocationOf", "Replace: true", "Replace: false"},
 	{"devices.Rule.Fit", "!v.OK() && a.Replace", "!v.OK()"},
 	{"devices.Rule.Fit", "a.Request.Reset()", ""},
 	{"devices.Rule.AdmitJob", "a.Minimum.CopyFrom(missing)", ""},

@@ -70,7 +70,7 @@ var ofEvictions = []mutant{
 	{"preemptable", "|| !s.leavesRoomWithout(&e, victims)", ""},
 	{"admitsPreemption", "&& s.leavesRoomWithout(e, victims)", ""},
 	{"preemptable", "if e.Queue != index.None && !s.Eligible(e.Queue).OK() {", "if false {"},
-	{"allocatable", "outcome.Verdict.OK() && node != nil", "false"},
+	{"allocatable", "v.OK() && node != nil", "false"},
 	{"inOrder", "&& s.Books.KeptOn(victims[0].NodeName, e.Task) == nil", ""},
 
 	// Plans.

@@ -17,7 +17,7 @@ var ofGroups = []mutant{
 	{"fitsGroups", "share.Of(milli)", "milli"},
 	{"fitsGroups", "b.Queues.AllocatedAt(at.queue, share.Group)+more > at.limit",
 		"b.Queues.AllocatedAt(at.queue, share.Group) > at.limit"},
-	{"fitsGroups", "if v := rule.FitCard(b, a, share.Group, more); !v.OK() {", "if v := rule.FitCard(b, a, share.Group, more); false {"},
+	{"fitsGroups", "if v := rule.FitCard(b, *a, share.Group, more); !v.OK() {", "if v := rule.FitCard(b, *a, share.Group, more); false {"},
 	{"OpenGroups", "limit < fastres.MaxQuantity {", "p == q && limit < fastres.MaxQuantity {"},
 	{"OpenGroups", "if r, ok := rule.(GroupRule); !ok || r.AsksGroups() {", "if r, ok := rule.(GroupRule); ok && r.AsksGroups() {"},
 	{"guarantees.Rule.AsksGroups", "return r.groups", "return false"},

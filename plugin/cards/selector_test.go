@@ -102,9 +102,10 @@ func TestAllowedDependsOnNoQuota(t *testing.T) {
 			f.settings = Settings{Untyped: test.untyped}
 			f.open(t)
 			q, p := f.read("q", pod(test.list, test.request))
-			outcome := f.Fit(q, p, func(fastres.Dim, float64) quota.Verdict { return quota.Verdict{Reason: quota.Admitted, Queue: q} })
-			assert.Equal(t, quota.Verdict{Reason: test.want, Queue: q}, outcome.Verdict)
-			assert.Equal(t, test.want == quota.Admitted, outcome.Request.Selector == nil, "the refused request")
+			var refused Request
+			v := f.Fit(q, p, &refused, func(fastres.Dim, float64) quota.Verdict { return quota.Verdict{Reason: quota.Admitted, Queue: q} })
+			assert.Equal(t, quota.Verdict{Reason: test.want, Queue: q}, v)
+			assert.Equal(t, test.want == quota.Admitted, refused.Selector == nil, "the refused request")
 		})
 	}
 }

@@ -47,7 +47,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Ask is a task that rules decide about.
+// Ask is a task that rules decide about. A Session passes it by pointer, and each rule gets a copy: a copy takes as long as the
+// comparison with a quota, and most sessions have no rule.
 type Ask struct {
 	Task  *api.TaskInfo
 	Queue index.Queue

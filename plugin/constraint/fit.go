@@ -13,29 +13,29 @@ import (
 
 // Allocation applies the rule of allocation to a task without a node: each of its resources, and
 // some card of each list, fits under the quotas and all constraints, beside what is there now and
-// beside what will be (Books.Then).
-func (s *Session) Allocation(b *quota.Books, a Ask) cards.Outcome {
+// beside what will be (Books.Then). It sets refused to the request for cards that does not fit.
+func (s *Session) Allocation(b *quota.Books, a *Ask, refused *cards.Request) quota.Verdict {
 	v := s.Fits(b, a)
 	if v.OK() && b.Then != nil {
 		v = forOthers(s.Fits(b.Then, a))
 	}
 	if !v.OK() || a.Pod.None() {
-		return cards.Outcome{Verdict: v}
+		return v
 	}
-	return s.Cards.Fit(a.Queue, a.Pod, func(d fastres.Dim, milli float64) quota.Verdict { return s.FitsCard(b, a, d, milli) })
+	return s.Cards.Fit(a.Queue, a.Pod, refused, func(d fastres.Dim, milli float64) quota.Verdict { return s.FitsCard(b, a, d, milli) })
 }
 
 // AllocationOf is Allocation for a task of q. It sets request to what the task requests, or to the devices
 // that are refused.
-func (s *Session) AllocationOf(b *quota.Books, q index.Queue, task *api.TaskInfo, request fastres.Vector) cards.Outcome {
-	a := s.Ask(q, task, request)
-	a.Replace = true
-	return s.Allocation(b, a)
+func (s *Session) AllocationOf(b *quota.Books, q index.Queue, task *api.TaskInfo, request fastres.Vector, refused *cards.Request) quota.Verdict {
+	a := Ask{Task: task, Queue: q, Request: request, Replace: true}
+	a.Pod, a.Complete = s.Intake.SetTask(request, q, task)
+	return s.Allocation(b, &a, refused)
 }
 
 // FitsNode decides whether a task can have its cards on a node: the node has one of them, and FitsCard
 // admits it. Of a group, all its cards together fit.
-func (s *Session) FitsNode(b *quota.Books, a Ask, node string) cards.NodeFit {
+func (s *Session) FitsNode(b *quota.Books, a *Ask, node string) cards.NodeFit {
 	fit := s.Cards.FitNode(a.Queue, a.Pod, node, func(d fastres.Dim, milli float64) quota.Verdict { return s.FitsCard(b, a, d, milli) })
 	if fit.Reason == cards.NodeFits && s.Names.HasGroups() {
 		s.Cards.EachGroupOn(a.Pod, node, func(group fastres.Dim, has cards.Request) bool {
@@ -59,19 +59,19 @@ func (s *Session) FitsNode(b *quota.Books, a Ask, node string) cards.NodeFit {
 
 // Fits applies the rules to a.Request. An incomplete request names a resource that nothing in the
 // session has, so it fits under no bound.
-func (s *Session) Fits(b *quota.Books, a Ask) quota.Verdict {
+func (s *Session) Fits(b *quota.Books, a *Ask) quota.Verdict {
 	if !a.Complete {
 		return quota.Verdict{Reason: quota.OverQuota, Queue: a.Queue}
 	}
 	v := quota.Allocatable(b.Queues, s.Limit, a.Queue, a.Request)
 	for i := 0; i < len(s.tasks) && v.OK(); i++ {
-		v = s.tasks[i].Fit(b, a)
+		v = s.tasks[i].Fit(b, *a)
 	}
 	return v
 }
 
 // FitsCard applies the rules to a quantity of one card, now and then.
-func (s *Session) FitsCard(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
+func (s *Session) FitsCard(b *quota.Books, a *Ask, d fastres.Dim, milli float64) quota.Verdict {
 	v := s.fitsCard(b, a, d, milli)
 	if v.OK() && b.Then != nil {
 		v = forOthers(s.fitsCard(b.Then, a, d, milli))
@@ -80,7 +80,7 @@ func (s *Session) FitsCard(b *quota.Books, a Ask, d fastres.Dim, milli float64) 
 }
 
 // fitsCard applies the rules to a card, and to each group that has it.
-func (s *Session) fitsCard(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
+func (s *Session) fitsCard(b *quota.Books, a *Ask, d fastres.Dim, milli float64) quota.Verdict {
 	v := s.FitsDim(b, a, d, milli)
 	if groups := s.Names.Groups(d); len(groups) > 0 && v.OK() {
 		return s.fitsGroups(b, a, groups, milli)
@@ -89,20 +89,20 @@ func (s *Session) fitsCard(b *quota.Books, a Ask, d fastres.Dim, milli float64) 
 }
 
 // FitsDim applies the rules to a card or a group by itself.
-func (s *Session) FitsDim(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
+func (s *Session) FitsDim(b *quota.Books, a *Ask, d fastres.Dim, milli float64) quota.Verdict {
 	v := quota.CardFits(b.Queues, s.Limit, a.Queue, d, milli)
 	for i := 0; i < len(s.tasks) && v.OK(); i++ {
-		v = s.tasks[i].FitCard(b, a, d, milli)
+		v = s.tasks[i].FitCard(b, *a, d, milli)
 	}
 	return v
 }
 
 // FitsClaims applies the constraints, and not the quotas of queues, to claims that pods share.
-func (s *Session) FitsClaims(b *quota.Books, a Ask, claims []index.DeviceClaim) quota.Verdict {
+func (s *Session) FitsClaims(b *quota.Books, a *Ask, claims []index.DeviceClaim) quota.Verdict {
 	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	for i := 0; i < len(s.tasks) && v.OK(); i++ {
 		if rule, ok := s.tasks[i].(ClaimRule); ok {
-			v = rule.FitClaims(b, a, claims)
+			v = rule.FitClaims(b, *a, claims)
 		} else {
 			v = fitsAdded(s.tasks[i], b, a, claims)
 		}
@@ -111,14 +111,14 @@ func (s *Session) FitsClaims(b *quota.Books, a Ask, claims []index.DeviceClaim) 
 }
 
 // fitsAdded applies a rule to what the queue of a task is charged for claims.
-func fitsAdded(rule TaskRule, b *quota.Books, a Ask, claims []index.DeviceClaim) quota.Verdict {
+func fitsAdded(rule TaskRule, b *quota.Books, a *Ask, claims []index.DeviceClaim) quota.Verdict {
 	for _, claim := range claims {
 		for _, of := range claim.Devices {
 			added := quota.Added(b.Queues, a.Queue, claims, of.Dim)
 			if added == 0 {
 				continue
 			}
-			if v := rule.FitCard(b, a, of.Dim, added); !v.OK() {
+			if v := rule.FitCard(b, *a, of.Dim, added); !v.OK() {
 				return v
 			}
 		}
@@ -127,10 +127,10 @@ func fitsAdded(rule TaskRule, b *quota.Books, a Ask, claims []index.DeviceClaim)
 }
 
 // FitsNodeRules applies the rules that depend on the node of a task, after those about its cards.
-func (s *Session) FitsNodeRules(b *quota.Books, a Ask, node string) quota.Verdict {
+func (s *Session) FitsNodeRules(b *quota.Books, a *Ask, node string) quota.Verdict {
 	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	for i := 0; i < len(s.nodes) && v.OK(); i++ {
-		v = s.nodes[i].FitNode(b, a, node)
+		v = s.nodes[i].FitNode(b, *a, node)
 	}
 	return v
 }
@@ -154,14 +154,14 @@ func forOthers(v quota.Verdict) quota.Verdict {
 // Lacks reports whether a bound on the quantity of one dimension that a task of q is a part of has
 // too little room for a: the quota of a queue that both are in, or a constraint. These are the
 // bounds of allocation.
-func (s *Session) Lacks(b *quota.Books, a Ask, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) bool {
+func (s *Session) Lacks(b *quota.Books, a *Ask, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) bool {
 	for _, p := range quota.Common(s.Index, a.Queue, q) {
 		if b.Queues.AllocatedAt(p, d)+milli > s.Limit.At(p, d) {
 			return true
 		}
 	}
 	for _, rule := range s.tasks {
-		if rule.Lacks(b, a, q, task, d, milli) {
+		if rule.Lacks(b, *a, q, task, d, milli) {
 			return true
 		}
 	}
@@ -170,14 +170,28 @@ func (s *Session) Lacks(b *quota.Books, a Ask, q index.Queue, task *api.TaskInfo
 
 // FitsOwn applies the constraints to a quantity of one dimension, and of the groups of a card, beside what
 // the queue itself has.
-func (s *Session) FitsOwn(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
+func (s *Session) FitsOwn(b *quota.Books, a *Ask, d fastres.Dim, milli float64) quota.Verdict {
 	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	for i := 0; i < len(s.tasks) && v.OK(); i++ {
-		v = s.tasks[i].FitOwn(b, a, d, milli)
+		v = s.tasks[i].FitOwn(b, *a, d, milli)
 		for _, share := range s.Names.Groups(d) {
 			if v.OK() {
-				v = s.tasks[i].FitOwn(b, a, share.Group, share.Of(milli))
+				v = s.tasks[i].FitOwn(b, *a, share.Group, share.Of(milli))
 			}
+		}
+	}
+	return v
+}
+
+// FitsOwnRequest is FitsOwn for each dimension of a request. It costs nothing without constraints.
+func (s *Session) FitsOwnRequest(b *quota.Books, a *Ask, request fastres.Vector) quota.Verdict {
+	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	if len(s.tasks) == 0 {
+		return v
+	}
+	for d := range request.Requested() {
+		if v = s.FitsOwn(b, a, d, request.Get(d)); !v.OK() {
+			break
 		}
 	}
 	return v

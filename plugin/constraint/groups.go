@@ -60,7 +60,7 @@ func (b *groupBounds) of(q index.Queue, group fastres.Dim) []groupBound {
 }
 
 // fitsGroups applies the rules to what the groups of a card have of a quantity of it.
-func (s *Session) fitsGroups(b *quota.Books, a Ask, groups []index.Share, milli float64) quota.Verdict {
+func (s *Session) fitsGroups(b *quota.Books, a *Ask, groups []index.Share, milli float64) quota.Verdict {
 	for _, share := range groups {
 		more := share.Of(milli)
 		for _, at := range s.bounds.of(a.Queue, share.Group) {
@@ -69,7 +69,7 @@ func (s *Session) fitsGroups(b *quota.Books, a Ask, groups []index.Share, milli 
 			}
 		}
 		for _, rule := range s.bounds.tasks {
-			if v := rule.FitCard(b, a, share.Group, more); !v.OK() {
+			if v := rule.FitCard(b, *a, share.Group, more); !v.OK() {
 				return v
 			}
 		}

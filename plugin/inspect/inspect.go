@@ -57,8 +57,9 @@ func (i Inspection) Enqueue(job *api.JobInfo) *report.Reason { return i.s.Admit.
 // may.
 func (i Inspection) Allocate(task *api.TaskInfo) *report.Reason {
 	books := i.s.Reclaim.BooksFor(task)
-	return i.explain(task, true, books, func(q index.Queue, request fastres.Vector) cards.Outcome {
-		return i.s.AllocationOf(books, q, task, request)
+	return i.explain(task, true, books, func(q index.Queue, request fastres.Vector) (o cards.Outcome) {
+		o.Verdict = i.s.AllocationOf(books, q, task, request, &o.Request)
+		return o
 	})
 }
 
@@ -112,7 +113,7 @@ func (i Inspection) Node(task *api.TaskInfo, node string) *report.Reason {
 		return nil
 	}
 	books, a := s.Reclaim.BooksFor(task), s.AskCards(task)
-	fit := s.FitsNode(books, a, node)
+	fit := s.FitsNode(books, &a, node)
 	return s.Explain.ExplainNode(fit, s.RefusedNode(constraint.Frame{}, books, a, fit))
 }
 

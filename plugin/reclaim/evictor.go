@@ -189,5 +189,5 @@ func (s *Session) lacksQuota(e *evictor, q index.Queue, task *api.TaskInfo, d fa
 		return false
 	}
 	a := e.onNode()
-	return s.Lacks(&s.Books.Future, a, q, task, d, milli)
+	return s.Lacks(&s.Books.Future, &a, q, task, d, milli)
 }

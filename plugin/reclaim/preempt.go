@@ -132,7 +132,7 @@ func (s *Session) useful(e *evictor, preemptees []*api.TaskInfo) []*api.TaskInfo
 func (s *Session) fullCards(full []fastres.Dim, e *evictor) []fastres.Dim {
 	a := e.onNode()
 	for d := range e.charge.Requested() {
-		if s.Names.IsCard(d) && !s.FitsDim(&s.Books.Future, a, d, e.charge.Get(d)).OK() {
+		if s.Names.IsCard(d) && !s.FitsDim(&s.Books.Future, &a, d, e.charge.Get(d)).OK() {
 			full = append(full, d)
 		}
 	}

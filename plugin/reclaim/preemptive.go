@@ -63,8 +63,8 @@ func (s *Session) mayTakeAll(q index.Queue, tasks []*api.TaskInfo) quota.Verdict
 // fitNow is the rule under the name proportion: the tasks fit under deserved.
 func (s *Session) fitNow(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome {
 	_, complete := s.requestAll(q, request, tasks)
-	a := constraint.Ask{Task: firstOf(tasks), Queue: q, Request: request, Complete: complete}
-	return cards.Outcome{Verdict: s.Fits(&s.Books.Now, a)}
+	return cards.Outcome{Verdict: s.Fits(&s.Books.Now,
+		&constraint.Ask{Task: firstOf(tasks), Queue: q, Request: request, Complete: complete})}
 }
 
 // takeDeserved applies the rule of preemption to tasks of q. Tasks with cards take cards from other
@@ -80,9 +80,9 @@ func (s *Session) takeDeserved(q index.Queue, request fastres.Vector, tasks []*a
 	case fastres.Fits(future.Allocated(q), request, s.Limit.Row(q)):
 		v.Reason = quota.Admitted
 	}
-	a := constraint.Ask{Task: firstOf(tasks), Queue: q}
+	a := &constraint.Ask{Task: firstOf(tasks), Queue: q}
 	if v.OK() {
-		v = s.fitsOwn(a, request)
+		v = s.FitsOwnRequest(&s.Books.Future, a, request) // no victim of another queue makes room there
 	}
 	if !v.OK() {
 		return cards.Outcome{Verdict: v}
@@ -95,6 +95,7 @@ func (s *Session) takeDeserved(q index.Queue, request fastres.Vector, tasks []*a
 		all.Reset()
 		s.addCertain(all, pods)
 	}
+	var refused cards.Request
 	for i, pod := range pods {
 		if slices.Contains(pods[:i], pod) {
 			continue
@@ -105,13 +106,13 @@ func (s *Session) takeDeserved(q index.Queue, request fastres.Vector, tasks []*a
 				equal++
 			}
 		}
-		if outcome := s.Cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict {
+		if v := s.Cards.Fit(q, pod, &refused, func(d fastres.Dim, milli float64) quota.Verdict {
 			if v := s.mayTakeCard(q, d, milli*equal, all); !v.OK() {
 				return v
 			}
 			return s.FitsOwn(&s.Books.Future, a, d, milli*equal)
-		}); !outcome.Verdict.OK() {
-			return outcome
+		}); !v.OK() {
+			return cards.Outcome{Verdict: v, Request: refused}
 		}
 	}
 	return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
@@ -136,17 +137,6 @@ func firstOf(tasks []*api.TaskInfo) *api.TaskInfo {
 		}
 	}
 	return nil
-}
-
-// fitsOwn decides whether the constraints of the queue itself have room for a request. No victim of
-// another queue makes room there.
-func (s *Session) fitsOwn(a constraint.Ask, request fastres.Vector) quota.Verdict {
-	for d := range request.Requested() {
-		if v := s.FitsOwn(&s.Books.Future, a, d, request.Get(d)); !v.OK() {
-			return v
-		}
-	}
-	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 }
 
 // requestAll sets request to what tasks of q request together, without cards. It returns the

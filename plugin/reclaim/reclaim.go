@@ -183,7 +183,7 @@ func (s *Session) beginVictims() {
 // has no room beside what is reserved for others.
 func (s *Session) fitsWithoutVictims(e *evictor) bool {
 	a := e.onNode()
-	return s.Fits(&s.memory.draft.Books, a).OK() && s.fitsNode(&s.memory.draft.Books, e)
+	return s.Fits(&s.memory.draft.Books, &a).OK() && s.fitsNode(&s.memory.draft.Books, e)
 }
 
 // fitsWithout reports whether an evictor fits everywhere on the node where it was placed, once some
@@ -193,12 +193,13 @@ func (s *Session) fitsWithout(e *evictor, tasks []*api.TaskInfo) bool {
 	if len(tasks) > 0 {
 		books = &s.Without(tasks).Books
 	}
-	return s.Fits(books, a).OK() && s.fitsNode(books, e)
+	return s.Fits(books, &a).OK() && s.fitsNode(books, e)
 }
 
 // fitsNode applies the rules that depend on the node of an evictor.
 func (s *Session) fitsNode(books *quota.Books, e *evictor) bool {
-	return e.node == nil || e.Queue == index.None || s.FitsNodeRules(books, e.onNode(), e.node.Name).OK()
+	a := e.onNode()
+	return e.node == nil || e.Queue == index.None || s.FitsNodeRules(books, &a, e.node.Name).OK()
 }
 
 // agreedOn returns the tasks that all other plugins allow reclaim to evict beside the victims that plans

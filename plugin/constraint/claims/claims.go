@@ -96,7 +96,7 @@ func (r *Rule) fits(b *quota.Books, a constraint.Ask, claims []index.DeviceClaim
 		if v := quota.DeviceClaimsFit(b.Queues, r.session.Limit, r.session.Names, a.Queue, claims); !v.OK() {
 			return v
 		}
-		if v := r.session.FitsClaims(b, a, claims); !v.OK() {
+		if v := r.session.FitsClaims(b, &a, claims); !v.OK() {
 			return v
 		}
 	}

@@ -160,7 +160,7 @@ func (h *Hold) needsOf(q index.Queue, job *api.JobInfo) *waiting {
 			w.since = created
 		}
 	}
-	if !s.Fits(&s.Books.Now, constraint.Ask{Task: tasks[0], Queue: q, Request: w.needs, Complete: complete}).OK() {
+	if !s.Fits(&s.Books.Now, &constraint.Ask{Task: tasks[0], Queue: q, Request: w.needs, Complete: complete}).OK() {
 		return nil
 	}
 	return w

@@ -115,7 +115,7 @@ func (r *Rule) reserve(q index.Queue, task *api.TaskInfo) {
 
 func (r *Rule) cardFor(a constraint.Ask, request cards.Request) fastres.Dim {
 	for _, d := range request.Selector.Dims {
-		if r.session.FitsCard(&r.session.Books.Now, a, d, float64(request.Of(d))).OK() {
+		if r.session.FitsCard(&r.session.Books.Now, &a, d, float64(request.Of(d))).OK() {
 			return d
 		}
 	}

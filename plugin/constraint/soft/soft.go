@@ -186,7 +186,7 @@ func (r *Rule) wantedBy(j *job, q index.Queue, column int, room float64) float64
 			of.Quantity = k.amounts[column]
 		}
 		a := constraint.Ask{Task: k.task, Queue: q, Pod: k.pod}
-		if of.Quantity == 0 || r.session.FitsOwn(&r.session.Books.Now, a, r.dims[column], of.Quantity).OK() {
+		if of.Quantity == 0 || r.session.FitsOwn(&r.session.Books.Now, &a, r.dims[column], of.Quantity).OK() {
 			r.tasks = append(r.tasks, of)
 		}
 	}
