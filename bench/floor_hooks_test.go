@@ -49,6 +49,9 @@ func (p floorPlugin) OnSessionOpen(ssn *framework.Session) {
 		return may
 	})
 	ssn.AddReclaimableFn(p.name, func(reclaimer *api.TaskInfo, from []*api.TaskInfo) ([]*api.TaskInfo, int) {
+		if release.Built() >= release.V115 {
+			from = evictionOrder(ssn, reclaimer, from)
+		}
 		return p.reclaimable(queue, reclaimer, from), util.Permit
 	})
 	ssn.AddPreemptableFn(p.name, func(preemptor *api.TaskInfo, from []*api.TaskInfo) ([]*api.TaskInfo, int) {
@@ -263,6 +266,15 @@ func (f *floor) reclaimable(queue func(api.JobID) int, reclaimer *api.TaskInfo, 
 		return nil
 	}
 	return victims
+}
+
+// evictionOrder is the order in which Volcano evicts tasks. From v1.15 on, which of them are victims depends on it.
+func evictionOrder(ssn *framework.Session, reclaimer *api.TaskInfo, from []*api.TaskInfo) []*api.TaskInfo {
+	ordered := make([]*api.TaskInfo, 0, len(from))
+	for queue := ssn.BuildVictimsPriorityQueue(from, reclaimer); !queue.Empty(); {
+		ordered = append(ordered, queue.Pop().(*api.TaskInfo))
+	}
+	return ordered
 }
 
 // without returns what a queue has without the victims of this question.
