@@ -6,7 +6,7 @@ import "slices"
 var mutants = slices.Concat(
 	general,
 	ofConstraints,
-	ofDeviceClaims,
+	ofLater,
 	ofPolicies,
 	ofEvictions,
 	ofGroups,

@@ -110,9 +110,11 @@ var ofConstraints = []mutant{
 	{"reclaim.Session.Close", "from != to && ", ""},
 }
 
-// ofDeviceClaims are those of the constraint of resource claims. No test sees them with a release of
-// Volcano that has no claims, so they are tried with another one alone (knowsDeviceClaims).
-var ofDeviceClaims = []mutant{
+// ofLater are those of what a later release of Volcano does: resource claims, and reclaim that evicts nothing on a node with room.
+// No test sees them with the main release, so they are tried with another one alone (isLater).
+var ofLater = []mutant{
+	{"together", "if s.rules.roomSpares && makesRoom", "if s.rules.roomSpares && false && makesRoom"},
+	{"Session.Follow", "task.EvictionOccurred = true", ""},
 	{"AllocationOf", "Replace: true", "Replace: false"},
 	{"devices.Rule.Fit", "!v.OK() && a.Replace", "!v.OK()"},
 	{"devices.Rule.Fit", "a.Request.Reset()", ""},

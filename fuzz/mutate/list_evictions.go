@@ -75,11 +75,9 @@ var ofEvictions = []mutant{
 
 	// Plans.
 	{"together", "} else if s.fitsOn(e, node, with) {", "} else {"},
-	{"together", "if s.rules.roomSpares && makesRoom", "if s.rules.roomSpares && false && makesRoom"},
 	{"Session.Follow", "s.shiftFuture(p.rest, false)", ""},
 	{"JobPipelined", "if !s.Volcano.JobPipelined(job) {", "if false {"},
 	{"evictRest", `s.Volcano.Evict(victim, "reclaim")`, "error(nil)"},
-	{"Session.Follow", "task.EvictionOccurred = true", ""},
 	{"Reclaimable", "s.inOrder(e, s.rules.name(s, e, reclaimees))", "s.rules.name(s, e, reclaimees)"},
 	{"agreedOn", "s.Volcano.Reclaimable(&question, slices.Concat(left, tasks))", "tasks"},
 	{"agreedOn", "return !has(answer, victim)", "return false"},

@@ -207,7 +207,7 @@ func prepare(tree, only string) ([]mutated, error) {
 		return nil, err
 	}
 	for _, m := range all {
-		if slices.Contains(ofDeviceClaims, m.mutant) && !knowsDeviceClaims() {
+		if slices.Contains(ofLater, m.mutant) && !isLater() {
 			continue
 		}
 		if matching.MatchString(m.file + " " + m.in + " " + m.from) {
@@ -217,9 +217,8 @@ func prepare(tree, only string) ([]mutated, error) {
 	return chosen, writeFiles(tree, files)
 }
 
-// knowsDeviceClaims reports whether the tests are built with a release of Volcano that has resource
-// claims: go.mod names one without, and GOFLAGS another file.
-func knowsDeviceClaims() bool { return strings.Contains(os.Getenv("GOFLAGS"), "-modfile=") }
+// isLater reports whether the tests are built with a later release of Volcano than that of go.mod: GOFLAGS names another file.
+func isLater() bool { return strings.Contains(os.Getenv("GOFLAGS"), "-modfile=") }
 
 // copyTree copies the present state of the files that git knows to a new directory, so that the
 // sources do not change during a run. Another release of Volcano needs build/apis.
@@ -248,7 +247,7 @@ func copyTree() (string, error) {
 			return "", errors.Join(err, os.RemoveAll(tree))
 		}
 	}
-	if knowsDeviceClaims() {
+	if isLater() {
 		if err := os.CopyFS(filepath.Join(tree, "build", "apis"), os.DirFS("build/apis")); err != nil {
 			return "", errors.Join(err, os.RemoveAll(tree))
 		}
