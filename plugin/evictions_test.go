@@ -101,7 +101,7 @@ func TestShuffleCountsForNoBudget(t *testing.T) {
 // smallest budget. That of a queue beside the path does not matter.
 func TestGangsBeyondTheirBudget(t *testing.T) {
 	s := newScene().node("a", "A", 26).queue("p", "").queue("q", "p", "quota", `{"A":26}`).queue("r", "", "quota", `{"A":26}`)
-	s.queue("beside", "", "quota", `{"A":26}`).annotate("beside", policy.EvictionBudgetKey, "1/1h")
+	s.queue("beside", "", "quota", `{"A":26}`).annotate("beside", policy.EvictionBudgetKey, "2/1h")
 	s.annotate("p", policy.EvictionBudgetKey, "9/1h").annotate("q", policy.EvictionBudgetKey, "3/1h")
 	for _, job := range []struct {
 		name string

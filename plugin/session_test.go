@@ -295,6 +295,45 @@ func TestNodesGoneInATree(t *testing.T) {
 	assert.True(t, f.Allocatable(f.queue("y"), f.task("y-0")), "after a restart")
 }
 
+// TestNodesGoneOfAQueueWithoutAPlace loses a node with pods of a queue whose parent does not exist. They count nowhere, so the root
+// may not have them beside what the nodes give.
+func TestNodesGoneOfAQueueWithoutAPlace(t *testing.T) {
+	s := newScene().node("lost", "A", 40).node("left", "A", 32).queue("root", "").queue("x", "root").queue("orphan", "missing").
+		pods("run", "orphan", "", 40, 1, on("lost"))
+	s.build = NewCapacity
+	for i := range s.Queues {
+		s.Queues[i].Capability, s.Queues[i].Annotations = nil, nil
+	}
+	run := newSequence(t, s)
+	for _, want := range []float64{72000, 32000} {
+		f := run.open(t)
+		assert.Equal(t, want, f.own.Index.RealCapability.At(f.own.Index.Root(), f.own.memory.names.Intern(gpuName)))
+		s.Nodes = s.Nodes[len(s.Nodes)-1:]
+	}
+}
+
+// TestNodesGoneWhileNothingBoundsThem has a node come and go with a pod while no guarantee is kept.
+func TestNodesGoneWhileNothingBoundsThem(t *testing.T) {
+	s := newScene().node("a", "A", 4).queue("q", "").pods("runs", "q", "", 1, 1, on("a"))
+	s.build, s.Hierarchy = NewCapacity, false
+	for i := range s.Queues {
+		s.Queues[i].Capability, s.Queues[i].Annotations = nil, nil
+	}
+	run := newSequence(t, s)
+	open := func(keep string) bool {
+		s.arguments = framework.Arguments{arguments.KeepGuarantees: keep}
+		f := run.open(t)
+		defer framework.CloseSession(f.Session)
+		return f.own.Intake.Gone
+	}
+	assert.False(t, open("true"))
+	s.node("comes", "A", 4).pods("left", "q", "", 1, 1, on("comes"))
+	assert.False(t, open("false"))
+	s.Nodes = s.Nodes[:1]
+	assert.False(t, open("false"), "nobody asks")
+	assert.True(t, open("true"))
+}
+
 // TestVolcanoClosesTheSession closes sessions with broken queues. Volcano's own code
 // walks from each queue up to the root when a session closes; with these queues it
 // would panic or never return.
