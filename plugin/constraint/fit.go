@@ -27,7 +27,8 @@ func (s *Session) Allocation(b *quota.Books, a *Ask, refused *cards.Request) quo
 
 // AllocationOf is Allocation for a task of q. It sets request to what the task requests, or to the devices
 // that are refused.
-func (s *Session) AllocationOf(b *quota.Books, q index.Queue, task *api.TaskInfo, request fastres.Vector, refused *cards.Request) quota.Verdict {
+func (s *Session) AllocationOf(b *quota.Books, q index.Queue, task *api.TaskInfo, request fastres.Vector,
+	refused *cards.Request) quota.Verdict {
 	a := Ask{Task: task, Queue: q, Request: request, Replace: true}
 	a.Pod, a.Complete = s.Intake.SetTask(request, q, task)
 	return s.Allocation(b, &a, refused)
