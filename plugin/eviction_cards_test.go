@@ -158,11 +158,7 @@ func TestReclaimUnderAnInnerQuota(t *testing.T) {
 	}
 	assert.Len(t, build(`{"A":4}`, 4).evicted(), 1, "the common ancestor uses four of four")
 	assert.Empty(t, build(`{"A":1}`, 4).evicted(), "the ancestor of the reclaimer uses one of one")
-	onIdle := 1
-	if release.Built() >= release.V115 {
-		onIdle = 0 // Volcano's reclaim evicts nothing on a node with room, whatever the quotas
-	}
-	assert.Len(t, build(`{"A":4}`, 8).evicted(), onIdle, "the node has room")
+	assert.Len(t, build(`{"A":4}`, 8).evicted(), 1, "the node has room: from v1.15 on, the plugin evicts what the quotas lack")
 }
 
 // TestPreemptCards preempts cards of another job in the same queue.

@@ -15,7 +15,6 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
-	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/store"
 	"github.com/capacity-card/capacity-card/quota/evict"
@@ -62,11 +61,7 @@ func TestRunningJob(t *testing.T) {
 	assert.Equal(t, "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)", runs.Safety)
 	require.Len(t, runs.Reclaimers, 1)
 	assert.Equal(t, "default/PodGroup/claims", runs.Reclaimers[0].Owner)
-	taken := 2
-	if release.Built() >= release.V115 {
-		taken = 1 // gang and the quota plugin take victims in different orders, and only both together choose one
-	}
-	assert.Len(t, runs.Reclaimers[0].Pods, taken, "what is above deserved, and no more")
+	assert.Len(t, runs.Reclaimers[0].Pods, 2, "what is above deserved, and no more")
 
 	assert.Equal(t, "no job can reclaim it: queue owner has no more than it deserves", also.Safety)
 	assert.Empty(t, also.Reclaimers)
