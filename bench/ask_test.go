@@ -104,7 +104,11 @@ func reclaimable(candidates int) operation {
 			b.Fatal("no victims")
 		}
 		if answers = append(answers, victims); !slices.Equal(victims, answers[0]) {
-			b.Fatalf("the implementations disagree: %d and %d victims", len(answers[0]), len(victims))
+			i := 0
+			for i < min(len(victims), len(answers[0])) && victims[i] == answers[0][i] {
+				i++
+			}
+			b.Fatalf("the implementations disagree: %d and %d victims, of which the first %d are the same", len(answers[0]), len(victims), i)
 		}
 		return func() bool { return len(s.Reclaimable(reclaimer, from)) == len(victims) }
 	}

@@ -35,6 +35,14 @@ type scene struct {
 
 func newScene() *scene { return &scene{build: (&builder{variant: cardBuilder.variant}).build} }
 
+// withoutCards makes the plugin capacity, and the queues so far plain ones.
+func (s *scene) withoutCards() {
+	s.build = NewCapacity
+	for i := range s.Queues {
+		s.Queues[i].Capability, s.Queues[i].Annotations = nil, nil
+	}
+}
+
 // node adds a node with n cards of one model.
 func (s *scene) node(name, model string, n int64) *scene {
 	return s.mixedNode(name, map[string]string{"nvidia.com/gpu.product": model}, workload.Resources{gpuName: n})

@@ -270,10 +270,7 @@ func TestNodesLost(t *testing.T) {
 func TestNodesGoneInATree(t *testing.T) {
 	s := newScene().node("lost", "A", 40).node("left", "A", 32).queue("root", "").queue("x", "root").queue("y", "root").
 		pods("run", "x", "", 40, 1, on("lost")).pods("x", "x", "", 1, 20).pods("y", "y", "", 1, 20).pods("more", "y", "", 20, 1)
-	s.build = NewCapacity
-	for i := range s.Queues {
-		s.Queues[i].Capability, s.Queues[i].Annotations = nil, nil
-	}
+	s.withoutCards()
 	s.Queues[1].Capability = workload.Resources{gpuName: 40}
 	run := newSequence(t, s)
 	assert.False(t, run.open(t).Allocatable(run.last.queue("x"), run.last.task("x-0")), "x has its 40")
@@ -300,10 +297,7 @@ func TestNodesGoneInATree(t *testing.T) {
 func TestNodesGoneOfAQueueWithoutAPlace(t *testing.T) {
 	s := newScene().node("lost", "A", 40).node("left", "A", 32).queue("root", "").queue("x", "root").queue("orphan", "missing").
 		pods("run", "orphan", "", 40, 1, on("lost"))
-	s.build = NewCapacity
-	for i := range s.Queues {
-		s.Queues[i].Capability, s.Queues[i].Annotations = nil, nil
-	}
+	s.withoutCards()
 	run := newSequence(t, s)
 	for _, want := range []float64{72000, 32000} {
 		f := run.open(t)
@@ -315,10 +309,8 @@ func TestNodesGoneOfAQueueWithoutAPlace(t *testing.T) {
 // TestNodesGoneWhileNothingBoundsThem has a node come and go with a pod while no guarantee is kept.
 func TestNodesGoneWhileNothingBoundsThem(t *testing.T) {
 	s := newScene().node("a", "A", 4).queue("q", "").pods("runs", "q", "", 1, 1, on("a"))
-	s.build, s.Hierarchy = NewCapacity, false
-	for i := range s.Queues {
-		s.Queues[i].Capability, s.Queues[i].Annotations = nil, nil
-	}
+	s.withoutCards()
+	s.Hierarchy = false
 	run := newSequence(t, s)
 	open := func(keep string) bool {
 		s.arguments = framework.Arguments{arguments.KeepGuarantees: keep}

@@ -78,10 +78,11 @@ var goals = []goal{
 	floored("Predicate, one card", "L", "PredicateCards/shape=L/request=one", 2.5, nothing),
 	floored("Predicate, one of three cards", "L", "PredicateCards/shape=L/request=list", 2.5, nothing),
 	floored("NodeOrder, one of three cards", "L", "NodeOrderCards/shape=L/request=list", 2.5, nothing),
-	choosing("Reclaimable, 100 candidates", "Reclaimable/shape=L/candidates=100"),
-	choosing("Reclaimable, cards, 100 candidates", "ReclaimableCards/candidates=100/shape=L/request=one"),
-	choosing("Reclaimable, cards, 1,000 candidates", "ReclaimableCards/candidates=1000/shape=L/request=one"),
-	choosing("Preemptable, cards, 100 candidates", "PreemptableCards/candidates=100/shape=L/request=one"),
+	reclaiming("Reclaimable, 100 candidates", "Reclaimable/shape=L/candidates=100"),
+	reclaiming("Reclaimable, cards, 100 candidates", "ReclaimableCards/candidates=100/shape=L/request=one"),
+	reclaiming("Reclaimable, cards, 1,000 candidates", "ReclaimableCards/candidates=1000/shape=L/request=one"),
+	floored("Preemptable, cards, 100 candidates", "L", "PreemptableCards/candidates=100/shape=L/request=one", 2.5,
+		&allocations{most: 2, words: "≤ 2"}),
 	floored("Deallocate and Allocate event, with metrics", "L", "Event/shape=L", 2.5, nothing),
 	floored("Deallocate and Allocate event, cards", "L", "EventCards/shape=L/request=one", 2.5, nothing),
 	overhead("whole cycle, first session", "Cycle/session=first/queues=1000"),
@@ -95,9 +96,9 @@ var goals = []goal{
 	},
 }
 
-// choosing is the goal of a choice of victims. The floor allocates the list of victims, and from v1.15 on the order in which Volcano
-// evicts them.
-func choosing(title, bench string) goal {
+// reclaiming is the goal of a choice of victims for reclaim. The floor allocates their list, and from v1.15 on the order in which
+// Volcano evicts them.
+func reclaiming(title, bench string) goal {
 	return floored(title, "L", bench, 2.5, &allocations{most: 1, less: bench + floors, words: "≤ 1 more than the floor"})
 }
 

@@ -29,7 +29,7 @@ func (s *Session) Allocation(b *quota.Books, a *Ask, refused *cards.Request) quo
 // that are refused.
 func (s *Session) AllocationOf(b *quota.Books, q index.Queue, task *api.TaskInfo, request fastres.Vector,
 	refused *cards.Request) quota.Verdict {
-	a := Ask{Task: task, Queue: q, Request: request, Replace: true}
+	a := Ask{Task: task, Queue: q, Request: request, Replace: true} // made in place: that of Ask would be copied
 	a.Pod, a.Complete = s.Intake.SetTask(request, q, task)
 	return s.Allocation(b, &a, refused)
 }

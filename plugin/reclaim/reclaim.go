@@ -183,7 +183,7 @@ func (s *Session) beginVictims() {
 // has no room beside what is reserved for others.
 func (s *Session) fitsWithoutVictims(e *evictor) bool {
 	a := e.onNode()
-	return s.Fits(&s.memory.draft.Books, &a).OK() && s.fitsNode(&s.memory.draft.Books, e)
+	return s.Fits(&s.memory.draft.Books, &a).OK() && s.fitsNode(&s.memory.draft.Books, e, &a)
 }
 
 // fitsWithout reports whether an evictor fits everywhere on the node where it was placed, once some
@@ -193,13 +193,12 @@ func (s *Session) fitsWithout(e *evictor, tasks []*api.TaskInfo) bool {
 	if len(tasks) > 0 {
 		books = &s.Without(tasks).Books
 	}
-	return s.Fits(books, &a).OK() && s.fitsNode(books, e)
+	return s.Fits(books, &a).OK() && s.fitsNode(books, e, &a)
 }
 
-// fitsNode applies the rules that depend on the node of an evictor.
-func (s *Session) fitsNode(books *quota.Books, e *evictor) bool {
-	a := e.onNode()
-	return e.node == nil || e.Queue == index.None || s.FitsNodeRules(books, &a, e.node.Name).OK()
+// fitsNode applies the rules that depend on the node of an evictor. a is the question about it there.
+func (s *Session) fitsNode(books *quota.Books, e *evictor, a *constraint.Ask) bool {
+	return e.node == nil || e.Queue == index.None || s.FitsNodeRules(books, a, e.node.Name).OK()
 }
 
 // agreedOn returns the tasks that all other plugins allow reclaim to evict beside the victims that plans
