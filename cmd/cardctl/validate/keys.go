@@ -2,7 +2,6 @@ package validate
 
 import (
 	"fmt"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,7 +117,7 @@ func (ck *checker) checkWindows(q *v1beta1.Queue) {
 	for _, p := range problems {
 		ck.report(Error, q, "Queue", annotation(p.Key), "%s", p.Reason)
 	}
-	for _, p := range windows.Overlaps(time.Now()) {
+	for _, p := range windows.Overlaps(ck.now) {
 		ck.report(Warning, q, "Queue", annotation(p.Key), "%s", p.Reason)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -61,6 +62,7 @@ func (i Issue) String() string {
 // checker collects issues.
 type checker struct {
 	objects *input.Objects
+	now     time.Time // of the configuration, or that of the clock
 	queues  map[string]*scheduling.Queue
 	tree    *index.Tree
 	places  *index.Places      // of the annotations of queues; nil where parents make the tree
@@ -72,7 +74,10 @@ type checker struct {
 // Check returns the issues of objects, errors first in each file, or the error of ctx. If there
 // are nodes among the objects, it also finds jobs that cannot run even on an empty cluster.
 func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Result, error) {
-	k := &checker{objects: o, queues: map[string]*scheduling.Queue{}, stock: map[string]float64{}}
+	k := &checker{objects: o, now: c.At, queues: map[string]*scheduling.Queue{}, stock: map[string]float64{}}
+	if c.At.IsZero() {
+		k.now = time.Now()
+	}
 	for severity, problems := range map[Severity][]input.Problem{Error: slices.Concat(o.Problems, o.Unknown, o.Invalid),
 		Warning: slices.Concat(o.Repeated, o.Newer)} {
 		for _, p := range problems {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -318,31 +319,44 @@ spec:
 }
 
 // TestJobsThatWindowsLetRun has a job above the quota of its queue, which windows raise, now or later: it can run. One that no window
-// lets run cannot, and of one that too many windows would have to be tried for, that is not said.
+// lets run cannot, and of one that too many windows would have to be tried for, that is not said. The message names the quota of now.
 func TestJobsThatWindowsLetRun(t *testing.T) {
-	const never = "error: Job/j: it cannot run, even alone: Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <2> (OverQuota)"
+	never := func(quota int) string {
+		return fmt.Sprintf("error: Job/j: it cannot run, even alone: Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <%d> (OverQuota)", quota)
+	}
 	window := func(when, quota string) string { return "{" + when + `, "card.quota": {"A": ` + quota + "}}" }
 	const weekly, later, over = `"days": "Mon,Thu", "from": "20:00", "until": "06:00"`, `"from": "2098-12-01T00:00Z", "until": "2098-12-08T00:00Z"`,
 		`"from": "2020-12-01T00:00Z", "until": "2020-12-08T00:00Z"`
+	noon, night := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC), time.Date(2026, 11, 26, 22, 0, 0, 0, time.UTC)
 	many := []string{}
 	for i := range 50 {
 		many = append(many, window(fmt.Sprintf(`"from": "%02d:%02d", "until": "%02d:%02d"`, i/3, i%3*20, i/3, i%3*20+1), "3"))
 	}
-	for name, test := range map[string]struct{ windows, want string }{
-		"none":                    {"", never},
-		"too little":              {window(weekly, "3"), never},
-		"each week":               {window(weekly, "4"), ""},
-		"once, in a long time":    {window(weekly, "3") + "," + window(later, "4"), ""},
-		"over":                    {window(over, "4"), never},
-		"too much for one window": {window(later, "9"), ""},
-		"too many to try":         {strings.Join(many, ","), "warning: Job/j: it cannot run, even alone, now and at the next 40 times at which windows change: "},
+	for name, test := range map[string]struct {
+		now           time.Time
+		windows, want string
+	}{
+		"none":                    {noon, "", never(2)},
+		"too little":              {noon, window(weekly, "3"), never(2)},
+		"too little, in it":       {night, window(weekly, "3"), never(3)},
+		"each week":               {noon, window(weekly, "4"), ""},
+		"each week, in it":        {night, window(weekly, "4"), ""},
+		"once, in a long time":    {noon, window(weekly, "3") + "," + window(later, "4"), ""},
+		"over":                    {noon, window(over, "4"), never(2)},
+		"too much for one window": {noon, window(later, "9"), ""},
+		"too many to try":         {noon, strings.Join(many, ","), "warning: Job/j: it cannot run, even alone, now and at the next 40 times at which windows change: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			annotations := quota(`{"A":2}`)
 			if test.windows != "" {
 				annotations += ", volcano.sh/override: '[" + test.windows + "]'"
 			}
-			issues := strings.Join(check(t, node, queue("q", "", annotations, open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 2", `{"A":4}`)), "\n")
+			configure := func(queues []*scheduling.Queue) (*engine.Configuration, error) {
+				c, err := engine.Usual(plugin.Name, queues)
+				c.At = test.now
+				return c, err
+			}
+			issues := strings.Join(checkWith(t, configure, node, queue("q", "", annotations, open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 2", `{"A":4}`)), "\n")
 			if test.want == "" {
 				assert.NotContains(t, issues, "cannot run")
 			} else {

@@ -24,7 +24,7 @@ func (ck *checker) neverRun(ctx context.Context, c *engine.Configuration, world 
 	if err != nil || len(findings) == 0 {
 		return findings, true, err
 	}
-	times, tried := ck.changeTimes(c.At)
+	times, tried := ck.changeTimes()
 	for _, at := range times {
 		refused := map[[2]string]bool{}
 		for _, f := range findings {
@@ -53,12 +53,9 @@ func (ck *checker) neverRun(ctx context.Context, c *engine.Configuration, world 
 // aWeek is the time after which weekly windows hold as before, with a day for changes of the clock.
 const aWeek = 8 * 24 * time.Hour
 
-// changeTimes returns times at which other windows of queues hold than at a time, zero for now, and than at each other one of them: those
-// of the week after it, and of the week after each change of a window with a date. complete is false where there are too many.
-func (ck *checker) changeTimes(from time.Time) (times []time.Time, complete bool) {
-	if from.IsZero() {
-		from = time.Now()
-	}
+// changeTimes returns times at which other windows of queues hold than now, and than at each other one of them: those of the next week,
+// and of the week after each change of a window with a date. complete is false where there are too many.
+func (ck *checker) changeTimes() (times []time.Time, complete bool) {
 	var all []override.Overrides
 	for _, q := range ck.objects.Queues {
 		if windows, _ := override.Parse(q.Annotations[override.Key]); len(windows) > 0 {
@@ -73,8 +70,8 @@ func (ck *checker) changeTimes(from time.Time) (times []time.Time, complete bool
 		}
 		return first
 	}
-	until, seen, changes := from.Add(aWeek), map[string]bool{holding(all, from): true}, 0
-	for at := next(from); !at.IsZero(); at = next(at) {
+	until, seen, changes := ck.now.Add(aWeek), map[string]bool{holding(all, ck.now): true}, 0
+	for at := next(ck.now); !at.IsZero(); at = next(at) {
 		if changes++; len(times) == mostTimes || changes > mostChanges {
 			return times, false
 		}
