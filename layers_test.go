@@ -102,9 +102,9 @@ var layers = []layer{
 		reason: "saves and loads what lasts, and decides nothing",
 	},
 	feature("budget", module+"/plugin/store", module+"/quota/budget"), feature("claims"), feature("classes", module+"/plugin/arguments"), feature("devices"),
-	feature("enforce", append(words, module+"/plugin/constraint/runtimes", module+"/quota/evict")...), feature("evictions", module+"/quota/evict"),
+	feature("enforce", append(words, module+"/quota/evict")...), feature("evictions", module+"/quota/evict"),
 	feature("joborder", words...), feature("soft"),
-	feature("fairness", module+"/plugin/arguments", module+"/plugin/store", module+"/quota/usage", module+"/plugin/constraint/runtimes"), feature("fences"), feature("gates"), feature("gone"),
+	feature("fairness", module+"/plugin/arguments", module+"/plugin/store", module+"/quota/usage"), feature("fences"), feature("gates"), feature("gone"),
 	feature("grace", words...),
 	feature("guarantees"), feature("hints"), feature("holders"), feature("jobs"), feature("runtimes"),
 	{
@@ -112,7 +112,7 @@ var layers = []layer{
 		reason: "admits jobs, by the quotas and whatever constraints are active",
 	},
 	{
-		dir: "plugin/reclaim", allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/arguments", module + "/plugin/constraint/runtimes"}),
+		dir: "plugin/reclaim", allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/arguments"}),
 		reason: "chooses who is evicted, by the quotas and whatever constraints are active",
 	},
 	{

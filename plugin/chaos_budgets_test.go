@@ -46,7 +46,7 @@ func (w *chaos) hasBudgets(queue string) bool {
 	return slices.ContainsFunc(w.Path(queue), func(q string) bool { return len(w.budgetsOf(q)) > 0 })
 }
 
-// usedHours is what the pods of a world have used, from their starts, whoever watched: each pod counts for its queue from when it
+// usedHours counts the card-hours of the pods of a world, from their starts, whoever watched: each pod counts for its queue from when it
 // has a node until it is gone.
 type usedHours struct {
 	at   time.Time

@@ -178,14 +178,14 @@ func (c *chaosCycle) leavesOf(dimension string) (sum float64) {
 }
 
 // leaving returns which pods count as gone in the future: those that are being deleted, those that were evicted when the session opened,
-// and those that have notice and are promised to others (docs/policies.md, "eviction-grace").
+// and those that have notice and are kept for others (docs/policies.md, "eviction-grace").
 func (c *chaosCycle) leaving() func(p *world.Pod, task *api.TaskInfo) bool {
-	promised := map[api.TaskID]bool{}
-	for task := range c.own.reclaim.Promised() {
-		promised[task.UID] = true
+	kept := map[api.TaskID]bool{}
+	for task := range c.own.reclaim.Kept() {
+		kept[task.UID] = true
 	}
 	return func(p *world.Pod, task *api.TaskInfo) bool {
-		return c.terminates(p, task) || c.enforced[task.UID] || promised[task.UID]
+		return c.terminates(p, task) || c.enforced[task.UID] || kept[task.UID]
 	}
 }
 

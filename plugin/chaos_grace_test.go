@@ -127,17 +127,17 @@ func (c *chaosCycle) checkTold(name string, j *world.Job, p *world.Pod) {
 
 // checkLateness checks that no pod is kept for another one for long after its notice.
 func (c *chaosCycle) checkLateness(name string) {
-	for task, until := range c.own.reclaim.Promised() {
+	for task, until := range c.own.reclaim.Kept() {
 		if c.Clock().Sub(until) > time.Minute {
 			violated(name, "%s is kept for another pod, its notice ended at %s", task.Name, until)
 		}
-		c.seen["pods promised while they run"]++
+		c.seen["pods kept as victims while they run"]++
 	}
 }
 
-// keepsForOthers reports whether cards are promised to pods that wait for the end of notices: quotas and nodes keep them from others.
+// keepsForOthers reports whether cards are earmarked for pods that wait for the end of notices: quotas and nodes keep them from others.
 func (c *chaosCycle) keepsForOthers() bool {
-	for range c.own.reclaim.Promised() {
+	for range c.own.reclaim.Kept() {
 		return true
 	}
 	return false

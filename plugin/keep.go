@@ -39,7 +39,7 @@ func (s *session) saveStore() {
 	}
 }
 
-// record is what is saved.
+// record returns the state that the store saves.
 func (m *memory) record() (r store.Record) {
 	if h := m.fairness.History(); h != nil {
 		r.Record = h.Record()

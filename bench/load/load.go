@@ -21,14 +21,15 @@ const MainRelease = "v1.14.1"
 
 // Setting describes a measurement: its command, its load and its machine. Times are in seconds.
 type Setting struct {
-	Command string `json:"command"`
-	Volcano string `json:"volcano,omitempty"` // the release that all schedulers are built with
-	Nodes   int    `json:"nodes"`
-	Cards   int    `json:"cards,omitempty"` // whole cards of the nodes
-	Pods    int    `json:"pods"`
-	Queues  int    `json:"queues"`
-	Waiting int    `json:"waiting,omitempty"` // jobs that wait for quota all the time
-	Rounds  int    `json:"rounds"`
+	Command string  `json:"command"`
+	Volcano string  `json:"volcano,omitempty"` // the release that all schedulers are built with
+	Nodes   int     `json:"nodes"`
+	Cards   int     `json:"cards,omitempty"` // whole cards of the nodes
+	Pods    int     `json:"pods"`
+	Queues  int     `json:"queues"`
+	Waiting int     `json:"waiting,omitempty"` // jobs that wait for quota all the time
+	Rounds  int     `json:"rounds"`
+	Limit   float64 `json:"limit,omitempty"` // how long a scheduler may take for the pods of a burst
 	// Duration is from the first wave to the end of the last. After Grace, pods that do not run yet are left.
 	Duration float64 `json:"duration,omitempty"`
 	Grace    float64 `json:"grace,omitempty"`
@@ -54,7 +55,8 @@ type (
 type Result struct {
 	Scheduler string  `json:"scheduler"`
 	Round     int     `json:"round"`
-	Total     float64 `json:"total"` // from the first job's submission to the last pod's binding
+	Total     float64 `json:"total"`          // from the first job's submission to the last pod's binding, or to the limit
+	Left      int     `json:"left,omitempty"` // pods that did not run within the limit
 	// Running is, for each pod in order, the time from its job's submission until it ran; Bound from the first job's
 	// until it had a node.
 	Running []float64 `json:"running"`
@@ -98,6 +100,19 @@ func (r Result) of() string { return r.Scheduler }
 // Percentile returns the smallest of sorted values that a share of them does not exceed.
 func Percentile(sorted []float64, share float64) float64 {
 	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
+}
+
+// Latency is the time from submission to running that a share of the pods does not exceed, infinite if fewer of them ran.
+func (r Result) Latency(share float64) float64 {
+	return percentileOf(r.Running, len(r.Running)+r.Left, share)
+}
+
+// percentileOf returns the smallest of sorted values that a share of n values does not exceed, infinite if there are too few.
+func percentileOf(sorted []float64, n int, share float64) float64 {
+	if i := max(0, int(math.Ceil(share*float64(n)))-1); i < len(sorted) {
+		return sorted[i]
+	}
+	return math.Inf(1)
 }
 
 // Throughput is the number of pods bound per second.

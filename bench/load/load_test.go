@@ -1,6 +1,7 @@
 package load
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,4 +38,13 @@ func TestRead(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(`{`), 0o600))
 	_, err = Read[Result](path)
 	assert.ErrorContains(t, err, path)
+}
+
+// TestLeftPods has four pods of which one did not run.
+func TestLeftPods(t *testing.T) {
+	r := Result{Running: []float64{1, 2, 4}, Left: 1}
+	for share, want := range map[float64]float64{0.25: 1, 0.5: 2, 0.75: 4, 0.9: math.Inf(1)} {
+		assert.Equal(t, want, r.Latency(share), share)
+	}
+	assert.Equal(t, math.Inf(1), Result{Left: 4}.Latency(0.5), "none ran")
 }

@@ -1,9 +1,6 @@
 package load
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // WavesSchedulers are the schedulers that are compared while jobs arrive in waves, in the order of the
 // tables: Volcano's own with its plugin capacity, and ours under two names.
@@ -97,13 +94,7 @@ func (r Run) Busiest(length float64) (most float64) {
 
 // Latency is the time from submission to running that a share of the pods does not exceed, infinite if
 // fewer of them ran.
-func (r Run) Latency(share float64) float64 {
-	i := max(0, int(math.Ceil(share*float64(r.Submitted)))-1)
-	if i >= len(r.Running) {
-		return math.Inf(1)
-	}
-	return r.Running[i]
-}
+func (r Run) Latency(share float64) float64 { return percentileOf(r.Running, r.Submitted, share) }
 
 // Of returns the requests of a name.
 func Of(requests []Request, name string) Request {

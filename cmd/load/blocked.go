@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,10 +37,10 @@ func (o choices) blocked(ctx context.Context) error {
 	if !release.KnowsUnschedulableCache() {
 		schedulers = schedulers[:2]
 	}
-	if err := o.measure(ctx, furnishing+o.limit, report, c, others, schedulers); err != nil {
+	if err := o.measure(ctx, report, c, others, schedulers); err != nil {
 		return err
 	}
-	return write(fmt.Sprintf(blockedResults, report.Volcano), report.Report, blockedReport{report}.Table())
+	return write(fmt.Sprintf(blockedResults, strconv.Itoa(report.Waiting), report.Volcano), report.Report, blockedReport{report}.Table())
 }
 
 // blockedReport is a report with the schedulers of blocked.
@@ -87,4 +88,9 @@ func (b bed) block(ctx context.Context, others []workload.Job, submit func(conte
 		fmt.Printf("  %d of %d jobs are there, %d of %d pods run\n", len(list.Items), len(others), b.seen.counts().ran, running)
 		return len(list.Items) >= len(others) && b.seen.counts().ran >= running, nil
 	})
+}
+
+// Unfinished reports whether some pods did not run within the limit.
+func (r blockedReport) Unfinished() bool {
+	return slices.ContainsFunc(r.Runs, func(run load.Result) bool { return run.Left > 0 })
 }

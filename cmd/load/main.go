@@ -33,7 +33,7 @@ const (
 	others         = "bench/results/load-%s.txt" // with another release of Volcano
 	wavesResults   = "bench/results/load-waves.txt"
 	tunedResults   = "bench/results/load-tuned.txt"
-	blockedResults = "bench/results/load-blocked-%s.txt" // with a release of Volcano, or a checkout
+	blockedResults = "bench/results/load-blocked-%s-%s.txt" // of a number of jobs that wait, with a release of Volcano or a checkout
 	page           = "docs/load.md"
 	chartFile      = "docs/load.svg"
 )
@@ -71,7 +71,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each scheduler is measured; 0 writes the page of the results that are there")
 	flag.StringVar(&o.ours, "ours", "bin/load/ours", "our scheduler")
 	flag.StringVar(&o.upstream, "upstream", "bin/load/upstream", "Volcano's own scheduler")
-	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "burst: how long a scheduler may take")
+	flag.DurationVar(&o.limit, "limit", 5*time.Minute, "burst, tuned and blocked: how long a scheduler may take; pods that do not run by then are left")
 	flag.DurationVar(&o.duration, "duration", 10*time.Minute, "waves: how long jobs arrive")
 	showVersion := flag.Bool("version", false, "print the versions of this program, Volcano and Kubernetes")
 	flag.Parse()
@@ -105,7 +105,7 @@ func (o choices) burst(ctx context.Context) error {
 	c := o.cluster()
 	report := report{&load.Report{Setting: o.setting("make load", len(c.Jobs)*podsPerJob)}}
 	schedulers := []scheduler{{"upstream", o.upstream, capacity.configuration(), nil, nil}, {"ours", o.ours, capacity.configuration(), nil, nil}}
-	if err := o.measure(ctx, o.limit, report, c, nil, schedulers); err != nil {
+	if err := o.measure(ctx, report, c, nil, schedulers); err != nil {
 		return err
 	}
 	path := results
@@ -123,7 +123,7 @@ func (o choices) tuned(ctx context.Context) error {
 	for _, s := range tuning.Whole {
 		schedulers = append(schedulers, scheduler{s.Name, o.ours, s.Configuration(), s.Flags(), s.Environment()})
 	}
-	if err := o.measure(ctx, o.limit, report, pools.Make(1), nil, schedulers); err != nil {
+	if err := o.measure(ctx, report, pools.Make(1), nil, schedulers); err != nil {
 		return err
 	}
 	return write(tunedResults, report.Report, table(tuning.Names(), rows, report.Values))
@@ -137,12 +137,12 @@ func (o choices) cluster() workload.Cluster {
 	}.Make(1)
 }
 
-// measure adds a run of each scheduler for each round, while others wait (run). A run may take limit.
-func (o choices) measure(ctx context.Context, limit time.Duration, r report, c workload.Cluster, others []workload.Job, schedulers []scheduler) error {
+// measure adds a run of each scheduler for each round, while others wait (run).
+func (o choices) measure(ctx context.Context, r report, c workload.Cluster, others []workload.Job, schedulers []scheduler) error {
 	return inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
-		bounded, cancel := context.WithTimeout(ctx, limit)
+		bounded, cancel := context.WithTimeout(ctx, furnishing+o.limit)
 		defer cancel()
-		result, err := run(bounded, c, others, s)
+		result, err := run(bounded, c, others, s, o.limit)
 		result.Round = round
 		r.Runs = append(r.Runs, result)
 		return err
@@ -188,10 +188,14 @@ func (o choices) setting(command string, pods int) load.Setting {
 	case volcano != load.MainRelease:
 		command += " VOLCANO=" + strings.TrimPrefix(volcano, "v")
 	}
-	return load.Setting{
+	setting := load.Setting{
 		Command: command, Volcano: volcano, Nodes: o.nodes, Pods: pods, Queues: o.queues, Rounds: o.rounds,
 		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
 	}
+	if o.scenario != waves {
+		setting.Limit = o.limit.Seconds()
+	}
+	return setting
 }
 
 func exit(err error) {
@@ -279,9 +283,9 @@ func readAll(root string) (main report, rest []report, err error) {
 	return rest[0], rest[1:], nil
 }
 
-// readBlocked reads the results of bursts while other jobs wait, of each release of Volcano.
+// readBlocked reads the results of bursts while other jobs wait, of each number of them and release of Volcano.
 func readBlocked(root string) (all []blockedReport, err error) {
-	paths, err := filepath.Glob(filepath.Join(root, fmt.Sprintf(blockedResults, "*")))
+	paths, err := filepath.Glob(filepath.Join(root, fmt.Sprintf(blockedResults, "*", "*")))
 	for _, path := range paths {
 		read, err := load.Read[load.Result](path)
 		if err != nil {

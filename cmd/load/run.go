@@ -76,9 +76,9 @@ func (b bed) submit(ctx context.Context, j workload.Job, runs time.Duration) err
 	return err
 }
 
-// run measures one scheduler on a control plane of its own: all jobs are there at once. Others are there before, and wait but for the
-// first of each queue.
-func run(ctx context.Context, c workload.Cluster, others []workload.Job, s scheduler) (load.Result, error) {
+// run measures one scheduler on a control plane of its own, for limit at most: all jobs are there at once. Others are there before, and
+// wait but for the first of each queue.
+func run(ctx context.Context, c workload.Cluster, others []workload.Job, s scheduler, limit time.Duration) (load.Result, error) {
 	r := load.Result{Scheduler: s.name}
 	return r, onBed(ctx, c, s, controlplane.Options{Environment: s.environment}, func(ctx context.Context, b bed) error {
 		submit := func(ctx context.Context, j workload.Job) error { return b.submit(ctx, j, 0) }
@@ -97,21 +97,25 @@ func run(ctx context.Context, c workload.Cluster, others []workload.Job, s sched
 		if err := each(ctx, c.Jobs, submit); err != nil {
 			return fmt.Errorf("submitting jobs: %w", err)
 		}
-		after, err := b.follow(ctx, began, pods, &r)
+		after, err := b.follow(ctx, began, limit, pods, &r)
 		if err != nil {
 			return err
 		}
 		r.CPU = after.cpu - before.cpu
 		r.Cycles, r.Cycling = after.cycles.count-before.cycles.count, after.cycles.time-before.cycles.time
 		b.seen.summarize(began, &r)
+		if r.Left > 0 {
+			r.Total = limit.Seconds()
+		}
 		p := c.Place(b.seen.nodes())
 		r.Opened, r.Listed, r.First = p.Opened, p.Listed, p.First
 		return nil
 	})
 }
 
-// follow waits until all pods run. It reports how many run, and records the memory of the scheduler in the meantime.
-func (b bed) follow(ctx context.Context, began time.Time, pods int, r *load.Result) (figures, error) {
+// follow waits until all pods run, or the limit is over. It reports how many run, and records the memory of the scheduler in the
+// meantime and how many pods are left.
+func (b bed) follow(ctx context.Context, began time.Time, limit time.Duration, pods int, r *load.Result) (figures, error) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
@@ -126,8 +130,10 @@ func (b bed) follow(ctx context.Context, began time.Time, pods int, r *load.Resu
 		}
 		r.Memory = max(r.Memory, now.memory)
 		n := b.seen.counts().ran
-		fmt.Printf("  %5.1fs  %d of %d pods run\n", time.Since(began).Seconds(), n, pods)
-		if n >= pods {
+		took := time.Since(began)
+		fmt.Printf("  %5.1fs  %d of %d pods run\n", took.Seconds(), n, pods)
+		if n >= pods || took > limit {
+			r.Left = max(0, pods-n)
 			return now, nil
 		}
 	}
@@ -150,7 +156,9 @@ func (s *sightings) summarize(began time.Time, r *load.Result) {
 	}
 	slices.Sort(r.Bound)
 	slices.Sort(r.Running)
-	r.Total = r.Bound[len(r.Bound)-1]
+	if len(r.Bound) > 0 {
+		r.Total = r.Bound[len(r.Bound)-1]
+	}
 }
 
 // nodes are those of the pods of each job.

@@ -50,7 +50,7 @@ type Options struct {
 	Log      func(format string, arguments ...any)
 }
 
-// Result is what a round found.
+// Result is the findings of a round.
 type Result struct {
 	*check.Report
 	// History is the path of the history.

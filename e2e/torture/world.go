@@ -38,7 +38,7 @@ func sliceOf(model string) string { return model + "/mig-3g.71gb-mixed" }
 // namespaces are those of the tenants.
 var namespaces = []string{"torture-a", "torture-b"}
 
-// world is what a round begins with.
+// world is the objects that a round begins with.
 type world struct {
 	plugin string
 	// plain worlds have bounds of resources, whatever the cards.

@@ -78,7 +78,7 @@ var ofConstraints = []mutant{
 	// Who is evicted.
 	{"classes.Policy.MayTake", "if p.of(&p.reclaimer, task) == quota.Training {", "if false {"},
 	{"classes.Policy.Protection", "p.gang.job != r.Gang", "false"},
-	{"runtimes.Policy.Spares", "Of(task.Pod, p.session.Now) <", "Of(task.Pod, p.session.Now) <="},
+	{"runtimes.Policy.Spares", "constraint.Ran(task.Pod, p.session.Now) <", "constraint.Ran(task.Pod, p.session.Now) <="},
 	{"waitOf", "return math.MaxInt64", "return 0 * math.MaxInt64"},
 	{"reclaim.Session.Open", "places: s.Cards != nil || !to.Exchanges.Empty()", "places: s.Cards != nil"},
 	{"reclaim.Session.Open", "needsQueue: with.Rules.OrderVictims && !v.Proportion", "needsQueue: false"},

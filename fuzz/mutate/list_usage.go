@@ -23,7 +23,7 @@ var ofUsage = []mutant{
 	{"rank.compare", "cmp.Compare(r.level, other.level)", "cmp.Compare(other.level, r.level)"},
 	{"rank.compare", "cmp.Compare(r.beyond, other.beyond)", "0"},
 	{"Order.changed", "o.rank(above)", "_ = above"},
-	{"Order.restore", "min(gap, runtimes.Of(task.Pod, now))", "max(gap, runtimes.Of(task.Pod, now))"},
+	{"Order.restore", "min(gap, constraint.Ran(task.Pod, now))", "max(gap, constraint.Ran(task.Pod, now))"},
 	{"Order.restore", "m.history.Add(q, more)", "_ = more"},
 	{"Offer", "|| s.newer != nil", ""},
 	{"save", "first.Data[saveKey] != s.known", "false"},

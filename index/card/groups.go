@@ -103,7 +103,7 @@ func parseWeight(text string) (x float64, ok bool) {
 	return x, err == nil && !math.IsNaN(x) && !math.IsInf(x, 0)
 }
 
-// slice is what the name of a card states about the part of a card that it is. What it does not state
+// slice is the part of a card that the name of a card states. A quantity that the name does not state
 // is 0.
 type slice struct{ share, compute, memory float64 }
 

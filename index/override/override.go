@@ -28,7 +28,7 @@ type Window struct {
 	sets map[string]value // by key
 }
 
-// value is what a window sets one key to.
+// value is the value that a window sets for one key.
 type value struct {
 	text   string                     // of an annotation, or of a number
 	object map[string]json.RawMessage // the same as an object, nil if it is none

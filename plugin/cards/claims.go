@@ -56,7 +56,7 @@ type share struct {
 	milli card.Milli
 }
 
-// charge is what a claim takes of one card.
+// charge is the quantity of one card that a claim takes.
 type charge struct {
 	dim     fastres.Dim // 0 for a device that has no name: then it is the first card that the pod names
 	milli   card.Milli

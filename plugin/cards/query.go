@@ -89,7 +89,7 @@ func admits(programs []cel.CompilationResult, d *device) bool {
 	return true
 }
 
-// shape is what the spec of a claim requests. Claims with equal requests, such as those of one template, share one.
+// shape is the requests in the spec of a claim. Claims with equal requests, such as those of one template, share one.
 type shape struct {
 	requests []shapeRequest
 	version  uint64 // of the devices for which the rest is

@@ -24,7 +24,7 @@ type Budget struct {
 	Next time.Time
 }
 
-// Left is what jobs may still need.
+// Left returns the part of the limit that jobs may still need.
 func (b *Budget) Left() float64 { return max(0, b.Limit-b.Used-b.Needed) }
 
 // Budgets returns the budgets of all queues, parents first, and those of one queue by the names of the cards.

@@ -238,7 +238,7 @@ type Claimed struct {
 	Cards float64
 }
 
-// SharedCharge is what a queue is charged for a resource claim that several pods share, in whole cards.
+// SharedCharge is the charge of a queue for a resource claim that several pods share, in whole cards.
 type SharedCharge struct {
 	Queue, Node, Card string
 	Cards             float64

@@ -10,8 +10,8 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
-	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -55,8 +55,8 @@ func (i Inspection) Fence(queue, to string) string {
 
 // Unsaved returns how much of its work a running task loses if it is evicted. since: a checkpoint says from when on.
 func (i Inspection) Unsaved(task *api.TaskInfo) (lost time.Duration, since bool) {
-	lost = runtimes.Unsaved(task, i.s.Volcano.Jobs[task.Job], i.s.Now)
-	return lost, lost != runtimes.Of(task.Pod, i.s.Now)
+	lost = constraint.Unsaved(task, i.s.Volcano.Jobs[task.Job], i.s.Now)
+	return lost, lost != constraint.Ran(task.Pod, i.s.Now)
 }
 
 // Notice returns until when a task may not be evicted that has notice. told: it has notice that is not over.
@@ -80,7 +80,7 @@ func (i Inspection) Protection(task *api.TaskInfo) (p Protection) {
 	if s.Settings.ByClass {
 		class = classes.Of(s.Session, s.Settings.Owners, task)
 	}
-	least, ran := s.Intake.Policies(q).MinRuntime(), runtimes.Of(task.Pod, s.Now)
+	least, ran := s.Intake.Policies(q).MinRuntime(), constraint.Ran(task.Pod, s.Now)
 	switch {
 	case class == quota.Inference:
 		p.Spared = "has the service class " + policy.Inference

@@ -53,17 +53,17 @@ func (e *evictor) onNode() constraint.Ask {
 
 // place sets what the evictor is charged on a node, and reports whether it can run there: the node
 // has its cards, and it requests nothing that the session does not know, which no queue admits. The
-// node does not matter to an evictor without cards. Under the name proportion, unknown resources
-// do not matter, as upstream.
+// node does not matter to an evictor without cards. Where quotas do not bound
+// victims, unknown resources do not matter, as upstream.
 func (s *Session) place(e *evictor, node string) bool {
 	if e.hasCards {
 		e.node, e.cards, e.want = s.Volcano.Nodes[node], s.Cards.Node(node), want{}
 		if e.node == nil || e.cards == nil || !s.Cards.Usable(e.Queue, e.pod, e.cards) {
 			return false
 		}
-		return s.Intake.SetChargeOn(e.charge, e.Queue, e.Task, e.pod, e.cards) || s.rules.proportion
+		return s.Intake.SetChargeOn(e.charge, e.Queue, e.Task, e.pod, e.cards) || s.rules.unbounded
 	}
-	return e.Queue == index.None || s.Intake.SetCharge(e.charge, e.Queue, e.Task, node) || s.rules.proportion
+	return e.Queue == index.None || s.Intake.SetCharge(e.charge, e.Queue, e.Task, node) || s.rules.unbounded
 }
 
 // setRequest sets what a reclaimer requests, with the cards that it has on the node where it is placed. With

@@ -27,7 +27,7 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 	if eviction.Job != nil && s.beginGang(eviction.Job) {
 		return nil, util.Permit
 	}
-	candidates = s.unreserved(eviction.Job, candidates)
+	candidates = s.notKept(eviction.Job, candidates)
 	pods := s.pendingCards(to, eviction.Job)
 	useful := func(task *api.TaskInfo) bool {
 		q := s.QueueOf(task)

@@ -69,14 +69,14 @@ func (s *Session) groupOf(d *delay) group {
 
 // notices are the delays in one session.
 type notices struct {
-	mu       sync.Mutex          // Preemptable is called from many goroutines
-	best     *delay              // of the evictor that was asked about last
-	job      api.JobID           // whose tasks are asked about
-	new      []*delay            // of the job, booked
-	placed   map[api.TaskID]bool // tasks of the job that have victims without notice
-	reserved map[api.TaskID]api.JobID
-	due      map[api.TaskID]*delay // by evictor
-	marks    map[*delay]*earmark.Mark
+	mu     sync.Mutex               // Preemptable is called from many goroutines
+	best   *delay                   // of the evictor that was asked about last
+	job    api.JobID                // whose tasks are asked about
+	new    []*delay                 // of the job, booked
+	placed map[api.TaskID]bool      // tasks of the job that have victims without notice
+	kept   map[api.TaskID]api.JobID // the victims, by the job that they are kept for
+	due    map[api.TaskID]*delay    // by evictor
+	marks  map[*delay]*earmark.Mark
 }
 
 // OpenDelays books the delays of earlier sessions that are still needed. Tasks that constraints evict are no victims any more, so it
@@ -159,7 +159,7 @@ func (s *Session) evictorFor(d *delay) *api.TaskInfo {
 	for _, v := range d.victims {
 		victim := s.taskOf(v)
 		if victim == nil || victim.Status != api.Running || victim.NodeName != d.node || !victim.Preemptable ||
-			(s.QueueOf(victim) == q) != d.within || s.notices.reserved[v.task] != "" {
+			(s.QueueOf(victim) == q) != d.within || s.notices.kept[v.task] != "" {
 			return nil
 		}
 	}
@@ -169,11 +169,11 @@ func (s *Session) evictorFor(d *delay) *api.TaskInfo {
 // keepVictims keeps the victims of a delay for its job.
 func (s *Session) keepVictims(d *delay) {
 	n := &s.notices
-	if n.reserved == nil {
-		n.reserved, n.due, n.marks = map[api.TaskID]api.JobID{}, map[api.TaskID]*delay{}, map[*delay]*earmark.Mark{}
+	if n.kept == nil {
+		n.kept, n.due, n.marks = map[api.TaskID]api.JobID{}, map[api.TaskID]*delay{}, map[*delay]*earmark.Mark{}
 	}
 	for _, v := range d.victims {
-		n.reserved[v.task] = d.job
+		n.kept[v.task] = d.job
 	}
 }
 
@@ -217,17 +217,17 @@ func (s *Session) end(d *delay) {
 		delete(n.marks, d)
 	}
 	for _, v := range d.victims {
-		delete(n.reserved, v.task)
+		delete(n.kept, v.task)
 	}
 	delete(n.due, d.task)
 	s.memory.delays = slices.DeleteFunc(s.memory.delays, func(other *delay) bool { return other == d })
 }
 
-// offered returns the tasks that may be named for an evictor: none that are promised to another job, nor to its own as long as
+// offered returns the tasks that may be named for an evictor: none that are kept for another job, nor for its own as long as
 // they have notice. Once that is over, those alone.
 func (s *Session) offered(evictor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
 	n := &s.notices
-	if len(n.reserved) == 0 || len(tasks) == 0 {
+	if len(n.kept) == 0 || len(tasks) == 0 {
 		return tasks
 	}
 	d := n.due[evictor.UID]
@@ -242,17 +242,17 @@ func (s *Session) offered(evictor *api.TaskInfo, tasks []*api.TaskInfo) []*api.T
 		if d != nil {
 			return !slices.Contains(d.victims, victim{task.Job, task.UID})
 		}
-		return n.reserved[task.UID] != ""
+		return n.kept[task.UID] != ""
 	})
 }
 
-// Promised iterates over the running tasks that are promised to others, each with the time at which the last notice of the victims of
+// Kept iterates over the running tasks that are kept as victims for others, each with the time at which the last notice of the victims of
 // the same group is over.
-func (s *Session) Promised() iter.Seq2[*api.TaskInfo, time.Time] {
+func (s *Session) Kept() iter.Seq2[*api.TaskInfo, time.Time] {
 	return func(yield func(*api.TaskInfo, time.Time) bool) {
 		for _, d := range s.memory.delays {
 			for _, v := range d.victims {
-				if task := s.taskOf(v); task != nil && s.notices.reserved[v.task] == d.job && !yield(task, d.ends) {
+				if task := s.taskOf(v); task != nil && s.notices.kept[v.task] == d.job && !yield(task, d.ends) {
 					return
 				}
 			}
@@ -260,14 +260,14 @@ func (s *Session) Promised() iter.Seq2[*api.TaskInfo, time.Time] {
 	}
 }
 
-// unreserved returns the tasks that are promised to no other job.
-func (s *Session) unreserved(job *api.JobInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
-	reserved := s.notices.reserved
-	if len(reserved) == 0 {
+// notKept returns the tasks that are kept for no other job.
+func (s *Session) notKept(job *api.JobInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
+	kept := s.notices.kept
+	if len(kept) == 0 {
 		return tasks
 	}
 	return slices.DeleteFunc(slices.Clone(tasks), func(task *api.TaskInfo) bool {
-		to := reserved[task.UID]
+		to := kept[task.UID]
 		return to != "" && (job == nil || to != job.UID)
 	})
 }
@@ -437,7 +437,7 @@ func (s *Session) served(task *api.TaskInfo) {
 
 // freed ends the delays with a victim that was evicted for somebody else, or has lost its node.
 func (s *Session) freed(task *api.TaskInfo) {
-	if s.notices.reserved[task.UID] == "" {
+	if s.notices.kept[task.UID] == "" {
 		return
 	}
 	for d := range s.notices.marks {

@@ -81,8 +81,8 @@ type rules struct {
 	preemptive func(s *Session, q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome
 	// needsQueue: nobody is evicted for a task without a queue.
 	needsQueue bool
-	// proportion: quotas do not bound victims, as upstream.
-	proportion bool
+	// unbounded: quotas do not bound victims, as in upstream's proportion.
+	unbounded bool
 	// evicts: cards count, so that there are earmarks and plans.
 	evicts bool
 	// places: places are watched, because cards count or a job lost one of late.
@@ -103,7 +103,7 @@ type Reports struct {
 // Open begins to evict pods, with the earmarks of earlier sessions.
 func (s *Session) Open(of *constraint.Session, m *Memory, v arguments.Variant, with *arguments.Settings, to Reports) {
 	*s = Session{Session: of, Reports: to, memory: m, settings: with}
-	s.rules = rules{take: chooseTake(v, with), takeForGang: (*Session).takeGang, preemptive: (*Session).takeDeserved, proportion: v.Proportion,
+	s.rules = rules{take: chooseTake(v, with), takeForGang: (*Session).takeGang, preemptive: (*Session).takeDeserved, unbounded: v.Proportion,
 		evicts: s.Cards != nil, places: s.Cards != nil || !to.Exchanges.Empty(),
 		overused: !v.Proportion && !with.Rules.OverusedByShare, needsQueue: with.Rules.OrderVictims && !v.Proportion,
 		roomSpares: release.Built() >= release.V115}

@@ -111,7 +111,7 @@ func (s *Session) appendVictims(victims []*api.TaskInfo, node string, e *evictor
 		victims = append(victims, task)
 		return true
 	})
-	if s.rules.proportion || e.Queue == index.None || s.fitsWithoutVictims(e) {
+	if s.rules.unbounded || e.Queue == index.None || s.fitsWithoutVictims(e) {
 		return victims
 	}
 	return victims[:before]

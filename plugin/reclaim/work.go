@@ -6,7 +6,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -82,7 +82,7 @@ func (s *Session) candidates(to index.Queue, tasks []*api.TaskInfo) []quota.Cand
 
 // unsavedOf returns for how long a task of a job has run since its last checkpoint, in seconds.
 func (s *Session) unsavedOf(task *api.TaskInfo, job *api.JobInfo) int64 {
-	return int64(runtimes.Unsaved(task, job, s.Now).Seconds())
+	return int64(constraint.Unsaved(task, job, s.Now).Seconds())
 }
 
 // jobUnsavedOf returns the sum for all tasks of a job that have a node.

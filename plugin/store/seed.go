@@ -10,7 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 )
 
-// Stored is what ConfigMaps hold, for programs that read them themselves.
+// Stored is the content of the ConfigMaps, for programs that read them themselves.
 type Stored struct {
 	Record   Record
 	Saved    time.Time

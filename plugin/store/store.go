@@ -26,7 +26,7 @@ import (
 // requestTimeout bounds what one save or load may take.
 const requestTimeout = 30 * time.Second
 
-// State is what was loaded. What the store does not have, or has of another half-life, is nil.
+// State is the loaded state. A part that the store lacks, or has with another half-life, is nil.
 type State struct {
 	History   *usage.History
 	Budgets   *budget.Ledger

@@ -7,7 +7,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// Total is what all parts of a window have, with what pods are known to use later in a part.
+// Total is the sum of the parts of a window, with what pods are known to use later in a part.
 func Total(parts []float64) (sum float64) {
 	for _, x := range parts {
 		sum += x

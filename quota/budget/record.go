@@ -25,7 +25,7 @@ type ColumnRecord struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// QueueRecord is what a queue has used itself.
+// QueueRecord has the amounts that a queue has used itself.
 type QueueRecord struct {
 	Above []string    `json:"above,omitempty"` // the queues above it, the nearest one first
 	Used  [][]float64 `json:"used"`            // by column, of each part of the window; empty for nothing

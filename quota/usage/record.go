@@ -15,7 +15,7 @@ type Record struct {
 	// Root is the root of the tree, "" where quotas are flat.
 	Root   string                 `json:"root,omitempty"`
 	Queues map[string]QueueRecord `json:"queues"`
-	// Known is what the record covers of each column, from 0 to 1: see QueueRecord.
+	// Known is the part of each column that the record covers, from 0 to 1: see QueueRecord.
 	Known []float64 `json:"known,omitempty"`
 	// Namespaces is the usage by queue, namespace and column.
 	Namespaces map[string]map[string][]float64 `json:"namespaces,omitempty"`

@@ -39,7 +39,7 @@ const (
 // Checks are all kinds, in the order of reports.
 var Checks = []Check{UnusedQuota, IdleGuarantee, OnlyBorrows, SumOfQuotas, OverlappingGroups, NeverApplies}
 
-// Basis is what a finding was concluded from.
+// Basis is the source of a finding.
 type Basis string
 
 // The bases: the scheduler's record of usage over time, what queues have now, and what is configured.
@@ -56,7 +56,7 @@ type Finding struct {
 	Resource string `json:"resource,omitempty"` // a card, a group of cards, or another resource
 	Field    string `json:"field,omitempty"`    // of the Queue, for an issue that validate finds as well
 	Basis    Basis  `json:"basis"`
-	// Amount is what is given: a quota, a guarantee, a sum; nil for a finding without any. Used is the most that the queue has had of it
+	// Amount is a quota, a guarantee or a sum; nil for a finding without any. Used is the most that the queue has had of it
 	// on average in the last days, or what it has now, or what a sum is compared with.
 	Amount  *float64 `json:"amount,omitempty"`
 	Used    *float64 `json:"used,omitempty"`

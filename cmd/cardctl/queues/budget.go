@@ -52,7 +52,7 @@ func Budgets(session *engine.Session, wanted func(queue string) bool, card strin
 	return all
 }
 
-// UsedUp is what is said of a budget of which nothing is left.
+// UsedUp describes a budget of which nothing is left.
 const UsedUp = "used up"
 
 // SpentText is SpentIn for people, "" where the window ends before.

@@ -35,7 +35,7 @@ type Past struct {
 	Records map[string]Record `json:"-"`
 }
 
-// Record is what a queue has had of a card on average, and how much time the record covers.
+// Record is the amount of a card that a queue has had on average, and how much time the record covers.
 type Record struct {
 	Average float64
 	Covered time.Duration

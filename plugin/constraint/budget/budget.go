@@ -54,7 +54,7 @@ func (r *Budgets) All() []Budget { return r.bounds }
 // Now returns the time of the windows.
 func (r *Budgets) Now() time.Time { return r.now }
 
-// left is what is left beside what pods with an announced length still need.
+// left returns the part of the limit that is neither used nor what pods with an announced length still need.
 func (b *Budget) left() float64 { return b.Limit - b.Used - b.Needed }
 
 var (

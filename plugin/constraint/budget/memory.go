@@ -13,7 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
-// Memory is what queues have used. The zero Memory is ready.
+// Memory has the amounts that queues have used, across sessions. The zero Memory is ready.
 type Memory struct {
 	ledger budget.Ledger
 	// shift is added to the clock of sessions: a dump of a cluster was taken some time ago.

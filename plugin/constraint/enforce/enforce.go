@@ -16,7 +16,6 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
-	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
 	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/quota/evict"
@@ -223,7 +222,7 @@ func (r *Rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
 		for _, task := range own {
 			s.Intake.SetCharge(charge, q, task, task.NodeName)
 			pod := evict.Pod{Name: task.Namespace + "/" + task.Name, Role: task.TaskRole, Priority: task.Priority,
-				Ran:   int64(runtimes.Unsaved(task, job, s.Now) / time.Second),
+				Ran:   int64(constraint.Unsaved(task, job, s.Now) / time.Second),
 				Fixed: !task.Preemptable || !api.PreemptableStatus(task.Status), Frees: r.reliefOf(q, charge)}
 			if s.HasNotice(q, task) {
 				pod.Ran = evict.Told

@@ -5,7 +5,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/store"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
@@ -35,7 +35,7 @@ func (o *Order) restore(stored *store.State) {
 			if !o.setHeld(charge, q, task) {
 				continue
 			}
-			part := 1 - usage.Decay(min(gap, runtimes.Of(task.Pod, now)), o.with.HalfLife)
+			part := 1 - usage.Decay(min(gap, constraint.Ran(task.Pod, now)), o.with.HalfLife)
 			for c, d := range m.dims {
 				more[c] = part * charge.Get(d) * o.counted(q, d)
 			}

@@ -31,15 +31,6 @@ func Open(s *constraint.Session) any {
 	return Policy{s}
 }
 
-// Of returns how long a pod has run, 0 for one that the kubelet has not started. A start in the
-// future counts as now: the clock of the node is ahead.
-func Of(pod *v1.Pod, now time.Time) time.Duration {
-	if pod.Status.StartTime == nil {
-		return 0
-	}
-	return max(0, now.Sub(pod.Status.StartTime.Time))
-}
-
 // waitOf returns how long a pod has existed. A pod of a manifest has no time of creation, and
 // waits for as long as may be asked.
 func (p Policy) waitOf(pod *v1.Pod) time.Duration {
@@ -57,12 +48,12 @@ func (p Policy) MayTake(q index.Queue, task *api.TaskInfo) quota.Verdict {
 }
 
 func (p Policy) Protection(_ constraint.Reclaimer, q index.Queue, task *api.TaskInfo) quota.Protection {
-	if least := p.session.Intake.Policies(q).MinRuntime(); least > 0 && Of(task.Pod, p.session.Now) < least {
+	if least := p.session.Intake.Policies(q).MinRuntime(); least > 0 && constraint.Ran(task.Pod, p.session.Now) < least {
 		return quota.Spared
 	}
 	return quota.ByDeserved
 }
 
 func (p Policy) Spares(q index.Queue, task *api.TaskInfo) bool {
-	return Of(task.Pod, p.session.Now) < p.session.Intake.Policies(q).PreemptMinRuntime()
+	return constraint.Ran(task.Pod, p.session.Now) < p.session.Intake.Policies(q).PreemptMinRuntime()
 }
