@@ -208,6 +208,7 @@ func TestDeadlinesAnnounceLengths(t *testing.T) {
 		s := withBudget("10h/day").pods("runs", "q", "A", 4, 1, on("a")).
 			pods("later", "q", "", 0, 0, cardRequest(`{"A":4}`, workload.Pending))
 		s.Jobs[1].Annotations[policy.ExpectedRuntimeKey] = "1h"
+		s.build = newFairScheduler(nil).build // at noon: no pod needs more than its day has left
 		f := s.open(t, func(info *api.ClusterInfo, _ *offline.Cache) {
 			for _, job := range info.Jobs {
 				for _, task := range job.Tasks {

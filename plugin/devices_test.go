@@ -409,6 +409,61 @@ func TestTerminatingPodsHoldNoClaims(t *testing.T) {
 	assert.True(t, fitsWithout(f, "wait-0", "run-0"))
 }
 
+// TestRefusedClaimsLeaveTheRequest asks what goroutines may ask at the same time about one request: a refusal does not change it.
+func TestRefusedClaimsLeaveTheRequest(t *testing.T) {
+	s := deviceScene().deviceQueue("q", "", workload.Resources{gpuClass: 1}).pods("wait", "q", "", 1, 0, requesting("cpu", 1000))
+	f := s.openClaimed(t, podClaims{"wait-0": {"ns/c": gpuDevices(2)}})
+	if f == nil {
+		return
+	}
+	defer f.close()
+	own := &f.own.Session
+	ask := own.Ask(f.own.Index.Lookup("q"), f.task("wait-0"), fastres.NewVector(own.Intake.Dims.Length()))
+	before := fastres.NewVector(own.Intake.Dims.Length())
+	before.CopyFrom(ask.Request)
+	require.False(t, own.Fits(&own.Books.Now, &ask).OK())
+	assert.Equal(t, before, ask.Request)
+}
+
+// TestSeriesOfDevices has the devices of a queue in the metrics, when pods get a node and a job is admitted.
+func TestSeriesOfDevices(t *testing.T) {
+	s := deviceScene().deviceQueue("q", "", workload.Resources{gpuClass: 8}).pods("runs", "q", "", 2, 0, inPhase(workload.Inqueue)).pods("waits", "q", "", 1, 0)
+	f := s.openClaimed(t, podClaims{"runs-0": {"ns/r0": gpuDevices(2)}, "runs-1": {"ns/r1": gpuDevices(1)}, "waits-0": {"ns/w": gpuDevices(3)}})
+	if f == nil {
+		return
+	}
+	defer f.close()
+	f.job("waits").MinAvailable = 1
+	series := "q " + gpuClass
+	for pod, want := range []float64{2000, 3000} {
+		require.NoError(t, framework.NewStatement(f.Session).Allocate(f.task(fmt.Sprint("runs-", pod)), f.Nodes["node"]))
+		assert.Equal(t, want, ourSeries("allocated_scalar_resources")[series])
+	}
+	f.JobEnqueued(f.job("waits"))
+	added := addedMetrics(t)
+	assert.Equal(t, 3000.0, added["queue_inqueue_scalar_resources "+series], added)
+}
+
+// TestDevicesOfTheFuture has cpu that is kept for a pod, so that the future differs from now: devices of a pod that gets a node count in both.
+func TestDevicesOfTheFuture(t *testing.T) {
+	s := deviceScene().deviceQueue("q", "", workload.Resources{gpuClass: 2}).
+		pods("runs", "q", "", 1, 0, inPhase(workload.Inqueue)).pods("waits", "q", "", 1, 0)
+	f := s.openClaimed(t, podClaims{"runs-0": {"ns/r": gpuDevices(2)}, "waits-0": {"ns/w": gpuDevices(1)}})
+	if f == nil {
+		return
+	}
+	defer f.close()
+	own, q := &f.own.Session, f.own.Index.Lookup("q")
+	kept := fastres.NewVector(own.Intake.Dims.Length())
+	kept.Set(fastres.CPU, 1000)
+	own.Books.Charge(q, index.None, kept)
+	require.NoError(t, framework.NewStatement(f.Session).Allocate(f.task("runs-0"), f.Nodes["node"]))
+	for _, books := range []*quota.Books{&own.Books.Now, &own.Books.Future} {
+		ask := own.Ask(q, f.task("waits-0"), fastres.NewVector(own.Intake.Dims.Length()))
+		assert.False(t, own.Fits(books, &ask).OK())
+	}
+}
+
 // fitsWithout reports whether a task fits once another one is gone.
 func fitsWithout(f *fixture, task, other string) bool {
 	q, own := f.own.Index.Lookup("q"), &f.own.Session

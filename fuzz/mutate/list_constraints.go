@@ -117,7 +117,6 @@ var ofLater = []mutant{
 	{"Session.Follow", "task.EvictionOccurred = true", ""},
 	{"AllocationOf", "Replace: true", "Replace: false"},
 	{"devices.Rule.Fit", "!v.OK() && a.Replace", "!v.OK()"},
-	{"devices.Rule.Fit", "a.Request.Reset()", ""},
 	{"devices.Rule.AdmitJob", "a.Minimum.CopyFrom(missing)", ""},
 	{"setMissing", "x.Sub(allocated)", ""},
 	{"devices.Rule.Charge", "quota.ChargeDeviceClaims(b.Queues, a.Queue, r.session.Intake.DeviceClaims(a.Task))", ""},

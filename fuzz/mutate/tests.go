@@ -27,7 +27,7 @@ import (
 var directories = []string{
 	"fastres", "index", "index/card", "index/policy", "index/override", "quota", "quota/assign", "quota/usage", "quota/budget", "quota/evict", "fuzz",
 	"plugin/cards", "plugin/objects", "plugin/earmark", "plugin/reserve", "plugin/intake", "plugin/constraint/budget",
-	"plugin/constraint/hints", "plugin/constraint/runtimes", "plugin/record", "plugin/report", "plugin/store",
+	"plugin/constraint", "plugin/constraint/hints", "plugin/record", "plugin/report", "plugin/store",
 	"cmd/cardctl/audit", "cmd/cardctl/explain", "plugin", "plugin+invariants",
 }
 
