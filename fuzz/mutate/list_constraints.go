@@ -53,6 +53,7 @@ var ofConstraints = []mutant{
 	{"jobs.Rule.AdmitJob", "return r.jobs.Fits(a.Queue)", "return quota.Verdict{Queue: a.Queue}"},
 	{"jobs.Rule.Withdraw", "func() { r.jobs.Admit(a.Queue) }", "func() {}"},
 	{"cardFor", "float64(request.Of(d))).OK() {", "float64(request.Of(d))).OK() || true {"},
+	{"Holders.find", "n.jobs[last].id == job", "true"},
 	{"holders.Rule.Lacks", "slices.Contains(r.accounts().Path(from), p) && ", ""},
 	{"holders.Rule.FitOwn", "place.Queue == a.Queue && ", ""},
 	{"holders.Rule.FitOwn", "range r.accounts().Path(at) {", "range r.accounts().Path(at)[:1] {"},

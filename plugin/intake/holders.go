@@ -3,6 +3,7 @@ package intake
 import (
 	"encoding/binary"
 	"slices"
+	"sync/atomic"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -22,7 +23,9 @@ type Holders struct {
 
 	cells        []cell                // by row of a tally; nil where no queue has a limit
 	cellAt       map[string]int        // by the queue and the holders of jobs: their cell
-	byJob        map[api.JobID]int     // the cell of each job of a queue with a limit on its path
+	jobs         []limitedJob          // of queues with a limit on their path
+	byJob        map[api.JobID]int     // their positions in jobs
+	last         atomic.Int64          // the position of the job that was found last
 	inqueue      index.Rows            // by cell with an account: what is reserved for its jobs
 	waiting      []bool                // by account: some job that requests cards waits for admission
 	reservations []reserve.Reservation // of the session that is read
@@ -35,6 +38,12 @@ type Holders struct {
 type cell struct {
 	queue   index.Queue
 	account index.Queue // of the holders; None where no queue limits one
+}
+
+// limitedJob is a job of a queue with a limit on its path.
+type limitedJob struct {
+	id   api.JobID
+	cell int
 }
 
 // prepare makes the accounts of the holders of jobs, and a cell for each queue and all holders
@@ -50,6 +59,8 @@ func (n *Holders) prepare(jobs []*api.JobInfo, session *Session) {
 	}
 	clear(n.cellAt)
 	clear(n.byJob)
+	clear(n.jobs)
+	n.jobs = n.jobs[:0]
 	for q := range index.Queue(tree.Len()) {
 		n.cells = append(n.cells, cell{q, index.None})
 	}
@@ -70,7 +81,8 @@ func (n *Holders) prepare(jobs []*api.JobInfo, session *Session) {
 			n.cellAt[string(n.text)] = at
 			n.cells, members = append(n.cells, cell{q, index.None}), append(members, quota.HolderJobs{Queue: q, Holders: slices.Clone(n.of)})
 		}
-		n.byJob[job.UID] = at
+		n.byJob[job.UID] = len(n.jobs)
+		n.jobs = append(n.jobs, limitedJob{job.UID, at})
 	}
 	accounts := n.Quota.Reset(tree, session.Dims.length, members, func(q index.Queue, holder quota.Holder) bool {
 		return n.limits.row(q, holder) >= 0
@@ -105,10 +117,24 @@ func (n *Holders) cell(at int) cell {
 
 // cellOf returns the row of a tally that counts a job of q. It is safe for many goroutines.
 func (n *Holders) cellOf(q index.Queue, job api.JobID) index.Queue {
-	if at, limited := n.byJob[job]; limited {
+	if at, limited := n.find(job); limited {
 		return index.Queue(at)
 	}
 	return q
+}
+
+// find returns the cell of a job of a queue with a limit on its path. It remembers the last one: hooks ask about one job for all of its
+// tasks and nodes. It is safe for many goroutines.
+func (n *Holders) find(job api.JobID) (cell int, limited bool) {
+	if last := int(n.last.Load()); last < len(n.jobs) && n.jobs[last].id == job {
+		return n.jobs[last].cell, true
+	}
+	i, limited := n.byJob[job]
+	if !limited {
+		return 0, false
+	}
+	n.last.Store(int64(i))
+	return n.jobs[i].cell, true
 }
 
 // addReservations adds reservations of queues to the holders of their jobs. A list is assigned within the limits of
@@ -164,7 +190,7 @@ func (n *Holders) WithdrawInqueue(ix *index.Index, q, account index.Queue, job *
 
 // account returns the account of a job, None where no queue limits one of its holders.
 func (n *Holders) account(job api.JobID) index.Queue {
-	if at, limited := n.byJob[job]; limited {
+	if at, limited := n.find(job); limited {
 		return n.cells[at].account
 	}
 	return index.None
