@@ -99,7 +99,7 @@ func (r Result) of() string { return r.Scheduler }
 
 // Percentile returns the smallest of sorted values that a share of them does not exceed.
 func Percentile(sorted []float64, share float64) float64 {
-	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
+	return percentileOf(sorted, len(sorted), share)
 }
 
 // Latency is the time from submission to running that a share of the pods does not exceed, infinite if fewer of them ran.

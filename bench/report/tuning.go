@@ -28,8 +28,8 @@ var tunedFigures = []struct {
 	unit  string
 }{
 	{"pods that get a node, per second", load.Result.Throughput, ""},
-	{"from submission to running, half of the pods", func(r load.Result) float64 { return load.Percentile(r.Running, 0.5) }, timeUnit},
-	{"the same, 99 % of the pods", func(r load.Result) float64 { return load.Percentile(r.Running, 0.99) }, timeUnit},
+	{"from submission to running, half of the pods", func(r load.Result) float64 { return r.Latency(0.5) }, timeUnit},
+	{"the same, 99 % of the pods", func(r load.Result) float64 { return r.Latency(0.99) }, timeUnit},
 	{"processor time of the scheduler, per pod", func(r load.Result) float64 { return r.CPU / float64(len(r.Bound)) }, timeUnit},
 	{"peak memory of the scheduler", func(r load.Result) float64 { return r.Memory }, bytesUnit},
 	{"nodes opened", func(r load.Result) float64 { return float64(r.Opened) }, ""},

@@ -71,7 +71,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each scheduler is measured; 0 writes the page of the results that are there")
 	flag.StringVar(&o.ours, "ours", "bin/load/ours", "our scheduler")
 	flag.StringVar(&o.upstream, "upstream", "bin/load/upstream", "Volcano's own scheduler")
-	flag.DurationVar(&o.limit, "limit", 5*time.Minute, "burst, tuned and blocked: how long a scheduler may take; pods that do not run by then are left")
+	flag.DurationVar(&o.limit, "limit", 5*time.Minute, "burst, tuned and blocked: how long a scheduler may take; with blocked, pods that do not run by then are left")
 	flag.DurationVar(&o.duration, "duration", 10*time.Minute, "waves: how long jobs arrive")
 	showVersion := flag.Bool("version", false, "print the versions of this program, Volcano and Kubernetes")
 	flag.Parse()
@@ -137,7 +137,7 @@ func (o choices) cluster() workload.Cluster {
 	}.Make(1)
 }
 
-// measure adds a run of each scheduler for each round, while others wait (run).
+// measure adds a run of each scheduler for each round, while others wait (run). Without others, it fails if pods do not run in time.
 func (o choices) measure(ctx context.Context, r report, c workload.Cluster, others []workload.Job, schedulers []scheduler) error {
 	return inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
 		bounded, cancel := context.WithTimeout(ctx, furnishing+o.limit)
@@ -145,6 +145,9 @@ func (o choices) measure(ctx context.Context, r report, c workload.Cluster, othe
 		result, err := run(bounded, c, others, s, o.limit)
 		result.Round = round
 		r.Runs = append(r.Runs, result)
+		if err == nil && result.Left > 0 && len(others) == 0 {
+			err = fmt.Errorf("%d pods do not run after %s", result.Left, o.limit)
+		}
 		return err
 	})
 }

@@ -104,8 +104,8 @@ func run(ctx context.Context, c workload.Cluster, others []workload.Job, s sched
 		r.CPU = after.cpu - before.cpu
 		r.Cycles, r.Cycling = after.cycles.count-before.cycles.count, after.cycles.time-before.cycles.time
 		b.seen.summarize(began, &r)
-		if r.Left > 0 {
-			r.Total = limit.Seconds()
+		if r.Total = limit.Seconds(); r.Left == 0 {
+			r.Total = r.Bound[len(r.Bound)-1]
 		}
 		p := c.Place(b.seen.nodes())
 		r.Opened, r.Listed, r.First = p.Opened, p.Listed, p.First
@@ -156,9 +156,6 @@ func (s *sightings) summarize(began time.Time, r *load.Result) {
 	}
 	slices.Sort(r.Bound)
 	slices.Sort(r.Running)
-	if len(r.Bound) > 0 {
-		r.Total = r.Bound[len(r.Bound)-1]
-	}
 }
 
 // nodes are those of the pods of each job.
