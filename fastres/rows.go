@@ -38,7 +38,8 @@ func (r *Rows) Len() int {
 // Row returns row i, which shares memory with r. It is invalid after the next Reset or
 // Append.
 func (r *Rows) Row(i int) Vector {
-	from, to := i*r.stride, (i+1)*r.stride
+	from := i * r.stride
+	to := from + r.stride
 	return Vector{words: r.words[from:to:to], first: r.first}
 }
 

@@ -18,7 +18,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	request := frame.Vector()
-	v := s.Eligible(s.number(queue))
+	v := s.Intake.Eligible(s.number(queue))
 	q := v.Queue
 	var books *quota.Books
 	var refused cards.Request

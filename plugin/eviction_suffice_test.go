@@ -17,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -180,8 +181,8 @@ func TestNothingIsTakenForAnUnknownResource(t *testing.T) {
 func TestNobodyIsPreemptedForAClosedQueue(t *testing.T) {
 	for state, want := range map[scheduling.QueueState]int{scheduling.QueueStateOpen: 1, scheduling.QueueStateClosed: 0} {
 		f := newScene().node("a", "A", 1).lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).pods("low", "mine", "A", 1, 1, on("a"), members(0)).
-			pods("high", "mine", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 }).open(t)
-		f.queue("mine").Queue.Status.State = state
+			pods("high", "mine", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 }).
+			open(t, func(c *api.ClusterInfo, _ *offline.Cache) { c.Queues["mine"].Queue.Status.State = state })
 		victims, _ := f.own.reclaim.Preemptable(f.task("high-0"), []*api.TaskInfo{f.task("low-0")})
 		assert.Len(t, victims, want, state)
 	}

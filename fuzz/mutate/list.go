@@ -298,7 +298,7 @@ var general = []mutant{
 	{"branch", "if !found && !a.atLimit() {", "if !found {"},
 
 	// Sessions.
-	{"Session.Eligible", "queue.Queue.Status.State != scheduling.QueueStateOpen",
+	{"setEligible", "queue.Queue.Status.State != scheduling.QueueStateOpen",
 		"queue.Queue.Status.State == scheduling.QueueStateUnknown"},
 	{"victimsAmong", "s.beginVictims()", ""},
 	{"session.change", "quota.RefreshShare(s.Index, q, s.rules.share)", ""},
@@ -316,7 +316,7 @@ var general = []mutant{
 	{"MendParents", "mended.Spec.Parent = index.RootName", ""},
 	{"simulationOf", "if !ok || !w.queues.Valid() {", "if !ok {"},
 	{"simulate", `on == "" && node != nil`, "false"},
-	{"Dimensions.Set", "x.Set(fastres.CPU, max(0, r.MilliCPU))", "x.Set(fastres.CPU, r.MilliCPU)"},
+	{"Dimensions.Set", "x.Set(fastres.CPU, atLeastZero(r.MilliCPU))", "x.Set(fastres.CPU, r.MilliCPU)"},
 	{"units", "if q.CmpInt64(math.MaxInt64) <= 0 {", "if true {"},
 	{"thousandths", "if quantity.AsApproximateFloat64() >= maxWhole {", "if false {"},
 	{"positive", "value > 0 && !math.IsInf(value, 0)", "value != 0 && !math.IsInf(value, 0)"},

@@ -116,7 +116,7 @@ var ofConstraints = []mutant{
 var ofLater = []mutant{
 	{"together", "if s.rules.roomSpares && makesRoom", "if s.rules.roomSpares && false && makesRoom"},
 	{"Session.Follow", "task.EvictionOccurred = true", ""},
-	{"AllocationOf", "Replace: true", "Replace: false"},
+	{"AllocationOf", "a.Replace = task, q, request, true", "a.Replace = task, q, request, false"},
 	{"devices.Rule.Fit", "!v.OK() && a.Replace", "!v.OK()"},
 	{"devices.Rule.AdmitJob", "a.Minimum.CopyFrom(missing)", ""},
 	{"setMissing", "x.Sub(allocated)", ""},

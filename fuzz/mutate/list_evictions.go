@@ -69,7 +69,7 @@ var ofEvictions = []mutant{
 	// Earmarks on nodes, and closed queues.
 	{"preemptable", "|| !s.leavesRoomWithout(&e, victims)", ""},
 	{"admitsPreemption", "&& s.leavesRoomWithout(e, victims)", ""},
-	{"preemptable", "if e.Queue != index.None && !s.Eligible(e.Queue).OK() {", "if false {"},
+	{"preemptable", "if e.Queue != index.None && !s.Intake.Eligible(e.Queue).OK() {", "if false {"},
 	{"allocatable", "v.OK() && node != nil", "false"},
 	{"inOrder", "&& s.Books.KeptOn(victims[0].NodeName, e.Task) == nil", ""},
 

@@ -107,7 +107,7 @@ func (s *Session) decideIn(memory *reserve.Job, minimum fastres.Vector, job *api
 	if queue == nil {
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.UnknownQueue, Queue: index.None}}
 	}
-	v := s.Eligible(s.Index.Lookup(string(queue.UID)))
+	v := s.Intake.Eligible(s.Index.Lookup(string(queue.UID)))
 	if !v.OK() {
 		return cards.Outcome{Verdict: v}
 	}

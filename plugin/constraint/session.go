@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -115,19 +114,6 @@ func (s *Session) QueueOf(task *api.TaskInfo) index.Queue {
 		return index.None
 	}
 	return s.Index.Lookup(string(job.Queue))
-}
-
-// Eligible is the first part of every admission: the queue exists, reaches the root, is a leaf,
-// and is open.
-func (s *Session) Eligible(q index.Queue) quota.Verdict {
-	v := quota.Eligible(s.Index.Tree, q)
-	if !v.OK() {
-		return v
-	}
-	if queue := s.Intake.Queues[q]; queue == nil || queue.Queue.Status.State != scheduling.QueueStateOpen {
-		v.Reason = quota.ClosedQueue
-	}
-	return v
 }
 
 // Ask returns the question about a task of q without a node, with the memory for its request.

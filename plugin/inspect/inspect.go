@@ -76,7 +76,7 @@ func (i Inspection) explain(task *api.TaskInfo, allocation bool, b *quota.Books,
 	s := i.s
 	frame := s.Frames.Open()
 	defer frame.Close()
-	v, request := s.Eligible(s.QueueOf(task)), frame.Vector()
+	v, request := s.Intake.Eligible(s.QueueOf(task)), frame.Vector()
 	outcome := cards.Outcome{Verdict: v}
 	if v.OK() {
 		s.PrepareQueue(v.Queue)

@@ -36,6 +36,7 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 	for id, queue := range ssn.Queues {
 		session.Queues[session.tree.Lookup(string(id))] = s.queues.Info(queue)
 	}
+	s.setEligible(session)
 	session.setTimeouts()
 	s.holders.limits.read(session, &r)
 	if session.Admitted = nil; session.MaxJobs() != nil {
@@ -171,6 +172,28 @@ func (s *State) ownBound(capability fastres.Vector) {
 	for d := range s.total.Present() {
 		s.rootBound.Set(d, fastres.MaxQuantity)
 	}
+}
+
+// setEligible finds which queues take jobs, once for the session: a queue is asked for with every task.
+func (s *State) setEligible(session *Session) {
+	s.eligible = s.eligible[:0]
+	for i, queue := range session.Queues {
+		v := quota.Eligible(session.tree, index.Queue(i))
+		if v.OK() && (queue == nil || queue.Queue.Status.State != scheduling.QueueStateOpen) {
+			v.Reason = quota.ClosedQueue
+		}
+		s.eligible = append(s.eligible, v)
+	}
+	session.eligible = s.eligible
+}
+
+// Eligible is the first part of every admission: the queue exists, reaches the root, is a leaf,
+// and is open.
+func (s *Session) Eligible(q index.Queue) quota.Verdict {
+	if q == index.None {
+		return quota.Verdict{Reason: quota.UnknownQueue, Queue: q}
+	}
+	return s.eligible[q]
 }
 
 // Open reports whether jobs of a queue can still be admitted, or, of a queue with

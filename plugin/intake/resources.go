@@ -90,6 +90,14 @@ func each[Q any](d *Dimensions, c common, resources map[v1.ResourceName]Q) iter.
 	}
 }
 
+// atLeastZero is max(0, quantity) without its rules for NaN and −0, which take time.
+func atLeastZero(quantity float64) float64 {
+	if quantity > 0 {
+		return quantity
+	}
+	return 0
+}
+
 // Length is the number of dimensions of the session's vectors.
 func (d *Dimensions) Length() int { return d.length }
 
@@ -100,15 +108,15 @@ func (d *Dimensions) Set(x fastres.Vector, r *api.Resource) (complete bool) {
 	if r == nil {
 		return true
 	}
-	x.Set(fastres.CPU, max(0, r.MilliCPU))
-	x.Set(fastres.Memory, max(0, r.Memory))
+	x.Set(fastres.CPU, atLeastZero(r.MilliCPU))
+	x.Set(fastres.Memory, atLeastZero(r.Memory))
 	if !d.scalars {
 		return true
 	}
 	complete = true
 	for n, quantity := range each(d, d.common.scalars(), r.ScalarResources) {
 		if n.dim != unknown {
-			x.Set(n.dim, max(0, quantity))
+			x.Set(n.dim, atLeastZero(quantity))
 		} else if quantity > 0 {
 			complete = false
 		}
@@ -136,13 +144,13 @@ func (r *reader) add(x fastres.Vector, resource *api.Resource) {
 	if resource == nil {
 		return
 	}
-	x.Increase(fastres.CPU, max(0, resource.MilliCPU))
-	x.Increase(fastres.Memory, max(0, resource.Memory))
+	x.Increase(fastres.CPU, atLeastZero(resource.MilliCPU))
+	x.Increase(fastres.Memory, atLeastZero(resource.Memory))
 	if !r.dims.scalars {
 		return
 	}
 	for n, quantity := range each(r.dims, r.dims.common.scalars(), resource.ScalarResources) {
-		r.increase(x, n, max(0, quantity))
+		r.increase(x, n, atLeastZero(quantity))
 	}
 }
 

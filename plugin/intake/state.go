@@ -95,6 +95,7 @@ type State struct {
 
 	policies policies
 	holders  Holders
+	eligible []quota.Verdict // see Session.Eligible
 
 	total, rootBound, available, availableThen, requested fastres.Vector // of the session that is read
 }
@@ -135,6 +136,7 @@ type Session struct {
 	Announced []*api.JobInfo
 
 	tree     *index.Tree
+	eligible []quota.Verdict // by queue, see Eligible
 	cards    *cards.Session
 	inactive inactive // nil where there is none
 	orphans  *orphans // of the State

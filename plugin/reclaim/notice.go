@@ -153,7 +153,7 @@ func (s *Session) evictorFor(d *delay) *api.TaskInfo {
 		return nil
 	}
 	q := s.QueueOf(task)
-	if !s.Eligible(q).OK() {
+	if !s.Intake.Eligible(q).OK() {
 		return nil
 	}
 	for _, v := range d.victims {

@@ -39,7 +39,7 @@ func (s *Session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 		return nil, util.Reject
 	}
 	e := s.evictorOf(preemptor, fastres.NewVector(s.Intake.Dims.Length()), fastres.Vector{})
-	if e.Queue != index.None && !s.Eligible(e.Queue).OK() {
+	if e.Queue != index.None && !s.Intake.Eligible(e.Queue).OK() {
 		return nil, util.Reject // allocatable refuses it afterwards
 	}
 	all := len(preemptees)

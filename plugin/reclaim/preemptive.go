@@ -53,7 +53,7 @@ func (s *Session) MayReclaim(q index.Queue, request fastres.Vector, task *api.Ta
 // mayTakeAll decides whether q takes jobs, and the policies allow each of some tasks to take from
 // other queues.
 func (s *Session) mayTakeAll(q index.Queue, tasks []*api.TaskInfo) quota.Verdict {
-	v := s.Eligible(q)
+	v := s.Intake.Eligible(q)
 	for i := 0; i < len(tasks) && v.OK(); i++ {
 		v = s.MayTake(q, tasks[i])
 	}

@@ -118,7 +118,7 @@ func (h *Hold) waiting(ended map[api.JobID]time.Time) (jobs []*waiting) {
 	s := h.session
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
-		if q == index.None || h.limit(q) == 0 || !s.Eligible(q).OK() || job.PodGroup == nil ||
+		if q == index.None || h.limit(q) == 0 || !s.Intake.Eligible(q).OK() || job.PodGroup == nil ||
 			job.PodGroup.Status.Phase == scheduling.PodGroupPending {
 			continue
 		}
@@ -211,7 +211,7 @@ func (h *Hold) holder(jobs []*waiting, d fastres.Dim, before holding) *waiting {
 func (h *Hold) isFirst(q index.Queue, d fastres.Dim) bool {
 	s, ix := h.session, h.session.Index
 	for r := range index.Queue(ix.Len()) {
-		if r == q || !s.Eligible(r).OK() || ix.Request.At(r, d) <= ix.AllocatedAt(r, d) {
+		if r == q || !s.Intake.Eligible(r).OK() || ix.Request.At(r, d) <= ix.AllocatedAt(r, d) {
 			continue
 		}
 		switch rp, qp := s.Intake.Queues[r].Queue.Spec.Priority, s.Intake.Queues[q].Queue.Spec.Priority; {

@@ -96,7 +96,7 @@ func (r *Rule) readWaiting() {
 	r.jobs, r.of = make([][]*job, s.Index.Len()), map[api.TaskID]*kind{}
 	for _, of := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(of.Queue))
-		if q == index.None || len(of.TaskStatusIndex[api.Pending]) == 0 || !s.Eligible(q).OK() || !s.Cards.Counted(q) {
+		if q == index.None || len(of.TaskStatusIndex[api.Pending]) == 0 || !s.Intake.Eligible(q).OK() || !s.Cards.Counted(q) {
 			continue
 		}
 		if kinds := r.kindsOf(q, of); slices.ContainsFunc(kinds, func(k kind) bool { return k.amounts != nil }) {
