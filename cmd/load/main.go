@@ -30,13 +30,17 @@ import (
 // Where things go, seen from the root of the module.
 const (
 	results        = "bench/results/load.txt"
-	others         = "bench/results/load-%s.txt" // with another release of Volcano
+	others         = "bench/results/load-%s.txt"          // with another release of Volcano
+	sized          = "bench/results/load-%s-%d-nodes.txt" // of a release, with another number of nodes than mainNodes
 	wavesResults   = "bench/results/load-waves.txt"
 	tunedResults   = "bench/results/load-tuned.txt"
 	blockedResults = "bench/results/load-blocked-%s-%s.txt" // of a number of jobs that wait, with a release of Volcano or a checkout
 	page           = "docs/load.md"
 	chartFile      = "docs/load.svg"
 )
+
+// mainNodes is the number of nodes of the bursts that the page is about.
+const mainNodes = 1000
 
 // podsPerJob is the number of pods of a job; half of them are its minimum.
 const podsPerJob = 10
@@ -64,7 +68,7 @@ type choices struct {
 func main() {
 	var o choices
 	flag.StringVar(&o.scenario, "scenario", burst, "burst: all jobs at once; waves: jobs arrive over time, and end; tuned: settings of Volcano; blocked: burst, while other jobs wait")
-	flag.IntVar(&o.nodes, "nodes", 1000, "nodes of 8 GPUs")
+	flag.IntVar(&o.nodes, "nodes", mainNodes, "nodes of 8 GPUs")
 	flag.IntVar(&o.pods, "pods", 2000, "pods, in jobs of 10")
 	flag.IntVar(&o.queues, "queues", 500, "queues, in two levels below the root")
 	flag.IntVar(&o.waiting, "waiting", 5000, "blocked: jobs that wait")
@@ -109,7 +113,10 @@ func (o choices) burst(ctx context.Context) error {
 		return err
 	}
 	path := results
-	if report.Volcano != load.MainRelease {
+	switch {
+	case o.nodes != mainNodes:
+		path = fmt.Sprintf(sized, report.Volcano, o.nodes)
+	case report.Volcano != load.MainRelease:
 		path = fmt.Sprintf(others, report.Volcano)
 	}
 	return write(path, report.Report, report.Table())
@@ -227,7 +234,8 @@ func rewrite() error {
 var pageSource string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"words": words, "podsPerJob": func() int { return podsPerJob }, "steadyFrom": func() float64 { return steadyFrom },
+	"mainRelease": func() string { return load.MainRelease },
+	"words":       words, "podsPerJob": func() int { return podsPerJob }, "steadyFrom": func() float64 { return steadyFrom },
 	"steadyUntil": func() float64 { return steadyUntil }, "waveCards": func() int { return workload.WaveCards },
 	"waveSlices": func() int { return workload.WaveSlices },
 }).Parse(pageSource))
@@ -235,7 +243,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 // contents holds the results that the page shows.
 type contents struct {
 	report
-	Others  []report     // with other releases of Volcano
+	Others  []report     // with other releases of Volcano, and other numbers of nodes
 	Waves   *wavesReport // nil if they were not measured
 	Blocked []blockedReport
 }
@@ -270,7 +278,7 @@ func pages(root string) (map[string]string, error) {
 	return files, err
 }
 
-// readAll reads the results of bursts with the main release, and with the others, below the root of the module.
+// readAll reads the results of bursts: the main ones, and those with other releases or numbers of nodes, below the root of the module.
 func readAll(root string) (main report, rest []report, err error) {
 	paths, err := filepath.Glob(filepath.Join(root, fmt.Sprintf(others, "v*")))
 	if err != nil {

@@ -259,8 +259,8 @@ func (s *Session) QuotasChanged() bool { return s != nil && s.quotasChanged }
 // DevicesChanged reports whether the devices of ResourceSlices changed since the session before. It is for nil Sessions, too.
 func (s *Session) DevicesChanged() bool { return s != nil && s.devicesChanged }
 
-// Settings are those that the session was opened with.
-func (s *Session) Settings() Settings { return s.settings }
+// UnlimitedCPUMemory is that of the settings.
+func (s *Session) UnlimitedCPUMemory() bool { return s.settings.UnlimitedCPUMemory }
 
 // Occupied reports whether a task that is being deleted still counts for its cards. It is
 // for nil Sessions, too.

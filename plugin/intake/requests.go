@@ -18,7 +18,7 @@ func (s *Session) SetTask(x fastres.Vector, q index.Queue, task *api.TaskInfo) (
 
 func (s *Session) setRequest(x fastres.Vector, task *api.TaskInfo, pod *cards.PodRequest) (complete bool) {
 	complete = s.Dims.Set(x, task.Resreq)
-	if !pod.None() && s.cards.Settings().UnlimitedCPUMemory && s.cards.Uses(pod) {
+	if !pod.None() && s.cards.UnlimitedCPUMemory() && s.cards.Uses(pod) {
 		x.Set(fastres.CPU, 0)
 		x.Set(fastres.Memory, 0)
 	}

@@ -128,7 +128,7 @@ func (j *Job) Read(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
 		for _, r := range s.JobRequests(job) {
 			j.groups[j.group(r.Selector, r.Resource)].min += r.Amount
 		}
-		j.hasCards = len(j.groups) > 0 || s.Settings().UnlimitedCPUMemory && s.MinimumHasCards(job)
+		j.hasCards = len(j.groups) > 0 || s.UnlimitedCPUMemory() && s.MinimumHasCards(job)
 		return
 	}
 	j.fetch(s, job, read)
@@ -223,7 +223,7 @@ func (j *Job) readTask(s *cards.Session, task *api.TaskInfo, p *cards.PodRequest
 		j.sharing = append(j.sharing, task)
 	}
 	switch {
-	case !s.Settings().UnlimitedCPUMemory:
+	case !s.UnlimitedCPUMemory():
 	case !withCards && !finished(task):
 		j.plain.add(task.Resreq)
 	case !withCards:
@@ -275,7 +275,7 @@ func (j *Job) chooseMembers(s *cards.Session) {
 // ExemptMinimum lowers cpu and memory of a job's minimum to those of its pods
 // without cards, where pods with cards are exempt.
 func (j *Job) ExemptMinimum(s *cards.Session, minimum fastres.Vector) {
-	if !s.Settings().UnlimitedCPUMemory || !j.hasCards {
+	if !s.UnlimitedCPUMemory() || !j.hasCards {
 		return
 	}
 	minimum.Set(fastres.CPU, min(minimum.Get(fastres.CPU), j.plain.cpu))
