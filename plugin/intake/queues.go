@@ -174,7 +174,7 @@ func (s *State) ownBound(capability fastres.Vector) {
 	}
 }
 
-// setEligible finds which queues take jobs, once for the session: a queue is asked for with every task.
+// setEligible decides about each queue (Eligible) once for a session, because hooks ask about a queue for each of its tasks.
 func (s *State) setEligible(session *Session) {
 	s.eligible = s.eligible[:0]
 	for i, queue := range session.Queues {
