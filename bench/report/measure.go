@@ -49,7 +49,7 @@ var (
 			{growing, "0.1s", nil},
 			{actions, "0.1s", nil},
 		}, cycles(nil, 10, 100, 1000), cardCycles(nil, 1000))},
-		"full": {"bench-full", 8, slices.Concat([]process{
+		"full": {"bench-full", 6, slices.Concat([]process{
 			{operations, "1s", everything},
 			{withCards, "0.2s", everything},
 			{operations, "1s", []string{"-log", "3"}},
