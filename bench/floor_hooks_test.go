@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -78,7 +79,9 @@ func (p floorPlugin) OnSessionOpen(ssn *framework.Session) {
 	})
 	if len(p.nodes) > 0 {
 		ssn.AddPredicateFn(p.name, func(task *api.TaskInfo, node *api.NodeInfo) error { return p.predicate(queue(task.Job), task, node) })
-		ssn.AddNodeOrderFn(p.name, p.nodeOrder)
+		ssn.AddNodeOrderFn(p.name, func(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
+			return p.nodeOrder(queue(task.Job), task, node), nil
+		})
 	}
 }
 
@@ -221,7 +224,7 @@ func (f *floor) preemptive(q int, tasks []*api.TaskInfo) bool {
 	pod := &f.pods.slot(tasks[0].Pod).podCard
 	for _, d := range pod.dims {
 		at := q*f.width + d
-		if f.allocated.values[at]+pod.quantity <= f.deserved.values[at] {
+		if has := f.allocated.values[at] + pod.quantity; has <= f.bound.values[at] && has <= f.deserved.values[at] {
 			return true
 		}
 	}
@@ -415,14 +418,27 @@ func (f *floor) predicate(q int, task *api.TaskInfo, node *api.NodeInfo) error {
 	return nil
 }
 
-// nodeOrder scores a node by the place of its card in the list.
-func (f *floor) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
-	score := 100.0
-	for _, d := range f.pods.slot(task.Pod).dims {
-		if d == f.nodes[node.Name] {
-			return score, nil
-		}
-		score /= 2
+// nodeOrder scores a node by the place of its card in the list. A card that the quotas refuse, or that jobs were promised, comes
+// after all others.
+func (f *floor) nodeOrder(q int, task *api.TaskInfo, node *api.NodeInfo) float64 {
+	pod, card := &f.pods.slot(task.Pod).podCard, f.nodes[node.Name]
+	rank := slices.Index(pod.dims, card)
+	if rank < 0 {
+		return 0
 	}
-	return 0, nil
+	if len(pod.dims) > 1 && !f.leavesPromised(q, amount{card, pod.quantity}) {
+		rank += len(pod.dims)
+	}
+	return math.Ldexp(100, -rank)
+}
+
+// leavesPromised compares a request with what no other task has and no job was promised.
+func (f *floor) leavesPromised(q int, a amount) bool {
+	for _, p := range f.paths[q] {
+		at := p*f.width + a.dim
+		if f.allocated.values[at]+f.inqueue.values[at]+a.quantity > f.bound.values[at] {
+			return false
+		}
+	}
+	return true
 }

@@ -364,7 +364,7 @@ var general = []mutant{
 	{"finished", "return task.Status == api.Succeeded || task.Status == api.Failed", "return false"},
 	{"Session.FitNode", "if !slices.Contains(r.Selector.Dims, c.dim) {", "if false {"},
 	{"fitCard", "if !p.OnlyWhole() {", "if false {"},
-	{"Preference", "float64(rank)) * s.settings.NodeOrderWeight", "float64(rank))"},
+	{"Preference", "100*s.settings.NodeOrderWeight, -rank", "100, -rank"},
 	{"Preference", "rank += len(r.Selector.Names)", ""},
 	{"Unpromised", "ix.AllocatedAt(p, d)+ix.Inqueue.At(p, d) > ix", "ix.AllocatedAt(p, d) > ix"},
 	{"refuseEvent", "= nil || task.Status != api.Allocated && task.Status != api.Pipelined", "= nil || task.Status != api.Allocated"},

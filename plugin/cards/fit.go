@@ -206,7 +206,7 @@ func (s *Session) Preference(p *PodRequest, nodeName string, leave []fastres.Dim
 			if len(r.Selector.Dims) > 1 && (left || reserved(c.dim, float64(r.Of(c.dim)))) {
 				rank += len(r.Selector.Names)
 			}
-			return 100 * math.Pow(0.5, float64(rank)) * s.settings.NodeOrderWeight
+			return math.Ldexp(100*s.settings.NodeOrderWeight, -rank)
 		case left:
 			return -100 * s.settings.NodeOrderWeight
 		}
