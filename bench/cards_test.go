@@ -157,7 +157,7 @@ func withCardsOf(b *testing.B, shape workload.Shape, a asks) *content {
 func measureCards(b *testing.B, prepare operation, compared func(*content) []implementation, requests ...string) {
 	shapes := []workload.Shape{workload.L}
 	if *full {
-		shapes = append(shapes, workload.LFlat, workload.XL)
+		shapes = append(shapes, workload.XL)
 	}
 	for _, shape := range shapes {
 		for _, request := range requests {

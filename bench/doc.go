@@ -2,8 +2,8 @@
 // imported as it is: on the same input, in the same run. Its benchmarks are in test
 // files; what they are measured on is in packages workload and cluster.
 //
-//	make bench        measure for half an hour and write BENCHMARKS.md
-//	make bench MODE=full   the same with larger clusters, for an hour
+//	make bench        measure for 45 minutes and write BENCHMARKS.md
+//	make bench MODE=full   the same, and larger clusters in three of the rounds
 //	make bench MODE=check  exit 1 where a goal is missed
 //
 // One benchmark by hand, and its rows paired:

@@ -86,10 +86,7 @@ func BenchmarkSimulateParallel(b *testing.B) {
 // BenchmarkKept measures the memory that is kept for each pending task that has a
 // snapshot, until the session closes.
 func BenchmarkKept(b *testing.B) {
-	tasks := 100
-	if *full {
-		tasks = 1000
-	}
+	const tasks = 100
 	b.Run(fmt.Sprintf("shape=L/tasks=%d", tasks), func(b *testing.B) {
 		for _, impl := range implementations {
 			b.Run("impl="+impl.name, func(b *testing.B) {

@@ -24,7 +24,7 @@ const (
 
 const implsOfGate = "/^impl=(none|floor|ours)$"
 
-var gatePlan = plan{"bench-gate", 2, []process{
+var gatePlan = plan{target: "bench-gate", rounds: 2, processes: []process{
 	{"^Benchmark(SessionOpen|PrePredicate|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Event)$/^shape=L$" + implsOfGate +
 		"|^Benchmark(Simulate|Reclaimable)$/^shape=L$/^(removed=8|candidates=100)$" + implsOfGate, "50ms", nil},
 	{"^Benchmark(PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Event)Cards$/^shape=L$/" +

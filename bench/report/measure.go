@@ -18,7 +18,11 @@ type plan struct {
 	target    string // of make
 	rounds    int
 	processes []process
+	large     []process // in the first rounds alone, as each takes minutes
 }
+
+// largeRounds is the number of rounds that have large clusters.
+const largeRounds = 3
 
 // process is one run of the benchmarks.
 type process struct {
@@ -43,24 +47,30 @@ var (
 	everything = []string{"-full"}
 
 	plans = map[string]plan{
-		"quick": {"bench", 6, slices.Concat([]process{
-			{operations, "0.5s", nil},
-			{withCards, "0.2s", nil},
-			{growing, "0.1s", nil},
-			{actions, "0.1s", nil},
-		}, cycles(nil, 10, 100, 1000), cardCycles(nil, 1000))},
-		"full": {"bench-full", 6, slices.Concat([]process{
-			{operations, "1s", everything},
-			{withCards, "0.2s", everything},
-			{operations, "1s", []string{"-log", "3"}},
-			{growing, "0.5s", everything},
-			{actions, "0.5s", everything},
-		}, cycles(everything, 10, 100, 300, 1000, 5000), cardCycles(everything, 1000, 5000))},
-		"scale":  {"bench-scale", 3, scaling()},
-		"tuning": {"bench-tuning", 3, []process{{"^BenchmarkTuning$", "2x", nil}}},
-		"check":  {"bench-check", 4, goalProcesses},
-		"other":  {"bench", 6, goalProcesses},
+		"quick":  {target: "bench", rounds: 6, processes: quick},
+		"full":   {target: "bench-full", rounds: 6, processes: quick, large: large},
+		"scale":  {target: "bench-scale", rounds: 3, processes: scaling()},
+		"tuning": {target: "bench-tuning", rounds: 3, processes: []process{{"^BenchmarkTuning$", "2x", nil}}},
+		"check":  {target: "bench-check", rounds: 4, processes: goalProcesses},
+		"other":  {target: "bench", rounds: 6, processes: goalProcesses},
 	}
+
+	quick = slices.Concat([]process{
+		{operations, "0.5s", nil},
+		{withCards, "0.2s", nil},
+		{growing, "0.1s", nil},
+		{actions, "0.1s", nil},
+	}, cycles(nil, 10, 100, 1000), cardCycles(nil, 1000))
+
+	// large are clusters of shape XL, 5,000 queues, the ends of the growth curves, and operations with the log on.
+	large = slices.Concat([]process{
+		{"^BenchmarkSessionOpen$/^shape=XL$", "0.5s", everything},
+		{withCards + "/^shape=XL$", "0.2s", everything},
+		{withCards + "/^candidates=/^shape=XL$", "0.2s", everything},
+		{growing + "/././^n=(128|2000|5000|16000|128000)$", "0.1s", everything},
+		{operations, "0.5s", []string{"-log", "3"}},
+		{actions + "/^queues=5000$", "0.1s", everything},
+	}, cycles(everything, 300, 5000), cardCycles(everything, 5000))
 
 	// goalProcesses measure what has a goal.
 	goalProcesses = slices.Concat([]process{
@@ -135,9 +145,13 @@ func (p plan) measure(path, volcano string) error {
 	defer raw.Close()
 	fmt.Fprintf(raw, "target: %s\nvolcano: %s\ncommit: %s\ngo: %s\nrounds: %d\n", p.target, volcano, commit, runtime.Version(), p.rounds)
 	for round := range p.rounds {
-		for i, process := range p.processes {
+		processes := p.processes
+		if round < largeRounds {
+			processes = slices.Concat(processes, p.large)
+		}
+		for i, process := range processes {
 			fmt.Fprintf(os.Stderr, "round %d of %d, process %d of %d: %s\n",
-				round+1, p.rounds, i+1, len(p.processes), binary.Line(process.command()))
+				round+1, p.rounds, i+1, len(processes), binary.Line(process.command()))
 			if err := process.run(raw); err != nil {
 				return err
 			}
