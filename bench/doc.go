@@ -2,7 +2,7 @@
 // imported as it is: on the same input, in the same run. Its benchmarks are in test
 // files; what they are measured on is in packages workload and cluster.
 //
-//	make bench        measure for 45 minutes and write BENCHMARKS.md
+//	make bench             measure for an hour and write BENCHMARKS.md
 //	make bench MODE=full   the same, and larger clusters in three of the rounds
 //	make bench MODE=check  exit 1 where a goal is missed
 //

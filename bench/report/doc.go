@@ -2,7 +2,7 @@
 // came of it. From the root of the module:
 //
 //	go run ./bench/report                 write BENCHMARKS.md and the picture of README.md from the raw output that is there
-//	go run ./bench/report -measure quick  measure first, for 45 minutes (make bench)
+//	go run ./bench/report -measure quick  measure first, for an hour (make bench)
 //	go run ./bench/report -measure full   the same, and larger clusters in three of the rounds, with 22 GiB (make bench MODE=full)
 //	go run ./bench/report -measure check  measure what has a goal, and exit 1 where one is missed (make bench MODE=check)
 //	go run ./bench/report -measure peers  measure the quota engines of other schedulers, and write docs/dev/PEERS.md (make bench-peers)

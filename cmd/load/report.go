@@ -40,7 +40,7 @@ func table[Run any](schedulers []string, rows []row[Run], values func(scheduler 
 		for _, name := range schedulers {
 			of := values(name, row.of)
 			fmt.Fprintf(&b, " %s", digits(load.Percentile(of, 0.5)))
-			if least, most := digits(of[0]), digits(of[len(of)-1]); least != most {
+			if least, most := digits(load.Percentile(of, 0)), digits(load.Percentile(of, 1)); least != most {
 				fmt.Fprintf(&b, " (%s–%s)", least, most)
 			}
 			b.WriteString(" |")
