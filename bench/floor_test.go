@@ -164,8 +164,8 @@ func (f *floor) setBounds(c workload.Cluster, withCards bool) {
 	}
 	for _, n := range c.Nodes {
 		f.set(f.bound.row(0), n.Allocatable)
-		if withCards { // cards are unlimited above the leaves
-			f.bound.row(0)[f.nodes[n.Name]] = fastres.MaxQuantity
+		if withCards { // cards are unlimited above the leaves, and their resource does not count
+			f.bound.row(0)[f.nodes[n.Name]], f.bound.row(0)[f.dim(gpu)] = fastres.MaxQuantity, fastres.MaxQuantity
 		}
 	}
 	for q, queue := range c.Queues[1:] {

@@ -18,6 +18,7 @@ type Setting struct {
 
 	// Arguments of plugins, as lines of the configuration; of nodeorder "-" leaves the plugin out.
 	nodeOrder, predicates []string
+	last                  bool // the quota plugin is asked about a node after predicates
 }
 
 // without leaves a plugin out.
@@ -60,6 +61,7 @@ var Settings = []Setting{
 	{Name: "no-nodeorder", Title: "no `nodeorder`", Verbosity: 3, nodeOrder: []string{without}},
 	{Name: "predicates", Title: "arguments of `predicates`", Verbosity: 3, predicates: unused},
 	{Name: "cache", Title: "`predicate.CacheEnable: true`", Verbosity: 3, predicates: []string{"predicate.CacheEnable: true"}},
+	{Name: "order", Title: "`capacity-card` after `predicates`", Verbosity: 3, last: true},
 	{Name: "gc", Title: "`GOGC=400`", Verbosity: 3, GC: 400},
 	Tuned,
 }
@@ -77,6 +79,9 @@ func (s Setting) Environment() []string {
 	return []string{"GOGC=" + strconv.Itoa(s.GC)}
 }
 
+// quotas are the arguments of the quota plugin.
+var quotas = []string{"cardUnlimitedCpuMemory: true", "unsetCapability: unlimited"}
+
 // Configuration is the volcano-scheduler.conf.
 func (s Setting) Configuration() string {
 	var b strings.Builder
@@ -87,15 +92,18 @@ tiers:
   - name: gang
     enablePreemptable: false
   - name: conformance
-  - name: capacity-card
-    arguments:
-      cardUnlimitedCpuMemory: true
-      unsetCapability: unlimited
-- plugins:
+`)
+	if !s.last {
+		plugin(&b, "capacity-card", quotas)
+	}
+	b.WriteString(`- plugins:
   - name: drf
     enablePreemptable: false
 `)
 	plugin(&b, "predicates", s.predicates)
+	if s.last {
+		plugin(&b, "capacity-card", quotas)
+	}
 	plugin(&b, "nodeorder", s.nodeOrder)
 	plugin(&b, "binpack", nil)
 	return b.String()

@@ -103,11 +103,7 @@ func (s *Session) decide(minimum fastres.Vector, job *api.JobInfo) cards.Outcome
 
 // decideIn does so with memory for the cards of the job.
 func (s *Session) decideIn(memory *reserve.Job, minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
-	queue := s.Volcano.Queues[job.Queue]
-	if queue == nil {
-		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.UnknownQueue, Queue: index.None}}
-	}
-	v := s.Intake.Eligible(s.Index.Lookup(string(queue.UID)))
+	v := s.Intake.Eligible(s.Index.Lookup(string(job.Queue)))
 	if !v.OK() {
 		return cards.Outcome{Verdict: v}
 	}
