@@ -48,10 +48,10 @@ var (
 
 	plans = map[string]plan{
 		"quick":  {target: "bench", rounds: 6, processes: quick},
-		"full":   {target: "bench-full", rounds: 6, processes: quick, large: large},
-		"scale":  {target: "bench-scale", rounds: 3, processes: scaling()},
-		"tuning": {target: "bench-tuning", rounds: 3, processes: []process{{"^BenchmarkTuning$", "2x", nil}}},
-		"check":  {target: "bench-check", rounds: 4, processes: goalProcesses},
+		"full":   {target: "bench MODE=full", rounds: 6, processes: quick, large: large},
+		"scale":  {target: "bench MODE=scale", rounds: 3, processes: scaling()},
+		"tuning": {target: "bench MODE=tuning", rounds: 3, processes: []process{{"^BenchmarkTuning$", "2x", nil}}},
+		"check":  {target: "bench MODE=check", rounds: 4, processes: goalProcesses},
 		"other":  {target: "bench", rounds: 6, processes: goalProcesses},
 	}
 

@@ -9,6 +9,7 @@
 //	work.go         the argument victimOrder: leastWork; choice.go chooses the node for it
 //	plans.go        victims in Volcano's order, and those that it leaves
 //	notice.go       victims that get notice before they are evicted
+//	delays.go       evictions that wait for the end of notices
 //	starving.go     the argument reclaimBeyondMinimum
 //	evictions.go    who is evicted for whom, in a session and from one session to the next
 //
