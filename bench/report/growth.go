@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -55,12 +56,14 @@ func (s *set) curves(prefix, key, unit string) []curve {
 	return slices.DeleteFunc(all, func(c curve) bool { return len(c.lines[0].points) < 2 })
 }
 
+// add adds a point in the order of n: make bench MODE=full measures sizes between those of make bench after them.
 func (c *curve) add(impl string, p point) {
 	if c.line(impl) == nil {
 		c.lines = append(c.lines, line{name: impl})
 	}
 	l := c.line(impl)
-	l.points = append(l.points, p)
+	i, _ := slices.BinarySearchFunc(l.points, p, func(a, b point) int { return cmp.Compare(a.n, b.n) })
+	l.points = slices.Insert(l.points, i, p)
 }
 
 // line returns the line of an implementation, nil if there is none.

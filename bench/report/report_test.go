@@ -169,6 +169,15 @@ func TestRatio(t *testing.T) {
 	assert.False(t, ok)
 }
 
+// TestCurvesAreInOrder draws a line from left to right, in whatever order its sizes were measured.
+func TestCurvesAreInOrder(t *testing.T) {
+	var c curve
+	for _, n := range []float64{10, 1000, 300, 5000, 1} {
+		c.add("ours", point{n, 2 * n})
+	}
+	assert.Equal(t, []point{{1, 2}, {10, 20}, {300, 600}, {1000, 2000}, {5000, 10000}}, c.line("ours").points)
+}
+
 // TestExponent fits powers.
 func TestExponent(t *testing.T) {
 	for _, want := range []float64{0, 0.5, 1, 2} {
