@@ -13,7 +13,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
 	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -25,6 +24,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -199,7 +199,7 @@ func BenchmarkReclaimCards(b *testing.B) {
 		cycle{
 			cluster: workload.Reclaiming(queues, 100).WithCards(names),
 			alone:   workload.Reclaiming(queues, 100).WithCards(names).WithAffinity(),
-			actions: func() []framework.Action { return []framework.Action{reclaim.New()} },
+			actions: func() []framework.Action { return []framework.Action{plugin.NewReclaim()} },
 			done:    evicted(100),
 		}.measure(b, later, implementation{"ours", newCards})
 	})
@@ -210,7 +210,7 @@ func BenchmarkPreemptCards(b *testing.B) {
 		cycle{
 			cluster: workload.Preempting(queues, 100).WithCards(names),
 			alone:   workload.Preempting(queues, 100).WithCards(names).WithAffinity(),
-			actions: func() []framework.Action { return []framework.Action{preempt.New()} },
+			actions: func() []framework.Action { return []framework.Action{plugin.NewPreempt()} },
 			done:    evicted(100),
 		}.measure(b, later, implementation{"ours", newCards})
 	})
@@ -238,7 +238,7 @@ func BenchmarkReclaim(b *testing.B) {
 	forQueues(b, queues, func(b *testing.B, queues int) {
 		cycle{
 			cluster: workload.Reclaiming(queues, 100),
-			actions: func() []framework.Action { return []framework.Action{reclaim.New()} },
+			actions: func() []framework.Action { return []framework.Action{plugin.NewReclaim()} },
 			done:    evicted(100),
 		}.measure(b, later, implementations[1])
 	})
@@ -250,7 +250,7 @@ func BenchmarkPreempt(b *testing.B) {
 	forQueues(b, []int{100, 1000}, func(b *testing.B, queues int) {
 		cycle{
 			cluster: workload.Preempting(queues, 100),
-			actions: func() []framework.Action { return []framework.Action{preempt.New()} },
+			actions: func() []framework.Action { return []framework.Action{plugin.NewPreempt()} },
 			done:    evicted(100),
 		}.measure(b, later, implementations[1])
 	})
@@ -267,7 +267,7 @@ func BenchmarkPreemptTopology(b *testing.B) {
 	forQueues(b, queues, func(b *testing.B, queues int) {
 		cycle{
 			cluster:        workload.Preempting(queues, 20),
-			actions:        func() []framework.Action { return []framework.Action{preempt.New()} },
+			actions:        func() []framework.Action { return []framework.Action{plugin.NewPreempt()} },
 			configurations: []conf.Configuration{{Name: "preempt", Arguments: aware}},
 			done:           evicted(20),
 		}.measure(b, later, implementations[1])

@@ -56,6 +56,9 @@ func (r *Rows) Append(x Vector) int {
 	return i
 }
 
+// Truncate drops all rows from n on.
+func (r *Rows) Truncate(n int) { r.words = r.words[:n*r.stride] }
+
 // resize returns s with length n and undefined content. It releases a slice that is far
 // larger than n, so that one huge session does not keep its memory.
 func resize[T any](s []T, n int) []T {

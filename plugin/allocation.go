@@ -18,6 +18,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	request := frame.Vector()
+	s.reclaim.NoteAllocate()
 	v := s.Intake.Eligible(s.number(queue))
 	q := v.Queue
 	var books *quota.Books
@@ -67,10 +68,6 @@ func (s *session) fitsOn(b *quota.Books, node *api.NodeInfo, task *api.TaskInfo,
 // predicate admits the nodes on which a task can have its cards: the node has one
 // of them, and the queue and all its ancestors have quota left for it.
 func (s *session) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
-	s.reclaim.Consider(task, node)
-	if s.Cards == nil {
-		return nil
-	}
 	return s.fitError(s.reclaim.BooksFor(task), task, node)
 }
 

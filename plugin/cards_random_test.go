@@ -14,8 +14,6 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
-	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -103,7 +101,7 @@ func runCards(t *testing.T, r *rand.Rand, c workload.Cluster, seen map[string]in
 		}
 	}
 	h := f.held()
-	for _, action := range []framework.Action{enqueue.New(), allocate.New(), reclaim.New(), preempt.New()} {
+	for _, action := range []framework.Action{enqueue.New(), allocate.New(), NewReclaim(), NewPreempt()} {
 		f.run(t, action)
 		h.check(t, f)
 	}

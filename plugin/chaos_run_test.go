@@ -17,7 +17,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/actions/backfill"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
 	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -197,9 +196,9 @@ func actionOf(name string) framework.Action {
 	case "backfill":
 		return backfill.New()
 	case "preempt":
-		return preempt.New()
+		return NewPreempt()
 	case "reclaim":
-		return reclaim.New()
+		return NewReclaim()
 	}
 	action, _ := framework.GetAction(name) // gang actions, from v1.15 on
 	return action

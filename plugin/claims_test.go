@@ -13,8 +13,6 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
-	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -225,7 +223,7 @@ func TestReclaimOfClaims(t *testing.T) {
 		m.with(fmt.Sprint("borrow-", i), map[string][]modelRequest{fmt.Sprint("own", i): {exactlyOf(1, "A")}})
 		m.with(fmt.Sprint("share-", i), map[string][]modelRequest{"shared": {exactlyOf(2, "A")}})
 	}
-	f := s.openWith(t, m).run(t, allocate.New(), reclaim.New())
+	f := s.openWith(t, m).run(t, allocate.New(), NewReclaim())
 	require.Len(t, f.cache.Evicted, 1)
 	assert.Contains(t, f.cache.Evicted[0], "borrow-")
 }
@@ -269,7 +267,7 @@ func randomClaims(t *testing.T, r *rand.Rand, seen map[string]int) {
 				f.checkCards(t)
 			}
 		}, DeallocateFunc: func(e *framework.Event) { f.checkCards(t) }})
-		for _, action := range []framework.Action{enqueue.New(), allocate.New(), reclaim.New(), preempt.New()} {
+		for _, action := range []framework.Action{enqueue.New(), allocate.New(), NewReclaim(), NewPreempt()} {
 			f.run(t, action)
 			h.checkNow(t, f)
 			m.compareClaims(t, f, s.Cluster, seen)

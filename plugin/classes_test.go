@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -67,7 +66,7 @@ func TestClassesOfOwners(t *testing.T) {
 		"of training, but ...": {"Job", true, "inference", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Len(t, tide(a, `{"A":0}`, "training", test.claimant).open(t, owned(test.kind, test.controller)).run(t, reclaim.New()).evicted(), test.want)
+			assert.Len(t, tide(a, `{"A":0}`, "training", test.claimant).open(t, owned(test.kind, test.controller)).run(t, NewReclaim()).evicted(), test.want)
 		})
 	}
 }

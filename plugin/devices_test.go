@@ -18,8 +18,6 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
-	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
@@ -356,7 +354,7 @@ func TestNoVictimsForClaims(t *testing.T) {
 			s.pods("lender", "other", "", 1, 0, on("node"), requesting("cpu", 48000), members(0))
 			s.pods("high", "q", "", 1, 0, inPhase(workload.Inqueue), requesting("cpu", 16000))
 			s.Jobs[2].Priority = 10
-			for _, action := range []framework.Action{reclaim.New(), preempt.New()} {
+			for _, action := range []framework.Action{NewReclaim(), NewPreempt()} {
 				f := s.openClaimed(t, podClaims{"high-0": {"ns/c": gpuDevices(test.gpus)}})
 				if f == nil {
 					return

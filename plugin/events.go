@@ -77,7 +77,6 @@ func (s *session) refuseEvent(event *framework.Event) bool {
 		s.notCharged = map[api.TaskID]bool{}
 	}
 	s.notCharged[task.UID] = true
-	s.reclaim.Abandon(task)
 	return true
 }
 
@@ -89,7 +88,6 @@ func (s *session) refuseEvent(event *framework.Event) bool {
 func (s *session) placementProblem(task *api.TaskInfo) string {
 	books := s.Books.Books(task)
 	if task.Status == api.Pipelined {
-		s.reclaim.Follow(task)
 		books = s.Books.FutureFor(task)
 	}
 	if !s.reclaim.LeavesRoom(task) {

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -90,7 +89,7 @@ func TestReclaimCards(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := newScene()
 			test.make(s)
-			f := s.open(t).run(t, reclaim.New())
+			f := s.open(t).run(t, NewReclaim())
 			require.Len(t, f.evicted(), test.want)
 			for _, pod := range f.evicted() {
 				assert.Contains(t, pod, test.of)
@@ -108,7 +107,7 @@ func TestReclaimOfExemptPods(t *testing.T) {
 	})
 	for _, free := range []bool{true, false} {
 		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": free}
-		assert.Len(t, s.open(t).run(t, reclaim.New()).evicted(), 1, "free: %t", free)
+		assert.Len(t, s.open(t).run(t, NewReclaim()).evicted(), 1, "free: %t", free)
 	}
 }
 
@@ -154,7 +153,7 @@ func TestReclaimUnderAnInnerQuota(t *testing.T) {
 		s.Queues[1].Annotations["volcano.sh/card.guarantee"] = `{"A":0}`
 		s.pods("twin", "twin", "A", 1, 1, on("a")).pods("run", "other", "A", 3, 1, on("a")).
 			pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
-		return s.open(t).run(t, reclaim.New())
+		return s.open(t).run(t, NewReclaim())
 	}
 	assert.Len(t, build(`{"A":4}`, 4).evicted(), 1, "the common ancestor uses four of four")
 	assert.Empty(t, build(`{"A":1}`, 4).evicted(), "the ancestor of the reclaimer uses one of one")
@@ -199,7 +198,7 @@ func TestPreemptCards(t *testing.T) {
 					task.Priority = 100
 				}
 				f.Configurations = append(f.Configurations, preemption(topology))
-				f.run(t, preempt.New())
+				f.run(t, NewPreempt())
 				if test.want == nil {
 					assert.Empty(t, f.evicted())
 					return

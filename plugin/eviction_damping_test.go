@@ -12,7 +12,6 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -31,7 +30,7 @@ func newCycles(t *testing.T, s *scene) cycles { return cycles{newSequence(t, s)}
 // next runs one cycle, and returns the pods that it evicts.
 func (d cycles) next(t *testing.T) []string {
 	t.Helper()
-	f := d.open(t).run(t, enqueue.New(), allocate.New(), reclaim.New())
+	f := d.open(t).run(t, enqueue.New(), allocate.New(), NewReclaim())
 	for i := range d.Jobs {
 		job := &d.Jobs[i]
 		for k := range job.Tasks {
@@ -189,7 +188,7 @@ func TestDampedReclaimOfCards(t *testing.T) {
 			pods("plain", "mine", "", 5, 0, on("a")).pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		s.Queues[0].Deserved = workload.Resources{"cpu": 100}
 		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": free, "reclaimDamping": 1}
-		assert.Len(t, s.open(t).run(t, reclaim.New()).evicted(), want, "exempt: %t", free)
+		assert.Len(t, s.open(t).run(t, NewReclaim()).evicted(), want, "exempt: %t", free)
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
-	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -32,8 +30,8 @@ func TestVictimsSuffice(t *testing.T) {
 		s.Queues[1].Capability = cores(team)
 		return s
 	}
-	assert.Empty(t, build(6).open(t).run(t, reclaim.New()).evicted(), "team has six of six, and no victim is in team")
-	assert.Len(t, build(7).open(t).run(t, reclaim.New()).evicted(), 1)
+	assert.Empty(t, build(6).open(t).run(t, NewReclaim()).evicted(), "team has six of six, and no victim is in team")
+	assert.Len(t, build(7).open(t).run(t, NewReclaim()).evicted(), 1)
 }
 
 // TestInnerGuaranteeIsKept reclaims from a queue below an inner queue that is guaranteed
@@ -46,7 +44,7 @@ func TestInnerGuaranteeIsKept(t *testing.T) {
 			s.batch(name, "mine", 1, 0, 1, 1)
 		}
 		s.Queues[1].Guarantee, s.Queues[2].Guarantee = workload.Resources{"cpu": guarantee * 1000}, workload.Resources{"cpu": 4000}
-		assert.Len(t, s.open(t).run(t, reclaim.New()).evicted(), want, "guarantee %d", guarantee)
+		assert.Len(t, s.open(t).run(t, NewReclaim()).evicted(), want, "guarantee %d", guarantee)
 	}
 }
 
@@ -90,9 +88,9 @@ func TestVictimsFreeWhatIsLacking(t *testing.T) {
 					pods("claim", "mine", "A", 1, 1, inPhase(workload.Inqueue), request(test.claim), high)
 				f := s.open(t)
 				if within {
-					f.run(t, preempt.New())
+					f.run(t, NewPreempt())
 				} else {
-					f.run(t, reclaim.New())
+					f.run(t, NewReclaim())
 				}
 				evicted := f.evicted()
 				if test.want == "" {
@@ -130,7 +128,7 @@ func TestRestOfVictims(t *testing.T) {
 				pods("claim", "mine", "A", test.gang, 1, members(int32(test.gang)), inPhase(workload.Inqueue))
 			f := s.open(t)
 			f.Tiers[0].Plugins = test.change(f.Tiers[0].Plugins)
-			assert.Len(t, f.run(t, reclaim.New()).evicted(), test.want)
+			assert.Len(t, f.run(t, NewReclaim()).evicted(), test.want)
 		})
 	}
 }
@@ -141,7 +139,7 @@ func TestPreemptionIsNoExchange(t *testing.T) {
 		s := newScene().node("a", "A", 1).lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).lending("other", `{"A":1}`, `{"A":0}`, `{"A":0}`).
 			pods("low", from, "A", 1, 1, on("a"), members(0)).
 			pods("high", "mine", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 })
-		f := s.open(t).run(t, reclaim.New(), preempt.New())
+		f := s.open(t).run(t, NewReclaim(), NewPreempt())
 		require.Len(t, f.evicted(), 1)
 		f.close()
 		assert.Equal(t, from == "mine", f.own.reclaim.Exchanges.Empty())

@@ -5,8 +5,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -28,22 +26,22 @@ func borrowedGPUs() *scene {
 // TestReclaimFromQueueWithoutCards gives x a card quota. Cards do not count in y,
 // and x reclaims a GPU of y all the same.
 func TestReclaimFromQueueWithoutCards(t *testing.T) {
-	assert.Len(t, borrowedGPUs().open(t).run(t, reclaim.New()).evicted(), 1, "no queue has a card quota")
+	assert.Len(t, borrowedGPUs().open(t).run(t, NewReclaim()).evicted(), 1, "no queue has a card quota")
 
 	s := borrowedGPUs()
 	s.Queues[0].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":4}`}
-	assert.Len(t, s.open(t).run(t, reclaim.New()).evicted(), 1, "x has a card quota")
+	assert.Len(t, s.open(t).run(t, NewReclaim()).evicted(), 1, "x has a card quota")
 
 	s = borrowedGPUs()
 	s.Queues[0].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":4}`}
 	s.Queues[1].Deserved = workload.Resources{gpuName: 8}
-	assert.Empty(t, s.open(t).run(t, reclaim.New()).evicted(), "y deserves all that it has")
+	assert.Empty(t, s.open(t).run(t, NewReclaim()).evicted(), "y deserves all that it has")
 
 	s = borrowedGPUs().node("b", "B", 1)
 	s.Queues[0].Annotations = map[string]string{"volcano.sh/card.quota": `{"B":4}`}
 	s.Jobs[1].Tasks[0].Annotations["volcano.sh/card.name"] = "B"
 	s.pods("own", "x", "B", 1, 1, on("b"))
-	assert.Empty(t, s.open(t).run(t, reclaim.New()).evicted(), "a card A is of no use to a pod that lists B")
+	assert.Empty(t, s.open(t).run(t, NewReclaim()).evicted(), "a card A is of no use to a pod that lists B")
 }
 
 // TestEvictIgnoredPods has untyped pods that are not counted, untypedCards: ignore.
@@ -55,11 +53,11 @@ func TestEvictIgnoredPods(t *testing.T) {
 	for i := range s.Queues { // without a guarantee, which defaults to the quota
 		s.Queues[i].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":4}`, "volcano.sh/card.guarantee": `{"A":0}`}
 	}
-	assert.Len(t, s.open(t).run(t, reclaim.New()).evicted(), 1)
+	assert.Len(t, s.open(t).run(t, NewReclaim()).evicted(), 1)
 
 	s = newScene().node("a", "A", 1).queue("q", "", "quota", `{"A":1}`).
 		pods("low", "q", "", 1, 1, on("a"), members(0)).
 		pods("high", "q", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 })
 	s.arguments = framework.Arguments{"untypedCards": "ignore"}
-	assert.Equal(t, []string{"low-0"}, s.open(t).run(t, preempt.New()).evicted())
+	assert.Equal(t, []string{"low-0"}, s.open(t).run(t, NewPreempt()).evicted())
 }

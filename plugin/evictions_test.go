@@ -12,7 +12,6 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/actions/shuffle"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -69,7 +68,7 @@ func TestNobodyIsEvictedBeforeBudgetsAreRead(t *testing.T) {
 		s := newScene().node("a", "A", 2).lending("mine", `{"A":2}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":2}`, `{"A":0}`, `{"A":0}`)
 		s.annotate("other", policy.EvictionBudgetKey, "2/1h")
 		s.pods("runs", "other", "A", 2, 1, on("a")).pods("waits", "mine", "A", 1, 1, inPhase("Inqueue"))
-		f := c.open(t, s, time.Second).run(t, reclaim.New())
+		f := c.open(t, s, time.Second).run(t, NewReclaim())
 		assert.Len(t, f.evicted(), want)
 		f.close()
 	}
@@ -81,7 +80,7 @@ func TestShuffleCountsForNoBudget(t *testing.T) {
 	s := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`)
 	s.annotate("other", policy.EvictionBudgetKey, "5/1h").annotate("mine", policy.ReclaimBudgetKey, "5/1h")
 	s.pods("runs", "other", "A", 8, 1, on("a")).pods("waits", "mine", "A", 1, 1, inPhase("Inqueue"))
-	f := c.open(t, s, 0).run(t, allocate.New(), reclaim.New())
+	f := c.open(t, s, 0).run(t, allocate.New(), NewReclaim())
 	defer f.close()
 	left := func() (all []int) {
 		for _, b := range f.own.memory.evictions.InForce().All() {

@@ -9,8 +9,6 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
-	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -135,7 +133,7 @@ func (bad *fault) run(t *testing.T, v arguments.Variant, hierarchy bool) {
 		if bad.hooks != nil {
 			bad.hooks(f)
 		}
-		for _, action := range []framework.Action{enqueue.New(), allocate.New(), reclaim.New(), preempt.New()} {
+		for _, action := range []framework.Action{enqueue.New(), allocate.New(), NewReclaim(), NewPreempt()} {
 			action.Execute(f.Session)
 		}
 		assert.Contains(t, f.cache.Bound, "good-0")

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+
 	"github.com/capacity-card/capacity-card/plugin/admit"
 	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
 	"github.com/capacity-card/capacity-card/plugin/constraint/claims"
@@ -96,7 +98,8 @@ func (s *session) openFeatures() {
 		admit.Reports{Explain: &s.explain, Journal: m.journal, Metrics: m.metrics, Recorder: &m.recorder},
 		admit.Settings{Gates: s.settings.Bounds.Gates, Scalars: s.variant.Scalars, Displace: s.settings.Displace})
 	s.reclaim.Open(&s.Session, m.reclaim, s.variant, &s.settings,
-		reclaim.Reports{Explain: &s.explain, Metrics: m.metrics, Exchanges: m.exchanges})
+		reclaim.Reports{Explain: &s.explain, Metrics: m.metrics, Exchanges: m.exchanges,
+			CompareQueues: func(l, r *api.QueueInfo) int { return s.rules.order(s, l, r) }})
 	s.Use(&s.reclaim)
 	if h := hints.Open(&s.Session, &m.hints, s.hintSettings, m.journal); h != nil {
 		s.Use(h)

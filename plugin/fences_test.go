@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -68,7 +67,7 @@ func TestReclaimDelay(t *testing.T) {
 				assert.Equal(t, want > 0, len(gang) > 0, "gang reclaim at %d, %v", now, a)
 				victims, _ := f.own.reclaim.Reclaimable(f.task("claim-0"), slices.Collect(maps.Values(f.job("held").Tasks)))
 				assert.Equal(t, want > 0, len(victims) > 0, "without Preemptive at %d, %v", now, a)
-				assert.Len(t, f.run(t, reclaim.New()).evicted(), want, "at %d, %v", now, a)
+				assert.Len(t, f.run(t, NewReclaim()).evicted(), want, "at %d, %v", now, a)
 			}
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	kubetesting "k8s.io/client-go/testing"
 
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index/policy"
@@ -65,7 +64,7 @@ func (n *noticed) cycle(after time.Duration) int {
 	n.Helper()
 	n.clock = n.clock.Add(after)
 	f := n.build(n)
-	reclaim.New().Execute(f.Session)
+	NewReclaim().Execute(f.Session)
 	evicted := len(f.cache.Evicted)
 	f.close()
 	f.own.memory.grace.Wait()

@@ -40,10 +40,8 @@ func (s *session) register(hierarchy bool) {
 	ssn.AddSimulateRemoveTaskFn(name, s.simulateRemoveTask)
 	ssn.AddSimulateAllocatableFn(name, s.simulateAllocatable)
 
-	if s.Cards != nil || s.settings.ByWork {
-		ssn.AddPredicateFn(name, s.predicate)
-	}
 	if s.Cards != nil {
+		ssn.AddPredicateFn(name, s.predicate)
 		ssn.AddSimulatePredicateFn(name, s.simulatePredicate)
 		ssn.AddNodeOrderFn(name, s.nodeOrder)
 	}
@@ -55,9 +53,6 @@ func (s *session) register(hierarchy bool) {
 		if problem := s.reclaim.StarvingProblem(); problem != "" {
 			s.warnOnce(problem)
 		}
-	}
-	if s.Cards != nil {
-		ssn.AddJobPipelinedFn(name, s.reclaim.JobPipelined)
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: s.onAllocate, DeallocateFunc: s.onDeallocate})
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
@@ -68,7 +67,7 @@ func TestSecondPluginPermitsEverything(t *testing.T) {
 			assert.Empty(t, second.builder.idle, "it needs no memory")
 		}
 		assert.Positive(t, inForce.warnings.Len(), "a warning names both")
-		preempt.New().Execute(ssn)
+		NewPreempt().Execute(ssn)
 		for _, p := range ours {
 			p.OnSessionClose(ssn)
 		}

@@ -35,7 +35,7 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	s.setShares()
 	s.openFeatures()
 	s.Enforce()
-	s.reclaim.OpenDelays()
+	s.reclaim.OpenAnnounced()
 	s.saveStore()
 	if s.Intake.HasPolicies() {
 		quota.BoundAdmission(s.Index, func(q index.Queue) int64 { return s.Intake.Policies(q).OvercommitFactor() })

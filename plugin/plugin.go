@@ -31,13 +31,13 @@ func NewProportion(given framework.Arguments) framework.Plugin {
 	return proportionBuilder.build(given)
 }
 
-// Register registers the three names with Volcano. capacity and proportion
-// replace upstream's plugins, which upstream registers when its packages are
-// initialized: call Register from main.
+// Register registers the three names with Volcano, and the actions that carry out plans (NewReclaim, NewPreempt). capacity and
+// proportion replace upstream's plugins, which upstream registers when its packages are initialized: call Register from main.
 func Register() {
 	framework.RegisterPluginBuilder(Name, New)
 	framework.RegisterPluginBuilder(CapacityName, NewCapacity)
 	framework.RegisterPluginBuilder(ProportionName, NewProportion)
+	registerActions()
 }
 
 // RegisterAt registers the three names with a memory of their own and a clock: for sessions in virtual time.

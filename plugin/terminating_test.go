@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -55,7 +54,7 @@ func TestTerminatingPodsAreNoVictims(t *testing.T) {
 		pods("run", "other", "A", 4, 1, on("a"), members(0), terminate(1)).pods("claim", "mine", "A", 1, 1, inPhase(workload.Inqueue)).
 		pods("second", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 	s.Jobs = s.Jobs[:2]
-	f := s.open(t).run(t, allocate.New(), reclaim.New())
+	f := s.open(t).run(t, allocate.New(), NewReclaim())
 	assert.Empty(t, f.evicted())
 	assert.Empty(t, f.placed("claim"), "its card is in use")
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -96,7 +95,7 @@ func TestNodeOfLeastWorkFits(t *testing.T) {
 			}
 			return nil
 		})
-		assert.Equal(t, []string{"z-0"}, f.run(t, reclaim.New()).evicted())
+		assert.Equal(t, []string{"z-0"}, f.run(t, NewReclaim()).evicted())
 		f.close()
 	}
 }

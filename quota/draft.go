@@ -1,6 +1,8 @@
 package quota
 
 import (
+	"slices"
+
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 )
@@ -25,6 +27,18 @@ type Draft struct {
 	rows     fastres.Rows  // row i is that of changed[i]
 	at       map[index.Queue]int32
 	claims   map[heldBy]index.Held
+
+	logs bool // since Mark, changes are logged
+	log  []logged
+}
+
+// logged is what Undo restores: a row before it was written, or a resource claim.
+type logged struct {
+	row    int // -1 for a claim
+	before fastres.Vector
+	fresh  bool // the row, or the claim, was not in the draft
+	claim  heldBy
+	held   index.Held
 }
 
 // heldBy is a resource claim of pods, as a queue holds it.
@@ -39,8 +53,36 @@ const maxSearched = 12
 // Begin starts a draft of accounts without changes.
 func (d *Draft) Begin(below Accounts) {
 	d.Accounts, d.changed = below, d.changed[:0]
+	d.logs, d.log = false, d.log[:0]
 	clear(d.at)
 	clear(d.claims)
+}
+
+// Mark returns the present state of the draft, to which Undo returns. A mark is invalid after Begin, and after Undo to an earlier
+// one. Undo restores quantities exactly, also where a refund was cut off at 0.
+func (d *Draft) Mark() int {
+	d.logs = true
+	return len(d.log)
+}
+
+// Undo returns to a mark.
+func (d *Draft) Undo(mark int) {
+	for _, l := range slices.Backward(d.log[mark:]) {
+		switch {
+		case l.row < 0 && l.fresh:
+			delete(d.claims, l.claim)
+		case l.row < 0:
+			d.claims[l.claim] = l.held
+		case l.fresh:
+			last := len(d.changed) - 1
+			delete(d.at, d.changed[last])
+			d.changed = d.changed[:last]
+			d.rows.Truncate(last)
+		default:
+			d.rows.Row(l.row).CopyFrom(l.before)
+		}
+	}
+	d.log = d.log[:mark]
 }
 
 // Changed returns the queues whose allocated differs from that of the accounts below, with all
@@ -84,7 +126,16 @@ func (d *Draft) AllocatedAt(q index.Queue, of fastres.Dim) float64 {
 // call.
 func (d *Draft) Mutable(q index.Queue) fastres.Vector {
 	if i := d.row(q); i >= 0 {
+		if d.logs {
+			before := fastres.NewVector(d.rows.Row(i).Len())
+			before.CopyFrom(d.rows.Row(i))
+			d.log = append(d.log, logged{row: i, before: before})
+		}
 		return d.rows.Row(i)
+	}
+
+	if d.logs {
+		d.log = append(d.log, logged{row: len(d.changed), fresh: true})
 	}
 	before := d.Accounts.Allocated(q)
 	if len(d.changed) == 0 {
@@ -120,5 +171,10 @@ func (d *Draft) SetDeviceClaim(q index.Queue, name string, held index.Held) {
 	if d.claims == nil {
 		d.claims = map[heldBy]index.Held{}
 	}
-	d.claims[heldBy{q, name}] = held
+	key := heldBy{q, name}
+	if d.logs {
+		before, known := d.claims[key]
+		d.log = append(d.log, logged{row: -1, fresh: !known, claim: key, held: before})
+	}
+	d.claims[key] = held
 }

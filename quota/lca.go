@@ -25,10 +25,10 @@ func Common(ix *index.Index, l, r index.Queue) []index.Queue {
 	return ix.Path(l)[len(below):]
 }
 
-// lcaDepth returns the depth of the lowest common ancestor of two queues that is
+// LCADepth returns the depth of the lowest common ancestor of two queues that is
 // neither of the two. The depth of a root is 0, which is also the result for two queues
 // without a common ancestor.
-func lcaDepth(ix *index.Index, l, r index.Queue) int {
+func LCADepth(ix *index.Index, l, r index.Queue) int {
 	depth := 0
 	lPath, rPath := ix.Path(l), ix.Path(r)
 	for i := 1; i < min(len(lPath), len(rPath)); i++ {

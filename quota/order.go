@@ -65,7 +65,7 @@ func rivals(ix *index.Index, l, r index.Queue) (index.Queue, index.Queue) {
 	if !ix.IsLeaf(l) {
 		return l, r
 	}
-	below := lcaDepth(ix, l, r) + 1
+	below := LCADepth(ix, l, r) + 1
 	return ancestorAt(ix, l, below), ancestorAt(ix, r, below)
 }
 
@@ -96,7 +96,7 @@ func OrderByShare(ix *index.Index, l, r index.Queue) int {
 //
 // Upstream: capacity/capacity.go, AddVictimQueueOrderFn.
 func VictimOrder(ix *index.Index, l, r, preemptor index.Queue) int {
-	return cmp.Compare(lcaDepth(ix, r, preemptor), lcaDepth(ix, l, preemptor))
+	return cmp.Compare(LCADepth(ix, r, preemptor), LCADepth(ix, l, preemptor))
 }
 
 // compareShare compares by share, then by deserved.

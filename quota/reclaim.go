@@ -60,7 +60,7 @@ func (v *Victims) Begin() { v.Draft.Begin(v.future) }
 // and counts it as gone if so. victim and reclaimer are the requests of the two tasks. to
 // is None for a reclaimer without a queue. The rule is the formula of Victims.
 func (v *Victims) Take(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector) bool {
-	return victim.IntersectsRequest(reclaimer) && v.aboveDeserved(q, victim) && v.take(q, victim, to)
+	return victim.IntersectsRequest(reclaimer) && v.AboveDeserved(q, victim) && v.take(q, victim, to)
 }
 
 // take takes a victim of q if the queues that lose it keep their guarantees.
@@ -83,9 +83,9 @@ func (v *Victims) take(q index.Queue, victim fastres.Vector, to index.Queue) boo
 	return true
 }
 
-// aboveDeserved reports whether q is above deserved in a dimension that the victim
-// requests, or deserves nothing that the victim requests.
-func (v *Victims) aboveDeserved(q index.Queue, victim fastres.Vector) bool {
+// AboveDeserved reports whether q is above deserved in a dimension that the victim requests, or deserves nothing that the victim
+// requests (condition 2).
+func (v *Victims) AboveDeserved(q index.Queue, victim fastres.Vector) bool {
 	deserved := v.ix.Deserved.Row(q)
 	return !victim.Intersects(deserved) || fastres.ExceedsSomewhere(v.Allocated(q), victim, deserved)
 }
@@ -133,7 +133,7 @@ func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queu
 		return false
 	}
 	for _, p := range from[:min(len(from), levels+1)] {
-		if !v.aboveDeserved(p, victim) {
+		if !v.AboveDeserved(p, victim) {
 			return false
 		}
 	}
@@ -158,7 +158,7 @@ func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queu
 func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector,
 	deserves bool, levels int,
 ) bool {
-	if !victim.IntersectsRequest(reclaimer) || !v.aboveDeserved(q, victim) {
+	if !victim.IntersectsRequest(reclaimer) || !v.AboveDeserved(q, victim) {
 		return false
 	}
 	from, up := levelsFrom(v.ix, q, levels)[1:], levelsFrom(v.ix, to, levels)[1:]
@@ -167,7 +167,7 @@ func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Q
 		return false
 	}
 	for i, p := range from {
-		if same := i < len(up) && up[i] == p; !same && !v.aboveDeserved(p, victim) {
+		if same := i < len(up) && up[i] == p; !same && !v.AboveDeserved(p, victim) {
 			return false
 		}
 	}
@@ -180,7 +180,7 @@ func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Q
 //
 // Upstream: v1.15 capacity/capacity.go, AddUnifiedEvictableFn.
 func (v *Victims) TakeForGang(q index.Queue, victim fastres.Vector, to index.Queue, protection Protection) bool {
-	return (protection == ByGuarantee || v.aboveDeserved(q, victim)) && v.take(q, victim, to)
+	return (protection == ByGuarantee || v.AboveDeserved(q, victim)) && v.take(q, victim, to)
 }
 
 // KeepsCard reports whether q, without the victims of this call, has at most its deserved

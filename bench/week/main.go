@@ -16,7 +16,6 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
 	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
@@ -100,7 +99,7 @@ func setup(order string, sparesNothing bool, seed uint64) replay.Setup {
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
 	s := replay.Setup{Plugin: plugin.Name, Seed: seed, Tiers: offline.Tiers(false, priority.PluginName, gang.PluginName, plugin.Name),
-		Actions: []framework.Action{enqueue.New(), allocate.New(), reclaim.New()}}
+		Actions: []framework.Action{enqueue.New(), allocate.New(), plugin.NewReclaim()}}
 	options := s.Tiers[0].Plugins
 	options[2].Arguments = framework.Arguments{"victimOrder": order, "unsetCapability": "unlimited"}
 	if no := false; sparesNothing {

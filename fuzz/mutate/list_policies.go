@@ -95,7 +95,7 @@ var ofPolicies = []mutant{
 	{"ProtectionOf", "reclaimer == Training || victim == Inference", "victim == Inference"},
 	{"TakeByGuarantee", "damping > 0 && v.surpasses(q, to, reclaimer, damping)", "false"},
 	{"TakeDamped", "if v.surpasses(q, to, reclaimer, levels) {", "if false {"},
-	{"TakeForGang", "(protection == ByGuarantee || v.aboveDeserved(q, victim))", "v.aboveDeserved(q, victim)"},
+	{"TakeForGang", "(protection == ByGuarantee || v.AboveDeserved(q, victim))", "v.AboveDeserved(q, victim)"},
 	{"Separate", "f.Of(q) != f.Of(to)", "f.Of(q) != f.Of(to) && f.Of(q) != index.None"},
 	{"Fences.Reset", "at = f.nearest[parent]", "at = index.None"},
 	{"needed", "if s.evictAgain(e, others); s.fitsOnNode(e, node, others) {", "if false {"},

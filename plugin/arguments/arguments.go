@@ -44,6 +44,7 @@ const (
 	ReclaimBeyondMinimum   = "reclaimBeyondMinimum"
 	ReclaimByClass         = "reclaimByServiceType"
 	ReclaimDamping         = "reclaimDamping"
+	ReclaimGangs           = "reclaimGangs"
 	RootCapability         = "rootCapability"
 	Semantics              = "semantics"
 	TerminatingCards       = "terminatingCards"
@@ -57,7 +58,7 @@ var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardA
 	CardUnlimitedCPUMemory, DeservedFrom, DisplacePromises, FairShareBy, FairShareCounts, FairShareHalfLife, FairShareHorizon,
 	FairShareNamespaces, FairShareOf, FairShareReclaim, FairShareSave, FairShareStore, FairShareWeights, Fractions, HierarchyFrom,
 	InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses, ReclaimBeyondMinimum, ReclaimByClass, ReclaimDamping,
-	RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder}
+	ReclaimGangs, RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder}
 
 // VictimsBy is the order in which reclaim evicts pods.
 type VictimsBy string
@@ -66,6 +67,15 @@ type VictimsBy string
 const (
 	VictimsByVolcano VictimsBy = "volcano"
 	VictimsByWork    VictimsBy = "leastWork"
+)
+
+// GangsLose says whether reclaim and preempt evict whole jobs.
+type GangsLose string
+
+// What gangs lose.
+const (
+	GangsKeep  GangsLose = "keep"  // jobs keep their minimum, as long as the plugin gang votes
+	GangsWhole GangsLose = "whole" // a job may be evicted as a whole
 )
 
 // Settings are the parsed arguments, and what follows from the name of the plugin.
@@ -83,7 +93,9 @@ type Settings struct {
 	Gates    bool                   // Volcano removes queue allocation gates
 	ByClass  bool                   // service classes decide who reclaims from whom
 	Owners   map[string]quota.Class // by the kind of a pod's owner
-	ByWork   bool                   // reclaim evicts the pods whose eviction loses the least work
+	// WholeGangs: jobs may be evicted as a whole.
+	WholeGangs bool
+	ByWork     bool // reclaim evicts the pods whose eviction loses the least work
 	// FairShare orders queues by what they have had over time.
 	FairShare FairShare
 	Rules     release.Rules
@@ -192,8 +204,10 @@ func (p *parser) devices(v Variant, r release.Release) intake.Devices {
 func (p *parser) takes(v Variant, s *Settings) {
 	s.ByClass, s.Owners = p.flag(ReclaimByClass, false), p.classes(OwnerClasses)
 	s.ByWork = oneOf(p, VictimOrder, VictimsByVolcano, VictimsByWork) == VictimsByWork
+	s.WholeGangs = oneOf(p, ReclaimGangs, GangsKeep, GangsWhole) == GangsWhole
 	s.BeyondMinimum = p.flag(ReclaimBeyondMinimum, false)
 	if v.Proportion {
+		s.WholeGangs = p.without(v, ReclaimGangs, s.WholeGangs)
 		s.BeyondMinimum = p.without(v, ReclaimBeyondMinimum, s.BeyondMinimum)
 		s.ByWork, s.ByClass = p.without(v, VictimOrder, s.ByWork), p.without(v, ReclaimByClass, s.ByClass)
 	}

@@ -1,6 +1,8 @@
 package cards
 
 import (
+	v1 "k8s.io/api/core/v1"
+
 	"math"
 	"slices"
 
@@ -267,4 +269,12 @@ func (s *Session) claims(p *PodRequest, n *Node, d fastres.Dim) bool {
 // Occupies reports whether a pod requests a card resource, or has cards by a resource claim.
 func (s *Session) Occupies(p *PodRequest) bool {
 	return p.claims != nil && s.Uses(p) || slices.ContainsFunc(p.resources, func(r resourceRequest) bool { return s.registry.allOf(r) != nil })
+}
+
+// Takes reports whether a pod uses up a resource of its node for its cards, as Occupies counts them.
+func (s *Session) Takes(p *PodRequest, name v1.ResourceName) bool {
+	return slices.ContainsFunc(p.resources, func(r resourceRequest) bool {
+		return s.registry.allOf(r) != nil &&
+			s.UsesAny(Request{Resource: r.resource, pod: p}, func(used v1.ResourceName) bool { return used == name })
+	})
 }

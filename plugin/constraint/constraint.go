@@ -117,9 +117,10 @@ type TakePolicy interface {
 type Evictions interface {
 	// Begin starts a question: nobody counts as its victim yet.
 	Begin()
-	// Allows reports whether there is room for a task of a queue beside the victims of the question, and Count counts it as one.
+	// Allows reports whether there is room for a task of a queue beside the victims of the question. Count counts it as one, n = 1,
+	// or takes that back, n = -1.
 	Allows(from, to index.Queue) bool
-	Count(from, to index.Queue)
+	Count(from, to index.Queue, n int)
 	// Room returns how many tasks of a queue may be evicted now, without those of the question, and the most that may ever be at once.
 	Room(from, to index.Queue) (now, most int)
 	// Evicted counts a task that is evicted, n = 1, or that is not after all, n = -1.

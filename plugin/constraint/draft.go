@@ -14,6 +14,7 @@ type Draft struct {
 	quota.Books
 	session          *Session
 	queues, holders  quota.Draft
+	markable         marked // the accounts of queues
 	request, scratch fastres.Vector
 }
 
@@ -27,13 +28,15 @@ func (s *Session) Without(tasks []*api.TaskInfo) *Draft {
 	return d
 }
 
-// Begin starts a draft in memory that is used again. queues are the accounts of queues, nil for a
-// draft of the future.
-func (d *Draft) Begin(s *Session, queues quota.Accounts) {
+// Begin starts a draft in memory that is used again. queues are the accounts of queues without the victims of a question, nil for
+// a draft of the future.
+func (d *Draft) Begin(s *Session, queues *quota.Victims) {
 	d.session, d.Books = s, s.Books.Future
-	if d.Books.Queues = queues; queues == nil {
+	if queues == nil {
 		d.queues.Begin(s.Books.Future.Queues)
-		d.Books.Queues = &d.queues
+		d.Books.Queues, d.markable = &d.queues, &d.queues
+	} else {
+		d.Books.Queues, d.markable = queues, queues
 	}
 	if d.Books.Holders != nil {
 		d.holders.Begin(s.Books.Future.Holders)
@@ -65,4 +68,20 @@ func (d *Draft) RemoveBeside(q index.Queue, task *api.TaskInfo, charge fastres.V
 	}
 	a := Ask{Task: task, Queue: q, Request: charge}
 	d.session.RefundBeside(&d.Books, a, d.scratch)
+}
+
+// Mark returns the present state of the accounts of queues and of holders, and Undo returns to it.
+func (d *Draft) Mark() (queues, holders int) {
+	return d.markable.Mark(), d.holders.Mark()
+}
+
+func (d *Draft) Undo(queues, holders int) {
+	d.markable.Undo(queues)
+	d.holders.Undo(holders)
+}
+
+// marked is accounts that return to an earlier state.
+type marked interface {
+	Mark() int
+	Undo(mark int)
 }

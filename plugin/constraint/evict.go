@@ -19,14 +19,14 @@ func (s *Session) BeginVictims() {
 }
 
 // AllowsVictim reports whether a task of a queue may be evicted for one of the queue to beside the victims of the question, and
-// CountVictim counts it as one.
+// CountVictim counts it as one, n = 1, or takes that back, n = -1.
 func (s *Session) AllowsVictim(from, to index.Queue) bool {
 	return !slices.ContainsFunc(s.evictions, func(e Evictions) bool { return !e.Allows(from, to) })
 }
 
-func (s *Session) CountVictim(from, to index.Queue) {
+func (s *Session) CountVictim(from, to index.Queue, n int) {
 	for _, e := range s.evictions {
-		e.Count(from, to)
+		e.Count(from, to, n)
 	}
 }
 

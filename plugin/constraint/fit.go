@@ -137,6 +137,9 @@ func (s *Session) FitsNodeRules(b *quota.Books, a *Ask, node string) quota.Verdi
 	return v
 }
 
+// HasNodeRules reports whether rules depend on the node of a task.
+func (s *Session) HasNodeRules() bool { return len(s.nodes) > 0 }
+
 // LeavesPromised reports whether q can take a quantity of a card, and leave what is reserved for admitted jobs
 // of the card and its groups.
 func (s *Session) LeavesPromised(q index.Queue, d fastres.Dim, milli float64) bool {

@@ -326,6 +326,25 @@ func (s *Session) KeptOn(node string, task *api.TaskInfo) (kept *api.Resource) {
 	return kept
 }
 
+// Kept returns what is earmarked on each node, for tasks of all jobs.
+func (s *Session) Kept() map[string]*api.Resource {
+	kept := map[string]*api.Resource{}
+	for _, m := range s.marks {
+		if m.placed != "" {
+			continue
+		}
+		if kept[m.Node] == nil {
+			kept[m.Node] = api.EmptyResource()
+		}
+		if m.Kept != nil {
+			kept[m.Node].Add(m.Kept)
+		} else {
+			kept[m.Node].Add(m.Task.InitResreq)
+		}
+	}
+	return kept
+}
+
 // LeavesRoom reports whether a node has room for a task beside what is earmarked there for others,
 // without some tasks on the node. placed: the node counts the task already.
 func (s *Session) LeavesRoom(task *api.TaskInfo, node *api.NodeInfo, placed bool, without ...[]*api.TaskInfo) bool {

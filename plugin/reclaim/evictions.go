@@ -22,16 +22,13 @@ import (
 type evictions struct {
 	// evictor is the task that PrePredicate prepared last: evictions are for it.
 	evictor *api.TaskInfo
-	// named are the victims that were named for the evictor, or for the job gang. Others that are evicted, such as by the action
-	// shuffle, count for no budget.
+	// named are the victims that were named for the evictor. Others that are evicted, such as by the action shuffle, count for no
+	// budget.
 	named  []*api.TaskInfo
-	gang   api.JobID
 	of     map[api.TaskID]eviction // nil where no task was evicted
 	byJob  map[api.JobID]int       // by the job of the evictor
 	last   eviction                // zero if it was discarded
 	placed []*api.TaskInfo         // tasks that were allocated
-	// committing: JobPipelined asks the other plugins.
-	committing bool
 }
 
 // eviction is a task that is evicted, and the one that it is evicted for.
@@ -45,27 +42,12 @@ var _ constraint.Watcher = &Session{}
 // Prepare notes the task that the next evictions are for.
 func (s *Session) Prepare(task *api.TaskInfo) {
 	s.evictions.evictor = task
-	if s.GivesNotice() {
-		s.settleDelays(task)
-	}
-	if task.Job != s.evictions.gang {
-		s.evictions.named, s.evictions.gang = nil, ""
-	}
-	if s.settings.ByWork {
-		s.choice.begin(task)
-	}
-}
-
-// Consider notes a node that a predicate is called for. It is safe for many goroutines.
-func (s *Session) Consider(task *api.TaskInfo, node *api.NodeInfo) {
-	if s.settings.ByWork {
-		s.choice.note(task, node)
-	}
+	s.evictions.named = nil
 }
 
 // openEarmarks reads the earmarks of earlier sessions.
 func (s *Session) openEarmarks() {
-	if !s.rules.evicts {
+	if !s.rules.plans {
 		return
 	}
 	for _, mark := range s.memory.earmarks.Open(s.Volcano, s.Now) {
@@ -101,7 +83,7 @@ func (s *Session) EvictedFor(task *api.TaskInfo) *api.NodeInfo {
 // earmarked there for others.
 func (s *Session) LeavesRoom(task *api.TaskInfo) bool {
 	node := s.Volcano.Nodes[task.NodeName]
-	return node == nil || s.Books.LeavesRoom(task, node, true, s.leftOn(task.NodeName))
+	return node == nil || s.Books.LeavesRoom(task, node, true)
 }
 
 // Charged ends the earmark of a task that gets a node, and records where it is placed. A task whose
@@ -121,11 +103,8 @@ func (s *Session) Charged(a constraint.Ask) {
 		}
 		return
 	}
-	if s.GivesNotice() {
-		s.served(a.Task)
-	}
-	if e := &s.evictions; a.Task.Status == api.Pipelined && e.gang == "" {
-		e.named = nil // it has what it needs
+	if a.Task.Status == api.Pipelined {
+		s.evictions.named = nil // it has what it needs
 	}
 	if s.rules.places {
 		s.evictions.placed = append(s.evictions.placed, a.Task)
@@ -137,7 +116,6 @@ func (s *Session) Charged(a constraint.Ask) {
 func (s *Session) Refunded(a constraint.Ask) {
 	s.Books.Displaced(a.Task)
 	s.freed(a.Task)
-	s.Abandon(a.Task)
 	e := &s.evictions
 	if last := len(e.placed) - 1; last >= 0 && e.placed[last] == a.Task {
 		e.placed = e.placed[:last]
@@ -158,7 +136,6 @@ func (s *Session) Refunded(a constraint.Ask) {
 // Close keeps the earmarks of this session for the next ones, and passes on which places changed
 // hands.
 func (s *Session) Close() {
-	s.closeDelays()
 	s.memory.draft.End()
 	s.Cards.NotePlaced(s.evictions.placed)
 	s.Intake.NotePlaced(s.Volcano, s.evictions.placed)
@@ -184,7 +161,7 @@ func (s *Session) rememberEarmarks() {
 		}
 		return api.Unknown
 	})
-	if !s.rules.evicts {
+	if !s.rules.plans {
 		return
 	}
 	victims := map[api.JobID][]*api.TaskInfo{}
@@ -193,7 +170,7 @@ func (s *Session) rememberEarmarks() {
 	}
 	for id, evicted := range victims {
 		job := s.Volcano.Jobs[id]
-		if job == nil || slices.ContainsFunc(s.plans, func(p *plan) bool { return p.failed && p.evictor.Job == id }) {
+		if job == nil {
 			continue
 		}
 		var evictors []*api.TaskInfo

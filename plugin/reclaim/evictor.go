@@ -175,9 +175,6 @@ func (s *Session) lacks(e *evictor, name v1.ResourceName) bool {
 	if kept := s.Books.KeptOn(n.Name, e.Task); kept != nil {
 		request += kept.Get(name)
 	}
-	for _, victim := range s.leftOn(n.Name) {
-		request -= victim.Resreq.Get(name)
-	}
 	return request > n.Idle.Get(name)+n.Releasing.Get(name)-n.Pipelined.Get(name)
 }
 

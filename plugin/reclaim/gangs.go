@@ -27,7 +27,6 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 	if eviction.Job != nil && s.beginGang(eviction.Job) {
 		return nil, util.Permit
 	}
-	candidates = s.notKept(eviction.Job, candidates)
 	pods := s.pendingCards(to, eviction.Job)
 	useful := func(task *api.TaskInfo) bool {
 		q := s.QueueOf(task)
@@ -55,14 +54,14 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 			continue
 		}
 		if s.AllowsVictim(q, to) && s.rules.takeForGang(s, g, q, task.NodeName, charge, protection) {
-			s.CountVictim(q, to)
+			s.CountVictim(q, to, 1)
 			victims = append(victims, task)
 		}
 	}
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] gang reclaim may evict %d of %d tasks: %v", s.Plugin, len(victims), len(candidates), victims)
 	}
-	s.evictions.named = append(s.evictions.named, victims...)
+	s.evictions.named = append(s.evictions.named, victims...) // Volcano asks about one bundle of pods after the other
 	return victims, util.Permit
 }
 
@@ -82,8 +81,8 @@ func (s *Session) gangMayTake(q index.Queue, job *api.JobInfo) bool {
 // beginGang notes for whom the next evictions are, and reports whether all pending tasks of the job
 // wait for pods that were evicted for them before.
 func (s *Session) beginGang(job *api.JobInfo) (waits bool) {
-	if s.evictions.gang != job.UID {
-		s.evictions.named, s.evictions.gang = nil, job.UID
+	if before := s.evictions.evictor; before == nil || before.Job != job.UID {
+		s.evictions.named = nil
 	}
 	others := false
 	for _, task := range job.TaskStatusIndex[api.Pending] {

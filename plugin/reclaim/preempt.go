@@ -22,18 +22,23 @@ func (s *Session) Preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 	if s.asks(preemptor) {
 		return nil, util.Abstain
 	}
-	if !s.GivesNotice() {
+	if !s.rules.plans {
 		return s.preemptable(preemptor, preemptees)
 	}
-	offered := s.offered(preemptor, preemptees)
+	// Plans decide between jobs (Preempt). Within a job, nobody waits for the end of a notice.
+	unasked := func(task *api.TaskInfo) bool { return task.Job != preemptor.Job || s.hasNotice(task) }
+	offered := slices.DeleteFunc(slices.Clone(preemptees), unasked)
 	if len(offered) == 0 && len(preemptees) > 0 {
 		return nil, util.Reject
 	}
 	victims, vote := s.preemptable(preemptor, offered)
-	return s.heedWithin(preemptor, preemptees, offered, victims, vote)
+	if vote == util.Abstain && len(offered) < len(preemptees) {
+		return s.agreedInQueue(preemptor, offered), util.Permit
+	}
+	return victims, vote
 }
 
-// preemptable is Preemptable without notices.
+// preemptable returns the victims on a node that Volcano's action may evict.
 func (s *Session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	if s.Books.Waits(preemptor) {
 		return nil, util.Reject

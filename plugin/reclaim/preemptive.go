@@ -16,9 +16,6 @@ import (
 
 // Preemptive reports whether a queue may reclaim for tasks.
 func (s *Session) Preemptive(q index.Queue, tasks []*api.TaskInfo) bool {
-	if next := firstOf(tasks); next != nil && s.GivesNotice() {
-		s.settleDelays(next)
-	}
 	frame := s.Frames.Open()
 	defer frame.Close()
 	request := frame.Vector()
@@ -28,9 +25,6 @@ func (s *Session) Preemptive(q index.Queue, tasks []*api.TaskInfo) bool {
 		if s.rules.overused {
 			s.Metrics.SetOverused(q, !outcome.Verdict.OK())
 		}
-	}
-	if s.settings.ByWork {
-		s.choice.permit(tasks, outcome.Verdict.OK())
 	}
 	if !outcome.Verdict.OK() && klog.V(3).Enabled() {
 		klog.Infof("[%s] nothing may be evicted for %d tasks: %s", s.Plugin, len(tasks),
@@ -48,6 +42,13 @@ func (s *Session) MayReclaim(q index.Queue, request fastres.Vector, task *api.Ta
 		return cards.Outcome{Verdict: v}
 	}
 	return s.rules.preemptive(s, q, request, one)
+}
+
+// mayReclaim reports whether q may take from other queues for some tasks together.
+func (s *Session) mayReclaim(q index.Queue, tasks []*api.TaskInfo) bool {
+	frame := s.Frames.Open()
+	defer frame.Close()
+	return s.mayTakeAll(q, tasks).OK() && s.rules.preemptive(s, q, frame.Vector(), tasks).Verdict.OK()
 }
 
 // mayTakeAll decides whether q takes jobs, and the policies allow each of some tasks to take from

@@ -1,17 +1,20 @@
-// Package reclaim decides which running pods are evicted for which pending ones: by the actions
-// reclaim and preempt, and by those for whole gangs.
+// Package reclaim decides which running pods are evicted for which pending ones.
 //
-//	preemptive.go   Preemptive: may a queue take from others for a task
+//	planner.go      the actions reclaim and preempt: plans for whole claimants, in the order of queues and jobs
+//	claimant.go     the pods that a plan is made for
+//	field.go        what nodes have left, and who can lose pods
+//	ledger.go       what the rules of the session say of a plan (quota/plan asks)
+//	announced.go    plans with victims that get notice before they are evicted
+//	evictions.go    who is evicted for whom, in a session and from one session to the next
+//	starving.go     the argument reclaimBeyondMinimum
+//
+// Volcano's own actions ask for votes. They evict for other pods where no plan is made: without cards and policies.
+//
+//	preemptive.go   Preemptive: may a queue take from others for tasks
 //	reclaimable.go  Reclaimable: whose eviction lets a task in
 //	preempt.go      Preemptable: the same within a queue
 //	gangs.go        the actions gangreclaim and gangpreempt of Volcano v1.15
 //	evictor.go      what a task lacks, and who frees it
-//	work.go         the argument victimOrder: leastWork; choice.go chooses the node for it
-//	plans.go        victims in Volcano's order, and those that it leaves
-//	notice.go       victims that get notice before they are evicted
-//	delays.go       evictions that wait for the end of notices
-//	starving.go     the argument reclaimBeyondMinimum
-//	evictions.go    who is evicted for whom, in a session and from one session to the next
 //
 // All of them read the accounts as they will be once terminating pods are gone and earmarks are
 // used (quota.Future).
@@ -22,6 +25,7 @@ import (
 	"sync"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -29,25 +33,24 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
-	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
 // Memory lasts across sessions.
 type Memory struct {
-	victims  quota.Victims
-	draft    constraint.Draft    // without the victims
-	pods     []*cards.PodRequest // of the tasks of one question
-	earmarks *earmark.Registry
-	delays   []*delay // evictions that wait for the end of notices
+	victims   quota.Victims
+	draft     constraint.Draft    // without the victims
+	pods      []*cards.PodRequest // of the tasks of one question
+	earmarks  *earmark.Registry
+	announced []*announced
 }
 
 // NewMemory returns the memory of a scheduler that has evicted nobody yet.
 func NewMemory() *Memory { return &Memory{earmarks: earmark.NewRegistry()} }
 
-// Forget forgets the evictions that wait for the end of notices.
-func (m *Memory) Forget() { m.delays = nil }
+// Forget forgets the plans that wait for the end of notices.
+func (m *Memory) Forget() { m.announced = nil }
 
 // Session evicts pods in one scheduling session. Volcano calls Preemptable from many goroutines,
 // and everything else from the one that runs the session.
@@ -61,8 +64,10 @@ type Session struct {
 	evictions evictions
 	// reclaimer is that of the question that Reclaimable answers, so that it allocates nothing.
 	reclaimer evictor
-	plans     []*plan
-	choice    nodeChoice
+	field     *field
+	holds     []hold
+	tiers     []conf.Tier // see tiersWithoutGang
+	allocated bool        // the action allocate has run
 	notices   notices
 	// asking holds the evictors of calls that this package makes itself, to hear what the other
 	// plugins say.
@@ -84,12 +89,10 @@ type rules struct {
 	needsQueue bool
 	// unbounded: quotas do not bound victims, as in upstream's proportion.
 	unbounded bool
-	// evicts: cards count, so that there are earmarks and plans.
-	evicts bool
+	// plans: evictions are planned, and what they leave is earmarked.
+	plans bool
 	// places: places are watched, because cards count or a job lost one of late.
 	places bool
-	// roomSpares: Volcano's reclaim evicts nothing on a node that has room, whatever the quotas.
-	roomSpares bool
 	// overused: Preemptive writes the metric of queues that have more than they deserve.
 	overused bool
 }
@@ -99,15 +102,17 @@ type Reports struct {
 	Explain   *report.Explainer
 	Metrics   *report.Metrics
 	Exchanges *report.Exchanges
+	// CompareQueues is the order of queues: below 0 if l goes first.
+	CompareQueues func(l, r *api.QueueInfo) int
 }
 
 // Open begins to evict pods, with the earmarks of earlier sessions.
 func (s *Session) Open(of *constraint.Session, m *Memory, v arguments.Variant, with *arguments.Settings, to Reports) {
 	*s = Session{Session: of, Reports: to, memory: m, settings: with}
 	s.rules = rules{take: chooseTake(v, with), takeForGang: (*Session).takeGang, preemptive: (*Session).takeDeserved, unbounded: v.Proportion,
-		evicts: s.Cards != nil, places: s.Cards != nil || !to.Exchanges.Empty(),
-		overused: !v.Proportion && !with.Rules.OverusedByShare, needsQueue: with.Rules.OrderVictims && !v.Proportion,
-		roomSpares: release.Built() >= release.V115}
+		places: s.Cards != nil || !to.Exchanges.Empty(), overused: !v.Proportion && !with.Rules.OverusedByShare,
+		needsQueue: with.Rules.OrderVictims && !v.Proportion}
+	s.rules.plans = !v.Proportion && (s.Cards != nil || s.HasPolicies() || s.GivesNotice() || with.ByWork || with.WholeGangs)
 	if v.Proportion {
 		s.rules.preemptive = (*Session).fitNow
 	}
@@ -115,10 +120,6 @@ func (s *Session) Open(of *constraint.Session, m *Memory, v arguments.Variant, w
 		s.rules.takeForGang = (*Session).takeGangByDeserved
 	}
 	switch {
-	case with.ByWork:
-		s.rules.name = (*Session).fewestVictims
-	case with.Rules.OrderVictims && s.rules.evicts:
-		s.rules.name = (*Session).agreedVictims
 	case with.Rules.OrderVictims && !v.Proportion:
 		s.rules.name = (*Session).orderedVictims
 	default:
@@ -202,34 +203,6 @@ func (s *Session) fitsNode(books *quota.Books, e *evictor, a *constraint.Ask) bo
 	return e.node == nil || e.Queue == index.None || s.FitsNodeRules(books, a, e.node.Name).OK()
 }
 
-// agreedOn returns the tasks that all other plugins allow reclaim to evict beside the victims that plans
-// have left. A gang gives only so many of its pods, and may name others in the place of those.
-func (s *Session) agreedOn(reclaimer *api.TaskInfo, tasks []*api.TaskInfo) (agreed []*api.TaskInfo) {
-	question := *reclaimer
-	s.asking.Store(&question, true)
-	defer s.asking.Delete(&question)
-	left := s.left()
-	others := slices.DeleteFunc(slices.Clone(tasks), func(task *api.TaskInfo) bool { return has(left, task) })
-	agree := func(tasks ...*api.TaskInfo) []*api.TaskInfo {
-		return s.Volcano.Reclaimable(&question, slices.Concat(left, tasks))
-	}
-	answer := agree(others...)
-	if slices.ContainsFunc(left, func(victim *api.TaskInfo) bool { return !has(answer, victim) }) {
-		answer = nil
-		for _, task := range others {
-			if with := append(answer, task); len(agree(with...)) == len(left)+len(with) {
-				answer = with
-			}
-		}
-	}
-	for _, task := range answer {
-		if s.QueueOf(task) != index.None && !has(left, task) {
-			agreed = append(agreed, task)
-		}
-	}
-	return agreed
-}
-
 // has reports whether a task is among tasks.
 func has(tasks []*api.TaskInfo, task *api.TaskInfo) bool {
 	return slices.ContainsFunc(tasks, func(t *api.TaskInfo) bool { return t.UID == task.UID })
@@ -243,7 +216,7 @@ func (s *Session) agreedInQueue(preemptor *api.TaskInfo, tasks []*api.TaskInfo) 
 	return s.Volcano.Preemptable(&question, tasks)
 }
 
-// asks reports whether a call comes from agreedOn or agreedInQueue.
+// asks reports whether a call comes from askOthers or agreedInQueue.
 func (s *Session) asks(task *api.TaskInfo) bool {
 	_, own := s.asking.Load(task)
 	return own

@@ -33,12 +33,8 @@ func (s *Session) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 	if s.rules.needsQueue && e.Queue == index.None {
 		return nil, util.Reject
 	}
-	reclaimees = s.offered(reclaimer, reclaimees)
-	if len(s.left()) > 0 {
-		reclaimees = s.agreedOn(reclaimer, reclaimees) // none of them in place of what a plan has left
-	}
-	victims := s.heed(e, s.inOrder(e, s.rules.name(s, e, reclaimees)), false)
-	s.evictions.named, s.evictions.gang = victims, ""
+	victims := s.rules.name(s, e, reclaimees)
+	s.evictions.named = victims
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s may evict %d of %d tasks: %v",
 			s.Plugin, reclaimer.Namespace, reclaimer.Name, len(victims), len(reclaimees), victims)
@@ -50,21 +46,6 @@ func (s *Session) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 // them.
 func (s *Session) orderedVictims(e *evictor, tasks []*api.TaskInfo) []*api.TaskInfo {
 	return s.victimsAmong(e, s.evictionOrder(e.Task, tasks))
-}
-
-// agreedVictims does the same where cards count. It leaves out tasks that other plugins spare, if
-// that helps.
-//
-// DIVERGES: upstream names the first victims of the order, which gang may spare. Then nobody is
-// evicted, in no session. Before v1.15 the order is another one in each session.
-func (s *Session) agreedVictims(e *evictor, tasks []*api.TaskInfo) []*api.TaskInfo {
-	victims := s.orderedVictims(e, tasks)
-	if len(victims) < len(tasks) {
-		if agreed := s.agreedOn(e.Task, tasks); len(agreed) < len(tasks) {
-			victims = s.orderedVictims(e, agreed)
-		}
-	}
-	return victims
 }
 
 // evictionOrder returns tasks in the order in which Volcano evicts them for a task. Volcano's own
@@ -158,7 +139,7 @@ func (s *Session) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fa
 	if !s.AllowsVictim(q, e.Queue) || !s.take(q, charge, e.Queue, e.request, e.charge, protection) {
 		return false
 	}
-	s.CountVictim(q, e.Queue)
+	s.CountVictim(q, e.Queue, 1)
 	s.memory.draft.RemoveBeside(q, task, charge)
 	return true
 }

@@ -94,7 +94,7 @@ func (r *Rule) waits(tasks []*api.TaskInfo, pods []int) (waits bool) {
 		if !s.AllowsVictim(q, index.None) {
 			return true
 		}
-		s.CountVictim(q, index.None)
+		s.CountVictim(q, index.None, 1)
 	}
 	for _, pod := range pods {
 		q := s.QueueOf(tasks[pod])
@@ -215,9 +215,9 @@ func (r *Rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
 			continue
 		}
 		_, most := s.EvictionRoom(q)
-		own := running(job)
+		own := constraint.Placed(job)
 		of := evict.Job{QueuePriority: s.Volcano.Queues[job.Queue].Queue.Spec.Priority, Priority: job.Priority,
-			Spare: int(job.ReadyTaskNum() - job.MinAvailable), Roles: rolesOf(job), Kept: len(own) > most}
+			Spare: int(job.ReadyTaskNum() - job.MinAvailable), Roles: constraint.SpareRoles(job), Kept: len(own) > most}
 		useful := false
 		for _, task := range own {
 			s.Intake.SetCharge(charge, q, task, task.NodeName)
@@ -235,35 +235,6 @@ func (r *Rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
 		}
 	}
 	return jobs, tasks
-}
-
-// running returns the tasks of a job that have a node, in the order of their names.
-func running(job *api.JobInfo) (tasks []*api.TaskInfo) {
-	for _, task := range job.Tasks {
-		if api.AllocatedStatus(task.Status) {
-			tasks = append(tasks, task)
-		}
-	}
-	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return strings.Compare(x.Name, y.Name) })
-	return tasks
-}
-
-// rolesOf returns how many pods a job has above the minimum of each of its roles. Volcano looks at these only where the minimum of the job
-// has room for all of them.
-func rolesOf(job *api.JobInfo) map[string]int {
-	if len(job.TaskMinAvailable) == 0 || job.MinAvailable < job.TaskMinAvailableTotal {
-		return nil
-	}
-	spare := map[string]int{}
-	for role, least := range job.TaskMinAvailable {
-		spare[role] = -int(least)
-	}
-	for _, task := range job.Tasks {
-		if _, known := spare[task.TaskRole]; known && (api.AllocatedStatus(task.Status) || task.Status == api.Succeeded) {
-			spare[task.TaskRole]++
-		}
-	}
-	return spare
 }
 
 // reliefOf returns what a task of a queue frees of each excess, nil for nothing.

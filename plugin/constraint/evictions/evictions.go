@@ -194,9 +194,9 @@ func (b *Budgets) Allows(from, to index.Queue) bool {
 	return room
 }
 
-// Count counts a victim of the question.
-func (b *Budgets) Count(from, to index.Queue) {
-	b.each(from, to, func(of *Budget) { of.asked++ })
+// Count counts a victim of the question, or takes that back.
+func (b *Budgets) Count(from, to index.Queue, n int) {
+	b.each(from, to, func(of *Budget) { of.asked += n })
 }
 
 // Room returns what all budgets have room for, now and ever.

@@ -12,7 +12,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler"
-	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 
 	_ "volcano.sh/volcano/pkg/scheduler/actions"
 	_ "volcano.sh/volcano/pkg/scheduler/plugins"
@@ -288,7 +287,7 @@ func TestAsksLess(t *testing.T) {
 // TestMaySpare does not spare a session where pods are evicted, or a rule depends on the time.
 func TestMaySpare(t *testing.T) {
 	for name, change := range map[string]func(*Setup){
-		"reclaim":        func(s *Setup) { s.Actions = append(s.Actions, reclaim.New()) },
+		"reclaim":        func(s *Setup) { s.Actions = append(s.Actions, plugin.NewReclaim()) },
 		"sla":            func(s *Setup) { s.Tiers[1].Plugins[0].Name = "sla" },
 		"inqueueTimeout": func(s *Setup) { s.Tiers[0].Plugins[3].Arguments["inqueueTimeout"] = "1h" },
 		"a hold":         func(s *Setup) { s.Queues[0].Annotations["volcano.sh/fair-share-hold"] = "1h" },

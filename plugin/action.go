@@ -1,0 +1,52 @@
+package plugin
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+// plannedAction is an action of Volcano that evicts pods. It carries out plans where a plugin of this package makes some.
+type plannedAction struct {
+	framework.Action
+	plan func(s *session)
+	// then: Volcano's action runs after the plans, too.
+	then bool
+}
+
+// NewReclaim returns the action reclaim. Where cards count, or policies decide who is evicted, it carries out plans for whole jobs
+// (quota/plan). Elsewhere it is Volcano's.
+func NewReclaim() framework.Action { return plannedAction{Action: reclaim.New(), plan: planReclaim} }
+
+// NewPreempt returns the action preempt, which carries out plans as NewReclaim does. What tasks of one job take from one another is
+// left to Volcano's action.
+func NewPreempt() framework.Action {
+	return plannedAction{Action: preempt.New(), plan: planPreempt, then: true}
+}
+
+func planReclaim(s *session) { s.reclaim.Reclaim() }
+func planPreempt(s *session) { s.reclaim.Preempt() }
+
+// registerActions puts the actions with plans in the place of those that Volcano has registered.
+func registerActions() {
+	framework.RegisterAction(NewReclaim())
+	framework.RegisterAction(NewPreempt())
+	for name, plan := range map[string]func(*session){"gangreclaim": planReclaim, "gangpreempt": planPreempt} {
+		action, known := framework.GetAction(name) // from v1.15 on
+		if _, planned := action.(plannedAction); known && !planned {
+			framework.RegisterAction(plannedAction{Action: action, plan: plan})
+		}
+	}
+}
+
+// Execute evicts pods for other pods.
+func (a plannedAction) Execute(ssn *framework.Session) {
+	s := inForce.of(ssn)
+	plans := s != nil && s.reclaim.Plans()
+	if plans {
+		a.plan(s)
+	}
+	if !plans || a.then {
+		a.Action.Execute(ssn)
+	}
+}

@@ -1,0 +1,38 @@
+package constraint
+
+import (
+	"slices"
+	"strings"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// Placed returns the tasks of a job that have a node, in the order of their names.
+func Placed(job *api.JobInfo) (tasks []*api.TaskInfo) {
+	for _, task := range job.Tasks {
+		if api.AllocatedStatus(task.Status) {
+			tasks = append(tasks, task)
+		}
+	}
+	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return strings.Compare(x.Name, y.Name) })
+	return tasks
+}
+
+// SpareRoles returns how many pods a job has above the minimum of each of its roles. Volcano looks at these only where the
+// minimum of the job has room for all of them.
+func SpareRoles(job *api.JobInfo) map[string]int {
+	if len(job.TaskMinAvailable) == 0 || job.MinAvailable < job.TaskMinAvailableTotal {
+		return nil
+	}
+	spare := map[string]int{}
+	for role, least := range job.TaskMinAvailable {
+		spare[role] = -int(least)
+	}
+	for _, task := range job.Tasks {
+		_, known := spare[task.TaskRole]
+		if known && (api.AllocatedStatus(task.Status) || task.Status == api.Succeeded) {
+			spare[task.TaskRole]++
+		}
+	}
+	return spare
+}

@@ -1,0 +1,181 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// leaveOut leaves out the units that the others suffice without, the dearest first.
+func (s *search) leaveOut() {
+	units := s.units(0)
+	if len(units) == 0 {
+		return
+	}
+	nodes := slices.Clone(s.nodes)
+	slices.SortStableFunc(units, func(x, y *unit) int { return x.cost.compare(&y.cost) })
+
+	for i := len(units) - 1; i >= 0; i-- {
+		others := slices.Delete(slices.Clone(units), i, i+1)
+		if s.seat(others) {
+			units, nodes = others, slices.Clone(s.nodes)
+		}
+	}
+	s.restore(units, nodes)
+}
+
+// restore makes a plan again that was possible.
+func (s *search) restore(units []*unit, nodes []int) {
+	s.undo(0)
+	s.evictAll(units)
+	for pod, node := range nodes {
+		s.place(pod, node)
+	}
+}
+
+// seat begins anew, evicts some units, and reports whether all pods have room then.
+func (s *search) seat(units []*unit) bool {
+	s.undo(0)
+	if s.checks <= 0 {
+		return false
+	}
+	s.checks--
+	if !s.evictAll(units) {
+		return false
+	}
+	attempts := 4*len(s.Pods) + 1024
+	if !s.seatFrom(0, &attempts, map[int][]int{}) || len(units) > 0 && !s.Accounts.Settled().OK() {
+		return false
+	}
+	return s.justified(units)
+}
+
+// justified reports whether each unit is evicted for something that it may be evicted for: without the unit, a pod of the claimant
+// lacks that on its node, or a bound that the unit relieves refuses the pod. If not, the state is that of another set.
+func (s *search) justified(units []*unit) bool {
+	nodes := slices.Clone(s.nodes)
+	for i, u := range units {
+		s.undo(0)
+		s.evictAll(slices.Delete(slices.Clone(units), i, i+1))
+		if !s.missing(u, nodes) {
+			return false
+		}
+	}
+	s.restore(units, nodes)
+	return true
+}
+
+// missing reports whether the pods of the claimant need a unit on their nodes.
+func (s *search) missing(u *unit, nodes []int) bool {
+	pods := s.remaining(u)
+	for pod, node := range nodes {
+		if slices.ContainsFunc(pods, func(victim int) bool { return s.helps(pod, node, Victim{u.job, victim}) }) {
+			return true
+		}
+		if s.place(pod, node).OK() {
+			continue
+		}
+		relieves := func(victim int) bool { return s.Accounts.Relieves(pod, node, u.job, victim) }
+		if slices.ContainsFunc(pods, relieves) {
+			return true
+		}
+	}
+	return false
+}
+
+// seatFrom places the pods from one on. Pods of a kind get nodes in one order: their places can be exchanged.
+func (s *search) seatFrom(pod int, attempts *int, ordered map[int][]int) bool {
+	if pod == len(s.Pods) {
+		return true
+	}
+	kind := s.Pods[pod].Kind
+	if ordered[kind] == nil {
+		ordered[kind] = s.orderNodes(pod)
+	}
+	nodes := ordered[kind]
+	if pod > 0 && s.Pods[pod-1].Kind == kind {
+		nodes = nodes[slices.Index(nodes, s.nodes[pod-1]):]
+	}
+
+	before := len(s.steps)
+	for _, node := range nodes {
+		if !s.hasRoom(pod, node) {
+			continue
+		}
+		*attempts--
+		if *attempts < 0 {
+			return false
+		}
+		if s.place(pod, node).OK() {
+			if s.seatFrom(pod+1, attempts, ordered) {
+				return true
+			}
+			s.undo(before)
+		}
+	}
+	return false
+}
+
+// orderNodes returns the nodes that suit a pod, the preferred first.
+func (s *search) orderNodes(pod int) []int {
+	nodes := []int{}
+	for node := range s.Nodes {
+		if s.Accounts.Charged(pod, node) != None && s.canRun(pod, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	slices.SortStableFunc(nodes, func(x, y int) int {
+		return cmp.Or(cmp.Compare(s.Accounts.Preference(pod, x), s.Accounts.Preference(pod, y)),
+			cmp.Compare(s.fills(pod, y), s.fills(pod, x)))
+	})
+	return nodes
+}
+
+// tryOthers tries other sets of units, where there are few, and keeps the cheapest one that suffices. It reports whether no set
+// is better.
+func (s *search) tryOthers(found bool) bool {
+	best, nodes := s.units(0), slices.Clone(s.nodes)
+	if len(s.all) <= fewUnits {
+		t := trial{search: s, best: best, nodes: nodes, found: found}
+		t.cost = s.costOf(best)
+		t.extend(nil, 0)
+		best, nodes, found = t.best, t.nodes, t.found
+	}
+	if found {
+		s.restore(best, nodes)
+	} else {
+		s.undo(0)
+	}
+	return len(s.all) <= fewUnits && s.checks > 0
+}
+
+// trial is the best set of units so far.
+type trial struct {
+	*search
+	best  []*unit
+	nodes []int
+	cost  cost
+	found bool
+}
+
+// extend tries a set of units, and then all that have more units from one on.
+func (t *trial) extend(units []*unit, from int) {
+	sum := t.costOf(units)
+	if t.checks <= 0 || t.found && sum.compare(&t.cost) >= 0 {
+		return
+	}
+	if t.seat(units) {
+		t.best, t.nodes, t.cost, t.found = slices.Clone(units), slices.Clone(t.state.nodes), sum, true
+		return
+	}
+
+	for i := from; i < len(t.all); i++ {
+		if !t.repeats(units, t.all[i]) {
+			t.extend(append(units[:len(units):len(units)], t.all[i]), i+1)
+		}
+	}
+}
+
+// repeats reports whether units have the job of a unit as a whole, or a unit that is a whole job has pods of it.
+func (t *trial) repeats(units []*unit, u *unit) bool {
+	return slices.ContainsFunc(units, func(other *unit) bool { return other.job == u.job && (other.whole() || u.whole()) })
+}
