@@ -51,6 +51,7 @@ var values = map[string][]any{
 	arguments.ReclaimBeyondMinimum: {true},
 	arguments.ReclaimByClass:       {true},
 	arguments.ReclaimDamping:       {1, 2, 3},
+	arguments.ReclaimGangs:         {"whole"},
 	arguments.RootCapability:       {"own", "total", "unlimited"},
 	arguments.Semantics:            {"v1.14.1", "v1.14.4", "v1.15"},
 	arguments.TerminatingCards:     {"hold", "release"},

@@ -349,5 +349,21 @@ func (s *search) explain(pod int) *Failure {
 		s.undo(before)
 	}
 	failure.Spared = s.spared
+	if failure.Node != None {
+		s.addMinimums(pod, failure)
+	}
 	return failure
+}
+
+// addMinimums adds the pods on the node of a failure that would help, and that their jobs need.
+func (s *search) addMinimums(pod int, failure *Failure) {
+	for j := range s.Jobs {
+		for victim := range s.Jobs[j].Pods {
+			v := Victim{j, victim}
+			_, known := failure.Spared[v]
+			if !known && !s.Jobs[j].Pods[victim].Fixed && s.helps(pod, failure.Node, v) {
+				failure.Spared[v] = ByMinimum
+			}
+		}
+	}
 }
