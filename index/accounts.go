@@ -15,7 +15,7 @@ type Index struct {
 	// where none has: see AdmissionBounds.
 	Admission       Rows
 	Deserved        Rows
-	Guarantee       Rows // effective: at least Σ guarantee of the children
+	Guarantee       Rows // effective: at least Σ guarantee of the children, as far as the capability lets them have it
 	ChildGuarantees Rows // Σ guarantee of the children
 
 	// The usage of the queues' jobs, rolled up to every ancestor.

@@ -94,6 +94,9 @@ func (w *chaos) cardAmount(queue, key, name string) float64 {
 	}
 	_, bounded := w.readOf(q).good[card.QuotaKey][name]
 	n, ok := w.readOf(q).good[key][name]
+	if key == card.GuaranteeKey && !ok && w.guaranteedAbove(queue, name) {
+		return 0
+	}
 	if strings.HasPrefix(name, card.GroupPrefix) && !w.disjoint(name) {
 		return 0
 	}
@@ -112,6 +115,18 @@ func (w *chaos) cardAmount(queue, key, name string) float64 {
 		return min(quota, 1000*float64(n))
 	}
 	return 1000 * float64(n)
+}
+
+// guaranteedAbove reports whether a queue above another one, but not the root, states a guarantee of a card.
+func (w *chaos) guaranteedAbove(queue, name string) bool {
+	path := w.Path(queue)
+	return w.Tree && len(path) > 1 && slices.ContainsFunc(path[1:], func(above string) bool {
+		if w.Queues[above] == nil || above == index.RootName {
+			return false
+		}
+		_, stated := w.readOf(w.Queues[above]).good[card.GuaranteeKey][name]
+		return stated
+	})
 }
 
 // quantity returns a quantity of a list, in the unit of accounts.
@@ -169,11 +184,14 @@ func (w *chaos) setsCapability(capability workload.Resources) bool {
 	return cpu || memory || w.Plugin != Name && len(capability) > 0
 }
 
-// guarantee returns what is guaranteed to a queue and, in a tree, to those below it.
+// guarantee returns what is guaranteed to a queue and, in a tree, to those below it, as far as its own bound lets them have it.
 func (w *chaos) guarantee(queue, dimension string) float64 {
 	own, below := w.ownGuarantee(queue, dimension), 0.0
 	for _, child := range w.children(queue) {
 		below += w.guarantee(child, dimension)
+	}
+	if most := w.ownBound(queue, dimension); most > 0 || dimension != "cpu" && dimension != "memory" {
+		below = min(below, most)
 	}
 	return max(own, below)
 }
@@ -295,13 +313,17 @@ func (c *chaosCycle) limit(queue, dimension string) float64 {
 	return min(c.capability(queue, dimension), c.free(queue, c.children(parent), c.limit(parent, dimension), dimension))
 }
 
-// unused returns what is guaranteed to a queue, or to those below it, and not used.
-func (w *chaos) unused(queue, dimension string, has map[string]amounts) float64 {
+// unused returns what is guaranteed to a queue, or to those below it, and not used. A queue keeps no more free for those below it than it
+// can still have.
+func (c *chaosCycle) unused(queue, dimension string, has map[string]amounts) float64 {
 	below := 0.0
-	for _, child := range w.children(queue) {
-		below += w.unused(child, dimension, has)
+	for _, child := range c.children(queue) {
+		below += c.unused(child, dimension, has)
 	}
-	return max(below, w.guarantee(queue, dimension)-has[queue][dimension], 0)
+	if below > 0 {
+		below = min(below, max(0, c.limit(queue, dimension)-has[queue][dimension]))
+	}
+	return max(below, c.guarantee(queue, dimension)-has[queue][dimension], 0)
 }
 
 // lends reports where the charge of an amount takes what is guaranteed to others: the

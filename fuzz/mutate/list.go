@@ -43,7 +43,10 @@ var general = []mutant{
 	{"ResetUsage", "ix.allocated.reset(n, ix.dims)", "if ix.session == 0 {\n\t\tix.allocated.reset(n, ix.dims)\n\t}"},
 
 	// Bounds.
-	{"propagateGuarantees", "guarantee.RaiseTo(ofChildren)", "guarantee.CapTo(ofChildren)"},
+	{"propagateGuarantees", "guarantee.Set(d, max(guarantee.Get(d), passed))", "guarantee.Set(d, passed)"},
+	{"propagateGuarantees", "passed = min(passed, ix.Capability.At(q, d))", ""},
+	{"propagateGuarantees", "p != index.None && sets(ix.Capability.Row(q), d)", "p != index.None"},
+	{"quota.sets", "return capability.Get(d) > 0", "return true"},
 	{"TreeBounds", "capability.InheritFrom(ix.Capability.Row(p))", ""},
 	{"TreeBounds", "bound.SetExceeded(ix.RealCapability.Row(p), ix.ChildGuarantees.Row(p)", "bound.CopyFrom(ix.RealCapability.Row(p)"},
 	{"TreeBounds", "bound.Add(ix.Guarantee.Row(q))\n\t\tbound.CapTo(capability)", "bound.CapTo(capability)"},
@@ -132,7 +135,10 @@ var general = []mutant{
 	{"takesGuaranteed", "quantity+change > 0 && unused+change > 0 && allocated", "quantity+change > 0 && allocated"},
 	{"Guarantees.compare", "bound = min(bound, g.available.Get(d))", ""},
 	{"unusedBelow", "if g.above(child) == q {", "if false {"},
-	{"Guarantees.update", "max(before+change, own, 0) - max(before, own+more, 0)", "max(before+change, own, 0) - max(before, own, 0)"},
+	{"Guarantees.update", "g.unusedOf(p, d, allocated-more, before)", "g.unusedOf(p, d, allocated, before)"},
+	{"unusedOf", "below = min(below, max(0, g.ix.RealCapability.At(q, d)-allocated))", ""},
+	{"Session.guarantee", "!stated && s.guaranteedAbove(ix, q, d)", "false"},
+	{"guaranteedAbove", "s.queues[p] == nil || p == ix.Root()", "s.queues[p] == nil"},
 	{"guarantees.Rule.FitCard", "return b.Guarantees.Fits(b.Queues, a.Queue, d, milli)", "return quota.Verdict{Queue: a.Queue}"},
 	{"guarantees.Rule.Fit", "!v.OK()", "!v.OK() && false"},
 	{"earmark.Session.Refunded", "s.Now.Guarantees.Update(q, refund, -1)", ""},

@@ -68,10 +68,12 @@ func (o *Oracle) lendsBetween(name, d string, before, after func(string) Amounts
 	if !kept {
 		return ""
 	}
-	// taken returns what a queue has, and the unused guarantees in it and below it; below, those of its children.
+	// taken returns what a queue has, and the unused guarantees in it and below it; below, those of its children. A queue keeps
+	// no more free for its children than it can have.
 	var taken, below func(q string, has func(string) Amounts) float64
 	taken = func(q string, has func(string) Amounts) float64 {
-		return max(has(q)[d]+below(q, has), o.Guarantee(q)[d])
+		most := max(has(q)[d], o.Bound(q)[d])
+		return max(min(has(q)[d]+below(q, has), most), o.Guarantee(q)[d])
 	}
 	below = func(q string, has func(string) Amounts) (sum float64) {
 		for _, child := range o.Children(q) {
