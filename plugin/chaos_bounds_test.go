@@ -185,12 +185,16 @@ func (w *chaos) setsCapability(capability workload.Resources) bool {
 }
 
 // guarantee returns what is guaranteed to a queue and, in a tree, to those below it, as far as its own bound lets them have it.
-func (w *chaos) guarantee(queue, dimension string) float64 {
-	own, below := w.ownGuarantee(queue, dimension), 0.0
-	for _, child := range w.children(queue) {
-		below += w.guarantee(child, dimension)
+// One that is closed is guaranteed what it still has.
+func (c *chaosCycle) guarantee(queue, dimension string) float64 {
+	own, below := c.ownGuarantee(queue, dimension), 0.0
+	if q := c.World.Queues[queue]; q != nil && q.Spec.Queue.Closed && c.counted(queue) {
+		own = min(own, c.opened[queue][dimension])
 	}
-	if most := w.ownBound(queue, dimension); most > 0 || dimension != "cpu" && dimension != "memory" {
+	for _, child := range c.children(queue) {
+		below += c.guarantee(child, dimension)
+	}
+	if most := c.ownBound(queue, dimension); most > 0 || dimension != "cpu" && dimension != "memory" {
 		below = min(below, most)
 	}
 	return max(own, below)
@@ -257,11 +261,11 @@ func (w *chaos) stock(dimension string) (sum float64) {
 }
 
 // free returns what the guarantees of others leave of an amount for one of some queues.
-func (w *chaos) free(queue string, among []string, of float64, dimension string) float64 {
+func (c *chaosCycle) free(queue string, among []string, of float64, dimension string) float64 {
 	for _, other := range among {
-		of -= w.guarantee(other, dimension)
+		of -= c.guarantee(other, dimension)
 	}
-	return max(0, of) + w.guarantee(queue, dimension)
+	return max(0, of) + c.guarantee(queue, dimension)
 }
 
 // openRoot reports whether the root has no bound but its own.
@@ -350,7 +354,7 @@ func (c *chaosCycle) lends(path []string, dimension string, amount float64, has 
 		for _, child := range c.children(parent) {
 			unused += c.unused(child, dimension, has)
 		}
-		excess := present - c.stock(dimension)
+		excess := present - c.stock(dimension) - c.beyond(dimension)
 		switch parent {
 		case "":
 		case index.RootName: // its quota of cards bounds what is lent as well

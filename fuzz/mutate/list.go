@@ -127,7 +127,7 @@ var general = []mutant{
 	{"gone.find", "g.tree != session.tree || session.cards.QuotasChanged()", "g.tree != session.tree"},
 	{"gone.find", "|| session.cards.Occupied(task)", ""},
 	{"State.readQueues", "s.gone = gone{}", ""},
-	{"ForgetDimensions", "s.common, s.bounds, s.gone = nil, bounds{}, gone{}", "s.common, s.gone = nil, gone{}"},
+	{"ForgetDimensions", "s.common, s.bounds, s.gone, s.stock = nil, bounds{}, gone{}, stock{}", "s.common, s.gone, s.stock = nil, gone{}, stock{}"},
 
 	// Guarantees.
 	{"Guarantees.update", "// 0 here does not mean 0 above", "\n\t\tif change == 0 {\n\t\t\treturn\n\t\t}"},
@@ -137,7 +137,7 @@ var general = []mutant{
 	{"unusedBelow", "if g.above(child) == q {", "if false {"},
 	{"Guarantees.update", "g.unusedOf(p, d, allocated-more, before)", "g.unusedOf(p, d, allocated, before)"},
 	{"unusedOf", "below = min(below, max(0, g.ix.RealCapability.At(q, d)-allocated))", ""},
-	{"Session.guarantee", "!stated && s.guaranteedAbove(ix, q, d)", "false"},
+	{"guarantee", "!stated && s.guaranteedAbove(ix, q, d)", "false"},
 	{"guaranteedAbove", "s.queues[p] == nil || p == ix.Root()", "s.queues[p] == nil"},
 	{"guarantees.Rule.FitCard", "return b.Guarantees.Fits(b.Queues, a.Queue, d, milli)", "return quota.Verdict{Queue: a.Queue}"},
 	{"guarantees.Rule.Fit", "!v.OK()", "!v.OK() && false"},
