@@ -68,7 +68,7 @@ func (w *world) admitted(twin *world) {
 			w.enqueue(j)
 			twin.reserve(j)
 			w.checkJobs(q)
-			w.checkAdmitted(q, min, w.net, w.ix.AdmissionBounds())
+			w.checkAdmitted(q, min, w.net, w.ix.AdmissionBounds(q))
 		}
 		return
 	}

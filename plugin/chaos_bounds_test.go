@@ -400,7 +400,49 @@ func (w *chaos) takesJobs(queue string) bool {
 
 // fitsBeside reports whether amounts fit under the limits of a queue and its ancestors.
 func (c *chaosCycle) fitsBeside(path []string, has map[string]amounts, more amounts) bool {
-	return fitsUnder(path, has, more, c.limit)
+	return fitsUnder(path, has, more, c.lifted(path[0], c.limit))
+}
+
+// lifted returns a limit for the pods of a queue. Where cards count for them, the total of the cluster alone bounds no resource of cards.
+func (c *chaosCycle) lifted(asks string, limit func(queue, dimension string) float64) func(queue, dimension string) float64 {
+	if c.Plugin == ProportionName || !c.counted(asks) || c.Tree && c.openRoot() {
+		return limit
+	}
+	return func(queue, dimension string) float64 {
+		most := limit(queue, dimension)
+		if most < c.limit(queue, dimension) || !slices.Contains(cardResources, dimension) || !c.isCardResource(dimension) || !c.onlyTotal(queue, dimension) {
+			return most
+		}
+		return math.Inf(1)
+	}
+}
+
+// onlyTotal reports whether no queue on the path of another one bounds a dimension, and nothing of it is guaranteed to others there.
+func (c *chaosCycle) onlyTotal(queue, dimension string) bool {
+	if c.Tree && queue == index.RootName {
+		return true
+	}
+	for _, q := range c.Path(queue) {
+		own := c.World.Queues[q]
+		if own == nil {
+			continue
+		}
+		if _, sets := quantity(c.specCapability(own), dimension); sets {
+			return false
+		}
+	}
+	parents := []string{""}
+	if c.Tree {
+		parents = c.Path(queue)[1:]
+	}
+	for i, parent := range parents {
+		for _, other := range c.children(parent) {
+			if other != c.Path(queue)[i] && c.guarantee(other, dimension) > 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func fitsUnder(path []string, has map[string]amounts, more amounts, limit func(queue, dimension string) float64) bool {

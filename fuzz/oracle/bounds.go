@@ -205,6 +205,39 @@ func (o *Oracle) AdmissionBound(name string) Amounts {
 	return bound
 }
 
+// boundFor returns the bound of a queue for jobs of a queue at or below it. Where cards count for them, the resources of cards are not
+// bounded by the total of the cluster alone.
+func (o *Oracle) boundFor(name, q string, bound Amounts) Amounts {
+	if !o.queues[name].CardsCount {
+		return bound
+	}
+	lifted := Amounts{}.Plus(bound)
+	for _, d := range o.cluster.Resources {
+		if o.onlyTotalBounds(q, d) && bound[d] >= o.Bound(q)[d] { // otherwise a factor of overcommit bounds it
+			lifted[d] = Unlimited
+		}
+	}
+	return lifted
+}
+
+// onlyTotalBounds reports whether the bound of a queue in a dimension is the total of the cluster: no queue on its path sets a capability,
+// and nothing is guaranteed to others. The capability of the root bounds the queues below it.
+func (o *Oracle) onlyTotalBounds(name, d string) bool {
+	if name == o.cluster.Root {
+		return true
+	}
+	path := o.Path(name)
+	for i, p := range path {
+		if _, sets := o.queues[p].Capability[d]; sets {
+			return false
+		}
+		if i+1 < len(path) && o.reserved(o.Children(path[i+1]))[d] > o.guarantee(p)[d] {
+			return false
+		}
+	}
+	return o.cluster.Root != "" || o.reserved(o.Names())[d] <= o.guarantee(name)[d]
+}
+
 // Capability, Bound, Deserved and Guarantee follow from the configuration. Bound is
 // realCapability.
 func (o *Oracle) Capability(name string) Amounts { return o.queues[name].capability }

@@ -22,8 +22,10 @@ type Cluster struct {
 	ByWeight bool     // deserved follows from weights
 	Cards    []string // the dimensions that are cards
 	Groups   Groups   // of cards; each is a dimension, too
-	Queues   []Queue
-	Jobs     []Job
+	// Resources are those through which pods get cards, where the total of the cluster bounds them.
+	Resources []string
+	Queues    []Queue
+	Jobs      []Job
 }
 
 // Queue is the configuration of a queue.

@@ -1,6 +1,8 @@
 package intake
 
 import (
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -137,6 +139,7 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 			b.devices = true
 		}
 	}
+	s.liftTotal(ix, session)
 	if session.settings.DeservedFrom == DeservedFromWeight && !session.settings.Proportion {
 		quota.DeservedByWeight(ix, s.total, func(q index.Queue, d fastres.Dim) float64 { return session.Weight(ix, q, d) })
 	}
@@ -179,6 +182,29 @@ func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector
 			s.available.Set(d, fastres.MaxQuantity)
 		}
 	}
+}
+
+// liftTotal removes the bounds of the resources of cards that follow from the total alone (quota.LiftTotal). A resource that no node has
+// keeps its bound of 0.
+func (s *State) liftTotal(ix *index.Index, session *Session) {
+	own := session.settings.RootCapability == RootOwn && ix.Rooted()
+	if session.cards == nil || !session.settings.Scalars || session.settings.Proportion || own {
+		return
+	}
+	names := session.Dims.names
+	var dims []fastres.Dim
+	for d := range s.total.Scalars() {
+		if !names.IsCard(d) && session.cards.IsCardResource(v1.ResourceName(names.Name(d))) {
+			dims = append(dims, d)
+		}
+	}
+	quota.LiftTotal(ix, dims, session.cards.Counted, func(q index.Queue, d fastres.Dim) bool {
+		if session.Queues[q] == nil {
+			return false
+		}
+		_, set := session.Queues[q].Queue.Spec.Capability[v1.ResourceName(names.Name(d))]
+		return set
+	})
 }
 
 // ownBound sets rootBound to the root's capability, or to no bound in the dimensions of
