@@ -32,6 +32,7 @@ type Index struct {
 	// the first of them: see quota.Reserve.
 	Reserved Rows
 
+	names     *Names // nil where no groups of cards are known
 	allocated ledger
 	claims    deviceClaims
 	share     []float64 // a ratio without unit
@@ -99,6 +100,12 @@ func (ix *Index) AdmissionBounds(q Queue) *Rows {
 	}
 	return &ix.Admission
 }
+
+// SetNames tells the index the names of its dimensions, for the groups of cards.
+func (ix *Index) SetNames(names *Names) { ix.names = names }
+
+// Regroup sets what the groups of cards have of x to what follows from its cards.
+func (ix *Index) Regroup(x fastres.Vector) { ix.names.Regroup(x) }
 
 // Dims returns the number of dimensions of every vector of the session.
 func (ix *Index) Dims() int { return ix.dims }

@@ -215,6 +215,8 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 	c *cards.Session, reservations *reserve.Reservations, settings Settings, now time.Time) *Session {
 	session := &Session{now: now, tree: tree, cards: c, inactive: s.inactive, orphans: &s.orphans, settings: settings,
 		weights: s.annotated.weights}
+	ix.SetNames(names)
+	s.holders.Quota.Accounts.SetNames(names)
 	s.forgotten.restore(ssn, session, s.jobs)
 	s.policies.update(s.queues, session)
 	s.leaveUncounted(ssn, session)
