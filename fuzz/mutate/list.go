@@ -59,6 +59,21 @@ var general = []mutant{
 	{"FlatBounds", "deserved.RaiseTo(ix.Guarantee.Row(q))", ""},
 	{"liftUnset", "if capability.Get(d) <= 0 {", "if capability.Get(d) < 0 {"},
 
+	// Bounds of the resources of cards, the stock of nodes, and closed queues.
+	{"LiftTotal", "above || sets(q, d) || ix.ChildGuarantees.At(p, d) > ix.Guarantee.At(q, d)", "above || sets(q, d)"},
+	{"LiftTotal", "bounded[p] || p == ix.Root() && sets(p, d)", "bounded[p]"},
+	{"LiftTotal", "lifts[q] = counted(index.Queue(q))", "lifts[q] = true"},
+	{"LiftTotal", "|| guaranteed > ix.Guarantee.At(q, d)", ""},
+	{"BoundAdmission", "ix.LiftedAdmission.CopyFrom(&ix.Lifted)", "ix.LiftedAdmission.CopyFrom(&ix.RealCapability)"},
+	{"has.now", "max(h.gives-h.outside, h.held, 0)", "max(h.gives-h.outside, 0)"},
+	{"has.now", "max(h.gives-h.outside, h.held, 0)", "max(h.gives, h.held, 0)"},
+	{"stock.findUnready", "session.cards.CountedIn(q, session.cards.Read(task))", "session.cards.CountedIn(index.None, session.cards.Read(task))"},
+	{"findClosed", "session.Open(q) || !session.cards.Counted(q)", "session.Open(q) || session.cards.Counted(q)"},
+	{"State.valid", "&& b.closed.equal(s.closed)", ""},
+	{"State.valid", "same(b.less, s.stock.less)", "true"},
+	{"quota.Refund", "scratch.SetLesser(request, a.Allocated(q))\n\t\ta.Regroup(scratch)", "scratch.SetLesser(request, a.Allocated(q))"},
+	{"quota.Refund", "scratch.SetLesser(request, scratch)\n\t\ta.Regroup(scratch)", "scratch.SetLesser(request, scratch)"},
+
 	// Admission.
 	{"quota.Allocatable", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
 	{"Enqueueable", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
@@ -78,9 +93,9 @@ var general = []mutant{
 	{"BoundAdmission", "min(bound.Get(d), most)", "most"},
 	{"BoundAdmission", " d <= fastres.Memory && deserved.Get(d) < fastres.MinResource", " d <= fastres.Memory && deserved.Get(d) < 0"},
 	{"ResetUsage", "ix.Admission.Reset(0, ix.dims)", ""},
-	{"room", "ix.AdmissionBounds()", "ix.RealCapability"},
-	{"EnqueueableNumbers", "ix.AdmissionBounds().At(q, d)", "ix.RealCapability.At(q, d)"},
-	{"Enqueueable", "bounds := ix.AdmissionBounds()", "bounds := &ix.RealCapability"},
+	{"room", "ix.AdmissionBounds(q)", "ix.RealCapability"},
+	{"EnqueueableNumbersOf", "ix.AdmissionBounds(q).At(p, d)", "ix.Bounds(q).At(p, d)"},
+	{"Enqueueable", "bounds := ix.AdmissionBounds(q)", "bounds := &ix.RealCapability"},
 
 	// Devices.
 	{"deviceClaims.set", "case c.entries[previous].version == version:", "case true:"},
