@@ -68,6 +68,12 @@ func resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
+// CopyFrom makes r a copy of other that shares no memory with it.
+func (r *Rows) CopyFrom(other *Rows) {
+	r.first, r.stride = other.first, other.stride
+	r.words = append(r.words[:0], other.words...)
+}
+
 // Clone returns a copy that shares no memory with r.
 func (r *Rows) Clone() Rows {
 	c := *r

@@ -104,6 +104,7 @@ func (w *world) setGroups() {
 		}
 	}
 	slices.Sort(dims)
+	w.ix.SetNames(w.names)
 	w.names.SetGroups(dims, func(card fastres.Dim) (shares []index.Share) {
 		for _, d := range dims {
 			if weight := w.groups[w.names.Name(d)][w.names.Name(card)]; weight > 0 {

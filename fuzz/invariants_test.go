@@ -68,7 +68,7 @@ func (w *world) admitted(twin *world) {
 			w.enqueue(j)
 			twin.reserve(j)
 			w.checkJobs(q)
-			w.checkAdmitted(q, min, w.net, w.ix.AdmissionBounds())
+			w.checkAdmitted(q, min, w.net, w.ix.AdmissionBounds(q))
 		}
 		return
 	}
@@ -128,7 +128,7 @@ func (w *world) checkDeserved() {
 				for _, child := range w.ix.Children(q) {
 					sum += w.ix.Deserved.Row(child).Get(d)
 				}
-				require.LessOrEqual(w.t, sum, deserved.Get(d), "%s below %s", w.names.Name(d), w.ix.Name(q))
+				require.LessOrEqual(w.t, sum, max(deserved.Get(d), w.ix.ChildGuarantees.At(q, d)), "%s below %s", w.names.Name(d), w.ix.Name(q))
 			}
 			if w.byWeight && q == w.ix.Root() {
 				continue // the root deserves the guarantees of its children, not its own

@@ -11,11 +11,15 @@ type Index struct {
 	// The configuration of the queues, and what package quota computes from it.
 	Capability     Rows // as configured; then with what the queue inherits
 	RealCapability Rows // the bound of allocation, and of admission
-	// Admission is the bound of admission where queues have one of their own. It has no rows
+	// Lifted is RealCapability for the queues in which cards count, without the bounds of resources that only the total of the
+	// cluster gives (quota.LiftTotal). It has no rows where none is lifted: see Bounds.
+	Lifted Rows
+	// Admission and LiftedAdmission are the bounds of admission where queues have bounds of their own. They have no rows
 	// where none has: see AdmissionBounds.
 	Admission       Rows
+	LiftedAdmission Rows
 	Deserved        Rows
-	Guarantee       Rows // effective: at least Σ guarantee of the children
+	Guarantee       Rows // effective: at least Σ guarantee of the children, as far as the capability lets them have it
 	ChildGuarantees Rows // Σ guarantee of the children
 
 	// The usage of the queues' jobs, rolled up to every ancestor.
@@ -28,9 +32,11 @@ type Index struct {
 	// the first of them: see quota.Reserve.
 	Reserved Rows
 
+	names     *Names // nil where no groups of cards are known
 	allocated ledger
 	claims    deviceClaims
 	share     []float64 // a ratio without unit
+	lifts     []bool    // by queue: its bounds are Lifted
 	own       ownJobs
 	dims      int
 	session   uint64
@@ -46,6 +52,8 @@ func (ix *Index) Reset(t *Tree, dims int) {
 	} {
 		rows.Reset(t.Len(), dims)
 	}
+	ix.Lifted.Reset(0, dims)
+	ix.lifts = nil
 	ix.ResetUsage()
 }
 
@@ -59,6 +67,7 @@ func (ix *Index) ResetUsage() {
 	}
 	ix.Reserved.Reset(0, ix.dims)
 	ix.Admission.Reset(0, ix.dims)
+	ix.LiftedAdmission.Reset(0, ix.dims)
 	ix.allocated.reset(n, ix.dims)
 	ix.claims.reset()
 	ix.share = append(ix.share[:0], make([]float64, n)...)
@@ -66,14 +75,37 @@ func (ix *Index) ResetUsage() {
 	ix.session++
 }
 
-// AdmissionBounds returns the bounds of admission: RealCapability, or less where some queue has
-// a bound of its own.
-func (ix *Index) AdmissionBounds() *Rows {
-	if ix.Admission.Len() > 0 {
-		return &ix.Admission
+// Lift has Bounds return Lifted for some queues, which begins as a copy of RealCapability.
+func (ix *Index) Lift(lifts []bool) {
+	ix.lifts = lifts
+	ix.Lifted.CopyFrom(&ix.RealCapability)
+}
+
+// Bounds returns the bounds of allocation of q and its ancestors: RealCapability, or Lifted.
+func (ix *Index) Bounds(q Queue) *Rows {
+	if ix.lifts != nil && ix.lifts[q] {
+		return &ix.Lifted
 	}
 	return &ix.RealCapability
 }
+
+// AdmissionBounds returns the bounds of admission of q and its ancestors: Bounds, or less where some queue has
+// a bound of its own.
+func (ix *Index) AdmissionBounds(q Queue) *Rows {
+	switch {
+	case ix.Admission.Len() == 0:
+		return ix.Bounds(q)
+	case ix.lifts != nil && ix.lifts[q]:
+		return &ix.LiftedAdmission
+	}
+	return &ix.Admission
+}
+
+// SetNames tells the index the names of its dimensions, for the groups of cards.
+func (ix *Index) SetNames(names *Names) { ix.names = names }
+
+// Regroup sets what the groups of cards have of x to what follows from its cards.
+func (ix *Index) Regroup(x fastres.Vector) { ix.names.Regroup(x) }
 
 // Dims returns the number of dimensions of every vector of the session.
 func (ix *Index) Dims() int { return ix.dims }

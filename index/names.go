@@ -195,6 +195,25 @@ func (n *Names) AddCard(x fastres.Vector, d fastres.Dim, quantity float64) {
 	}
 }
 
+// Regroup sets what the groups have of x to what follows from its cards. It is for nil Names, too.
+func (n *Names) Regroup(x fastres.Vector) {
+	if n == nil || !n.HasGroups() {
+		return
+	}
+	for _, group := range n.allGroups {
+		if int(group) < x.Len() && x.Has(group) {
+			x.Set(group, 0)
+		}
+	}
+	for d := range min(fastres.Dim(x.Len()), fastres.Dim(len(n.groups))) {
+		for _, s := range n.groups[d] {
+			if quantity := x.Get(d); quantity > 0 {
+				x.Increase(s.Group, s.Of(quantity))
+			}
+		}
+	}
+}
+
 // Class returns the dimension that counts the devices of the class that d belongs to, and
 // whether d is a dimension of devices: their count, or a capacity.
 func (n *Names) Class(d fastres.Dim) (class fastres.Dim, ok bool) {

@@ -65,6 +65,9 @@ func (o *Overlay) IsLeaf(q Queue) bool { return o.ix.IsLeaf(q) }
 // Children returns the child queues of q.
 func (o *Overlay) Children(q Queue) []Queue { return o.ix.Children(q) }
 
+// Regroup sets what the groups of cards have of x to what follows from its cards.
+func (o *Overlay) Regroup(x fastres.Vector) { o.ix.Regroup(x) }
+
 // Allocated returns allocated of q, with what the overlay changed. It is for reading, and
 // invalid after the next change.
 func (o *Overlay) Allocated(q Queue) fastres.Vector {

@@ -10,6 +10,9 @@ type Rows struct{ rows fastres.Rows }
 // invalid.
 func (r *Rows) Reset(n, dims int) { r.rows.Reset(n, dims) }
 
+// CopyFrom makes r a copy of other. Earlier vectors are invalid.
+func (r *Rows) CopyFrom(other *Rows) { r.rows.CopyFrom(&other.rows) }
+
 // Len returns the number of queues.
 func (r *Rows) Len() int { return r.rows.Len() }
 

@@ -94,6 +94,9 @@ func (w *chaos) cardAmount(queue, key, name string) float64 {
 	}
 	_, bounded := w.readOf(q).good[card.QuotaKey][name]
 	n, ok := w.readOf(q).good[key][name]
+	if key == card.GuaranteeKey && !ok && w.guaranteedAbove(queue, name) {
+		return 0
+	}
 	if strings.HasPrefix(name, card.GroupPrefix) && !w.disjoint(name) {
 		return 0
 	}
@@ -112,6 +115,18 @@ func (w *chaos) cardAmount(queue, key, name string) float64 {
 		return min(quota, 1000*float64(n))
 	}
 	return 1000 * float64(n)
+}
+
+// guaranteedAbove reports whether a queue above another one, but not the root, states a guarantee of a card.
+func (w *chaos) guaranteedAbove(queue, name string) bool {
+	path := w.Path(queue)
+	return w.Tree && len(path) > 1 && slices.ContainsFunc(path[1:], func(above string) bool {
+		if w.Queues[above] == nil || above == index.RootName {
+			return false
+		}
+		_, stated := w.readOf(w.Queues[above]).good[card.GuaranteeKey][name]
+		return stated
+	})
 }
 
 // quantity returns a quantity of a list, in the unit of accounts.
@@ -169,11 +184,18 @@ func (w *chaos) setsCapability(capability workload.Resources) bool {
 	return cpu || memory || w.Plugin != Name && len(capability) > 0
 }
 
-// guarantee returns what is guaranteed to a queue and, in a tree, to those below it.
-func (w *chaos) guarantee(queue, dimension string) float64 {
-	own, below := w.ownGuarantee(queue, dimension), 0.0
-	for _, child := range w.children(queue) {
-		below += w.guarantee(child, dimension)
+// guarantee returns what is guaranteed to a queue and, in a tree, to those below it, as far as its own bound lets them have it.
+// One that is closed is guaranteed what it still has.
+func (c *chaosCycle) guarantee(queue, dimension string) float64 {
+	own, below := c.ownGuarantee(queue, dimension), 0.0
+	if q := c.World.Queues[queue]; q != nil && q.Spec.Queue.Closed && c.counted(queue) {
+		own = min(own, c.opened[queue][dimension])
+	}
+	for _, child := range c.children(queue) {
+		below += c.guarantee(child, dimension)
+	}
+	if most := c.ownBound(queue, dimension); most > 0 || dimension != "cpu" && dimension != "memory" {
+		below = min(below, most)
 	}
 	return max(own, below)
 }
@@ -239,11 +261,11 @@ func (w *chaos) stock(dimension string) (sum float64) {
 }
 
 // free returns what the guarantees of others leave of an amount for one of some queues.
-func (w *chaos) free(queue string, among []string, of float64, dimension string) float64 {
+func (c *chaosCycle) free(queue string, among []string, of float64, dimension string) float64 {
 	for _, other := range among {
-		of -= w.guarantee(other, dimension)
+		of -= c.guarantee(other, dimension)
 	}
-	return max(0, of) + w.guarantee(queue, dimension)
+	return max(0, of) + c.guarantee(queue, dimension)
 }
 
 // openRoot reports whether the root has no bound but its own.
@@ -295,13 +317,17 @@ func (c *chaosCycle) limit(queue, dimension string) float64 {
 	return min(c.capability(queue, dimension), c.free(queue, c.children(parent), c.limit(parent, dimension), dimension))
 }
 
-// unused returns what is guaranteed to a queue, or to those below it, and not used.
-func (w *chaos) unused(queue, dimension string, has map[string]amounts) float64 {
+// unused returns what is guaranteed to a queue, or to those below it, and not used. A queue keeps no more free for those below it than it
+// can still have.
+func (c *chaosCycle) unused(queue, dimension string, has map[string]amounts) float64 {
 	below := 0.0
-	for _, child := range w.children(queue) {
-		below += w.unused(child, dimension, has)
+	for _, child := range c.children(queue) {
+		below += c.unused(child, dimension, has)
 	}
-	return max(below, w.guarantee(queue, dimension)-has[queue][dimension], 0)
+	if below > 0 {
+		below = min(below, max(0, c.limit(queue, dimension)-has[queue][dimension]))
+	}
+	return max(below, c.guarantee(queue, dimension)-has[queue][dimension], 0)
 }
 
 // lends reports where the charge of an amount takes what is guaranteed to others: the
@@ -328,7 +354,7 @@ func (c *chaosCycle) lends(path []string, dimension string, amount float64, has 
 		for _, child := range c.children(parent) {
 			unused += c.unused(child, dimension, has)
 		}
-		excess := present - c.stock(dimension)
+		excess := present - c.stock(dimension) - c.beyond(dimension)
 		switch parent {
 		case "":
 		case index.RootName: // its quota of cards bounds what is lent as well
@@ -374,7 +400,49 @@ func (w *chaos) takesJobs(queue string) bool {
 
 // fitsBeside reports whether amounts fit under the limits of a queue and its ancestors.
 func (c *chaosCycle) fitsBeside(path []string, has map[string]amounts, more amounts) bool {
-	return fitsUnder(path, has, more, c.limit)
+	return fitsUnder(path, has, more, c.lifted(path[0], c.limit))
+}
+
+// lifted returns a limit for the pods of a queue. Where cards count for them, the total of the cluster alone bounds no resource of cards.
+func (c *chaosCycle) lifted(asks string, limit func(queue, dimension string) float64) func(queue, dimension string) float64 {
+	if c.Plugin == ProportionName || !c.counted(asks) || c.Tree && c.openRoot() {
+		return limit
+	}
+	return func(queue, dimension string) float64 {
+		most := limit(queue, dimension)
+		if most < c.limit(queue, dimension) || !slices.Contains(cardResources, dimension) || !c.isCardResource(dimension) || !c.onlyTotal(queue, dimension) {
+			return most
+		}
+		return math.Inf(1)
+	}
+}
+
+// onlyTotal reports whether no queue on the path of another one bounds a dimension, and nothing of it is guaranteed to others there.
+func (c *chaosCycle) onlyTotal(queue, dimension string) bool {
+	if c.Tree && queue == index.RootName {
+		return true
+	}
+	for _, q := range c.Path(queue) {
+		own := c.World.Queues[q]
+		if own == nil {
+			continue
+		}
+		if _, sets := quantity(c.specCapability(own), dimension); sets {
+			return false
+		}
+	}
+	parents := []string{""}
+	if c.Tree {
+		parents = c.Path(queue)[1:]
+	}
+	for i, parent := range parents {
+		for _, other := range c.children(parent) {
+			if other != c.Path(queue)[i] && c.guarantee(other, dimension) > 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func fitsUnder(path []string, has map[string]amounts, more amounts, limit func(queue, dimension string) float64) bool {

@@ -59,7 +59,7 @@ func (c *chaosCycle) waitsForQuota(e *world.Job, hold time.Duration) bool {
 		return false // it may have
 	}
 	path := c.Path(e.Spec.Queue)
-	return c.takesJobs(e.Spec.Queue) && !c.limitsHolders(e.Spec.Queue) && !c.hasBudgets(e.Spec.Queue) && fitsUnder(path, nil, minimum, c.admissionLimit) &&
+	return c.takesJobs(e.Spec.Queue) && !c.limitsHolders(e.Spec.Queue) && !c.hasBudgets(e.Spec.Queue) && fitsUnder(path, nil, minimum, c.lifted(e.Spec.Queue, c.admissionLimit)) &&
 		!slices.ContainsFunc(path, func(q string) bool { return c.maxJobs(q) > 0 })
 }
 

@@ -23,7 +23,7 @@ func (c *chaosCycle) checkQuota(name string, p placement) {
 	for _, queue := range p.path {
 		q := c.own.Index.Lookup(queue)
 		for d := range c.firstOf(queue, p) {
-			has, bound := c.row(c.own.Index.Allocated(q))[d], min(c.row(c.own.Limit.Row(q))[d], c.ownBound(queue, d))
+			has, bound := c.row(c.own.Index.Allocated(q))[d], min(c.row(c.own.LimitOf(c.own.Index.Lookup(p.path[0])).Row(q))[d], c.ownBound(queue, d))
 			if c.seen["claims that a queue shares first"]++; has > bound+0.1 {
 				violated(name, "queue %s has %g of %s after %s is placed on %s by %s with a claim that it shares, its bound is %g",
 					queue, has, d, p.task.Name, p.task.NodeName, c.action, bound)
@@ -37,7 +37,7 @@ func (c *chaosCycle) checkQuota(name string, p placement) {
 		}
 		for _, queue := range p.path {
 			q := c.own.Index.Lookup(queue)
-			has, bound := c.row(c.own.Index.Allocated(q))[d], c.row(c.own.Limit.Row(q))[d]
+			has, bound := c.row(c.own.Index.Allocated(q))[d], c.row(c.own.LimitOf(c.own.Index.Lookup(p.path[0])).Row(q))[d]
 			if c.Plugin != ProportionName {
 				bound = min(bound, c.ownBound(queue, d))
 			}

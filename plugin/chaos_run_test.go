@@ -133,6 +133,10 @@ type chaosCycle struct {
 	enforced map[api.TaskID]bool
 	before   map[string]map[string]float64 // allocated before the action, by queue
 	lost     amounts                       // what pods have that no node gives any more: no action changes it
+	// outside has the cards of pods on nodes that no queue is charged for. stockDiffers: some node gives queues more or less than it has.
+	outside      map[nodeCard]float64
+	stockDiffers bool
+	opened       map[string]amounts // what queues were charged when the session opened
 }
 
 // next runs a cycle.
@@ -216,6 +220,11 @@ func (w *chaos) open(broken sabotage) *chaosCycle {
 			c.lost[d] += amount - given[d]
 		}
 	})
+	c.noteStock()
+	for _, d := range c.dimensions() {
+		c.lost[d] += c.beyond(d)
+	}
+	c.opened, _ = c.expected()
 	c.noteUse()
 	c.AddEventHandler(&framework.EventHandler{
 		AllocateFunc:   func(e *framework.Event) { c.onEvent(e.Task, true) },

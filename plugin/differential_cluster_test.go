@@ -126,6 +126,10 @@ func (d *differential) raiseGuarantees(c *workload.Cluster) {
 		}
 		raised := c.Queues[i].Guarantee.Clone()
 		for resource, amount := range sum {
+			most, set := c.Queues[i].Capability[resource]
+			if set = set && (most > 0 || resource != "cpu" && resource != "memory"); set && name != "root" {
+				amount = min(amount, most)
+			}
 			if have, ok := raised[resource]; !ok || have < amount {
 				if raised == nil {
 					raised = workload.Resources{}

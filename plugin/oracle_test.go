@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
@@ -314,6 +316,13 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 	}
 	for _, name := range m.cards {
 		from.Cards = append(from.Cards, cardKey(name))
+	}
+	if own.Cards != nil && own.settings.Bounds.Scalars && (own.settings.Bounds.RootCapability != intake.RootOwn || !c.Hierarchy) {
+		for name := range from.Total {
+			if own.Cards.IsCardResource(v1.ResourceName(name)) {
+				from.Resources = append(from.Resources, name)
+			}
+		}
 	}
 	from.Bound = oracle.Amounts{}.Plus(from.Total)
 	from.Available = from.Bound.Plus(m.gone()) // before the root's bound is lifted

@@ -23,13 +23,15 @@ type Limits struct {
 // TreeBounds computes how much each queue of a tree can use at most. It sets
 // realCapability, and completes capability, guarantee and deserved:
 //
-//	guarantee      = max(guarantee, Σ guarantee of the children)
+//	guarantee      = max(guarantee, min(Σ guarantee of the children, capability as configured))
 //	capability     = as configured; the parent's in each dimension that is not set
 //	realCapability = min(capability, max(0, parent's realCapability
 //	                 − Σ guarantee of the parent's children) + guarantee)
 //
-// Resources that are guaranteed to one child are not available to its siblings. The
-// root's realCapability is l.Bound. If the root sets no capability, it is l.Bound too. A
+// Resources that are guaranteed to one child are not available to its siblings. A queue passes
+// upwards no more than its own capability lets its children have: two teams with a guarantee of 4
+// each, below a department with a capability of 4, keep 4 from its siblings. The capability of the
+// root bounds no guarantee. The root's realCapability is l.Bound. If the root sets no capability, it is l.Bound too. A
 // queue that does not reach the root keeps an empty realCapability at the top of its
 // subtree.
 //
@@ -93,18 +95,31 @@ func openRoot(ix *index.Index) {
 	}
 }
 
-// propagateGuarantees raises every guarantee to the sum of the children's, and sets
-// ChildGuarantees to these sums.
+// propagateGuarantees raises every guarantee to the sum of the children's, as far as the queue's
+// own capability has room for it, and sets ChildGuarantees to these sums.
 func propagateGuarantees(ix *index.Index) {
 	for q := index.Queue(ix.Len()) - 1; q >= 0; q-- {
-		guarantee, ofChildren := ix.Guarantee.Row(q), ix.ChildGuarantees.Row(q)
-		if !ix.IsLeaf(q) {
-			guarantee.RaiseTo(ofChildren)
+		guarantee, ofChildren, p := ix.Guarantee.Row(q), ix.ChildGuarantees.Row(q), ix.Parent(q)
+		for d := range ofChildren.Present() {
+			passed := ofChildren.Get(d)
+			if p != index.None && sets(ix.Capability.Row(q), d) {
+				passed = min(passed, ix.Capability.At(q, d))
+			}
+			guarantee.Set(d, max(guarantee.Get(d), passed))
 		}
-		if p := ix.Parent(q); p != index.None {
+
+		if p != index.None {
 			ix.ChildGuarantees.Row(p).Add(guarantee)
 		}
 	}
+}
+
+// sets reports whether a capability has a value of its own in a dimension. See Vector.InheritFrom.
+func sets(capability fastres.Vector, d fastres.Dim) bool {
+	if d == fastres.CPU || d == fastres.Memory {
+		return capability.Get(d) > 0
+	}
+	return capability.Has(d)
 }
 
 // FlatBounds computes how much each queue can use at most in flat mode. It sets

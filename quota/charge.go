@@ -13,6 +13,7 @@ type Accounts interface {
 	IsLeaf(q index.Queue) bool
 	Children(q index.Queue) []index.Queue
 	Mutable(q index.Queue) fastres.Vector
+	Regroup(x fastres.Vector)
 	DeviceClaim(q index.Queue, name string) index.Held
 	SetDeviceClaim(q index.Queue, name string, held index.Held)
 }
@@ -35,6 +36,8 @@ func Charge(a Accounts, q index.Queue, request fastres.Vector) {
 //	refund    = min(request, allocated of the queue itself)
 //	allocated = allocated − refund
 //
+// Of a group of cards, the refund is the weighted sum of the refunds of its cards, as its account is that of their accounts.
+//
 // The same refund counts at every level, so the account of a parent stays the sum of its
 // children. Refund returns it: request itself, or scratch, which has the length of request and is overwritten.
 //
@@ -47,12 +50,14 @@ func Refund(a Accounts, q index.Queue, request, scratch fastres.Vector) (refund 
 		scratch = request
 	case a.IsLeaf(q):
 		scratch.SetLesser(request, a.Allocated(q))
+		a.Regroup(scratch)
 	default: // a job in an inner queue: the queue's own part is allocated less that of its children
 		scratch.CopyFrom(a.Allocated(q))
 		for _, child := range a.Children(q) {
 			scratch.Sub(a.Allocated(child))
 		}
 		scratch.SetLesser(request, scratch)
+		a.Regroup(scratch)
 	}
 	for _, p := range a.Path(q) {
 		a.Mutable(p).Sub(scratch)

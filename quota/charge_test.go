@@ -121,3 +121,36 @@ func TestChargeAllocatesNothing(t *testing.T) {
 		quota.RefreshShare(ix, b, quota.Share)
 	}))
 }
+
+// TestRefundOfGroups refunds more of one card than was charged. The group gives back as much as its cards.
+func TestRefundOfGroups(t *testing.T) {
+	names := &index.Names{}
+	a, b, group := names.InternCard("A"), names.InternCard("B"), names.InternCard("@g")
+	names.SetGroups([]fastres.Dim{group}, func(card fastres.Dim) []index.Share {
+		return []index.Share{{Group: group, Weight: map[fastres.Dim]float64{a: 1, b: 2}[card]}}
+	})
+	of := func(cardsA, cardsB float64) fastres.Vector {
+		x := fastres.NewVector(names.Len())
+		names.AddCard(x, a, cardsA)
+		names.AddCard(x, b, cardsB)
+		return x
+	}
+	ix := &index.Index{}
+	ix.Reset(index.BuildTree([]index.Node{{Name: "root"}, {Name: "team"}, {Name: "q", Parent: "team"}}, "root"), names.Len())
+	ix.SetNames(names)
+	leaf, team := ix.Lookup("q"), ix.Lookup("team")
+	for _, q := range []index.Queue{leaf, team} { // a job in a leaf, and one in an inner queue
+		quota.Charge(ix, q, of(1000, 3000))
+	}
+
+	scratch := fastres.NewVector(names.Len())
+	overlay := ix.Snapshot()
+	for _, accounts := range []quota.Accounts{&overlay, &quota.Draft{Accounts: ix}, ix} {
+		for _, q := range []index.Queue{team, leaf} {
+			refund := quota.Refund(accounts, q, of(5000, 1000), scratch)
+			require.Equal(t, 3000.0, refund.Get(group), "1 of A, and 1 of B with the weight 2")
+		}
+		require.Equal(t, 8000.0, accounts.Allocated(team).Get(group))
+		require.Equal(t, 4000.0, accounts.AllocatedAt(leaf, b)*2)
+	}
+}

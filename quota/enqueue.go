@@ -19,7 +19,7 @@ import (
 //
 // Upstream: capacity/capacity.go, checkJobEnqueueableHierarchically.
 func Enqueueable(ix *index.Index, q index.Queue, min fastres.Vector) Verdict {
-	bounds := ix.AdmissionBounds()
+	bounds := ix.AdmissionBounds(q)
 	for _, p := range ix.Path(q) {
 		if !fastres.FitsNet(min, ix.Allocated(p), ix.Inqueue.Row(p), ix.Elastic.Row(p), bounds.Row(p)) {
 			return Verdict{OverQuota, p}
@@ -28,9 +28,14 @@ func Enqueueable(ix *index.Index, q index.Queue, min fastres.Vector) Verdict {
 	return Verdict{Admitted, q}
 }
 
-// EnqueueableNumbers returns what Enqueueable compares in one queue and dimension.
+// EnqueueableNumbers returns what Enqueueable compares in one queue and dimension, for a job of the queue itself.
 func EnqueueableNumbers(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Numbers {
-	return Numbers{quantity + ix.AllocatedAt(q, d) + ix.Inqueue.At(q, d) - ix.Elastic.At(q, d), ix.AdmissionBounds().At(q, d)}
+	return EnqueueableNumbersOf(ix, q, q, d, quantity)
+}
+
+// EnqueueableNumbersOf returns what Enqueueable compares in a queue p for a job of q.
+func EnqueueableNumbersOf(ix *index.Index, q, p index.Queue, d fastres.Dim, quantity float64) Numbers {
+	return Numbers{quantity + ix.AllocatedAt(p, d) + ix.Inqueue.At(p, d) - ix.Elastic.At(p, d), ix.AdmissionBounds(q).At(p, d)}
 }
 
 // Reservation sets dst to what an admitted job still waits for:

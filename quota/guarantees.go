@@ -12,10 +12,11 @@ import (
 // take what a third one is guaranteed, and a root without a bound leaves nothing at all.
 // Guarantees decides on the sums:
 //
-//	unused(q) = max(Σ unused(children), guarantee − allocated)
+//	unused(q) = max(min(Σ unused(children), max(0, realCapability − allocated)), guarantee − allocated)
 //	allocated + Σ unused(children) ≤ min(realCapability, available)   for every inner queue
 //
-// available holds the resources of the cluster. It bounds the root, or all flat queues
+// A queue keeps free for its children no more than it can still have itself. available holds the
+// resources of the cluster. It bounds the root, or all flat queues
 // together. A charge that leaves the left side as it is, because the queue uses its own
 // guarantee, is always allowed. So is one where nothing is unused: then the nodes decide.
 // Quantities have the units of package fastres.
@@ -75,10 +76,18 @@ func (g *Guarantees) Reset(ix *index.Index, base View, available fastres.Vector)
 		}
 		for d := range ix.Guarantee.Row(q).Present() {
 			if g.keeps(d) {
-				g.unused.Row(p).Increase(d, max(g.unused.At(q, d), ix.Guarantee.At(q, d)-base.AllocatedAt(q, d), 0))
+				g.unused.Row(p).Increase(d, g.unusedOf(q, d, base.AllocatedAt(q, d), g.unused.At(q, d)))
 			}
 		}
 	}
+}
+
+// unusedOf returns unused(q), where below is Σ unused(children).
+func (g *Guarantees) unusedOf(q index.Queue, d fastres.Dim, allocated, below float64) float64 {
+	if below > 0 {
+		below = min(below, max(0, g.ix.RealCapability.At(q, d)-allocated))
+	}
+	return max(below, g.ix.Guarantee.At(q, d)-allocated, 0)
 }
 
 // findKept finds the dimensions that are kept free. Where nobody is guaranteed anything, nothing can be taken: most cards and groups
@@ -175,11 +184,10 @@ func (g *Guarantees) compare(a View, q, from index.Queue, d fastres.Dim, quantit
 		if takesGuaranteed(quantity, change, allocated, unused, bound) && (from == index.None || slices.Contains(g.ix.Path(from), p)) {
 			return Verdict{Guaranteed, p}, Numbers{allocated + quantity + unused + change, bound}
 		}
-		own := g.ix.Guarantee.At(p, d) - allocated
-		if change == 0 && own <= unused {
+		if change == 0 && unused == 0 && g.ix.Guarantee.At(p, d) <= allocated {
 			continue // the usual case, in which the formula gives 0
 		}
-		change = max(unused+change, own-quantity, 0) - max(unused, own, 0)
+		change = g.unusedOf(p, d, allocated+quantity, unused+change) - g.unusedOf(p, d, allocated, unused)
 	}
 	if !g.ix.Rooted() {
 		allocated := g.all.Get(d)
@@ -204,9 +212,8 @@ func (g *Guarantees) unusedBelow(a View, q index.Queue, d fastres.Dim) float64 {
 	unused := g.unused.At(q, d)
 	for _, child := range a.Changed() {
 		if g.above(child) == q {
-			guarantee := g.ix.Guarantee.At(child, d)
-			unused += max(g.unusedBelow(a, child, d), guarantee-a.AllocatedAt(child, d), 0) -
-				max(g.unused.At(child, d), guarantee-g.base.AllocatedAt(child, d), 0)
+			unused += g.unusedOf(child, d, a.AllocatedAt(child, d), g.unusedBelow(a, child, d)) -
+				g.unusedOf(child, d, g.base.AllocatedAt(child, d), g.unused.At(child, d))
 		}
 	}
 	return unused
@@ -242,7 +249,7 @@ func (g *Guarantees) update(q index.Queue, d fastres.Dim, more float64) {
 		if p == g.top() {
 			return
 		}
-		own := g.ix.Guarantee.At(p, d) - g.base.AllocatedAt(p, d)
-		change = max(before+change, own, 0) - max(before, own+more, 0) // 0 here does not mean 0 above
+		allocated := g.base.AllocatedAt(p, d)
+		change = g.unusedOf(p, d, allocated, before+change) - g.unusedOf(p, d, allocated-more, before) // 0 here does not mean 0 above
 	}
 }

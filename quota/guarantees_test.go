@@ -90,7 +90,7 @@ func guaranteed(r *rand.Rand) *index.Index {
 			ix.ChildGuarantees.Row(q).Add(ix.Guarantee.Row(child))
 		}
 		ix.Guarantee.Row(q).RaiseTo(ix.ChildGuarantees.Row(q))
-		ix.RealCapability.Row(q).Set(gpu, 12)
+		ix.RealCapability.Row(q).Set(gpu, float64(4*(1+r.IntN(3))))
 	}
 	return ix
 }
@@ -106,5 +106,37 @@ func TestWhoseGuaranteesLack(t *testing.T) {
 	for from, want := range map[string]bool{"c": true, "team": true, "other": false} {
 		require.Equal(t, want, guarantees.Lacks(ix, lookup(t, ix, "a"), lookup(t, ix, from), gpu, 1), from)
 		require.False(t, guarantees.Lacks(ix, lookup(t, ix, "b"), lookup(t, ix, from), gpu, 1), "its own guarantee")
+	}
+}
+
+// TestGuaranteesAboveTheirParent has two teams that are guaranteed four each, in a department that can have four of eight. Four are kept
+// free for the department, less what it has.
+func TestGuaranteesAboveTheirParent(t *testing.T) {
+	for name, test := range map[string]struct {
+		first, borrower float64 // allocated
+		want            bool    // the borrower gets one more
+	}{
+		"nobody has any":                        {0, 0, true},
+		"three are borrowed":                    {0, 3, true},
+		"four are borrowed":                     {0, 4, false},
+		"the department has two, four are lent": {2, 4, false},
+		"the department has all it can have":    {4, 3, true},
+		"the department has more":               {5, 2, true},
+		"nothing is left":                       {4, 4, true}, // the nodes decide
+	} {
+		t.Run(name, func(t *testing.T) {
+			team := res{gpu: 4}
+			ix := session("root", queue{name: "root", bound: res{gpu: 9}}, queue{name: "department", bound: team, guarantee: team},
+				queue{name: "first<department", bound: team, guarantee: team}, queue{name: "second<department", bound: team, guarantee: team},
+				queue{name: "borrower", bound: res{gpu: 9}})
+			var guarantees quota.Guarantees
+			guarantees.Reset(ix, ix, res{gpu: 8}.vector())
+			for name, amount := range map[string]float64{"first": test.first, "borrower": test.borrower} {
+				q, charge := lookup(t, ix, name), res{gpu: amount}.vector()
+				quota.Charge(ix, q, charge)
+				guarantees.Update(q, charge, 1)
+			}
+			require.Equal(t, test.want, guarantees.Fits(ix, lookup(t, ix, "borrower"), gpu, 1).OK())
+		})
 	}
 }

@@ -8,7 +8,7 @@ import (
 // Overcommits reports whether the overcommit factor of q bounds the admission of jobs in a
 // dimension.
 func Overcommits(ix *index.Index, q index.Queue, d fastres.Dim) bool {
-	return ix.AdmissionBounds().At(q, d) < ix.RealCapability.At(q, d)
+	return ix.AdmissionBounds(q).At(q, d) < ix.Bounds(q).At(q, d)
 }
 
 // BoundAdmission sets the bounds up to which jobs are admitted where queues have an overcommit
@@ -39,18 +39,20 @@ func BoundAdmission(ix *index.Index, factor func(index.Queue) int64) {
 		}
 		if !some {
 			some = true
-			ix.Admission.Reset(ix.Len(), ix.Dims())
-			for p := range index.Queue(ix.Len()) {
-				ix.Admission.Row(p).CopyFrom(ix.RealCapability.Row(p))
-			}
+			ix.Admission.CopyFrom(&ix.RealCapability)
+			ix.LiftedAdmission.CopyFrom(&ix.Lifted)
 		}
-		bound, deserved, guarantee := ix.Admission.Row(q), ix.Deserved.Row(q), ix.Guarantee.Row(q)
+		deserved, guarantee := ix.Deserved.Row(q), ix.Guarantee.Row(q)
 		for d := range deserved.Present() {
 			if d <= fastres.Memory && deserved.Get(d) < fastres.MinResource {
 				continue
 			}
 			most := max(deserved.Get(d), guarantee.Get(d)) * float64(milli) / 1000
-			bound.Set(d, min(bound.Get(d), most))
+			for _, rows := range []*index.Rows{&ix.Admission, &ix.LiftedAdmission} {
+				if rows.Len() > 0 {
+					rows.Row(q).Set(d, min(rows.At(q, d), most))
+				}
+			}
 		}
 	}
 }

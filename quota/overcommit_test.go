@@ -32,7 +32,7 @@ func TestBoundAdmission(t *testing.T) {
 			test.queue.name = "q"
 			ix := session("", test.queue)
 			quota.BoundAdmission(ix, func(index.Queue) int64 { return test.factor })
-			assert.Equal(t, test.want, resOf(ix.AdmissionBounds().Row(0)))
+			assert.Equal(t, test.want, resOf(ix.AdmissionBounds(0).Row(0)))
 			assert.Equal(t, test.queue.bound, resOf(ix.RealCapability.Row(0)))
 		})
 	}
@@ -64,5 +64,5 @@ func TestOvercommitLevels(t *testing.T) {
 	assert.Equal(t, "OverQuota at team", verdict(ix, quota.Enqueueable(ix, other, res{gpu: 3}.vector())))
 	require.True(t, quota.Allocatable(ix, &ix.RealCapability, q, res{gpu: 8}.vector()).OK(), "pods may borrow")
 	ix.ResetUsage()
-	assert.Same(t, &ix.RealCapability, ix.AdmissionBounds(), "the next session has no bounds of its own")
+	assert.Same(t, &ix.RealCapability, ix.AdmissionBounds(0), "the next session has no bounds of its own")
 }

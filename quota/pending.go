@@ -141,7 +141,7 @@ func (p *Pending) reclaimOf(ix *index.Index, path []index.Queue) reclaim {
 			request := p.rows.Row(t.first + i)
 			deserves := p.deserves(ix, path, request)
 			some = some || deserves
-			all = all && (deserves || !Allocatable(ix, &ix.RealCapability, path[0], request).OK())
+			all = all && (deserves || !Allocatable(ix, ix.Bounds(path[0]), path[0], request).OK())
 		}
 		switch {
 		case some && all:

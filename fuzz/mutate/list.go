@@ -43,7 +43,10 @@ var general = []mutant{
 	{"ResetUsage", "ix.allocated.reset(n, ix.dims)", "if ix.session == 0 {\n\t\tix.allocated.reset(n, ix.dims)\n\t}"},
 
 	// Bounds.
-	{"propagateGuarantees", "guarantee.RaiseTo(ofChildren)", "guarantee.CapTo(ofChildren)"},
+	{"propagateGuarantees", "guarantee.Set(d, max(guarantee.Get(d), passed))", "guarantee.Set(d, passed)"},
+	{"propagateGuarantees", "passed = min(passed, ix.Capability.At(q, d))", ""},
+	{"propagateGuarantees", "p != index.None && sets(ix.Capability.Row(q), d)", "p != index.None"},
+	{"quota.sets", "return capability.Get(d) > 0", "return true"},
 	{"TreeBounds", "capability.InheritFrom(ix.Capability.Row(p))", ""},
 	{"TreeBounds", "bound.SetExceeded(ix.RealCapability.Row(p), ix.ChildGuarantees.Row(p)", "bound.CopyFrom(ix.RealCapability.Row(p)"},
 	{"TreeBounds", "bound.Add(ix.Guarantee.Row(q))\n\t\tbound.CapTo(capability)", "bound.CapTo(capability)"},
@@ -55,6 +58,21 @@ var general = []mutant{
 	{"FlatBounds", "deserved.CapTo(bound)", ""},
 	{"FlatBounds", "deserved.RaiseTo(ix.Guarantee.Row(q))", ""},
 	{"liftUnset", "if capability.Get(d) <= 0 {", "if capability.Get(d) < 0 {"},
+
+	// Bounds of the resources of cards, the stock of nodes, and closed queues.
+	{"LiftTotal", "above || sets(q, d) || ix.ChildGuarantees.At(p, d) > ix.Guarantee.At(q, d)", "above || sets(q, d)"},
+	{"LiftTotal", "bounded[p] || p == ix.Root() && sets(p, d)", "bounded[p]"},
+	{"LiftTotal", "lifts[q] = counted(index.Queue(q))", "lifts[q] = true"},
+	{"LiftTotal", "|| guaranteed > ix.Guarantee.At(q, d)", ""},
+	{"BoundAdmission", "ix.LiftedAdmission.CopyFrom(&ix.Lifted)", "ix.LiftedAdmission.CopyFrom(&ix.RealCapability)"},
+	{"has.now", "max(h.gives-h.outside, h.held, 0)", "max(h.gives-h.outside, 0)"},
+	{"has.now", "max(h.gives-h.outside, h.held, 0)", "max(h.gives, h.held, 0)"},
+	{"stock.findUnready", "session.cards.CountedIn(q, session.cards.Read(task))", "session.cards.CountedIn(index.None, session.cards.Read(task))"},
+	{"findClosed", "session.Open(q) || !session.cards.Counted(q)", "session.Open(q) || session.cards.Counted(q)"},
+	{"State.valid", "&& b.closed.equal(s.closed)", ""},
+	{"State.valid", "same(b.less, s.stock.less)", "true"},
+	{"quota.Refund", "scratch.SetLesser(request, a.Allocated(q))\n\t\ta.Regroup(scratch)", "scratch.SetLesser(request, a.Allocated(q))"},
+	{"quota.Refund", "scratch.SetLesser(request, scratch)\n\t\ta.Regroup(scratch)", "scratch.SetLesser(request, scratch)"},
 
 	// Admission.
 	{"quota.Allocatable", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
@@ -75,9 +93,9 @@ var general = []mutant{
 	{"BoundAdmission", "min(bound.Get(d), most)", "most"},
 	{"BoundAdmission", " d <= fastres.Memory && deserved.Get(d) < fastres.MinResource", " d <= fastres.Memory && deserved.Get(d) < 0"},
 	{"ResetUsage", "ix.Admission.Reset(0, ix.dims)", ""},
-	{"room", "ix.AdmissionBounds()", "ix.RealCapability"},
-	{"EnqueueableNumbers", "ix.AdmissionBounds().At(q, d)", "ix.RealCapability.At(q, d)"},
-	{"Enqueueable", "bounds := ix.AdmissionBounds()", "bounds := &ix.RealCapability"},
+	{"room", "ix.AdmissionBounds(q)", "ix.RealCapability"},
+	{"EnqueueableNumbersOf", "ix.AdmissionBounds(q).At(p, d)", "ix.Bounds(q).At(p, d)"},
+	{"Enqueueable", "bounds := ix.AdmissionBounds(q)", "bounds := &ix.RealCapability"},
 
 	// Devices.
 	{"deviceClaims.set", "case c.entries[previous].version == version:", "case true:"},
@@ -124,7 +142,7 @@ var general = []mutant{
 	{"gone.find", "g.tree != session.tree || session.cards.QuotasChanged()", "g.tree != session.tree"},
 	{"gone.find", "|| session.cards.Occupied(task)", ""},
 	{"State.readQueues", "s.gone = gone{}", ""},
-	{"ForgetDimensions", "s.common, s.bounds, s.gone = nil, bounds{}, gone{}", "s.common, s.gone = nil, gone{}"},
+	{"ForgetDimensions", "s.common, s.bounds, s.gone, s.stock = nil, bounds{}, gone{}, stock{}", "s.common, s.gone, s.stock = nil, gone{}, stock{}"},
 
 	// Guarantees.
 	{"Guarantees.update", "// 0 here does not mean 0 above", "\n\t\tif change == 0 {\n\t\t\treturn\n\t\t}"},
@@ -132,7 +150,10 @@ var general = []mutant{
 	{"takesGuaranteed", "quantity+change > 0 && unused+change > 0 && allocated", "quantity+change > 0 && allocated"},
 	{"Guarantees.compare", "bound = min(bound, g.available.Get(d))", ""},
 	{"unusedBelow", "if g.above(child) == q {", "if false {"},
-	{"Guarantees.update", "max(before+change, own, 0) - max(before, own+more, 0)", "max(before+change, own, 0) - max(before, own, 0)"},
+	{"Guarantees.update", "g.unusedOf(p, d, allocated-more, before)", "g.unusedOf(p, d, allocated, before)"},
+	{"unusedOf", "below = min(below, max(0, g.ix.RealCapability.At(q, d)-allocated))", ""},
+	{"guarantee", "!stated && s.guaranteedAbove(ix, q, d)", "false"},
+	{"guaranteedAbove", "s.queues[p] == nil || p == ix.Root()", "s.queues[p] == nil"},
 	{"guarantees.Rule.FitCard", "return b.Guarantees.Fits(b.Queues, a.Queue, d, milli)", "return quota.Verdict{Queue: a.Queue}"},
 	{"guarantees.Rule.Fit", "!v.OK()", "!v.OK() && false"},
 	{"earmark.Session.Refunded", "s.Now.Guarantees.Update(q, refund, -1)", ""},

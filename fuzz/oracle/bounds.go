@@ -1,5 +1,7 @@
 package oracle
 
+import "slices"
+
 // configure completes the configuration of a queue: its cards, and the guarantee, which is
 // at least the sum of the children's.
 func (o *Oracle) configure(q *queue) {
@@ -18,11 +20,15 @@ func (o *Oracle) configure(q *queue) {
 	}
 }
 
-// guarantee returns the effective guarantee of a queue.
+// guarantee returns the effective guarantee of a queue: its own, or as much of the sum of the
+// children's as its own capability lets them have.
 func (o *Oracle) guarantee(name string) Amounts {
 	q := o.queues[name]
 	own := Amounts{}.Plus(q.Guarantee)
 	for _, card := range o.cluster.Cards {
+		if _, stated := q.CardGuarantee[card]; !stated && o.guaranteedAbove(name, card) {
+			continue // nobody wrote it, and somebody above wrote another one
+		}
 		if guarantee, ok := o.cardSetting(q, q.CardGuarantee, card); ok && name != o.cluster.Root {
 			if quota, bounded := q.CardQuota[card]; bounded {
 				guarantee = min(guarantee, quota) // the queue can never use more than its quota
@@ -33,7 +39,37 @@ func (o *Oracle) guarantee(name string) Amounts {
 	if o.Leaf(name) {
 		return own
 	}
-	return own.atLeast(o.reserved(o.Children(name)))
+	passed := o.reserved(o.Children(name))
+	if name != o.cluster.Root && len(q.path) > 1 {
+		for d := range passed {
+			passed[d] = min(passed[d], o.ownCapability(q, d))
+		}
+	}
+	return own.atLeast(passed)
+}
+
+// guaranteedAbove reports whether a queue above another one, but not the root, states a guarantee of a card.
+func (o *Oracle) guaranteedAbove(name, card string) bool {
+	for _, p := range o.Path(name)[1:] {
+		if q := o.queues[p]; p != o.cluster.Root && q.CardsCount {
+			if _, stated := q.CardGuarantee[card]; stated {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ownCapability returns the capability that an inner queue sets itself. In cpu and memory, 0 is not set.
+func (o *Oracle) ownCapability(q *queue, d string) float64 {
+	quantity, set := q.Capability[d]
+	if quota, bounded := q.CardQuota[d]; bounded && q.CardsCount && slices.Contains(o.cluster.Cards, d) {
+		return quota
+	}
+	if !set || quantity <= 0 && (d == CPU || d == Memory) {
+		return Unlimited
+	}
+	return quantity
 }
 
 // reserved returns the sum of the guarantees of queues.
@@ -167,6 +203,39 @@ func (o *Oracle) AdmissionBound(name string) Amounts {
 		}
 	}
 	return bound
+}
+
+// boundFor returns the bound of a queue for jobs of a queue at or below it. Where cards count for them, the resources of cards are not
+// bounded by the total of the cluster alone.
+func (o *Oracle) boundFor(name, q string, bound Amounts) Amounts {
+	if !o.queues[name].CardsCount {
+		return bound
+	}
+	lifted := Amounts{}.Plus(bound)
+	for _, d := range o.cluster.Resources {
+		if o.onlyTotalBounds(q, d) && bound[d] >= o.Bound(q)[d] { // otherwise a factor of overcommit bounds it
+			lifted[d] = Unlimited
+		}
+	}
+	return lifted
+}
+
+// onlyTotalBounds reports whether the bound of a queue in a dimension is the total of the cluster: no queue on its path sets a capability,
+// and nothing is guaranteed to others. The capability of the root bounds the queues below it.
+func (o *Oracle) onlyTotalBounds(name, d string) bool {
+	if name == o.cluster.Root {
+		return true
+	}
+	path := o.Path(name)
+	for i, p := range path {
+		if _, sets := o.queues[p].Capability[d]; sets {
+			return false
+		}
+		if i+1 < len(path) && o.reserved(o.Children(path[i+1]))[d] > o.guarantee(p)[d] {
+			return false
+		}
+	}
+	return o.cluster.Root != "" || o.reserved(o.Names())[d] <= o.guarantee(name)[d]
 }
 
 // Capability, Bound, Deserved and Guarantee follow from the configuration. Bound is

@@ -95,7 +95,7 @@ func (o *Oracle) PodRefused(pod Plain, own Amounts) (full []string) {
 	after := o.with(pod, own)
 	for _, q := range o.Path(pod.Queue) {
 		before, then := o.Allocated(q), after.Allocated(q)
-		if slices.ContainsFunc(dimensions(then), func(d string) bool { return then[d] > before[d] && then[d] > o.Bound(q)[d] }) {
+		if slices.ContainsFunc(dimensions(then), func(d string) bool { return then[d] > before[d] && then[d] > o.boundFor(pod.Queue, q, o.Bound(q))[d] }) {
 			full = append(full, q)
 		}
 	}

@@ -22,8 +22,10 @@ type Cluster struct {
 	ByWeight bool     // deserved follows from weights
 	Cards    []string // the dimensions that are cards
 	Groups   Groups   // of cards; each is a dimension, too
-	Queues   []Queue
-	Jobs     []Job
+	// Resources are those through which pods get cards, where the total of the cluster bounds them.
+	Resources []string
+	Queues    []Queue
+	Jobs      []Job
 }
 
 // Queue is the configuration of a queue.
@@ -266,9 +268,17 @@ func (o *Oracle) Charge(name string, request Amounts) {
 }
 
 // Refund subtracts the request of a task from a queue, at most what the queue itself was
-// charged. Otherwise its parents would refund what other queues use.
+// charged. Otherwise its parents would refund what other queues use. Groups get what follows from the refunds of their cards.
 func (o *Oracle) Refund(name string, request Amounts) {
-	o.queues[name].allocated = o.queues[name].allocated.Minus(request)
+	refund := maps.Clone(request)
+	for d := range request {
+		if _, group := o.cluster.Groups[d]; group {
+			delete(refund, d)
+		} else {
+			refund[d] = min(refund[d], o.queues[name].allocated[d])
+		}
+	}
+	o.queues[name].allocated = o.queues[name].allocated.Minus(o.cluster.Groups.With(refund))
 }
 
 // Reserved returns what is reserved in a queue and in all queues below it.

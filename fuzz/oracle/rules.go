@@ -13,7 +13,7 @@ func fits(used, request, limit Amounts) bool {
 
 // Allocatable returns the lowest queue, from name up, without room for a task, or "".
 func (o *Oracle) Allocatable(name string, request Amounts) string {
-	return o.first(name, func(q string) bool { return !fits(o.Allocated(q), request, o.Bound(q)) })
+	return o.first(name, func(q string) bool { return !fits(o.Allocated(q), request, o.boundFor(name, q, o.Bound(q))) })
 }
 
 // FitsBeside returns the lowest queue, from name up, without room for a quantity beside all
@@ -68,10 +68,12 @@ func (o *Oracle) lendsBetween(name, d string, before, after func(string) Amounts
 	if !kept {
 		return ""
 	}
-	// taken returns what a queue has, and the unused guarantees in it and below it; below, those of its children.
+	// taken returns what a queue has, and the unused guarantees in it and below it; below, those of its children. A queue keeps
+	// no more free for its children than it can have.
 	var taken, below func(q string, has func(string) Amounts) float64
 	taken = func(q string, has func(string) Amounts) float64 {
-		return max(has(q)[d]+below(q, has), o.Guarantee(q)[d])
+		most := max(has(q)[d], o.Bound(q)[d])
+		return max(min(has(q)[d]+below(q, has), most), o.Guarantee(q)[d])
 	}
 	below = func(q string, has func(string) Amounts) (sum float64) {
 		for _, child := range o.Children(q) {
@@ -103,7 +105,7 @@ func (o *Oracle) lendsBetween(name, d string, before, after func(string) Amounts
 // or "".
 func (o *Oracle) Enqueueable(name string, min Amounts) string {
 	return o.first(name, func(q string) bool {
-		allocated, inqueue, elastic, bound := o.Allocated(q), o.Inqueue(q), o.Elastic(q), o.AdmissionBound(q)
+		allocated, inqueue, elastic, bound := o.Allocated(q), o.Inqueue(q), o.Elastic(q), o.boundFor(name, q, o.AdmissionBound(q))
 		return slices.ContainsFunc(min.requested(), func(d string) bool {
 			return min[d]+allocated[d]+inqueue[d]-elastic[d] > bound[d]
 		})
@@ -142,7 +144,7 @@ func (o *Oracle) first(name string, full func(string) bool) string {
 // to levels above it, but for the root. Dimensions in which both sides are below the
 // tolerance do not count.
 func (o *Oracle) Preemptive(name string, request Amounts, levels int) string {
-	if !fits(o.Future(name), request, o.Bound(name)) {
+	if !fits(o.Future(name), request, o.boundFor(name, name, o.Bound(name))) {
 		return "over quota"
 	}
 	if slices.ContainsFunc(append(o.above(name, levels), name),

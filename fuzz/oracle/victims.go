@@ -65,7 +65,7 @@ func (v *Victims) above(name string, victim Amounts) bool {
 // Suffice reports whether a request fits at every level without the victims, and leaves what
 // others are guaranteed.
 func (v *Victims) Suffice(name string, request Amounts) bool {
-	return v.oracle.first(name, func(q string) bool { return !fits(v.Left(q), request, v.oracle.Bound(q)) }) == "" &&
+	return v.oracle.first(name, func(q string) bool { return !fits(v.Left(q), request, v.oracle.boundFor(name, q, v.oracle.Bound(q))) }) == "" &&
 		!slices.ContainsFunc(request.requested(), func(d string) bool { return v.oracle.LendsThen(name, d, request[d], v.Left) != "" })
 }
 

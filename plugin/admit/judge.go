@@ -31,7 +31,7 @@ func (s *Session) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
 // possible reports whether a job fits under the bounds of admission of its queue and all queues above while they are empty. a.Minimum
 // holds what the job lacks, without cards.
 func (s *Session) possible(a constraint.JobAsk) bool {
-	bounds, path := s.Index.AdmissionBounds(), s.Index.Path(a.Queue)
+	bounds, path := s.Index.AdmissionBounds(a.Queue), s.Index.Path(a.Queue)
 	for _, p := range path {
 		for d := range a.Minimum.Requested() {
 			if a.Minimum.Get(d) > bounds.At(p, d) {
@@ -52,7 +52,7 @@ func (s *Session) possible(a constraint.JobAsk) bool {
 
 // mostOf returns the most that q can have of the cards of a request, where no queue has any.
 func (s *Session) mostOf(q index.Queue, request cards.Request) (most float64) {
-	bounds := s.Index.AdmissionBounds()
+	bounds := s.Index.AdmissionBounds(q)
 	for _, d := range request.Selector.Dims {
 		of := fastres.MaxQuantity
 		for _, p := range s.Index.Path(q) {

@@ -216,6 +216,67 @@ func (s *Session) Gone(nodeName string, r Request, d fastres.Dim) bool {
 	return !s.Gives(nodeName, r.Resource, d)
 }
 
+// GivesOf returns how much a node gives of a card, through whatever resource.
+func (s *Session) GivesOf(nodeName string, d fastres.Dim) (milli card.Milli) {
+	if n := s.Node(nodeName); n != nil {
+		for _, c := range n.cards {
+			if c.dim == d {
+				milli += c.amount
+			}
+		}
+	}
+	return milli
+}
+
+// NodesBeside returns the nodes with cards that are not among some nodes. It is nil where there is none.
+func (s *Session) NodesBeside(nodes map[string]*api.NodeInfo) (beside map[string]*Node) {
+	for name, n := range s.registry.nodes {
+		if _, has := nodes[name]; has || len(n.cards) == 0 {
+			continue
+		}
+		if beside == nil {
+			beside = map[string]*Node{}
+		}
+		beside[name] = n
+	}
+	return beside
+}
+
+// InUse reports whether pods use cards of a node.
+func (s *Session) InUse(n *Node, info *api.NodeInfo) bool {
+	return slices.ContainsFunc(n.cards, func(c nodeCard) bool { return info.Used.ScalarResources[s.registry.resources[c.resource]] > 0 })
+}
+
+// UsesNode reports whether a task on a node requests a resource through which the node gives cards.
+func (s *Session) UsesNode(n *Node, task *api.TaskInfo) bool {
+	return slices.ContainsFunc(n.cards, func(c nodeCard) bool { return task.Resreq.ScalarResources[s.registry.resources[c.resource]] > 0 })
+}
+
+// Uncharged iterates over the cards of a node that a pod takes through resources for which nobody is charged. charged is what the pod states
+// for the queue that is charged.
+func (s *Session) Uncharged(p, charged *PodRequest, n *Node) iter.Seq2[fastres.Dim, card.Milli] {
+	return func(yield func(fastres.Dim, card.Milli) bool) {
+		for _, of := range p.resources {
+			isCharged := false
+			for r := range s.Requests(charged) {
+				isCharged = isCharged || r.Resource == of.resource
+			}
+			if isCharged {
+				continue
+			}
+			r := Request{Selector: s.registry.all[of.resource], Resource: of.resource, Amount: of.amount, pod: p}
+			if _, gives := n.card(of.resource); !gives || r.Selector == nil {
+				continue
+			}
+			for d, amount := range r.On(n) {
+				if !yield(d, amount) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // FutureIdle returns the milli-cards of a card that the nodes have left once the pods that are being
 // deleted are gone and the pipelined ones are placed.
 func (s *Session) FutureIdle(nodes map[string]*api.NodeInfo, d fastres.Dim) (idle float64) {

@@ -147,6 +147,26 @@ func (q *queue) amount(a annotation, d fastres.Dim) (amount card.Milli, ok bool)
 	return amount, true
 }
 
+// guarantee returns what a queue states for a card as its guarantee, or its default, which is the quota. The default yields to a
+// guarantee that a queue above states.
+func (s *Session) guarantee(ix *index.Index, q index.Queue, own *queue, d fastres.Dim) (amount card.Milli, ok bool) {
+	if _, stated := own.amounts[guaranteeAnnotation][d]; !stated && s.guaranteedAbove(ix, q, d) {
+		return 0, false
+	}
+	return own.amount(guaranteeAnnotation, d)
+}
+
+// guaranteedAbove reports whether a queue above q, other than the root, states a guarantee of a card.
+func (s *Session) guaranteedAbove(ix *index.Index, q index.Queue, d fastres.Dim) bool {
+	return q != index.None && slices.ContainsFunc(ix.Path(q)[1:], func(p index.Queue) bool {
+		if s.queues[p] == nil || p == ix.Root() {
+			return false
+		}
+		_, stated := s.queues[p].amounts[guaranteeAnnotation][d]
+		return stated
+	})
+}
+
 // endDim returns the end of the dimensions that can be cards.
 func (s *Session) endDim(ix *index.Index) fastres.Dim {
 	return fastres.Dim(min(ix.Dims(), s.names.Len()))
@@ -188,7 +208,7 @@ func (s *Session) AddBounds(ix *index.Index, q index.Queue) {
 			if amount, ok := own.amount(deservedAnnotation, d); ok {
 				ix.Deserved.Row(q).Set(d, float64(amount))
 			}
-			if amount, ok := own.amount(guaranteeAnnotation, d); ok {
+			if amount, ok := s.guarantee(ix, q, own, d); ok {
 				ix.Guarantee.Row(q).Set(d, float64(amount))
 			}
 		}
@@ -285,7 +305,7 @@ func (s *Session) problems(ix *index.Index, q index.Queue, own *queue) []string 
 				problems = append(problems, fmt.Sprintf("annotation %s: %q is %s, more than its quota of %s",
 					annotationKeys[a], s.names.Name(d), amount, quota))
 			case a == deservedAnnotation && bounded:
-				if guarantee, _ := own.amount(guaranteeAnnotation, d); guarantee > amount {
+				if guarantee, _ := s.guarantee(ix, q, own, d); guarantee > amount {
 					problems = append(problems, fmt.Sprintf("annotation %s: %q is %s, but %s are guaranteed and never taken back; set %s",
 						annotationKeys[a], s.names.Name(d), amount, guarantee, card.GuaranteeKey))
 				}

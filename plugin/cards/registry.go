@@ -386,6 +386,12 @@ func (r *Registry) formerNames() (former map[fastres.Dim]fastres.Dim) {
 // holds far more pods forgets them.
 func (s *Session) Visited(tasks int) { s.registry.visited = tasks }
 
+// IsCardResource reports whether pods request cards through a resource.
+func (s *Session) IsCardResource(name v1.ResourceName) bool {
+	id, known := s.registry.numbers[name]
+	return known && s.registry.allOf(resourceRequest{resource: id}) != nil
+}
+
 // JobRequests returns the cards that a job without pods states in card.request.
 // Their resource is NoResource.
 func (s *Session) JobRequests(job *api.JobInfo) []Request {

@@ -65,7 +65,7 @@ func (s *Session) Fits(b *quota.Books, a *Ask) quota.Verdict {
 	if !a.Complete {
 		return quota.Verdict{Reason: quota.OverQuota, Queue: a.Queue}
 	}
-	v := quota.Allocatable(b.Queues, s.Limit, a.Queue, a.Request)
+	v := quota.Allocatable(b.Queues, s.LimitOf(a.Queue), a.Queue, a.Request)
 	for i := 0; i < len(s.tasks) && v.OK(); i++ {
 		v = s.tasks[i].Fit(b, *a)
 	}
@@ -160,8 +160,9 @@ func forOthers(v quota.Verdict) quota.Verdict {
 // too little room for a: the quota of a queue that both are in, or a constraint. These are the
 // bounds of allocation.
 func (s *Session) Lacks(b *quota.Books, a *Ask, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) bool {
+	limit := s.LimitOf(a.Queue)
 	for _, p := range quota.Common(s.Index, a.Queue, q) {
-		if b.Queues.AllocatedAt(p, d)+milli > s.Limit.At(p, d) {
+		if b.Queues.AllocatedAt(p, d)+milli > limit.At(p, d) {
 			return true
 		}
 	}

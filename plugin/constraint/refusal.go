@@ -270,7 +270,7 @@ func (s *Session) measureQuotas(r *Refusal, d fastres.Dim, milli float64) Shortf
 	if _, device := s.Names.Class(d); device {
 		return Shortfall{}
 	}
-	reason, limit, against := quota.OverQuota, s.Limit, Capability
+	reason, limit, against := quota.OverQuota, s.LimitOf(r.Queue), Capability
 	if limit == &s.Index.Deserved {
 		against = Deserved
 	}
@@ -282,9 +282,9 @@ func (s *Session) measureQuotas(r *Refusal, d fastres.Dim, milli float64) Shortf
 		case !r.Admission:
 			return quota.AllocatableNumbers(r.Books.Queues, limit, q, d, milli), against
 		case quota.Overcommits(s.Index, q, d):
-			return quota.EnqueueableNumbers(s.Index, q, d, milli), Overcommit
+			return quota.EnqueueableNumbersOf(s.Index, r.Queue, q, d, milli), Overcommit
 		}
-		return quota.EnqueueableNumbers(s.Index, q, d, milli), Capability
+		return quota.EnqueueableNumbersOf(s.Index, r.Queue, q, d, milli), Capability
 	})
 }
 

@@ -68,6 +68,14 @@ type Session struct {
 	bounds groupBounds
 }
 
+// LimitOf returns Limit for q and its ancestors.
+func (s *Session) LimitOf(q index.Queue) *index.Rows {
+	if s.Limit == &s.Index.RealCapability {
+		return s.Index.Bounds(q)
+	}
+	return s.Limit
+}
+
 // Open begins without constraints.
 func (s *Session) Open() {
 	s.tasks, s.jobs, s.watchers = s.taskRoom[:0], s.jobRoom[:0], s.watcherRoom[:0]

@@ -196,7 +196,7 @@ func holding(s *Session, q index.Queue, d fastres.Dim) Holding {
 	return Holding{
 		Resource: s.Names.Name(d), Card: s.Names.IsCard(d),
 		Allocated: of(ix.Allocated(q)), Request: of(ix.Request.Row(q)), Inqueue: of(ix.Inqueue.Row(q)), Elastic: of(ix.Elastic.Row(q)),
-		Capability: readable(quota.Bound(s.Limit, s.Names, q, d)), Deserved: of(ix.Deserved.Row(q)), Guarantee: of(ix.Guarantee.Row(q)),
+		Capability: readable(quota.Bound(s.LimitOf(q), s.Names, q, d)), Deserved: of(ix.Deserved.Row(q)), Guarantee: of(ix.Guarantee.Row(q)),
 	}
 }
 

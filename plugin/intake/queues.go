@@ -1,6 +1,8 @@
 package intake
 
 import (
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -19,6 +21,9 @@ type bounds struct {
 	specs    uint64 // the session of the specs, see objects.Queues
 	total    fastres.Vector
 	gone     fastres.Vector
+	more     fastres.Vector // see stock
+	less     fastres.Vector
+	closed   closed
 	devices  bool // the capability of some queue bounds devices
 }
 
@@ -49,6 +54,9 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 	if s.gone.resize(session.Dims.length); bounding {
 		s.gone.find(ssn, s.jobs, session)
 	}
+	s.stock.resize(session.Dims.length)
+	s.stock.find(ssn, s.jobs, session)
+	s.closed = findClosed(s.jobs, session)
 	if s.valid(session) {
 		ix.ResetUsage()
 		session.devices = s.bounds.devices
@@ -57,13 +65,16 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 		s.deriveBounds(ix, session, &r)
 		session.BoundsChanged = true
 	}
-	session.Available, session.Gone = s.available, s.gone.some
-	session.AvailableThen = s.availableThen
+	session.Available, session.Gone = s.available, s.gone.some || s.stock.differs()
+	session.AvailableThen, session.stock = s.availableThen, &s.stock
 	s.availableThen.CopyFrom(s.available)
 	for d := range s.gone.ending.Present() {
 		if s.available.Get(d) < fastres.MaxQuantity {
 			s.availableThen.Increase(d, -s.gone.ending.Get(d))
 		}
+	}
+	for d := range s.stock.moreThen.Scalars() {
+		s.availableThen.Increase(d, s.stock.moreThen.Get(d))
 	}
 	return r.missing
 }
@@ -76,7 +87,8 @@ func (s *State) valid(session *Session) bool {
 		return false
 	}
 	return !session.settings.Proportion && b.tree == session.tree && b.specs == s.queues.Specs() && b.settings == session.settings &&
-		same(b.gone, s.gone.charges) && same(b.total, s.total)
+		same(b.gone, s.gone.charges) && same(b.more, s.stock.more) && same(b.less, s.stock.less) && b.closed.equal(s.closed) &&
+		same(b.total, s.total)
 }
 
 func same(x, y fastres.Vector) bool { return x.Len() == y.Len() && x.Equal(y) }
@@ -84,9 +96,12 @@ func same(x, y fastres.Vector) bool { return x.Len() == y.Len() && x.Equal(y) }
 // deriveBounds reads the configuration and applies the rules of capability.
 func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 	b := bounds{tree: ix.Tree, settings: session.settings, cards: session.cards != nil, specs: s.queues.Specs(),
-		total: fastres.NewVector(session.Dims.length), gone: fastres.NewVector(session.Dims.length)}
+		total: fastres.NewVector(session.Dims.length), gone: fastres.NewVector(session.Dims.length),
+		more: fastres.NewVector(session.Dims.length), less: fastres.NewVector(session.Dims.length), closed: s.closed}
 	b.total.CopyFrom(s.total)
 	b.gone.CopyFrom(s.gone.charges)
+	b.more.CopyFrom(s.stock.more)
+	b.less.CopyFrom(s.stock.less)
 	for i, queue := range session.Queues {
 		if queue == nil {
 			continue
@@ -100,6 +115,9 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 			r.addList(ix.Deserved.Row(q), devices.withoutDevices(spec.Deserved))
 		}
 		session.cards.AddBounds(ix, q)
+		if has, some := s.closed[q]; some {
+			ix.Guarantee.Row(q).CapToZero(has)
+		}
 	}
 	limits := quota.Limits{Total: session.cards.Deservable(s.total), Bound: s.rootBound, OpenRoot: session.settings.OpenRoot,
 		ZeroLeaf: session.settings.UnsetCapability == UnsetZero}
@@ -121,6 +139,7 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 			b.devices = true
 		}
 	}
+	s.liftTotal(ix, session)
 	if session.settings.DeservedFrom == DeservedFromWeight && !session.settings.Proportion {
 		quota.DeservedByWeight(ix, s.total, func(q index.Queue, d fastres.Dim) float64 { return session.Weight(ix, q, d) })
 	}
@@ -141,7 +160,11 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector) {
 	s.available.CopyFrom(s.total)
 	s.available.Add(gone)
+	s.available.Add(s.stock.more)
+	s.available.Sub(s.stock.less)
 	s.rootBound.CopyFrom(s.total)
+	s.rootBound.Add(s.stock.more)
+	s.rootBound.Sub(s.stock.less)
 	for d := range gone.Present() {
 		if ix.Rooted() || session.Dims.names.IsCard(d) {
 			s.rootBound.Increase(d, gone.Get(d))
@@ -159,6 +182,29 @@ func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector
 			s.available.Set(d, fastres.MaxQuantity)
 		}
 	}
+}
+
+// liftTotal removes the bounds of the resources of cards that follow from the total alone (quota.LiftTotal). A resource that no node has
+// keeps its bound of 0.
+func (s *State) liftTotal(ix *index.Index, session *Session) {
+	own := session.settings.RootCapability == RootOwn && ix.Rooted()
+	if session.cards == nil || !session.settings.Scalars || session.settings.Proportion || own {
+		return
+	}
+	names := session.Dims.names
+	var dims []fastres.Dim
+	for d := range s.total.Scalars() {
+		if !names.IsCard(d) && session.cards.IsCardResource(v1.ResourceName(names.Name(d))) {
+			dims = append(dims, d)
+		}
+	}
+	quota.LiftTotal(ix, dims, session.cards.Counted, func(q index.Queue, d fastres.Dim) bool {
+		if session.Queues[q] == nil {
+			return false
+		}
+		_, set := session.Queues[q].Queue.Spec.Capability[v1.ResourceName(names.Name(d))]
+		return set
+	})
 }
 
 // ownBound sets rootBound to the root's capability, or to no bound in the dimensions of

@@ -89,6 +89,8 @@ type State struct {
 	lists       []List
 
 	gone      gone
+	stock     stock
+	closed    closed
 	inactive  inactive // between Jobs and Read
 	orphans   orphans
 	forgotten forgotten
@@ -111,13 +113,13 @@ type Session struct {
 	Dims     Dimensions
 	Total    fastres.Vector // what the nodes have, cards included
 
-	// Available bounds all queues together: the nodes' resources, and what pods
-	// on nodes that are gone still have. Where a guarantee does not count, it is no bound.
+	// Available bounds all queues together: the nodes' resources, what pods of queues hold that nodes do not give any more, and not the
+	// cards of pods that no queue is charged for (stock). Where a guarantee does not count, it is no bound.
 	Available fastres.Vector
 	// AvailableThen is the same once the pods that are being deleted are gone.
 	AvailableThen fastres.Vector
 
-	// Gone: some pods have cards that their nodes do not give any more.
+	// Gone: some pods have cards that their nodes do not give any more, or that no queue is charged for.
 	Gone bool
 
 	// BoundsChanged: the bounds were derived again from configuration.
@@ -140,6 +142,7 @@ type Session struct {
 	cards    *cards.Session
 	inactive inactive // nil where there is none
 	orphans  *orphans // of the State
+	stock    *stock   // of the State
 	now      time.Time
 	timeouts []time.Duration // by queue; nil where jobs may be Inqueue for any time
 	settings Settings
@@ -212,6 +215,8 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 	c *cards.Session, reservations *reserve.Reservations, settings Settings, now time.Time) *Session {
 	session := &Session{now: now, tree: tree, cards: c, inactive: s.inactive, orphans: &s.orphans, settings: settings,
 		weights: s.annotated.weights}
+	ix.SetNames(names)
+	s.holders.Quota.Accounts.SetNames(names)
 	s.forgotten.restore(ssn, session, s.jobs)
 	s.policies.update(s.queues, session)
 	s.leaveUncounted(ssn, session)
@@ -263,5 +268,5 @@ func (s *State) findCommon(ix *index.Index, session *Session) {
 // ForgetDimensions drops what depends on the dimensions of names, when the names
 // start anew.
 func (s *State) ForgetDimensions() {
-	s.common, s.bounds, s.gone = nil, bounds{}, gone{}
+	s.common, s.bounds, s.gone, s.stock = nil, bounds{}, gone{}, stock{}
 }

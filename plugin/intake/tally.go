@@ -149,7 +149,7 @@ func (s *State) readJobs(ix *index.Index, session *Session, reservations *reserv
 		t.reader, t.session = reader{}, nil // so that the session can be garbage collected
 	}
 	if session.cards != nil {
-		session.cards.Visited(visited)
+		session.cards.Visited(visited + s.stock.visited)
 	}
 	session.addDeviceClaims(s.deviceUsers)
 	session.Lists = s.lists

@@ -78,7 +78,7 @@ func (s *Session) takeDeserved(q index.Queue, request fastres.Vector, tasks []*a
 		return cards.Outcome{Verdict: v}
 	case len(pods) == 0:
 		v = quota.Preemptive(s.Index, future, s.Limit, q, request, s.settings.Levels)
-	case fastres.Fits(future.Allocated(q), request, s.Limit.Row(q)):
+	case fastres.Fits(future.Allocated(q), request, s.LimitOf(q).Row(q)):
 		v.Reason = quota.Admitted
 	}
 	a := &constraint.Ask{Task: firstOf(tasks), Queue: q}

@@ -128,7 +128,7 @@ func (l *Loads) most(d Demand, group fastres.Dim) float64 {
 // room returns the milli-cards that are neither allocated nor reserved, rounded down to the unit of
 // quantities. It is negative where usage exceeds the bound.
 func room(ix *index.Index, q index.Queue, card fastres.Dim) float64 {
-	bound := ix.AdmissionBounds().At(q, card)
+	bound := ix.AdmissionBounds(q).At(q, card)
 	if bound >= fastres.MaxQuantity {
 		return math.Inf(1)
 	}

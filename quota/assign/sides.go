@@ -212,7 +212,7 @@ func (a *Assigner) cheaper(d *openDemand, o *option, side int32) bool {
 // groupRoom returns what is neither allocated nor reserved of a group. Weights have fractions, so it is
 // not rounded.
 func groupRoom(ix *index.Index, q index.Queue, group fastres.Dim) float64 {
-	bound := ix.AdmissionBounds().At(q, group)
+	bound := ix.AdmissionBounds(q).At(q, group)
 	if bound >= fastres.MaxQuantity {
 		return math.Inf(1)
 	}

@@ -163,7 +163,7 @@ func (r *Rule) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli fl
 	if r.active == 0 {
 		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	}
-	return quota.FitsBeside(r.session.Index, b.Queues, r.session.Limit, a.Queue, d, r.beyondOwn(a.Task, d, milli))
+	return quota.FitsBeside(r.session.Index, b.Queues, r.session.LimitOf(a.Queue), a.Queue, d, r.beyondOwn(a.Task, d, milli))
 }
 
 // beyondOwn returns the part of a quantity that is not reserved for the task itself.
@@ -183,7 +183,7 @@ func (r *Rule) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) con
 		return constraint.Shortfall{}
 	}
 	return s.Exceeded(of, quota.Reserved, d, func(q index.Queue) (quota.Numbers, constraint.Against) {
-		return quota.BesideNumbers(s.Index, of.Books.Queues, s.Limit, q, d, milli), constraint.Capability
+		return quota.BesideNumbers(s.Index, of.Books.Queues, s.LimitOf(of.Queue), q, d, milli), constraint.Capability
 	})
 }
 

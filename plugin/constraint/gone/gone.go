@@ -1,8 +1,10 @@
-// Package gone follows the cards that no node gives any more: they are available as long as a pod
+// Package gone follows the cards that pods have and that no node gives any more: they are available as long as a pod
 // has them.
 package gone
 
 import (
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 )
 
@@ -27,10 +29,14 @@ func (w Watcher) change(a constraint.Ask, sign float64) {
 	node := s.Cards.NodeOf(a.Task)
 	for r := range s.Cards.RequestsOn(s.Cards.PodRequest(a.Queue, a.Task.Pod), a.Task.NodeName) {
 		for d, amount := range r.On(node) {
-			if s.Cards.Gone(a.Task.NodeName, r, d) {
-				s.Names.AddCard(s.Intake.Available, d, sign*float64(amount))
-				s.Names.AddCard(s.Intake.AvailableThen, d, sign*float64(amount))
+			change := card.Milli(sign) * amount
+			if r.Resource != cards.Devices && !s.Cards.Gone(a.Task.NodeName, r, d) {
+				change = s.Intake.HoldCard(a.Task.NodeName, d, change)
+			} else if !s.Cards.Gone(a.Task.NodeName, r, d) {
+				continue
 			}
+			s.Names.AddCard(s.Intake.Available, d, float64(change))
+			s.Names.AddCard(s.Intake.AvailableThen, d, float64(change))
 		}
 	}
 }

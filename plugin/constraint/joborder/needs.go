@@ -70,7 +70,7 @@ func (r *Rule) fit(q index.Queue, tasks []*api.TaskInfo, has func(index.Queue, f
 	needs, one := fastres.NewVector(s.Intake.Dims.Length()), fastres.NewVector(s.Intake.Dims.Length())
 	fits := func(d fastres.Dim, milli float64) bool {
 		return !slices.ContainsFunc(s.Index.Path(q), func(p index.Queue) bool {
-			return quota.Numbers{Total: has(p, d) + needs.Get(d) + milli, Bound: s.Limit.At(p, d)}.Exceeded()
+			return quota.Numbers{Total: has(p, d) + needs.Get(d) + milli, Bound: s.LimitOf(q).At(p, d)}.Exceeded()
 		})
 	}
 	for _, task := range tasks {

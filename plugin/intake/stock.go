@@ -1,0 +1,208 @@
+package intake
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+)
+
+// stock finds by how much the cards that queues can have differ from those that the nodes give:
+//
+//	stock of a node = max(gives − outside, held)
+//
+// held is what queues are charged for pods on the node. It exceeds what the node gives if a device breaks while pods have all of them.
+// outside is what pods have that no queue is charged for: those of another scheduler or of a queue that does not exist, and untyped
+// pods with untypedCards: ignore. Devices of resource claims are left out.
+//
+// The zero stock is ready.
+type stock struct {
+	more, less fastres.Vector // what the stock of nodes exceeds what they give by, and what it lacks
+	moreThen   fastres.Vector // what the stock gains once pods that are being deleted are gone; it may be negative
+	parts      map[part]*has  // of the nodes whose stock is not what they give
+	found      map[part]*has  // memory of find
+	others     map[api.JobID]index.Queue
+	visited    int // pods that no queue is charged for
+}
+
+// part is a card of a node.
+type part struct {
+	node string
+	dim  fastres.Dim
+}
+
+// has is what a node gives of a card, and what pods have of it.
+type has struct {
+	gives                 card.Milli
+	outside, outsideGoing card.Milli // going: the part of pods that are being deleted
+	held, heldGoing       card.Milli
+}
+
+// now returns the stock of a node, and then the stock once pods that are being deleted are gone.
+func (h *has) now() card.Milli { return max(h.gives-h.outside, h.held, 0) }
+func (h *has) then() card.Milli {
+	return max(h.gives-(h.outside-h.outsideGoing), h.held-h.heldGoing, 0)
+}
+
+// resize gives the vectors a length.
+func (s *stock) resize(length int) {
+	if s.more.Len() != length {
+		*s = stock{more: fastres.NewVector(length), less: fastres.NewVector(length), moreThen: fastres.NewVector(length)}
+	}
+}
+
+// find compares the cards of the nodes with those of pods.
+func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Session) {
+	s.more.Reset()
+	s.less.Reset()
+	s.moreThen.Reset()
+	s.parts, s.visited = nil, 0
+	if session.cards == nil {
+		return
+	}
+
+	clear(s.found)
+	s.findOthers(ssn, jobs, session)
+	for name, info := range ssn.Nodes {
+		if node := session.cards.Node(name); node != nil && session.cards.InUse(node, info) {
+			s.readNode(ssn, session, info, node)
+		}
+	}
+	s.findUnready(ssn, jobs, session)
+
+	for at, h := range s.found {
+		if h.now() == h.gives && h.then() == h.gives {
+			continue
+		}
+		if s.parts == nil {
+			s.parts = map[part]*has{}
+		}
+		s.parts[at] = h
+		session.cards.Add(s.more, at.dim, max(0, h.now()-h.gives))
+		session.cards.Add(s.less, at.dim, max(0, h.gives-h.now()))
+		session.cards.Add(s.moreThen, at.dim, h.then()-h.now())
+	}
+}
+
+// findOthers finds the queues of the jobs that the session does not have.
+func (s *stock) findOthers(ssn *framework.Session, jobs []*api.JobInfo, session *Session) {
+	clear(s.others)
+	for _, job := range jobs[len(ssn.Jobs):] {
+		if s.others == nil {
+			s.others = map[api.JobID]index.Queue{}
+		}
+		s.others[job.UID] = session.tree.Lookup(string(job.Queue))
+	}
+}
+
+// queueOf returns the queue that is charged for a task, None for none.
+func (s *stock) queueOf(ssn *framework.Session, session *Session, task *api.TaskInfo) index.Queue {
+	q := index.None
+	if job := ssn.Jobs[task.Job]; job != nil {
+		q = session.tree.Lookup(string(job.Queue))
+	} else if other, some := s.others[task.Job]; some {
+		q = other
+	}
+	if q != index.None && session.tree.Broken(q) != nil {
+		return index.None
+	}
+	return q
+}
+
+// readNode adds up the cards of the pods on a node.
+func (s *stock) readNode(ssn *framework.Session, session *Session, info *api.NodeInfo, node *cards.Node) {
+	for _, task := range info.Tasks {
+		if !api.AllocatedStatus(task.Status) && task.Status != api.Releasing || !session.cards.UsesNode(node, task) {
+			continue
+		}
+		pod := session.cards.Read(task)
+		charged := session.cards.CountedIn(s.queueOf(ssn, session, task), pod)
+		if api.AllocatedStatus(task.Status) || session.cards.Occupied(task) {
+			s.holdAll(session, node, charged, task)
+		}
+
+		outside := false
+		for d, amount := range session.cards.Uncharged(pod, charged, node) {
+			h := s.of(session, info.Name, d)
+			h.outside += amount
+			if task.Status == api.Releasing {
+				h.outsideGoing += amount
+			}
+			outside = true
+		}
+		if outside {
+			s.visited++
+		}
+	}
+}
+
+// holdAll adds the cards of a node that a queue is charged for a pod.
+func (s *stock) holdAll(session *Session, node *cards.Node, charged *cards.PodRequest, task *api.TaskInfo) {
+	for r := range session.cards.Requests(charged) {
+		if r.Resource == cards.Devices {
+			continue
+		}
+		for d, amount := range r.On(node) {
+			if session.cards.Gone(task.NodeName, r, d) {
+				continue
+			}
+			h := s.of(session, task.NodeName, d)
+			h.held += amount
+			if task.Status == api.Releasing {
+				h.heldGoing += amount
+			}
+		}
+	}
+}
+
+// of returns what is known of a card of a node.
+func (s *stock) of(session *Session, node string, d fastres.Dim) *has {
+	at := part{node, d}
+	h := s.found[at]
+	if h == nil {
+		if s.found == nil {
+			s.found = map[part]*has{}
+		}
+		h = &has{gives: session.cards.GivesOf(node, d)}
+		s.found[at] = h
+	}
+	return h
+}
+
+// findUnready adds the pods on nodes that give cards and that the session does not have: Volcano takes a node out of the session while its
+// pods request more than it gives.
+func (s *stock) findUnready(ssn *framework.Session, jobs []*api.JobInfo, session *Session) {
+	unready := session.cards.NodesBeside(ssn.Nodes)
+	if len(unready) == 0 {
+		return
+	}
+	for _, job := range jobs {
+		q := session.tree.Lookup(string(job.Queue))
+		if q == index.None || session.tree.Broken(q) != nil {
+			continue
+		}
+		for _, task := range job.Tasks {
+			node := unready[task.NodeName]
+			if node != nil && (api.AllocatedStatus(task.Status) || session.cards.Occupied(task)) {
+				s.holdAll(session, node, session.cards.CountedIn(q, session.cards.Read(task)), task)
+			}
+		}
+	}
+}
+
+// differs reports whether the stock of some node is not what it gives.
+func (s *stock) differs() bool { return len(s.parts) > 0 }
+
+// HoldCard changes what queues are charged for a card of a node, and returns by how much the stock changes.
+func (s *Session) HoldCard(node string, d fastres.Dim, amount card.Milli) (change card.Milli) {
+	h := s.stock.parts[part{node, d}]
+	if h == nil {
+		return 0
+	}
+	before := h.now()
+	h.held += amount
+	return h.now() - before
+}
