@@ -91,6 +91,9 @@ func (s *session) placementProblem(task *api.TaskInfo) string {
 	if task.Status == api.Pipelined {
 		s.reclaim.Follow(task)
 		books = s.Books.FutureFor(task)
+		if s.reclaim.LeavesToAllocate(task) {
+			return report.LeftToAllocate
+		}
 	}
 	if !s.reclaim.LeavesRoom(task) {
 		return report.NodeEarmarked

@@ -195,11 +195,14 @@ func (s *Session) shiftFuture(tasks []*api.TaskInfo, charge bool) {
 }
 
 // JobPipelined evicts the rest of the victims for the pods of a job, when the action is about to
-// commit the evictions of the others. It leaves the vote to the other plugins.
+// commit the evictions of the others. It rejects a gang that is left to the action allocate, and leaves
+// the vote to the other plugins otherwise.
 func (s *Session) JobPipelined(obj any) int {
 	job := obj.(*api.JobInfo)
-	left := func(p *plan) bool { return p.evictor.Job == job.UID && len(p.rest) > 0 }
-	if s.evictions.committing || !slices.ContainsFunc(s.plans, left) {
+	if s.gangLeftToAllocate(job) {
+		return util.Reject
+	}
+	if s.evictions.committing || !slices.ContainsFunc(s.plans, func(p *plan) bool { return p.leaves(job.UID) }) {
 		return util.Abstain
 	}
 	s.evictions.committing = true
@@ -208,12 +211,15 @@ func (s *Session) JobPipelined(obj any) int {
 		return util.Abstain // the evictions are discarded
 	}
 	for _, p := range s.plans {
-		if left(p) {
+		if p.leaves(job.UID) {
 			s.evictRest(p)
 		}
 	}
 	return util.Abstain
 }
+
+// leaves reports whether the plan is for a job, and Volcano left some of its victims.
+func (p *plan) leaves(job api.JobID) bool { return p.evictor.Job == job && len(p.rest) > 0 }
 
 func (s *Session) evictRest(p *plan) {
 	rest, before, named := p.rest, s.evictions.evictor, s.evictions.named

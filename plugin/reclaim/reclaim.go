@@ -11,6 +11,8 @@
 //	notice.go       victims that get notice before they are evicted
 //	delays.go       evictions that wait for the end of notices
 //	starving.go     the argument reclaimBeyondMinimum
+//	idle.go         pods that wait for the action allocate
+//	nominated.go    pods that wait for a node which is gone
 //	evictions.go    who is evicted for whom, in a session and from one session to the next
 //
 // All of them read the accounts as they will be once terminating pods are gone and earmarks are
