@@ -98,7 +98,8 @@ func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, tas
 
 // simulateAllocatable is allocatable on a what-if. PrePredicate has prepared the queue of the task.
 //
-// DIVERGES: upstream does not ask whether the queue is open, and evicts pods for a task that its allocatable refuses.
+// DIVERGES: upstream does not ask whether the queue is open, and evicts pods for a task that its allocatable refuses. Where cards
+// count, the eligibility is that of allocatable.
 func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo) bool {
 	sim, err := s.simulationOf(state)
 	if err != nil {
@@ -108,7 +109,10 @@ func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 	if queue != nil {
 		q = s.Index.Lookup(string(queue.UID))
 	}
-	v := s.Intake.Eligible(q)
+	v := quota.Eligible(s.Index.Tree, q)
+	if v.OK() && s.Cards != nil {
+		v = s.Intake.Eligible(q)
+	}
 	if v.OK() {
 		v = s.AllocationOf(&sim.books, q, task, sim.request, new(cards.Request))
 	}
