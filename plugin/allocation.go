@@ -17,7 +17,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	q, request := s.number(queue), frame.Vector()
-	books, outcome := s.decide(q, task, request)
+	books, outcome := s.decideTask(q, task, request)
 	if outcome.Verdict.OK() {
 		if s.gates != nil {
 			s.gates.Allocatable(s.QueueOf(task), task)
@@ -35,9 +35,9 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	return false
 }
 
-// decide applies the rules of allocation to a task of q. It sets request to what the task requests, and returns the accounts with which
+// decideTask applies the rules of allocation to a task of q. It sets request to what the task requests, and returns the accounts with which
 // the rules decided, nil where the queue itself takes no tasks. The hook and the inspection ask it.
-func (s *session) decide(q index.Queue, task *api.TaskInfo, request fastres.Vector) (books *quota.Books, o cards.Outcome) {
+func (s *session) decideTask(q index.Queue, task *api.TaskInfo, request fastres.Vector) (books *quota.Books, o cards.Outcome) {
 	if o.Verdict = s.Intake.Eligible(q); !o.Verdict.OK() {
 		return nil, o
 	}

@@ -143,7 +143,7 @@ func inspectionOf(s *session) inspect.Inspection {
 	return inspect.Of(inspect.Session{Session: &s.Session, Settings: &s.settings, Admit: &s.admit, Reclaim: &s.reclaim, Explain: &s.explain,
 		Fences: &s.memory.fences, Fairness: &s.memory.fairness, Budgets: &s.memory.budgets, Evictions: &s.memory.evictions,
 		Queues: &s.memory.queues, Order: func(l, r *api.QueueInfo) int { return s.rules.order(s, l, r) },
-		Decide: s.decide, DecideNode: s.decideNode})
+		DecideTask: s.decideTask, DecideNode: s.decideNode})
 }
 
 // BeginWith makes the next session of a plugin of this package begin with what is stored, nil for what

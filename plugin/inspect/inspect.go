@@ -46,8 +46,8 @@ type Session struct {
 	Budgets   *budget.Memory
 	Order     func(l, r *api.QueueInfo) int // of queues
 
-	// Decide and DecideNode are the answers of the hooks: of allocatable, and of the predicate where cards count.
-	Decide     func(q index.Queue, task *api.TaskInfo, request fastres.Vector) (*quota.Books, cards.Outcome)
+	// DecideTask and DecideNode are the answers of the hooks: of allocatable, and of the predicate where cards count.
+	DecideTask func(q index.Queue, task *api.TaskInfo, request fastres.Vector) (*quota.Books, cards.Outcome)
 	DecideNode func(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) (constraint.Ask, cards.NodeFit)
 }
 
@@ -64,7 +64,7 @@ func (i Inspection) Allocate(task *api.TaskInfo) *report.Reason {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	q, request := s.QueueOf(task), frame.Vector()
-	books, outcome := s.Decide(q, task, request)
+	books, outcome := s.DecideTask(q, task, request)
 	return s.Explain.Explain(s.RefusedTask(frame, books, constraint.Ask{Task: task, Queue: q, Request: request}, outcome))
 }
 

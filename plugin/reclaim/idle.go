@@ -42,7 +42,7 @@ func (s *Session) gangLeftToAllocate(job *api.JobInfo) bool {
 
 // evictsFor reports whether tasks are evicted for a job in this session.
 func (s *Session) evictsFor(job api.JobID) bool {
-	return s.evictions.byJob[job] > 0 || slices.ContainsFunc(s.plans, func(p *plan) bool { return p.leaves(job) })
+	return s.evictions.byJob[job] > 0 || slices.ContainsFunc(s.plans, func(p *plan) bool { return p.leavesRest(job) })
 }
 
 // hasRoomNow reports whether the node of a pipelined task has room for it now, as allocate asks.

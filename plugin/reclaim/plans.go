@@ -202,7 +202,7 @@ func (s *Session) JobPipelined(obj any) int {
 	if s.gangLeftToAllocate(job) {
 		return util.Reject
 	}
-	if s.evictions.committing || !slices.ContainsFunc(s.plans, func(p *plan) bool { return p.leaves(job.UID) }) {
+	if s.evictions.committing || !slices.ContainsFunc(s.plans, func(p *plan) bool { return p.leavesRest(job.UID) }) {
 		return util.Abstain
 	}
 	s.evictions.committing = true
@@ -211,15 +211,15 @@ func (s *Session) JobPipelined(obj any) int {
 		return util.Abstain // the evictions are discarded
 	}
 	for _, p := range s.plans {
-		if p.leaves(job.UID) {
+		if p.leavesRest(job.UID) {
 			s.evictRest(p)
 		}
 	}
 	return util.Abstain
 }
 
-// leaves reports whether the plan is for a job, and Volcano left some of its victims.
-func (p *plan) leaves(job api.JobID) bool { return p.evictor.Job == job && len(p.rest) > 0 }
+// leavesRest reports whether the plan is for a job, and Volcano left some of its victims.
+func (p *plan) leavesRest(job api.JobID) bool { return p.evictor.Job == job && len(p.rest) > 0 }
 
 func (s *Session) evictRest(p *plan) {
 	rest, before, named := p.rest, s.evictions.evictor, s.evictions.named
