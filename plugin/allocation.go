@@ -9,7 +9,6 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
-	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -17,28 +16,16 @@ import (
 func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	frame := s.Frames.Open()
 	defer frame.Close()
-	request := frame.Vector()
 	s.reclaim.NoteAllocate()
-	v := s.Intake.Eligible(s.number(queue))
-	q := v.Queue
-	var books *quota.Books
-	var refused cards.Request
-	if v.OK() {
-		s.PrepareQueue(q)
-		books = s.reclaim.BooksFor(task)
-		v = s.AllocationOf(books, q, task, request, &refused)
-	}
-	if node := s.reclaim.EvictedFor(task); v.OK() && node != nil {
-		v = s.fitsOn(books, node, task, q, &refused)
-	}
-	if v.OK() {
+	q, request := s.number(queue), frame.Vector()
+	books, outcome := s.decideTask(q, task, request)
+	if outcome.Verdict.OK() {
 		if s.gates != nil {
 			s.gates.Allocatable(s.QueueOf(task), task)
 		}
 		return true
 	}
-	refusal := s.RefusedTask(frame, books, constraint.Ask{Task: task, Queue: q, Request: request},
-		cards.Outcome{Verdict: v, Request: refused})
+	refusal := s.RefusedTask(frame, books, constraint.Ask{Task: task, Queue: q, Request: request}, outcome)
 	s.NoteRefused(refusal)
 	if job := s.Volcano.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
 		s.memory.journal.Refuse(&s.explain, job, refusal)
@@ -49,20 +36,44 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	return false
 }
 
-// fitsOn decides whether the node on which pods are evicted for a task of q has its cards, and leaves room
-// for what is earmarked there for others. It sets refused to the request for cards that does not fit.
-func (s *session) fitsOn(b *quota.Books, node *api.NodeInfo, task *api.TaskInfo, q index.Queue, refused *cards.Request) quota.Verdict {
-	if !s.Books.LeavesRoom(task, node, false) {
-		return quota.Verdict{Reason: quota.Earmarked, Queue: q}
+// decideTask applies the rules of allocation to a task of q. It sets request to what the task requests, and returns the accounts with which
+// the rules decided, nil where the queue itself takes no tasks. The hook and the inspection ask it.
+func (s *session) decideTask(q index.Queue, task *api.TaskInfo, request fastres.Vector) (books *quota.Books, o cards.Outcome) {
+	if o.Verdict = s.Intake.Eligible(q); !o.Verdict.OK() {
+		return nil, o
 	}
-	if s.Cards != nil {
-		a := s.askOf(task)
-		if fit := s.FitsNode(b, &a, node.Name); fit.Reason != cards.NodeFits && fit.Verdict.Reason != quota.Admitted {
-			*refused = fit.Request
-			return fit.Verdict
+
+	s.PrepareQueue(q) // before the accounts are taken: it may change them
+	books = s.reclaim.BooksFor(task)
+	o.Verdict = s.AllocationOf(books, q, task, request, &o.Request)
+
+	if node := s.reclaim.EvictedFor(task); o.Verdict.OK() && node != nil {
+		_, fit := s.decideNode(books, task, node)
+		if !fit.Verdict.OK() { // the predicates say the rest
+			o.Verdict, o.Request = fit.Verdict, fit.Request
 		}
 	}
-	return quota.Verdict{Reason: quota.Admitted, Queue: q}
+	return books, o
+}
+
+// decideNode applies the rules to a task on a node: its queue takes tasks, the node has room beside what is earmarked there for others,
+// and the task can have its cards there. The predicates of allocation and simulation and the inspection ask it. It is safe for many
+// goroutines.
+//
+// DIVERGES: upstream asks no plugin about the queue of a pod without requests. Where cards count, a queue that is not open starts none.
+func (s *session) decideNode(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) (a constraint.Ask, fit cards.NodeFit) {
+	if s.Cards == nil {
+		a.Task, a.Queue = task, s.QueueOf(task)
+	} else if a = s.askOf(task); !s.Intake.Eligible(a.Queue).OK() {
+		return a, cards.NodeFit{Reason: cards.PodRefused, Verdict: s.Intake.Eligible(a.Queue)}
+	}
+	if !s.Books.LeavesRoom(task, node, false) {
+		return a, cards.NodeFit{Reason: cards.RoomEarmarked, Verdict: quota.Verdict{Reason: quota.Earmarked, Queue: a.Queue}}
+	}
+	if s.Cards != nil {
+		fit = s.FitsNode(b, &a, node.Name)
+	}
+	return a, fit
 }
 
 // predicate admits the nodes on which a task can have its cards: the node has one
@@ -74,18 +85,14 @@ func (s *session) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 // fitError returns why a task cannot have its cards on a node, as Volcano expects
 // it. The code is Unschedulable where evictions may help.
 func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) error {
-	if !s.Books.LeavesRoom(task, node, false) {
-		s.NoteRefusedNode(task, quota.Verdict{Reason: quota.Earmarked, Queue: index.None}, false)
-		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.Unschedulable, Reason: report.NodeEarmarked, Plugin: s.variant.Name})
-	}
-	a := s.askOf(task)
-	fit := s.FitsNode(b, &a, node.Name)
+	a, fit := s.decideNode(b, task, node)
 	if fit.Reason == cards.NodeFits {
 		return nil
 	}
-	s.NoteRefusedNode(task, fit.Verdict, true)
+	s.NoteRefusedNode(task, fit.Verdict, fit.Reason != cards.RoomEarmarked)
 	code := api.UnschedulableAndUnresolvable
-	if fit.Reason == cards.OverQuota || fit.Reason == cards.OtherCard {
+	switch fit.Reason {
+	case cards.OverQuota, cards.OtherCard, cards.RoomEarmarked:
 		code = api.Unschedulable
 	}
 	var reason string

@@ -3,6 +3,8 @@ package plugin
 import (
 	"slices"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
+
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
@@ -28,7 +30,7 @@ func (c *chaosCycle) mayBeHeld(j *world.Job, has map[string]amounts, request amo
 }
 
 // checkHolds checks that nobody borrows a card that another job holds, but for pods that others were
-// evicted for.
+// evicted for. A pod that waits for room gets it when its queue has lost what terminates now.
 func (c *chaosCycle) checkHolds(name string, p placement) {
 	if c.evictedFor(p.pod) {
 		return
@@ -40,7 +42,11 @@ func (c *chaosCycle) checkHolds(name string, p placement) {
 			continue
 		}
 		holder := c.own.memory.fairness.HolderOf(c.own.Names.Name(dim))
-		if has := c.own.Index.Allocated(q).Get(dim); holder != "" && holder != p.task.Job && has > c.own.Index.Deserved.At(q, dim) {
+		accounts := c.own.Books.Now.Queues
+		if node := c.Nodes[p.task.NodeName]; p.task.Status == api.Pipelined && !p.task.InitResreq.LessEqual(node.Idle, api.Zero) {
+			accounts = c.own.Books.Future.Queues
+		}
+		if has := accounts.AllocatedAt(q, dim); holder != "" && holder != p.task.Job && has > c.own.Index.Deserved.At(q, dim) {
 			violated(name, "%s gets a card of %s, which job %s holds: its queue has %g of %g deserved", p.task.Name, d, holder, has,
 				c.own.Index.Deserved.At(q, dim))
 		}

@@ -78,6 +78,7 @@ const (
 	holdTimes     = "a job holds back others for no longer than its queue says"
 	softly        = "no queue is above its soft quota while others want what is left"
 	once          = "no pod is evicted for one that waits for others"
+	oneAnswer     = "the inspection answers what the hooks answer"
 	admitted      = "no job waits that fits as a whole beside what all have and were promised"
 )
 
@@ -114,6 +115,7 @@ var invariants = []invariant{
 	{name: budgetSums, at: []moment{atOpen}, check: (*chaosCycle).checkUse},
 	{name: inPlace, at: []moment{afterAction}, check: (*chaosCycle).checkDisplaced},
 	{name: "every refusal has a reason", at: []moment{atClose}, check: (*chaosCycle).checkReasons},
+	{name: oneAnswer, at: []moment{atClose}, check: (*chaosCycle).checkInspection},
 	{name: gain, at: []moment{atClose}, check: (*chaosCycle).checkGain},
 	{name: preemptGain, at: []moment{atClose}, check: (*chaosCycle).checkPreemption},
 	{name: "no session depends on earlier ones", at: []moment{atOpen}, check: (*chaosCycle).checkFresh},

@@ -17,15 +17,40 @@ import (
 
 // onAllocate charges a task that was allocated or pipelined.
 func (s *session) onAllocate(event *framework.Event) {
-	if q := s.QueueOf(event.Task); q != index.None && !s.refuseEvent(event) {
-		s.change(q, event.Task, true)
+	q := s.QueueOf(event.Task)
+	if q == index.None || s.refuseEvent(event) {
+		return
 	}
+	s.refundCopy(q, event.Task)
+	s.change(q, event.Task, true)
+	if event.Task.Status == api.Pipelined {
+		s.notePipelined(event.Task)
+	}
+}
+
+// refundCopy refunds a task that was charged as another object: the gang actions pipeline copies of tasks, and allocate allocates the
+// originals in the same session.
+//
+// DIVERGES: upstream charges both (capacity/capacity.go, AllocateFunc).
+func (s *session) refundCopy(q index.Queue, task *api.TaskInfo) {
+	if other := s.pipelined[task.UID]; other != nil && other != task {
+		s.change(q, other, false)
+		delete(s.pipelined, task.UID)
+	}
+}
+
+func (s *session) notePipelined(task *api.TaskInfo) {
+	if s.pipelined == nil {
+		s.pipelined = map[api.TaskID]*api.TaskInfo{}
+	}
+	s.pipelined[task.UID] = task
 }
 
 // onDeallocate refunds a task that lost its node.
 func (s *session) onDeallocate(event *framework.Event) {
 	if q := s.QueueOf(event.Task); q != index.None && s.charged(event.Task) {
 		s.change(q, event.Task, false)
+		delete(s.pipelined, event.Task.UID)
 	}
 }
 

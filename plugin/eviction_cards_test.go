@@ -230,7 +230,7 @@ func TestPreemptionInALaterTier(t *testing.T) {
 // TestAllocationBeyondQuotaFails places tasks without a check, as actions that evict
 // do. What exceeds a quota fails, is not charged, and can be undone.
 func TestAllocationBeyondQuotaFails(t *testing.T) {
-	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).pods("job", "q", "A|B", 4, 1)
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).pods("job", "q", "A|B", 4, 1, members(4))
 	f := s.open(t)
 	place := func(task, node string) error {
 		return release.Pipeline(framework.NewStatement(f.Session), f.task(task), node, false)
@@ -264,6 +264,36 @@ func TestDiscardedEvictionsAreCharged(t *testing.T) {
 // preemption configures the action preempt.
 func preemption(topologyAware bool) conf.Configuration {
 	return conf.Configuration{Name: "preempt", Arguments: map[string]any{preempt.EnableTopologyAwarePreemptionKey: topologyAware}}
+}
+
+// TestSimulationAsksTheQueue simulates for a task of a queue that is not open: what allocatable refuses, the simulation refuses, where cards
+// count.
+func TestSimulationAsksTheQueue(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":2}`).pods("next", "q", "A", 1, 1, inPhase(workload.Inqueue))
+	s.Queues[len(s.Queues)-1].Closed = true
+	f := s.open(t)
+	task := f.task("next-0")
+	require.NoError(t, f.PrePredicateFn(task))
+	assert.False(t, f.Allocatable(f.queue("q"), task))
+	assert.Error(t, f.PredicateFn(task, f.Nodes["a"]))
+	assert.False(t, f.SimulateAllocatableFn(t.Context(), f.GetCycleState(task.UID).Clone(), f.queue("q"), task))
+	assert.Equal(t, "Queue <q> is not open", inspectionOf(f.own).Allocate(task).String())
+	assert.Equal(t, "Queue <q> is not open", inspectionOf(f.own).Node(task, "a").String())
+}
+
+// TestCopiesAreChargedOnce allocates a task on another node after a copy of it was pipelined, as allocate does after a gang action.
+func TestCopiesAreChargedOnce(t *testing.T) {
+	f := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).
+		pods("next", "q", "A|B", 1, 1, inPhase(workload.Inqueue), members(2)).open(t)
+	task := f.task("next-0")
+	statement := framework.NewStatement(f.Session)
+	require.NoError(t, release.Pipeline(statement, task.Clone(), "a", false))
+	assert.Equal(t, []float64{1, 0}, []float64{f.cardsOf("q", "A"), f.cardsOf("q", "B")})
+	other := framework.NewStatement(f.Session)
+	require.NoError(t, release.Allocate(other, task, f.Nodes["b"]))
+	assert.Equal(t, []float64{0, 1}, []float64{f.cardsOf("q", "A"), f.cardsOf("q", "B")})
+	other.Discard()
+	assert.Equal(t, []float64{0, 0}, []float64{f.cardsOf("q", "A"), f.cardsOf("q", "B")})
 }
 
 // TestSimulateWithCards adds and removes tasks with cards in a simulation.

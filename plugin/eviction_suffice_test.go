@@ -228,7 +228,7 @@ func TestDiscardedStatementsChangeNothing(t *testing.T) {
 // for it.
 func TestPlacesWhileOthersTerminate(t *testing.T) {
 	f := newScene().node("a", "A", 4).queue("q", "", "quota", `{"A":2}`).
-		pods("ends", "q", "A", 2, 1, first(2, workload.TaskReleasing, "a")).pods("claim", "q", "A", 2, 1, inPhase(workload.Inqueue)).open(t)
+		pods("ends", "q", "A", 2, 1, first(2, workload.TaskReleasing, "a")).pods("claim", "q", "A", 2, 1, inPhase(workload.Inqueue), members(2)).open(t)
 	statement := framework.NewStatement(f.Session)
 	assert.Error(t, release.Allocate(statement, f.task("claim-0"), f.Nodes["a"]))
 	assert.NoError(t, release.Pipeline(statement, f.task("claim-1"), "a", false))

@@ -142,7 +142,8 @@ func Inspect(p framework.Plugin) (inspect.Inspection, bool) {
 func inspectionOf(s *session) inspect.Inspection {
 	return inspect.Of(inspect.Session{Session: &s.Session, Settings: &s.settings, Admit: &s.admit, Reclaim: &s.reclaim, Explain: &s.explain,
 		Fences: &s.memory.fences, Fairness: &s.memory.fairness, Budgets: &s.memory.budgets, Evictions: &s.memory.evictions,
-		Queues: &s.memory.queues, Order: func(l, r *api.QueueInfo) int { return s.rules.order(s, l, r) }})
+		Queues: &s.memory.queues, Order: func(l, r *api.QueueInfo) int { return s.rules.order(s, l, r) },
+		DecideTask: s.decideTask, DecideNode: s.decideNode})
 }
 
 // BeginWith makes the next session of a plugin of this package begin with what is stored, nil for what

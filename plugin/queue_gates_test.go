@@ -202,7 +202,7 @@ func TestReservationsBeyondTheQuota(t *testing.T) {
 // TestReservationsFollowEvents allocates, discards and evicts a pod without its gate.
 func TestReservationsFollowEvents(t *testing.T) {
 	f := gatedScene(t).node("a", "A", 1).node("b", "B", 1).queue("q", "", "quota", `{"A":1,"B":1}`).
-		pods("gate", "q", "B|A", 1, 1, optedIn(true)).pods("plain", "q", "B", 1, 1, inPhase(workload.Inqueue)).openGated(t)
+		pods("gate", "q", "B|A", 1, 1, optedIn(true), members(2)).pods("plain", "q", "B", 1, 1, inPhase(workload.Inqueue)).openGated(t)
 	task := f.task("gate-0")
 	expect := func(a, b float64) {
 		t.Helper()

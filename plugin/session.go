@@ -41,6 +41,8 @@ type session struct {
 	// notCharged are tasks whose allocation the allocate event refused. Volcano
 	// deallocates them next.
 	notCharged map[api.TaskID]bool // nil where there are none
+	// pipelined are the tasks that were charged as they were pipelined.
+	pipelined map[api.TaskID]*api.TaskInfo // nil where there are none
 	// prepared is the task that PrePredicate prepared last; predicates are called for
 	// it on every node.
 	prepared atomic.Pointer[prepared]

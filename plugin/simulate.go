@@ -96,8 +96,10 @@ func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, tas
 	return s.fitError(&sim.books, task, node)
 }
 
-// simulateAllocatable is allocatable on a what-if. Like upstream's it does not
-// check that the queue is open: the action has done so.
+// simulateAllocatable is allocatable on a what-if. PrePredicate has prepared the queue of the task.
+//
+// DIVERGES: upstream does not ask whether the queue is open, and evicts pods for a task that its allocatable refuses. Where cards
+// count, the eligibility is that of allocatable.
 func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo) bool {
 	sim, err := s.simulationOf(state)
 	if err != nil {
@@ -108,6 +110,9 @@ func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 		q = s.Index.Lookup(string(queue.UID))
 	}
 	v := quota.Eligible(s.Index.Tree, q)
+	if v.OK() && s.Cards != nil {
+		v = s.Intake.Eligible(q)
+	}
 	if v.OK() {
 		v = s.AllocationOf(&sim.books, q, task, sim.request, new(cards.Request))
 	}

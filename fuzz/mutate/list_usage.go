@@ -16,6 +16,8 @@ var ofUsage = []mutant{
 	{"Record.check", "math.Abs(x) > most", "false"},
 	{"heldOf", "allocated -= o.session.Index.Deserved.At(q, d)", "_ = q"},
 	{"norm", "if o.with.By != arguments.FairShareByWeight {", "if true {"},
+	{"countsIn", "|| !o.session.Cards.Counted(q)", ""},
+	{"waitsFor", "if !o.countsIn(q, column) {", "if false {"},
 	{"waitsFor", "ix.Request.At(q, d) > ix.AllocatedAt(q, d)", "ix.Request.At(q, d) >= 0"},
 	{"readLists", "s.Index.Path(list.Queue)", "s.Index.Path(list.Queue)[:0]"},
 	{"setHeld", "o.session.Cards.Occupied(task)", "false"},

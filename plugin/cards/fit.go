@@ -75,6 +75,7 @@ const (
 	NoDevice                 // no device of the node for a resource claim
 	UnnamedDevice            // a resource claim could get a device whose card has no name
 	OtherDevice              // a resource claim could get a card that the pod does not name
+	RoomEarmarked            // what is left on the node is earmarked for others; FitNode does not answer so
 )
 
 // NodeFit is the answer of FitNode. Verdict and Request say what is refused, for
@@ -159,7 +160,7 @@ func (s *Session) fitCard(q index.Queue, p *PodRequest, nodeName string, n *Node
 // node may have the same card.
 func (s *Session) amountOn(p *PodRequest, nodeName string, n *Node, d fastres.Dim) (amount card.Milli) {
 	for r := range s.RequestsOn(p, nodeName) {
-		if r.claimed == 0 && len(n.cardsOf(r.Resource)) == 0 {
+		if r.claimed == 0 && (n == nil || len(n.cardsOf(r.Resource)) == 0) {
 			continue
 		}
 		for other, taken := range r.On(n) {

@@ -18,15 +18,17 @@ var (
 	ErrUnknownPlugin = errors.New("no such plugin is registered")
 	ErrSeveralQuotas = errors.New("only one quota plugin can be in force")
 	ErrBadArgument   = errors.New("the plugin has an invalid argument")
+	ErrActionOrder   = errors.New("the actions are in the wrong order")
 )
 
 // Check returns an error of one line where the text of a volcano-scheduler.conf is
 // invalid, where it names a plugin that is not registered (ErrUnknownPlugin), or where
 // it has several quota plugins (ErrSeveralQuotas), or one whose argument semantics is not a
-// release of Volcano (ErrBadArgument). Call it after all plugins are
-// registered.
+// release of Volcano (ErrBadArgument). With the plugin capacity-card, no action that evicts may run
+// before allocate (ErrActionOrder). Under the other names, which replace Volcano's plugins without another change of the
+// configuration, Warnings has a line about it. Call Check after all plugins are registered.
 func Check(configuration string) error {
-	_, tiers, _, _, err := scheduler.UnmarshalSchedulerConf(configuration)
+	actions, tiers, _, _, err := scheduler.UnmarshalSchedulerConf(configuration)
 	if err != nil {
 		return errors.New(strings.Join(strings.Fields(err.Error()), " "))
 	}
@@ -49,6 +51,9 @@ func Check(configuration string) error {
 		return fmt.Errorf("%w: %s", ErrUnknownPlugin, strings.Join(unknown, ", "))
 	case len(quotas) > 1:
 		return fmt.Errorf("%w: %s", ErrSeveralQuotas, strings.Join(quotas, ", "))
+	}
+	if problem := orderProblem(actions); problem != "" && quotaPlugin(tiers) == plugin.Name {
+		return fmt.Errorf("%w: %s", ErrActionOrder, problem)
 	}
 	return nil
 }

@@ -28,7 +28,10 @@ func TestMain(m *testing.M) {
 
 // configuration returns a volcano-scheduler.conf of two tiers. A plugin is a name, or
 // its options in braces.
-func configuration(first, second string) string {
+func configuration(first, second string, actions ...string) string {
+	if len(actions) == 0 {
+		actions = []string{"enqueue, allocate"}
+	}
 	plugins := regexp.MustCompile(`\{.*\}|[^ ]+`)
 	list := func(tier string) string {
 		text := "- plugins:\n"
@@ -40,7 +43,7 @@ func configuration(first, second string) string {
 		}
 		return text
 	}
-	return "actions: \"enqueue, allocate\"\ntiers:\n" + list(first) + list(second)
+	return "actions: \"" + actions[0] + "\"\ntiers:\n" + list(first) + list(second)
 }
 
 func TestCheck(t *testing.T) {
@@ -60,7 +63,15 @@ func TestCheck(t *testing.T) {
 		"unknown action":  {text: strings.Replace(configuration("gang", "drf"), "enqueue", "enque", 1), want: "failed to find Action enque"},
 		"not YAML":        {text: "actions: [\n", want: "yaml: "},
 		"wrong structure": {text: "actions: allocate\ntiers: 3\n", want: "cannot unmarshal"},
-		"empty":           {text: "", want: "failed to find Action"},
+		"reclaim first":   {configuration("gang capacity-card", "predicates", "reclaim, allocate, backfill"), `set actions: "allocate, reclaim, backfill"`, ErrActionOrder},
+		"preempt first": {configuration("gang capacity-card", "predicates", "enqueue, preempt, backfill, allocate, reclaim"),
+			`if preempt runs before allocate: set actions: "enqueue, backfill, allocate, preempt, reclaim"`, ErrActionOrder},
+		"both first": {configuration("gang capacity-card", "predicates", "enqueue, reclaim, preempt, allocate"),
+			`if reclaim, preempt runs before allocate: set actions: "enqueue, allocate, reclaim, preempt"`, ErrActionOrder},
+		"no allocate":              {configuration("gang capacity-card", "predicates", "enqueue, reclaim"), `set actions: "enqueue, allocate, reclaim"`, ErrActionOrder},
+		"reclaim first, a drop-in": {text: configuration("gang capacity", "predicates", "reclaim, allocate")},
+		"reclaim first, no quotas": {text: configuration("gang", "predicates", "reclaim, allocate")},
+		"empty":                    {text: "", want: "failed to find Action"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Check(c.text)
@@ -106,6 +117,9 @@ func TestWarnings(t *testing.T) {
 		"jobs are admitted in an earlier tier":            {all, "sla overcommit", "capacity", []string{"sla, overcommit " + admit + " capacity"}},
 		"jobs are admitted in one tier":                   {all, "sla overcommit capacity resourcequota", "drf", nil},
 		"jobs are admitted, and a later tier has no vote": {all, "capacity", "sla overcommit resourcequota", []string{"overcommit, resourcequota " + noVote + " capacity"}},
+		"reclaim before allocate":                         {"enqueue, reclaim, allocate", "gang capacity", "predicates", []string{"pods that others are evicted for never start if reclaim runs"}},
+		"preempt before allocate":                         {"preempt, allocate", "gang proportion", "predicates", []string{"pods that others are evicted for never start if preempt runs"}},
+		"reclaim before allocate without quotas":          {"reclaim, allocate", "gang", "predicates", nil},
 		"no enqueue":                                      {"allocate", "sla", "capacity", nil},
 		"a key that Volcano does not know":                {all, "{name: capacity, enabledHierarchy: true}", "predicates", []string{"Volcano ignores an unknown key: line "}},
 	} {

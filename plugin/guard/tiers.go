@@ -100,6 +100,9 @@ func Warnings(configuration string) (warnings []string) {
 	for _, key := range passedOver(configuration) {
 		warnings = append(warnings, "Volcano ignores an unknown key: "+key)
 	}
+	if problem := orderProblem(actions); problem != "" && quotaPlugin(tiers) != "" {
+		warnings = append(warnings, problem)
+	}
 	warn := func(names []string, format, quota string) {
 		if len(names) > 0 {
 			warnings = append(warnings, fmt.Sprintf(format, strings.Join(names, ", "), quota))

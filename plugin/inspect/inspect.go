@@ -45,6 +45,10 @@ type Session struct {
 	Evictions *evictions.Memory
 	Budgets   *budget.Memory
 	Order     func(l, r *api.QueueInfo) int // of queues
+
+	// DecideTask and DecideNode are the answers of the hooks: of allocatable, and of the predicate where cards count.
+	DecideTask func(q index.Queue, task *api.TaskInfo, request fastres.Vector) (*quota.Books, cards.Outcome)
+	DecideNode func(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) (constraint.Ask, cards.NodeFit)
 }
 
 // Of returns the inspection of a session.
@@ -56,34 +60,27 @@ func (i Inspection) Enqueue(job *api.JobInfo) *report.Reason { return i.s.Admit.
 // Allocate returns why a task may not be allocated now, on any node, nil if it
 // may.
 func (i Inspection) Allocate(task *api.TaskInfo) *report.Reason {
-	books := i.s.Reclaim.BooksFor(task)
-	return i.explain(task, true, books, func(q index.Queue, request fastres.Vector) (o cards.Outcome) {
-		o.Verdict = i.s.AllocationOf(books, q, task, request, &o.Request)
-		return o
-	})
+	s := i.s
+	frame := s.Frames.Open()
+	defer frame.Close()
+	q, request := s.QueueOf(task), frame.Vector()
+	books, outcome := s.DecideTask(q, task, request)
+	return s.Explain.Explain(s.RefusedTask(frame, books, constraint.Ask{Task: task, Queue: q, Request: request}, outcome))
 }
 
 // Preempt returns why the queue of a task may not reclaim for it, nil if it may.
 func (i Inspection) Preempt(task *api.TaskInfo) *report.Reason {
-	return i.explain(task, false, &i.s.Books.Future, func(q index.Queue, request fastres.Vector) cards.Outcome {
-		return i.s.Reclaim.MayReclaim(q, request, task)
-	})
-}
-
-// explain applies a rule, that of allocation or another one, to a task whose queue is eligible.
-func (i Inspection) explain(task *api.TaskInfo, allocation bool, b *quota.Books,
-	rule func(index.Queue, fastres.Vector) cards.Outcome) *report.Reason {
 	s := i.s
 	frame := s.Frames.Open()
 	defer frame.Close()
-	v, request := s.Intake.Eligible(s.QueueOf(task)), frame.Vector()
-	outcome := cards.Outcome{Verdict: v}
-	if v.OK() {
-		s.PrepareQueue(v.Queue)
-		outcome = rule(v.Queue, request)
+	q, request := s.QueueOf(task), frame.Vector()
+	outcome := cards.Outcome{Verdict: s.Intake.Eligible(q)}
+	if outcome.Verdict.OK() {
+		s.PrepareQueue(q)
+		outcome = s.Reclaim.MayReclaim(q, request, task)
 	}
-	return s.Explain.Explain(s.Refused(frame, constraint.Refusal{Request: request, Task: task, Job: task.Job, Allocation: allocation,
-		Queue: v.Queue, Books: b}, outcome))
+	return s.Explain.Explain(s.Refused(frame,
+		constraint.Refusal{Request: request, Task: task, Job: task.Job, Queue: q, Books: &s.Books.Future}, outcome))
 }
 
 // Levels returns the bounds of a queue and its ancestors that a quantity of a resource does not fit
@@ -112,8 +109,13 @@ func (i Inspection) Node(task *api.TaskInfo, node string) *report.Reason {
 	if s.Cards == nil {
 		return nil
 	}
-	books, a := s.Reclaim.BooksFor(task), s.AskCards(task)
-	fit := s.FitsNode(books, &a, node)
+	at := s.Volcano.Nodes[node]
+	if at == nil {
+		at = &api.NodeInfo{Name: node}
+	}
+	s.PrepareTask(task)
+	books := s.Reclaim.BooksFor(task)
+	a, fit := s.DecideNode(books, task, at)
 	return s.Explain.ExplainNode(fit, s.RefusedNode(constraint.Frame{}, books, a, fit))
 }
 

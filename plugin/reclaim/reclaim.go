@@ -6,6 +6,7 @@
 //	ledger.go       what the rules of the session say of a plan (quota/plan asks)
 //	announced.go    plans with victims that get notice before they are evicted
 //	evictions.go    who is evicted for whom, in a session and from one session to the next
+//	nominated.go    pods that wait for a node that is gone
 //	starving.go     the argument reclaimBeyondMinimum
 //
 // Volcano's own actions ask for votes. They evict for other pods where no plan is made: without cards and policies.

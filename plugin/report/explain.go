@@ -229,6 +229,8 @@ func (e *Explainer) ExplainNode(fit cards.NodeFit, r *constraint.Refusal) *Reaso
 		return &Reason{Rule: NoDevice, Detail: fit.Text}
 	case cards.UnnamedDevice:
 		return &Reason{Rule: UnnamedDevice, Detail: fit.Text, Label: fit.Label}
+	case cards.RoomEarmarked:
+		return &Reason{Rule: Earmarked}
 	case cards.OtherDevice:
 		return &Reason{Rule: OtherDevice, Cards: fit.Text, Detail: fit.Label}
 	}

@@ -27,6 +27,7 @@ type Journal struct {
 
 	dims    []fastres.Dim // memory of one call
 	numbers []float64     // memory of one call
+	details []string      // memory of one call
 }
 
 // entry holds the values by which two reasons are the same, the text, and what the
@@ -39,6 +40,7 @@ type entry struct {
 	cards     string // that are refused
 	holder    quota.Holder
 	numbers   []float64 // requests, and the quotas of cards
+	details   []string  // of budgets of cards
 
 	text    string
 	since   metav1.Time // when the job began to wait for admission
@@ -68,13 +70,15 @@ func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r *constraint.Refusal) 
 	}
 	j.dims = appendDims(j.dims[:0], r)
 	j.numbers = e.appendNumbers(j.numbers[:0], r)
+	j.details = appendDetails(j.details[:0], r)
 	cards := e.Cards.Describe(r.Cards)
 	last := j.entries[job.UID]
 	if last == nil || last.reason != r.Verdict.Reason || last.admission != r.Admission || last.where != where || last.cards != cards ||
-		last.holder != holderOf(r) || !slices.Equal(last.exceeded, j.dims) || !slices.Equal(last.numbers, j.numbers) {
+		last.holder != holderOf(r) || !slices.Equal(last.exceeded, j.dims) || !slices.Equal(last.numbers, j.numbers) ||
+		!slices.Equal(last.details, j.details) {
 		reason := e.Explain(r)
 		next := &entry{reason: r.Verdict.Reason, admission: r.Admission, where: where, exceeded: slices.Clone(j.dims), cards: cards,
-			holder: holderOf(r), numbers: slices.Clone(j.numbers), text: reason.String(), cause: e.cause(string(job.Queue), r, reason)}
+			holder: holderOf(r), numbers: slices.Clone(j.numbers), details: slices.Clone(j.details), text: reason.String(), cause: e.cause(string(job.Queue), r, reason)}
 		if last != nil && last.admission {
 			next.since = last.since
 		} else {
@@ -162,7 +166,7 @@ func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []fl
 		case f.Reason.OfHolder(), f.Against == constraint.MaxJobs, f.Against == constraint.Overcommit && !r.OfCards():
 			numbers = append(numbers, f.Bound)
 		case f.Against == constraint.CardBudget:
-			numbers = append(numbers, f.Bound, float64(f.Until.Unix()), float64(len(f.Detail)))
+			numbers = append(numbers, f.Bound, float64(f.Until.Unix()))
 		}
 	}
 	if !r.OfCards() || r.Verdict.Reason.OfHolder() {
@@ -180,6 +184,16 @@ func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []fl
 		}
 	}
 	return numbers
+}
+
+// appendDetails appends what budgets of cards say beside numbers.
+func appendDetails(details []string, r *constraint.Refusal) []string {
+	for _, f := range r.Shortfalls {
+		if f.Against == constraint.CardBudget {
+			details = append(details, f.Detail)
+		}
+	}
+	return details
 }
 
 // devicesExceeded is upstream's word for a quota of devices, of whatever class.

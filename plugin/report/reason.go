@@ -141,6 +141,9 @@ func (r Reason) In(memory format.Unit) string {
 	case ClosedQueue:
 		return fmt.Sprintf("Queue <%s> is not open", r.Queue)
 	case Guaranteed, Earmarked:
+		if r.Rule == Earmarked && r.Queue == "" {
+			return NodeEarmarked
+		}
 		if len(r.Shortages) > 0 {
 			return r.shortages(memory)
 		}

@@ -229,7 +229,7 @@ func sorted(problems map[string]*Nodes) []Nodes {
 // blameNodes sets the rule for a task that no node fits: among the rules of the nodes,
 // the one that is nearest to placing the task.
 func (e *explainer) blameNodes(f *Finding, task *api.TaskInfo) {
-	rank := []report.Rule{report.ClaimUnknown, report.ClaimRefused, report.NoDevice, report.OtherDevice, report.UnnamedDevice, report.NoSuchCard, report.UnlabeledNode, NodesTooSmall, NodesUnfit, NodesFull, report.OverQuota}
+	rank := []report.Rule{report.ClaimUnknown, report.ClaimRefused, report.NoDevice, report.OtherDevice, report.UnnamedDevice, report.NoSuchCard, report.UnlabeledNode, NodesTooSmall, NodesUnfit, NodesFull, report.Earmarked, report.OverQuota}
 	best := -1
 	for _, node := range e.NodeList {
 		rule := NodesUnfit

@@ -51,6 +51,7 @@ func TestConfiguration(t *testing.T) {
 		"an unknown plugin":   {"name: gang", "name: gagn", "error: ConfigMap/volcano-system/conf: no such plugin is registered: gagn"},
 		"a misspelt option":   {"enablePreemptable", "enablePremptable", "warning: ConfigMap/volcano-system/conf: Volcano ignores an unknown key: line 5: field enablePremptable not found"},
 		"a wrong type":        {"hierarchyFrom: annotation", "cardUnlimitedCpuMemory: 3", "warning: ConfigMap/volcano-system/conf: capacity-card: argument cardUnlimitedCpuMemory: 3 (int) is not true or false, using false"},
+		"reclaim first":       {"enqueue, allocate, reclaim", "enqueue, reclaim, allocate", "error: ConfigMap/volcano-system/conf: the actions are in the wrong order: pods that others are evicted for never start if reclaim runs before allocate: set actions: \"enqueue, allocate, reclaim\""},
 		"an unknown argument": {"hierarchyFrom: annotation", "untypedCard: reject", "warning: ConfigMap/volcano-system/conf: capacity-card: argument untypedCard is unknown and ignored"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,6 +63,26 @@ func TestConfiguration(t *testing.T) {
 			expect(t, got, "conf:7: "+c.want)
 		})
 	}
+}
+
+// TestLending has queues that may borrow, with and without the action reclaim.
+func TestLending(t *testing.T) {
+	lends := queue("q", "", quota(`{"A": 4}`)+", "+deserved(`{"A": 2}`)+", "+guarantee(`{"A": 0}`), "")
+	keeps := queue("q", "", quota(`{"A": 4}`)+", "+deserved(`{"A": 4}`)+", "+guarantee(`{"A": 0}`), "")
+	without := strings.Replace(sound, ", reclaim", "", 1)
+	of := func(severity string, lines []string) (some []string) {
+		for _, line := range lines {
+			if strings.Contains(line, severity+": ConfigMap") {
+				some = append(some, line)
+			}
+		}
+		return some
+	}
+	require.Empty(t, of("note", checkWith(t, configured(sound), lends)))
+	require.Empty(t, of("note", checkWith(t, configured(without), keeps)))
+	require.Empty(t, of("note", checkWith(t, configured(strings.Replace(without, "capacity-card", "proportion", 1)), lends)))
+	expect(t, of("note", checkWith(t, configured(without), lends)),
+		"conf:7: note: ConfigMap/volcano-system/conf: queues such as q may have more cards than they deserve, and the actions have no reclaim")
 }
 
 // TestTreeOfAnnotations has a tree that annotations describe, with each mistake that they can have.

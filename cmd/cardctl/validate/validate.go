@@ -88,6 +88,7 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 		k.queues[q.Name] = q
 	}
 	k.checkConfiguration(c)
+	k.checkLending(c)
 	k.checkJobs()
 	k.checkRequests()
 	k.checkKeys()

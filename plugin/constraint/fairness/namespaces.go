@@ -183,7 +183,7 @@ func (n *Namespaces) requests(q index.Queue, job *api.JobInfo) (requests []float
 		}
 	}
 	for c, d := range m.dims {
-		if requests[c] = sum.Get(d); requests[c] > 0 && !slices.Contains(columns, c) {
+		if requests[c] = sum.Get(d); requests[c] > 0 && n.order.countsIn(q, c) && !slices.Contains(columns, c) {
 			columns = append(columns, c)
 		}
 	}
@@ -195,7 +195,7 @@ func (n *Namespaces) requests(q index.Queue, job *api.JobInfo) (requests []float
 			continue
 		}
 		for c, d := range m.dims {
-			if one.Get(d) > 0 && !slices.Contains(columns, c) {
+			if one.Get(d) > 0 && n.order.countsIn(q, c) && !slices.Contains(columns, c) {
 				columns = append(columns, c)
 			}
 		}

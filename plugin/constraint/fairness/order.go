@@ -27,6 +27,7 @@ type Memory struct {
 	dims    []fastres.Dim // of the columns
 	weights []float64     // of the columns
 	columns []usage.Column
+	vendors []bool  // of the columns: resources that stand for cards without names
 	listed  []bool  // by queue and column: pending pods name the card in a list; empty where none has a list
 	wants   []int32 // columns, queue by queue
 	ends    []int32 // by queue: where its columns end in wants
@@ -106,10 +107,12 @@ func (o *Order) readColumns() {
 	}
 	if len(m.columns) != len(m.dims) {
 		m.columns, m.weights = make([]usage.Column, len(m.dims)), make([]float64, len(m.dims))
+		m.vendors = make([]bool, len(m.dims))
 	}
 	for c, d := range m.dims {
 		name := names.Name(d)
 		m.columns[c], m.weights[c] = usage.Column{Name: name, Card: names.IsCard(d)}, 1
+		m.vendors[c] = !names.IsCard(d) && !slices.Contains(o.with.Of, name)
 		if weight, given := o.with.Weights[name]; given {
 			m.weights[c] = weight
 		}
@@ -125,6 +128,12 @@ func (o *Order) counts(name string, isCard bool) bool {
 		}
 	}
 	return false
+}
+
+// countsIn reports whether a column counts in a queue. Where the cards of a queue count by name, a resource such as nvidia.com/gpu is the
+// same cards once more, of which the queue deserves nothing.
+func (o *Order) countsIn(q index.Queue, column int) bool {
+	return !o.memory.vendors[column] || !o.session.Cards.Counted(q)
 }
 
 // read sets what a queue has now.
@@ -182,7 +191,7 @@ func (o *Order) readWants() {
 		}
 		if len(m.wants) == before {
 			for c, d := range m.dims {
-				if allocated.Get(d) > 0 {
+				if allocated.Get(d) > 0 && o.countsIn(q, c) {
 					m.wants = append(m.wants, int32(c))
 				}
 			}
@@ -213,6 +222,9 @@ func (o *Order) readLists() {
 // waitsFor reports whether pending pods of a queue, or below it, request what a column counts.
 func (o *Order) waitsFor(q index.Queue, column int, d fastres.Dim) bool {
 	m, ix := o.memory, o.session.Index
+	if !o.countsIn(q, column) {
+		return false
+	}
 	return ix.Request.At(q, d) > ix.AllocatedAt(q, d) || len(m.listed) > 0 && m.listed[int(q)*len(m.dims)+column]
 }
 
