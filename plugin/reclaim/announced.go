@@ -76,7 +76,7 @@ func (s *Session) OpenAnnounced() {
 		case over < 0 && !a.within && !s.mayReclaim(s.QueueOf(tasks[0]), tasks):
 			return true
 		case over >= 0:
-			s.keep(a)
+			s.keepVictims(a)
 			return false
 		}
 		return !s.book(a, tasks)
@@ -129,8 +129,8 @@ func (s *Session) endOf(a *announced) (until time.Time) {
 	return until
 }
 
-// keep keeps the victims of a plan for its job.
-func (s *Session) keep(a *announced) {
+// keepVictims keeps the victims of a plan for its job.
+func (s *Session) keepVictims(a *announced) {
 	n := &s.notices
 	if n.kept == nil {
 		n.kept, n.marks = map[api.TaskID]api.JobID{}, map[*announced][]*earmark.Mark{}
@@ -168,7 +168,7 @@ func (s *Session) book(a *announced, tasks []*api.TaskInfo) bool {
 			}
 		}
 	}
-	s.keep(a)
+	s.keepVictims(a)
 	for _, m := range marks {
 		s.notices.marks[a] = append(s.notices.marks[a], s.Books.Add(m))
 	}

@@ -232,7 +232,7 @@ func (l *ledger) deservesOf(a quota.View, d fastres.Dim, milli float64) quota.Ve
 
 // Place charges a pod of the claimant on a node, if all bounds admit it there.
 func (l *ledger) Place(pod, node int) quota.Verdict {
-	at := l.at(pod, node)
+	at := l.spotOf(pod, node)
 	a := l.ask(pod, at)
 	v := l.Fits(&l.memory.draft.Books, &a)
 	if v.OK() && at.node != nil {
@@ -256,7 +256,7 @@ func (l *ledger) ask(pod int, at *spot) constraint.Ask {
 
 // MayTake reports whether the claimant's queue deserves what a pod requests on a node, or may take it as a loan.
 func (l *ledger) MayTake(pod, node int) bool {
-	at := l.at(pod, node)
+	at := l.spotOf(pod, node)
 	if l.claimant.within {
 		return true
 	}
@@ -279,7 +279,7 @@ func (l *ledger) MayTake(pod, node int) bool {
 // Relieves reports whether the eviction of a pod makes room under a bound that refuses a pod of the claimant on a node. Pods with
 // cards are evicted for cards alone.
 func (l *ledger) Relieves(pod, node, job, victim int) bool {
-	of, at := l.jobs[job], l.at(pod, node)
+	of, at := l.jobs[job], l.spotOf(pod, node)
 	task := of.tasks[victim]
 	a := l.ask(pod, at)
 	l.Intake.SetCharge(l.scratch, of.queue, task, task.NodeName)
@@ -307,19 +307,19 @@ func (l *ledger) CanRun(pod, node int) bool {
 }
 
 // Preference is the place of the node's card in the list of the pod.
-func (l *ledger) Preference(pod, node int) int { return l.at(pod, node).preference }
+func (l *ledger) Preference(pod, node int) int { return l.spotOf(pod, node).preference }
 
 // Charged numbers the charge of a pod on a node, plan.None where the pod cannot have its cards there.
 func (l *ledger) Charged(pod, node int) int {
-	at := l.at(pod, node)
+	at := l.spotOf(pod, node)
 	if !at.usable {
 		return plan.None
 	}
 	return at.charged
 }
 
-// at returns the spot of a pod on a node.
-func (l *ledger) at(pod, node int) *spot {
+// spotOf returns the spot of a pod on a node.
+func (l *ledger) spotOf(pod, node int) *spot {
 	key := spotKey{l.claimant.kindOf[pod], node}
 	if known := l.spots[key]; known != nil {
 		return known

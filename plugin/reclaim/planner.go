@@ -273,7 +273,7 @@ func (s *Session) holdFor(l *ledger, p plan.Plan) {
 		return
 	}
 	for i, node := range p.Nodes {
-		s.holds = append(s.holds, hold{ask: l.ask(i, l.at(i, node)), node: l.field.nodes[node].Name})
+		s.holds = append(s.holds, hold{ask: l.ask(i, l.spotOf(i, node)), node: l.field.nodes[node].Name})
 	}
 }
 

@@ -278,7 +278,7 @@ func (s *search) helps(pod, node int, victim Victim) bool {
 		return false
 	}
 	for r, frees := range c.Frees {
-		if frees > 0 && c.For[r] && s.lacks(pod, node, r) {
+		if frees > 0 && c.For[r] && s.lacksOn(pod, node, r) {
 			return true
 		}
 	}
@@ -334,7 +334,7 @@ func (s *search) explain(pod int) *Failure {
 		s.makeRoom(pod, node)
 		missing, lacks := 0.0, make([]float64, len(s.Pods[pod].Requests))
 		for r, requested := range s.Pods[pod].Requests {
-			if s.lacks(pod, node, r) {
+			if s.lacksOn(pod, node, r) {
 				lacks[r] = requested - s.free[node][r]
 				missing += lacks[r] / requested
 			}

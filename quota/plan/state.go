@@ -167,15 +167,15 @@ func (j *Job) sparesAll() bool {
 	return j.Spare >= len(j.Pods)
 }
 
-// lacks reports whether a node has less of a resource than a pod requests.
-func (s *state) lacks(pod, node, r int) bool {
+// lacksOn reports whether a node has less of a resource than a pod requests.
+func (s *state) lacksOn(pod, node, r int) bool {
 	return s.Pods[pod].Requests[r]-s.free[node][r] >= fastres.MinResource && s.Pods[pod].Requests[r] > 0
 }
 
 // hasRoom reports whether a node lacks nothing that a pod requests.
 func (s *state) hasRoom(pod, node int) bool {
 	for r := range s.Pods[pod].Requests {
-		if s.lacks(pod, node, r) {
+		if s.lacksOn(pod, node, r) {
 			return false
 		}
 	}
