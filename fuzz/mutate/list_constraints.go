@@ -45,9 +45,9 @@ var ofConstraints = []mutant{
 	{"earmark.Session.Refunded", "s.guarantees.Update(q, refund, -1)", ""},
 	{"Session.Charge", "s.guarantees.Update(q, request, 1)", ""},
 	{"Session.Refund", "s.guarantees.Update(q, quota.Refund(&s.queues, q, request, scratch), -1)", "quota.Refund(&s.queues, q, request, scratch)"},
-	{"Watcher.change", "s.Names.AddCard(s.Intake.Available, d, sign*float64(amount))",
-		"s.Names.AddCard(s.Intake.Available, d, float64(amount))"},
-	{"Watcher.change", "if s.Cards.Gone(a.Task.NodeName, r, d) {", "if true {"},
+	{"Watcher.change", "change := card.Milli(sign) * amount", "change := amount"},
+	{"HoldCard", "h.held += amount", ""},
+	{"Watcher.change", "if !s.Cards.Gone(a.Task.NodeName, r, d) {", "if false {"},
 
 	// Jobs, gates and holders.
 	{"jobs.Rule.AdmitJob", "return r.jobs.Fits(a.Queue)", "return quota.Verdict{Queue: a.Queue}"},

@@ -264,7 +264,7 @@ func (s *Session) Uncharged(p, charged *PodRequest, n *Node) iter.Seq2[fastres.D
 			if isCharged {
 				continue
 			}
-			r := Request{Selector: s.registry.all[of.resource], Resource: of.resource, Amount: of.amount, pod: p}
+			r := Request{Selector: s.registry.allOf(of), Resource: of.resource, Amount: of.amount, pod: p}
 			if _, gives := n.card(of.resource); !gives || r.Selector == nil {
 				continue
 			}

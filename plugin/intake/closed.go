@@ -33,7 +33,7 @@ func findClosed(jobs []*api.JobInfo, session *Session) (found closed) {
 	charge := fastres.NewVector(session.Dims.length)
 	for _, job := range jobs {
 		q := session.tree.Lookup(string(job.Queue))
-		if q == index.None || !found.below(session.tree, q) {
+		if q == index.None || !found.bears(session.tree, q) {
 			continue
 		}
 		for _, task := range job.Tasks {
@@ -51,8 +51,8 @@ func findClosed(jobs []*api.JobInfo, session *Session) (found closed) {
 	return found
 }
 
-// below reports whether a queue is one of c, or below one.
-func (c closed) below(tree *index.Tree, q index.Queue) bool {
+// bears reports whether a queue is one of c, or below one.
+func (c closed) bears(tree *index.Tree, q index.Queue) bool {
 	for _, p := range tree.Path(q) {
 		if _, some := c[p]; some {
 			return true

@@ -68,7 +68,7 @@ func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Sessi
 	s.findOthers(ssn, jobs, session)
 	for name, info := range ssn.Nodes {
 		if node := session.cards.Node(name); node != nil && session.cards.InUse(node, info) {
-			s.readNode(ssn, session, info, node)
+			s.addNode(ssn, session, info, node)
 		}
 	}
 	s.findUnready(ssn, jobs, session)
@@ -112,8 +112,8 @@ func (s *stock) queueOf(ssn *framework.Session, session *Session, task *api.Task
 	return q
 }
 
-// readNode adds up the cards of the pods on a node.
-func (s *stock) readNode(ssn *framework.Session, session *Session, info *api.NodeInfo, node *cards.Node) {
+// addNode adds up the cards of the pods on a node.
+func (s *stock) addNode(ssn *framework.Session, session *Session, info *api.NodeInfo, node *cards.Node) {
 	for _, task := range info.Tasks {
 		if !api.AllocatedStatus(task.Status) && task.Status != api.Releasing || !session.cards.UsesNode(node, task) {
 			continue
@@ -196,10 +196,10 @@ func (s *stock) findUnready(ssn *framework.Session, jobs []*api.JobInfo, session
 // differs reports whether the stock of some node is not what it gives.
 func (s *stock) differs() bool { return len(s.parts) > 0 }
 
-// HoldCard changes what queues are charged for a card of a node, and returns by how much the stock changes.
-func (s *Session) HoldCard(node string, d fastres.Dim, amount card.Milli) (change card.Milli) {
+// HoldCard changes what queues are charged for a card that a node gives, and returns by how much the stock changes.
+func (s *Session) HoldCard(node string, r cards.Request, d fastres.Dim, amount card.Milli) (change card.Milli) {
 	h := s.stock.parts[part{node, d}]
-	if h == nil {
+	if h == nil || r.Resource == cards.Devices {
 		return 0
 	}
 	before := h.now()

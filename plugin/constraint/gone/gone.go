@@ -4,7 +4,6 @@ package gone
 
 import (
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 )
 
@@ -30,10 +29,8 @@ func (w Watcher) change(a constraint.Ask, sign float64) {
 	for r := range s.Cards.RequestsOn(s.Cards.PodRequest(a.Queue, a.Task.Pod), a.Task.NodeName) {
 		for d, amount := range r.On(node) {
 			change := card.Milli(sign) * amount
-			if r.Resource != cards.Devices && !s.Cards.Gone(a.Task.NodeName, r, d) {
-				change = s.Intake.HoldCard(a.Task.NodeName, d, change)
-			} else if !s.Cards.Gone(a.Task.NodeName, r, d) {
-				continue
+			if !s.Cards.Gone(a.Task.NodeName, r, d) {
+				change = s.Intake.HoldCard(a.Task.NodeName, r, d, change)
 			}
 			s.Names.AddCard(s.Intake.Available, d, float64(change))
 			s.Names.AddCard(s.Intake.AvailableThen, d, float64(change))
