@@ -9,13 +9,14 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // checkLending notes that nothing takes back what queues lend: a queue may have more of a card than it deserves, and the scheduler does
 // not run the action reclaim.
 func (ck *checker) checkLending(c *engine.Configuration) {
 	reclaims := slices.ContainsFunc(c.Actions, func(a framework.Action) bool { return strings.TrimPrefix(a.Name(), "gang") == "reclaim" })
-	if c.Given == nil || reclaims || !ck.cardsCount(c) {
+	if c.Given == nil || reclaims || c.Plugin == plugin.ProportionName {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(ck.queues)) {
