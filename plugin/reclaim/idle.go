@@ -6,17 +6,19 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// The actions that evict place a pod only where somebody is evicted for the pod or for its gang. On idle room, a pod waits for the action
-// allocate: nothing binds a pod that another action places there, and as long as it is placed allocate passes over it.
+// The actions that evict place a pod only where somebody is evicted for the pod or for its gang. On idle room, a pod
+// waits for the action allocate: nothing binds a pod that another action places there, and as long as it is placed
+// allocate passes over it.
 //
-// A gang may need idle room and evictions. So its pods are placed on idle room while it lacks its minimum, and JobPipelined discards
-// all of them if nobody was evicted in the end. Allocate itself pipelines a pod only where the node has no room now.
+// A gang may need idle room and evictions. So its pods are placed on idle room while it lacks its minimum, and
+// JobPipelined discards all of them if nobody was evicted in the end. Allocate itself pipelines a pod only where the
+// node has no room now.
 //
-// DIVERGES: upstream's actions place pods on idle room as well. If they run before allocate, such a pod is placed in every session and
-// never starts.
+// DIVERGES: upstream's actions place pods on idle room as well. If they run before allocate, such a pod is placed in
+// every session and never starts.
 
-// LeavesToAllocate reports whether a pipelined task is left to allocate: its node has room now, nobody is evicted for its job, and its
-// job has its minimum without it.
+// LeavesToAllocate reports whether a pipelined task is left to allocate: its node has room now, nobody is evicted for
+// its job, and its job has its minimum without it.
 func (s *Session) LeavesToAllocate(task *api.TaskInfo) bool {
 	job := s.Volcano.Jobs[task.Job]
 	if job == nil || s.evictsFor(job.UID) || !s.hasRoomNow(task) {
@@ -26,8 +28,9 @@ func (s *Session) LeavesToAllocate(task *api.TaskInfo) bool {
 	return without >= job.MinAvailable || job.MinAvailable <= 1
 }
 
-// gangLeftToAllocate reports whether a job is left to allocate: nobody is evicted for it, and one of its pipelined tasks has a node
-// with room now. It is for actions that evict: allocate asks about a job once it has allocated a task of it.
+// gangLeftToAllocate reports whether a job is left to allocate: nobody is evicted for it, and one of its pipelined
+// tasks has a node with room now. It is for actions that evict: allocate asks about a job once it has allocated a
+// task of it.
 func (s *Session) gangLeftToAllocate(job *api.JobInfo) bool {
 	if s.Cards == nil || s.evictsFor(job.UID) || len(job.TaskStatusIndex[api.Allocated]) > 0 {
 		return false
