@@ -36,9 +36,11 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	return false
 }
 
-// decideTask applies the rules of allocation to a task of q. It sets request to what the task requests, and returns the accounts with which
-// the rules decided, nil where the queue itself takes no tasks. The hook and the inspection ask it.
-func (s *session) decideTask(q index.Queue, task *api.TaskInfo, request fastres.Vector) (books *quota.Books, o cards.Outcome) {
+// decideTask applies the rules of allocation to a task of q. It sets request to what the task requests, and returns
+// the accounts with which the rules decided, nil where the queue itself takes no tasks. The hook and the inspection
+// ask it.
+func (s *session) decideTask(q index.Queue, task *api.TaskInfo, request fastres.Vector) (
+	books *quota.Books, o cards.Outcome) {
 	if o.Verdict = s.Intake.Eligible(q); !o.Verdict.OK() {
 		return nil, o
 	}
@@ -56,19 +58,22 @@ func (s *session) decideTask(q index.Queue, task *api.TaskInfo, request fastres.
 	return books, o
 }
 
-// decideNode applies the rules to a task on a node: its queue takes tasks, the node has room beside what is earmarked there for others,
-// and the task can have its cards there. The predicates of allocation and simulation and the inspection ask it. It is safe for many
-// goroutines.
+// decideNode applies the rules to a task on a node: its queue takes tasks, the node has room beside what is earmarked
+// there for others, and the task can have its cards there. The predicates of allocation and simulation and the
+// inspection ask it. It is safe for many goroutines.
 //
-// DIVERGES: upstream asks no plugin about the queue of a pod without requests. Where cards count, a queue that is not open starts none.
-func (s *session) decideNode(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) (a constraint.Ask, fit cards.NodeFit) {
+// DIVERGES: upstream asks no plugin about the queue of a pod without requests. Where cards count, a queue that is not
+// open starts none.
+func (s *session) decideNode(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) (
+	a constraint.Ask, fit cards.NodeFit) {
 	if s.Cards == nil {
 		a.Task, a.Queue = task, s.QueueOf(task)
 	} else if a = s.askOf(task); !s.Intake.Eligible(a.Queue).OK() {
 		return a, cards.NodeFit{Reason: cards.PodRefused, Verdict: s.Intake.Eligible(a.Queue)}
 	}
 	if !s.Books.LeavesRoom(task, node, false) {
-		return a, cards.NodeFit{Reason: cards.RoomEarmarked, Verdict: quota.Verdict{Reason: quota.Earmarked, Queue: a.Queue}}
+		earmarked := quota.Verdict{Reason: quota.Earmarked, Queue: a.Queue}
+		return a, cards.NodeFit{Reason: cards.RoomEarmarked, Verdict: earmarked}
 	}
 	if s.Cards != nil {
 		fit = s.FitsNode(b, &a, node.Name)

@@ -43,7 +43,8 @@ func (c *chaosCycle) checkHolds(name string, p placement) {
 		}
 		holder := c.own.memory.fairness.HolderOf(c.own.Names.Name(dim))
 		accounts := c.own.Books.Now.Queues
-		if node := c.Nodes[p.task.NodeName]; p.task.Status == api.Pipelined && !p.task.InitResreq.LessEqual(node.Idle, api.Zero) {
+		idle := c.Nodes[p.task.NodeName].Idle
+		if p.task.Status == api.Pipelined && !p.task.InitResreq.LessEqual(idle, api.Zero) {
 			accounts = c.own.Books.Future.Queues
 		}
 		if has := accounts.AllocatedAt(q, dim); holder != "" && holder != p.task.Job && has > c.own.Index.Deserved.At(q, dim) {

@@ -6,8 +6,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// checkInspection asks the inspection and the hooks about each pod that waits, and about each node for it. Both answer the same, with
-// the same reason.
+// checkInspection asks the inspection and the hooks about each pod that waits, and about each node for it. Both
+// answer the same, with the same reason.
 func (c *chaosCycle) checkInspection(name string) {
 	i := inspectionOf(c.own)
 	for _, j := range c.World.Jobs {

@@ -28,8 +28,8 @@ func (s *session) onAllocate(event *framework.Event) {
 	}
 }
 
-// refundCopy refunds a task that was charged as another object: the gang actions pipeline copies of tasks, and allocate allocates the
-// originals in the same session.
+// refundCopy refunds a task that was charged as another object: the gang actions pipeline copies of tasks, and
+// allocate allocates the originals in the same session.
 //
 // DIVERGES: upstream charges both (capacity/capacity.go, AllocateFunc).
 func (s *session) refundCopy(q index.Queue, task *api.TaskInfo) {
@@ -114,6 +114,9 @@ func (s *session) placementProblem(task *api.TaskInfo) string {
 	books := s.Books.Books(task)
 	if task.Status == api.Pipelined {
 		books = s.Books.FutureFor(task)
+		if s.reclaim.LeavesToAllocate(task) {
+			return report.LeftToAllocate
+		}
 	}
 	if !s.reclaim.LeavesRoom(task) {
 		return report.NodeEarmarked

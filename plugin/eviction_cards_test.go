@@ -266,8 +266,8 @@ func preemption(topologyAware bool) conf.Configuration {
 	return conf.Configuration{Name: "preempt", Arguments: map[string]any{preempt.EnableTopologyAwarePreemptionKey: topologyAware}}
 }
 
-// TestSimulationAsksTheQueue simulates for a task of a queue that is not open: what allocatable refuses, the simulation refuses, where cards
-// count.
+// TestSimulationAsksTheQueue simulates for a task of a queue that is not open: what allocatable refuses, the
+// simulation refuses, where cards count.
 func TestSimulationAsksTheQueue(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":2}`).pods("next", "q", "A", 1, 1, inPhase(workload.Inqueue))
 	s.Queues[len(s.Queues)-1].Closed = true
@@ -281,7 +281,8 @@ func TestSimulationAsksTheQueue(t *testing.T) {
 	assert.Equal(t, "Queue <q> is not open", inspectionOf(f.own).Node(task, "a").String())
 }
 
-// TestCopiesAreChargedOnce allocates a task on another node after a copy of it was pipelined, as allocate does after a gang action.
+// TestCopiesAreChargedOnce allocates a task on another node after a copy of it was pipelined, as allocate does after
+// a gang action.
 func TestCopiesAreChargedOnce(t *testing.T) {
 	f := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).
 		pods("next", "q", "A|B", 1, 1, inPhase(workload.Inqueue), members(2)).open(t)

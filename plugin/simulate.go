@@ -98,8 +98,8 @@ func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, tas
 
 // simulateAllocatable is allocatable on a what-if. PrePredicate has prepared the queue of the task.
 //
-// DIVERGES: upstream does not ask whether the queue is open, and evicts pods for a task that its allocatable refuses. Where cards
-// count, the eligibility is that of allocatable.
+// DIVERGES: upstream does not ask whether the queue is open, and evicts pods for a task that its allocatable refuses.
+// Where cards count, the eligibility is that of allocatable.
 func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo) bool {
 	sim, err := s.simulationOf(state)
 	if err != nil {

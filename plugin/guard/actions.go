@@ -14,9 +14,9 @@ import (
 // evicting are the actions that evict pods for others, and place those.
 var evicting = []string{"reclaim", "preempt", "gangreclaim", "gangpreempt"}
 
-// orderProblem returns what is wrong with an order of actions, with the line to write instead, "" for nothing. Only allocate binds pods.
-// A pod that an earlier action has placed is passed over by allocate in the same session. So it never starts, and more pods are evicted
-// for it.
+// orderProblem returns what is wrong with an order of actions, with the line to write instead, "" for nothing. Only
+// allocate binds pods. A pod that an earlier action has placed is passed over by allocate in the same session. So it
+// never starts, and more pods are evicted for it.
 func orderProblem(actions []framework.Action) string {
 	var names, early []string
 	for _, action := range actions {

@@ -24,8 +24,8 @@ var (
 // Check returns an error of one line where the text of a volcano-scheduler.conf is
 // invalid, where it names a plugin that is not registered (ErrUnknownPlugin), or where
 // it has several quota plugins (ErrSeveralQuotas), or one whose argument semantics is not a
-// release of Volcano (ErrBadArgument). With the plugin capacity-card, no action that evicts may run
-// before allocate (ErrActionOrder). Under the other names, which replace Volcano's plugins without another change of the
+// release of Volcano (ErrBadArgument). With the plugin capacity-card, no action that evicts may run before allocate
+// (ErrActionOrder). Under the other names, which replace Volcano's plugins without another change of the
 // configuration, Warnings has a line about it. Call Check after all plugins are registered.
 func Check(configuration string) error {
 	actions, tiers, _, _, err := scheduler.UnmarshalSchedulerConf(configuration)

@@ -65,7 +65,8 @@ func (i Inspection) Allocate(task *api.TaskInfo) *report.Reason {
 	defer frame.Close()
 	q, request := s.QueueOf(task), frame.Vector()
 	books, outcome := s.DecideTask(q, task, request)
-	return s.Explain.Explain(s.RefusedTask(frame, books, constraint.Ask{Task: task, Queue: q, Request: request}, outcome))
+	asked := constraint.Ask{Task: task, Queue: q, Request: request}
+	return s.Explain.Explain(s.RefusedTask(frame, books, asked, outcome))
 }
 
 // Preempt returns why the queue of a task may not reclaim for it, nil if it may.

@@ -183,7 +183,7 @@ func TestTiersThatBypassDeserved(t *testing.T) {
 		{"a third one after it", [][]string{{"priority", gang, quota, "conformance"}}, "modest-0 evicted, whole-0 evicted, whole-1 evicted", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := pair{actions: "reclaim", tiers: c.tiers, cluster: workload.Cluster{
+			p := pair{actions: "allocate, reclaim", tiers: c.tiers, cluster: workload.Cluster{
 				Nodes:  []workload.Node{node("n", 3)},
 				Queues: []workload.Queue{deserving("borrower", 0), deserving("claimant", 3), deserving("modest", 1)},
 				Jobs: []workload.Job{

@@ -87,6 +87,16 @@ func (s *Session) LeavesRoom(task *api.TaskInfo) bool {
 	return node == nil || s.Books.LeavesRoom(task, node, true)
 }
 
+// LeavesToAllocate reports whether a task that waits for a node is left to the action allocate: the node has room now, and nobody is
+// evicted for its job. Nothing binds a pod that another action places there. Allocate itself has a pod wait only where the node has
+// no room now.
+//
+// DIVERGES: upstream's preempt places pods on idle room as well. If it runs before allocate, such a pod never starts.
+func (s *Session) LeavesToAllocate(task *api.TaskInfo) bool {
+	node := s.Volcano.Nodes[task.NodeName]
+	return node != nil && s.evictions.byJob[task.Job] == 0 && task.InitResreq.LessEqual(node.Idle, api.Zero)
+}
+
 // Charged ends the earmark of a task that gets a node, and records where it is placed. A task whose
 // eviction is discarded gets its node back.
 func (s *Session) Charged(a constraint.Ask) {

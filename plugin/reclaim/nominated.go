@@ -2,11 +2,12 @@ package reclaim
 
 import "volcano.sh/volcano/pkg/scheduler/api"
 
-// forgetLostNodes lets pending tasks preempt again that wait for a node which is gone. Volcano's preempt passes over a pod
-// for as long as status.nominatedNodeName names a node that the session does not have, and nobody clears that name.
-// Their earmarks have ended with the node. A task gets a Pod of its own, since Volcano's cache shares it.
+// forgetLostNodes lets pending tasks preempt again that wait for a node which is gone. Volcano's preempt passes over
+// a pod for as long as status.nominatedNodeName names a node that the session does not have, and nobody clears that
+// name. Their earmarks have ended with the node. A task gets a Pod of its own, since Volcano's cache shares it.
 //
-// DIVERGES: upstream never preempts for such a pod again (preempt/preempt.go, taskEligibleToPreempt; upstream issue 5131).
+// DIVERGES: upstream never preempts for such a pod again (preempt/preempt.go, taskEligibleToPreempt; upstream issue
+// 5131).
 func (s *Session) forgetLostNodes() {
 	for _, job := range s.Volcano.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Pending] {

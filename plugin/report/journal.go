@@ -78,7 +78,8 @@ func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r *constraint.Refusal) 
 		!slices.Equal(last.details, j.details) {
 		reason := e.Explain(r)
 		next := &entry{reason: r.Verdict.Reason, admission: r.Admission, where: where, exceeded: slices.Clone(j.dims), cards: cards,
-			holder: holderOf(r), numbers: slices.Clone(j.numbers), details: slices.Clone(j.details), text: reason.String(), cause: e.cause(string(job.Queue), r, reason)}
+			holder: holderOf(r), numbers: slices.Clone(j.numbers), details: slices.Clone(j.details), text: reason.String(),
+			cause: e.cause(string(job.Queue), r, reason)}
 		if last != nil && last.admission {
 			next.since = last.since
 		} else {

@@ -8,6 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -86,4 +87,19 @@ func TestJournalKeepsReasonsWhenNamesStartAnew(t *testing.T) {
 	assert.True(t, f.refuse(j, waiting, refusal))
 	j.RenewNames(func(d fastres.Dim) fastres.Dim { return 10 - d })
 	assert.Equal(t, []fastres.Dim{10 - fastres.Memory, 10 - fastres.CPU}, j.entries[waiting.UID].exceeded)
+}
+
+// TestJournalReportsNewDetails refuses a job for two causes of a budget of cards, the texts of which have the same
+// length.
+func TestJournalReportsNewDetails(t *testing.T) {
+	f, j, waiting := newFixture(t), NewJournal(), job("waiting")
+	refuse := func(detail string) bool {
+		return j.Refuse(&f.Explainer, waiting, &Refusal{Verdict: quota.Verdict{Reason: quota.OverBudget, Queue: f.q}, Cards: f.request(h200, 2),
+			Shortfalls: []constraint.Shortfall{{Verdict: quota.Verdict{Reason: quota.OverBudget, Queue: f.q}, Dim: f.h200,
+				Against: constraint.CardBudget, Detail: detail}}})
+	}
+	assert.True(t, refuse("the record is read"))
+	assert.False(t, refuse("the record is read"))
+	assert.True(t, refuse("the record is lost"))
+	assert.Contains(t, waiting.JobFitErrors, "the record is lost")
 }

@@ -235,6 +235,10 @@ func (r Reason) requested() string {
 // NodeEarmarked is why a node has no room for a pod that would fit.
 const NodeEarmarked = "node(s) have room that is " + earmarked
 
+// LeftToAllocate is why an action that evicts may not place a pod on idle room.
+const LeftToAllocate = "the node has room now, and nobody is evicted for the pod or its gang: " +
+	"it waits for the action allocate"
+
 // earmarked ends the texts about room that earmarks keep.
 const earmarked = "earmarked for pods that others were evicted for"
 

@@ -9,13 +9,16 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// checkLending notes that nothing takes back what queues lend: a queue may have more of a card than it deserves, and the scheduler does
-// not run the action reclaim.
+// checkLending notes that nothing takes back what queues lend: a queue may have more of a card than it deserves, and
+// the scheduler does not run the action reclaim.
 func (ck *checker) checkLending(c *engine.Configuration) {
-	reclaims := slices.ContainsFunc(c.Actions, func(a framework.Action) bool { return strings.TrimPrefix(a.Name(), "gang") == "reclaim" })
-	if c.Given == nil || reclaims || !ck.cardsCount(c) {
+	reclaims := slices.ContainsFunc(c.Actions, func(a framework.Action) bool {
+		return strings.TrimPrefix(a.Name(), "gang") == "reclaim"
+	})
+	if c.Given == nil || reclaims || c.Plugin == plugin.ProportionName {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(ck.queues)) {
@@ -25,8 +28,8 @@ func (ck *checker) checkLending(c *engine.Configuration) {
 				continue
 			}
 			ck.issues = append(ck.issues, Issue{Source: c.Given.Source, Severity: Note, Object: c.Given.Object,
-				Message: "queues such as " + name + " may have more cards than they deserve, and the actions have no reclaim: what others lend " +
-					"comes back when pods end; to take it back, add reclaim after allocate"})
+				Message: "queues such as " + name + " may have more cards than they deserve, and the actions have no reclaim: " +
+					"what others lend comes back when pods end; to take it back, add reclaim after allocate"})
 			return
 		}
 	}

@@ -130,8 +130,8 @@ func (o *Order) counts(name string, isCard bool) bool {
 	return false
 }
 
-// countsIn reports whether a column counts in a queue. Where the cards of a queue count by name, a resource such as nvidia.com/gpu is the
-// same cards once more, of which the queue deserves nothing.
+// countsIn reports whether a column counts in a queue. Where the cards of a queue count by name, a resource such as
+// nvidia.com/gpu is the same cards once more, of which the queue deserves nothing.
 func (o *Order) countsIn(q index.Queue, column int) bool {
 	return !o.memory.vendors[column] || !o.session.Cards.Counted(q)
 }
