@@ -14,17 +14,17 @@ import (
 // evicting are the actions that evict pods for others, and place those.
 var evicting = []string{"reclaim", "preempt", "gangreclaim", "gangpreempt"}
 
-// orderProblem returns what is wrong with an order of actions, with the line to write instead, "" for nothing. Only
-// allocate binds pods. A pod that an earlier action has placed is passed over by allocate in the same session. So it
-// never starts, and more pods are evicted for it.
-func orderProblem(actions []framework.Action) string {
+// orderProblem returns what is wrong with the actions, with the line to write instead, "" for nothing. Only allocate binds pods.
+// Volcano's own actions that evict place a pod, and allocate passes over such a pod in the same session. If they come first, the
+// pod never starts, and more pods are evicted for it. Where evictions are planned, any order will do.
+func orderProblem(actions []framework.Action, planned bool) string {
 	var names, early []string
 	for _, action := range actions {
 		names = append(names, action.Name())
 	}
 	at := slices.Index(names, "allocate")
 	for i, name := range names {
-		if slices.Contains(evicting, name) && i < at || at < 0 && slices.Contains(evicting, name) {
+		if slices.Contains(evicting, name) && (at < 0 || i < at && !planned) {
 			early = append(early, name)
 		}
 	}

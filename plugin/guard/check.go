@@ -24,9 +24,9 @@ var (
 // Check returns an error of one line where the text of a volcano-scheduler.conf is
 // invalid, where it names a plugin that is not registered (ErrUnknownPlugin), or where
 // it has several quota plugins (ErrSeveralQuotas), or one whose argument semantics is not a
-// release of Volcano (ErrBadArgument). With the plugin capacity-card, no action that evicts may run before allocate
-// (ErrActionOrder). Under the other names, which replace Volcano's plugins without another change of the
-// configuration, Warnings has a line about it. Call Check after all plugins are registered.
+// release of Volcano (ErrBadArgument). With the plugin capacity-card, no action may evict without allocate (ErrActionOrder). Under
+// the other names, Volcano's own actions evict where cards do not count, and Warnings has a line if they run before allocate. Call
+// Check after all plugins are registered.
 func Check(configuration string) error {
 	actions, tiers, _, _, err := scheduler.UnmarshalSchedulerConf(configuration)
 	if err != nil {
@@ -52,7 +52,7 @@ func Check(configuration string) error {
 	case len(quotas) > 1:
 		return fmt.Errorf("%w: %s", ErrSeveralQuotas, strings.Join(quotas, ", "))
 	}
-	if problem := orderProblem(actions); problem != "" && quotaPlugin(tiers) == plugin.Name {
+	if problem := orderProblem(actions, true); problem != "" && quotaPlugin(tiers) == plugin.Name {
 		return fmt.Errorf("%w: %s", ErrActionOrder, problem)
 	}
 	return nil

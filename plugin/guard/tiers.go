@@ -100,7 +100,7 @@ func Warnings(configuration string) (warnings []string) {
 	for _, key := range passedOver(configuration) {
 		warnings = append(warnings, "Volcano ignores an unknown key: "+key)
 	}
-	if name, problem := quotaPlugin(tiers), orderProblem(actions); problem != "" && name != "" && name != plugin.Name {
+	if name, problem := quotaPlugin(tiers), orderProblem(actions, false); problem != "" && name != "" && name != plugin.Name {
 		warnings = append(warnings, problem)
 	}
 	warn := func(names []string, format, quota string) {
