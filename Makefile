@@ -48,7 +48,7 @@ test: $(APIS) ## layers, unit, property, differential and upstream's own tests
 	CGO_ENABLED=1 $(GO) test -vet=off -timeout 10m -race ./index ./quota/... ./fuzz
 	$(GO) test -vet=off -timeout 10m -tags invariants ./index ./quota/... ./fuzz
 	$(GO) test -vet=off -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|TestChaos$$|Fuzz' -clusters 200 -worlds 40
-	@$(MAKE) --no-print-directory fuzz FUZZED=./fuzz FUZZTIME=2s
+	@$(MAKE) --no-print-directory fuzz FUZZED="./fuzz ./quota/plan" FUZZTIME=2s
 
 .PHONY: conformance
 conformance: $(APIS) ## the part of make test that depends on the release: VOLCANO=1.15.1
@@ -159,7 +159,7 @@ differential: $(APIS) ## compare with upstream on 10,000 random clusters for eac
 	$(GO) test ./plugin -run TestRandomSessions -timeout 60m -sessions 100000
 
 FUZZTIME ?= 1m
-FUZZED ?= ./index/card ./index/policy ./index/override ./quota/usage ./quota/budget ./fuzz ./plugin ./plugin/cards ./plugin/offline/replay/trace ./cmd/cardctl/input
+FUZZED ?= ./index/card ./index/policy ./index/override ./quota/usage ./quota/budget ./quota/plan ./fuzz ./plugin ./plugin/cards ./plugin/offline/replay/trace ./cmd/cardctl/input
 
 .PHONY: fuzz
 fuzz: $(APIS) ## each fuzz target for FUZZTIME, one after the other; the first time, everything is compiled once more

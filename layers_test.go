@@ -78,6 +78,10 @@ var layers = []layer{
 		reason: "counts, and chooses, on numbers and names alone",
 	},
 	{
+		dir: "quota/plan", allow: []string{std, module + "/index", module + "/fastres", module + "/quota"}, silent: true,
+		reason: "plans evictions, and asks for all that the scheduler knows",
+	},
+	{
 		dir: "plugin",
 		allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/admit", module + "/plugin/reclaim", module + "/plugin/arguments",
 			module + "/plugin/constraint/...", module + "/plugin/inspect", module + "/plugin/problems", module + "/plugin/store", module + "/quota/budget", module + "/quota/evict"}),
@@ -112,7 +116,7 @@ var layers = []layer{
 		reason: "admits jobs, by the quotas and whatever constraints are active",
 	},
 	{
-		dir: "plugin/reclaim", allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/arguments"}),
+		dir: "plugin/reclaim", allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/arguments", module + "/quota/plan"}),
 		reason: "chooses who is evicted, by the quotas and whatever constraints are active",
 	},
 	{

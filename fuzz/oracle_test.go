@@ -100,7 +100,6 @@ func (w *world) compareVerdicts() {
 		w.compareAdmission(l)
 	}
 	w.compareVictims()
-	w.compareWork()
 }
 
 func (w *world) compareAdmission(name string) {
@@ -195,30 +194,6 @@ func (w *world) compareProtection() quota.Protection {
 	protection := quota.ProtectionOf(reclaimer, victim)
 	require.Equal(w.t, oracle.ProtectionOf(names[reclaimer], names[victim]), texts[protection], "%q meets %q", names[reclaimer], names[victim])
 	return protection
-}
-
-// compareWork compares the order in which tasks are evicted.
-func (w *world) compareWork() {
-	var own []quota.Candidate
-	var theirs []oracle.Candidate
-	spare := map[string]int{"a": w.rand.IntN(4) - 1, "b": w.rand.IntN(4) - 1, "c": 0}
-	for i := range w.rand.IntN(9) {
-		queue := pick(w.rand, w.oracle.Names())
-		c := oracle.Candidate{Name: fmt.Sprint(i), Queue: queue, Job: pick(w.rand, []string{"a", "b", "c"}), QueuePriority: int32(w.rand.IntN(2)),
-			JobPriority: int32(w.rand.IntN(2)), Priority: int32(w.rand.IntN(2)), Ran: int64(w.rand.IntN(4)), JobRan: int64(w.rand.IntN(8))}
-		c.Spare, c.AboveSoft = spare[c.Job], w.rand.IntN(4) == 0
-		theirs = append(theirs, c)
-		own = append(own, quota.Candidate{Name: c.Name, Queue: w.number(queue), First: c.AboveSoft, Job: c.Job, QueuePriority: c.QueuePriority,
-			JobPriority: c.JobPriority, Priority: c.Priority, Ran: c.Ran, JobRan: c.JobRan, Spare: c.Spare})
-	}
-	to := pick(w.rand, w.oracle.Names())
-	var got []string
-	for _, at := range quota.OrderByWork(w.ix, w.number(to), own) {
-		got = append(got, own[at].Name)
-	}
-	require.Equal(w.t, w.oracle.OrderByWork(to, theirs), got, "%+v for %s", theirs, to)
-	at := w.rand.IntN(len(own) + 1) // the victims on two nodes
-	require.Equal(w.t, w.oracle.CompareLosses(to, theirs[:at], theirs[at:]), quota.CompareLosses(w.ix, w.number(to), own[:at], own[at:]), "%+v, %+v for %s", theirs[:at], theirs[at:], to)
 }
 
 func (w *world) compareVictims() {

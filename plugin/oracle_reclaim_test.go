@@ -258,32 +258,6 @@ func (m *oracleSession) sparedByGang(candidates []*api.TaskInfo) (allowed []*api
 	return allowed
 }
 
-// workOrder orders tasks by the work that is lost. Tasks of unknown queues are left out.
-func (m *oracleSession) workOrder(to string, tasks []*api.TaskInfo) (ordered []*api.TaskInfo) {
-	var candidates []oracle.Candidate
-	byName := map[string]*api.TaskInfo{}
-	for _, task := range tasks {
-		job := m.Jobs[task.Job]
-		queue := m.Queues[job.Queue]
-		if queue == nil {
-			continue
-		}
-		all := int64(0)
-		for _, other := range job.Tasks {
-			if api.AllocatedStatus(other.Status) {
-				all += unsaved(other, job)
-			}
-		}
-		byName[string(task.UID)] = task
-		candidates = append(candidates, oracle.Candidate{Name: string(task.UID), Queue: string(job.Queue), Job: string(job.UID), QueuePriority: queue.Queue.Spec.Priority,
-			JobPriority: job.Priority, Priority: task.Priority, Spare: int(job.ReadyTaskNum() - job.MinAvailable), Ran: unsaved(task, job), JobRan: all})
-	}
-	for _, name := range m.oracle.OrderByWork(to, candidates) {
-		ordered = append(ordered, byName[name])
-	}
-	return ordered
-}
-
 // ran returns for how many seconds a task has run. A start in the future counts as now.
 func ran(task *api.TaskInfo) int64 {
 	if task.Pod.Status.StartTime == nil {
