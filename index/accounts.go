@@ -13,7 +13,10 @@ type Index struct {
 	RealCapability Rows // the bound of allocation, and of admission
 	// Admission is the bound of admission where queues have one of their own. It has no rows
 	// where none has: see AdmissionBounds.
-	Admission       Rows
+	Admission Rows
+	// Raised are the bounds of admission while a job is asked about that others have to give something
+	// back to, nil otherwise: see quota.Returns.
+	Raised          *Rows
 	Deserved        Rows
 	Guarantee       Rows // effective: at least Σ guarantee of the children
 	ChildGuarantees Rows // Σ guarantee of the children
@@ -59,6 +62,7 @@ func (ix *Index) ResetUsage() {
 	}
 	ix.Reserved.Reset(0, ix.dims)
 	ix.Admission.Reset(0, ix.dims)
+	ix.Raised = nil
 	ix.allocated.reset(n, ix.dims)
 	ix.claims.reset()
 	ix.share = append(ix.share[:0], make([]float64, n)...)
@@ -67,8 +71,11 @@ func (ix *Index) ResetUsage() {
 }
 
 // AdmissionBounds returns the bounds of admission: RealCapability, or less where some queue has
-// a bound of its own.
+// a bound of its own, or Raised while it is set.
 func (ix *Index) AdmissionBounds() *Rows {
+	if ix.Raised != nil {
+		return ix.Raised
+	}
 	if ix.Admission.Len() > 0 {
 		return &ix.Admission
 	}

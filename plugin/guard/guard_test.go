@@ -82,6 +82,7 @@ func TestWarnings(t *testing.T) {
 	const (
 		victims = "may select victims that"
 		admit   = "may admit jobs that"
+		refuses = "refuses jobs for which"
 		noVote  = "does not check jobs that"
 	)
 	all := "enqueue, allocate, reclaim"
@@ -89,25 +90,31 @@ func TestWarnings(t *testing.T) {
 		actions, first, second string
 		want                   []string
 	}{
-		"as recommended":                                  {all, "priority gang conformance capacity", "predicates nodeorder", nil},
-		"Volcano's default":                               {"enqueue, allocate, backfill", "priority gang conformance", "overcommit drf predicates proportion nodeorder", nil},
-		"Volcano's default with reclaim":                  {all, "priority gang conformance", "drf predicates proportion nodeorder", []string{"gang, conformance " + victims + " proportion"}},
-		"an earlier tier":                                 {all, "conformance", "capacity", []string{"conformance " + victims + " capacity"}},
-		"an earlier tier that does not vote":              {all, "{name: conformance, enableReclaimable: false} drf", "capacity", nil},
-		"a later tier":                                    {all, "capacity-card", "cdp pdb", []string{"cdp, pdb " + victims + " capacity-card"}},
-		"one other plugin in the tier":                    {all, "capacity gang", "predicates", nil},
-		"a third plugin is last in the tier":              {all, "gang capacity conformance", "predicates", []string{"conformance " + victims + " capacity"}},
-		"two plugins are behind the quota plugin":         {all, "capacity gang conformance", "predicates", []string{"conformance " + victims + " capacity"}},
-		"the quota plugin does not vote":                  {all, "{name: capacity, enableReclaimable: false}", "conformance", nil},
-		"no quota plugin":                                 {all, "gang", "conformance overcommit", nil},
-		"drf with a hierarchy":                            {all, "capacity", "{name: drf, enableHierarchy: true}", []string{"drf " + victims + " capacity"}},
-		"an extender that names victims":                  {all, "capacity", "{name: extender, arguments: {extender.reclaimableVerb: r}}", []string{"extender " + victims + " capacity"}},
-		"an extender that names no victims":               {all, "capacity", "{name: extender, arguments: {extender.predicateVerb: p}}", nil},
-		"jobs are admitted in an earlier tier":            {all, "sla overcommit", "capacity", []string{"sla, overcommit " + admit + " capacity"}},
-		"jobs are admitted in one tier":                   {all, "sla overcommit capacity resourcequota", "drf", nil},
-		"jobs are admitted, and a later tier has no vote": {all, "capacity", "sla overcommit resourcequota", []string{"overcommit, resourcequota " + noVote + " capacity"}},
-		"no enqueue":                                      {"allocate", "sla", "capacity", nil},
-		"a key that Volcano does not know":                {all, "{name: capacity, enabledHierarchy: true}", "predicates", []string{"Volcano ignores an unknown key: line "}},
+		"as recommended":                                              {all, "priority gang conformance capacity", "predicates nodeorder", nil},
+		"Volcano's default":                                           {"enqueue, allocate, backfill", "priority gang conformance", "overcommit drf predicates proportion nodeorder", nil},
+		"Volcano's default with reclaim":                              {all, "priority gang conformance", "drf predicates proportion nodeorder", []string{"gang, conformance " + victims + " proportion"}},
+		"an earlier tier":                                             {all, "conformance", "capacity", []string{"conformance " + victims + " capacity"}},
+		"an earlier tier that does not vote":                          {all, "{name: conformance, enableReclaimable: false} drf", "capacity", nil},
+		"a later tier":                                                {all, "capacity-card", "cdp pdb", []string{"cdp, pdb " + victims + " capacity-card"}},
+		"one other plugin in the tier":                                {all, "capacity gang", "predicates", nil},
+		"a third plugin is last in the tier":                          {all, "gang capacity conformance", "predicates", []string{"conformance " + victims + " capacity"}},
+		"two plugins are behind the quota plugin":                     {all, "capacity gang conformance", "predicates", []string{"conformance " + victims + " capacity"}},
+		"the quota plugin does not vote":                              {all, "{name: capacity, enableReclaimable: false}", "conformance", nil},
+		"no quota plugin":                                             {all, "gang", "conformance overcommit", nil},
+		"drf with a hierarchy":                                        {all, "capacity", "{name: drf, enableHierarchy: true}", []string{"drf " + victims + " capacity"}},
+		"an extender that names victims":                              {all, "capacity", "{name: extender, arguments: {extender.reclaimableVerb: r}}", []string{"extender " + victims + " capacity"}},
+		"an extender that names no victims":                           {all, "capacity", "{name: extender, arguments: {extender.predicateVerb: p}}", nil},
+		"jobs are admitted in an earlier tier":                        {all, "sla overcommit", "capacity", []string{"sla, overcommit " + admit + " capacity"}},
+		"jobs are admitted in one tier":                               {all, "sla overcommit capacity resourcequota", "drf", nil},
+		"jobs are admitted, and a later tier has no vote":             {all, "capacity", "sla overcommit resourcequota", []string{"overcommit, resourcequota " + noVote + " capacity"}},
+		"overcommit refuses whom others would give something back to": {all, "overcommit capacity-card", "drf", []string{"overcommit " + refuses + " capacity-card"}},
+		"overcommit in an earlier tier": {all, "{name: conformance, enableReclaimable: false} overcommit", "capacity-card",
+			[]string{"overcommit " + admit + " capacity-card", "overcommit " + refuses + " capacity-card"}},
+		"overcommit without a vote":                     {all, "{name: overcommit, enableJobEnqueued: false} capacity-card", "drf", nil},
+		"overcommit, and nothing is given back":         {all, "overcommit {name: capacity-card, arguments: {admitReclaimable: false}}", "drf", nil},
+		"overcommit, and no action gives anything back": {"enqueue, allocate, backfill", "overcommit capacity-card", "drf", nil},
+		"no enqueue":                       {"allocate", "sla", "capacity", nil},
+		"a key that Volcano does not know": {all, "{name: capacity, enabledHierarchy: true}", "predicates", []string{"Volcano ignores an unknown key: line "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := configuration(c.first, c.second)
