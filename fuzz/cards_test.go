@@ -27,6 +27,7 @@ func FuzzCards(f *testing.F) {
 				w.compareCard()
 			}
 			w.compareFeasible(&assigner)
+			w.compareFeasibleReturned(&assigner)
 		}
 	})
 }

@@ -30,6 +30,7 @@ func FuzzGroups(f *testing.F) {
 			for range 2 {
 				w.compareFeasible(&assigner)
 			}
+			w.compareFeasibleReturned(&assigner)
 		}
 	})
 }

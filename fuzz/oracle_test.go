@@ -129,6 +129,7 @@ func (w *world) compareAdmission(name string) {
 		min := amounts(j.MinResources)
 		require.Equal(w.t, w.oracle.TooManyJobs(name), w.at(w.bounded.Fits(q)), "max-jobs of %s", name)
 		require.Equal(w.t, w.oracle.Enqueueable(name, min), w.at(quota.Enqueueable(w.ix, q, w.vector(min))), "enqueueable: %v in %s", min, name)
+		w.compareReturned(name, min)
 	}
 }
 

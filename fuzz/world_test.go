@@ -31,6 +31,7 @@ type world struct {
 	pending  quota.Pending
 	tasks    []*task
 	jobs     []*job
+	returns  quota.Returns
 	groups   oracle.Groups // of cards: then the scalars are cards
 }
 

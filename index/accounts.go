@@ -18,6 +18,9 @@ type Index struct {
 	// where none has: see AdmissionBounds.
 	Admission       Rows
 	LiftedAdmission Rows
+	// Raised are the bounds of admission while a job is asked about that others have to give something
+	// back to, nil otherwise: see quota.Returns.
+	Raised          *Rows
 	Deserved        Rows
 	Guarantee       Rows // effective: at least Σ guarantee of the children, as far as the capability lets them have it
 	ChildGuarantees Rows // Σ guarantee of the children
@@ -68,6 +71,7 @@ func (ix *Index) ResetUsage() {
 	ix.Reserved.Reset(0, ix.dims)
 	ix.Admission.Reset(0, ix.dims)
 	ix.LiftedAdmission.Reset(0, ix.dims)
+	ix.Raised = nil
 	ix.allocated.reset(n, ix.dims)
 	ix.claims.reset()
 	ix.share = append(ix.share[:0], make([]float64, n)...)
@@ -90,9 +94,11 @@ func (ix *Index) Bounds(q Queue) *Rows {
 }
 
 // AdmissionBounds returns the bounds of admission of q and its ancestors: Bounds, or less where some queue has
-// a bound of its own.
+// a bound of its own, or Raised while it is set.
 func (ix *Index) AdmissionBounds(q Queue) *Rows {
 	switch {
+	case ix.Raised != nil:
+		return ix.Raised
 	case ix.Admission.Len() == 0:
 		return ix.Bounds(q)
 	case ix.lifts != nil && ix.lifts[q]:

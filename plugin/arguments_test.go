@@ -38,6 +38,7 @@ func TestArguments(t *testing.T) {
 	}
 	zeroLeaf := func(s *arguments.Settings) { // the defaults of capacity-card
 		s.Bounds.UnsetCapability, s.Cards.Terminating = intake.UnsetZero, cards.TerminatingHold
+		s.AdmitReclaimable = true
 	}
 	openRoot := func(s *arguments.Settings) {
 		s.Bounds.OpenRoot, s.Bounds.RootCapability, s.Rules = true, intake.RootOwn, release.V1144.Rules()
@@ -64,6 +65,7 @@ func TestArguments(t *testing.T) {
 			"cardUnlimitedCpuMemory": "true", "nodeOrderWeight": 3, "deservedFrom": "spec", "hierarchyFrom": "parent", "reclaimDamping": 0.0},
 			with(func(s *arguments.Settings) {
 				s.Cards = cards.Settings{Untyped: cards.UntypedIgnore, Terminating: cards.TerminatingHold, UnlimitedCPUMemory: true, NodeOrderWeight: 3}
+				s.AdmitReclaimable = true
 			}), nil},
 		{"numbers and flags as text", card, framework.Arguments{"cardUnlimitedCpuMemory": "false", "nodeOrderWeight": "0.5", "reclaimDamping": "3"},
 			with(zeroLeaf, func(s *arguments.Settings) { s.Cards.NodeOrderWeight, s.Damping = 0.5, 3 }), nil},
@@ -188,6 +190,10 @@ func TestArguments(t *testing.T) {
 		{"no levels", capacity, framework.Arguments{"reclaimDamping": nil}, with(),
 			[]string{"argument reclaimDamping: <nil> (<nil>) is not a whole number, 0 or more, using 0"}},
 		{"a flag of starving jobs", capacity, framework.Arguments{"reclaimBeyondMinimum": true}, with(func(s *arguments.Settings) { s.BeyondMinimum = true }), nil},
+		{"what reclaim can take back does not count", capacity, framework.Arguments{"admitReclaimable": true}, with(func(s *arguments.Settings) { s.AdmitReclaimable = true }), nil},
+		{"what reclaim can take back counts", card, framework.Arguments{"admitReclaimable": "false"}, with(zeroLeaf, func(s *arguments.Settings) { s.AdmitReclaimable = false }), nil},
+		{"neither", card, framework.Arguments{"admitReclaimable": "sometimes"}, with(zeroLeaf),
+			[]string{"argument admitReclaimable: sometimes (string) is not true or false, using true"}},
 		{"a flag of admission", capacity, framework.Arguments{"displacePromises": true}, with(func(s *arguments.Settings) { s.Displace = true }), nil},
 		{"a duration", capacity, framework.Arguments{"inqueueTimeout": "1h30m"}, with(func(s *arguments.Settings) { s.Bounds.InqueueTimeout = 90 * time.Minute }), nil},
 		{"no duration", capacity, framework.Arguments{"inqueueTimeout": 30}, with(),
@@ -205,8 +211,8 @@ func TestArguments(t *testing.T) {
 			s.Cards.Fractions = cardnames.ByMemory
 		}), nil},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardAttributes, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, fractions, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, reclaimGangs, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
-				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardAttributes, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, fractions, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, reclaimGangs, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
+			[]string{"argument apple is unknown and ignored; known are admitReclaimable, ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardAttributes, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, fractions, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, reclaimGangs, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
+				"argument zebra is unknown and ignored; known are admitReclaimable, ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardAttributes, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, fractions, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, reclaimGangs, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -21,6 +21,7 @@ const chaosCycles = 50
 
 // values are the values of the plugin's arguments in random worlds.
 var values = map[string][]any{
+	arguments.AdmitReclaimable:       {true, false},
 	arguments.AncestorReclaimLevel:   {1, 2, 3},
 	arguments.CardUnlimitedCPUMemory: {true},
 	arguments.DeviceCapacities:       {true},

@@ -66,6 +66,7 @@ const (
 	starves       = "no pod waits where its queue has quota and a node has room"
 	refused       = "no pod is refused that fits under all bounds"
 	jobsBound     = "no queue gets more jobs than max-jobs"
+	returnsBound  = "what is promised beside what others keep is within the bounds, and within what a queue deserves where others give something back"
 	factorBound   = "no job is admitted beyond what the overcommit factor allows"
 	promiseTimes  = "a job is promised its minimum as long as its queue allows"
 	holderSums    = "every namespace, user, group and label is charged what its tasks have"
@@ -105,6 +106,7 @@ var invariants = []invariant{
 	{name: "what is above a bound for too long is evicted", at: []moment{atOpen}, check: (*chaosCycle).checkTolerated},
 	{name: jobsBound, at: []moment{afterAction}, check: (*chaosCycle).checkMaxJobs},
 	{name: factorBound, at: []moment{afterAction}, check: (*chaosCycle).checkOvercommit},
+	{name: returnsBound, at: []moment{afterAction}, check: (*chaosCycle).checkReturned},
 	{name: inOrder, at: []moment{afterAction}, check: (*chaosCycle).checkJobOrder, placed: (*chaosCycle).checkPodOrder},
 	{name: holdTimes, at: []moment{atOpen}, check: (*chaosCycle).checkHoldTimes},
 	{name: softly, placed: (*chaosCycle).checkSoft},

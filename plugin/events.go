@@ -74,6 +74,7 @@ func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 		s.memory.admit.Reservations.Refunded()
 		s.NoteRefunded(a)
 	}
+	s.admit.AccountsChanged()
 	quota.RefreshShare(s.Index, q, s.rules.share)
 	s.check()
 	s.memory.metrics.PublishAllocated(q, a.Request)

@@ -8,6 +8,7 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -31,7 +32,26 @@ func (m *oracleSession) admits(o *oracle.Oracle, n *oracle.Holders, job *api.Job
 	name := string(job.Queue)
 	min, placed, _ := m.reservation(job)
 	lacks := min.Minus(placed)
-	return o.TooManyJobs(name) == "" && o.Enqueueable(name, lacks) == "" && n.Admits(name, holdersOf(job), lacks).Queue == ""
+	fits := o.Enqueueable(name, lacks) == "" || m.returns() && o.EnqueueableWith(m.returning(o), name, lacks, oracle.Amounts{}) == ""
+	return o.TooManyJobs(name) == "" && fits && n.Admits(name, holdersOf(job), lacks).Queue == ""
+}
+
+// returns reports whether what reclaim can take back does not count against admission. The session has no plugin that lets
+// preempt take anything.
+func (m *oracleSession) returns() bool {
+	given, set := m.given[arguments.AdmitReclaimable]
+	return conf.EnabledActionMap["reclaim"] && (given == true || !set && m.own.variant.Name == Name)
+}
+
+// returning says who gives something back.
+func (m *oracleSession) returning(o *oracle.Oracle) oracle.Returns {
+	return oracle.Returns{
+		Gives: func(leaf string) bool {
+			queue := m.Queues[api.QueueID(leaf)]
+			return queue == nil || queue.Reclaimable()
+		},
+		Fenced: o.HasFence,
+	}
 }
 
 // withdraw takes back what is reserved for a job that is Inqueue.

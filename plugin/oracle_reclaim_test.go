@@ -92,34 +92,15 @@ func (m *oracleSession) comparePreemptible(tasks []*api.TaskInfo) {
 
 // victimsFor returns the names of the tasks that may be evicted for a reclaimer.
 func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) []string {
-	to, byWork, few := m.queueOf(reclaimer), m.own.settings.ByWork, onOneNode(candidates)
-	known := m.Queues[api.QueueID(to)] != nil
+	known := m.Queues[api.QueueID(m.queueOf(reclaimer))] != nil
 	if m.own.settings.Rules.OrderVictims && !known || !m.mayTake(reclaimer) {
 		return nil
 	}
-	if byWork && known && few && len(candidates) > 0 && m.roomOnNode(reclaimer, candidates[0].NodeName, nil) {
-		if _, suffice := m.taken(reclaimer, nil); suffice {
-			return nil
-		}
+	taken, suffice := m.taken(reclaimer, m.ordered(reclaimer, candidates))
+	if !suffice {
+		return nil
 	}
-	var taken []*api.TaskInfo
-	if byWork {
-		taken = m.suffice(reclaimer, m.workOrder(to, m.sparedByGang(candidates)))
-	} else if taken = m.suffice(reclaimer, m.ordered(reclaimer, candidates)); m.own.settings.Rules.OrderVictims && m.own.Cards != nil && len(taken) < len(candidates) {
-		if agreed := m.sparedByGang(candidates); len(agreed) < len(candidates) {
-			taken = m.suffice(reclaimer, m.ordered(reclaimer, agreed))
-		}
-	}
-	for i := len(taken) - 1; byWork && known && few && i >= 0 && m.roomOnNode(reclaimer, taken[0].NodeName, taken); i-- {
-		others := slices.Delete(slices.Clone(taken), i, i+1)
-		if _, suffice := m.taken(reclaimer, others); suffice && m.roomOnNode(reclaimer, taken[0].NodeName, others) {
-			taken = others
-		}
-	}
-	if m.own.Cards == nil || !known || !onOneNode(taken) || len(taken) == 0 || m.sufficesWithout(reclaimer, nil) {
-		return names(taken)
-	}
-	return names(m.inOrder(reclaimer, taken))
+	return names(taken)
 }
 
 // ordered returns candidates in the order of the release.
@@ -136,57 +117,6 @@ func (m *oracleSession) evictionOrder(reclaimer *api.TaskInfo, candidates []*api
 		ordered = append(ordered, queue.Pop().(*api.TaskInfo))
 	}
 	return ordered
-}
-
-// onOneNode reports whether all tasks are on the same node.
-func onOneNode(tasks []*api.TaskInfo) bool {
-	return !slices.ContainsFunc(tasks, func(task *api.TaskInfo) bool { return task.NodeName != tasks[0].NodeName })
-}
-
-// suffice returns the tasks that may be evicted, none if they do not suffice.
-func (m *oracleSession) suffice(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) []*api.TaskInfo {
-	if taken, suffice := m.taken(reclaimer, candidates); suffice {
-		return taken
-	}
-	return nil
-}
-
-// inOrder returns the victims that are named where the node is not all that is lacking: those
-// with which the node has room no sooner than all else has, or else the first that suffice.
-func (m *oracleSession) inOrder(reclaimer *api.TaskInfo, taken []*api.TaskInfo) (named []*api.TaskInfo) {
-	node := taken[0].NodeName
-	ordered := m.evictionOrder(reclaimer, m.sparedByGang(taken))
-	room := func(without []*api.TaskInfo) bool { return m.roomOnNode(reclaimer, node, without) }
-	if release.Built() < release.V115 || !room(nil) {
-		for _, task := range ordered {
-			with := append(slices.Clone(named), task)
-			if room(with) && m.sufficesWithout(reclaimer, with) {
-				return with
-			}
-			if !room(with) {
-				named = with
-			}
-		}
-	}
-	for n := range ordered {
-		if first := ordered[:n+1]; room(first) && m.sufficesWithout(reclaimer, first) {
-			return first
-		}
-	}
-	return nil
-}
-
-// sufficesWithout reports whether a reclaimer has room in its queues and limits without
-// some tasks.
-func (m *oracleSession) sufficesWithout(reclaimer *api.TaskInfo, tasks []*api.TaskInfo) bool {
-	victims := m.oracle.Victims()
-	var gone []oracle.HolderJob
-	for _, task := range tasks {
-		victims.Remove(m.queueOf(task), m.request(task, true))
-		gone = append(gone, oracle.HolderJob{Queue: m.queueOf(task), Holders: m.holdersOf(task), Allocated: m.request(task, true)})
-	}
-	to, request := m.queueOf(reclaimer), m.request(reclaimer, false)
-	return victims.Suffice(to, request) && m.holders.Future().Without(gone).Fits(to, m.holdersOf(reclaimer), request).Queue == ""
 }
 
 // mayTake reports whether a task takes from other queues at all.
@@ -239,23 +169,6 @@ func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInf
 	}
 	return taken, !known || victims.Suffice(to, m.request(reclaimer, false)) &&
 		m.holders.Future().Without(gone).Fits(to, m.holdersOf(reclaimer), m.request(reclaimer, false)).Queue == ""
-}
-
-// sparedByGang returns the tasks that gang allows to evict: those of a job above its minimum,
-// in the order given.
-func (m *oracleSession) sparedByGang(candidates []*api.TaskInfo) (allowed []*api.TaskInfo) {
-	ready := map[api.JobID]int32{}
-	for _, task := range candidates {
-		job := m.Jobs[task.Job]
-		if _, known := ready[job.UID]; !known {
-			ready[job.UID] = job.ReadyTaskNum()
-		}
-		if ready[job.UID] > job.MinAvailable {
-			ready[job.UID]--
-			allowed = append(allowed, task)
-		}
-	}
-	return allowed
 }
 
 // ran returns for how many seconds a task has run. A start in the future counts as now.

@@ -17,6 +17,7 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
@@ -101,6 +102,10 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 	fair := len(data)%4 == 0 // usage over time changes the order of queues, and nothing else
 	if fair {
 		s.arguments[arguments.FairShareHalfLife], s.arguments[arguments.FairShareStore] = "1h", "none"
+	}
+	conf.EnabledActionMap = map[string]bool{"enqueue": true, "reclaim": len(data)%3 > 0}
+	if len(data)%5 > 2 {
+		s.arguments[arguments.AdmitReclaimable] = len(data)%5 == 3
 	}
 	m := &oracleSession{fixture: s.open(t, drawPromises(r)), t: t, given: s.arguments}
 	m.configureOracle(s.Cluster)

@@ -19,6 +19,7 @@ var mutants = slices.Concat(
 	ofJobOrder,
 	ofHints,
 	ofSoftQuotas,
+	ofReturns,
 	ofAudit,
 )
 
@@ -370,7 +371,7 @@ var general = []mutant{
 	{"Preference", "(left || reserved", "(false || reserved"},
 	{"Preference", "case left:", "case false:"},
 	{"restNeeds", ", quota.CardRoom(s.Index, s.Limit, q, d))", ")"},
-	{"OfVendor", "strings.HasSuffix(name, end)", "false"},
+	{"OfVendor", " && !IsMemoryOrCores(resource)", ""},
 	{"RequestsOn", "} else if all == nil || s.settings.Untyped == UntypedIgnore {", "} else if all == nil {"},
 	{"queue.parse", "if amount, had := before[d]; had {", "if amount, had := before[d]; had && false {"},
 	{"amount", "amount = min(amount, quota)", ""},

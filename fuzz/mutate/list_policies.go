@@ -43,7 +43,7 @@ var ofPolicies = []mutant{
 	{"Rule.AdmitCards", "range r.accounts().Heads(at) {", "range r.accounts().Heads(at)[:1] {"},
 	{"holders.Rule.Hold", "range r.accounts().Heads(at) {", "range r.accounts().Heads(at)[:1] {"},
 	{"holders.Rule.Measure", "|| of.Holder != (quota.Holder{}) && of.Holder != place.Holder", ""},
-	{"decideIn", "outcome = s.AdmitsCards(a)", ""},
+	{"decideOnce", "outcome = s.AdmitsCards(a)", ""},
 	{"Rule.PrepareCards", "r.session.Reservations.Drop(dropped)", ""},
 	{"Rule.PrepareCards", "r.holders.Reservations.Drop(dropped)", ""},
 	{"holders.Rule.Charged", "if at == index.None {", "if true {"},

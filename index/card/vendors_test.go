@@ -28,6 +28,27 @@ func TestOfVendor(t *testing.T) {
 	}
 }
 
+// TestIsMemoryOrCores lists memory and cores that pods request next to a card. None is a card.
+func TestIsMemoryOrCores(t *testing.T) {
+	for _, name := range []v1.ResourceName{
+		"volcano.sh/vgpu-memory", "volcano.sh/vgpu-memory-percentage", "volcano.sh/vgpu-cores", "volcano.sh/gpu-memory",
+		"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores", "huawei.com/Ascend910-memory",
+		"huawei.com/Ascend310P-memory", "huawei.com/Ascend910B3-core", "hygon.com/dcumem", "hygon.com/dcucores",
+		"cambricon.com/mlu.smlu.vmemory", "cambricon.com/mlu370.smlu.vcore", "metax-tech.com/vmemory", "metax-tech.com/vcore",
+		"mthreads.com/sgpu-memory", "mthreads.com/sgpu-core", "iluvatar.ai/vcuda-memory", "iluvatar.ai/vcuda-core",
+		"iluvatar.ai/MR-V100.vMem", "iluvatar.ai/BI-V150.vCore", "enflame.com/gcu-memory", "enflame.com/gcu-core", "kunlunxin.com/vxpu-memory",
+	} {
+		assert.True(t, IsMemoryOrCores(name), name)
+		assert.False(t, OfVendor(name), name)
+	}
+	for _, name := range []v1.ResourceName{
+		"memory", "nvidia.com/gpu", "volcano.sh/vgpu-number", "huawei.com/Ascend910", "huawei.com/Ascend310P-2c", "cambricon.com/mlu370.smlu",
+		"iluvatar.ai/MR-V100-vgpu", "kunlunxin.com/vxpu", "enflame.com/drs-gcu", "example.com/gpu-memory",
+	} {
+		assert.False(t, IsMemoryOrCores(name), name)
+	}
+}
+
 func TestLabel(t *testing.T) {
 	for name, want := range map[v1.ResourceName]string{
 		"nvidia.com/gpu": productLabel, sharedResource: productLabel, "nvidia.com/mig-1g.5gb": productLabel,

@@ -5,11 +5,14 @@ package admit
 import (
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/intake"
@@ -25,6 +28,8 @@ type Memory struct {
 	asking       reserve.Job          // that waits for admission
 	holding      reserve.Job          // that was admitted
 	judged       reserve.Job          // see Judge
+	running      reserve.Job          // that preempt may evict
+	returns      quota.Returns
 }
 
 // Reports tells people what is decided.
@@ -46,6 +51,14 @@ type Session struct {
 	displace   bool
 	displacing displacement
 	promised   map[api.QueueID][]*api.JobInfo // see promisedIn; nil until then
+	returns    returns
+	chosen     choice
+}
+
+// choice is a job that was asked about last with other pods as its minimum than usual.
+type choice struct {
+	job    *api.JobInfo
+	chosen reserve.Chosen
 }
 
 // Settings are the arguments that concern admission.
@@ -53,11 +66,14 @@ type Settings struct {
 	Gates    reserve.Gates
 	Scalars  bool
 	Displace bool
+	// Reclaimable: what reclaim and preempt can take back does not count against a job.
+	Reclaimable bool
 }
 
 // Open begins to admit jobs.
 func (s *Session) Open(of *constraint.Session, m *Memory, to Reports, with Settings) {
 	*s = Session{Session: of, Reports: to, memory: m, gates: with.Gates, scalars: with.Scalars, displace: with.Displace}
+	s.openReturns(with.Reclaimable)
 }
 
 // JobEnqueueable votes on whether a job may have its pods created. It changes no account.
@@ -107,17 +123,50 @@ func (s *Session) decideIn(memory *reserve.Job, minimum fastres.Vector, job *api
 	if !v.OK() {
 		return cards.Outcome{Verdict: v}
 	}
-	a := constraint.JobAsk{Job: job, Queue: v.Queue, Minimum: minimum, HasMinimum: intake.HasMinimum(job),
-		Cards: s.cardsOf(memory, v.Queue, job)}
-	if v = s.AdmitsJob(a); !v.OK() || a.Cards == nil {
+	lowered := s.lower()
+	defer s.raiseAgain(lowered)
+	a := s.askOf(memory, minimum, v.Queue, job)
+	if a.Cards != nil {
+		s.prune()
+	}
+	return s.decideReturned(s.decideOnce(a), a)
+}
+
+// decideOnce applies the rules under the bounds of admission as they are.
+func (s *Session) decideOnce(a constraint.JobAsk) cards.Outcome {
+	if v := s.AdmitsJob(a); !v.OK() || a.Cards == nil {
 		return cards.Outcome{Verdict: v}
 	}
 	s.PrepareCards()
-	outcome := s.memory.Reservations.Admit(s.Index, s.Cards, a.Queue, a.Queue, a.Cards)
+	outcome := s.admitCards(a)
 	if outcome.Verdict.OK() {
 		outcome = s.AdmitsCards(a)
 	}
 	return outcome
+}
+
+// admitCards decides about the cards of a job. If its smallest pods do not fit together, other pods may be its minimum.
+func (s *Session) admitCards(a constraint.JobAsk) cards.Outcome {
+	s.chosen = choice{}
+	outcome := s.admitMinimum(a)
+	if !outcome.Verdict.OK() && a.Cards.SeveralKinds() && s.chooseMinimum(a) {
+		outcome = cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}}
+	}
+	return outcome
+}
+
+// admitMinimum decides about the cards of a job with its minimum as it is.
+func (s *Session) admitMinimum(a constraint.JobAsk) cards.Outcome {
+	return s.memory.Reservations.Admit(s.Index, s.Cards, a.Queue, a.Queue, a.Cards)
+}
+
+// chooseMinimum makes other pods the minimum of a job, and reports whether the job is admitted with them.
+func (s *Session) chooseMinimum(a constraint.JobAsk) bool {
+	chosen, ok := a.Cards.ChooseMinimum(s.Cards, func() bool { return s.admitMinimum(a).Verdict.OK() })
+	if ok {
+		s.chosen = choice{a.Job, chosen}
+	}
+	return ok
 }
 
 // Quotas is the rule of jobs that the quotas of queues state. It stands among the constraints
@@ -139,6 +188,7 @@ func (r Quotas) AdmitJob(a constraint.JobAsk) quota.Verdict {
 	complete := r.Intake.SetMinimum(a.Minimum, a.Job)
 	if a.Cards != nil {
 		a.Cards.ExemptMinimum(r.Session.Cards, a.Minimum)
+		r.exemptParts(a.Minimum)
 	}
 	setAllocated(r.Session, allocated, a.Job, a.Cards)
 	a.Minimum.Sub(allocated)
@@ -147,6 +197,18 @@ func (r Quotas) AdmitJob(a constraint.JobAsk) quota.Verdict {
 		v.Reason = quota.OverQuota
 	}
 	return v
+}
+
+// exemptParts leaves out memory and cores of cards that no node gives: their device plugin keeps account of them
+// in annotations, and nothing bounds them.
+//
+// DIVERGES: upstream refuses a job for them, unless the first node with such cards makes it ignore the name.
+func (r Quotas) exemptParts(minimum fastres.Vector) {
+	for d := range minimum.Requested() {
+		if !r.Names.IsCard(d) && r.Intake.Total.Get(d) == 0 && card.IsMemoryOrCores(v1.ResourceName(r.Names.Name(d))) {
+			minimum.Set(d, 0)
+		}
+	}
 }
 
 // setAllocated sets x to what a job has, without its cards.
@@ -204,6 +266,9 @@ func (s *Session) admitted(frame constraint.Frame, q index.Queue, job *api.JobIn
 	a := constraint.JobAsk{Job: job, Queue: q, HasMinimum: intake.HasMinimum(job), Inqueue: frame.Vector(),
 		Cards: s.cardsOf(&s.memory.holding, q, job)}
 	a.Inqueue.Reset()
+	if a.Cards != nil && s.chosen.job == job {
+		a.Cards.UseChosen(s.Cards, s.chosen.chosen)
+	}
 	return a
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
-	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -18,13 +17,14 @@ func (s *Session) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
 	defer frame.Close()
 	minimum := frame.Vector()
 	minimum.Reset()
+	lowered := s.lower()
+	defer s.raiseAgain(lowered)
 	v = s.decideIn(&s.memory.judged, minimum, job).Verdict
 	if v.OK() || v.Queue == index.None {
 		return v, v.OK()
 	}
 	q := s.Index.Lookup(string(job.Queue))
-	a := constraint.JobAsk{Job: job, Queue: q, Minimum: minimum, HasMinimum: intake.HasMinimum(job),
-		Cards: s.cardsOf(&s.memory.judged, q, job)}
+	a := s.askOf(&s.memory.judged, minimum, q, job)
 	return v, s.possible(a) && !s.LimitRefuses(a)
 }
 

@@ -26,6 +26,7 @@ var Classes = map[string]quota.Class{policy.Inference: quota.Inference, policy.T
 
 // The arguments of the plugins.
 const (
+	AdmitReclaimable       = "admitReclaimable"
 	AncestorReclaimLevel   = "ancestorReclaimLevel"
 	CardAttributes         = "cardAttributes"
 	CardGroups             = "cardGroups"
@@ -54,7 +55,7 @@ const (
 )
 
 // Known are all of them.
-var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardAttributes, CardGroups, CardLabels,
+var Known = []string{AdmitReclaimable, AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardAttributes, CardGroups, CardLabels,
 	CardUnlimitedCPUMemory, DeservedFrom, DisplacePromises, FairShareBy, FairShareCounts, FairShareHalfLife, FairShareHorizon,
 	FairShareNamespaces, FairShareOf, FairShareReclaim, FairShareSave, FairShareStore, FairShareWeights, Fractions, HierarchyFrom,
 	InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses, ReclaimBeyondMinimum, ReclaimByClass, ReclaimDamping,
@@ -90,12 +91,13 @@ type Settings struct {
 	BeyondMinimum bool
 	// Displace: a job may displace the promises of jobs with a lower priority.
 	Displace bool
-	Gates    bool                   // Volcano removes queue allocation gates
-	ByClass  bool                   // service classes decide who reclaims from whom
-	Owners   map[string]quota.Class // by the kind of a pod's owner
-	// WholeGangs: jobs may be evicted as a whole.
-	WholeGangs bool
-	ByWork     bool // reclaim evicts the pods whose eviction loses the least work
+	// AdmitReclaimable: what reclaim and preempt can take back does not count against the admission of a job.
+	AdmitReclaimable bool
+	Gates            bool                   // Volcano removes queue allocation gates
+	ByClass          bool                   // service classes decide who reclaims from whom
+	Owners           map[string]quota.Class // by the kind of a pod's owner
+	WholeGangs       bool                   // jobs may be evicted as a whole
+	ByWork           bool                   // those pods are evicted with which the least work is lost
 	// FairShare orders queues by what they have had over time.
 	FairShare FairShare
 	Rules     release.Rules
@@ -146,12 +148,13 @@ func Parse(v Variant, arguments framework.Arguments) (Settings, []string) {
 			Groups:             p.groups(CardGroups),
 			Fractions:          oneOf(p, Fractions, card.ByDominant, card.ByMemory),
 		},
-		Damping:   p.count(ReclaimDamping),
-		Displace:  p.flag(DisplacePromises, false),
-		Levels:    p.count(AncestorReclaimLevel),
-		Gates:     rules.QueueGates && release.RemovesQueueGates(),
-		Rules:     rules,
-		FairShare: p.fairShare(v),
+		Damping:          p.count(ReclaimDamping),
+		Displace:         p.flag(DisplacePromises, false),
+		AdmitReclaimable: p.flag(AdmitReclaimable, v.AdmitReclaimable),
+		Levels:           p.count(AncestorReclaimLevel),
+		Gates:            rules.QueueGates && release.RemovesQueueGates(),
+		Rules:            rules,
+		FairShare:        p.fairShare(v),
 	}
 	s.Bounds.FairShare = intake.FairShare{On: s.FairShare.HalfLife > 0, ByWeight: s.FairShare.By == FairShareByWeight}
 	p.takes(v, &s)

@@ -11,7 +11,9 @@ type Variant struct {
 	Proportion bool
 	// ZeroUnset: unsetCapability is zero by default.
 	ZeroUnset bool
-	Cards     cards.Scope
+	// AdmitReclaimable: admitReclaimable is on by default.
+	AdmitReclaimable bool
+	Cards            cards.Scope
 }
 
 // The names of the plugins. Variants has what they stand for.
@@ -23,7 +25,7 @@ const (
 
 // Variants are all variants.
 var Variants = []Variant{
-	{Name: CapacityCard, ZeroUnset: true, Cards: cards.Everywhere},
+	{Name: CapacityCard, ZeroUnset: true, AdmitReclaimable: true, Cards: cards.Everywhere},
 	{Name: Capacity, Scalars: true, Cards: cards.Annotated},
 	{Name: Proportion, Scalars: true, Proportion: true},
 }

@@ -418,6 +418,19 @@ func (s *Session) JobRequests(job *api.JobInfo) []Request {
 	return all
 }
 
+// MostOf returns how many cards of a selector a list of resources has, and by which resource. bounded is
+// false where the list names no resource of these cards.
+func (s *Session) MostOf(list v1.ResourceList, selector *Selector) (resource ResourceID, most card.Milli, bounded bool) {
+	s.registry.mu.Lock()
+	defer s.registry.mu.Unlock()
+	for _, id := range selector.resources {
+		if quantity, named := list[s.registry.resources[id]]; named {
+			return id, card.MilliOf(quantity), true
+		}
+	}
+	return NoResource, 0, false
+}
+
 // MinimumHasCards reports whether the minimum resources of a job include a card
 // resource.
 func (s *Session) MinimumHasCards(job *api.JobInfo) bool {

@@ -51,18 +51,18 @@ func TestCheck(t *testing.T) {
 		text, want string
 		is         error
 	}{
-		"capacity":        {text: configuration("gang capacity", "predicates")},
-		"proportion":      {text: configuration("gang", "proportion predicates")},
-		"capacity-card":   {text: configuration("gang capacity-card", "predicates")},
-		"none":            {text: configuration("gang", "predicates")},
-		"typo":            {configuration("gang capcity", "predicate"), "no such plugin is registered: capcity, predicate", ErrUnknownPlugin},
-		"two in a tier":   {configuration("capacity-card capacity", "gang"), "only one quota plugin can be in force: capacity-card, capacity", ErrSeveralQuotas},
-		"two in two":      {configuration("capacity", "proportion"), "only one quota plugin can be in force: capacity, proportion", ErrSeveralQuotas},
-		"release":         {text: configuration("gang {name: capacity, arguments: {semantics: v1.14.4}}", "predicates")},
-		"unknown release": {configuration("gang {name: capacity, arguments: {semantics: 1.14}}", "predicates"), `capacity: argument semantics: "1.14" is not one of [v1.14.1 v1.14.4 v1.15 v1.16]`, ErrBadArgument},
-		"unknown action":  {text: strings.Replace(configuration("gang", "drf"), "enqueue", "enque", 1), want: "failed to find Action enque"},
-		"not YAML":        {text: "actions: [\n", want: "yaml: "},
-		"wrong structure": {text: "actions: allocate\ntiers: 3\n", want: "cannot unmarshal"},
+		"capacity":                 {text: configuration("gang capacity", "predicates")},
+		"proportion":               {text: configuration("gang", "proportion predicates")},
+		"capacity-card":            {text: configuration("gang capacity-card", "predicates")},
+		"none":                     {text: configuration("gang", "predicates")},
+		"typo":                     {configuration("gang capcity", "predicate"), "no such plugin is registered: capcity, predicate", ErrUnknownPlugin},
+		"two in a tier":            {configuration("capacity-card capacity", "gang"), "only one quota plugin can be in force: capacity-card, capacity", ErrSeveralQuotas},
+		"two in two":               {configuration("capacity", "proportion"), "only one quota plugin can be in force: capacity, proportion", ErrSeveralQuotas},
+		"release":                  {text: configuration("gang {name: capacity, arguments: {semantics: v1.14.4}}", "predicates")},
+		"unknown release":          {configuration("gang {name: capacity, arguments: {semantics: 1.14}}", "predicates"), `capacity: argument semantics: "1.14" is not one of [v1.14.1 v1.14.4 v1.15 v1.16]`, ErrBadArgument},
+		"unknown action":           {text: strings.Replace(configuration("gang", "drf"), "enqueue", "enque", 1), want: "failed to find Action enque"},
+		"not YAML":                 {text: "actions: [\n", want: "yaml: "},
+		"wrong structure":          {text: "actions: allocate\ntiers: 3\n", want: "cannot unmarshal"},
 		"reclaim first":            {text: configuration("gang capacity-card", "predicates", "reclaim, preempt, allocate, backfill")},
 		"no allocate":              {configuration("gang capacity-card", "predicates", "enqueue, reclaim"), `set actions: "enqueue, allocate, reclaim"`, ErrActionOrder},
 		"reclaim first, a drop-in": {text: configuration("gang capacity", "predicates", "reclaim, allocate")},
@@ -89,6 +89,7 @@ func TestWarnings(t *testing.T) {
 	const (
 		victims = "may select victims that"
 		admit   = "may admit jobs that"
+		refuses = "refuses jobs for which"
 		noVote  = "does not check jobs that"
 	)
 	all := "enqueue, allocate, reclaim"
@@ -96,28 +97,34 @@ func TestWarnings(t *testing.T) {
 		actions, first, second string
 		want                   []string
 	}{
-		"as recommended":                                  {all, "priority gang conformance capacity", "predicates nodeorder", nil},
-		"Volcano's default":                               {"enqueue, allocate, backfill", "priority gang conformance", "overcommit drf predicates proportion nodeorder", nil},
-		"Volcano's default with reclaim":                  {all, "priority gang conformance", "drf predicates proportion nodeorder", []string{"gang, conformance " + victims + " proportion"}},
-		"an earlier tier":                                 {all, "conformance", "capacity", []string{"conformance " + victims + " capacity"}},
-		"an earlier tier that does not vote":              {all, "{name: conformance, enableReclaimable: false} drf", "capacity", nil},
-		"a later tier":                                    {all, "capacity-card", "cdp pdb", []string{"cdp, pdb " + victims + " capacity-card"}},
-		"one other plugin in the tier":                    {all, "capacity gang", "predicates", nil},
-		"a third plugin is last in the tier":              {all, "gang capacity conformance", "predicates", []string{"conformance " + victims + " capacity"}},
-		"two plugins are behind the quota plugin":         {all, "capacity gang conformance", "predicates", []string{"conformance " + victims + " capacity"}},
-		"the quota plugin does not vote":                  {all, "{name: capacity, enableReclaimable: false}", "conformance", nil},
-		"no quota plugin":                                 {all, "gang", "conformance overcommit", nil},
-		"drf with a hierarchy":                            {all, "capacity", "{name: drf, enableHierarchy: true}", []string{"drf " + victims + " capacity"}},
-		"an extender that names victims":                  {all, "capacity", "{name: extender, arguments: {extender.reclaimableVerb: r}}", []string{"extender " + victims + " capacity"}},
-		"an extender that names no victims":               {all, "capacity", "{name: extender, arguments: {extender.predicateVerb: p}}", nil},
-		"jobs are admitted in an earlier tier":            {all, "sla overcommit", "capacity", []string{"sla, overcommit " + admit + " capacity"}},
-		"jobs are admitted in one tier":                   {all, "sla overcommit capacity resourcequota", "drf", nil},
-		"jobs are admitted, and a later tier has no vote": {all, "capacity", "sla overcommit resourcequota", []string{"overcommit, resourcequota " + noVote + " capacity"}},
-		"reclaim before allocate":                         {"enqueue, reclaim, allocate", "gang capacity", "predicates", []string{"pods that others are evicted for never start if reclaim runs"}},
-		"preempt before allocate":                         {"preempt, allocate", "gang proportion", "predicates", []string{"pods that others are evicted for never start if preempt runs"}},
-		"reclaim before allocate without quotas":          {"reclaim, allocate", "gang", "predicates", nil},
-		"no enqueue":                                      {"allocate", "sla", "capacity", nil},
-		"a key that Volcano does not know":                {all, "{name: capacity, enabledHierarchy: true}", "predicates", []string{"Volcano ignores an unknown key: line "}},
+		"as recommended":                                              {all, "priority gang conformance capacity", "predicates nodeorder", nil},
+		"Volcano's default":                                           {"enqueue, allocate, backfill", "priority gang conformance", "overcommit drf predicates proportion nodeorder", nil},
+		"Volcano's default with reclaim":                              {all, "priority gang conformance", "drf predicates proportion nodeorder", []string{"gang, conformance " + victims + " proportion"}},
+		"an earlier tier":                                             {all, "conformance", "capacity", []string{"conformance " + victims + " capacity"}},
+		"an earlier tier that does not vote":                          {all, "{name: conformance, enableReclaimable: false} drf", "capacity", nil},
+		"a later tier":                                                {all, "capacity-card", "cdp pdb", []string{"cdp, pdb " + victims + " capacity-card"}},
+		"one other plugin in the tier":                                {all, "capacity gang", "predicates", nil},
+		"a third plugin is last in the tier":                          {all, "gang capacity conformance", "predicates", []string{"conformance " + victims + " capacity"}},
+		"two plugins are behind the quota plugin":                     {all, "capacity gang conformance", "predicates", []string{"conformance " + victims + " capacity"}},
+		"the quota plugin does not vote":                              {all, "{name: capacity, enableReclaimable: false}", "conformance", nil},
+		"no quota plugin":                                             {all, "gang", "conformance overcommit", nil},
+		"drf with a hierarchy":                                        {all, "capacity", "{name: drf, enableHierarchy: true}", []string{"drf " + victims + " capacity"}},
+		"an extender that names victims":                              {all, "capacity", "{name: extender, arguments: {extender.reclaimableVerb: r}}", []string{"extender " + victims + " capacity"}},
+		"an extender that names no victims":                           {all, "capacity", "{name: extender, arguments: {extender.predicateVerb: p}}", nil},
+		"jobs are admitted in an earlier tier":                        {all, "sla overcommit", "capacity", []string{"sla, overcommit " + admit + " capacity"}},
+		"jobs are admitted in one tier":                               {all, "sla overcommit capacity resourcequota", "drf", nil},
+		"jobs are admitted, and a later tier has no vote":             {all, "capacity", "sla overcommit resourcequota", []string{"overcommit, resourcequota " + noVote + " capacity"}},
+		"overcommit refuses whom others would give something back to": {all, "overcommit capacity-card", "drf", []string{"overcommit " + refuses + " capacity-card"}},
+		"overcommit in an earlier tier": {all, "{name: conformance, enableReclaimable: false} overcommit", "capacity-card",
+			[]string{"overcommit " + admit + " capacity-card", "overcommit " + refuses + " capacity-card"}},
+		"overcommit without a vote":                     {all, "{name: overcommit, enableJobEnqueued: false} capacity-card", "drf", nil},
+		"overcommit, and nothing is given back":         {all, "overcommit {name: capacity-card, arguments: {admitReclaimable: false}}", "drf", nil},
+		"overcommit, and no action gives anything back": {"enqueue, allocate, backfill", "overcommit capacity-card", "drf", nil},
+		"no enqueue":                             {"allocate", "sla", "capacity", nil},
+		"a key that Volcano does not know":       {all, "{name: capacity, enabledHierarchy: true}", "predicates", []string{"Volcano ignores an unknown key: line "}},
+		"reclaim before allocate":                {"enqueue, reclaim, allocate", "gang capacity", "predicates", []string{"pods that others are evicted for never start if reclaim runs"}},
+		"preempt before allocate":                {"preempt, allocate", "gang proportion", "predicates", []string{"pods that others are evicted for never start if preempt runs"}},
+		"reclaim before allocate without quotas": {"reclaim, allocate", "gang", "predicates", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := configuration(c.first, c.second)

@@ -9,8 +9,10 @@ import (
 	"gopkg.in/yaml.v2" // the package that Volcano reads its configuration with
 	"volcano.sh/volcano/pkg/scheduler"
 	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 )
 
 // voters are the plugins of Volcano that register a hook, by name. The function
@@ -89,6 +91,31 @@ func (v votes) behind() []string {
 	return nil
 }
 
+// upTo reports whether a plugin votes in the tier of the quota plugin or before it.
+func (v votes) upTo(name string) bool {
+	return slices.Contains(slices.Concat(v.tiers[:v.in+1]...), name)
+}
+
+// admitsReclaimable reports whether what reclaim and preempt can take back does not count against the admission of jobs, under
+// the name of a quota plugin.
+func admitsReclaimable(actions []framework.Action, tiers []conf.Tier, quota string) bool {
+	if !slices.ContainsFunc(actions, func(action framework.Action) bool {
+		return slices.Contains([]string{"reclaim", "preempt", "gangreclaim", "gangpreempt"}, action.Name())
+	}) {
+		return false
+	}
+	v, _ := arguments.VariantOf(quota)
+	for _, tier := range tiers {
+		for _, option := range tier.Plugins {
+			if option.Name == quota {
+				with, _ := arguments.Parse(v, option.Arguments)
+				return with.AdmitReclaimable
+			}
+		}
+	}
+	return false
+}
+
 // Warnings returns a line for each effect on quotas that a configuration may have by
 // mistake. Check accepts such configurations: capability holds under them, and
 // Volcano's default configuration is one of them.
@@ -122,6 +149,10 @@ func Warnings(configuration string) (warnings []string) {
 				// sla never rejects, so it may be in a later tier.
 				skipped := slices.DeleteFunc(v.later(), func(name string) bool { return name == "sla" })
 				warn(skipped, "%s does not check jobs that %[2]s admits: put it into the same tier as %[2]s", v.quota)
+				if v.upTo("overcommit") && admitsReclaimable(actions, tiers, v.quota) {
+					warn([]string{"overcommit"}, "%s refuses jobs for which %[2]s would have others give resources back, as soon as the nodes "+
+						"are full: set enableJobEnqueued: false for %[1]s", v.quota)
+				}
 			}
 		}
 	}

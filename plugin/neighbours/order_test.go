@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -96,4 +98,26 @@ func TestOvercommit(t *testing.T) {
 		both: "a-1 enqueued, b enqueued", neighbourAlone: "a-1 enqueued, a-2 enqueued",
 		quotaAlone: "a-1 enqueued, b enqueued, c enqueued",
 	}.run(t)
+}
+
+// TestOvercommitRefusesOwners asks for a job of high priority on a full node. overcommit compares it with what idles, so it refuses the
+// job although preempt can take back what it lacks (admitReclaimable). Without its vote the job is admitted.
+func TestOvercommitRefusesOwners(t *testing.T) {
+	p := pair{
+		actions: "enqueue, preempt",
+		cluster: workload.Cluster{
+			Nodes: []workload.Node{node("n", 4)}, Queues: []workload.Queue{bounded("q", 4)},
+			Jobs: []workload.Job{job("low", "q", 4, needs(4), enqueueing(4), on("n")), job("high", "q", 0, enqueueing(1), priority(9))},
+		},
+	}
+	for overcommit, want := range map[string]string{
+		"overcommit": "", "{name: overcommit, arguments: {overcommit-factor: 1.25}}": "high enqueued",
+		"{name: overcommit, enableJobEnqueued: false}": "high enqueued",
+	} {
+		p.tiers = [][]string{{"priority", "{name: gang, enablePreemptable: false}", overcommit, quota}}
+		require.Equal(t, want, p.play(t, cards, ""), overcommit)
+		require.Empty(t, p.play(t, capacities, ""), "admitReclaimable is off")
+	}
+	p.tiers = [][]string{{"priority", "gang", quota}}
+	require.Empty(t, p.play(t, cards, ""), "gang spares the pods")
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -39,12 +41,15 @@ type Job struct {
 	// members are the pods of the minimum, the smallest first. They stay empty where
 	// all unfinished pods are alike: then the minimum is minMembers times podSize.
 	members    []member
+	unfinished []member // all of them, in the same order
 	minMembers int
 	podSize    card.Milli
 
 	// exempt is the cpu and memory of pods with cards, where they are exempt from
 	// quotas (cardUnlimitedCpuMemory). plain is that of unfinished pods without.
 	exemptAllocated, exemptPending, exemptGated, plain cpuMemory
+
+	minResources v1.ResourceList // of a job without pods; nil: not stated
 
 	hasCards bool
 	sharing  []*api.TaskInfo // pods that share resource claims
@@ -57,6 +62,7 @@ type group struct {
 	selector              *cards.Selector
 	resource              cards.ResourceID
 	min, allocated, gated card.Milli
+	stated                card.Milli // in card.request, of a job without pods
 }
 
 // request is the missing part of the group's minimum as one request.
@@ -122,12 +128,16 @@ func (j *Job) ExemptGated(x fastres.Vector)     { j.exemptGated.subtractFrom(x) 
 // Read reads a job. read is s.Read or a CollectingReader.
 func (j *Job) Read(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
 	*j = Job{Gates: j.Gates, groups: j.groups[:0], dims: j.dims[:0], allocated: j.allocated[:0], terminating: j.terminating[:0],
-		pending: j.pending[:0], lists: j.lists[:0], members: j.members[:0],
+		pending: j.pending[:0], lists: j.lists[:0], unfinished: j.unfinished[:0],
 		sharing: j.sharing[:0], tasks: j.tasks[:0], requests: j.requests[:0], nodes: j.nodes[:0]}
 	if len(job.Tasks) == 0 {
 		for _, r := range s.JobRequests(job) {
-			j.groups[j.group(r.Selector, r.Resource)].min += r.Amount
+			j.groups[j.group(r.Selector, r.Resource)].stated += r.Amount
 		}
+		if job.PodGroup != nil && job.PodGroup.Spec.MinResources != nil {
+			j.minResources = *job.PodGroup.Spec.MinResources
+		}
+		j.shareMinimum(s)
 		j.hasCards = len(j.groups) > 0 || s.UnlimitedCPUMemory() && s.MinimumHasCards(job)
 		return
 	}
@@ -259,17 +269,12 @@ func (j *Job) chooseMembers(s *cards.Session) {
 		for r := range s.Requests(m.request) {
 			m.total += r.Amount
 		}
-		j.members = append(j.members, m)
+		j.unfinished = append(j.unfinished, m)
 	}
-	slices.SortFunc(j.members, func(x, y member) int {
+	slices.SortFunc(j.unfinished, func(x, y member) int {
 		return cmp.Or(cmp.Compare(x.total, y.total), cmp.Compare(x.task.Name, y.task.Name), cmp.Compare(x.task.UID, y.task.UID))
 	})
-	j.members = j.members[:j.minMembers]
-	for _, m := range j.members {
-		for r := range s.Requests(m.request) {
-			j.groups[j.group(r.Selector, r.Resource)].min += r.Amount
-		}
-	}
+	j.setMembers(s, j.unfinished[:j.minMembers])
 }
 
 // ExemptMinimum lowers cpu and memory of a job's minimum to those of its pods

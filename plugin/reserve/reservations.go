@@ -3,6 +3,7 @@ package reserve
 import (
 	"cmp"
 	"encoding/binary"
+	"iter"
 	"math"
 	"slices"
 
@@ -86,8 +87,22 @@ func (r *Reservations) Begin(waiting []bool, names *index.Names) {
 // Refunded tells that the room of a queue has grown: what was refused may be asked again.
 func (r *Reservations) Refunded() { clear(r.refused) }
 
+// Pruned reports whether Prune ran in the session.
+func (r *Reservations) Pruned() bool { return r.pruned }
+
 // Len is the number of reservations.
 func (r *Reservations) Len() int { return len(r.pending) }
+
+// Jobs returns the jobs of the reservations.
+func (r *Reservations) Jobs() iter.Seq[*api.JobInfo] {
+	return func(yield func(*api.JobInfo) bool) {
+		for _, p := range r.pending {
+			if !yield(p.job) {
+				return
+			}
+		}
+	}
+}
 
 // Add adds reservations.
 func (r *Reservations) Add(reservations []Reservation) {
@@ -175,6 +190,9 @@ func (r *Reservations) ask(ix *index.Index, q index.Queue) assign.Answer {
 	r.text = binary.AppendUvarint(r.text[:0], uint64(q))
 	for _, d := range r.asked {
 		r.text = appendDemandText(binary.AppendUvarint(r.text, uint64(d.Count)), d)
+		if ix.Raised != nil {
+			r.text = r.appendBoundsText(r.text, ix, q, d.Cards)
+		}
 	}
 	if answer, known := r.refused[string(r.text)]; known {
 		return answer
@@ -208,6 +226,20 @@ func appendDemandText(to []byte, d assign.Demand) []byte {
 	to = binary.AppendUvarint(to, uint64(len(d.Cards)))
 	for _, card := range d.Cards {
 		to = binary.AppendUvarint(to, uint64(card))
+	}
+	return to
+}
+
+// appendBoundsText appends the bounds of some cards on the path of q: what is given back to jobs differs from job to job.
+func (r *Reservations) appendBoundsText(to []byte, ix *index.Index, q index.Queue, cards []fastres.Dim) []byte {
+	bounds := ix.AdmissionBounds(q)
+	for _, p := range ix.Path(q) {
+		for _, d := range cards {
+			to = binary.AppendUvarint(to, math.Float64bits(bounds.At(p, d)))
+			for _, share := range r.assigner.Names.Groups(d) {
+				to = binary.AppendUvarint(to, math.Float64bits(bounds.At(p, share.Group)))
+			}
+		}
 	}
 	return to
 }
