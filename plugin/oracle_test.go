@@ -325,6 +325,9 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 		}
 	}
 	from.Bound = oracle.Amounts{}.Plus(from.Total)
+	for d, change := range m.stockChange() {
+		from.Bound[d] += change
+	}
 	from.Available = from.Bound.Plus(m.gone()) // before the root's bound is lifted
 	for _, job := range m.Jobs {
 		for _, task := range job.Tasks {
@@ -384,6 +387,41 @@ func (m *oracleSession) ownBound(c workload.Cluster) oracle.Amounts {
 		bound[d] = oracle.Unlimited
 	}
 	return bound
+}
+
+// stockChange returns by how much the cards that queues can have differ from those that the nodes give: of each node,
+// max(gives − outside, held).
+func (m *oracleSession) stockChange() oracle.Amounts {
+	change := oracle.Amounts{}
+	if m.own.Cards == nil {
+		return change
+	}
+	for _, node := range m.Nodes {
+		for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, nil).Cards {
+			gives, outside, held := float64(has.Milli), 0.0, 0.0
+			for _, onNode := range node.Tasks {
+				task, charged := onNode, false
+				if job := m.Jobs[onNode.Job]; job != nil && job.Tasks[onNode.UID] != nil {
+					task = job.Tasks[onNode.UID]
+					q := m.own.Index.Lookup(string(job.Queue))
+					for p := range m.cardRequests(task) {
+						if q == index.None || m.own.Index.Broken(q) != nil || m.own.Cards.ResourceName(p.Resource) != string(has.Resource) {
+							continue
+						}
+						charged = true
+						if api.AllocatedStatus(task.Status) || m.terminating(task) {
+							held += float64(p.Amount)
+						}
+					}
+				}
+				if !charged && (api.AllocatedStatus(task.Status) || task.Status == api.Releasing) {
+					outside += task.Resreq.ScalarResources[has.Resource]
+				}
+			}
+			change[cardKey(has.Name)] += max(gives-outside, held, 0) - gives
+		}
+	}
+	return change
 }
 
 // gone returns what queues that reach the root are charged for pods on unknown nodes, and for
