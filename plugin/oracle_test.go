@@ -330,6 +330,11 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 		}
 	}
 	from.Bound = oracle.Amounts{}.Plus(from.Total)
+	change, ending := m.stockChange()
+	for d := range change {
+		from.Bound[d] += change[d]
+	}
+	from.Ending = ending
 	from.Available = from.Bound.Plus(m.gone()) // before the root's bound is lifted
 	for _, job := range m.Jobs {
 		for _, task := range job.Tasks {
@@ -389,6 +394,48 @@ func (m *oracleSession) ownBound(c workload.Cluster) oracle.Amounts {
 		bound[d] = oracle.Unlimited
 	}
 	return bound
+}
+
+// stockChange returns by how much the cards that queues can have differ from those that the nodes give: of each node,
+// max(gives − outside, held). ending is the part that is gone once pods that are being deleted are.
+func (m *oracleSession) stockChange() (change, ending oracle.Amounts) {
+	change, ending = oracle.Amounts{}, oracle.Amounts{}
+	if m.own.Cards == nil {
+		return change, ending
+	}
+	for _, node := range m.Nodes {
+		for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, nil).Cards {
+			gives, outside, held, outsideThen, heldThen := float64(has.Milli), 0.0, 0.0, 0.0, 0.0
+			for _, onNode := range node.Tasks {
+				task, charged := onNode, false
+				if job := m.Jobs[onNode.Job]; job != nil && job.Tasks[onNode.UID] != nil {
+					task = job.Tasks[onNode.UID]
+					q := m.own.Index.Lookup(string(job.Queue))
+					for p := range m.cardRequests(task) {
+						if q == index.None || m.own.Index.Broken(q) != nil || m.own.Cards.ResourceName(p.Resource) != string(has.Resource) {
+							continue
+						}
+						charged = true
+						if api.AllocatedStatus(task.Status) || m.terminating(task) {
+							held += float64(p.Amount)
+						}
+						if api.AllocatedStatus(task.Status) {
+							heldThen += float64(p.Amount)
+						}
+					}
+				}
+				if !charged && (api.AllocatedStatus(task.Status) || task.Status == api.Releasing) {
+					outside += task.Resreq.ScalarResources[has.Resource]
+				}
+				if !charged && api.AllocatedStatus(task.Status) {
+					outsideThen += task.Resreq.ScalarResources[has.Resource]
+				}
+			}
+			change[cardKey(has.Name)] += max(gives-outside, held, 0) - gives
+			ending[cardKey(has.Name)] += max(gives-outside, held, 0) - max(gives-outsideThen, heldThen, 0)
+		}
+	}
+	return change, ending
 }
 
 // gone returns what queues that reach the root are charged for pods on unknown nodes, and for

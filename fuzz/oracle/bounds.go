@@ -36,6 +36,9 @@ func (o *Oracle) guarantee(name string) Amounts {
 			own[card] = guarantee
 		}
 	}
+	if q.Closed && q.CardsCount {
+		own = own.within(o.held(name))
+	}
 	if o.Leaf(name) {
 		return own
 	}
@@ -46,6 +49,28 @@ func (o *Oracle) guarantee(name string) Amounts {
 		}
 	}
 	return own.atLeast(passed)
+}
+
+// held returns what pods of a queue and of those below have when the session opens, 0 of everything else that is guaranteed.
+func (o *Oracle) held(name string) Amounts {
+	held := Amounts{}
+	for d := range o.queues[name].Guarantee {
+		held[d] = 0
+	}
+	for _, card := range o.cluster.Cards {
+		held[card] = 0
+	}
+	for _, job := range o.cluster.Jobs {
+		if o.queues[job.Queue] == nil || !o.within(job.Queue, name) {
+			continue
+		}
+		for _, t := range job.Tasks {
+			if t.Placed || t.Terminating {
+				held = held.Plus(t.Request)
+			}
+		}
+	}
+	return held
 }
 
 // guaranteedAbove reports whether a queue above another one, but not the root, states a guarantee of a card.

@@ -16,7 +16,7 @@ func (o *Oracle) Surplus(r Returns, name, d string) float64 {
 	if o.Leaf(name) && !r.Gives(name) || r.Fenced(name) {
 		return 0
 	}
-	surplus := max(0, o.held(name, d)-max(o.deserves(name, d), o.Guarantee(name)[d]))
+	surplus := max(0, o.heldBeside(name, d)-max(o.deserves(name, d), o.Guarantee(name)[d]))
 	if !o.Leaf(name) {
 		below := 0.0
 		for _, child := range o.Children(name) {
@@ -27,7 +27,7 @@ func (o *Oracle) Surplus(r Returns, name, d string) float64 {
 	return surplus
 }
 
-func (o *Oracle) held(name, d string) float64 { return o.Allocated(name)[d] - o.Elastic(name)[d] }
+func (o *Oracle) heldBeside(name, d string) float64 { return o.Allocated(name)[d] - o.Elastic(name)[d] }
 
 // deserves returns what a queue deserves. A group that it does not name deserves what its cards deserve.
 func (o *Oracle) deserves(name, d string) float64 {
@@ -52,7 +52,7 @@ func (o *Oracle) EnqueueableWith(r Returns, name string, min, preempted Amounts)
 		for k, q := range o.Path(name) {
 			if k > 0 {
 				below := o.Path(name)[k-1]
-				total := min[d] + o.held(below, d) + o.Inqueue(below)[d] - returned
+				total := min[d] + o.heldBeside(below, d) + o.Inqueue(below)[d] - returned
 				if gives = gives && !r.Fenced(below) && total <= o.deserves(below, d); gives {
 					for _, sibling := range o.Children(q) {
 						if sibling != below {
@@ -61,7 +61,7 @@ func (o *Oracle) EnqueueableWith(r Returns, name string, min, preempted Amounts)
 					}
 				}
 			}
-			if min[d]+o.held(q, d)+o.Inqueue(q)[d]-returned > o.AdmissionBound(q)[d] {
+			if min[d]+o.heldBeside(q, d)+o.Inqueue(q)[d]-returned > o.AdmissionBound(q)[d] {
 				full[q] = true
 			}
 		}

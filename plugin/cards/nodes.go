@@ -247,6 +247,15 @@ func (s *Session) InUse(n *Node, info *api.NodeInfo) bool {
 	return slices.ContainsFunc(n.cards, func(c nodeCard) bool { return info.Used.ScalarResources[s.registry.resources[c.resource]] > 0 })
 }
 
+// Overused reports whether pods on a node request more of the resource of a card than the node gives.
+func (s *Session) Overused(n *Node, info *api.NodeInfo) bool {
+	return slices.ContainsFunc(n.cards, func(c nodeCard) bool {
+		resource := s.registry.resources[c.resource]
+		used, gives := info.Used.ScalarResources[resource], info.Allocatable.ScalarResources[resource]
+		return used > gives || !c.model.Shared() && used > float64(c.amount)
+	})
+}
+
 // UsesNode reports whether a task on a node requests a resource through which the node gives cards.
 func (s *Session) UsesNode(n *Node, task *api.TaskInfo) bool {
 	return slices.ContainsFunc(n.cards, func(c nodeCard) bool { return task.Resreq.ScalarResources[s.registry.resources[c.resource]] > 0 })

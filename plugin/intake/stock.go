@@ -23,7 +23,7 @@ type stock struct {
 	more, less fastres.Vector // what the stock of nodes exceeds what they give by, and what it lacks
 	moreThen   fastres.Vector // what the stock gains once pods that are being deleted are gone; it may be negative
 	parts      map[part]*has  // of the nodes whose stock is not what they give
-	found      map[part]*has  // memory of find
+	found      map[part]*has  // of the session that is read
 	others     map[api.JobID]index.Queue
 	visited    int // pods that no queue is charged for
 }
@@ -64,7 +64,7 @@ func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Sessi
 		return
 	}
 
-	clear(s.found)
+	s.found = nil
 	s.findOthers(ssn, jobs, session)
 	for name, info := range ssn.Nodes {
 		if node := session.cards.Node(name); node != nil && session.cards.InUse(node, info) {
@@ -89,7 +89,7 @@ func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Sessi
 
 // findOthers finds the queues of the jobs that the session does not have.
 func (s *stock) findOthers(ssn *framework.Session, jobs []*api.JobInfo, session *Session) {
-	clear(s.others)
+	s.others = nil
 	for _, job := range jobs[len(ssn.Jobs):] {
 		if s.others == nil {
 			s.others = map[api.JobID]index.Queue{}
@@ -112,15 +112,16 @@ func (s *stock) queueOf(ssn *framework.Session, session *Session, task *api.Task
 	return q
 }
 
-// addNode adds up the cards of the pods on a node.
+// addNode adds up the cards of the pods on a node. What queues are charged matters only where pods have more than the node gives.
 func (s *stock) addNode(ssn *framework.Session, session *Session, info *api.NodeInfo, node *cards.Node) {
+	over := session.cards.Overused(node, info)
 	for _, task := range info.Tasks {
 		if !api.AllocatedStatus(task.Status) && task.Status != api.Releasing || !session.cards.UsesNode(node, task) {
 			continue
 		}
 		pod := session.cards.Read(task)
 		charged := session.cards.CountedIn(s.queueOf(ssn, session, task), pod)
-		if api.AllocatedStatus(task.Status) || session.cards.Occupied(task) {
+		if over && (api.AllocatedStatus(task.Status) || session.cards.Occupied(task)) {
 			s.holdAll(session, node, charged, task)
 		}
 
