@@ -1,7 +1,6 @@
 package fuzz
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"

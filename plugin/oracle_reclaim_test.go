@@ -12,7 +12,6 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/policy"
-	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // findPending records the requests of the tasks that the action allocate considers, with
