@@ -88,7 +88,7 @@ func (c *chaosCycle) checkReturned(name string) {
 			}
 			for d, amount := range minimum {
 				at := c.own.Index.Lookup(queue)
-				limit := c.row(c.own.Index.AdmissionBounds(at).Row(at))[d] // other checks compare the bounds
+				limit := c.row(c.own.Index.AdmissionBounds(c.own.Index.Lookup(j.Spec.Queue)).Row(at))[d] // other checks compare the bounds
 				if amount <= 0 || d == "pods" || c.net(at, d) <= limit+0.2 {
 					continue
 				}

@@ -45,7 +45,7 @@ func (f *fixture) lacks(t *testing.T, pod, of string) bool {
 // bound of another queue or namespace than their own is not raised by what they leave.
 func TestWhoseEvictionMakesRoom(t *testing.T) {
 	f := newScene().node("a", "A", 8).queue("root", "").queue("team", "root", "quota", `{"A":2}`).
-		queue("x", "team", "quota", `{"A":8}`).queue("y", "team", "quota", `{"A":8}`).queue("z", "root", "quota", `{"A":8}`).
+		queue("x", "team", "quota", `{"A":8}`).queue("y", "team", "quota", `{"A":8}`).queue("z", "root", "quota", `{"A":8}`, "guarantee", `{"A":0}`).
 		pods("near", "y", "A", 2, 1, on("a")).pods("far", "z", "A", 2, 1, on("a")).pods("waits", "x", "A", 1, 1).open(t)
 	assert.True(t, f.lacks(t, "waits-0", "near-0"))
 	assert.False(t, f.lacks(t, "waits-0", "far-0"), "team is full, and far is not in it")
@@ -110,15 +110,8 @@ func TestDraftsLeaveOutWhatEnds(t *testing.T) {
 // it, in the queue of the victims.
 func TestVictimsLeaveTheirNamespace(t *testing.T) {
 	f := namespaced().annotate("train", card.DeservedKey, `{"A":8}`).annotate("serve", card.DeservedKey, `{"A":0}`).
-		pods("x.runs", "serve", "A", 4, 1, members(0), on("a")).pods("x.waits", "train", "A", 1, 1).open(t, byPrefix)
-	var tasks []*api.TaskInfo
-	for _, task := range f.sortedTasks() {
-		if task.Status == api.Running {
-			tasks = append(tasks, task)
-		}
-	}
-	victims, _ := f.own.reclaim.Reclaimable(f.task("x.waits-0"), tasks)
-	assert.Len(t, victims, 1)
+		pods("x.runs", "serve", "A", 4, 1, members(0), on("a")).pods("x.waits", "train", "A", 1, 1, inPhase(workload.Inqueue)).open(t, byPrefix)
+	assert.Len(t, f.run(t, NewReclaim()).evicted(), 1)
 }
 
 // TestWhatIsLeftIsEarmarked keeps the last card of a quota, or of a limit of namespaces, for others.

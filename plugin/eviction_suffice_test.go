@@ -106,19 +106,15 @@ func TestVictimsFreeWhatIsLacking(t *testing.T) {
 	}
 }
 
-// TestRestOfVictims evicts more pods for a claim than Volcano does, so that what late is guaranteed stays free. The plugin evicts them when
-// Volcano asks it whether to commit, and nobody is evicted where it does not ask, or another plugin refuses later.
+// TestRestOfVictims evicts more pods for a claim than its node lacks, so that what late is guaranteed stays free. Nobody is evicted
+// where gang refuses the claim.
 func TestRestOfVictims(t *testing.T) {
 	for name, test := range map[string]struct {
 		gang   int
 		change func(plugins []conf.PluginOption) []conf.PluginOption
 		want   int
 	}{
-		"Volcano commits": {1, func(all []conf.PluginOption) []conf.PluginOption { return all }, 3},
-		"the plugin has no vote": {1, func(all []conf.PluginOption) []conf.PluginOption {
-			all[len(all)-1].EnabledJobPipelined = nil
-			return all
-		}, 0},
+		"Volcano commits":                {1, func(all []conf.PluginOption) []conf.PluginOption { return all }, 3},
 		"gang refuses, and is the last":  {5, func(all []conf.PluginOption) []conf.PluginOption { slices.Reverse(all); return all }, 0},
 		"gang refuses, and is the first": {5, func(all []conf.PluginOption) []conf.PluginOption { return all }, 0},
 	} {
@@ -181,8 +177,7 @@ func TestNobodyIsPreemptedForAClosedQueue(t *testing.T) {
 		f := newScene().node("a", "A", 1).lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).pods("low", "mine", "A", 1, 1, on("a"), members(0)).
 			pods("high", "mine", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 }).
 			open(t, func(c *api.ClusterInfo, _ *offline.Cache) { c.Queues["mine"].Queue.Status.State = state })
-		victims, _ := f.own.reclaim.Preemptable(f.task("high-0"), []*api.TaskInfo{f.task("low-0")})
-		assert.Len(t, victims, want, state)
+		assert.Len(t, f.run(t, NewPreempt()).evicted(), want, state)
 	}
 }
 

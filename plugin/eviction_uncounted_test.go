@@ -50,8 +50,8 @@ func TestReclaimFromQueueWithoutCards(t *testing.T) {
 func TestEvictIgnoredPods(t *testing.T) {
 	s := borrowedGPUs()
 	s.arguments = framework.Arguments{"untypedCards": "ignore"}
-	for i := range s.Queues { // without a guarantee, which defaults to the quota
-		s.Queues[i].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":4}`, "volcano.sh/card.guarantee": `{"A":0}`}
+	for i, guarantee := range []string{`{"A":1}`, `{"A":0}`} { // what uncounted pods hold is not there beyond guarantees
+		s.Queues[i].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":4}`, "volcano.sh/card.guarantee": guarantee}
 	}
 	assert.Len(t, s.open(t).run(t, NewReclaim()).evicted(), 1)
 

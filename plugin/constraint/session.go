@@ -38,7 +38,7 @@ type Session struct {
 	// The lists have room for the constraints that are usual, so that they need no memory of their own.
 	taskRoom    [2]TaskRule
 	jobRoom     [1]JobRule
-	watcherRoom [2]Watcher
+	watcherRoom [3]Watcher
 	orderRoom   [1]QueueOrder
 	loanRoom    [1]LoanRule
 	closerRoom  [1]Closer

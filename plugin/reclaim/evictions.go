@@ -87,14 +87,18 @@ func (s *Session) LeavesRoom(task *api.TaskInfo) bool {
 	return node == nil || s.Books.LeavesRoom(task, node, true)
 }
 
-// LeavesToAllocate reports whether a task that waits for a node is left to the action allocate: the node has room now, and nobody is
-// evicted for its job. Nothing binds a pod that another action places there. Allocate itself has a pod wait only where the node has
-// no room now.
+// LeavesToAllocate reports whether a task that waits for a node is left to the action allocate: the node has room now, nobody is
+// evicted for its job, and the job has its minimum without it. Nothing binds a pod that another action places there. Allocate itself
+// has a pod wait only where the node has no room now.
 //
 // DIVERGES: upstream's preempt places pods on idle room as well. If it runs before allocate, such a pod never starts.
 func (s *Session) LeavesToAllocate(task *api.TaskInfo) bool {
-	node := s.Volcano.Nodes[task.NodeName]
-	return node != nil && s.evictions.byJob[task.Job] == 0 && task.InitResreq.LessEqual(node.Idle, api.Zero)
+	node, job := s.Volcano.Nodes[task.NodeName], s.Volcano.Jobs[task.Job]
+	if node == nil || job == nil || s.evictions.byJob[task.Job] > 0 || !task.InitResreq.LessEqual(node.Idle, api.Zero) {
+		return false
+	}
+	without := job.ReadyTaskNum() + job.WaitingTaskNum() - 1
+	return without >= job.MinAvailable || job.MinAvailable <= 1
 }
 
 // Charged ends the earmark of a task that gets a node, and records where it is placed. A task whose
