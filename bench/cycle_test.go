@@ -205,6 +205,19 @@ func BenchmarkReclaimCards(b *testing.B) {
 	})
 }
 
+// BenchmarkReclaimGang has a gang of eight whole nodes take back what its queue deserves, on 5,000 nodes with 20,000 pods that can be
+// evicted.
+func BenchmarkReclaimGang(b *testing.B) {
+	forQueues(b, []int{1000}, func(b *testing.B, queues int) {
+		cycle{
+			cluster: workload.Lent(queues, 8),
+			alone:   workload.Lent(queues, 8).WithAffinity(),
+			actions: func() []framework.Action { return []framework.Action{plugin.NewReclaim()} },
+			done:    evicted(32),
+		}.measure(b, later, implementation{"ours", newCards})
+	})
+}
+
 func BenchmarkPreemptCards(b *testing.B) {
 	forCards(b, []int{100, 1000}, func(b *testing.B, queues, names int) {
 		cycle{

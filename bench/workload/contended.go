@@ -36,6 +36,37 @@ func Preempting(queues, claims int) Cluster {
 	return c
 }
 
+// Lent returns a cluster of 5,000 nodes without an idle GPU: every other leaf runs jobs above what it deserves, 20,000 pods of two
+// GPUs in all. In one of the leaves between, a gang waits for whole nodes. All pods name their card.
+func Lent(queues, gang int) Cluster {
+	const nodes, perNode = 5000, 4
+	c := Shape{Nodes: nodes, Fanout: TwoLevels(queues), Models: 1}.Make(1)
+	leaves := c.Leaves()
+	twoGPUs, allGPUs := Resources{"cpu": 8000, "memory": 64 << 30, gpu: 2}, Resources{"cpu": 8000, "memory": 64 << 30, gpu: 8}
+	for i := range nodes * perNode / perJob {
+		j := Job{Name: fmt.Sprintf("runs-%04d", i), Queue: leaves[2*(i%(len(leaves)/2))], Phase: Running, MinMember: 1, MinResources: twoGPUs}
+		for t := range perJob {
+			j.Tasks = append(j.Tasks, Task{Name: fmt.Sprintf("%s-%02d", j.Name, t), Request: twoGPUs, Status: TaskRunning,
+				Node: c.Nodes[(i*perJob+t)%nodes].Name})
+		}
+		c.Jobs = append(c.Jobs, j)
+	}
+
+	claim := Job{Name: "claims", Queue: leaves[1], Phase: Inqueue, MinMember: int32(gang), MinResources: allGPUs}
+	for t := range gang {
+		claim.Tasks = append(claim.Tasks, Task{Name: fmt.Sprintf("claims-%02d", t), Request: allGPUs, Status: TaskPending})
+	}
+	c.Jobs = append(c.Jobs, claim)
+	c = c.WithCards(1)
+	for i := range c.Queues {
+		if c.Queues[i].Name == leaves[1] {
+			c.Queues[i].Annotations[cardAccounts[1]] = cardsOf(c.products(), int64(8*gang))
+			c.Queues[i].Deserved = Resources{"cpu": 1 << 40, "memory": 1 << 60, gpu: int64(8 * gang)}
+		}
+	}
+	return c
+}
+
 // WithCards has the pods of a cluster that request a GPU name models of cards, so many each: 0
 // for pods that name none. Leaves have quotas of all models that let everything in, and deserve
 // one card of each.

@@ -292,6 +292,11 @@ func (s *Session) carryOut(l *ledger, p plan.Plan, told bool) (done, again bool)
 		s.announce(l, p)
 		return true, false
 	}
+	for i, task := range c.tasks {
+		if !c.prepare(s, task, c.kindOf[i]) {
+			return false, false
+		}
+	}
 
 	s.evictions.evictor, s.evictions.named = c.tasks[0], victims
 	statement := framework.NewStatement(s.Volcano)
@@ -304,12 +309,15 @@ func (s *Session) carryOut(l *ledger, p plan.Plan, told bool) (done, again bool)
 		}
 	}
 	for i, task := range c.tasks {
-		node := l.field.nodes[p.Nodes[i]].Name
-		err := release.Pipeline(statement, task, node, true)
+		node := l.field.nodes[p.Nodes[i]]
+		err := s.Volcano.PredicateForPreemptAction(task, node) // again: pods of the claimant are there by now
+		if err == nil {
+			err = release.Pipeline(statement, task, node.Name, true)
+		}
 		if err != nil {
-			klog.V(3).Infof("[%s] task %s/%s cannot wait for node %s: %v", s.Plugin, task.Namespace, task.Name, node, err)
+			klog.V(3).Infof("[%s] task %s/%s cannot wait for node %s: %v", s.Plugin, task.Namespace, task.Name, node.Name, err)
 			statement.Discard()
-			delete(c.suits[c.kindOf[i]], node)
+			delete(c.suits[c.kindOf[i]], node.Name)
 			return false, true
 		}
 	}

@@ -2,7 +2,7 @@ package plan
 
 import (
 	"cmp"
-	"maps"
+	"container/heap"
 	"slices"
 
 	"github.com/capacity-card/capacity-card/quota"
@@ -22,9 +22,10 @@ type search struct {
 	onNode map[int][]*unit // those with a pod on a node, the cheapest first
 	checks int             // sets of victims that may still be tried
 
-	runs    map[at]bool    // whether a node suits a kind of pods
-	options map[at]*option // what a node costs for a kind of pods
-	version int            // of the state, by which an option is known to be up to date
+	runs    map[at]bool      // whether a node suits a kind of pods
+	options map[int]*options // what nodes cost, by kind
+	stamps  []int            // by node: how often victims have left it
+	version int              // of the state, by which an option is known to be up to date
 	// byCharge has the options of nodes with room, by kind and charge.
 	byCharge map[at]*option
 	spared   map[Victim]Spared
@@ -34,11 +35,34 @@ type search struct {
 type at struct{ kind, node int }
 
 // option is what the room for a pod on a node costs. An option of an older version is a lower bound: what was taken since then
-// makes room elsewhere dearer, except on the nodes where victims were, which lose their options.
+// makes room elsewhere dearer, except on the nodes that victims have left.
 type option struct {
-	cost     cost
-	version  int
-	possible bool
+	node       int
+	cost       cost
+	preference int
+	version    int
+	stamp      int // an option with an older stamp than its node is void
+	possible   bool
+}
+
+// options is a heap of the options of one kind.
+type options []*option
+
+func (o options) Len() int      { return len(o) }
+func (o options) Swap(i, j int) { o[i], o[j] = o[j], o[i] }
+func (o *options) Push(x any)   { *o = append(*o, x.(*option)) }
+
+func (o options) Less(i, j int) bool {
+	by := o[i].cost.compare(&o[j].cost)
+	return cmp.Or(by, cmp.Compare(o[i].preference, o[j].preference), cmp.Compare(o[i].node, o[j].node)) < 0
+}
+
+// Pop removes the last option, as container/heap asks.
+func (o *options) Pop() any {
+	last := len(*o) - 1
+	x := (*o)[last]
+	*o = (*o)[:last]
+	return x
 }
 
 // Make returns the plan for a problem. It has no victims if the pods fit on idle resources. The accounts are as before then.
@@ -60,7 +84,7 @@ func Make(p *Problem) Plan {
 
 func newSearch(p *Problem) *search {
 	s := &search{state: newState(p), checks: cmp.Or(p.Checks, usualChecks), onNode: map[int][]*unit{}, runs: map[at]bool{},
-		options: map[at]*option{}, byCharge: map[at]*option{}, spared: map[Victim]Spared{}}
+		options: map[int]*options{}, stamps: make([]int, len(p.Nodes)), byCharge: map[at]*option{}, spared: map[Victim]Spared{}}
 	s.all = s.allUnits()
 	for _, u := range s.all {
 		for _, node := range s.nodesOf(u) {
@@ -155,24 +179,24 @@ func (s *search) fills(pod, node int) (most float64) {
 
 // placeCheapest evicts the cheapest victims that make room for a pod, and places it.
 func (s *search) placeCheapest(pod int) bool {
-	for {
-		node := s.cheapest(pod)
-		if node == None {
-			return false
-		}
-		key := at{s.Pods[pod].Kind, node}
-		if !s.canRun(pod, node) {
-			s.options[key] = &option{version: s.version}
+	options := s.optionsOf(pod)
+	for options.Len() > 0 {
+		o := heap.Pop(options).(*option)
+		if o.stamp != s.stamps[o.node] || !s.canRun(pod, o.node) {
 			continue
 		}
-		if o := s.options[key]; o == nil || o.version != s.version {
-			s.options[key] = s.evaluate(pod, node)
+		if o.version != s.version {
+			fresh := s.evaluate(pod, o.node)
+			if fresh.possible {
+				heap.Push(options, fresh)
+			}
 			continue
 		}
 
 		before := len(s.steps)
-		s.makeRoom(pod, node)
+		s.makeRoom(pod, o.node)
 		s.version++
+		heap.Push(options, o)
 		for _, u := range s.units(before) {
 			for _, touched := range s.nodesOf(u) {
 				s.forget(touched)
@@ -180,42 +204,44 @@ func (s *search) placeCheapest(pod int) bool {
 		}
 		return true
 	}
+	return false
 }
 
-// forget drops what is known of a node that victims have left: it may be cheaper now.
+// optionsOf returns the options of the kind of a pod, the cheapest first. What is not known yet costs nothing.
+func (s *search) optionsOf(pod int) *options {
+	kind := s.Pods[pod].Kind
+	all := s.options[kind]
+	if all == nil {
+		all = &options{}
+		s.options[kind] = all
+		for node := range s.Nodes {
+			if s.Accounts.Charged(pod, node) != None {
+				*all = append(*all, s.unknown(pod, node))
+			}
+		}
+		heap.Init(all)
+	}
+	return all
+}
+
+// unknown returns the option of a node that is not evaluated.
+func (s *search) unknown(pod, node int) *option {
+	return &option{node: node, preference: s.Accounts.Preference(pod, node), version: -1, stamp: s.stamps[node]}
+}
+
+// forget drops what is known of a node that victims have left: it may be cheaper now, for all kinds.
 func (s *search) forget(node int) {
-	maps.DeleteFunc(s.options, func(key at, _ *option) bool { return key.node == node })
-}
-
-// cheapest returns the node with the lowest cost that is known, None if no node is possible.
-func (s *search) cheapest(pod int) int {
-	best, zero := None, cost{}
-	var bestCost *cost
-	for node := range s.Nodes {
-		if s.Accounts.Charged(pod, node) == None {
+	s.stamps[node]++
+	seen := map[int]bool{}
+	for pod := range s.Pods {
+		kind := s.Pods[pod].Kind
+		all := s.options[kind]
+		if all == nil || seen[kind] || s.Accounts.Charged(pod, node) == None {
 			continue
 		}
-		of := &zero // not evaluated yet
-		if o := s.options[at{s.Pods[pod].Kind, node}]; o != nil {
-			if !o.possible && o.version == s.version {
-				continue
-			}
-			of = &o.cost
-		}
-		if best == None || s.cheaper(pod, node, of, best, bestCost) {
-			best, bestCost = node, of
-		}
+		seen[kind] = true
+		heap.Push(all, s.unknown(pod, node))
 	}
-	return best
-}
-
-// cheaper reports whether a node is better for a pod than another one.
-func (s *search) cheaper(pod, node int, c *cost, than int, d *cost) bool {
-	by := c.compare(d)
-	if by == 0 {
-		by = cmp.Compare(s.Accounts.Preference(pod, node), s.Accounts.Preference(pod, than))
-	}
-	return by < 0
 }
 
 // evaluate returns what a node costs for a pod. Where nodes have room, the bounds alone decide, and all nodes with the same
@@ -223,12 +249,15 @@ func (s *search) cheaper(pod, node int, c *cost, than int, d *cost) bool {
 func (s *search) evaluate(pod, node int) *option {
 	key := at{s.Pods[pod].Kind, s.Accounts.Charged(pod, node)}
 	hasRoom := s.hasRoom(pod, node)
-	if o := s.byCharge[key]; hasRoom && o != nil && o.version == s.version {
+	o := s.unknown(pod, node)
+	o.version = s.version
+	if known := s.byCharge[key]; hasRoom && known != nil && known.version == s.version {
+		o.possible, o.cost = known.possible, known.cost
 		return o
 	}
 
 	before := len(s.steps)
-	o := &option{version: s.version, possible: s.makeRoom(pod, node)}
+	o.possible = s.makeRoom(pod, node)
 	if o.possible {
 		o.cost = s.costOf(s.units(before))
 	}
