@@ -7,6 +7,8 @@ import (
 )
 
 // plannedAction is an action of Volcano that evicts pods. It carries out plans where a plugin of this package makes some.
+//
+// DIVERGES: upstream's actions evict for one pod at a time. Register puts actions that plan for whole jobs in their place.
 type plannedAction struct {
 	framework.Action
 	plan func(s *session)
