@@ -7,6 +7,8 @@ import (
 )
 
 // plannedAction is an action of Volcano that evicts pods. It carries out plans where a plugin of this package makes some.
+//
+// DIVERGES: upstream's actions evict for one pod at a time. Register puts actions that plan for whole jobs in their place.
 type plannedAction struct {
 	framework.Action
 	plan func(s *session)
@@ -27,8 +29,9 @@ func NewPreempt() framework.Action {
 func planReclaim(s *session) { s.reclaim.Reclaim() }
 func planPreempt(s *session) { s.reclaim.Preempt() }
 
-// registerActions puts the actions with plans in the place of those that Volcano has registered.
-func registerActions() {
+// RegisterActions puts the actions with plans in the place of those that Volcano has registered. Register calls it. A shared object of
+// one plugin calls it when it is loaded.
+func RegisterActions() {
 	framework.RegisterAction(NewReclaim())
 	framework.RegisterAction(NewPreempt())
 	for name, plan := range map[string]func(*session){"gangreclaim": planReclaim, "gangpreempt": planPreempt} {

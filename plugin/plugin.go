@@ -37,16 +37,17 @@ func Register() {
 	framework.RegisterPluginBuilder(Name, New)
 	framework.RegisterPluginBuilder(CapacityName, NewCapacity)
 	framework.RegisterPluginBuilder(ProportionName, NewProportion)
-	registerActions()
+	RegisterActions()
 }
 
-// RegisterAt registers the three names with a memory of their own and a clock: for sessions in virtual time.
+// RegisterAt registers the three names with a memory of their own and a clock, and the actions: for sessions in virtual time.
 // Register undoes it.
 func RegisterAt(now func() time.Time) {
 	for _, usual := range []*builder{cardBuilder, capacityBuilder, proportionBuilder} {
 		own := &builder{variant: usual.variant, now: now}
 		framework.RegisterPluginBuilder(own.variant.Name, own.build)
 	}
+	RegisterActions()
 }
 
 // builder builds the plugins of one name, and owns what is kept across sessions.

@@ -66,6 +66,9 @@ func (o *options) Pop() any {
 }
 
 // Make returns the plan for a problem. It has no victims if the pods fit on idle resources. The accounts are as before then.
+//
+// DIVERGES: upstream skips nodes without candidates, takes the first node where victims make room, and does not leave out victims that
+// the others suffice without.
 func Make(p *Problem) Plan {
 	s := newSearch(p)
 	failure := s.greedy()

@@ -9,6 +9,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
+func init() { plugin.RegisterActions() }
+
 // New is the symbol that Volcano looks up.
 func New(arguments framework.Arguments) framework.Plugin { return plugin.NewProportion(arguments) }
 
