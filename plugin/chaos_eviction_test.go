@@ -74,7 +74,7 @@ func (c *chaosCycle) checkInner(name string, p placement) {
 
 // checkDeserved checks that a queue had more of a card than it deserves when reclaim
 // took it. Volcano evicts the victims for one pod in its own order, so one of them may be
-// below.
+// below, and so may the pods of a job that is evicted as a whole.
 func (c *chaosCycle) checkDeserved(name string, p placement) {
 	if c.action != "reclaim" || !c.counted(p.job.Spec.Queue) || c.Plugin == ProportionName {
 		return
@@ -86,10 +86,17 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 	names := c.named(c.own.Index.Deserved.Row(q))
 	over := func(d string) (had, deserved float64) {
 		amount := c.request(p.job, p.pod, p.task)[d]
+		whole := map[*world.Job]float64{}
 		for task, evictor := range c.own.reclaim.Evicted() {
-			if other, pod := c.taskOf(task); evictor == c.own.reclaim.Evictor() && other.Spec.Queue == p.job.Spec.Queue {
-				amount = max(amount, c.request(other, pod, task)[d])
+			other, pod := c.taskOf(task)
+			if evictor != c.own.reclaim.Evictor() || other.Spec.Queue != p.job.Spec.Queue {
+				continue
 			}
+			of := c.request(other, pod, task)[d]
+			if job := c.jobOf(other); job.ReadyTaskNum() < job.MinAvailable {
+				whole[other] += of
+			}
+			amount = max(amount, of, whole[other])
 		}
 		return c.row(c.own.Index.Allocated(q))[d] + c.earmarked(p.job.Spec.Queue, d) + amount, c.deserves(p.job.Spec.Queue, d)
 	}

@@ -91,7 +91,7 @@ func (c *chaosCycle) checkPipelined(name string) {
 				}
 				for _, queue := range path {
 					c.checkWillHold(name, queue, d, j, task)
-					if bound := min(c.row(c.own.Limit.Row(c.own.Index.Lookup(queue)))[d], c.ownBound(queue, d)); will[queue][d] > bound+0.1 {
+					if bound := min(c.row(c.own.LimitOf(c.own.Index.Lookup(path[0])).Row(c.own.Index.Lookup(queue)))[d], c.ownBound(queue, d)); will[queue][d] > bound+0.1 {
 						violated(name, "queue %s will have %g of %s with %s on %s, its bound is %g", queue, will[queue][d], d, task.Name, task.NodeName, bound)
 					}
 				}

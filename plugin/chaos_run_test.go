@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	_ "volcano.sh/volcano/pkg/scheduler/actions" // registers all actions
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/backfill"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
@@ -199,12 +198,8 @@ func actionOf(name string) framework.Action {
 		return allocate.New()
 	case "backfill":
 		return backfill.New()
-	case "preempt":
-		return NewPreempt()
-	case "reclaim":
-		return NewReclaim()
 	}
-	action, _ := framework.GetAction(name) // gang actions, from v1.15 on
+	action, _ := framework.GetAction(name) // TestMain has registered those with plans
 	return action
 }
 

@@ -5,11 +5,14 @@ import (
 	"runtime/debug"
 	"testing"
 
+	_ "volcano.sh/volcano/pkg/scheduler/actions" // registers all actions
+
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 func TestMain(m *testing.M) {
 	offline.Quiet()
+	registerActions()
 	debug.SetGCPercent(400) // the heap is small, and random worlds make much garbage
 	os.Exit(m.Run())
 }
