@@ -97,7 +97,7 @@ func (s *session) openFeatures() {
 	s.admit.Open(&s.Session, &m.admit,
 		admit.Reports{Explain: &s.explain, Journal: m.journal, Metrics: m.metrics, Recorder: &m.recorder},
 		admit.Settings{Gates: s.settings.Bounds.Gates, Scalars: s.variant.Scalars, Displace: s.settings.Displace,
-			Reclaimable: s.settings.AdmitReclaimable})
+			Reclaimable: s.settings.AdmitReclaimable, VictimsWithin: s.reclaim.VictimsWithin})
 	s.reclaim.Open(&s.Session, m.reclaim, s.variant, &s.settings,
 		reclaim.Reports{Explain: &s.explain, Metrics: m.metrics, Exchanges: m.exchanges,
 			CompareQueues: func(l, r *api.QueueInfo) int { return s.rules.order(s, l, r) }})

@@ -3,7 +3,6 @@ package plugin
 import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
-	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
@@ -47,7 +46,7 @@ func (s *session) register(hierarchy bool) {
 		ssn.AddNodeOrderFn(name, s.nodeOrder)
 	}
 	if !s.variant.Proportion {
-		ssn.AddPreemptableFn(name, s.votePreemptable)
+		ssn.AddPreemptableFn(name, s.reclaim.Preemptable)
 	}
 	if s.settings.BeyondMinimum {
 		ssn.AddJobStarvingFns(name, s.reclaim.JobStarving)
@@ -56,14 +55,6 @@ func (s *session) register(hierarchy bool) {
 		}
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: s.onAllocate, DeallocateFunc: s.onDeallocate})
-}
-
-// votePreemptable returns the victims of a preemptor. Admission asks only the other plugins.
-func (s *session) votePreemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
-	if s.admit.AsksPreemptable(preemptor) {
-		return nil, util.Abstain
-	}
-	return s.reclaim.Preemptable(preemptor, preemptees)
 }
 
 // preemptive reports whether a queue may reclaim for tasks.

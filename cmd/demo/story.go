@@ -152,6 +152,49 @@ var acts = []act{
 		},
 	},
 	{
+		title:    "What is idle is lent again",
+		text:     "vision completes, and llm has all its pods again.",
+		complete: []string{"vision"},
+		outcome: outcome{
+			jobs:      []jobOutcome{{name: "llm", stage: running, running: 6, cards: "6 NVIDIA-H200"}},
+			allocated: map[string]string{"train": "6 NVIDIA-H200", "lab": "2 NVIDIA-H800"},
+		},
+	},
+	{
+		title: "A gang borrows, too",
+		text: "llm completes. ring needs all its 6 pods or none, and gets the 6 H200: train deserves 4 and\n" +
+			"borrows 2.",
+		complete: []string{"llm"},
+		submit:   []job{{name: "ring", queue: "train", pods: 6, minimum: 6, count: 1, resource: gpu, card: h200}},
+		outcome: outcome{
+			jobs:      []jobOutcome{{name: "ring", stage: running, running: 6, cards: "6 NVIDIA-H200"}},
+			allocated: map[string]string{"train": "6 NVIDIA-H200", "lab": "2 NVIDIA-H800"},
+		},
+	},
+	{
+		title: "It gives back as a whole",
+		text: "render needs 2 H200 that lab deserves. ring cannot work with 4 pods, so all 6 go (reclaimGangs: whole),\n" +
+			"and ring waits until its 6 cards are free again.",
+		submit: []job{{name: "render", queue: "lab", pods: 2, minimum: 2, count: 1, resource: gpu, card: h200}},
+		outcome: outcome{
+			jobs: []jobOutcome{
+				{name: "render", stage: running, running: 2, cards: "2 NVIDIA-H200"},
+				{name: "ring", stage: waiting, cards: "-", reason: "Queue <research> has insufficient <NVIDIA-H200> quota"},
+			},
+			allocated: map[string]string{"train": "-", "lab": "2 NVIDIA-H200, 2 NVIDIA-H800"},
+			evictions: 6,
+		},
+	},
+	{
+		title:    "And it comes back by itself",
+		text:     "render completes, and ring runs again.",
+		complete: []string{"render"},
+		outcome: outcome{
+			jobs:      []jobOutcome{{name: "ring", stage: running, running: 6, cards: "6 NVIDIA-H200"}},
+			allocated: map[string]string{"train": "6 NVIDIA-H200", "lab": "2 NVIDIA-H800"},
+		},
+	},
+	{
 		title: "A typo in a quota harms only its own key",
 		text: "serving's quota is raised to 4 slices, and to \"six\" shares, which is no number. The slices count at\n" +
 			"once: rerank runs. The shares stay at 4, their last good value: index waits.",

@@ -68,12 +68,14 @@ type Settings struct {
 	Displace bool
 	// Reclaimable: what reclaim and preempt can take back does not count against a job.
 	Reclaimable bool
+	// VictimsWithin returns the tasks that preempt can evict for a task of their queue, as far as other plugins say.
+	VictimsWithin func(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo
 }
 
 // Open begins to admit jobs.
 func (s *Session) Open(of *constraint.Session, m *Memory, to Reports, with Settings) {
 	*s = Session{Session: of, Reports: to, memory: m, gates: with.Gates, scalars: with.Scalars, displace: with.Displace}
-	s.openReturns(with.Reclaimable)
+	s.openReturns(with)
 }
 
 // JobEnqueueable votes on whether a job may have its pods created. It changes no account.

@@ -27,10 +27,9 @@ type returns struct {
 	running            map[api.QueueID][]*api.JobInfo // with pods that preempt may evict
 	preempted          map[preemptors]fastres.Vector
 	none               fastres.Vector
+	victimsWithin      func(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo
 	// question is the job whose bounds are raised, the zero question for none.
 	question question
-	// asking is the preemptor of a call to the other plugins, nil for none.
-	asking *api.TaskInfo
 }
 
 // preemptors are the jobs of a queue with a priority.
@@ -47,22 +46,16 @@ type question struct {
 }
 
 // openReturns reads which actions the configuration has. Volcano sets them before it opens a session.
-func (s *Session) openReturns(on bool) {
+func (s *Session) openReturns(with Settings) {
 	has := func(actions ...string) bool {
 		return slices.ContainsFunc(actions, func(name string) bool { return conf.EnabledActionMap[name] })
 	}
-	s.returns = returns{on: on, reclaims: has("reclaim", "gangreclaim"), preempts: has("preempt", "gangpreempt")}
-	s.returns.on = on && (s.returns.reclaims || s.returns.preempts)
+	s.returns = returns{victimsWithin: with.VictimsWithin, reclaims: has("reclaim", "gangreclaim"), preempts: has("preempt", "gangpreempt")}
+	s.returns.on = with.Reclaimable && (s.returns.reclaims || s.returns.preempts)
 }
 
 // AccountsChanged tells that a task got or lost a node.
 func (s *Session) AccountsChanged() { s.returns.fresh = false }
-
-// AsksPreemptable reports whether a vote on victims is for this package, which asks what the other
-// plugins say.
-func (s *Session) AsksPreemptable(preemptor *api.TaskInfo) bool {
-	return s.returns.asking != nil && s.returns.asking == preemptor
-}
 
 // decideReturned decides again about a job that does not fit, beside what is given back to it.
 func (s *Session) decideReturned(refused cards.Outcome, a constraint.JobAsk) cards.Outcome {
@@ -227,9 +220,7 @@ func (s *Session) victimsFor(job *api.JobInfo) []*api.TaskInfo {
 	if len(candidates) == 0 {
 		return nil
 	}
-	s.returns.asking = preemptorOf(job)
-	victims := slices.Clone(s.Volcano.Preemptable(s.returns.asking, candidates))
-	s.returns.asking = nil
+	victims := slices.Clone(s.returns.victimsWithin(preemptorOf(job), candidates))
 	slices.SortFunc(victims, func(x, y *api.TaskInfo) int { return cmp.Or(cmp.Compare(x.Job, y.Job), cmp.Compare(x.UID, y.UID)) })
 	return victims
 }

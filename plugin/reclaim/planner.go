@@ -402,6 +402,16 @@ func (s *Session) askOthers(c *claimant, tasks []*api.TaskInfo) []*api.TaskInfo 
 	return s.Volcano.Reclaimable(&question, tasks)
 }
 
+// VictimsWithin returns the tasks that the other plugins allow preempt to evict for a task of their queue. Where whole jobs may be
+// taken, gang spares none.
+func (s *Session) VictimsWithin(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
+	c := &claimant{tasks: []*api.TaskInfo{preemptor}, within: true}
+	if s.takesWhole(c) {
+		return s.askOthers(c, tasks)
+	}
+	return s.agreedInQueue(preemptor, tasks)
+}
+
 // tiersWithoutGang are the tiers of the session in which gang has no vote on evictions.
 func (s *Session) tiersWithoutGang() []conf.Tier {
 	if s.tiers != nil {
