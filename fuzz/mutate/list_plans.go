@@ -8,7 +8,6 @@ var ofPlans = []mutant{
 	{"cost.compare", ", cmp.Compare(x.pods, y.pods))", ")"},
 	{"canSpare", "s.jobs[job].count >= j.Spare", "s.jobs[job].count > j.Spare"},
 	{"canSpare", "s.jobs[job].roles[role] < spare", "s.jobs[job].roles[role] <= spare"},
-	{"canSpare", "return s.Whole && !j.Kept", "return true"},
 	{"state.evict", "if !u.whole() && !s.canSpare(u.job, u.pod) {", "if false {"},
 	{"state.count", "s.change(candidate.Node, candidate.Frees, float64(more))", ""},
 	{"state.place", "s.change(node, s.Pods[pod].Requests, -1)", ""},
