@@ -27,6 +27,7 @@ import (
 // said to make it faster. It also reports where the pods got.
 func BenchmarkTuning(b *testing.B) {
 	framework.RegisterPluginBuilder(plugin.Name, plugin.New)
+	plugin.RegisterActions()
 	conf.EnabledActionMap = map[string]bool{"enqueue": true, "allocate": true, "reclaim": true, "backfill": true}
 	content := workload.Pools{Nodes: 5000, Queues: 1000, Jobs: 40, Busy: true}.Make(1)
 	info, err := cluster.Build(content, "/bench")

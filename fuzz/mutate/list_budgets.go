@@ -44,7 +44,7 @@ var ofBudgets = []mutant{
 	{"exceeded", "range r.session.Index.Path(q)", "range r.session.Index.Path(q)[:1]"},
 	{"refusesJob", "left <= 0 || ", ""},
 	{"refusesJob", "b.left() - r.taken[i]", "b.left()"},
-	{"Budget.left", "- b.Needed", ""},
+	{"left", "- b.Needed", ""},
 	{"Memory.restore", "m.shift = stored.Now.Sub(s.Now)", "_ = s"},
 	{"chargeRunning", "until.After(from)", "false"},
 	{"Memory.charge", "m.chargeHad(k, at, now, passed)", "_, _ = k, passed"},

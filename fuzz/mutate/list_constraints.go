@@ -45,7 +45,7 @@ var ofConstraints = []mutant{
 	{"earmark.Session.Refunded", "s.guarantees.Update(q, refund, -1)", ""},
 	{"Session.Charge", "s.guarantees.Update(q, request, 1)", ""},
 	{"Session.Refund", "s.guarantees.Update(q, quota.Refund(&s.queues, q, request, scratch), -1)", "quota.Refund(&s.queues, q, request, scratch)"},
-	{"Watcher.change", "change := card.Milli(sign) * amount", "change := amount"},
+	{"Watcher.change", "change := card.Milli(sign) * amount", "change := card.Milli(1) * amount"},
 	{"HoldCard", "h.held += amount", ""},
 	{"Watcher.change", "if !s.Cards.Gone(a.Task.NodeName, r, d) {", "if false {"},
 
@@ -84,12 +84,9 @@ var ofConstraints = []mutant{
 	{"reclaim.Session.Open", "places: s.Cards != nil || !to.Exchanges.Empty()", "places: s.Cards != nil"},
 	{"reclaim.Session.Open", "needsQueue: with.Rules.OrderVictims && !v.Proportion", "needsQueue: false"},
 	{"reclaim.Session.Open", "if v.Proportion {", "if false {"},
-	{"reclaim.Session.Open", "case with.ByWork:", "case false:"},
-	{"reclaim.Session.Open", "case with.Rules.OrderVictims && s.rules.evicts:", "case false:"},
 	{"reclaim.Session.Open", "case with.Rules.OrderVictims && !v.Proportion:", "case false:"},
 	{"chooseTake", "case with.Levels > 0:", "case false:"},
 	{"Session.take", "deserves := s.settings.Levels", "deserves := true || s.settings.Levels"},
-	{"agreedVictims", "; len(agreed) < len(tasks) {", "; len(agreed) < 0 {"},
 	{"readGang", "if !task.SchGated {", "if true {"},
 	{"takeDeserved", "case !complete:", "case !complete && false:"},
 	{"takeDeserved", "v = s.FitsOwnRequest(&s.Books.Future, a, request)", ""},
@@ -97,16 +94,6 @@ var ofConstraints = []mutant{
 	{"takeDeserved", "equal++", "equal = 1"},
 	{"mayTakeAll", "v = s.MayTake(q, tasks[i])", ""},
 	{"requestAll", "request.Add(into)", ""},
-	{"inOrder", "if !s.seesCommits() {", "if false {"},
-	{"inOrder", "makesRoom(e, node, enough) && ", ""},
-	{"fewestOn", "return s.needed(e, node, victims)", "return victims"},
-	{"fewestOn", "return !enough", "return true"},
-	{"fewestOn", "case e.Queue == index.None || s.fitsWithoutVictims(e):", "case true:"},
-	{"fitsOnNode", "makesRoom(e, node, victims) && ", ""},
-	{"evictAgain", "s.beginVictims()", ""},
-	{"evictAgain", "s.evict(e, q, task, charge, s.Protection(e.Reclaimer, q, task))", ""},
-	{"reclaim.Session.Refunded", "s.Abandon(a.Task)", ""},
-	{"reclaim.Session.LeavesRoom", "true, s.leftOn(task.NodeName))", "true)"},
 	{"openEarmarks", "|| s.Index.Broken(e.Queue) != nil", ""},
 	{"reclaim.Session.Close", "from != to && ", ""},
 }
@@ -114,8 +101,6 @@ var ofConstraints = []mutant{
 // ofLater are those of what a later release of Volcano does: resource claims, and reclaim that evicts nothing on a node with room.
 // No test sees them with the main release, so they are tried with another one alone (isLater).
 var ofLater = []mutant{
-	{"together", "if s.rules.roomSpares && makesRoom", "if s.rules.roomSpares && false && makesRoom"},
-	{"Session.Follow", "task.EvictionOccurred = true", ""},
 	{"AllocationOf", "a.Replace = task, q, request, true", "a.Replace = task, q, request, false"},
 	{"devices.Rule.Fit", "!v.OK() && a.Replace", "!v.OK()"},
 	{"devices.Rule.AdmitJob", "a.Minimum.CopyFrom(missing)", ""},

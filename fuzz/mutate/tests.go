@@ -25,7 +25,7 @@ import (
 
 // directories have the tests that are tried, those that run fast first.
 var directories = []string{
-	"fastres", "index", "index/card", "index/policy", "index/override", "quota", "quota/assign", "quota/usage", "quota/budget", "quota/evict", "fuzz",
+	"fastres", "index", "index/card", "index/policy", "index/override", "quota", "quota/assign", "quota/usage", "quota/budget", "quota/evict", "quota/plan", "fuzz",
 	"plugin/cards", "plugin/objects", "plugin/earmark", "plugin/reserve", "plugin/intake", "plugin/constraint/budget",
 	"plugin/constraint", "plugin/constraint/hints", "plugin/record", "plugin/report", "plugin/store",
 	"cmd/cardctl/audit", "cmd/cardctl/explain", "plugin", "plugin+invariants",

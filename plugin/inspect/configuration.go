@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/index/card"
@@ -13,6 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/reclaim"
 )
 
 // What a configuration means under one of the names of the engine. Each function takes the name of the
@@ -66,6 +68,13 @@ func DependsOnTime(name string, given framework.Arguments, queues []map[string]s
 		return of[policy.InqueueTimeoutKey] != "" || of[policy.JobOrderKey] != "" || of[policy.FairShareHoldKey] != "" ||
 			of[policy.EnforceQuotaKey] != "" || of[policy.EvictionGraceKey] != "" || of[policy.OverrideKey] != "" || of[card.BudgetKey] != ""
 	})
+}
+
+// KeepsGangs reports whether reclaim keeps the minimum of jobs, so that a gang gives nothing back.
+func KeepsGangs(name string, given framework.Arguments, tiers []conf.Tier) bool {
+	v, known := arguments.VariantOf(name)
+	with, _ := arguments.Parse(v, given)
+	return known && !with.WholeGangs && reclaim.GangVotes(tiers, false)
 }
 
 // FairShareOf returns the settings of the order by usage over time of a plugin.

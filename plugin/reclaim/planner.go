@@ -342,11 +342,12 @@ func (c *claimant) action() string {
 // takesWhole reports whether whole jobs are evicted for a claimant: by the argument reclaimGangs, or because the plugin gang, which
 // keeps the minimum of jobs, has no vote.
 func (s *Session) takesWhole(c *claimant) bool {
-	return s.settings.WholeGangs || !s.gangVotes(c.within)
+	return s.settings.WholeGangs || !GangVotes(s.Volcano.Tiers, c.within)
 }
 
-func (s *Session) gangVotes(within bool) bool {
-	for _, tier := range s.Volcano.Tiers {
+// GangVotes reports whether the plugin gang has a vote on the victims of reclaim, or within a queue on those of preempt.
+func GangVotes(tiers []conf.Tier, within bool) bool {
+	for _, tier := range tiers {
 		for _, p := range tier.Plugins {
 			enabled := p.EnabledReclaimable
 			if within {

@@ -33,6 +33,7 @@ tiers:
     enableHierarchy: true
     arguments:
       hierarchyFrom: annotation
+      reclaimGangs: whole
 `
 
 // expect compares issues with the beginnings of lines.
@@ -51,7 +52,7 @@ func TestConfiguration(t *testing.T) {
 		"an unknown plugin":   {"name: gang", "name: gagn", "error: ConfigMap/volcano-system/conf: no such plugin is registered: gagn"},
 		"a misspelt option":   {"enablePreemptable", "enablePremptable", "warning: ConfigMap/volcano-system/conf: Volcano ignores an unknown key: line 5: field enablePremptable not found"},
 		"a wrong type":        {"hierarchyFrom: annotation", "cardUnlimitedCpuMemory: 3", "warning: ConfigMap/volcano-system/conf: capacity-card: argument cardUnlimitedCpuMemory: 3 (int) is not true or false, using false"},
-		"reclaim first":       {"enqueue, allocate, reclaim", "enqueue, reclaim, allocate", "error: ConfigMap/volcano-system/conf: the actions are in the wrong order: pods that others are evicted for never start if reclaim runs before allocate: set actions: \"enqueue, allocate, reclaim\""},
+		"no allocate":         {"enqueue, allocate, reclaim", "enqueue, reclaim", "error: ConfigMap/volcano-system/conf: the actions are in the wrong order: pods that others are evicted for never start if reclaim runs before allocate: set actions: \"enqueue, allocate, reclaim\""},
 		"an unknown argument": {"hierarchyFrom: annotation", "untypedCard: reject", "warning: ConfigMap/volcano-system/conf: capacity-card: argument untypedCard is unknown and ignored"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// TestLending has queues that may borrow, with and without the action reclaim.
+// TestLending has queues that may borrow, with and without the action reclaim, and with gangs that give nothing back.
 func TestLending(t *testing.T) {
 	lends := queue("q", "", quota(`{"A": 4}`)+", "+deserved(`{"A": 2}`)+", "+guarantee(`{"A": 0}`), "")
 	keeps := queue("q", "", quota(`{"A": 4}`)+", "+deserved(`{"A": 4}`)+", "+guarantee(`{"A": 0}`), "")
@@ -78,7 +79,13 @@ func TestLending(t *testing.T) {
 		}
 		return some
 	}
+	keepsGangs := strings.Replace(sound, "reclaimGangs: whole", "reclaimGangs: keep", 1)
+	noVote := strings.Replace(keepsGangs, "- name: gang", "- name: gang\n    enableReclaimable: false", 1)
 	require.Empty(t, of("note", checkWith(t, configured(sound), lends)))
+	require.Empty(t, of("note", checkWith(t, configured(noVote), lends)))
+	require.Empty(t, of("note", checkWith(t, configured(keepsGangs), keeps)))
+	expect(t, of("note", checkWith(t, configured(keepsGangs), lends)),
+		"conf:7: note: ConfigMap/volcano-system/conf: queues such as q may have more cards than they deserve, and reclaim takes nothing back from gangs")
 	require.Empty(t, of("note", checkWith(t, configured(without), keeps)))
 	require.Empty(t, of("note", checkWith(t, configured(strings.Replace(without, "capacity-card", "proportion", 1)), lends)))
 	expect(t, of("note", checkWith(t, configured(without), lends)),
@@ -130,7 +137,7 @@ func TestUncountedBounds(t *testing.T) {
 
 // TestProportionCountsNoCards has annotations of cards, which count under the other names.
 func TestProportionCountsNoCards(t *testing.T) {
-	conf := strings.Replace(strings.Replace(sound, "capacity-card", "proportion", 1), "      hierarchyFrom: annotation\n", "", 1)
+	conf := strings.Replace(strings.Replace(sound, "capacity-card", "proportion", 1), "      hierarchyFrom: annotation\n      reclaimGangs: whole\n", "", 1)
 	conf = strings.Replace(strings.Replace(conf, "    enableHierarchy: true\n", "", 1), "    arguments:\n", "", 1)
 	annotated := queue("q", "", quota(`{"A": 2}`)+", "+`volcano.sh/card.budget: '{"A": "3h/day"}'`, "")
 	expect(t, checkWith(t, configured(conf), annotated),

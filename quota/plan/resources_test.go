@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// onCards returns a world with the resources card and cpu. The node has some of each left. One pod claims one of each. Pods of another
+// queue, which deserves nothing, run on the node.
+func onCards(free []float64, pods ...Candidate) *world {
+	w := &world{cannot: map[at]bool{}, claim: 1}
+	w.queues = []modelQueue{{limit: 1e9}, {limit: 1e9, deserved: 1000}, {limit: 1e9}}
+	w.p.Nodes = []Node{{Name: "n", Free: free}}
+	w.p.Pods = []Pod{{Requests: []float64{1000, 1000}}}
+	for _, c := range pods {
+		w.p.Jobs, w.owners = append(w.p.Jobs, Job{Name: c.Name, Spare: 1, Pods: []Candidate{c}}), append(w.owners, 2)
+		w.queues[2].allocated += c.Frees[0]
+		w.queues[0].allocated += c.Frees[0]
+	}
+	w.p.Accounts = w
+	return w
+}
+
+// TestFor evicts a pod with a card only where a card is lacking.
+func TestFor(t *testing.T) {
+	withCard := Candidate{Name: "card", Frees: []float64{1000, 1000}, For: []bool{true, false}}
+	withCPU := Candidate{Name: "cpu", Frees: []float64{0, 1000}, For: []bool{true, true}, Order: 1}
+	for name, c := range map[string]struct {
+		free []float64
+		pods []Candidate
+		want []Victim // nil for no plan
+	}{
+		"a card is lacking":              {[]float64{0, 0}, []Candidate{withCard}, []Victim{{0, 0}}},
+		"cpu is lacking":                 {[]float64{1000, 0}, []Candidate{withCard}, nil},
+		"cpu is lacking, and can be had": {[]float64{1000, 0}, []Candidate{withCard, withCPU}, []Victim{{1, 0}}},
+		"a card gives its cpu as well":   {[]float64{0, 0}, []Candidate{withCPU, withCard}, []Victim{{1, 0}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Make(&onCards(c.free, c.pods...).p)
+			assert.Equal(t, c.want != nil, got.Found())
+			assert.Equal(t, c.want, got.Victims)
+		})
+	}
+}
+
+// TestSparedAreUseful names of the pods that are spared only those with something that is lacking.
+func TestSparedAreUseful(t *testing.T) {
+	withCard := Candidate{Name: "card", Frees: []float64{1000, 0}, For: []bool{true, false}}
+	withCPU := Candidate{Name: "cpu", Frees: []float64{0, 1000}, For: []bool{true, true}, Order: 1}
+	w := onCards([]float64{0, 1000}, withCard, withCPU)
+	w.queues[2].deserved = 1000
+
+	got := Make(&w.p)
+	assert.False(t, got.Found())
+	assert.Equal(t, map[Victim]Spared{{0, 0}: ByDeserved}, got.Failure.Spared)
+	assert.Equal(t, []float64{1000, 0}, got.Failure.Lacks)
+}
