@@ -100,7 +100,7 @@ func TestSupport(t *testing.T) {
 		}
 		assert.Equal(t, want, has, page)
 	}
-	for _, page := range []string{"SECURITY.md", "docs/faq.md", "docs/dev/RELEASING.md", "docs/operations.md", "docs/deploy.md"} {
+	for _, page := range []string{"SECURITY.md", "docs/faq.md", "docs/dev/RELEASING.md", "docs/operations.md", "docs/install.md"} {
 		text := string(read(t, page))
 		for _, each := range want {
 			volcano, _, _ := strings.Cut(each, " ")
