@@ -304,18 +304,33 @@ reproduce: bin/packaging ## compare bin/release with a second build of VERSION
 # finds the scheduler beside Volcano's other images.
 REGISTRY =
 
+# What is pushed: the images of "make image", or with VERSION those of "make release".
+LAYOUTS = $(if $(VERSION),bin/release/images,bin/images)
+
+# The Volcano in the names of the images. By default it is the release that they are built with. A checkout has none, so
+# that VOLCANO_SRC needs TAG=v1.14.4.
+TAG =
+
 bin/tools/crane: packaging/go.mod packaging/go.sum
 	GOFLAGS= $(GO) build -C packaging -o ../bin/tools/crane github.com/google/go-containerregistry/cmd/crane
 
-# No name and tag is pushed twice with another content. The scheduler has a second name, with our release in the name and
-# Volcano's in the tag: Volcano's chart has one tag for all images before v1.15.
+# No name and tag of a release is pushed twice with another content. The scheduler has a second name, with our release in the
+# name and Volcano's in the tag: Volcano's chart has one tag for all images before v1.15.
 .PHONY: push
-push: bin/tools/crane ## push the images of bin/release to REGISTRY=host/name
-	@test -n "$(REGISTRY)" || { echo "make push REGISTRY=ghcr.io/capacity-card, after make release"; exit 1; }
-	@set -e; for image in $$(cat bin/release/images_*.txt); do \
-		tagged=$${image%@*}; tag=$${tagged##*:}; name=$${tagged%:*}; name=$${name##*/}; volcano=$${tag##*-volcano-}; \
-		bin/tools/crane push bin/release/images/$${name}_volcano-$$volcano $(REGISTRY)/$$name:$$tag; \
-		[ $$name != vc-scheduler ] || bin/tools/crane copy $(REGISTRY)/$$name:$$tag $(REGISTRY)/$$name-$${tag%-volcano-*}:$$volcano; \
+push: bin/tools/crane ## push the images of make image to REGISTRY=host/name, or with VERSION=v0.1.0 those of make release
+	@test -n "$(REGISTRY)" || { echo "make push REGISTRY=registry.example.com/volcano, after make image"; exit 1; }
+	@ls $(LAYOUTS)/*/index.json >/dev/null 2>&1 || { echo "$(LAYOUTS) has no images: $(if $(VERSION),make release VERSION=$(VERSION),make image) builds them"; exit 1; }
+	@set -e; for index in $(LAYOUTS)/*/index.json; do \
+		tagged=$$(sed -n 's/.*"org.opencontainers.image.ref.name": *"\([^"]*\)".*/\1/p' $$index); \
+		test -n "$$tagged" || { echo "$$index names no image"; exit 1; }; \
+		tag=$${tagged##*:}; name=$${tagged%:*}; name=$${name##*/}; release=$${tag%-volcano-*}; volcano=$(or $(TAG),$${tag##*-volcano-}); \
+		[ "$$volcano" != v0.0.0 ] || { echo "The images are built with a checkout: add TAG=, the tag of Volcano's other images, such as v1.14.4"; exit 1; }; \
+		[ -z "$(VERSION)" ] || [ "$$release" = "$(VERSION)" ] || { echo "$$index is $$release, not $(VERSION)"; exit 1; }; \
+		bin/tools/crane push $${index%/index.json} $(REGISTRY)/$$name:$$release-volcano-$$volcano >/dev/null; \
+		echo "$(REGISTRY)/$$name:$$release-volcano-$$volcano"; \
+		[ $$name = vc-scheduler ] || continue; \
+		bin/tools/crane copy $(REGISTRY)/$$name:$$release-volcano-$$volcano $(REGISTRY)/$$name-$$release:$$volcano; \
+		echo "$(REGISTRY)/$$name-$$release:$$volcano"; \
 	done
 
 # Without a key, cosign signs with a certificate for the identity of the workflow that calls it.

@@ -240,7 +240,7 @@ func TestWordsAreExplained(t *testing.T) {
 // project with others, and in each claim of docs/comparison.md about another project.
 func TestComparisonNamesSources(t *testing.T) {
 	used := regexp.MustCompile(`\]\[([^]]+)\]`)
-	for _, path := range []string{"README.md", "docs/zh/README.md"} {
+	for _, path := range []string{"docs/comparison.md", "docs/zh/README.md"} {
 		page, cells := string(read(t, path)), 0
 		_, table, _ := strings.Cut(page, "| KAI Scheduler | YuniKorn |\n")
 		for line := range strings.Lines(table) {

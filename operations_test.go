@@ -100,7 +100,7 @@ func TestSupport(t *testing.T) {
 		}
 		assert.Equal(t, want, has, page)
 	}
-	for _, page := range []string{"SECURITY.md", "docs/faq.md", "docs/dev/RELEASING.md", "docs/operations.md", "docs/deploy.md"} {
+	for _, page := range []string{"SECURITY.md", "docs/faq.md", "docs/dev/RELEASING.md", "docs/operations.md", "docs/install.md"} {
 		text := string(read(t, page))
 		for _, each := range want {
 			volcano, _, _ := strings.Cut(each, " ")
@@ -120,7 +120,8 @@ func TestGoVersions(t *testing.T) {
 	contributing := flowing(t, "CONTRIBUTING.md")
 	assert.Contains(t, contributing, "Go "+main+" or later")
 	assert.Contains(t, contributing, "Volcano v1.15.1 needs Go "+other+", and `packaging` Go "+packaging)
-	assert.Contains(t, flowing(t, "README.md"), "Go "+main+" or later ("+other+" with Volcano v1.15.1")
+	assert.Contains(t, flowing(t, "README.md"), "Go "+main+" or later ("+other+" with Volcano v1.15.1, and "+packaging+" to build images)")
+	assert.Contains(t, flowing(t, "docs/install.md"), "Go "+packaging)
 	for _, page := range []string{"docs/quickstart.md", "docs/zh/README.md", "docs/zh/quickstart.md"} {
 		found := regexp.MustCompile(`Go (1\.\d+)`).FindAllStringSubmatch(string(read(t, page)), -1)
 		require.NotEmpty(t, found, page)

@@ -23,7 +23,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
-	"github.com/capacity-card/capacity-card/plugin/guard"
 )
 
 // helm is the program helm. It keeps what it caches in a directory of the test.
@@ -129,8 +128,8 @@ func (c *cluster) removeChart(t *testing.T) {
 	require.NoError(t, c.Kube.CoreV1().Secrets(volcanoNamespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "owner=helm"}))
 }
 
-// TestHelm converts an installation of Volcano's chart with deploy/helm/values.yaml, and goes back with helm rollback. The
-// image runs in containers as the rendered Deployment has it: literal arguments, user, volumes, two replicas. What runs
+// TestHelm converts an installation of Volcano's chart with values that docs/install.md describes, and goes back with helm
+// rollback. The image runs in containers as the rendered Deployment has it: literal arguments, user, volumes, two replicas. What runs
 // keeps running.
 func TestHelm(t *testing.T) {
 	runc(t)
@@ -147,7 +146,7 @@ func TestHelm(t *testing.T) {
 
 	c.stopDeployment(t)
 	require.NoError(t, theirs.Stop())
-	upgrade := append([]string{"upgrade", "volcano", "-f", "../deploy/helm/values.yaml"}, chartOfVolcano(t)...)
+	upgrade := append([]string{"upgrade", "volcano", "-f", "testdata/helm/values.yaml"}, chartOfVolcano(t)...)
 	h.run(t, append(upgrade, "--dry-run=server")...)
 	h.run(t, upgrade...)
 	now := c.deployed(t)
@@ -179,23 +178,6 @@ func TestHelm(t *testing.T) {
 	c.runs(t, "after", map[string]int{"": 1}, 0)
 	require.Equal(t, before.UID, c.pods("before")[0].UID)
 	require.Equal(t, before.Spec.NodeName, c.pods("before")[0].Spec.NodeName)
-}
-
-// TestHelmValues holds deploy/helm/values.yaml against the chart and the scheduler: each value is one that the chart has,
-// and the configuration is that of deploy/cards and has no warning.
-func TestHelmValues(t *testing.T) {
-	values, defaults := map[string]map[string]any{}, map[string]map[string]any{}
-	require.NoError(t, yaml.UnmarshalStrict(read(t, "../deploy/helm/values.yaml"), &values))
-	require.NoError(t, yaml.Unmarshal(read(t, filepath.Join(chartOfVolcano(t)[0], "values.yaml")), &defaults))
-	for section, of := range values {
-		for name := range of {
-			require.Contains(t, defaults[section], name, "the chart has no value %s.%s", section, name)
-		}
-	}
-	configuration := values["custom"]["scheduler_config_override"].(string)
-	require.Equal(t, find[corev1.ConfigMap](t, render(t, "../deploy/cards"), "ConfigMap").Data["volcano-scheduler.conf"], configuration)
-	require.NoError(t, guard.Check(configuration))
-	require.Empty(t, guard.Warnings(configuration))
 }
 
 // ownChart assembles the chart of this repository, as make charts does.

@@ -118,7 +118,7 @@ func (i *image) labels(created time.Time) map[string]string {
 	return map[string]string{
 		prefix + "created":       created.Format(time.RFC3339),
 		prefix + "description":   i.description,
-		prefix + "documentation": "https://" + repository + "/blob/main/docs/deploy.md",
+		prefix + "documentation": "https://" + repository + "/blob/main/docs/install.md",
 		prefix + "licenses":      "Apache-2.0",
 		prefix + "revision":      i.commit,
 		prefix + "source":        "https://" + repository,

@@ -183,7 +183,6 @@ func TestReleaseValues(t *testing.T) {
 				Name string `json:"scheduler_image_name"`
 				Tag  string `json:"image_tag_version"`
 				Own  string `json:"scheduler_image_tag_version"`
-				Pull string `json:"image_pull_policy"`
 			}
 		}
 		name := "helm-values_" + r.version + "_volcano-" + volcano + ".yaml"
@@ -196,7 +195,6 @@ func TestReleaseValues(t *testing.T) {
 			require.Equal(t, "capacitycard/vc-scheduler", values.Basic.Name)
 			require.Equal(t, r.version+"-volcano-"+volcano, values.Basic.Own)
 		}
-		require.Equal(t, "IfNotPresent", values.Basic.Pull)
 		require.Equal(t, volcano, values.Basic.Tag)
 		require.Contains(t, string(text), " --version "+strings.TrimPrefix(volcano, "v")+" ")
 		require.Contains(t, string(text), " -f "+name+"\n")

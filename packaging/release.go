@@ -191,10 +191,12 @@ func (r *release) makeValues() error {
 		name, tag = "vc-scheduler", "\n  scheduler_image_tag_version: "+r.version+"-volcano-"+r.volcano
 	}
 	return rewrite(to, filepath.Join(r.source, "deploy/helm/values.yaml"), map[string]string{
-		`capacitycard/vc-sch\S+`:   "capacitycard/" + name,
-		`image_tag_version: .*`:    "image_tag_version: " + r.volcano + tag,
-		`--version \S+`:            "--version " + strings.TrimPrefix(r.volcano, "v"),
-		`deploy/helm/values\.yaml`: filepath.Base(to),
+		`(?m)^# basic:$`:                      "basic:",
+		`(?m)^#   scheduler_image_name: \S+$`: "  scheduler_image_name: capacitycard/" + name,
+		`(?m)^#   image_tag_version: \S+$`:    "  image_tag_version: " + r.volcano + tag,
+		`Nothing is set until you fill it in`: "The image of this release is set. Fill in the rest",
+		`--version \S+`:                       "--version " + strings.TrimPrefix(r.volcano, "v"),
+		`deploy/helm/values\.yaml`:            filepath.Base(to),
 	})
 }
 

@@ -14,7 +14,8 @@ done
 at=127.0.0.1:$port/capacity-card
 export COSIGN_PASSWORD=
 (cd "$work" && "$OLDPWD/bin/tools/cosign" generate-key-pair && "$OLDPWD/bin/tools/cosign" generate-key-pair --output-key-prefix other)
-make push REGISTRY="$at"
+version=$(sed -n '1s/.*:\(v.*\)-volcano-.*/\1/p' bin/release/images_*.txt)
+make push REGISTRY="$at" VERSION="$version"
 make sign REGISTRY="$at" SIGN="--yes --key $work/cosign.key --tlog-upload=false"
 for image in $(cat bin/release/images_*.txt); do
 	tagged=${image%@*}

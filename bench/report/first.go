@@ -95,7 +95,7 @@ var sentences = []sentence{
 	{"Goals against a floor are about little time: the question about one card is %s beyond its floor. A cycle with cards takes %s for each pod.",
 		[]figure{more(oneCard+oursOf, oneCard+floors), perOne(cardCycle+oursOf, 200)}},
 	{"Other schedulers open with 1,000 queues, 20,000 running and 5,000 waiting jobs in %s (Kueue, which keeps its accounts) and %s (KAI); ours in %s. " +
-		"[Side by side](docs/dev/PEERS.md), with YuniKorn.",
+		"These are Kueue v0.15.0 and KAI Scheduler v0.12.0, not the newest ones. [Side by side](docs/dev/PEERS.md), with YuniKorn v1.6.0.",
 		[]figure{opening("kueue"), opening("kai"), opening("ours")}},
 }
 

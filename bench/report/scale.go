@@ -129,17 +129,21 @@ func (p panel) Lines() (lines []stroke) {
 			drawn.Dots = append(drawn.Dots, [2]float64{p.x(at), p.y(at)})
 		}
 		if last := points[len(points)-1]; name != "none" { // as ours, whose text is there
-			drawn.X, drawn.Y, drawn.Text = p.x(last), p.y(last)-10, p.last(name)
+			drawn.X, drawn.Y, drawn.Text = p.x(last), p.y(last)-10, p.at(name, last.n)
 		}
 		lines = append(lines, drawn)
 	}
 	return lines
 }
 
-// last is the value of an implementation with the most queues.
-func (p panel) last(name string) string {
-	points := p.curve.line(name).points
-	return quantity(points[len(points)-1].value, p.unit)
+// at is the value of an implementation with a number of queues.
+func (p panel) at(name string, queues float64) string {
+	for _, point := range p.curve.line(name).points {
+		if point.n == queues {
+			return quantity(point.value, p.unit)
+		}
+	}
+	return "?"
 }
 
 // group is a figure of both schedulers, as bars.
@@ -195,11 +199,11 @@ const (
 // sentences are the figures of the picture in words.
 func (s *scale) sentences() string {
 	cycle, memory, bound, peak := s.Panels[0], s.Panels[1], s.Groups[0].Bars, s.Groups[1].Bars // of ours, and of upstream
-	points := cycle.curve.lines[0].points
-	return fmt.Sprintf(`With %s queues, a scheduling cycle takes %s instead of %s and allocates %s instead
-of %s. In a cluster with %s queues, the scheduler binds %s pods per second instead of
-%s, with %s of memory instead of %s.
-`, number(points[len(points)-1].n), cycle.last("ours"), cycle.last("upstream"), memory.last("ours"), memory.last("upstream"),
+	return fmt.Sprintf(`The first scheduling cycle with 200 nodes and 1,000 pending pods takes %s with 10 queues (Volcano's plugin: %s),
+%s with 100 (%s) and %s with 1,000 (%s). With 1,000 it allocates %s instead of %s. In a cluster
+with %s queues, the scheduler binds %s pods per second instead of %s, with %s of memory instead of %s.
+`, cycle.at("ours", 10), cycle.at("upstream", 10), cycle.at("ours", 100), cycle.at("upstream", 100),
+		cycle.at("ours", 1000), cycle.at("upstream", 1000), memory.at("ours", 1000), memory.at("upstream", 1000),
 		number(float64(s.load.Queues)), bound[0].Text, bound[1].Text, peak[0].Text, peak[1].Text)
 }
 

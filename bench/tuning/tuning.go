@@ -80,7 +80,7 @@ func (s Setting) Environment() []string {
 }
 
 // quotas are the arguments of the quota plugin.
-var quotas = []string{"cardUnlimitedCpuMemory: true", "unsetCapability: unlimited"}
+var quotas = []string{"cardUnlimitedCpuMemory: true", "unsetCapability: unlimited", "reclaimGangs: whole", "nodeOrderWeight: 10"}
 
 // Configuration is the volcano-scheduler.conf.
 func (s Setting) Configuration() string {

@@ -1,6 +1,7 @@
 // Command checkout writes the mod file of a build with a checkout of Volcano: a fork, a branch, or
-// a release that no module proxy has. It writes build/volcano/go.mod and go.sum, from the newest
-// mod file of this module and the go.mod of the checkout, and prints which commit it is.
+// a release that no module proxy has. It writes build/volcano/go.mod and go.sum, from a mod file of
+// this module and the go.mod of the checkout, and prints which commit it is. The mod file is the
+// newest one that does not require a newer Kubernetes than the checkout.
 //
 //	go run ./plugin/release/checkout ../volcano
 //	GOFLAGS=-modfile=$PWD/build/volcano/go.mod go test ./plugin
@@ -27,11 +28,13 @@ import (
 const (
 	volcano    = "volcano.sh/volcano"
 	apis       = "volcano.sh/apis"
-	base       = "go.v1.15.mod" // the newest one
 	unreleased = "v0.0.0"
 
 	kubernetesAPI = "k8s.io/api"
 )
+
+// bases are the mod files of this module, the newest first.
+var bases = []string{"go.v1.15.mod", "go.mod"}
 
 func main() {
 	log.SetFlags(0)
@@ -57,6 +60,10 @@ func run(checkout, to string) error {
 	if source.Module == nil || source.Module.Mod.Path != volcano {
 		return fmt.Errorf("%s is not the module %s", checkout, volcano)
 	}
+	base, err := baseFor(source)
+	if err != nil {
+		return err
+	}
 	file, err := read(base)
 	if err != nil {
 		return err
@@ -68,14 +75,32 @@ func run(checkout, to string) error {
 	if err := merge(file, source, checkout, directory); err != nil {
 		return err
 	}
-	if err := write(to, file, checkout); err != nil {
+	if err := write(to, file, base, checkout); err != nil {
 		return err
 	}
 	if err := tidy(filepath.Join(directory, to, "go.mod")); err != nil {
 		return err
 	}
-	log.Printf("%s is %s, with Kubernetes %s", checkout, commit(checkout), version(source, kubernetesAPI))
+	log.Printf("%s is %s, with Kubernetes %s, built from %s", checkout, commit(checkout), version(source, kubernetesAPI), base)
 	return nil
+}
+
+// baseFor returns the newest mod file of this module that does not require a newer Kubernetes than the checkout:
+// the sources of a checkout do not compile with packages that its Kubernetes does not have yet, or no
+// longer has. Patch releases do not count.
+func baseFor(source *modfile.File) (string, error) {
+	wanted := semver.MajorMinor(version(source, kubernetesAPI))
+	for _, base := range bases {
+		file, err := read(base)
+		if err != nil {
+			return "", err
+		}
+		if semver.Compare(semver.MajorMinor(version(file, kubernetesAPI)), wanted) <= 0 {
+			return base, nil
+		}
+	}
+	return "", fmt.Errorf("the checkout requires %s %s, which is older than that of every release of Volcano that this module knows",
+		kubernetesAPI, version(source, kubernetesAPI))
 }
 
 func read(path string) (*modfile.File, error) {
@@ -155,8 +180,8 @@ func version(file *modfile.File, path string) string {
 	return ""
 }
 
-// write writes the mod file, and the checksums of both modules.
-func write(to string, file *modfile.File, checkout string) error {
+// write writes the mod file, and the checksums of its base and of the checkout.
+func write(to string, file *modfile.File, base, checkout string) error {
 	text, err := file.Format()
 	if err != nil {
 		return err

@@ -79,7 +79,25 @@ func TestMerge(t *testing.T) {
 
 func TestRunRefuses(t *testing.T) {
 	other := t.TempDir()
-	require.NoError(t, write(other, parse(t, "module example.com/other\n"), other))
+	require.NoError(t, write(other, parse(t, "module example.com/other\n"), "go.mod", other))
 	assert.ErrorContains(t, run(other, t.TempDir()), "is not the module volcano.sh/volcano")
 	assert.ErrorContains(t, run(filepath.Join(other, "missing"), t.TempDir()), "no such file or directory")
+}
+
+// TestBaseFor chooses the mod file by the Kubernetes of the checkout.
+func TestBaseFor(t *testing.T) {
+	t.Chdir("../../..")
+	requires := func(kubernetes string) *modfile.File {
+		return parse(t, "module volcano.sh/volcano\n\nrequire k8s.io/api "+kubernetes+"\n")
+	}
+	for kubernetes, want := range map[string]string{
+		"v0.34.0": "go.mod", "v0.34.1": "go.mod", "v0.34.9": "go.mod",
+		"v0.35.0": "go.v1.15.mod", "v0.35.3": "go.v1.15.mod", "v0.36.1": "go.v1.15.mod",
+	} {
+		base, err := baseFor(requires(kubernetes))
+		require.NoError(t, err)
+		assert.Equal(t, want, base, kubernetes)
+	}
+	_, err := baseFor(requires("v0.33.2"))
+	assert.ErrorContains(t, err, "k8s.io/api v0.33.2, which is older")
 }
