@@ -123,6 +123,8 @@ func drawScenario(seed uint64) *world.Scenario {
 	d.force(*worldForce)
 	d.Rand = rand.New(rand.NewPCG(seed, 0x5590))
 	d.namespaceQueues()
+	d.Rand = rand.New(rand.NewPCG(seed, 0x6a46))
+	d.gangs()
 	return d.s
 }
 

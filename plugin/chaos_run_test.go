@@ -128,6 +128,8 @@ type chaosCycle struct {
 	action string // the one that runs
 	// evictor is the action that evicted a task, by its name.
 	evictor map[string]string
+	// waitsBy has the action that gave a task its place to wait for.
+	waitsBy map[api.TaskID]string
 	// enforced are the tasks that were evicted when the session opened. They are charged until the next one.
 	enforced map[api.TaskID]bool
 	before   map[string]map[string]float64 // allocated before the action, by queue
@@ -205,7 +207,7 @@ func actionOf(name string) framework.Action {
 
 // open opens the session of a cycle.
 func (w *chaos) open(broken sabotage) *chaosCycle {
-	c := &chaosCycle{chaos: w, broken: broken, evictor: map[string]string{}, lost: amounts{}}
+	c := &chaosCycle{chaos: w, broken: broken, evictor: map[string]string{}, waitsBy: map[api.TaskID]string{}, lost: amounts{}}
 	c.openWith(w.builder)
 	c.noteEnforced()
 	c.noteTold()
@@ -268,6 +270,9 @@ func (c *chaosCycle) openWith(b *builder) {
 func (c *chaosCycle) onEvent(task *api.TaskInfo, allocated bool) {
 	if !allocated && task.Status == api.Releasing {
 		c.evictor[task.Name] = c.action
+	}
+	if allocated && task.Status == api.Pipelined {
+		c.waitsBy[task.UID] = c.action
 	}
 	if c.broken != nil {
 		c.broken(c, task, allocated)

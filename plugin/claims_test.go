@@ -228,6 +228,42 @@ func TestReclaimOfClaims(t *testing.T) {
 	assert.Contains(t, f.cache.Evicted[0], "borrow-")
 }
 
+// TestPlansSeeDevices reclaims devices of claims where quotas have room: devices are no resource of a node, and a plan evicts for those
+// that are taken, but not where some are idle.
+func TestPlansSeeDevices(t *testing.T) {
+	for _, of := range []struct {
+		name    string
+		devices []string
+		pods    int
+		request modelRequest
+		evicted int
+	}{
+		{"all devices are taken", []string{"A", "A"}, 1, exactlyOf(1, "A"), 1},
+		{"a gang needs two", []string{"A", "A"}, 2, exactlyOf(1, "A"), 2},
+		{"a gang needs two, and one is idle", []string{"A", "A", "A"}, 2, exactlyOf(1, "A"), 1},
+		{"one is idle", []string{"A", "A", "A"}, 1, exactlyOf(1, "A"), 0},
+		{"another card of the list is idle", []string{"A", "A", "B"}, 1, exactlyOf(1, "A", "B"), 0},
+		{"no card of the list is idle", []string{"A", "A"}, 1, exactlyOf(1, "A", "B"), 1},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			s := newScene().mixedNode("dra", nil, workload.Resources{}).
+				queue("lender", "", "quota", `{"A":9,"B":9}`, "deserved", `{"A":9,"B":9}`, "guarantee", `{"A":0,"B":0}`).
+				queue("borrower", "", "quota", `{"A":9,"B":9}`, "deserved", `{"A":0,"B":0}`, "guarantee", `{"A":0,"B":0}`)
+			m := newClaimModel()
+			m.devices["dra"] = of.devices
+			s.pods("borrow", "borrower", "", 2, 0, on("dra"), members(0)).pods("take", "lender", "", of.pods, 0, members(int32(of.pods)), inPhase(workload.Inqueue))
+			for i := range 2 {
+				m.with(fmt.Sprint("borrow-", i), map[string][]modelRequest{fmt.Sprint("own", i): {exactlyOf(1, "A")}})
+			}
+			for i := range of.pods {
+				m.with(fmt.Sprint("take-", i), map[string][]modelRequest{fmt.Sprint("take", i): {of.request}})
+			}
+			f := s.openWith(t, m).run(t, NewReclaim())
+			assert.Len(t, f.cache.Evicted, of.evicted)
+		})
+	}
+}
+
 // TestRandomClaims runs random clusters over several sessions. After each event, the accounts are what the model adds up; a charge
 // before the allocation is at least each possible allocation, and equal afterwards; no session exceeds a quota. After each action, the
 // answers about all pending pods on all nodes are those of the oracle.

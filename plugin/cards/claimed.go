@@ -263,3 +263,58 @@ func (s *Session) Spread(to []index.Devices, d fastres.Dim, amount card.Milli) [
 	}
 	return to
 }
+
+// OwnDevices returns the milli-cards of a list that the claims of a pod alone take: the allocated devices, or else the least that the
+// requests for nothing but cards of the list need.
+func (s *Session) OwnDevices(p *PodRequest, list *Selector) (milli float64) {
+	if p == nil || p.claims == nil {
+		return 0
+	}
+	for _, c := range p.claims.own {
+		milli += s.needs(p, c, list)
+	}
+	return milli
+}
+
+// needs is OwnDevices for one claim.
+func (s *Session) needs(p *PodRequest, c *Claim, list *Selector) (milli float64) {
+	for _, of := range c.allocated {
+		if !of.gone && slices.Contains(list.Dims, of.dim) {
+			milli += float64(of.milli)
+		}
+	}
+	if c.allocated == nil {
+		s.eachOpen(p, c, func(r Request) bool {
+			if r.Selector.within(list) {
+				milli += float64(r.Amount)
+			}
+			return true
+		})
+	}
+	return milli
+}
+
+// OwnLists adds the lists of cards that the open claims of a pod alone request, each once.
+func (s *Session) OwnLists(p *PodRequest, lists []*Selector) []*Selector {
+	if p == nil || p.claims == nil {
+		return lists
+	}
+	for _, c := range p.claims.own {
+		if c.allocated != nil {
+			continue
+		}
+		s.eachOpen(p, c, func(r Request) bool {
+			same := func(list *Selector) bool { return r.Selector.within(list) && list.within(r.Selector) }
+			if !slices.ContainsFunc(lists, same) {
+				lists = append(lists, r.Selector)
+			}
+			return true
+		})
+	}
+	return lists
+}
+
+// within reports whether a list has all cards of l.
+func (l *Selector) within(list *Selector) bool {
+	return !slices.ContainsFunc(l.Dims, func(d fastres.Dim) bool { return !slices.Contains(list.Dims, d) })
+}

@@ -240,6 +240,58 @@ func (d *devices) idle(dim fastres.Dim) float64 {
 	return max(0, d.free[dim])
 }
 
+// DevicesLeft returns the milli-cards of a list that the devices of nodes have left, by node. A node is missing if other nodes can use
+// its devices as well, or if several claims can have one of them: there, what is left is not known by node.
+func (s *Session) DevicesLeft(list *Selector) map[string]float64 {
+	d := s.registry.devices
+	left := map[string]float64{}
+	at := map[deviceID]string{}
+	for node, found := range d.found {
+		if sum, known := d.ownOf(node, found, list, at); known {
+			left[node] = sum
+		}
+	}
+
+	for _, c := range d.claims {
+		if c.object == nil {
+			continue
+		}
+		if c.object.Status.Allocation == nil {
+			if _, known := left[c.node]; known && len(c.placed) > 0 {
+				left[c.node] -= s.needs(&PodRequest{}, c, list)
+			}
+			continue
+		}
+		for i := range c.object.Status.Allocation.Devices.Results {
+			result := &c.object.Status.Allocation.Devices.Results[i]
+			node, known := at[deviceID{result.Driver, result.Pool, result.Device}]
+			if known && (result.AdminAccess == nil || !*result.AdminAccess) {
+				left[node] -= oneDevice
+			}
+		}
+	}
+	return left
+}
+
+// ownOf returns the milli-cards of a list that a node has, and whether they are its own. It notes the node of each device.
+func (d *devices) ownOf(node string, found []*device, list *Selector, at map[deviceID]string) (milli float64, known bool) {
+	for _, device := range found {
+		if device.dim == 0 || !slices.Contains(list.Dims, device.dim) {
+			continue
+		}
+		if device.shared() || !slices.Contains(d.local[node], device) {
+			return 0, false
+		}
+		milli += oneDevice
+	}
+	for _, device := range found {
+		if slices.Contains(list.Dims, device.dim) {
+			at[device.id] = node
+		}
+	}
+	return milli, true
+}
+
 // has reports whether a node can use a device that is a card.
 func (d *devices) has(node string, dim fastres.Dim) bool {
 	return d != nil && slices.ContainsFunc(d.found[node], func(device *device) bool { return device.dim == dim })

@@ -2,6 +2,7 @@ package reclaim
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,7 +19,8 @@ import (
 // field is what nodes have left, and who can lose pods. All plans of a session read it, until one of them evicts somebody.
 type field struct {
 	resources []v1.ResourceName
-	nodes     []*api.NodeInfo // in the order of their names
+	lists     []*cards.Selector // of devices that claims request: one more resource each
+	nodes     []*api.NodeInfo   // in the order of their names
 	free      []plan.Node
 	jobs      []losingJob
 	classes   int // of the priorities of queues, jobs and pods
@@ -68,19 +70,69 @@ func (f *field) readNodes(s *Session) (at map[string]int) {
 	}
 	slices.Sort(f.resources[2:])
 
+	left := f.readDevices(s)
 	kept := s.Books.Kept()
 	for i, node := range f.nodes {
-		free := make([]float64, len(f.resources))
+		free := make([]float64, len(f.resources), len(f.resources)+len(f.lists))
 		for r, name := range f.resources {
 			free[r] = node.Idle.Get(name) + node.Releasing.Get(name) - node.Pipelined.Get(name)
 			if of := kept[node.Name]; of != nil {
 				free[r] -= of.Get(name)
 			}
 		}
+		for l := range f.lists {
+			free = append(free, f.devicesOf(s, node, l, left[l]))
+		}
 		at[node.Name] = i
 		f.free = append(f.free, plan.Node{Name: node.Name, Free: free})
 	}
 	return at
+}
+
+// readDevices finds the lists of devices that pending pods request through claims, and what nodes have left of each.
+func (f *field) readDevices(s *Session) (left []map[string]float64) {
+	if s.Cards == nil {
+		return nil
+	}
+	for _, job := range s.Volcano.Jobs {
+		q := s.Index.Lookup(string(job.Queue))
+		for _, task := range job.TaskStatusIndex[api.Pending] {
+			if q != index.None && !task.SchGated {
+				f.lists = s.Cards.OwnLists(s.Cards.PodRequest(q, task.Pod), f.lists)
+			}
+		}
+	}
+	for _, list := range f.lists {
+		left = append(left, s.Cards.DevicesLeft(list))
+	}
+	return left
+}
+
+// devicesOf returns what a node has left of a list once terminating pods are gone. It is unbounded if that is not known by node: the
+// other plugins decide.
+func (f *field) devicesOf(s *Session, node *api.NodeInfo, list int, left map[string]float64) float64 {
+	sum, known := left[node.Name]
+	if !known {
+		return math.Inf(1)
+	}
+	for _, task := range node.Tasks {
+		if task.Status == api.Releasing {
+			sum += s.Cards.OwnDevices(s.statedBy(task), f.lists[list])
+		}
+	}
+	return sum
+}
+
+// requests returns what a task of q requests of a node, by resource.
+func (f *field) requests(s *Session, q index.Queue, task *api.TaskInfo) []float64 {
+	requests := make([]float64, len(f.resources), len(f.resources)+len(f.lists))
+	for r, name := range f.resources {
+		requests[r] = task.InitResreq.Get(name)
+	}
+	for _, list := range f.lists {
+		requests = append(requests, s.Cards.OwnDevices(s.Cards.PodRequest(q, task.Pod), list))
+	}
+	return requests
 }
 
 // readJob adds a job with running pods.
@@ -127,11 +179,14 @@ func (s *Session) statedBy(task *api.TaskInfo) *cards.PodRequest {
 // frees returns what the eviction of a task frees on its node, and the resources for which it may be evicted. A pod with cards
 // is evicted for cards alone: cpu and memory come with them.
 func (f *field) frees(s *Session, task *api.TaskInfo, pod *cards.PodRequest) (frees []float64, of []bool) {
-	frees, of = make([]float64, len(f.resources)), make([]bool, len(f.resources))
+	frees, of = make([]float64, len(f.resources), len(f.resources)+len(f.lists)), make([]bool, len(f.resources), len(f.resources)+len(f.lists))
 	hasCards := pod != nil && s.Cards.Occupies(pod)
 	for r, name := range f.resources {
 		frees[r] = task.Resreq.Get(name)
 		of[r] = !hasCards || s.Cards.Takes(pod, name)
+	}
+	for _, list := range f.lists {
+		frees, of = append(frees, s.Cards.OwnDevices(pod, list)), append(of, true)
 	}
 	return frees, of
 }

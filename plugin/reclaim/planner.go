@@ -185,10 +185,9 @@ func (s *Session) planFor(c *claimant, from victimsFrom) (plan.Plan, *ledger) {
 		jobs, problem.Jobs = append(jobs, job), append(problem.Jobs, of)
 	}
 	for i, task := range c.tasks {
-		pod := plan.Pod{Kind: c.kindOf[i], Requests: make([]float64, len(f.resources))}
+		pod := plan.Pod{Kind: c.kindOf[i], Requests: f.requests(s, c.queue, task)}
 		known := 0
-		for r, name := range f.resources {
-			pod.Requests[r] = task.InitResreq.Get(name)
+		for r := range f.resources {
 			if pod.Requests[r] > 0 {
 				known++
 			}
@@ -222,8 +221,8 @@ func (s *Session) nodesFor(f *field) []plan.Node {
 	for _, h := range s.holds {
 		n := slices.IndexFunc(f.nodes, func(node *api.NodeInfo) bool { return node.Name == h.node })
 		nodes[n].Free = slices.Clone(nodes[n].Free)
-		for r, name := range f.resources {
-			nodes[n].Free[r] -= h.ask.Task.InitResreq.Get(name)
+		for r, requested := range f.requests(s, h.ask.Queue, h.ask.Task) {
+			nodes[n].Free[r] -= requested
 		}
 	}
 	return nodes
