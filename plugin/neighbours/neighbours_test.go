@@ -61,6 +61,7 @@ type pair struct {
 	cluster   workload.Cluster
 	edit      func(*api.ClusterInfo) // what workload cannot describe
 	withCards bool                   // a scene of cards: for capacity-card alone
+	noCards   bool                   // a scene of Volcano's actions, which plans replace where cards count
 
 	// The outcome of the session: with both plugins, and without one of them.
 	both, neighbourAlone, quotaAlone string
@@ -75,6 +76,9 @@ func (p pair) run(t *testing.T) {
 	quotas := []string{capacities, cards}
 	if p.withCards {
 		quotas = quotas[1:]
+	}
+	if p.noCards {
+		quotas = quotas[:1]
 	}
 	for _, q := range quotas {
 		name := nameOf(q)

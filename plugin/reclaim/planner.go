@@ -387,15 +387,26 @@ func (s *Session) agreeOn(c *claimant, victims []*api.TaskInfo) bool {
 	return all
 }
 
-// askOthers returns the tasks that all plugins but gang and this one allow to evict for a claimant.
+// askOthers returns the tasks that all other plugins allow to evict for a claimant. Gang is asked as if no job had a minimum: it is
+// the planner that keeps minimums.
 func (s *Session) askOthers(c *claimant, tasks []*api.TaskInfo) []*api.TaskInfo {
 	question := *c.tasks[0]
 	s.asking.Store(&question, true)
 	defer s.asking.Delete(&question)
 
-	tiers := s.Volcano.Tiers
-	s.Volcano.Tiers = s.tiersWithoutGang()
-	defer func() { s.Volcano.Tiers = tiers }()
+	minimums := map[*api.JobInfo]int32{}
+	for _, task := range tasks {
+		job := s.Volcano.Jobs[task.Job]
+		if _, known := minimums[job]; !known && job != nil {
+			minimums[job] = job.MinAvailable
+			job.MinAvailable = -1
+		}
+	}
+	defer func() {
+		for job, minimum := range minimums {
+			job.MinAvailable = minimum
+		}
+	}()
 	if c.within {
 		return s.Volcano.Preemptable(&question, tasks)
 	}
@@ -410,22 +421,4 @@ func (s *Session) VictimsWithin(preemptor *api.TaskInfo, tasks []*api.TaskInfo) 
 		return s.askOthers(c, tasks)
 	}
 	return s.agreedInQueue(preemptor, tasks)
-}
-
-// tiersWithoutGang are the tiers of the session in which gang has no vote on evictions.
-func (s *Session) tiersWithoutGang() []conf.Tier {
-	if s.tiers != nil {
-		return s.tiers
-	}
-	no := false
-	for _, tier := range s.Volcano.Tiers {
-		plugins := slices.Clone(tier.Plugins)
-		for i := range plugins {
-			if plugins[i].Name == gangPlugin {
-				plugins[i].EnabledReclaimable, plugins[i].EnabledPreemptable = &no, &no
-			}
-		}
-		s.tiers = append(s.tiers, conf.Tier{Plugins: plugins})
-	}
-	return s.tiers
 }

@@ -26,7 +26,6 @@ import (
 	"sync"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
-	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -67,8 +66,7 @@ type Session struct {
 	reclaimer evictor
 	field     *field
 	holds     []hold
-	tiers     []conf.Tier // see tiersWithoutGang
-	allocated bool        // the action allocate has run
+	allocated bool // the action allocate has run
 	notices   notices
 	// asking holds the evictors of calls that this package makes itself, to hear what the other
 	// plugins say.
