@@ -74,9 +74,12 @@ func (c *chaosCycle) checkInner(name string, p placement) {
 
 // checkDeserved checks that a queue had more of a card than it deserves when reclaim
 // took it. Volcano evicts the victims for one pod in its own order, so one of them may be
-// below, and so may the pods of a job that is evicted as a whole.
+// below. Of a job that is evicted as a whole, one pod decides (checkBroken).
 func (c *chaosCycle) checkDeserved(name string, p placement) {
 	if c.action != "reclaim" || !c.counted(p.job.Spec.Queue) || c.Plugin == ProportionName {
+		return
+	}
+	if job := c.jobOf(p.job); job.ReadyTaskNum() < job.MinAvailable {
 		return
 	}
 	if to, _ := c.taskOf(c.own.reclaim.Evictor()); c.classOf(to) == "inference" && c.classOf(p.job) == "training" {
@@ -86,17 +89,10 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 	names := c.named(c.own.Index.Deserved.Row(q))
 	over := func(d string) (had, deserved float64) {
 		amount := c.request(p.job, p.pod, p.task)[d]
-		whole := map[*world.Job]float64{}
 		for task, evictor := range c.own.reclaim.Evicted() {
-			other, pod := c.taskOf(task)
-			if evictor != c.own.reclaim.Evictor() || other.Spec.Queue != p.job.Spec.Queue {
-				continue
+			if other, pod := c.taskOf(task); evictor == c.own.reclaim.Evictor() && other.Spec.Queue == p.job.Spec.Queue {
+				amount = max(amount, c.request(other, pod, task)[d])
 			}
-			of := c.request(other, pod, task)[d]
-			if job := c.jobOf(other); job.ReadyTaskNum() < job.MinAvailable {
-				whole[other] += of
-			}
-			amount = max(amount, of, whole[other])
 		}
 		return c.row(c.own.Index.Allocated(q))[d] + c.earmarked(p.job.Spec.Queue, d) + amount, c.deserves(p.job.Spec.Queue, d)
 	}

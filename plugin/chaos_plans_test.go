@@ -66,28 +66,60 @@ func (d *draw) gang(j world.JobSpec) world.SubmitJob {
 }
 
 // checkBroken checks that reclaim and preempt leave no gang with a part of its minimum: a job that they take below its minimum loses
-// all its pods. What a job takes from itself is left to Volcano's preempt.
+// all its pods. Reclaim takes one only from a queue that had more than it deserves of some card of the job. What a job takes from itself
+// is left to Volcano's preempt.
 func (c *chaosCycle) checkBroken(name string) {
 	if c.Plugin == ProportionName || !c.own.reclaim.Plans() {
 		return
 	}
-	lost := map[*api.JobInfo]int32{}
+	lost := map[*world.Job][]*world.Pod{}
 	for task, evictor := range c.own.reclaim.Evicted() {
-		if job := c.Jobs[task.Job]; job != nil && c.action == c.evictor[task.Name] && evictor.Job != task.Job {
-			lost[job]++
+		if j, pod := c.taskOf(task); j != nil && c.action == c.evictor[task.Name] && evictor.Job != task.Job {
+			lost[j] = append(lost[j], pod)
 		}
 	}
-	for job, n := range lost {
+	for j, pods := range lost {
+		job := c.jobOf(j)
 		ready := job.ReadyTaskNum()
-		if ready >= job.MinAvailable || ready+n < job.MinAvailable {
+		if ready >= job.MinAvailable || ready+int32(len(pods)) < job.MinAvailable {
 			continue
 		}
 		for _, task := range job.Tasks {
 			if api.AllocatedStatus(task.Status) {
-				violated(name, "job %s loses %d pods, and %s still runs with %d of %d", job.Name, n, task.Name, ready, job.MinAvailable)
+				violated(name, "job %s loses %d pods, and %s still runs with %d of %d", job.Name, len(pods), task.Name, ready, job.MinAvailable)
 			}
 		}
+		if c.action == "reclaim" && c.deservedAll(j, pods) {
+			violated(name, "job %s is evicted, and queue %s had no more than it deserves of its cards", job.Name, j.Spec.Queue)
+		}
 	}
+}
+
+// deservedAll reports whether a queue surely had no more than it deserves of all cards of some pods. Where groups or service classes
+// decide, that is not sure.
+func (c *chaosCycle) deservedAll(j *world.Job, pods []*world.Pod) bool {
+	sum := amounts{}
+	for _, p := range pods {
+		if c.unsure(p) {
+			return false
+		}
+		for d, amount := range c.request(j, p, c.jobOf(j).Tasks[api.TaskID(p.Object.UID)]) {
+			sum[d] += amount
+		}
+	}
+	q := j.Spec.Queue
+	now := c.row(c.own.Index.Allocated(c.own.Index.Lookup(q)))
+	some := false
+	for d, amount := range sum {
+		if !isCard(d) || amount == 0 {
+			continue
+		}
+		some = true
+		if max(c.before[q][d], now[d]+amount)+c.earmarked(q, d) > c.deserves(q, d) {
+			return false
+		}
+	}
+	return some && len(c.groupNames()) == 0 && c.Arguments[arguments.ReclaimByClass] != true
 }
 
 // unitOf is a victim, or a job that is evicted as a whole.

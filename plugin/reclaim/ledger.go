@@ -131,15 +131,25 @@ func (l *ledger) Evict(job int, pods []int) plan.Spared {
 	return by
 }
 
-// evictFirst evicts the first of some pods for which the rules hold.
+// evictFirst evicts the first of some pods for which the rules hold. If some have cards, it is one of these: a launcher without cards
+// gives no cards away that its queue deserves.
 func (l *ledger) evictFirst(of *losingJob, pods []int) (first int, by plan.Spared) {
+	withCards := slices.ContainsFunc(pods, func(pod int) bool { return l.occupies(of, pod) })
 	for _, pod := range pods {
+		if withCards && !l.occupies(of, pod) {
+			continue
+		}
 		by = l.evictPod(of, pod, quota.ByDeserved)
 		if by == plan.Taken {
 			return pod, by
 		}
 	}
 	return plan.None, by
+}
+
+// occupies reports whether a pod has cards.
+func (l *ledger) occupies(of *losingJob, pod int) bool {
+	return of.pods[pod] != nil && l.Cards.Occupies(of.pods[pod])
 }
 
 // evictPod evicts one pod, with the least protection that it has.
@@ -283,7 +293,7 @@ func (l *ledger) Relieves(pod, node, job, victim int) bool {
 	task := of.tasks[victim]
 	a := l.ask(pod, at)
 	l.Intake.SetCharge(l.scratch, of.queue, task, task.NodeName)
-	ofCards := of.pods[victim] != nil && l.Cards.Occupies(of.pods[victim])
+	ofCards := l.occupies(of, victim)
 
 	for d := range l.scratch.Requested() {
 		milli := at.charge.Get(d)
