@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,12 +41,13 @@ func volcanoScheduler(t *testing.T) *apps.Deployment {
 	return nil
 }
 
-// TestPatchKeepsWhatIsSet applies deploy/patch to a Deployment with flags, feature gates, tolerations, a node selector and a
-// pull secret of a user. Only the image and the strategy change.
+// TestPatchKeepsWhatIsSet applies deploy/patch to a Deployment with flags, feature gates,
+// tolerations, a node selector and a pull secret of a user. Only the image and the strategy change.
 func TestPatchKeepsWhatIsSet(t *testing.T) {
 	theirs := volcanoScheduler(t)
 	pod := &theirs.Spec.Template.Spec
-	pod.Containers[0].Args = append(pod.Containers[0].Args, "--feature-gates=DynamicResourceAllocation=false", "--scheduler-name=batch")
+	flags := []string{"--feature-gates=DynamicResourceAllocation=false", "--scheduler-name=batch"}
+	pod.Containers[0].Args = append(pod.Containers[0].Args, flags...)
 	pod.Tolerations = []corev1.Toleration{{Key: "control", Operator: corev1.TolerationOpExists}}
 	pod.NodeSelector = map[string]string{"pool": "system"}
 	pod.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "theirs"}}
@@ -74,9 +76,11 @@ func TestHelmValues(t *testing.T) {
 	require.Empty(t, values, "a value that nobody filled in names an image that does not exist")
 
 	filled := regexp.MustCompile(`(?m)^# ((?:basic|custom):|  \w+: .*)$`).ReplaceAllString(text, "$1")
-	defaults, chosen := map[string]map[string]any{}, map[string]map[string]any{}
+	var chosen map[string]map[string]any
 	require.NoError(t, yaml.UnmarshalStrict([]byte(filled), &chosen))
-	require.NoError(t, yaml.Unmarshal(read(t, filepath.Join(volcanoSources(t), "installer/helm/chart/volcano/values.yaml")), &defaults))
+
+	var defaults map[string]map[string]any
+	require.NoError(t, yaml.Unmarshal(read(t, filepath.Join(chart(t), "values.yaml")), &defaults))
 	require.Len(t, chosen["basic"], 4)
 	for section, of := range chosen {
 		for name := range of {
@@ -85,71 +89,79 @@ func TestHelmValues(t *testing.T) {
 	}
 }
 
-// TestInstallChangesTheConfiguration applies the changes that docs/install.md shows to Volcano's own configuration. The
-// scheduler accepts what they make, without a warning.
+// chart is the directory of Volcano's chart.
+func chart(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(volcanoSources(t), "installer/helm/chart/volcano")
+}
+
+// TestInstallChangesTheConfiguration applies the changes that docs/install.md shows to Volcano's own
+// configuration. The scheduler accepts what they make, without a warning.
 func TestInstallChangesTheConfiguration(t *testing.T) {
-	section := section(t, "docs/install.md", "## Change the configuration")
 	var changes string
-	for _, block := range fenced.FindAllStringSubmatch(section, -1) {
+	for _, block := range fenced.FindAllStringSubmatch(section(t, "docs/install.md", "## Change the configuration"), -1) {
 		if block[1] == "" {
-			changes = block[2]
+			changes = regexp.MustCompile(`(?m) +#.*$`).ReplaceAllString(block[2], "")
 		}
 	}
-	comment := regexp.MustCompile(` +#.*`)
-	lines := strings.Split(string(read(t, filepath.Join(volcanoSources(t), "installer/helm/chart/volcano/config/volcano-scheduler.conf"))), "\n")
-	var changed []string
-	for change := range strings.Lines(changes) {
-		change = comment.ReplaceAllString(strings.TrimRight(change, "\n"), "")
-		if strings.HasPrefix(change, "+") {
-			changed = append(changed, change[1:])
-			continue
-		}
-		for {
-			require.NotEmpty(t, lines, "Volcano's configuration has no line %q there", change[1:])
-			line := lines[0]
-			lines = lines[1:]
-			if line == change[1:] {
-				break
-			}
-			changed = append(changed, line)
-		}
-		if strings.HasPrefix(change, " ") {
-			changed = append(changed, change[1:])
-		}
-	}
-	configuration := strings.Join(append(changed, lines...), "\n")
-	plugin.Register()
+	volcanos := string(read(t, filepath.Join(chart(t), "config/volcano-scheduler.conf")))
+	configuration := changed(t, volcanos, changes)
+
 	require.Contains(t, configuration, "- name: capacity-card")
 	require.NotContains(t, configuration, "- name: proportion")
+	plugin.Register()
 	require.NoError(t, guard.Check(configuration), configuration)
 	require.Empty(t, guard.Warnings(configuration), configuration)
 }
 
-// configurations are the blocks of pages that are the configuration of a file, and no others are.
+// changed applies changes to a text. A change begins with a space where the text has the line, and
+// with + or - where the line is new or goes. Lines of the text between them stay.
+func changed(t *testing.T, text, changes string) string {
+	t.Helper()
+	left := strings.Split(text, "\n")
+	var result []string
+	for change := range strings.Lines(changes) {
+		line := strings.TrimRight(change[1:], "\n")
+		if change[0] == '+' {
+			result = append(result, line)
+			continue
+		}
+
+		at := slices.Index(left, line)
+		require.GreaterOrEqual(t, at, 0, "the text has no line %q there", line)
+		result = append(result, left[:at]...)
+		if change[0] == ' ' {
+			result = append(result, line)
+		}
+		left = left[at+1:]
+	}
+	return strings.Join(append(result, left...), "\n")
+}
+
+// configurations are the files that pages show.
 var configurations = map[string]string{"docs/cards.md": "examples/cards/scheduler.conf.yaml"}
 
-// TestConfigurationsOnPages expects each page with a configuration and the manifests of a file to show that file, and each whole
-// list of tiers to have the plugin predicates: without it, pods are placed without regard to taints, selectors and volumes.
+// TestConfigurationsOnPages expects each whole list of tiers on a page to have the plugin predicates:
+// without it, pods are placed without regard to taints, selectors and volumes. The first one of a
+// page that shows a file is that of the file.
 func TestConfigurationsOnPages(t *testing.T) {
-	shown := map[string]bool{}
+	tiers := regexp.MustCompile(`(?m)^tiers:$`)
+	shown := map[string]string{}
 	for _, page := range allPages(t) {
 		for _, block := range fenced.FindAllStringSubmatch(string(read(t, page)), -1) {
-			if block[1] != "yaml" || !regexp.MustCompile(`(?m)^tiers:$`).MatchString(block[2]) {
+			if block[1] != "yaml" || !tiers.MatchString(block[2]) {
 				continue
 			}
-			assert.Contains(t, block[2], "- name: predicates\n", "%s has a list of tiers without predicates:\n%s", page, block[2])
-			file, ok := configurations[page]
-			if !ok || shown[page] {
-				continue
+			assert.Contains(t, block[2], "- name: predicates\n", "%s has tiers without predicates", page)
+			if shown[page] == "" {
+				shown[page] = block[2]
 			}
-			shown[page] = true
-			var source corev1.ConfigMap
-			require.NoError(t, yaml.Unmarshal(read(t, file), &source))
-			var want, got any
-			require.NoError(t, yaml.Unmarshal([]byte(source.Data["volcano-scheduler.conf"]), &want))
-			require.NoError(t, yaml.Unmarshal([]byte(block[2]), &got))
-			assert.Equal(t, want, got, "%s does not show the configuration of %s", page, file)
 		}
 	}
-	assert.Len(t, shown, len(configurations))
+
+	for page, file := range configurations {
+		var source corev1.ConfigMap
+		require.NoError(t, yaml.Unmarshal(read(t, file), &source))
+		assert.YAMLEq(t, source.Data["volcano-scheduler.conf"], shown[page], "%s does not show %s", page, file)
+	}
 }

@@ -26,7 +26,8 @@ func writeLayout(t *testing.T, directory, reference string) v1.Hash {
 	require.NoError(t, err)
 	path, err := layout.Write(directory, empty.Index)
 	require.NoError(t, err)
-	require.NoError(t, path.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": reference})))
+	named := layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": reference})
+	require.NoError(t, path.AppendIndex(index, named))
 	digest, err := index.Digest()
 	require.NoError(t, err)
 	return digest
@@ -34,7 +35,8 @@ func writeLayout(t *testing.T, directory, reference string) v1.Hash {
 
 // push runs make push, and returns what it prints.
 func push(arguments ...string) (string, error) {
-	output, err := exec.Command("make", append([]string{"--no-print-directory", "-C", "..", "push"}, arguments...)...).CombinedOutput()
+	command := exec.Command("make", append([]string{"--no-print-directory", "-C", "..", "push"}, arguments...)...)
+	output, err := command.CombinedOutput()
 	return string(output), err
 }
 
@@ -44,29 +46,25 @@ func TestPush(t *testing.T) {
 	defer server.Close()
 	at := strings.TrimPrefix(server.URL, "http://") + "/volcano"
 
-	for tag, names := range map[string][]string{
-		"": {"vc-scheduler:v0.0.0-1-abc-volcano-v1.14.1", "vc-scheduler-v0.0.0-1-abc:v1.14.1", "cardctl:v0.0.0-1-abc-volcano-v1.14.1"},
-		"v1.14.4": {
-			"vc-scheduler:v0.0.0-1-abc-volcano-v1.14.4", "vc-scheduler-v0.0.0-1-abc:v1.14.4", "cardctl:v0.0.0-1-abc-volcano-v1.14.4",
-		},
-	} {
-		layouts, digests := t.TempDir(), map[string]v1.Hash{}
-		for _, program := range []string{"vc-scheduler", "cardctl"} {
-			digests[program] = writeLayout(t, filepath.Join(layouts, program), "ghcr.io/capacity-card/"+program+":v0.0.0-1-abc-volcano-v1.14.1")
-		}
+	const release = "v0.0.0-1-abc"
+	for tag, volcano := range map[string]string{"": "v1.14.1", "v1.14.4": "v1.14.4"} {
+		layouts := t.TempDir()
+		scheduler := writeLayout(t, filepath.Join(layouts, "vc-scheduler"), "x/vc-scheduler:"+release+"-volcano-v1.14.1")
+		cardctl := writeLayout(t, filepath.Join(layouts, "cardctl"), "x/cardctl:"+release+"-volcano-v1.14.1")
 		output, err := push("REGISTRY="+at, "LAYOUTS="+layouts, "TAG="+tag)
 		require.NoError(t, err, output)
-		for _, each := range names {
-			require.Contains(t, output, at+"/"+each+"\n")
-			reference, err := name.ParseReference(at + "/" + each)
+
+		for pushed, want := range map[string]v1.Hash{
+			"vc-scheduler:" + release + "-volcano-" + volcano: scheduler,
+			"vc-scheduler-" + release + ":" + volcano:         scheduler,
+			"cardctl:" + release + "-volcano-" + volcano:      cardctl,
+		} {
+			require.Contains(t, output, at+"/"+pushed+"\n")
+			reference, err := name.ParseReference(at + "/" + pushed)
 			require.NoError(t, err)
 			found, err := remote.Head(reference)
-			require.NoError(t, err, each)
-			program := "cardctl"
-			if strings.HasPrefix(each, "vc-scheduler") {
-				program = "vc-scheduler"
-			}
-			require.Equal(t, digests[program], found.Digest, each)
+			require.NoError(t, err, pushed)
+			require.Equal(t, want, found.Digest, pushed)
 		}
 	}
 }
@@ -74,7 +72,7 @@ func TestPush(t *testing.T) {
 // TestPushRefuses expects a message, and an exit status, where nothing or the wrong thing would be pushed.
 func TestPushRefuses(t *testing.T) {
 	checkout := t.TempDir()
-	writeLayout(t, filepath.Join(checkout, "vc-scheduler"), "ghcr.io/capacity-card/vc-scheduler:v0.0.0-1-abc-volcano-v0.0.0")
+	writeLayout(t, filepath.Join(checkout, "vc-scheduler"), "x/vc-scheduler:v0.0.0-1-abc-volcano-v0.0.0")
 	for want, arguments := range map[string][]string{
 		"make push REGISTRY=":            {},
 		"has no images: make image":      {"REGISTRY=localhost:1/x", "LAYOUTS=" + t.TempDir()},

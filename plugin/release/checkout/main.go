@@ -81,26 +81,28 @@ func run(checkout, to string) error {
 	if err := tidy(filepath.Join(directory, to, "go.mod")); err != nil {
 		return err
 	}
-	log.Printf("%s is %s, with Kubernetes %s, built from %s", checkout, commit(checkout), version(source, kubernetesAPI), base)
+	kubernetes := version(source, kubernetesAPI)
+	log.Printf("%s is %s, with Kubernetes %s, built from %s", checkout, commit(checkout), kubernetes, base)
 	return nil
 }
 
-// baseFor returns the newest mod file of this module that does not require a newer Kubernetes than the checkout:
-// the sources of a checkout do not compile with packages that its Kubernetes does not have yet, or no
+// baseFor returns the newest mod file of this module that does not require a newer Kubernetes than the
+// checkout. Its sources do not compile with packages that their Kubernetes does not have yet, or no
 // longer has. Patch releases do not count.
 func baseFor(source *modfile.File) (string, error) {
-	wanted := semver.MajorMinor(version(source, kubernetesAPI))
+	wanted := version(source, kubernetesAPI)
 	for _, base := range bases {
 		file, err := read(base)
 		if err != nil {
 			return "", err
 		}
-		if semver.Compare(semver.MajorMinor(version(file, kubernetesAPI)), wanted) <= 0 {
+		required := version(file, kubernetesAPI)
+		if semver.Compare(semver.MajorMinor(required), semver.MajorMinor(wanted)) <= 0 {
 			return base, nil
 		}
 	}
-	return "", fmt.Errorf("the checkout requires %s %s, which is older than that of every release of Volcano that this module knows",
-		kubernetesAPI, version(source, kubernetesAPI))
+	return "", fmt.Errorf("the checkout requires %s %q, which is older than what this module is built with",
+		kubernetesAPI, wanted)
 }
 
 func read(path string) (*modfile.File, error) {

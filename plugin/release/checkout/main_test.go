@@ -99,5 +99,5 @@ func TestBaseFor(t *testing.T) {
 		assert.Equal(t, want, base, kubernetes)
 	}
 	_, err := baseFor(requires("v0.33.2"))
-	assert.ErrorContains(t, err, "k8s.io/api v0.33.2, which is older")
+	assert.ErrorContains(t, err, `k8s.io/api "v0.33.2", which is older`)
 }
