@@ -170,8 +170,8 @@ func TestPreempt(t *testing.T) {
 func TestTiersThatBypassDeserved(t *testing.T) {
 	gang := "{name: gang, enableJobStarving: false}"
 	for _, c := range []struct {
-		name  string
-		tiers [][]string
+		name    string
+		tiers   [][]string
 		evicted string // without cards
 	}{
 		{"in one tier, the quota plugin last", [][]string{{"priority", "conformance", quota}}, ""},
