@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) {
 	offline.Quiet()
-	registerActions()
+	RegisterActions()
 	debug.SetGCPercent(400) // the heap is small, and random worlds make much garbage
 	os.Exit(m.Run())
 }
