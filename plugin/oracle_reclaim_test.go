@@ -3,7 +3,6 @@ package plugin
 import (
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,7 +10,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
-	"github.com/capacity-card/capacity-card/index/policy"
 )
 
 // findPending records the requests of the tasks that the action allocate considers, with
@@ -176,26 +174,4 @@ func ran(task *api.TaskInfo) int64 {
 		return 0
 	}
 	return max(0, fuzzed.Unix()-task.Pod.Status.StartTime.Unix())
-}
-
-// unsaved returns the work that a task loses, in seconds, as the oracle has it.
-func unsaved(task *api.TaskInfo, job *api.JobInfo) int64 {
-	var start *time.Time
-	if at := task.Pod.Status.StartTime; at != nil {
-		start = &at.Time
-	}
-	return oracle.Unsaved(start, fuzzed, task.Pod.Annotations[policy.CheckpointKey], job.PodGroup.Annotations[policy.CheckpointKey])
-}
-
-// roomOnNode reports whether a node has room for a reclaimer without some victims.
-func (m *oracleSession) roomOnNode(reclaimer *api.TaskInfo, name string, victims []*api.TaskInfo) bool {
-	node := m.Nodes[name]
-	if node == nil {
-		return false
-	}
-	room := node.FutureIdle()
-	for _, task := range victims {
-		room.Add(task.Resreq)
-	}
-	return reclaimer.InitResreq.LessEqual(room, api.Zero)
 }

@@ -703,6 +703,13 @@ func (m *oracleSession) holdersOf(task *api.TaskInfo) []oracle.Holder {
 func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate bool) {
 	statement := framework.NewStatement(m.Session)
 	known := m.own.Index.Lookup(m.queueOf(task)) != index.None
+	before, _ := m.stockChange()
+	defer func() { // what pods hold beyond what their node gives is there as long as they hold it
+		after, _ := m.stockChange()
+		for d := range after {
+			m.oracle.Has(oracle.Amounts{d: after[d] - before[d]}, 1)
+		}
+	}()
 	switch task.Status {
 	case api.Running:
 		gone, strange := m.request(task, true), m.strange(task)

@@ -12,7 +12,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
-	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
@@ -274,14 +273,14 @@ func TestNoVictimsForWhatIsReserved(t *testing.T) {
 // TestNoPreemptionOfWhatIsReserved preempts a pod of the same queue for one that fits beside
 // what is reserved for another pod, or does not.
 func TestNoPreemptionOfWhatIsReserved(t *testing.T) {
-	for capability, want := range map[int64]int{12000: util.Abstain, 11000: util.Reject} {
+	for capability, want := range map[int64]int{12000: 1, 11000: 0} {
 		s := gatedScene(t).node("a", "A", 4).queue("q", "").pods("low", "q", "", 1, 0, on("a"), requesting("cpu", 4000), members(0)).
 			pods("gate", "q", "", 1, 0, optedIn(true), requesting("cpu", 4000)).pods("high", "q", "", 1, 0, inPhase(workload.Inqueue), requesting("cpu", 8000))
 		s.Queues[0].Capability["cpu"] = capability
 		f := s.openGated(t)
 		f.job("high").Priority = 100
-		_, got := f.own.reclaim.Preemptable(f.task("high-0"), []*api.TaskInfo{f.task("low-0")})
-		assert.Equal(t, want, got, capability)
+		f.own.reclaim.Preempt()
+		assert.Len(t, f.evicted(), want, capability)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
@@ -98,23 +97,4 @@ func TestNodeOfLeastWorkFits(t *testing.T) {
 		assert.Equal(t, []string{"z-0"}, f.run(t, NewReclaim()).evicted())
 		f.close()
 	}
-}
-
-// TestNodeOfLeastWorkIsRefused has Volcano ask about other nodes after the best one, as it does where the API server refuses an eviction.
-func TestNodeOfLeastWorkIsRefused(t *testing.T) {
-	f := nodesOfWork(byWork()).pods("x", "other", "A", 1, 4, members(0), since("a", 100)).
-		pods("y", "other", "A", 1, 4, members(0), since("b", 900)).
-		pods("z", "other", "A", 1, 4, members(0), since("c", 500)).claims(1).open(t)
-	claim := f.task("claim-0")
-	require.True(t, f.own.reclaim.Preemptive(f.own.Index.Lookup("mine"), []*api.TaskInfo{claim}))
-	require.NoError(t, f.PrePredicateFn(claim))
-	for _, node := range f.Nodes {
-		require.NoError(t, f.PredicateForPreemptAction(claim, node))
-	}
-	var asked [][]string
-	for _, pod := range []string{"x-0", "y-0", "x-0", "z-0"} {
-		victims, _ := f.own.reclaim.Reclaimable(claim, []*api.TaskInfo{f.task(pod)})
-		asked = append(asked, names(victims))
-	}
-	assert.Equal(t, [][]string{nil, {"y-0"}, {"x-0"}, {"z-0"}}, asked)
 }

@@ -315,6 +315,6 @@ func (s *Session) OwnLists(p *PodRequest, lists []*Selector) []*Selector {
 }
 
 // within reports whether a list has all cards of l.
-func (l *Selector) within(list *Selector) bool {
-	return !slices.ContainsFunc(l.Dims, func(d fastres.Dim) bool { return !slices.Contains(list.Dims, d) })
+func (s *Selector) within(list *Selector) bool {
+	return !slices.ContainsFunc(s.Dims, func(d fastres.Dim) bool { return !slices.Contains(list.Dims, d) })
 }

@@ -37,10 +37,15 @@ func findClosed(jobs []*api.JobInfo, session *Session) (found closed) {
 			continue
 		}
 		for _, task := range job.Tasks {
-			if !api.AllocatedStatus(task.Status) && !session.cards.Occupied(task) {
+			switch {
+			case api.AllocatedStatus(task.Status):
+				session.SetCharge(charge, q, task, task.NodeName)
+			case session.cards.Occupied(task): // a terminating pod holds its cards alone
+				charge.Reset()
+				session.cards.AddTo(charge, session.cards.PodRequest(q, task.Pod), task.NodeName)
+			default:
 				continue
 			}
-			session.SetCharge(charge, q, task, task.NodeName)
 			for _, p := range session.tree.Path(q) {
 				if has, some := found[p]; some {
 					has.Add(charge)

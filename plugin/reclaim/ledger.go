@@ -272,7 +272,7 @@ func (l *ledger) MayTake(pod, node int) bool {
 	}
 	victims := &l.memory.victims
 	if !at.hasCards {
-		return quota.Preemptive(l.Index, victims, l.Limit, l.claimant.queue, at.charge, l.settings.Levels).OK()
+		return quota.Preemptive(l.Index, victims, l.LimitOf(l.claimant.queue), l.claimant.queue, at.charge, l.settings.Levels).OK()
 	}
 	for d := range at.charge.Requested() {
 		milli := at.charge.Get(d)

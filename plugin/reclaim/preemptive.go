@@ -77,7 +77,7 @@ func (s *Session) takeDeserved(q index.Queue, request fastres.Vector, tasks []*a
 	case !complete:
 		return cards.Outcome{Verdict: v}
 	case len(pods) == 0:
-		v = quota.Preemptive(s.Index, future, s.Limit, q, request, s.settings.Levels)
+		v = quota.Preemptive(s.Index, future, s.LimitOf(q), q, request, s.settings.Levels)
 	case fastres.Fits(future.Allocated(q), request, s.LimitOf(q).Row(q)):
 		v.Reason = quota.Admitted
 	}
