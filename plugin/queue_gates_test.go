@@ -270,17 +270,18 @@ func TestNoVictimsForWhatIsReserved(t *testing.T) {
 	}
 }
 
-// TestNoPreemptionOfWhatIsReserved preempts a pod of the same queue for one that fits beside
-// what is reserved for another pod, or does not.
+// TestNoPreemptionOfWhatIsReserved asks about a pod that fits beside what is reserved for another pod once a third pod of its queue is
+// gone, or does not fit then either. In both cases the third pod takes room that is lacking.
 func TestNoPreemptionOfWhatIsReserved(t *testing.T) {
-	for capability, want := range map[int64]int{12000: 1, 11000: 0} {
+	for capability, want := range map[int64]bool{12000: true, 11000: false} {
 		s := gatedScene(t).node("a", "A", 4).queue("q", "").pods("low", "q", "", 1, 0, on("a"), requesting("cpu", 4000), members(0)).
 			pods("gate", "q", "", 1, 0, optedIn(true), requesting("cpu", 4000)).pods("high", "q", "", 1, 0, inPhase(workload.Inqueue), requesting("cpu", 8000))
 		s.Queues[0].Capability["cpu"] = capability
 		f := s.openGated(t)
-		f.job("high").Priority = 100
-		f.own.reclaim.Preempt()
-		assert.Len(t, f.evicted(), want, capability)
+		low, high := f.task("low-0"), f.task("high-0")
+		a := f.own.AskOn(f.own.QueueOf(high), high, "a", fastres.NewVector(f.own.Intake.Dims.Length()))
+		assert.Equal(t, want, f.own.Fits(&f.own.Without([]*api.TaskInfo{low}).Books, &a).OK(), capability)
+		assert.True(t, f.own.Lacks(&f.own.Books.Future, &a, a.Queue, low, fastres.CPU, 8000))
 	}
 }
 

@@ -187,9 +187,16 @@ func (r *Rule) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) con
 	})
 }
 
-// Lacks has nothing to say: the eviction of a running task changes no reservation.
-func (r *Rule) Lacks(*quota.Books, constraint.Ask, index.Queue, *api.TaskInfo, fastres.Dim, float64) bool {
-	return false
+// Lacks reports whether a queue that the task is in as well has too little room beside what is reserved: what the task leaves is room.
+func (r *Rule) Lacks(b *quota.Books, a constraint.Ask, q index.Queue, _ *api.TaskInfo, d fastres.Dim, milli float64) bool {
+	milli = r.beyondOwn(a.Task, d, milli)
+	if r.active == 0 || milli <= 0 {
+		return false
+	}
+	ix, limit := r.session.Index, r.session.LimitOf(a.Queue)
+	return slices.ContainsFunc(quota.Common(ix, a.Queue, q), func(p index.Queue) bool {
+		return quota.BesideNumbers(ix, b.Queues, limit, p, d, milli).Exceeded()
+	})
 }
 
 // FitOwn has nothing to say, as upstream: a reservation ends when its pod has a node. Until then, Fit
