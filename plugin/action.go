@@ -42,12 +42,18 @@ func RegisterActions() {
 	}
 }
 
+// Plans reports whether the actions reclaim and preempt carry out plans in a session. It is false where no plugin of this package is
+// in force.
+func Plans(ssn *framework.Session) bool {
+	s := inForce.of(ssn)
+	return s != nil && s.reclaim.Plans()
+}
+
 // Execute evicts pods for other pods.
 func (a plannedAction) Execute(ssn *framework.Session) {
-	s := inForce.of(ssn)
-	plans := s != nil && s.reclaim.Plans()
+	plans := Plans(ssn)
 	if plans {
-		a.plan(s)
+		a.plan(inForce.of(ssn))
 	}
 	if !plans || a.then {
 		a.Action.Execute(ssn)

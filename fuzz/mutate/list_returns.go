@@ -15,7 +15,7 @@ var ofReturns = []mutant{
 	{"bound", "bound = min(bound, r.deserved(path[k], d))", ""},
 	{"bound", " - r.surplus.At(path[i-1], d)", ""},
 
-	{"openReturns", "s.returns.on = on && (s.returns.reclaims || s.returns.preempts)", "s.returns.on = s.returns.reclaims || s.returns.preempts"},
+	{"openReturns", "with.Reclaimable && (s.returns.reclaims || s.returns.preempts)", "s.returns.reclaims || s.returns.preempts"},
 	{"readReturns", "return s.returns.reclaims && ", "return "},
 	{"readReturns", "s.Intake.Policies(q).ReclaimFence()", "false"},
 	{"prune", "s.raiseForReservations()", ""},

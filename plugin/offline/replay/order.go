@@ -12,9 +12,9 @@ import (
 	scheduler "volcano.sh/volcano/pkg/scheduler/util"
 )
 
-// Volcano leaves some choices to chance: it picks any of the nodes with the best score, reclaim takes the
+// Volcano leaves some choices to chance: it picks any of the nodes with the best score, its action reclaim takes the
 // first node that passes the predicates, which run in many goroutines, and candidates for an eviction come
-// from a map; fresh.go has what concerns queues. Two plugins around those of the configuration decide these by the seed alone. They
+// from a map; fresh.go has what concerns queues. Plans leave nothing to chance. Two plugins around those of the configuration decide these by the seed alone. They
 // permit all that the others permit.
 const (
 	firstName = "replay-first"
@@ -29,7 +29,7 @@ type order struct {
 	nodes      uint64
 	content    *content
 	decided    func() bool // whether the session has placed or evicted something
-	reclaiming bool
+	reclaiming bool        // Volcano's action reclaim is under way
 	freshness  freshness
 	placesOnly bool // no action evicts pods
 	room       room

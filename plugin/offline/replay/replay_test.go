@@ -139,24 +139,45 @@ func TestCheckpoints(t *testing.T) {
 	assert.Equal(t, map[string]int{epoch.Add(8 * time.Second).UTC().Format(time.RFC3339): 4}, written)
 }
 
+// withoutPlans returns a setup in which Volcano's own actions evict, without the vote of gang.
+func withoutPlans(s Setup) Setup {
+	s.Plugin = plugin.ProportionName
+	no := false
+	for i := range s.Tiers[0].Plugins {
+		switch p := &s.Tiers[0].Plugins[i]; p.Name {
+		case plugin.Name:
+			p.Name, p.Arguments = plugin.ProportionName, nil
+		case "gang":
+			p.EnabledReclaimable = &no
+		}
+	}
+	return s
+}
+
 // TestGangBegins takes the minimum of a job away: all its pods begin again.
 func TestGangBegins(t *testing.T) {
 	jobs := []trace.Job{
 		jobOf("gang", "a", 0, 100*time.Second, 2, 2, 4),
 		jobOf("single", "b", 10*time.Second, 50*time.Second, 1, 1, 4),
 	}
-	s := setup(t, 1, two, "")
-	no := false
-	for i, p := range s.Tiers[0].Plugins {
-		if p.Name == "gang" {
-			s.Tiers[0].Plugins[i].EnabledReclaimable = &no
-		}
-	}
-	r := Run(context.Background(), s, jobs)
+	r := Run(context.Background(), withoutPlans(setup(t, 1, two, "")), jobs)
 	assert.Equal(t, 1, r.Evicted)
 	assert.Equal(t, 1, r.Restarted)
 	assert.InDelta(t, 2*4*10.0/3600, r.LostCardHours, 1e-12, "both pods have run for 10 s")
 	assert.Equal(t, int64(4), r.Reclaimed, "one pod was evicted for the other queue")
+	assert.Equal(t, 161*time.Second, r.End, "the gang runs again once the other job has ended")
+}
+
+// TestGangIsEvictedWhole has the same jobs with plans: both pods are evicted.
+func TestGangIsEvictedWhole(t *testing.T) {
+	jobs := []trace.Job{
+		jobOf("gang", "a", 0, 100*time.Second, 2, 2, 4),
+		jobOf("single", "b", 10*time.Second, 50*time.Second, 1, 1, 4),
+	}
+	r := Run(context.Background(), setup(t, 1, two, ", reclaimGangs: whole"), jobs)
+	assert.Equal(t, 2, r.Evicted)
+	assert.Equal(t, 1, r.Restarted, "the job begins again")
+	assert.Equal(t, int64(8), r.Reclaimed)
 	assert.Equal(t, 161*time.Second, r.End, "the gang runs again once the other job has ended")
 }
 
@@ -323,7 +344,8 @@ func TestSeedDecides(t *testing.T) {
 	assert.Greater(t, len(places), 2)
 }
 
-// TestSeedChoosesVictims has reclaim on nodes of which all could lose a pod: it is the node that the seed chooses.
+// TestSeedChoosesVictims has Volcano's action reclaim on nodes of which all could lose a pod: the seed chooses the node. Plans
+// depend on no seed.
 func TestSeedChoosesVictims(t *testing.T) {
 	shares := []share{{"a", "", 32}, {"b", "", 32}}
 	var jobs []trace.Job
@@ -333,7 +355,7 @@ func TestSeedChoosesVictims(t *testing.T) {
 	jobs = append(jobs, jobOf("single", "b", 100*time.Second, time.Minute, 1, 1, 8))
 	places := map[string]bool{}
 	for seed := range uint64(8) {
-		s := setup(t, 8, shares, "")
+		s := withoutPlans(setup(t, 8, shares, ""))
 		s.Seed = seed
 		r := newRun(s, jobs)
 		restore := r.open()

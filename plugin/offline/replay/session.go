@@ -11,6 +11,8 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // session holds a session, carries out what it decides, and reports whether that is anything.
@@ -46,7 +48,7 @@ func (r *run) session() (changed bool) {
 func (r *run) execute(ssn *framework.Session, action framework.Action) {
 	action.Initialize()
 	defer action.UnInitialize()
-	r.order.reclaiming = action.Name() == "reclaim"
+	r.order.reclaiming = action.Name() == "reclaim" && !plugin.Plans(ssn)
 	if action.Name() != "preempt" {
 		action.Execute(ssn)
 		return
