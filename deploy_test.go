@@ -100,8 +100,8 @@ func TestProxyExample(t *testing.T) {
 	require.Equal(t, service.Spec.Ports[0].Name, backend.Port.Name)
 }
 
-// TestRolesReadAllUsage expects the roles of cardctl to permit the ConfigMaps of a history with three parts beside the first, in both sets
-// that saves take in turn.
+// TestRolesReadAllUsage expects the roles of cardctl to permit the ConfigMaps of a history with three parts beside the
+// first, in both sets that saves take in turn.
 func TestRolesReadAllUsage(t *testing.T) {
 	record := usage.Record{Queues: map[string]usage.QueueRecord{}}
 	noise := rand.New(rand.NewPCG(1, 1))

@@ -170,7 +170,8 @@ func TestSeedsAreWhole(t *testing.T) {
 	}
 }
 
-// TestRequirementsNameCardTests expects the requirements of cards to name all tests of cards on the control plane, and no others.
+// TestRequirementsNameCardTests expects the requirements of cards to name all tests of cards on the control plane, and
+// no others.
 func TestRequirementsNameCardTests(t *testing.T) {
 	_, table, _ := bytes.Cut(read(t, "e2e/cards_test.go"), []byte("\nvar cardTests = "))
 	table, _, _ = bytes.Cut(table, []byte("\n}\n"))

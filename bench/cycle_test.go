@@ -205,8 +205,8 @@ func BenchmarkReclaimCards(b *testing.B) {
 	})
 }
 
-// BenchmarkReclaimGang has a gang of eight whole nodes take back what its queue deserves, on 5,000 nodes with 20,000 pods that can be
-// evicted.
+// BenchmarkReclaimGang has a gang of eight whole nodes take back what its queue deserves, on 5,000 nodes with 20,000
+// pods that can be evicted.
 func BenchmarkReclaimGang(b *testing.B) {
 	forQueues(b, []int{1000}, func(b *testing.B, queues int) {
 		cycle{

@@ -290,7 +290,8 @@ func (f *floor) without(q int) []float64 {
 	return left
 }
 
-// keepGuarantees reports whether each queue that loses amounts to another one has what is guaranteed to it without them.
+// keepGuarantees reports whether each queue that loses amounts to another one has what is guaranteed to it without
+// them.
 func (f *floor) keepGuarantees(q, to int, amounts []amount) bool {
 	for _, p := range f.paths[q] {
 		if slices.Contains(f.paths[to], p) {
@@ -418,8 +419,8 @@ func (f *floor) predicate(q int, task *api.TaskInfo, node *api.NodeInfo) error {
 	return nil
 }
 
-// nodeOrder scores a node by the place of its card in the list. A card that the quotas refuse, or that jobs were promised, comes
-// after all others.
+// nodeOrder scores a node by the place of its card in the list. A card that the quotas refuse, or that jobs were
+// promised, comes after all others.
 func (f *floor) nodeOrder(q int, task *api.TaskInfo, node *api.NodeInfo) float64 {
 	pod, card := &f.pods.slot(task.Pod).podCard, f.nodes[node.Name]
 	rank := slices.Index(pod.dims, card)

@@ -13,12 +13,14 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// BenchmarkGroups measures the hooks of cards without groups of cards, and with 16 of them, on the same cluster of the shape L:
+// BenchmarkGroups measures the hooks of cards without groups of cards, and with 16 of them, on the same cluster of the
+// shape L:
 //
 //	go test ./bench -run '^$' -bench Groups -count 6 | go tool benchstat -col /groups -
 //
-// With groups=16, each group has one or two of the eight models, and each model is in two groups; with groups=16x2 it is in four.
-// Each queue with a quota of cards has one of each group, which allows all that is asked, so all answers are the same.
+// With groups=16, each group has one or two of the eight models, and each model is in two groups; with groups=16x2 it
+// is in four. Each queue with a quota of cards has one of each group, which allows all that is asked, so all answers
+// are the same.
 func BenchmarkGroups(b *testing.B) {
 	for _, set := range []struct {
 		name  string

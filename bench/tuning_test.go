@@ -23,8 +23,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// BenchmarkTuning is a cycle in which 200 pods get nodes, of 5,000 on which others run, with settings of Volcano that are
-// said to make it faster. It also reports where the pods got.
+// BenchmarkTuning is a cycle in which 200 pods get nodes, of 5,000 on which others run, with settings of Volcano that
+// are said to make it faster. It also reports where the pods got.
 func BenchmarkTuning(b *testing.B) {
 	framework.RegisterPluginBuilder(plugin.Name, plugin.New)
 	plugin.RegisterActions()

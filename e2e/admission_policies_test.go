@@ -62,8 +62,8 @@ func maxJobs(t *testing.T, c *cluster) {
 	c.runs(t, "three", map[string]int{h200: 1}, 0)
 }
 
-// jobOrder has a job of 8 cards wait behind one that runs, and hold back a small one until its time is over. A restart of the
-// scheduler, which reads the conditions of PodGroups, is that of TestScenes.
+// jobOrder has a job of 8 cards wait behind one that runs, and hold back a small one until its time is over. A restart
+// of the scheduler, which reads the conditions of PodGroups, is that of TestScenes.
 func jobOrder(t *testing.T, c *cluster) {
 	c.queue(t, "inorder", `{"NVIDIA-H200": 8}`)
 	c.annotate(t, "inorder", "volcano.sh/order", "fifo")
@@ -189,8 +189,8 @@ func displacedPromise(t *testing.T, c *cluster) {
 	})
 }
 
-// windows starts pods beyond the quota while a window raises it. They stay when it ends, and no further one starts. Its begin and its end are
-// one event each.
+// windows starts pods beyond the quota while a window raises it. They stay when it ends, and no further one starts. Its
+// begin and its end are one event each.
 func windows(t *testing.T, c *cluster) {
 	c.queue(t, "night", `{"NVIDIA-H200": 1}`)
 	c.submit(t, "sweep", "night", h200, 5)

@@ -196,8 +196,8 @@ func manyCards(n int) string {
 	return "{" + strings.Join(members, ", ") + "}"
 }
 
-// TestAdmissionLeavesOut shows what CEL cannot say, and where the policy is stricter than the scheduler, as docs/deploy.md
-// describes.
+// TestAdmissionLeavesOut shows what CEL cannot say, and where the policy is stricter than the scheduler, as
+// docs/deploy.md describes.
 func TestAdmissionLeavesOut(t *testing.T) {
 	c := plane(t)
 	c.policy(t)
@@ -213,7 +213,8 @@ func TestAdmissionLeavesOut(t *testing.T) {
 	}
 }
 
-// TestAdmissionOfUpdates changes a queue that was broken before the policy: what an update leaves as it is stays admitted.
+// TestAdmissionOfUpdates changes a queue that was broken before the policy: what an update leaves as it is stays
+// admitted.
 func TestAdmissionOfUpdates(t *testing.T) {
 	c := plane(t)
 	c.queue(t, "old", `{"NVIDIA-H200": 2.5}`)
@@ -229,8 +230,8 @@ func TestAdmissionOfUpdates(t *testing.T) {
 	require.NoError(t, patch(`{"metadata": {"annotations": {"volcano.sh/card.quota": null}}}`))
 }
 
-// TestAdmissionOfALongQuota has the API server evaluate the policy on an annotation of more than 100 kB. It gives up on an
-// expression that costs too much, and then admits the queue.
+// TestAdmissionOfALongQuota has the API server evaluate the policy on an annotation of more than 100 kB. It gives up on
+// an expression that costs too much, and then admits the queue.
 func TestAdmissionOfALongQuota(t *testing.T) {
 	c := plane(t)
 	c.policy(t)

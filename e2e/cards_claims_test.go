@@ -118,8 +118,8 @@ func (c *cluster) onNodes(t *testing.T, workload string, placed, waiting int) {
 	})
 }
 
-// resourceClaims has pods with claims on the devices of a driver beside pods of the device plugin: both count against the same quota.
-// The claims are made from templates, shared, of MIG slices, and with alternatives.
+// resourceClaims has pods with claims on the devices of a driver beside pods of the device plugin: both count against
+// the same quota. The claims are made from templates, shared, of MIG slices, and with alternatives.
 func resourceClaims(t *testing.T, c *cluster) {
 	node := nodeOf(t, "cpu-1")
 	node.Name, node.Labels = "dra-1", map[string]string{"kubernetes.io/hostname": "dra-1"}

@@ -103,8 +103,8 @@ func lentCardsComeBack(t *testing.T, c *cluster) {
 	c.runs(t, "owner-2", map[string]int{rtx4090D: 1}, 0)
 	c.runs(t, "borrower", map[string]int{rtx4090D: 4}, 5)
 
-	// Both have what they deserve: no queue takes any more, and who deserves more takes nothing from who has no more than
-	// that.
+	// Both have what they deserve: no queue takes any more, and who deserves more takes nothing from who has no more
+	// than that.
 	nobodyIsEvicted := func() {
 		c.cycles(t, 6)
 		c.runs(t, "borrower", map[string]int{rtx4090D: 4}, 5)
@@ -123,8 +123,8 @@ func lentCardsComeBack(t *testing.T, c *cluster) {
 	c.says(t, "owner-4", insufficient("inference", rtx4090D, 1, 7, 6))
 }
 
-// deploymentTakesBack scales a Deployment whose queue deserves four cards, while an elastic job of another queue has seven of
-// eight. Volcano's actions skip a Deployment that has one pod, unless jobs reclaim beyond their minimum.
+// deploymentTakesBack scales a Deployment whose queue deserves four cards, while an elastic job of another queue has
+// seven of eight. Volcano's actions skip a Deployment that has one pod, unless jobs reclaim beyond their minimum.
 func deploymentTakesBack(t *testing.T, c *cluster) {
 	c.apply(t, "queue-lending.yaml")
 	c.deploy(t, "serve", "inference", rtx4090D, 1)

@@ -16,8 +16,8 @@ import (
 
 const vgpuNode = "vgpu-1"
 
-// fractionsOfCards has Volcano's plugin deviceshare give pods fractions of two cards, beside whole cards of the model on another
-// node. One quota bounds both.
+// fractionsOfCards has Volcano's plugin deviceshare give pods fractions of two cards, beside whole cards of the model
+// on another node. One quota bounds both.
 func fractionsOfCards(t *testing.T, c *cluster) {
 	const before = "- name: predicates"
 	const after = "- name: deviceshare\n    arguments:\n      deviceshare.VGPUEnable: true\n  - name: predicates"
@@ -63,8 +63,8 @@ func fractionsOfCards(t *testing.T, c *cluster) {
 	c.runs(t, "another", map[string]int{h200: 1}, 0)
 }
 
-// sharingNode registers two cards as Volcano's device plugin does. Volcano v1.14 marks nodes that it asked for a sign of life long
-// ago; this one was asked in the future.
+// sharingNode registers two cards as Volcano's device plugin does. Volcano v1.14 marks nodes that it asked for a sign
+// of life long ago; this one was asked in the future.
 func sharingNode(t *testing.T) *corev1.Node {
 	n := nodeOf(t, "cpu-1")
 	n.Name, n.Labels = vgpuNode, map[string]string{"kubernetes.io/hostname": vgpuNode}

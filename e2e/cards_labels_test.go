@@ -26,8 +26,8 @@ func (c *cluster) label(t *testing.T, named bool) {
 	}
 }
 
-// labelsGone removes the labels of all GPUs, as when feature discovery is uninstalled. Running pods stay charged, and no other pod
-// gets a card, also after a restart of the scheduler.
+// labelsGone removes the labels of all GPUs, as when feature discovery is uninstalled. Running pods stay charged, and
+// no other pod gets a card, also after a restart of the scheduler.
 func labelsGone(t *testing.T, c *cluster) {
 	const reason = "No queue has a quota of <nvidia.com/gpu>: the nodes that have it lack the label nvidia.com/gpu.product, which names the card"
 	untyped := func(job *batch.Job) { delete(job.Spec.Tasks[0].Template.Annotations, "volcano.sh/card.name") }
@@ -50,7 +50,8 @@ func labelsGone(t *testing.T, c *cluster) {
 	c.runs(t, "before", map[string]int{h200: 2}, 0)
 }
 
-// labelsOfVendors has nodes whose cards are named by the labels that their vendors document, or that the argument cardLabels names.
+// labelsOfVendors has nodes whose cards are named by the labels that their vendors document, or that the argument
+// cardLabels names.
 func labelsOfVendors(t *testing.T, c *cluster) {
 	node := func(name string, labels map[string]string, cards corev1.ResourceName) {
 		labels["kubernetes.io/hostname"] = name

@@ -135,8 +135,8 @@ func (c *cluster) operate(t *testing.T, queue string, action bus.Action, becomes
 	})
 }
 
-// queueClosed closes a queue in which a job runs and a pod waits. What runs goes on; nothing else gets in until the queue
-// is open again. Other queues are none the wiser.
+// queueClosed closes a queue in which a job runs and a pod waits. What runs goes on; nothing else gets in until the
+// queue is open again. Other queues are none the wiser.
 func queueClosed(t *testing.T, c *cluster) {
 	c.apply(t, "queue.yaml", "job-single.yaml", "queue-either-or.yaml")
 	c.runs(t, "cr-job", map[string]int{h200: 2}, 0)

@@ -36,8 +36,8 @@ func eitherOrDeployment(t *testing.T, c *cluster) {
 	c.says(t, "cr-deployment-either-or", insufficient(twoCards, rtx4090, 1, 3, 2)+"; "+insufficient(twoCards, rtx4090D, 1, 3, 2))
 }
 
-// autoscaler has Kubernetes' own autoscaler scale the example's Deployment. What it adds beyond the quota waits; what it
-// removes gives its cards to others.
+// autoscaler has Kubernetes' own autoscaler scale the example's Deployment. What it adds beyond the quota waits; what
+// it removes gives its cards to others.
 func autoscaler(t *testing.T, c *cluster) {
 	c.load.set(20)
 	c.apply(t, "queue.yaml", "deployment-single.yaml", "hpa.yaml")
@@ -51,8 +51,8 @@ func autoscaler(t *testing.T, c *cluster) {
 	c.runs(t, "other", map[string]int{h200: 2}, 0)
 }
 
-// rollingUpdate replaces the pods of a Deployment that has all of its queue's quota: each new one waits for an old one to
-// go.
+// rollingUpdate replaces the pods of a Deployment that has all of its queue's quota: each new one waits for an old one
+// to go.
 func rollingUpdate(t *testing.T, c *cluster) {
 	c.apply(t, "queue.yaml")
 	c.deploy(t, "rolling", sixCards, h200, 3)

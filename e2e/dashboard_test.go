@@ -81,8 +81,8 @@ func (e *exposition) queue(name string, leaf, deserved, cpu float64) {
 	}
 }
 
-// fullQueue writes what a queue has that holds, borrows or lends each card, waits, and is named by an alert. Which queues
-// hold most is different in each sample.
+// fullQueue writes what a queue has that holds, borrows or lends each card, waits, and is named by an alert. Which
+// queues hold most is different in each sample.
 func (e *exposition) fullQueue(i, sample int) {
 	name, turn := fmt.Sprintf("dept-%02d-team-%02d", i/50, i%50), float64((i*37+sample*400)%1000)
 	e.queue(name, 1, 640, 300+turn)
@@ -105,8 +105,8 @@ func (e *exposition) fullQueue(i, sample int) {
 	fmt.Fprintf(&e.text, "ALERTS{alertname=\"QueueStarving\",alertstate=\"firing\",severity=\"warning\",queue_name=%q,resource=%q} 1 %d\n", name, card, e.at)
 }
 
-// generatedPrometheus runs a Prometheus that has the series of a new cluster, hours later none, and then those of a cluster
-// with 1,000 queues in 20 departments that all use all cards.
+// generatedPrometheus runs a Prometheus that has the series of a new cluster, hours later none, and then those of a
+// cluster with 1,000 queues in 20 departments that all use all cards.
 func generatedPrometheus(t *testing.T) prometheus.API {
 	t.Helper()
 	var e exposition
@@ -138,7 +138,8 @@ func generatedPrometheus(t *testing.T) prometheus.API {
 	return p
 }
 
-// ask has a query answered as Grafana asks it for a time range that ends at a time: all queues and cards, ten lines, 100 rows.
+// ask has a query answered as Grafana asks it for a time range that ends at a time: all queues and cards, ten lines,
+// 100 rows.
 func ask(t *testing.T, p prometheus.API, query target, end time.Time) model.Value {
 	t.Helper()
 	expression := strings.NewReplacer("$queue", ".+", "$department", ".*", "$card", ".+", "$leaf", "1", "$top", "10", "$rows", "100",
@@ -262,8 +263,9 @@ func newClusterHasFigures(t *testing.T, p prometheus.API) {
 	assert.Equal(t, 9, figures)
 }
 
-// TestDashboardIsReadable expects that figures are 1,234 and not 1.23 K, and that the columns of a table fit on a screen: each
-// has 150 pixels unless the panel says otherwise. A logarithmic axis has the text for no value at each of its lines.
+// TestDashboardIsReadable expects that figures are 1,234 and not 1.23 K, and that the columns of a table fit on a
+// screen: each has 150 pixels unless the panel says otherwise. A logarithmic axis has the text for no value at each of
+// its lines.
 func TestDashboardIsReadable(t *testing.T) {
 	const screen = 1400
 	tables := 0

@@ -88,8 +88,8 @@ func TestDeployIsValid(t *testing.T) {
 	require.Empty(t, guard.Warnings(exampleConfiguration(t)))
 }
 
-// TestDeployAllowsWhatVolcanoDoes holds the role against that of Volcano's installation, which it takes the name of. One
-// role serves all releases, so with an older one it has more.
+// TestDeployAllowsWhatVolcanoDoes holds the role against that of Volcano's installation, which it takes the name of.
+// One role serves all releases, so with an older one it has more.
 func TestDeployAllowsWhatVolcanoDoes(t *testing.T) {
 	role, original := find[rbac.ClusterRole](t, render(t, "../deploy/drop-in"), "ClusterRole"), find[rbac.ClusterRole](t, upstreamScheduler(t), "ClusterRole")
 	require.Equal(t, original.Name, role.Name)
@@ -111,8 +111,8 @@ func install(t *testing.T, c *cluster) {
 	})
 }
 
-// TestDeployConverts applies deploy/ over Volcano's own installation, even with its Deployment still there, and goes back
-// as docs/deploy.md says.
+// TestDeployConverts applies deploy/ over Volcano's own installation, even with its Deployment still there, and goes
+// back as docs/deploy.md says.
 func TestDeployConverts(t *testing.T) {
 	c := plane(t)
 	install(t, c)
@@ -139,8 +139,8 @@ func TestDeployConverts(t *testing.T) {
 	require.Equal(t, find[corev1.ConfigMap](t, upstreamScheduler(t), "ConfigMap").Data, configuration.Data)
 }
 
-// TestDeployed runs the scheduler with the flags and the configuration of deploy/cards, and with no more rights than its
-// service account has. It has to bind, evict, report and lead, and to be refused nothing.
+// TestDeployed runs the scheduler with the flags and the configuration of deploy/cards, and with no more rights than
+// its service account has. It has to bind, evict, report and lead, and to be refused nothing.
 func TestDeployed(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	install(t, c)

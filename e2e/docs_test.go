@@ -40,8 +40,8 @@ var notHere = []string{
 const kubectl = "k8s.io/kubernetes/cmd/kubectl"
 
 // TestDocs does what the documentation tells users to do: it runs the shell commands of each page, in its order, on a
-// cluster with the nodes of the examples and with Volcano installed, and has the API server validate the YAML. The pages
-// for the playground have a test of their own.
+// cluster with the nodes of the examples and with Volcano installed, and has the API server validate the YAML. The
+// pages for the playground have a test of their own.
 //
 // For "make" it only checks that the target exists.
 func TestDocs(t *testing.T) {

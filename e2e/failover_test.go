@@ -194,8 +194,8 @@ func TestAPIServerAway(t *testing.T) {
 	}
 }
 
-// TestLeaderCutOff takes the API server away from a leader. It gives up, as it must, since others may lead by then; once
-// started again, which Kubernetes does, it goes on.
+// TestLeaderCutOff takes the API server away from a leader. It gives up, as it must, since others may lead by then;
+// once started again, which Kubernetes does, it goes on.
 func TestLeaderCutOff(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	w, kubeconfig := lay(t, c)

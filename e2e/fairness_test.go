@@ -34,7 +34,8 @@ func (p *process) used(t *testing.T, queue string) (usage float64) {
 }
 
 // TestUsageSurvivesTheLeader kills the scheduler that leads. The next one goes on with the usage that it saved, whereas
-// without a history usage begins with the allocation of the queue. Then cardctl resets the usage while a scheduler runs.
+// without a history usage begins with the allocation of the queue. Then cardctl resets the usage while a scheduler
+// runs.
 func TestUsageSurvivesTheLeader(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	program := build(t, ours)
@@ -74,8 +75,8 @@ func TestUsageSurvivesTheLeader(t *testing.T) {
 	}, patience, schedulePeriod, "the next save creates it again")
 }
 
-// TestBudgetSurvivesTheLeader uses up the budget of a queue, and kills the scheduler that leads when no pod of the queue runs any
-// more. The next one admits no job either.
+// TestBudgetSurvivesTheLeader uses up the budget of a queue, and kills the scheduler that leads when no pod of the
+// queue runs any more. The next one admits no job either.
 func TestBudgetSurvivesTheLeader(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	program := build(t, ours)

@@ -96,8 +96,8 @@ func (c *cluster) stopDeployment(t *testing.T) {
 	})
 }
 
-// startUpstream starts Volcano's own scheduler with the literal arguments of its Deployment. It is not in a container, so
-// that its configuration is in another directory and it gets a kubeconfig.
+// startUpstream starts Volcano's own scheduler with the literal arguments of its Deployment. It is not in a container,
+// so that its configuration is in another directory and it gets a kubeconfig.
 func (c *cluster) startUpstream(t *testing.T) *process {
 	t.Helper()
 	arguments := c.deployed(t).Spec.Template.Spec.Containers[0].Args
@@ -128,9 +128,9 @@ func (c *cluster) removeChart(t *testing.T) {
 	require.NoError(t, c.Kube.CoreV1().Secrets(volcanoNamespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "owner=helm"}))
 }
 
-// TestHelm converts an installation of Volcano's chart with values that docs/install.md describes, and goes back with helm
-// rollback. The image runs in containers as the rendered Deployment has it: literal arguments, user, volumes, two replicas. What runs
-// keeps running.
+// TestHelm converts an installation of Volcano's chart with values that docs/install.md describes, and goes back with
+// helm rollback. The image runs in containers as the rendered Deployment has it: literal arguments, user, volumes, two
+// replicas. What runs keeps running.
 func TestHelm(t *testing.T) {
 	runc(t)
 	c := plane(t, "nodes.yaml")
@@ -262,8 +262,8 @@ func normal(t *testing.T, value any) string {
 	return strings.ReplaceAll(string(text), `\n"`, `"`)
 }
 
-// TestChartInstalled installs the chart: its policy is in force, and its test, which runs in the image of cardctl with the
-// permissions that the chart gives it, passes.
+// TestChartInstalled installs the chart: its policy is in force, and its test, which runs in the image of cardctl with
+// the permissions that the chart gives it, passes.
 func TestChartInstalled(t *testing.T) {
 	runc(t)
 	c := plane(t, "nodes.yaml")

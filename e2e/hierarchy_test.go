@@ -26,8 +26,8 @@ func (c *cluster) workers(t *testing.T, name, queue string, cpu int64, pods, min
 	c.create(t, job)
 }
 
-// TestHierarchy has two departments of two teams share a cluster. A team borrows what others leave idle and gives it back
-// when they need it; jobs go to teams, not to departments. It is the same under both names.
+// TestHierarchy has two departments of two teams share a cluster. A team borrows what others leave idle and gives it
+// back when they need it; jobs go to teams, not to departments. It is the same under both names.
 func TestHierarchy(t *testing.T) {
 	configuration := example[*corev1.ConfigMap](t, hierarchy+"scheduler.conf.yaml").Data["volcano-scheduler.conf"]
 	t.Run("capacity", func(t *testing.T) {
@@ -43,8 +43,8 @@ func TestHierarchy(t *testing.T) {
 	})
 }
 
-// lend plays it with the examples, whose jobs get a suffix to their names: a job that takes the name of one just deleted
-// is now and then lost by Volcano's job controller.
+// lend plays it with the examples, whose jobs get a suffix to their names: a job that takes the name of one just
+// deleted is now and then lost by Volcano's job controller.
 func lend(t *testing.T, c *cluster, suffix string) {
 	submit := func(file string) string {
 		job := example[*batch.Job](t, hierarchy+file)
@@ -99,9 +99,9 @@ func (c *cluster) refusedFor(t *testing.T, job, words string) {
 	require.Empty(t, c.pods(job))
 }
 
-// TestFenceOfDepartment has a fence around a department (docs/policies.md). Its teams reclaim from one another as before.
-// Nobody outside takes from them until the fence is gone, and they take from nobody outside. The pods leave some CPUs of
-// each node idle, too few for another one.
+// TestFenceOfDepartment has a fence around a department (docs/policies.md). Its teams reclaim from one another as
+// before. Nobody outside takes from them until the fence is gone, and they take from nobody outside. The pods leave
+// some CPUs of each node idle, too few for another one.
 func TestFenceOfDepartment(t *testing.T) {
 	const fence = "volcano.sh/reclaim-fence"
 	c := plane(t, hierarchy+"nodes.yaml")
@@ -117,7 +117,8 @@ func TestFenceOfDepartment(t *testing.T) {
 		}
 		c.annotate(t, "eng", fence, "true")
 	}
-	// waits has a job of one pod wait for a job across the fence, of which so many pods run and wait, until the fence is gone.
+	// waits has a job of one pod wait for a job across the fence, of which so many pods run and wait, until the fence
+	// is gone.
 	waits := func(t *testing.T, job, queue, other string, running, waiting int) {
 		c.workers(t, job, queue, 6, 1, 1)
 		c.cycles(t, 6)

@@ -109,8 +109,8 @@ func runc(t *testing.T) string {
 	return ""
 }
 
-// startPod starts the only container of a pod as the kubelet would: its arguments, environment, user, capabilities, root
-// file system, volumes, and the token of its service account.
+// startPod starts the only container of a pod as the kubelet would: its arguments, environment, user, capabilities,
+// root file system, volumes, and the token of its service account.
 func (c *cluster) startPod(t *testing.T, layout, namespace string, pod corev1.PodSpec) *container {
 	t.Helper()
 	i, directory := unpack(t, layout), t.TempDir()
@@ -257,8 +257,8 @@ func environment(t *testing.T, i image, of corev1.Container) []string {
 	return variables
 }
 
-// userOf is the user of the container, else of the pod, else of the image. The kubelet refuses one that must not be root
-// and is.
+// userOf is the user of the container, else of the pod, else of the image. The kubelet refuses one that must not be
+// root and is.
 func userOf(t *testing.T, i image, pod corev1.PodSpec, security corev1.SecurityContext) map[string]any {
 	t.Helper()
 	uid, gid, found := strings.Cut(i.config.User, ":")

@@ -26,8 +26,8 @@ import (
 // patience is how long a test waits for what must happen. It takes a second or two on two cores.
 const patience = 30 * time.Second
 
-// models has the cards of the nodes of examples/cards: by node, the card that a pod gets for a resource. It is written down
-// here rather than read off the labels, so that the tests do not depend on what they test.
+// models has the cards of the nodes of examples/cards: by node, the card that a pod gets for a resource. It is written
+// down here rather than read off the labels, so that the tests do not depend on what they test.
 var models = map[string]map[corev1.ResourceName]string{
 	"h200-1": {
 		"nvidia.com/gpu":         "NVIDIA-H200",

@@ -246,8 +246,9 @@ func TestServiceMonitor(t *testing.T) {
 	}
 }
 
-// TestObservability has a real Prometheus scrape the scheduler and answer every query of the dashboard and of the alerting
-// rules. In a cluster where all is well no alert fires; then each comes to fire, and no other, but for SchedulerCycleSlow.
+// TestObservability has a real Prometheus scrape the scheduler and answer every query of the dashboard and of the
+// alerting rules. In a cluster where all is well no alert fires; then each comes to fire, and no other, but for
+// SchedulerCycleSlow.
 func TestObservability(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.send(t, render(t, "../deploy/observability"), "test", metav1.DryRunAll)
@@ -351,8 +352,8 @@ func makeAlertsFire(t *testing.T, c *cluster) {
 	require.NoError(t, c.Kube.CoreV1().Nodes().Delete(t.Context(), "rtx4090d-1", metav1.DeleteOptions{}))
 }
 
-// queryAll has every query of the dashboard answered with data, for all queues and cards, and one line in a graph, so that
-// there are others.
+// queryAll has every query of the dashboard answered with data, for all queues and cards, and one line in a graph, so
+// that there are others.
 func queryAll(t *testing.T, p prometheus.API) {
 	t.Helper()
 	d := readDashboard(t)

@@ -36,7 +36,8 @@ func quotes(t *testing.T, page, examples string) {
 	}
 }
 
-// TestQuickstartShowsItsFiles expects each manifest of the quick start to be a whole file, apart from its first comment.
+// TestQuickstartShowsItsFiles expects each manifest of the quick start to be a whole file, apart from its first
+// comment.
 func TestQuickstartShowsItsFiles(t *testing.T) {
 	files, err := filepath.Glob("../examples/quickstart/*.yaml")
 	require.NoError(t, err)

@@ -31,13 +31,13 @@ const demo = "github.com/capacity-card/capacity-card/cmd/demo"
 // startsDemo is the command that stays in the first terminal.
 const startsDemo = "make demo DEMO_KEEP=1\n"
 
-// TestPlayground follows the pages as they stand, as a reader with two terminals does: make demo in one of them, and all
-// other sh blocks, in order, in the other. What a block prints on stdout and stderr is compared with the text block that
-// comes next, if there is one before the next sh block. No command may fail, except before "||".
+// TestPlayground follows the pages as they stand, as a reader with two terminals does: make demo in one of them, and
+// all other sh blocks, in order, in the other. What a block prints on stdout and stderr is compared with the text block
+// that comes next, if there is one before the next sh block. No command may fail, except before "||".
 //
 // It waits by repeating a block that only reads until it prints what the page shows. With -update it writes what the
-// blocks print into the pages. The pages show the rules of v1.14.1: with another release, the commands must succeed, and
-// what they print may differ.
+// blocks print into the pages. The pages show the rules of v1.14.1: with another release, the commands must succeed,
+// and what they print may differ.
 func TestPlayground(t *testing.T) {
 	clone := newClone(t)
 	for name, program := range map[string]string{"kubectl": kubectl, "cardctl": cardctl} {
@@ -86,8 +86,8 @@ func TestTranslation(t *testing.T) {
 	require.Equal(t, blocks("../docs/quickstart.md"), blocks("../docs/zh/quickstart.md"))
 }
 
-// startDemo runs the demo as make demo does, and returns when the playground is open. At the end of the test it ends the
-// demo with Ctrl-C.
+// startDemo runs the demo as make demo does, and returns when the playground is open. At the end of the test it ends
+// the demo with Ctrl-C.
 func startDemo(t *testing.T, clone string) {
 	t.Helper()
 	command := exec.Command(build(t, demo, "-ldflags=-s -w"))
@@ -214,8 +214,8 @@ func commands(block string) []string {
 	return strings.Split(strings.TrimSpace(strings.ReplaceAll(block, "\\\n", "")), "\n")
 }
 
-// varying matches all text that may differ between two runs: UIDs, ages as kubectl prints them, and the random ends of the
-// names of a Deployment's pods.
+// varying matches all text that may differ between two runs: UIDs, ages as kubectl prints them, and the random ends of
+// the names of a Deployment's pods.
 var varying = []struct {
 	pattern *regexp.Regexp
 	name    string

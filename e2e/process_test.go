@@ -192,8 +192,8 @@ func TestRefusedConfigurations(t *testing.T) {
 	})
 }
 
-// TestEditedConfiguration edits the configuration of a scheduler that runs. A bad configuration changes nothing and is reported;
-// what is good counts from the next cycle on.
+// TestEditedConfiguration edits the configuration of a scheduler that runs. A bad configuration changes nothing and is
+// reported; what is good counts from the next cycle on.
 func TestEditedConfiguration(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	good := exampleConfiguration(t)
@@ -219,7 +219,8 @@ func TestEditedConfiguration(t *testing.T) {
 	c.says(t, "edited-untyped", "Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
 }
 
-// scheduleInstalled installs Volcano and the plugins, and starts the scheduler of this process with the configuration of the installation.
+// scheduleInstalled installs Volcano and the plugins, and starts the scheduler of this process with the configuration
+// of the installation.
 func (c *cluster) scheduleInstalled(t *testing.T) {
 	t.Helper()
 	install(t, c)
@@ -229,8 +230,8 @@ func (c *cluster) scheduleInstalled(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestInstalledConfiguration edits the ConfigMap of an installation. The scheduler of this process follows it, as that of
-// the demo does.
+// TestInstalledConfiguration edits the ConfigMap of an installation. The scheduler of this process follows it, as that
+// of the demo does.
 func TestInstalledConfiguration(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.scheduleInstalled(t)

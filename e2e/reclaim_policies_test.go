@@ -33,8 +33,8 @@ func TestReclaimPolicies(t *testing.T) {
 	}
 }
 
-// tide applies the manifests of examples/tidal. Inference takes cards from training that training deserves, training takes
-// none back, and gets them when inference scales down.
+// tide applies the manifests of examples/tidal. Inference takes cards from training that training deserves, training
+// takes none back, and gets them when inference scales down.
 func tide(t *testing.T, c *cluster) {
 	c.schedule(t, example[*corev1.ConfigMap](t, tidal+"scheduler.conf.yaml").Data["volcano-scheduler.conf"])
 	t.Cleanup(func() { c.schedule(t, exampleConfiguration(t)) })
@@ -55,7 +55,8 @@ func tide(t *testing.T, c *cluster) {
 	c.runs(t, "training", map[string]int{}, 2)
 }
 
-// softQuota has the queue training borrow all eight cards, of which a queue that deserves none takes back what is above the soft quota.
+// softQuota has the queue training borrow all eight cards, of which a queue that deserves none takes back what is above
+// the soft quota.
 func softQuota(t *testing.T, c *cluster) {
 	c.apply(t, "queue-lending.yaml")
 	c.annotate(t, "training", "volcano.sh/card.guarantee", `{"NVIDIA-GeForce-RTX-4090-D": 0}`)
@@ -79,7 +80,8 @@ func softQuota(t *testing.T, c *cluster) {
 	borrowers(6)
 }
 
-// borrowAll has the queue training borrow all eight cards, and a job of inference, which deserves four, wait for one of them.
+// borrowAll has the queue training borrow all eight cards, and a job of inference, which deserves four, wait for one of
+// them.
 func borrowAll(t *testing.T, c *cluster) {
 	t.Helper()
 	c.submit(t, "borrower", "training", rtx4090D, 8)
@@ -185,7 +187,8 @@ func budgeted(t *testing.T, c *cluster, queue, key string) {
 	}
 }
 
-// enforceQuota lowers the quota of a queue. An event says so at once, and after the delay as few pods as needed are evicted.
+// enforceQuota lowers the quota of a queue. An event says so at once, and after the delay as few pods as needed are
+// evicted.
 func enforceQuota(t *testing.T, c *cluster) {
 	const delay = 10 * time.Second
 	c.queue(t, "lowered", `{"NVIDIA-GeForce-RTX-4090-D": 8}`)
@@ -211,8 +214,8 @@ func enforceQuota(t *testing.T, c *cluster) {
 	c.runs(t, "sweep", map[string]int{rtx4090D: 5}, 3)
 }
 
-// enforceBudgets uses up the budget of card-hours of a queue. An event says so, and after the delay all its pods with the card are
-// evicted, and wait.
+// enforceBudgets uses up the budget of card-hours of a queue. An event says so, and after the delay all its pods with
+// the card are evicted, and wait.
 func enforceBudgets(t *testing.T, c *cluster) {
 	c.queue(t, "granted", `{"NVIDIA-GeForce-RTX-4090-D": 8}`)
 	c.annotate(t, "granted", "volcano.sh/card.budget", `{"NVIDIA-GeForce-RTX-4090-D": "0.01h/366d"}`)
@@ -237,7 +240,8 @@ func enforceBudgets(t *testing.T, c *cluster) {
 	c.runs(t, "sweep", map[string]int{rtx4090D: 4}, 0)
 }
 
-// checkpoints has a pod that began first write a checkpoint. So its eviction loses less than that of one that began later.
+// checkpoints has a pod that began first write a checkpoint. So its eviction loses less than that of one that began
+// later.
 func checkpoints(t *testing.T, c *cluster) {
 	c.reconfigure(t, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      victimOrder: leastWork",
 		"- name: gang\n", "- name: gang\n    enableReclaimable: false\n")
@@ -268,8 +272,8 @@ func (c *cluster) annotatePod(t *testing.T, pod, key, value string) {
 	require.NoError(t, err)
 }
 
-// evictionGrace has a pod of training get notice before it is evicted: an annotation and an event say so, it runs until then, and nobody
-// else gets notice.
+// evictionGrace has a pod of training get notice before it is evicted: an annotation and an event say so, it runs until
+// then, and nobody else gets notice.
 func evictionGrace(t *testing.T, c *cluster) {
 	const grace = 10 * time.Second
 	c.apply(t, "queue-lending.yaml")

@@ -60,9 +60,9 @@ func refused(r right) string {
 	return fmt.Sprintf(`(no permission to|cannot) %s [^\n]*(?i:%s)`, r.verb, strings.TrimSuffix(r.resource, "s"))
 }
 
-// TestEachRightOfTheViewIsNeeded takes one verb on one resource away from the role of deploy/view at a time. The server then names
-// what it may not do. Clients of later releases get a list with the watch, if the API server can send it so, and need the right to list
-// only elsewhere.
+// TestEachRightOfTheViewIsNeeded takes one verb on one resource away from the role of deploy/view at a time. The server
+// then names what it may not do. Clients of later releases get a list with the watch, if the API server can send it so,
+// and need the right to list only elsewhere.
 func TestEachRightOfTheViewIsNeeded(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.scheduleInstalled(t)
@@ -90,8 +90,9 @@ func TestEachRightOfTheViewIsNeeded(t *testing.T) {
 	}
 }
 
-// TestEachRightOfThePluginsIsNeeded takes away, one at a time, the verbs of Volcano's role that the plugins use beyond what Volcano's
-// scheduler does: for the store, for events, and for notices on pods. The scheduler then names what it may not do, and goes on.
+// TestEachRightOfThePluginsIsNeeded takes away, one at a time, the verbs of Volcano's role that the plugins use beyond
+// what Volcano's scheduler does: for the store, for events, and for notices on pods. The scheduler then names what it
+// may not do, and goes on.
 func TestEachRightOfThePluginsIsNeeded(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	program := build(t, ours)

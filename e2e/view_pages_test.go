@@ -69,9 +69,9 @@ func (p *pages) jobPath(t *testing.T, owner string) string {
 	return ""
 }
 
-// TestViewPages opens each page of the example as users see it: on a laptop, in the dark, in Chinese, in a narrow window, on a
-// 4K screen, without scripts, and on paper. Nothing may be wrong in the console, wider than the window, or, for axe-core,
-// inaccessible.
+// TestViewPages opens each page of the example as users see it: on a laptop, in the dark, in Chinese, in a narrow
+// window, on a 4K screen, without scripts, and on paper. Nothing may be wrong in the console, wider than the window,
+// or, for axe-core, inaccessible.
 func TestViewPages(t *testing.T) {
 	p := servePages(t, "-f", viewExample)
 	paths := p.paths(t)
@@ -168,8 +168,8 @@ func TestViewKeyboard(t *testing.T) {
 	b.waits(t, `location.pathname === "/queues" && document.getElementById("queue-lab") !== null`)
 }
 
-// TestViewScripts shows times in the zone of the browser, copies a command, suggests the names of queues, and says that a
-// simulation runs.
+// TestViewScripts shows times in the zone of the browser, copies a command, suggests the names of queues, and says that
+// a simulation runs.
 func TestViewScripts(t *testing.T) {
 	p := servePages(t, "-f", viewExample)
 	b := openBrowser(t, p.address)
@@ -249,8 +249,8 @@ func TestViewFollows(t *testing.T) {
 	b.takeProblems() // that it does not
 }
 
-// TestViewLending has a queue borrow all cards and another take one back, once a policy of the borrower allows it. A server
-// that starts later knows the eviction from an event.
+// TestViewLending has a queue borrow all cards and another take one back, once a policy of the borrower allows it. A
+// server that starts later knows the eviction from an event.
 func TestViewLending(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.schedule(t, exampleConfiguration(t))

@@ -154,8 +154,8 @@ func (c *cluster) token(t *testing.T, namespace, account string) string {
 	return token.Status.Token
 }
 
-// user creates a service account that may list a resource in the namespace of the test for each of mine, and in the whole
-// cluster for each of all. It returns its token.
+// user creates a service account that may list a resource in the namespace of the test for each of mine, and in the
+// whole cluster for each of all. It returns its token.
 func (c *cluster) user(t *testing.T, name string, all, mine []rbac.PolicyRule) string {
 	t.Helper()
 	ctx := t.Context()
@@ -296,8 +296,8 @@ func (c *cluster) logsIn(t *testing.T, p *pages, token string) {
 	b.shows(t, "Token of the cluster")
 }
 
-// TestViewPlain logs in at a server of this machine without a certificate. Browsers take such an address for a safe one, and
-// keep the cookie.
+// TestViewPlain logs in at a server of this machine without a certificate. Browsers take such an address for a safe
+// one, and keep the cookie.
 func TestViewPlain(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	p := servePages(t, "--authenticate", "--kubeconfig", c.Kubeconfig(), "--scheduler-conf", "examples/cards/scheduler.conf.yaml")

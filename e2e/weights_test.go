@@ -82,16 +82,16 @@ func (c *cluster) devices(t *testing.T, name, queue string, n int64) {
 	c.create(t, job)
 }
 
-// TestDepartments has two departments share a cluster, changes a weight while they do, and has a queue whose annotations
-// are wrong beside them.
+// TestDepartments has two departments share a cluster, changes a weight while they do, and has a queue whose
+// annotations are wrong beside them.
 func TestDepartments(t *testing.T) {
 	c := plane(t, weights+"departments-nodes.yaml")
 	c.scheduleByWeight(t, "capacity")
 	c.apply(t, weights+"departments.yaml")
 	c.measures(t, cpus("rd-prod", 40), cpus("rd-staging", 10), cpus("qa-func", 15), cpus("qa-perf", 15))
 
-	// 40 are guaranteed to rd-prod; of the others qa-func has 25 more than its 15, until qa-perf comes. The nodes are full
-	// by then: the reclaim action of Volcano v1.15 evicts nothing where only a quota is short.
+	// 40 are guaranteed to rd-prod; of the others qa-func has 25 more than its 15, until qa-perf comes. The nodes are
+	// full by then: the reclaim action of Volcano v1.15 evicts nothing where only a quota is short.
 	c.workers(t, "functional", "qa-func", 5, 10, 1)
 	c.runs(t, "functional", map[string]int{"": 8}, 2)
 	c.workers(t, "release-rd", "rd-prod", 5, 8, 8)

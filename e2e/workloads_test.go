@@ -21,8 +21,8 @@ import (
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
 
-// startWorkloadControllers runs Kubernetes' own controllers of Deployments, ReplicaSets, ResourceClaims and HorizontalPodAutoscalers,
-// until ctx ends. Only the metric that autoscalers see is made up.
+// startWorkloadControllers runs Kubernetes' own controllers of Deployments, ReplicaSets, ResourceClaims and
+// HorizontalPodAutoscalers, until ctx ends. Only the metric that autoscalers see is made up.
 func startWorkloadControllers(ctx context.Context, cp *controlplane.ControlPlane, metric *load) error {
 	for _, start := range []func(context.Context) error{cp.StartWorkloadControllers, cp.StartClaimController} {
 		if err := start(ctx); err != nil {

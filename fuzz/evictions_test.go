@@ -14,7 +14,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
-// FuzzEvictions compares budgets of evictions, the bounds that enforce-quota leaves, and the pods that it evicts with the oracle.
+// FuzzEvictions compares budgets of evictions, the bounds that enforce-quota leaves, and the pods that it evicts with
+// the oracle.
 func FuzzEvictions(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

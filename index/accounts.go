@@ -11,11 +11,11 @@ type Index struct {
 	// The configuration of the queues, and what package quota computes from it.
 	Capability     Rows // as configured; then with what the queue inherits
 	RealCapability Rows // the bound of allocation, and of admission
-	// Lifted is RealCapability for the queues in which cards count, without the bounds of resources that only the total of the
-	// cluster gives (quota.LiftTotal). It has no rows where none is lifted: see Bounds.
+	// Lifted is RealCapability for the queues in which cards count, without the bounds of resources that only the total
+	// of the cluster gives (quota.LiftTotal). It has no rows where none is lifted: see Bounds.
 	Lifted Rows
-	// Admission and LiftedAdmission are the bounds of admission where queues have bounds of their own. They have no rows
-	// where none has: see AdmissionBounds.
+	// Admission and LiftedAdmission are the bounds of admission where queues have bounds of their own. They have no
+	// rows where none has: see AdmissionBounds.
 	Admission       Rows
 	LiftedAdmission Rows
 	// Raised are the bounds of admission while a job is asked about that others have to give something

@@ -6,9 +6,11 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// plannedAction is an action of Volcano that evicts pods. It carries out plans where a plugin of this package makes some.
+// plannedAction is an action of Volcano that evicts pods. It carries out plans where a plugin of this package makes
+// some.
 //
-// DIVERGES: upstream's actions evict for one pod at a time. Register puts actions that plan for whole jobs in their place.
+// DIVERGES: upstream's actions evict for one pod at a time. Register puts actions that plan for whole jobs in their
+// place.
 type plannedAction struct {
 	framework.Action
 	plan func(s *session)
@@ -16,12 +18,12 @@ type plannedAction struct {
 	then bool
 }
 
-// NewReclaim returns the action reclaim. Where cards count, or policies decide who is evicted, it carries out plans for whole jobs
-// (quota/plan). Elsewhere it is Volcano's.
+// NewReclaim returns the action reclaim. Where cards count, or policies decide who is evicted, it carries out plans for
+// whole jobs (quota/plan). Elsewhere it is Volcano's.
 func NewReclaim() framework.Action { return plannedAction{Action: reclaim.New(), plan: planReclaim} }
 
-// NewPreempt returns the action preempt, which carries out plans as NewReclaim does. What tasks of one job take from one another is
-// left to Volcano's action.
+// NewPreempt returns the action preempt, which carries out plans as NewReclaim does. What tasks of one job take from
+// one another is left to Volcano's action.
 func NewPreempt() framework.Action {
 	return plannedAction{Action: preempt.New(), plan: planPreempt, then: true}
 }
@@ -29,8 +31,8 @@ func NewPreempt() framework.Action {
 func planReclaim(s *session) { s.reclaim.Reclaim() }
 func planPreempt(s *session) { s.reclaim.Preempt() }
 
-// RegisterActions puts the actions with plans in the place of those that Volcano has registered. Register calls it. A shared object of
-// one plugin calls it when it is loaded.
+// RegisterActions puts the actions with plans in the place of those that Volcano has registered. Register calls it. A
+// shared object of one plugin calls it when it is loaded.
 func RegisterActions() {
 	framework.RegisterAction(NewReclaim())
 	framework.RegisterAction(NewPreempt())
@@ -42,8 +44,8 @@ func RegisterActions() {
 	}
 }
 
-// Plans reports whether the actions reclaim and preempt carry out plans in a session. It is false where no plugin of this package is
-// in force.
+// Plans reports whether the actions reclaim and preempt carry out plans in a session. It is false where no plugin of
+// this package is in force.
 func Plans(ssn *framework.Session) bool {
 	s := inForce.of(ssn)
 	return s != nil && s.reclaim.Plans()

@@ -202,7 +202,8 @@ func TestWrongLength(t *testing.T) {
 	}
 }
 
-// TestDeadlinesAnnounceLengths has a job whose pods say by their deadline how long they run. What it still needs is not left for others.
+// TestDeadlinesAnnounceLengths has a job whose pods say by their deadline how long they run. What it still needs is not
+// left for others.
 func TestDeadlinesAnnounceLengths(t *testing.T) {
 	for seconds, want := range map[int64]bool{0: true, 3600: true, 7200: false} {
 		s := withBudget("10h/day").pods("runs", "q", "A", 4, 1, on("a")).

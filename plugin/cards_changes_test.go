@@ -251,8 +251,8 @@ func TestPluginAway(t *testing.T) {
 	}
 }
 
-// TestPodsWithoutPodGroup has a scheduler start when the PodGroup of a job is deleted, and its pods still run. Where cards do not count,
-// its pods do not either, as upstream.
+// TestPodsWithoutPodGroup has a scheduler start when the PodGroup of a job is deleted, and its pods still run. Where
+// cards do not count, its pods do not either, as upstream.
 func TestPodsWithoutPodGroup(t *testing.T) {
 	s := newScene().node("n", "A", 8).queue("cards", "", "quota", `{"A":8}`).queue("plain", "").
 		pods("train", "cards", "A", 2, 1, on("n")).pods("serve", "plain", "", 2, 1, on("n"))

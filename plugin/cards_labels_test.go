@@ -85,8 +85,8 @@ func TestResourceOfNoNode(t *testing.T) {
 	assert.True(t, f.own.Cards.MinimumHasCards(f.job("later")))
 }
 
-// TestCardLabelsChange names the label of a resource while a scheduler runs. Nodes and pods are the same objects as before, and are read
-// again: the node has cards now, and what no node has is known as a card resource.
+// TestCardLabelsChange names the label of a resource while a scheduler runs. Nodes and pods are the same objects as
+// before, and are read again: the node has cards now, and what no node has is known as a card resource.
 func TestCardLabelsChange(t *testing.T) {
 	const own, other = "example.com/gpu", "example.com/npu"
 	s := newScene().mixedNode("n", map[string]string{"example.com/model": "B"}, workload.Resources{own: 8}).queue("q", "", "quota", `{"B":3}`).
@@ -104,7 +104,8 @@ func TestCardLabelsChange(t *testing.T) {
 	assert.Equal(t, map[string]int{"": 3}, f.schedule(t).placed("cards"))
 }
 
-// sameObjects keeps the objects of nodes and pods from one session to the next, as a cluster does where nothing changes.
+// sameObjects keeps the objects of nodes and pods from one session to the next, as a cluster does where nothing
+// changes.
 func sameObjects() func(*api.ClusterInfo) {
 	nodes, pods := map[string]*v1.Node{}, map[string]*v1.Pod{}
 	return func(info *api.ClusterInfo) {

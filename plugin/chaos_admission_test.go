@@ -85,7 +85,8 @@ func (c *chaosCycle) minimum(j *world.Job) (a amounts, certain bool) {
 	return c.withGroups(a), certain
 }
 
-// onlyOtherwise reports whether nodes have a card, and all of them through other resources: then no pod gets it through this one.
+// onlyOtherwise reports whether nodes have a card, and all of them through other resources: then no pod gets it through
+// this one.
 func (w *chaos) onlyOtherwise(name, resource string) bool {
 	otherwise := false
 	for _, n := range w.Nodes {

@@ -177,15 +177,16 @@ func (w *chaos) capability(queue, dimension string) float64 {
 	return own
 }
 
-// setsCapability reports whether a capability of a queue is set in a dimension that counts: under capacity-card cpu and memory.
+// setsCapability reports whether a capability of a queue is set in a dimension that counts: under capacity-card cpu and
+// memory.
 func (w *chaos) setsCapability(capability workload.Resources) bool {
 	_, cpu := capability["cpu"]
 	_, memory := capability["memory"]
 	return cpu || memory || w.Plugin != Name && len(capability) > 0
 }
 
-// guarantee returns what is guaranteed to a queue and, in a tree, to those below it, as far as its own bound lets them have it.
-// One that is closed is guaranteed what it still has.
+// guarantee returns what is guaranteed to a queue and, in a tree, to those below it, as far as its own bound lets them
+// have it. One that is closed is guaranteed what it still has.
 func (c *chaosCycle) guarantee(queue, dimension string) float64 {
 	own, below := c.ownGuarantee(queue, dimension), 0.0
 	if q := c.World.Queues[queue]; q != nil && q.Spec.Queue.Closed && c.counted(queue) {
@@ -317,8 +318,8 @@ func (c *chaosCycle) limit(queue, dimension string) float64 {
 	return min(c.capability(queue, dimension), c.free(queue, c.children(parent), c.limit(parent, dimension), dimension))
 }
 
-// unused returns what is guaranteed to a queue, or to those below it, and not used. A queue keeps no more free for those below it than it
-// can still have.
+// unused returns what is guaranteed to a queue, or to those below it, and not used. A queue keeps no more free for
+// those below it than it can still have.
 func (c *chaosCycle) unused(queue, dimension string, has map[string]amounts) float64 {
 	below := 0.0
 	for _, child := range c.children(queue) {
@@ -403,7 +404,8 @@ func (c *chaosCycle) fitsBeside(path []string, has map[string]amounts, more amou
 	return fitsUnder(path, has, more, c.lifted(path[0], c.limit))
 }
 
-// lifted returns a limit for the pods of a queue. Where cards count for them, the total of the cluster alone bounds no resource of cards.
+// lifted returns a limit for the pods of a queue. Where cards count for them, the total of the cluster alone bounds no
+// resource of cards.
 func (c *chaosCycle) lifted(asks string, limit func(queue, dimension string) float64) func(queue, dimension string) float64 {
 	if c.Plugin == ProportionName || !c.counted(asks) || c.Tree && c.openRoot() {
 		return limit
@@ -417,7 +419,8 @@ func (c *chaosCycle) lifted(asks string, limit func(queue, dimension string) flo
 	}
 }
 
-// onlyTotal reports whether no queue on the path of another one bounds a dimension, and nothing of it is guaranteed to others there.
+// onlyTotal reports whether no queue on the path of another one bounds a dimension, and nothing of it is guaranteed to
+// others there.
 func (c *chaosCycle) onlyTotal(queue, dimension string) bool {
 	if c.Tree && queue == index.RootName {
 		return true

@@ -46,8 +46,8 @@ func (w *chaos) hasBudgets(queue string) bool {
 	return slices.ContainsFunc(w.Path(queue), func(q string) bool { return len(w.budgetsOf(q)) > 0 })
 }
 
-// usedHours counts the card-hours of the pods of a world, from their starts, whoever watched: each pod counts for its queue from when it
-// has a node until it is gone.
+// usedHours counts the card-hours of the pods of a world, from their starts, whoever watched: each pod counts for its
+// queue from when it has a node until it is gone.
 type usedHours struct {
 	at   time.Time
 	held map[string]amounts // by queue, without the queues below, since at
@@ -115,8 +115,8 @@ func (c *chaosCycle) mostUsed(queue, d, window string) float64 {
 	return most
 }
 
-// checkBudgets checks that no pod gets a card of which the budget is used up, as the session sums it up, and that the session
-// sums up no more than was used.
+// checkBudgets checks that no pod gets a card of which the budget is used up, as the session sums it up, and that the
+// session sums up no more than was used.
 func (c *chaosCycle) checkBudgets(name string, p placement) {
 	rule := c.own.memory.budgets.InForce()
 	if rule == nil {
@@ -156,8 +156,8 @@ func (c *chaosCycle) checkUse(name string) {
 	}
 }
 
-// doubtful reports whether the cards of some pod are not certain, or its queue was deleted: another queue of the name is charged for
-// pods that run from their start.
+// doubtful reports whether the cards of some pod are not certain, or its queue was deleted: another queue of the name
+// is charged for pods that run from their start.
 func (c *chaosCycle) doubtful() bool {
 	_, unsure := c.expected()
 	for _, is := range unsure {

@@ -17,8 +17,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
-// claimedCards models the knowledge of a scheduler about a resource claim (docs/cards.md, "Resource claims"). It lasts as long
-// as pods have the claim, also if the claim is deleted.
+// claimedCards models the knowledge of a scheduler about a resource claim (docs/cards.md, "Resource claims"). It lasts
+// as long as pods have the claim, also if the claim is deleted.
 type claimedCards struct {
 	uid types.UID
 	// placed is the most that the claim could get on a node when the first of its pods got it, nil before that.
@@ -308,7 +308,8 @@ func (c *chaosCycle) sharing() bool {
 	})
 }
 
-// firstOf returns what a queue gets with a pod of the claims that it shares and that no other pod of the queue, or below, has.
+// firstOf returns what a queue gets with a pod of the claims that it shares and that no other pod of the queue, or
+// below, has.
 func (c *chaosCycle) firstOf(queue string, p placement) amounts {
 	more := amounts{}
 	for _, of := range c.shares(p.job, p.pod, p.task.NodeName) {

@@ -177,8 +177,8 @@ func (c *chaosCycle) leavesOf(dimension string) (sum float64) {
 	return sum
 }
 
-// leaving returns which pods count as gone in the future: those that are being deleted, those that were evicted when the session opened,
-// and those that have notice and are kept for others (docs/policies.md, "eviction-grace").
+// leaving returns which pods count as gone in the future: those that are being deleted, those that were evicted when
+// the session opened, and those that have notice and are kept for others (docs/policies.md, "eviction-grace").
 func (c *chaosCycle) leaving() func(p *world.Pod, task *api.TaskInfo) bool {
 	kept := map[api.TaskID]bool{}
 	for task := range c.own.reclaim.Kept() {

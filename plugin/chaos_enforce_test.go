@@ -85,8 +85,8 @@ func (c *chaosCycle) noteLosses() {
 	}
 }
 
-// checkLosses checks that no queue lost or took more pods in a time than its budget says. Losses from before a scheduler started do
-// not count here: the worlds have no store.
+// checkLosses checks that no queue lost or took more pods in a time than its budget says. Losses from before a
+// scheduler started do not count here: the worlds have no store.
 func (c *chaosCycle) checkLosses(name string) {
 	c.noteLosses()
 	keys := map[bool]string{false: policy.EvictionBudgetKey, true: policy.ReclaimBudgetKey}
@@ -116,8 +116,8 @@ func (c *chaosCycle) checkLosses(name string) {
 	}
 }
 
-// checkEnforced checks that each pod that was evicted above a bound was needed: without it, a queue on its path with the policy would be above
-// its bound. A gang is needed as a whole.
+// checkEnforced checks that each pod that was evicted above a bound was needed: without it, a queue on its path with
+// the policy would be above its bound. A gang is needed as a whole.
 func (c *chaosCycle) checkEnforced(name string) {
 	if c.sharing() {
 		return
@@ -154,7 +154,8 @@ func (c *chaosCycle) checkEnforced(name string) {
 	}
 }
 
-// neededGone reports whether a queue on the path of some tasks of one job is above its bound with them, and without all others that are evicted.
+// neededGone reports whether a queue on the path of some tasks of one job is above its bound with them, and without all
+// others that are evicted.
 func (c *chaosCycle) neededGone(queue string, tasks []*api.TaskInfo) bool {
 	for _, q := range c.Path(queue) {
 		text := c.policy(q, policy.EnforceQuotaKey)

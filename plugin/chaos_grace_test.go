@@ -53,7 +53,8 @@ func (c *chaosCycle) graceOf(j *world.Job, p *world.Pod) time.Duration {
 	return oracle.Grace(p.Object.Annotations[policy.EvictionGraceKey], j.Group.Annotations[policy.EvictionGraceKey], path)
 }
 
-// noteTold notes which pods have got notice since the session before: it gave them notice when it closed, or this one when it opened.
+// noteTold notes which pods have got notice since the session before: it gave them notice when it closed, or this one
+// when it opened.
 func (c *chaosCycle) noteTold() {
 	in, since := c.own.memory.grace.InForce(), c.toldAt
 	if c.toldAt = c.Clock(); since.IsZero() {
@@ -135,7 +136,8 @@ func (c *chaosCycle) checkLateness(name string) {
 	}
 }
 
-// keepsForOthers reports whether cards are earmarked for pods that wait for the end of notices: quotas and nodes keep them from others.
+// keepsForOthers reports whether cards are earmarked for pods that wait for the end of notices: quotas and nodes keep
+// them from others.
 func (c *chaosCycle) keepsForOthers() bool {
 	for range c.own.reclaim.Kept() {
 		return true

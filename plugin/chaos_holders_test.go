@@ -93,7 +93,8 @@ func (c *chaosCycle) limitsHolders(queue string) bool {
 	})
 }
 
-// ofHolder returns what a holder has in a queue and below, or will have when those have left that count as gone, and whether that is certain.
+// ofHolder returns what a holder has in a queue and below, or will have when those have left that count as gone, and
+// whether that is certain.
 func (c *chaosCycle) ofHolder(queue string, h oracle.Holder, later bool) (has amounts, unsure bool) {
 	has = amounts{}
 	sharers, leaves := sharers{}, func(*world.Pod, *api.TaskInfo) bool { return false }

@@ -46,8 +46,8 @@ func (c *chaosCycle) mayBeHeldBack(j *world.Job) bool {
 	})
 }
 
-// waitsForQuota reports whether a job is not admitted since before the session, could be if the queues had nothing, and has not held back
-// others for its time. What limits, budgets and the search decide is not modeled.
+// waitsForQuota reports whether a job is not admitted since before the session, could be if the queues had nothing, and
+// has not held back others for its time. What limits, budgets and the search decide is not modeled.
 func (c *chaosCycle) waitsForQuota(e *world.Job, hold time.Duration) bool {
 	job := c.jobOf(e)
 	minimum, certain := c.minimum(e)

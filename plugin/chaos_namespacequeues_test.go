@@ -7,8 +7,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// namespaceQueues makes NamespaceQueues of queues of some trees, where the release knows them: of those that are ever below
-// another queue than the root, and of some others. So no Queue is below a NamespaceQueue.
+// namespaceQueues makes NamespaceQueues of queues of some trees, where the release knows them: of those that are ever
+// below another queue than the root, and of some others. So no Queue is below a NamespaceQueue.
 func (d *draw) namespaceQueues() {
 	if !release.KnowsNamespaceQueues() || !d.s.Tree || d.chance(60) {
 		return

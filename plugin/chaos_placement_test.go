@@ -191,8 +191,8 @@ func (c *chaosCycle) checkStarvation(name string) {
 	}
 }
 
-// inOrder returns the tasks of a job in the order in which Volcano places them: by their priority and age. Where the first one leaves too
-// little of a quota for the rest of a gang, the gang waits, although others would do.
+// inOrder returns the tasks of a job in the order in which Volcano places them: by their priority and age. Where the
+// first one leaves too little of a quota for the rest of a gang, the gang waits, although others would do.
 func (c *chaosCycle) inOrder(j *world.Job, job *api.JobInfo) (tasks []*api.TaskInfo) {
 	for _, p := range j.Pods {
 		tasks = append(tasks, job.Tasks[api.TaskID(p.Object.UID)])

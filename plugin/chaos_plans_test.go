@@ -13,8 +13,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
-// gangs turns jobs into gangs: their minimum is all their pods. Some have a launcher without cards. In half of these worlds little but
-// quotas decides, and gangs come last that want back what others have borrowed.
+// gangs turns jobs into gangs: their minimum is all their pods. Some have a launcher without cards. In half of these
+// worlds little but quotas decides, and gangs come last that want back what others have borrowed.
 func (d *draw) gangs() {
 	if !d.chance(50) {
 		return
@@ -65,9 +65,9 @@ func (d *draw) gang(j world.JobSpec) world.SubmitJob {
 	return world.SubmitJob{JobSpec: j}
 }
 
-// checkBroken checks that reclaim and preempt leave no gang with a part of its minimum: a job that they take below its minimum loses
-// all its pods. Reclaim takes one only from a queue that had more than it deserves of some card of the job. What a job takes from itself
-// is left to Volcano's preempt.
+// checkBroken checks that reclaim and preempt leave no gang with a part of its minimum: a job that they take below its
+// minimum loses all its pods. Reclaim takes one only from a queue that had more than it deserves of some card of the
+// job. What a job takes from itself is left to Volcano's preempt.
 func (c *chaosCycle) checkBroken(name string) {
 	if c.Plugin == ProportionName || !c.own.reclaim.Plans() {
 		return
@@ -95,8 +95,8 @@ func (c *chaosCycle) checkBroken(name string) {
 	}
 }
 
-// deservedAll reports whether a queue surely had no more than it deserves of all cards of some pods. Where groups or service classes
-// decide, that is not sure.
+// deservedAll reports whether a queue surely had no more than it deserves of all cards of some pods. Where groups or
+// service classes decide, that is not sure.
 func (c *chaosCycle) deservedAll(j *world.Job, pods []*world.Pod) bool {
 	sum := amounts{}
 	for _, p := range pods {
@@ -128,8 +128,8 @@ type unitOf struct {
 	pods []*world.Pod
 }
 
-// checkNeeded checks that each victim of a plan is needed: without it, the pods of the claimant have no room. It looks at actions that
-// evict for one job, and only where nodes and bounds alone decide.
+// checkNeeded checks that each victim of a plan is needed: without it, the pods of the claimant have no room. It looks
+// at actions that evict for one job, and only where nodes and bounds alone decide.
 func (c *chaosCycle) checkNeeded(name string) {
 	if c.Plugin == ProportionName || !c.own.reclaim.Plans() || c.sharing() || c.keepsForOthers() {
 		return
@@ -170,7 +170,8 @@ func (c *chaosCycle) policiesDecide(j *world.Job) bool {
 	return c.limitsHolders(q) || c.hasBudgets(q) || c.mayBeHeldBack(j) || c.hasSoftQuota(q) || c.Arguments[arguments.FairShareHalfLife] != nil
 }
 
-// unitsNow returns the units that the action evicts, and the job that they are evicted for, nil if there is not exactly one.
+// unitsNow returns the units that the action evicts, and the job that they are evicted for, nil if there is not exactly
+// one.
 func (c *chaosCycle) unitsNow() (units []unitOf, claimant *world.Job) {
 	byJob := map[*world.Job][]*world.Pod{}
 	for task, evictor := range c.own.reclaim.Evicted() {
@@ -298,8 +299,8 @@ func (t *trial) place(pods []*world.Pod) (nodes []string) {
 	return nil
 }
 
-// checkOwedGangs looks for a job that lacks pods to its minimum, that its queue deserves as a whole, and for which plans could evict pods
-// above the minimum of other jobs, or whole jobs. At rest there is none.
+// checkOwedGangs looks for a job that lacks pods to its minimum, that its queue deserves as a whole, and for which
+// plans could evict pods above the minimum of other jobs, or whole jobs. At rest there is none.
 func (c *chaosCycle) checkOwedGangs(name string) {
 	has, unsure := c.expected()
 	if !slices.Contains(c.Actions, "reclaim") || c.Plugin == ProportionName || !c.own.reclaim.Plans() || c.sharing() ||
@@ -420,8 +421,8 @@ func (c *chaosCycle) takesWhole() bool {
 	return c.Arguments[arguments.ReclaimGangs] == "whole" || c.GangGives
 }
 
-// evict takes a unit from its nodes and queues. Where asked, it does so only if the rules of reclaim surely allow it: the first pod is
-// borrowed, all queues keep their guarantees, and each pod frees cards that the claimant lacks.
+// evict takes a unit from its nodes and queues. Where asked, it does so only if the rules of reclaim surely allow it:
+// the first pod is borrowed, all queues keep their guarantees, and each pod frees cards that the claimant lacks.
 func (t *trial) evict(j *world.Job, claim []*world.Pod, u unitOf, asked bool) bool {
 	for i, p := range u.pods {
 		task := t.jobOf(u.job).Tasks[api.TaskID(p.Object.UID)]

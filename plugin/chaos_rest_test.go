@@ -56,7 +56,8 @@ func (c *chaosCycle) anotherWaits(j *world.Job) bool {
 	})
 }
 
-// chargedJob returns the job that queues are charged for: that of jobOf, or one of a queue that the session does not schedule.
+// chargedJob returns the job that queues are charged for: that of jobOf, or one of a queue that the session does not
+// schedule.
 func (c *chaosCycle) chargedJob(j *world.Job) *api.JobInfo {
 	if job := c.jobOf(j); job != nil || slices.Contains(c.World.Orphans, j) {
 		return job

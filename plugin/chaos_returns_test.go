@@ -27,8 +27,8 @@ func (c *chaosCycle) admittedNow() (jobs []*world.Job) {
 	return jobs
 }
 
-// preempted returns the most that preempt can take from jobs of a leaf for jobs that were admitted: all that the leaf has, if some job of
-// it has a lower priority.
+// preempted returns the most that preempt can take from jobs of a leaf for jobs that were admitted: all that the leaf
+// has, if some job of it has a lower priority.
 func (c *chaosCycle) preempted(leaf index.Queue, d string, admitted []*world.Job) float64 {
 	if !slices.Contains(c.Actions, "preempt") && !slices.Contains(c.Actions, "gangpreempt") {
 		return 0
@@ -70,9 +70,9 @@ func (c *chaosCycle) givenBack(queue, d string, admitted []*world.Job) (sum floa
 	return sum
 }
 
-// checkReturned checks what is promised to the jobs that a session admits. Beside what others keep, it is within the bounds of
-// admission of all queues. Where it is not without what others give back, some queue of these jobs stays within what it deserves.
-// Lists of cards and groups are not looked at.
+// checkReturned checks what is promised to the jobs that a session admits. Beside what others keep, it is within the
+// bounds of admission of all queues. Where it is not without what others give back, some queue of these jobs stays
+// within what it deserves. Lists of cards and groups are not looked at.
 func (c *chaosCycle) checkReturned(name string) {
 	if c.action != "enqueue" || c.Plugin == ProportionName || c.Arguments[arguments.CardUnlimitedCPUMemory] == true {
 		return

@@ -134,7 +134,8 @@ type chaosCycle struct {
 	enforced map[api.TaskID]bool
 	before   map[string]map[string]float64 // allocated before the action, by queue
 	lost     amounts                       // what pods have that no node gives any more: no action changes it
-	// outside has the cards of pods on nodes that no queue is charged for. stockDiffers: some node gives queues more or less than it has.
+	// outside has the cards of pods on nodes that no queue is charged for. stockDiffers: some node gives queues more or
+	// less than it has.
 	outside      map[nodeCard]float64
 	stockDiffers bool
 	opened       map[string]amounts // what queues were charged when the session opened
@@ -366,7 +367,8 @@ func (c *chaosCycle) eachCharge(visit func(j *world.Job, p *world.Pod, task *api
 	c.eachChargeAt(false, visit)
 }
 
-// eachChargeAt visits those of the session, or those until the next one: pods that the session has evicted have their cards until they are gone.
+// eachChargeAt visits those of the session, or those until the next one: pods that the session has evicted have their
+// cards until they are gone.
 func (c *chaosCycle) eachChargeAt(close bool, visit func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts)) {
 	for _, j := range slices.Concat(c.World.Jobs, c.World.Orphans) {
 		job := c.chargedJob(j)

@@ -10,8 +10,9 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
-// TestEqualPodsStandForEachOther places a pod of a job for another pod of which others were evicted. Random worlds take that one as
-// served if both request the same and the nodes have the same card (docs/cards.md, "Pods are evicted for another one").
+// TestEqualPodsStandForEachOther places a pod of a job for another pod of which others were evicted. Random worlds take
+// that one as served if both request the same and the nodes have the same card (docs/cards.md, "Pods are evicted for
+// another one").
 func TestEqualPodsStandForEachOther(t *testing.T) {
 	const nodes = `
 node a cards=A:4

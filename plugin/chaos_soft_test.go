@@ -11,7 +11,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
-// softQuota returns the soft quota of a queue itself, and whether it has one. It counts as at least what the queue deserves and is guaranteed.
+// softQuota returns the soft quota of a queue itself, and whether it has one. It counts as at least what the queue
+// deserves and is guaranteed.
 func (c *chaosCycle) softQuota(queue, dimension string) (most float64, set bool) {
 	entries, _ := card.ParseQuota(c.ownPolicy(queue, policy.SoftQuotaKey))
 	for _, e := range entries {
@@ -27,8 +28,8 @@ func (w *chaos) hasSoftQuota(queue string) bool {
 	return slices.ContainsFunc(w.Path(queue), func(q string) bool { return w.ownPolicy(q, policy.SoftQuotaKey) != "" })
 }
 
-// wantedBy returns what a queue, and those below it, want at least: pods of admitted jobs that name one card, which no other policy may hold
-// back.
+// wantedBy returns what a queue, and those below it, want at least: pods of admitted jobs that name one card, which no
+// other policy may hold back.
 func (c *chaosCycle) wantedBy(queue, dimension string, has map[string]amounts) (sum float64) {
 	room := c.limit(queue, dimension)
 	if most, set := c.softQuota(queue, dimension); set {

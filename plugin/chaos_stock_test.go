@@ -12,8 +12,8 @@ import (
 // nodeCard is a card of a node.
 type nodeCard struct{ node, card string }
 
-// noteStock finds when a session opens what pods have of the cards of nodes that no queue is charged for, and whether the stock of a node
-// differs from what it gives.
+// noteStock finds when a session opens what pods have of the cards of nodes that no queue is charged for, and whether
+// the stock of a node differs from what it gives.
 func (c *chaosCycle) noteStock() {
 	c.outside = map[nodeCard]float64{}
 	for _, jobs := range [][]*world.Job{c.World.Jobs, c.World.Orphans} {

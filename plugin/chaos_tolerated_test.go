@@ -119,8 +119,8 @@ func (c *chaosCycle) spent(queue, d string) bool {
 	})
 }
 
-// checkTolerated compares the pods that are evicted when a session opens with those that the documentation says. A budget of evictions
-// leaves out some of them.
+// checkTolerated compares the pods that are evicted when a session opens with those that the documentation says. A
+// budget of evictions leaves out some of them.
 func (c *chaosCycle) checkTolerated(name string) {
 	if c.Plugin == ProportionName || c.sharing() {
 		c.doubtAbove = true
@@ -162,8 +162,8 @@ func (c *chaosCycle) checkTolerated(name string) {
 	}
 }
 
-// gangs returns the jobs with pods as the oracle knows them, and whether budgets or notices bound some. toldBefore: the pods of which this
-// session has found that they have notice got it when the one before closed, and not now.
+// gangs returns the jobs with pods as the oracle knows them, and whether budgets or notices bound some. toldBefore: the
+// pods of which this session has found that they have notice got it when the one before closed, and not now.
 func (c *chaosCycle) gangs(excess map[string]float64, toldBefore bool) (gangs []oracle.Gang, bounded bool) {
 	for _, j := range c.World.Jobs {
 		if job := c.jobOf(j); job != nil && c.Path(j.Spec.Queue) != nil && c.Queues[job.Queue] != nil {

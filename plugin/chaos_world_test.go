@@ -113,9 +113,9 @@ func (w *chaos) noteClaimed(_ *world.Job, p *world.Pod, node string) {
 	w.claims = append(w.claims, claimed{w.Cycle, p, node})
 }
 
-// noteClaimServed has a pod that got a node stand for an equal one of its job that others were evicted for, whoever the users of
-// the two are: Volcano takes the pods of a role for one another. Another one stands for it on its node, where the job lacks its
-// minimum: the job starts.
+// noteClaimServed has a pod that got a node stand for an equal one of its job that others were evicted for, whoever the
+// users of the two are: Volcano takes the pods of a role for one another. Another one stands for it on its node, where
+// the job lacks its minimum: the job starts.
 func (w *chaos) noteClaimServed(j *world.Job, p *world.Pod, node string) {
 	if slices.ContainsFunc(w.claims, func(c claimed) bool { return c.pod == p }) {
 		return

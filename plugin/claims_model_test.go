@@ -21,8 +21,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// claimModel has the devices and resource claims of a cluster. It says what queues are charged for claims, by the documentation
-// and without the engine.
+// claimModel has the devices and resource claims of a cluster. It says what queues are charged for claims, by the
+// documentation and without the engine.
 type claimModel struct {
 	devices map[string][]string    // the card of each device, by node
 	claims  map[string]*modelClaim // by name
@@ -34,8 +34,8 @@ type claimModel struct {
 	// where is the node of the first pod of those that share a claim: the claim is charged for what it can get there.
 	where  map[string]string
 	opened map[string]string // where when the session opened, which lasts for the session
-	// unserved are the pods, and the shared claims, that nothing on their node served when the session opened: they are charged
-	// for them from the next session on.
+	// unserved are the pods, and the shared claims, that nothing on their node served when the session opened: they are
+	// charged for them from the next session on.
 	unserved map[string]bool
 	placed   string         // the tasks with a node when the session opened
 	order    []string       // pods that were placed in the session
@@ -88,8 +88,8 @@ func (m *claimModel) notePlaced(task *api.TaskInfo) {
 	}
 }
 
-// each visits what the queues of a path are charged for the claims of a task that has a node: for a claim that the pod names,
-// once for each queue.
+// each visits what the queues of a path are charged for the claims of a task that has a node: for a claim that the pod
+// names, once for each queue.
 func (m *claimModel) each(path []index.Queue, task *api.TaskInfo, visit func(q index.Queue, name string, milli float64)) {
 	if m == nil {
 		return

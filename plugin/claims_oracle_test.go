@@ -20,8 +20,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
-// compareClaims compares accounts, and the answers about each pending pod on each node, with the oracle. Earmarks are left out:
-// FuzzSession has them.
+// compareClaims compares accounts, and the answers about each pending pod on each node, with the oracle. Earmarks are
+// left out: FuzzSession has them.
 func (m *claimModel) compareClaims(t *testing.T, f *fixture, c workload.Cluster, seen map[string]int) {
 	t.Helper()
 	if !f.own.Books.Empty() {
@@ -85,8 +85,8 @@ func (m *claimModel) comparePod(t *testing.T, f *fixture, o *oracle.Oracle, task
 	return fits
 }
 
-// onNode returns what a pod takes on a node alone, the claims that it shares, and whether the node has cards for all that it requests,
-// which are those that it names.
+// onNode returns what a pod takes on a node alone, the claims that it shares, and whether the node has cards for all
+// that it requests, which are those that it names.
 func (m *claimModel) onNode(f *fixture, task *api.TaskInfo, node string) (own oracle.Amounts, shared []string, served bool) {
 	own, served = oracle.Amounts{}, true
 	named := task.Pod.Annotations[card.NameKey]

@@ -12,8 +12,8 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// TestGuaranteesBesideSharedClaims has a pod that shares a claim which another queue of its department holds: the department and the
-// root get nothing more, so what is guaranteed to another queue stays free.
+// TestGuaranteesBesideSharedClaims has a pod that shares a claim which another queue of its department holds: the
+// department and the root get nothing more, so what is guaranteed to another queue stays free.
 func TestGuaranteesBesideSharedClaims(t *testing.T) {
 	s := newScene().mixedNode("dra", nil, workload.Resources{}).queue("root", "").
 		queue("team", "root", "quota", `{"A":4}`, "guarantee", `{"A":0}`).
@@ -31,8 +31,8 @@ func TestGuaranteesBesideSharedClaims(t *testing.T) {
 	assert.Equal(t, map[string]string{"two-0": "dra"}, f.cache.Bound)
 }
 
-// TestJobsThatShareClaimsOfOthers has a job whose claim another queue of its department holds. It is admitted, though the department
-// has no room for the claim a second time.
+// TestJobsThatShareClaimsOfOthers has a job whose claim another queue of its department holds. It is admitted, though
+// the department has no room for the claim a second time.
 func TestJobsThatShareClaimsOfOthers(t *testing.T) {
 	s := newScene().mixedNode("dra", nil, workload.Resources{}).queue("root", "").
 		queue("team", "root", "quota", `{"A":2}`).queue("x", "team", "quota", `{"A":2}`).queue("y", "team", "quota", `{"A":2}`)
@@ -48,8 +48,8 @@ func TestJobsThatShareClaimsOfOthers(t *testing.T) {
 	assert.Equal(t, map[string]string{"two-0": "dra"}, f.schedule(t).cache.Bound)
 }
 
-// TestClaimsOfUsers limits what each user has of cards. A user who shares a claim that another user of the queue holds has its cards,
-// too.
+// TestClaimsOfUsers limits what each user has of cards. A user who shares a claim that another user of the queue holds
+// has its cards, too.
 func TestClaimsOfUsers(t *testing.T) {
 	for limit, want := range map[string]int{"1": 1, "2": 2} {
 		s, m := claimScene(`{"A":9}`)

@@ -137,7 +137,8 @@ func TestSharedClaimsOfCards(t *testing.T) {
 	assert.Equal(t, []float64{2, 2, 2}, []float64{has("x"), has("y"), has("team")})
 }
 
-// TestTerminatingPodsShareClaims has a claim that only a pod which is being deleted holds: it counts until the pod is gone.
+// TestTerminatingPodsShareClaims has a claim that only a pod which is being deleted holds: it counts until the pod is
+// gone.
 func TestTerminatingPodsShareClaims(t *testing.T) {
 	s, m := claimScene(`{"A":1}`)
 	s.pods("old", "q", "", 1, 0, on("dra")).pods("new", "q", "", 1, 0)
@@ -228,8 +229,8 @@ func TestReclaimOfClaims(t *testing.T) {
 	assert.Contains(t, f.cache.Evicted[0], "borrow-")
 }
 
-// TestPlansSeeDevices reclaims devices of claims where quotas have room: devices are no resource of a node, and a plan evicts for those
-// that are taken, but not where some are idle.
+// TestPlansSeeDevices reclaims devices of claims where quotas have room: devices are no resource of a node, and a plan
+// evicts for those that are taken, but not where some are idle.
 func TestPlansSeeDevices(t *testing.T) {
 	for _, of := range []struct {
 		name    string
@@ -264,9 +265,9 @@ func TestPlansSeeDevices(t *testing.T) {
 	}
 }
 
-// TestRandomClaims runs random clusters over several sessions. After each event, the accounts are what the model adds up; a charge
-// before the allocation is at least each possible allocation, and equal afterwards; no session exceeds a quota. After each action, the
-// answers about all pending pods on all nodes are those of the oracle.
+// TestRandomClaims runs random clusters over several sessions. After each event, the accounts are what the model adds
+// up; a charge before the allocation is at least each possible allocation, and equal afterwards; no session exceeds a
+// quota. After each action, the answers about all pending pods on all nodes are those of the oracle.
 func TestRandomClaims(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(*clusters) {
@@ -326,7 +327,8 @@ func randomClaims(t *testing.T, r *rand.Rand, seen map[string]int) {
 	}
 }
 
-// checkNow requires that every queue is within its maximum. What is earmarked is for the same job, in sessions after the first one.
+// checkNow requires that every queue is within its maximum. What is earmarked is for the same job, in sessions after
+// the first one.
 func (h held) checkNow(t *testing.T, f *fixture) {
 	t.Helper()
 	for q, most := range h {
@@ -378,8 +380,8 @@ func (m *claimModel) follow(t *testing.T, r *rand.Rand, s *scene, f *fixture, se
 	}
 }
 
-// keepPlaced keeps what the claims of a pod can get on its node, until they are allocated. Of pods that ran before, the first one
-// decides on the node of what they share.
+// keepPlaced keeps what the claims of a pod can get on its node, until they are allocated. Of pods that ran before, the
+// first one decides on the node of what they share.
 func (m *claimModel) keepPlaced(task *workload.Task, ran bool) {
 	for _, name := range m.pods[task.Name] {
 		node := task.Node

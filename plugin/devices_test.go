@@ -392,8 +392,8 @@ func TestVictimsReturnDevices(t *testing.T) {
 	}
 }
 
-// TestTerminatingPodsHoldNoClaims has a queue with more devices than its quota. A pod that shares their claim is charged
-// nothing, as another pod still holds the claim: one that is being deleted is not refunded again.
+// TestTerminatingPodsHoldNoClaims has a queue with more devices than its quota. A pod that shares their claim is
+// charged nothing, as another pod still holds the claim: one that is being deleted is not refunded again.
 func TestTerminatingPodsHoldNoClaims(t *testing.T) {
 	s := deviceScene().deviceQueue("q", "", workload.Resources{gpuClass: 1}).
 		pods("run", "q", "", 2, 0, on("node"), requesting("cpu", 1000)).pods("wait", "q", "", 1, 0, requesting("cpu", 1000))
@@ -407,7 +407,8 @@ func TestTerminatingPodsHoldNoClaims(t *testing.T) {
 	assert.True(t, fitsWithout(f, "wait-0", "run-0"))
 }
 
-// TestRefusedClaimsLeaveTheRequest asks what goroutines may ask at the same time about one request: a refusal does not change it.
+// TestRefusedClaimsLeaveTheRequest asks what goroutines may ask at the same time about one request: a refusal does not
+// change it.
 func TestRefusedClaimsLeaveTheRequest(t *testing.T) {
 	s := deviceScene().deviceQueue("q", "", workload.Resources{gpuClass: 1}).pods("wait", "q", "", 1, 0, requesting("cpu", 1000))
 	f := s.openClaimed(t, podClaims{"wait-0": {"ns/c": gpuDevices(2)}})
@@ -442,7 +443,8 @@ func TestSeriesOfDevices(t *testing.T) {
 	assert.Equal(t, 3000.0, added["queue_inqueue_scalar_resources "+series], added)
 }
 
-// TestDevicesOfTheFuture has cpu that is kept for a pod, so that the future differs from now: devices of a pod that gets a node count in both.
+// TestDevicesOfTheFuture has cpu that is kept for a pod, so that the future differs from now: devices of a pod that
+// gets a node count in both.
 func TestDevicesOfTheFuture(t *testing.T) {
 	s := deviceScene().deviceQueue("q", "", workload.Resources{gpuClass: 2}).
 		pods("runs", "q", "", 1, 0, inPhase(workload.Inqueue)).pods("waits", "q", "", 1, 0)

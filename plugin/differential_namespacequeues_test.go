@@ -15,8 +15,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// drawNamespaceQueues makes NamespaceQueues of some queues of every second cluster, where the release knows them: no top
-// queue of a tree, and whatever is below another one.
+// drawNamespaceQueues makes NamespaceQueues of some queues of every second cluster, where the release knows them: no
+// top queue of a tree, and whatever is below another one.
 func (d *differential) drawNamespaceQueues() {
 	if !release.KnowsNamespaceQueues() || d.seed%2 == 0 {
 		return

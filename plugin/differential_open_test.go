@@ -205,7 +205,8 @@ func gather(queues []string) series {
 	return found
 }
 
-// compareMetrics compares series. From v1.16 on, upstream has series of 0 for scalars that only the minimum of a job names.
+// compareMetrics compares series. From v1.16 on, upstream has series of 0 for scalars that only the minimum of a job
+// names.
 func compareMetrics(theirs, ours series) error {
 	for name, value := range theirs {
 		got, ok := ours[name]

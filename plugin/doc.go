@@ -31,8 +31,9 @@
 //	simulate.go    PrePredicate and the Simulate hooks: what-if simulations on a snapshot
 //	order.go       QueueOrder, JobOrder, VictimQueueOrder, Overused
 //
-// action.go has the actions reclaim and preempt, which carry out plans of package reclaim. That package also has Preemptive,
-// Reclaimable, UnifiedEvictable, Preemptable and JobStarving, and package admit JobEnqueueable and JobEnqueued.
+// action.go has the actions reclaim and preempt, which carry out plans of package reclaim. That package also has
+// Preemptive, Reclaimable, UnifiedEvictable, Preemptable and JobStarving, and package admit JobEnqueueable and
+// JobEnqueued.
 //
 // A hook reads what a task or job requests, applies a rule of package quota to the
 // accounts, and returns the verdict; package report explains a refusal. Package inspect shows a session

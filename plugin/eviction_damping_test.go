@@ -294,8 +294,8 @@ func TestRandomExchangesEnd(t *testing.T) {
 	assert.Greater(t, evicted, 10, "damped reclaim evicts hardly any pod")
 }
 
-// TestOrderByPodsThatCanRun orders two queues, of which one borrows and has the higher priority. The other one goes first if it deserves
-// one of its pending pods that can get a node. Node b has no cpu left.
+// TestOrderByPodsThatCanRun orders two queues, of which one borrows and has the higher priority. The other one goes
+// first if it deserves one of its pending pods that can get a node. Node b has no cpu left.
 func TestOrderByPodsThatCanRun(t *testing.T) {
 	const npu = "example.com/npu"
 	groups := map[string]any{"g": map[string]any{"A": 1, "N": 1}, "h": map[string]any{"A": 1}} // they share A, so they only bound
@@ -334,7 +334,8 @@ func TestOrderByPodsThatCanRun(t *testing.T) {
 	}
 }
 
-// TestOrderByPodsWithInitContainers has pods that request the same but for their init containers. One of them can get a node.
+// TestOrderByPodsWithInitContainers has pods that request the same but for their init containers. One of them can get a
+// node.
 func TestOrderByPodsWithInitContainers(t *testing.T) {
 	s := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":8}`, `{"A":2}`, `{"A":0}`).
 		pods("pods", "mine", "A", 64, 1, inPhase(workload.Inqueue))

@@ -106,8 +106,8 @@ func TestVictimsFreeWhatIsLacking(t *testing.T) {
 	}
 }
 
-// TestRestOfVictims evicts more pods for a claim than its node lacks, so that what late is guaranteed stays free. Nobody is evicted
-// where gang refuses the claim.
+// TestRestOfVictims evicts more pods for a claim than its node lacks, so that what late is guaranteed stays free.
+// Nobody is evicted where gang refuses the claim.
 func TestRestOfVictims(t *testing.T) {
 	for name, test := range map[string]struct {
 		gang   int
@@ -142,7 +142,8 @@ func TestPreemptionIsNoExchange(t *testing.T) {
 	}
 }
 
-// TestTakesForSeveralPods asks for several pods of a job at once, as gang reclaim of Volcano v1.15 does: what they request together counts.
+// TestTakesForSeveralPods asks for several pods of a job at once, as gang reclaim of Volcano v1.15 does: what they
+// request together counts.
 func TestTakesForSeveralPods(t *testing.T) {
 	cpu := sharing(8, 200).deserving("mine", "", 4, 50).deserving("other", "", 4, 50).
 		batch("runs", "other", 8, 8, 1, 1).batch("claim", "mine", 3, 0, 2, 1)
@@ -160,7 +161,8 @@ func TestTakesForSeveralPods(t *testing.T) {
 	}
 }
 
-// TestNothingIsTakenForAnUnknownResource asks for a pod with a resource that the session does not know. No queue admits it.
+// TestNothingIsTakenForAnUnknownResource asks for a pod with a resource that the session does not know. No queue admits
+// it.
 func TestNothingIsTakenForAnUnknownResource(t *testing.T) {
 	f := sharing(8, 200).deserving("mine", "", 4, 50).batch("claim", "mine", 1, 0, 2, 1).open(t)
 	q, claim := f.own.Index.Lookup("mine"), f.task("claim-0")
@@ -193,8 +195,9 @@ func TestReclaimerWithoutAQueue(t *testing.T) {
 	}
 }
 
-// TestDiscardedStatementsChangeNothing has a quota of two cards, both of pods that terminate. A pod waits until they are gone, unless
-// others are evicted for its job. It still waits after such an eviction, or a place of its job, was discarded.
+// TestDiscardedStatementsChangeNothing has a quota of two cards, both of pods that terminate. A pod waits until they
+// are gone, unless others are evicted for its job. It still waits after such an eviction, or a place of its job, was
+// discarded.
 func TestDiscardedStatementsChangeNothing(t *testing.T) {
 	for name, try := range map[string]func(f *fixture, statement *framework.Statement) error{
 		"an eviction": func(f *fixture, statement *framework.Statement) error {
@@ -219,8 +222,8 @@ func TestDiscardedStatementsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestPlacesWhileOthersTerminate allocates a card that its quota has room for only once two pods are gone: that is refused. A pod may wait
-// for it.
+// TestPlacesWhileOthersTerminate allocates a card that its quota has room for only once two pods are gone: that is
+// refused. A pod may wait for it.
 func TestPlacesWhileOthersTerminate(t *testing.T) {
 	f := newScene().node("a", "A", 4).queue("q", "", "quota", `{"A":2}`).
 		pods("ends", "q", "A", 2, 1, first(2, workload.TaskReleasing, "a")).pods("claim", "q", "A", 2, 1, inPhase(workload.Inqueue), members(2)).open(t)
@@ -229,8 +232,8 @@ func TestPlacesWhileOthersTerminate(t *testing.T) {
 	assert.NoError(t, release.Pipeline(statement, f.task("claim-1"), "a", false))
 }
 
-// TestPreemptiveWithoutRequests asks for a pod that requests nothing. Under the name proportion, such a pod fits under what its queue
-// deserves, as upstream; elsewhere a queue takes only what it has less of than it deserves.
+// TestPreemptiveWithoutRequests asks for a pod that requests nothing. Under the name proportion, such a pod fits under
+// what its queue deserves, as upstream; elsewhere a queue takes only what it has less of than it deserves.
 func TestPreemptiveWithoutRequests(t *testing.T) {
 	for name, want := range map[string]bool{ProportionName: true, CapacityName: false} {
 		s := sharing(8, 200).deserving("mine", "", 4, 50).

@@ -32,8 +32,8 @@ func (c *fairScheduler) enforced(t *testing.T, after time.Duration, quota, budge
 	return len(f.evicted())
 }
 
-// TestEnforcementSurvivesRestarts has schedulers that start anew within the delay, and within the window of a budget. The store
-// is saved once an hour, and after each change besides.
+// TestEnforcementSurvivesRestarts has schedulers that start anew within the delay, and within the window of a budget.
+// The store is saved once an hour, and after each change besides.
 func TestEnforcementSurvivesRestarts(t *testing.T) {
 	c := newFairScheduler(framework.Arguments{arguments.FairShareSave: "1h"})
 	assert.Zero(t, c.enforced(t, 0, "8", "2/1h"))
@@ -61,7 +61,8 @@ func TestEnforcementWithoutStore(t *testing.T) {
 	assert.Equal(t, 4, c.enforced(t, 30*time.Minute, "4", "9/1h"))
 }
 
-// TestNobodyIsEvictedBeforeBudgetsAreRead has reclaim in the first session of a scheduler, which reads what is stored meanwhile.
+// TestNobodyIsEvictedBeforeBudgetsAreRead has reclaim in the first session of a scheduler, which reads what is stored
+// meanwhile.
 func TestNobodyIsEvictedBeforeBudgetsAreRead(t *testing.T) {
 	c := newFairScheduler(nil)
 	for _, want := range []int{0, 1} {
@@ -74,7 +75,8 @@ func TestNobodyIsEvictedBeforeBudgetsAreRead(t *testing.T) {
 	}
 }
 
-// TestShuffleCountsForNoBudget has the action shuffle evict pods after reclaim has, in one session. Only those of reclaim count.
+// TestShuffleCountsForNoBudget has the action shuffle evict pods after reclaim has, in one session. Only those of
+// reclaim count.
 func TestShuffleCountsForNoBudget(t *testing.T) {
 	c := newFairScheduler(framework.Arguments{arguments.FairShareStore: "none"})
 	s := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`)
@@ -96,8 +98,8 @@ func TestShuffleCountsForNoBudget(t *testing.T) {
 	assert.Equal(t, []int{4, 4}, left())
 }
 
-// TestGangsBeyondTheirBudget has an event once on each job whose minimum a budget on its path never has room for. The event names the
-// smallest budget. That of a queue beside the path does not matter.
+// TestGangsBeyondTheirBudget has an event once on each job whose minimum a budget on its path never has room for. The
+// event names the smallest budget. That of a queue beside the path does not matter.
 func TestGangsBeyondTheirBudget(t *testing.T) {
 	s := newScene().node("a", "A", 26).queue("p", "").queue("q", "p", "quota", `{"A":26}`).queue("r", "", "quota", `{"A":26}`)
 	s.queue("beside", "", "quota", `{"A":26}`).annotate("beside", policy.EvictionBudgetKey, "2/1h")
@@ -126,7 +128,8 @@ func TestGangsBeyondTheirBudget(t *testing.T) {
 	}, events)
 }
 
-// TestNobodyIsEvictedUntilTheStoreIsRead has a queue that is above its quota when a scheduler starts, and a policy without a delay.
+// TestNobodyIsEvictedUntilTheStoreIsRead has a queue that is above its quota when a scheduler starts, and a policy
+// without a delay.
 func TestNobodyIsEvictedUntilTheStoreIsRead(t *testing.T) {
 	c := newFairScheduler(framework.Arguments{arguments.FairShareSave: "1h"})
 	for _, want := range []int{0, 4} {
@@ -137,7 +140,8 @@ func TestNobodyIsEvictedUntilTheStoreIsRead(t *testing.T) {
 	}
 }
 
-// TestEventsOfLowerBounds has an event on the queue each time that it comes to be above a lower bound, and none while that lasts.
+// TestEventsOfLowerBounds has an event on the queue each time that it comes to be above a lower bound, and none while
+// that lasts.
 func TestEventsOfLowerBounds(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":8}`).annotate("q", policy.EnforceQuotaKey, "after=30m").
 		pods("runs", "q", "A", 8, 1, on("a"))

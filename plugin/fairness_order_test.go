@@ -114,7 +114,8 @@ func (w *fairWorld) queue(name string, halfLife time.Duration) *oracle.FairQueue
 	return q
 }
 
-// rivals returns two leaves as they are compared: themselves below one parent, or else their departments, when it is their turn.
+// rivals returns two leaves as they are compared: themselves below one parent, or else their departments, when it is
+// their turn.
 func (w *fairWorld) rivals(l, r string, halfLife, horizon time.Duration) (lq, rq *oracle.FairQueue, sure bool) {
 	if w.parents[l] == w.parents[r] {
 		return w.queue(l, halfLife), w.queue(r, halfLife), true

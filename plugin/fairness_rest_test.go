@@ -49,8 +49,8 @@ func borrowingScene(r *rand.Rand) string {
 	return b.String()
 }
 
-// TestLoansComeToRest has queues take from one another by their levels, beside jobs that hold cards. After some half-lives
-// nobody loses a pod any more.
+// TestLoansComeToRest has queues take from one another by their levels, beside jobs that hold cards. After some
+// half-lives nobody loses a pod any more.
 func TestLoansComeToRest(t *testing.T) {
 	defer oneAtATime()()
 	all := 0

@@ -170,15 +170,17 @@ func (c *fairScheduler) fillBeside(t *testing.T, after time.Duration, cards, des
 	return got
 }
 
-// TestSharesFollowWeights has three queues that always wait, for 20 hours. Jobs run for at most a fiftieth of the half-life.
+// TestSharesFollowWeights has three queues that always wait, for 20 hours. Jobs run for at most a fiftieth of the
+// half-life.
 //
-// With strict history, what a queue gets does not count before the next session, so that the first queue gets all cards that are
-// free. The part of the time that a queue with the weight w (of 1) has them is then off by
+// With strict history, what a queue gets does not count before the next session, so that the first queue gets all cards
+// that are free. The part of the time that a queue with the weight w (of 1) has them is then off by
 //
 //	(1 − 2^(−runtime / half-life)) / 2 × free / cards × (1/w − number of queues)
 //
-// of its weight: here (1 − 2^(−1/60)) / 2 × (8 − 3) = 2.9 % for the smallest queue if all cards are free at once, and less than
-// 1 % if a third of them is. The number of cards does not matter where they become free one by one, from three on.
+// of its weight: here (1 − 2^(−1/60)) / 2 × (8 − 3) = 2.9 % for the smallest queue if all cards are free at once, and
+// less than 1 % if a third of them is. The number of cards does not matter where they become free one by one, from
+// three on.
 func TestSharesFollowWeights(t *testing.T) {
 	for _, test := range []struct {
 		horizon     string
@@ -216,8 +218,9 @@ func TestSharesFollowWeights(t *testing.T) {
 	}
 }
 
-// TestLockOutIsBounded has a queue that had all cards for long, and then waits beside another one. Where it has a part 1/n
-// of the weights, it gets a card after h·log2(n) − p and one pod of a minute at the latest, and not long before that.
+// TestLockOutIsBounded has a queue that had all cards for long, and then waits beside another one. Where it has a part
+// 1/n of the weights, it gets a card after h·log2(n) − p and one pod of a minute at the latest, and not long before
+// that.
 func TestLockOutIsBounded(t *testing.T) {
 	for horizon, p := range map[string]int{"0s": 0, "30m": 30, "1h": 60} {
 		for log, n := range []int32{1: 2, 2: 4, 3: 8} {

@@ -19,7 +19,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// noticed is a scheduler on a node with eight cards that the queue other has borrowed, in which pods have notice, and an API server.
+// noticed is a scheduler on a node with eight cards that the queue other has borrowed, in which pods have notice, and
+// an API server.
 type noticed struct {
 	*testing.T
 	client *fake.Clientset
@@ -123,7 +124,8 @@ func TestNoticeSurvivesRestarts(t *testing.T) {
 	assert.Equal(t, 4, n.cycle(5*time.Minute))
 }
 
-// TestNoticeIsWrittenAgain fails the first request for each pod. The notice holds without the annotation, which a later cycle writes.
+// TestNoticeIsWrittenAgain fails the first request for each pod. The notice holds without the annotation, which a later
+// cycle writes.
 func TestNoticeIsWrittenAgain(t *testing.T) {
 	n := newNoticed(t)
 	fails := true

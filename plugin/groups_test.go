@@ -10,7 +10,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// TestSeveralCardsOfAGroup has pods with two cards of a group. The group has room for either card of the second pod, but not for both.
+// TestSeveralCardsOfAGroup has pods with two cards of a group. The group has room for either card of the second pod,
+// but not for both.
 func TestSeveralCardsOfAGroup(t *testing.T) {
 	const slices = "nvidia.com/mig-1g.10gb"
 	for quota, want := range map[string]int{`{"@g":3}`: 1, `{"@g":4}`: 2} {

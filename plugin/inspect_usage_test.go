@@ -149,8 +149,8 @@ func TestNoPastWithoutFairShare(t *testing.T) {
 	assert.Nil(t, i.ForgetUsage("a"))
 }
 
-// TestInspectionBeginsWithStoredBudgets begins days after a scheduler has saved what is used of a budget: a dump of that time is in the
-// same day, and a cluster of today is not.
+// TestInspectionBeginsWithStoredBudgets begins days after a scheduler has saved what is used of a budget: a dump of
+// that time is in the same day, and a cluster of today is not.
 func TestInspectionBeginsWithStoredBudgets(t *testing.T) {
 	c := newFairScheduler(framework.Arguments{arguments.FairShareSave: "1s"})
 	busy := func() *scene { return withBudget("10h/day").pods("runs", "q", "A", 4, 1, on("a")) }

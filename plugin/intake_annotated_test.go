@@ -159,8 +159,8 @@ func TestBadPlaces(t *testing.T) {
 	}
 }
 
-// TestPlacesThatCountNoMore has a queue with a wrong path, and then an argument with which paths do not count. A queue that takes its place
-// has no event about its path.
+// TestPlacesThatCountNoMore has a queue with a wrong path, and then an argument with which paths do not count. A queue
+// that takes its place has no event about its path.
 func TestPlacesThatCountNoMore(t *testing.T) {
 	s := annotatedScene()
 	s.Queues = append(s.Queues, placed("another", "root//x", "1/6/8"))

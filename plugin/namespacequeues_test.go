@@ -32,8 +32,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// volcanoCache is a cluster in Volcano's own cache, which reads NamespaceQueues as it does in a scheduler. Its clients are
-// fake.
+// volcanoCache is a cluster in Volcano's own cache, which reads NamespaceQueues as it does in a scheduler. Its clients
+// are fake.
 type volcanoCache struct {
 	*cache.SchedulerCache
 	t       *testing.T
@@ -42,8 +42,8 @@ type volcanoCache struct {
 	written map[string]string // the status of NamespaceQueues that Volcano wrote last
 }
 
-// newVolcanoCache returns a cluster with the Queue research of 4 cards, and a node of 8. A release without NamespaceQueues
-// skips the test.
+// newVolcanoCache returns a cluster with the Queue research of 4 cards, and a node of 8. A release without
+// NamespaceQueues skips the test.
 func newVolcanoCache(t *testing.T) *volcanoCache {
 	t.Helper()
 	if !release.KnowsNamespaceQueues() {
@@ -213,8 +213,8 @@ func TestNamespaceQueuesThatAreNotScheduled(t *testing.T) {
 	framework.CloseSession(f.Session)
 }
 
-// TestNamespaceQueuesInACycle closes a session on NamespaceQueues that are above one another, and on one whose parent does
-// not exist. Volcano walks up from each pod.
+// TestNamespaceQueuesInACycle closes a session on NamespaceQueues that are above one another, and on one whose parent
+// does not exist. Volcano walks up from each pod.
 func TestNamespaceQueuesInACycle(t *testing.T) {
 	defer oneAtATime()()
 	c := newVolcanoCache(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
-// TestDiscardedPlansNominate shows what Volcano writes to status.nominatedNodeName of a gang of which reclaim could serve one pod and not
-// the other: the node of a plan that it has discarded, by which nobody is evicted.
+// TestDiscardedPlansNominate shows what Volcano writes to status.nominatedNodeName of a gang of which reclaim could
+// serve one pod and not the other: the node of a plan that it has discarded, by which nobody is evicted.
 func TestDiscardedPlansNominate(t *testing.T) {
 	for _, of := range []struct {
 		name, lends, own, pod string

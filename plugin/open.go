@@ -167,8 +167,8 @@ func (s *session) publishProblems() {
 		Checkpoints: s.settings.ByWork || s.Enforces(), Grace: s.GivesNotice(), Evictions: m.evictions.InForce()})
 }
 
-// publishWindows records an event on each queue of which a window begins or ends, once, and writes how many hold. A scheduler that starts
-// records none for those that hold already.
+// publishWindows records an event on each queue of which a window begins or ends, once, and writes how many hold. A
+// scheduler that starts records none for those that hold already.
 func (s *session) publishWindows() {
 	m := s.memory
 	for _, c := range m.queues.WindowChanges() {

@@ -36,8 +36,8 @@ func (m *oracleSession) admits(o *oracle.Oracle, n *oracle.Holders, job *api.Job
 	return o.TooManyJobs(name) == "" && fits && n.Admits(name, holdersOf(job), lacks).Queue == ""
 }
 
-// returns reports whether what reclaim can take back does not count against admission. The session has no plugin that lets
-// preempt take anything.
+// returns reports whether what reclaim can take back does not count against admission. The session has no plugin that
+// lets preempt take anything.
 func (m *oracleSession) returns() bool {
 	given, set := m.given[arguments.AdmitReclaimable]
 	return conf.EnabledActionMap["reclaim"] && (given == true || !set && m.own.variant.Name == Name)

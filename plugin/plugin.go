@@ -31,8 +31,9 @@ func NewProportion(given framework.Arguments) framework.Plugin {
 	return proportionBuilder.build(given)
 }
 
-// Register registers the three names with Volcano, and the actions that carry out plans (NewReclaim, NewPreempt). capacity and
-// proportion replace upstream's plugins, which upstream registers when its packages are initialized: call Register from main.
+// Register registers the three names with Volcano, and the actions that carry out plans (NewReclaim, NewPreempt).
+// capacity and proportion replace upstream's plugins, which upstream registers when its packages are initialized: call
+// Register from main.
 func Register() {
 	framework.RegisterPluginBuilder(Name, New)
 	framework.RegisterPluginBuilder(CapacityName, NewCapacity)
@@ -40,8 +41,8 @@ func Register() {
 	RegisterActions()
 }
 
-// RegisterAt registers the three names with a memory of their own and a clock, and the actions: for sessions in virtual time.
-// Register undoes it.
+// RegisterAt registers the three names with a memory of their own and a clock, and the actions: for sessions in virtual
+// time. Register undoes it.
 func RegisterAt(now func() time.Time) {
 	for _, usual := range []*builder{cardBuilder, capacityBuilder, proportionBuilder} {
 		own := &builder{variant: usual.variant, now: now}

@@ -270,8 +270,8 @@ func TestNoVictimsForWhatIsReserved(t *testing.T) {
 	}
 }
 
-// TestNoPreemptionOfWhatIsReserved asks about a pod that fits beside what is reserved for another pod once a third pod of its queue is
-// gone, or does not fit then either. In both cases the third pod takes room that is lacking.
+// TestNoPreemptionOfWhatIsReserved asks about a pod that fits beside what is reserved for another pod once a third pod
+// of its queue is gone, or does not fit then either. In both cases the third pod takes room that is lacking.
 func TestNoPreemptionOfWhatIsReserved(t *testing.T) {
 	for capability, want := range map[int64]bool{12000: true, 11000: false} {
 		s := gatedScene(t).node("a", "A", 4).queue("q", "").pods("low", "q", "", 1, 0, on("a"), requesting("cpu", 4000), members(0)).

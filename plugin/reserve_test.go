@@ -222,8 +222,8 @@ func TestElasticKeepsPreferredCards(t *testing.T) {
 	}
 }
 
-// TestAskedAgainAfterARefund refuses a job with a list, because another one has the promise of the only card that is left. Once a pod is
-// evicted in the same session, there is a card for each.
+// TestAskedAgainAfterARefund refuses a job with a list, because another one has the promise of the only card that is
+// left. Once a pod is evicted in the same session, there is a card for each.
 func TestAskedAgainAfterARefund(t *testing.T) {
 	f := newScene().node("a", "A", 1).node("b", "B", 1).queue("q", "", "quota", `{"A":1,"B":1}`).pods("runs", "q", "B", 1, 1, on("b")).
 		pods("promised", "q", "A|B", 1, 1, inPhase(workload.Inqueue)).pods("waits", "q", "A|B", 1, 1).open(t)

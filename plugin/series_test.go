@@ -21,8 +21,8 @@ func queueSeries(name string) *report.Family {
 	panic("no series volcano_queue_" + name)
 }
 
-// theirSeries are the series volcano_queue_<name> that Volcano's own plugin has set, and ourSeries those of the last session of ours:
-// the values by those of the labels.
+// theirSeries are the series volcano_queue_<name> that Volcano's own plugin has set, and ourSeries those of the last
+// session of ours: the values by those of the labels.
 func theirSeries(name string) map[string]float64 {
 	return collected(queueSeries(name).Volcano().Collect)
 }

@@ -292,8 +292,8 @@ func TestNodesGoneInATree(t *testing.T) {
 	assert.True(t, f.Allocatable(f.queue("y"), f.task("y-0")), "after a restart")
 }
 
-// TestNodesGoneOfAQueueWithoutAPlace loses a node with pods of a queue whose parent does not exist. They count nowhere, so the root
-// may not have them beside what the nodes give.
+// TestNodesGoneOfAQueueWithoutAPlace loses a node with pods of a queue whose parent does not exist. They count nowhere,
+// so the root may not have them beside what the nodes give.
 func TestNodesGoneOfAQueueWithoutAPlace(t *testing.T) {
 	s := newScene().node("lost", "A", 40).node("left", "A", 32).queue("root", "").queue("x", "root").queue("orphan", "missing").
 		pods("run", "orphan", "", 40, 1, on("lost"))

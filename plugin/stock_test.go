@@ -58,7 +58,8 @@ func (c *stockCluster) node(name string, cards, version int) {
 			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}}}))
 }
 
-// pod gives the cache a pod with cards that runs on a node, or waits for one. Without a queue it is another scheduler's.
+// pod gives the cache a pod with cards that runs on a node, or waits for one. Without a queue it is another
+// scheduler's.
 func (c *stockCluster) pod(name, queue, node string, cards int) {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)},
 		Spec: v1.PodSpec{SchedulerName: "default-scheduler", NodeName: node, Containers: []v1.Container{{Resources: v1.ResourceRequirements{
@@ -90,8 +91,9 @@ func (c *stockCluster) open() *fixture {
 	return f
 }
 
-// TestStockInVolcanosCache breaks a card of a full node, and runs pods of another scheduler, in Volcano's own cache. Queue q may have all
-// cards that the nodes give and pods of queues hold, without those of the other scheduler and without the two that g is guaranteed.
+// TestStockInVolcanosCache breaks a card of a full node, and runs pods of another scheduler, in Volcano's own cache.
+// Queue q may have all cards that the nodes give and pods of queues hold, without those of the other scheduler and
+// without the two that g is guaranteed.
 func TestStockInVolcanosCache(t *testing.T) {
 	defer oneAtATime()()
 	for _, variant := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant} {

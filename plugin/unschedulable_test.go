@@ -41,7 +41,8 @@ func withUnschedulableCache(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, utilfeature.DefaultMutableFeatureGate.Set(gate+"=false")) })
 }
 
-// TestUnschedulableCache plays random worlds with Volcano's cache of unschedulable jobs and without it. All decisions are the same.
+// TestUnschedulableCache plays random worlds with Volcano's cache of unschedulable jobs and without it. All decisions
+// are the same.
 func TestUnschedulableCache(t *testing.T) {
 	withUnschedulableCache(t)
 	defer oneAtATime()()
@@ -79,8 +80,8 @@ func TestUnschedulableCache(t *testing.T) {
 	}
 }
 
-// differ reports whether a scenario takes another course with the cache. Volcano's own choices depend on the order of maps here and
-// there, so that a run may differ from the next one: several of each are compared.
+// differ reports whether a scenario takes another course with the cache. Volcano's own choices depend on the order of
+// maps here and there, so that a run may differ from the next one: several of each are compared.
 func differ(s *world.Scenario) bool {
 	courses := map[string]bool{}
 	for range 8 {
@@ -100,8 +101,8 @@ func playCached(s *world.Scenario) (*chaos, *violation) {
 	return playIn(w, s, nil)
 }
 
-// cachedJobs is Volcano's own cache of unschedulable jobs, made without an API server. No release has its declarations, so that
-// they are found by their names.
+// cachedJobs is Volcano's own cache of unschedulable jobs, made without an API server. No release has its declarations,
+// so that they are found by their names.
 type cachedJobs struct {
 	world   *chaos
 	builder *builder      // with the records; another one is a scheduler that starts anew
@@ -283,8 +284,8 @@ func TestUnschedulableCacheInScenes(t *testing.T) {
 	TestScenes(t)
 }
 
-// TestUnschedulableCacheLosesEvents removes the pod that keeps another job waiting while a session runs. Volcano's cache then has no
-// record of the job yet, so that nothing wakes it: docs/dev/UPSTREAM.md.
+// TestUnschedulableCacheLosesEvents removes the pod that keeps another job waiting while a session runs. Volcano's
+// cache then has no record of the job yet, so that nothing wakes it: docs/dev/UPSTREAM.md.
 func TestUnschedulableCacheLosesEvents(t *testing.T) {
 	withUnschedulableCache(t)
 	defer oneAtATime()()

@@ -8,7 +8,8 @@ import (
 // Limits are the bounds of the cluster, from which those of the queues follow.
 // Quantities have the units of package fastres.
 type Limits struct {
-	// Total has the resources of the cluster, without the groups of cards that only bound. A root without deserved deserves Total.
+	// Total has the resources of the cluster, without the groups of cards that only bound. A root without deserved
+	// deserves Total.
 	Total fastres.Vector
 	// Bound is realCapability of the root: the resources of the cluster, its own capability, or
 	// fastres.MaxQuantity.

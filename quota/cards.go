@@ -76,8 +76,8 @@ func EnqueueableCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity flo
 	return Verdict{Admitted, q}
 }
 
-// EnqueueableClaim decides as EnqueueableCard does, on a quantity of a claim that pods share. Queues that hold the claim, and those
-// above them, get nothing more.
+// EnqueueableClaim decides as EnqueueableCard does, on a quantity of a claim that pods share. Queues that hold the
+// claim, and those above them, get nothing more.
 func EnqueueableClaim(ix *index.Index, q index.Queue, claim string, d fastres.Dim, quantity float64) Verdict {
 	for _, p := range ix.Path(q) {
 		if ix.DeviceClaim(p, claim).References > 0 {

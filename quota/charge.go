@@ -36,7 +36,8 @@ func Charge(a Accounts, q index.Queue, request fastres.Vector) {
 //	refund    = min(request, allocated of the queue itself)
 //	allocated = allocated − refund
 //
-// Of a group of cards, the refund is the weighted sum of the refunds of its cards, as its account is that of their accounts.
+// Of a group of cards, the refund is the weighted sum of the refunds of its cards, as its account is that of their
+// accounts.
 //
 // The same refund counts at every level, so the account of a parent stays the sum of its
 // children. Refund returns it: request itself, or scratch, which has the length of request and is overwritten.

@@ -58,8 +58,8 @@ func (d *Draft) Begin(below Accounts) {
 	clear(d.claims)
 }
 
-// Mark returns the present state of the draft, to which Undo returns. A mark is invalid after Begin, and after Undo to an earlier
-// one. Undo restores quantities exactly, also where a refund was cut off at 0.
+// Mark returns the present state of the draft, to which Undo returns. A mark is invalid after Begin, and after Undo to
+// an earlier one. Undo restores quantities exactly, also where a refund was cut off at 0.
 func (d *Draft) Mark() int {
 	d.logs = true
 	return len(d.log)

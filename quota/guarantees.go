@@ -90,8 +90,8 @@ func (g *Guarantees) unusedOf(q index.Queue, d fastres.Dim, allocated, below flo
 	return max(below, g.ix.Guarantee.At(q, d)-allocated, 0)
 }
 
-// findKept finds the dimensions that are kept free. Where nobody is guaranteed anything, nothing can be taken: most cards and groups
-// of cards need no question and no sum (BenchmarkGroups).
+// findKept finds the dimensions that are kept free. Where nobody is guaranteed anything, nothing can be taken: most
+// cards and groups of cards need no question and no sum (BenchmarkGroups).
 func (g *Guarantees) findKept() {
 	g.active = false
 	g.kept = slices.Grow(g.kept[:0], g.available.Len())[:g.available.Len()]
@@ -137,8 +137,8 @@ func (g *Guarantees) Fits(a View, q index.Queue, d fastres.Dim, quantity float64
 	return v
 }
 
-// FitsClaims decides whether q may be charged for claims that pods share, in one dimension. Each queue is charged for those that
-// it does not hold (Added).
+// FitsClaims decides whether q may be charged for claims that pods share, in one dimension. Each queue is charged for
+// those that it does not hold (Added).
 func (g *Guarantees) FitsClaims(a Accounts, q index.Queue, claims []index.DeviceClaim, d fastres.Dim) Verdict {
 	added := make([]float64, 0, 8)
 	for _, p := range g.ix.Path(q) {
@@ -161,8 +161,8 @@ func (g *Guarantees) Numbers(a View, q index.Queue, d fastres.Dim, quantity floa
 	return g.compare(a, q, index.None, d, quantity, nil)
 }
 
-// compare decides as Numbers does, where from is None, or else asks only the queues that from is in. levels has the quantity of each
-// queue on the path of q, nil where all are charged the same.
+// compare decides as Numbers does, where from is None, or else asks only the queues that from is in. levels has the
+// quantity of each queue on the path of q, nil where all are charged the same.
 func (g *Guarantees) compare(a View, q, from index.Queue, d fastres.Dim, quantity float64, levels []float64) (Verdict, Numbers) {
 	if !g.active || !g.keeps(d) {
 		return Verdict{Admitted, q}, Numbers{}

@@ -95,8 +95,8 @@ func guaranteed(r *rand.Rand) *index.Index {
 	return ix
 }
 
-// TestWhoseGuaranteesLack asks for a card of a queue of team, where b is guaranteed the two that are left. Who is below team takes a part
-// of what is lacking, and other does not.
+// TestWhoseGuaranteesLack asks for a card of a queue of team, where b is guaranteed the two that are left. Who is below
+// team takes a part of what is lacking, and other does not.
 func TestWhoseGuaranteesLack(t *testing.T) {
 	ix := session("root", queue{name: "root", bound: res{gpu: 9}}, queue{name: "team", bound: res{gpu: 4}},
 		queue{name: "a<team", bound: res{gpu: 4}}, queue{name: "b<team", bound: res{gpu: 4}, guarantee: res{gpu: 2}},
@@ -109,8 +109,8 @@ func TestWhoseGuaranteesLack(t *testing.T) {
 	}
 }
 
-// TestGuaranteesAboveTheirParent has two teams that are guaranteed four each, in a department that can have four of eight. Four are kept
-// free for the department, less what it has.
+// TestGuaranteesAboveTheirParent has two teams that are guaranteed four each, in a department that can have four of
+// eight. Four are kept free for the department, less what it has.
 func TestGuaranteesAboveTheirParent(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, borrower float64 // allocated

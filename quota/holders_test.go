@@ -95,8 +95,8 @@ func TestHolders(t *testing.T) {
 	assert.Equal(t, "Admitted", ask(b, 1))
 }
 
-// TestHoldersInqueue reserves cards for jobs of a user and a group, each with a limit of 3 in q. A job counts in q as far as
-// both limits have room for jobs of both, and in each account as far as it goes.
+// TestHoldersInqueue reserves cards for jobs of a user and a group, each with a limit of 3 in q. A job counts in q as
+// far as both limits have room for jobs of both, and in each account as far as it goes.
 func TestHoldersInqueue(t *testing.T) {
 	ix := session("root", queue{name: "root"}, queue{name: "q"})
 	q := lookup(t, ix, "q")

@@ -7,17 +7,17 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// LiftTotal removes the bounds of the resources of cards that only the total of the cluster gives, for the queues in which cards count.
-// Such a bound adds up cards of all models: a job that waits for one model would keep the idle cards of another one from everybody. For
-// a queue in which cards count, and each queue p of its path:
+// LiftTotal removes the bounds of the resources of cards that only the total of the cluster gives, for the queues in
+// which cards count. Such a bound adds up cards of all models: a job that waits for one model would keep the idle cards
+// of another one from everybody. For a queue in which cards count, and each queue p of its path:
 //
 //	bound(p) = no bound         if neither p nor a queue above p sets a capability, and no other queue has a guarantee there
 //	           realCapability   otherwise
 //
-// The quotas of cards, the guarantees of cards and the nodes bound these jobs. Jobs of other queues are compared with realCapability as
-// before, and so is what is reserved for them. The root, where it is bounded by the total, has no bound of its own. dims are the resources of
-// cards, counted says where cards count, and sets whether a queue itself sets a capability. Call LiftTotal after TreeBounds or
-// FlatBounds.
+// The quotas of cards, the guarantees of cards and the nodes bound these jobs. Jobs of other queues are compared with
+// realCapability as before, and so is what is reserved for them. The root, where it is bounded by the total, has no
+// bound of its own. dims are the resources of cards, counted says where cards count, and sets whether a queue itself
+// sets a capability. Call LiftTotal after TreeBounds or FlatBounds.
 //
 // # Example
 //

@@ -83,8 +83,8 @@ func (v *Victims) take(q index.Queue, victim fastres.Vector, to index.Queue) boo
 	return true
 }
 
-// AboveDeserved reports whether q is above deserved in a dimension that the victim requests, or deserves nothing that the victim
-// requests (condition 2).
+// AboveDeserved reports whether q is above deserved in a dimension that the victim requests, or deserves nothing that
+// the victim requests (condition 2).
 func (v *Victims) AboveDeserved(q index.Queue, victim fastres.Vector) bool {
 	deserved := v.ix.Deserved.Row(q)
 	return !victim.Intersects(deserved) || fastres.ExceedsSomewhere(v.Allocated(q), victim, deserved)

@@ -9,13 +9,14 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Soft bounds what queues have of cards while other queues want them (the annotation volcano.sh/soft-quota). A task of a
-// queue p, or of one below it, that takes p above its soft quota of a card fits if
+// Soft bounds what queues have of cards while other queues want them (the annotation volcano.sh/soft-quota). A task of
+// a queue p, or of one below it, that takes p above its soft quota of a card fits if
 //
 //	allocated + wanted by others + quantity ≤ bound
 //
-// at each queue above p, and for all queues together. The bound is the realCapability of the queue, or what the nodes have. Where no other
-// queue wants the card, only the quota bounds p. The soft quota of p counts as at least what p deserves and is guaranteed.
+// at each queue above p, and for all queues together. The bound is the realCapability of the queue, or what the nodes
+// have. Where no other queue wants the card, only the quota bounds p. The soft quota of p counts as at least what p
+// deserves and is guaranteed.
 //
 // A leaf queue wants what its waiting jobs want (WantedByJob), and no more than its room:
 //
@@ -91,8 +92,9 @@ type Waiting struct {
 	Tasks    int
 }
 
-// WantedByJob returns what a job wants in a queue with some room: the requests of those of its tasks that each fit into it. It wants
-// nothing if the smallest tasks that it lacks of its minimum do not fit together, since it does not start with fewer. It sorts tasks.
+// WantedByJob returns what a job wants in a queue with some room: the requests of those of its tasks that each fit into
+// it. It wants nothing if the smallest tasks that it lacks of its minimum do not fit together, since it does not start
+// with fewer. It sorts tasks.
 func WantedByJob(tasks []Waiting, lacks int, room float64) (wanted float64) {
 	slices.SortFunc(tasks, func(x, y Waiting) int { return cmp.Compare(x.Quantity, y.Quantity) })
 	needed := 0.0
@@ -110,8 +112,8 @@ func WantedByJob(tasks []Waiting, lacks int, room float64) (wanted float64) {
 	return wanted
 }
 
-// Want sets what the jobs of a leaf queue want, and computes again what it and the queues above it want. It is to be called when what
-// they have has changed, too.
+// Want sets what the jobs of a leaf queue want, and computes again what it and the queues above it want. It is to be
+// called when what they have has changed, too.
 func (s *Soft) Want(q index.Queue, column int, quantity float64) {
 	s.waiting[s.at(q, column)] = quantity
 	for _, p := range s.ix.Path(q) {
@@ -122,8 +124,8 @@ func (s *Soft) Want(q index.Queue, column int, quantity float64) {
 	}
 }
 
-// Fits decides about a quantity of a dimension that a task of q takes. A refusal names the lowest queue that would be above its soft
-// quota.
+// Fits decides about a quantity of a dimension that a task of q takes. A refusal names the lowest queue that would be
+// above its soft quota.
 func (s *Soft) Fits(b Accounts, q index.Queue, column int, quantity float64) Verdict {
 	for _, p := range b.Path(q) {
 		if b.AllocatedAt(p, s.dims[column])+quantity > s.Most(p, column) && !s.leaves(b, p, column, quantity) {
@@ -180,14 +182,16 @@ func (s *Soft) LosesFirst(b View, q, to index.Queue) bool {
 	return false
 }
 
-// Takes reports whether the queue to stays within its soft quota when it takes a quantity from the queue from, and so do those above it.
+// Takes reports whether the queue to stays within its soft quota when it takes a quantity from the queue from, and so
+// do those above it.
 func (s *Soft) Takes(b View, to, from index.Queue, column int, gained float64) bool {
 	below, _ := belowLCA(s.ix, to, from)
 	return !s.exceeds(b, below, column, gained)
 }
 
-// GivesBack reports whether the queue from gives a quantity back to the queue to, which need not deserve it: from, or a queue above it that
-// to is not below, exceeds its soft quota, and all of these keep what they deserve and are guaranteed. Otherwise they would take it back.
+// GivesBack reports whether the queue from gives a quantity back to the queue to, which need not deserve it: from, or a
+// queue above it that to is not below, exceeds its soft quota, and all of these keep what they deserve and are
+// guaranteed. Otherwise they would take it back.
 func (s *Soft) GivesBack(b View, from, to index.Queue, column int, lost float64) bool {
 	d := s.dims[column]
 	below, _ := belowLCA(s.ix, from, to)

@@ -12,7 +12,8 @@ import (
 // Schedulers are the schedulers that are compared, in the order of the tables.
 var Schedulers = []string{"upstream", "ours"}
 
-// BlockedSchedulers are those that are compared while other jobs wait: cache is Volcano's cache of unschedulable jobs, where it has one.
+// BlockedSchedulers are those that are compared while other jobs wait: cache is Volcano's cache of unschedulable jobs,
+// where it has one.
 var BlockedSchedulers = []string{"upstream", "ours", "upstream, cache", "ours, cache"}
 
 // MainRelease is the release of Volcano that go.mod names. The pages are about it, and have a
@@ -102,12 +103,14 @@ func Percentile(sorted []float64, share float64) float64 {
 	return percentileOf(sorted, len(sorted), share)
 }
 
-// Latency is the time from submission to running that a share of the pods does not exceed, infinite if fewer of them ran.
+// Latency is the time from submission to running that a share of the pods does not exceed, infinite if fewer of them
+// ran.
 func (r Result) Latency(share float64) float64 {
 	return percentileOf(r.Running, len(r.Running)+r.Left, share)
 }
 
-// percentileOf returns the smallest of sorted values that a share of n values does not exceed, infinite if there are too few.
+// percentileOf returns the smallest of sorted values that a share of n values does not exceed, infinite if there are
+// too few.
 func percentileOf(sorted []float64, n int, share float64) float64 {
 	if i := max(0, int(math.Ceil(share*float64(n)))-1); i < len(sorted) {
 		return sorted[i]

@@ -96,8 +96,8 @@ var goals = []goal{
 	},
 }
 
-// reclaiming is the goal of a choice of victims for reclaim. The floor allocates their list, and from v1.15 on the order in which
-// Volcano evicts them.
+// reclaiming is the goal of a choice of victims for reclaim. The floor allocates their list, and from v1.15 on the
+// order in which Volcano evicts them.
 func reclaiming(title, bench string) goal {
 	return floored(title, "L", bench, 2.5, &allocations{most: 1, less: bench + floors, words: "≤ 1 more than the floor"})
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/tuning"
 )
 
-// tuningPage has the settings of Volcano, which make bench MODE=tuning measures in cycles, and make load SCENARIO=tuned with a
-// whole scheduler.
+// tuningPage has the settings of Volcano, which make bench MODE=tuning measures in cycles, and make load SCENARIO=tuned
+// with a whole scheduler.
 const (
 	tuningPage = "docs/tuning.md"
 	tuningRaw  = results + "/tuning.txt"

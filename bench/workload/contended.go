@@ -36,8 +36,8 @@ func Preempting(queues, claims int) Cluster {
 	return c
 }
 
-// Lent returns a cluster of 5,000 nodes without an idle GPU: every other leaf runs jobs above what it deserves, 20,000 pods of two
-// GPUs in all. In one of the leaves between, a gang waits for whole nodes. All pods name their card.
+// Lent returns a cluster of 5,000 nodes without an idle GPU: every other leaf runs jobs above what it deserves, 20,000
+// pods of two GPUs in all. In one of the leaves between, a gang waits for whole nodes. All pods name their card.
 func Lent(queues, gang int) Cluster {
 	const nodes, perNode = 5000, 4
 	c := Shape{Nodes: nodes, Fanout: TwoLevels(queues), Models: 1}.Make(1)

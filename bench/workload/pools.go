@@ -11,8 +11,8 @@ import (
 const PodsOfPools = 5
 
 // Pools are nodes in pools of one model each, one pool after the other, as in clusters that grew by purchases. Jobs of
-// five pods wait: a third of them names no card, a third one, and a third two in the order of preference. A pod has 1, 2
-// or 4 cards.
+// five pods wait: a third of them names no card, a third one, and a third two in the order of preference. A pod has 1,
+// 2 or 4 cards.
 type Pools struct {
 	Nodes, Queues, Jobs int
 	Busy                bool // pods run on some of the cards of each node; otherwise all are idle

@@ -170,8 +170,9 @@ func happened(before, after view) []line {
 	return lines
 }
 
-// waits describes what jobs wait for, and keeps in printed what it printed. That no pod of a job gets a node is printed at once. Why a
-// job has no more pods may change with every pod that gets a node, so it is printed when the cluster has settled.
+// waits describes what jobs wait for, and keeps in printed what it printed. That no pod of a job gets a node is printed
+// at once. Why a job has no more pods may change with every pod that gets a node, so it is printed when the cluster has
+// settled.
 func waits(v view, printed map[string]string, settled bool) []line {
 	var lines []line
 	for _, job := range v.jobs {

@@ -36,8 +36,8 @@ func (c cards) add(other cards) {
 	}
 }
 
-// occupied returns the cards that a pod has on its node. They are known by the resource that it requests and by the labels of the
-// node, whatever the pod itself calls it.
+// occupied returns the cards that a pod has on its node. They are known by the resource that it requests and by the
+// labels of the node, whatever the pod itself calls it.
 func occupied(pod *corev1.Pod, node *corev1.Node) cards {
 	found := cards{}
 	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})

@@ -35,9 +35,9 @@ const (
 )
 
 // nodes have the labels and the resources that the vendors' feature discovery and device plugins give them. Two of the
-// eight cards of h200-1 are cut into MIG slices, and the two cards of h800-2 are shared by four pods each. Only one node
-// has each card, so that every run of the demo puts pods on the same nodes. research has a quota of all whole H200: the
-// reclaim action of Volcano v1.15 evicts nothing on a node that has room for the pod.
+// eight cards of h200-1 are cut into MIG slices, and the two cards of h800-2 are shared by four pods each. Only one
+// node has each card, so that every run of the demo puts pods on the same nodes. research has a quota of all whole
+// H200: the reclaim action of Volcano v1.15 evicts nothing on a node that has room for the pod.
 func nodes() []*corev1.Node {
 	type labels = map[string]string
 	return []*corev1.Node{

@@ -65,7 +65,8 @@ func run(ctx context.Context, keep bool) error {
 	return err
 }
 
-// play creates the cluster, plays the story, and with keep stays until it is interrupted. started is when the boot began.
+// play creates the cluster, plays the story, and with keep stays until it is interrupted. started is when the boot
+// began.
 func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time, keep bool) error {
 	// Hangs up the watches at the end, so that the API server need not wait for them when it stops.
 	ctx, cancel := context.WithCancel(ctx)

@@ -53,8 +53,8 @@ func install(ctx context.Context, cp *controlplane.ControlPlane) error {
 	return cp.Apply(ctx, scheduler, "kubectl")
 }
 
-// open makes a playground of the cluster of the story: it adds nodes, runs the Deployments, and writes the settings of a
-// shell.
+// open makes a playground of the cluster of the story: it adds nodes, runs the Deployments, and writes the settings of
+// a shell.
 func open(ctx context.Context, cp *controlplane.ControlPlane, metrics string) error {
 	node := newNode(controlPlaneNode, map[string]string{"node-role.kubernetes.io/control-plane": ""}, nil)
 	node.Spec.Taints = []corev1.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}}
@@ -104,8 +104,8 @@ func removeSettings() error {
 	return errors.Join(errs...)
 }
 
-// cardctl is the program whose pages show the playground: docs/view.md. It runs in a process of its own, because a process
-// has one session of the scheduler at a time.
+// cardctl is the program whose pages show the playground: docs/view.md. It runs in a process of its own, because a
+// process has one session of the scheduler at a time.
 const cardctl = "bin/cardctl"
 
 // servePages starts the pages of cardctl, and returns their address, or what to do to have them. The second result ends

@@ -72,8 +72,8 @@ func (q queueRow) excess() []string {
 	return found
 }
 
-// jobRow is a job with the number of its pods, of those that run, have no node and succeeded, and with its cards. reason
-// tells why pods of it have no node, or why it has no pods; it is empty when nothing waits.
+// jobRow is a job with the number of its pods, of those that run, have no node and succeeded, and with its cards.
+// reason tells why pods of it have no node, or why it has no pods; it is empty when nothing waits.
 type jobRow struct {
 	name, queue, stage                 string
 	pods, running, unplaced, succeeded int
@@ -81,8 +81,8 @@ type jobRow struct {
 	reason                             string
 }
 
-// view holds the state that the demo prints and checks: the queues in tree order, the jobs in the order of their creation, the cards
-// that no queue has, and what has happened since the story began.
+// view holds the state that the demo prints and checks: the queues in tree order, the jobs in the order of their
+// creation, the cards that no queue has, and what has happened since the story began.
 type view struct {
 	queues   []queueRow
 	jobs     []jobRow

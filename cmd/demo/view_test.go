@@ -42,8 +42,8 @@ func TestLastGoodValueStays(t *testing.T) {
 	require.Empty(t, a.read(nil).quota)
 }
 
-// story is a snapshot in which llm of train has two cards of h200-1, a pod that waits and one that is done, and a pod of
-// serving has a card that it does not name.
+// story is a snapshot in which llm of train has two cards of h200-1, a pod that waits and one that is done, and a pod
+// of serving has a card that it does not name.
 func story() snapshot {
 	uid := func(job *batch.Job) *batch.Job {
 		job.UID = types.UID(job.Name)
@@ -128,8 +128,8 @@ func TestDeploymentsCount(t *testing.T) {
 	}
 }
 
-// TestExcess is about the quotas that the demo watches: a leaf is bound to what it names, an inner queue is free in what
-// it does not name, and is bound for all below it.
+// TestExcess is about the quotas that the demo watches: a leaf is bound to what it names, an inner queue is free in
+// what it does not name, and is bound for all below it.
 func TestExcess(t *testing.T) {
 	excess := func(s snapshot) (found []string) {
 		for _, queue := range newView(s).queues {

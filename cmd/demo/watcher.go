@@ -77,8 +77,8 @@ func (w *watcher) notify() {
 	}
 }
 
-// takeEvent notes why a queue refuses a pod group, and what is wrong with a queue. The gang plugin reports in every cycle
-// that pods are missing, whatever the cause, so its events are passed over: the quota plugin names the cause.
+// takeEvent notes why a queue refuses a pod group, and what is wrong with a queue. The gang plugin reports in every
+// cycle that pods are missing, whatever the cause, so its events are passed over: the quota plugin names the cause.
 func (w *watcher) takeEvent(event *corev1.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,8 +107,8 @@ func (w *watcher) takeQueue(queue *scheduling.Queue) {
 	w.allotments[queue.UID] = w.allotments[queue.UID].read(queue.Annotations)
 }
 
-// takePod notes an eviction. The scheduler marks a pod before it deletes it, and the mark arrives here before the pod is
-// gone from the mirror.
+// takePod notes an eviction. The scheduler marks a pod before it deletes it, and the mark arrives here before the pod
+// is gone from the mirror.
 func (w *watcher) takePod(pod *corev1.Pod) {
 	defer w.notify()
 	for _, condition := range pod.Status.Conditions {

@@ -17,13 +17,15 @@ import (
 )
 
 const (
-	// podsThatWait is the number of pods of a job that waits, and its minimum. It is the quota of a full queue, so that the first job runs.
+	// podsThatWait is the number of pods of a job that waits, and its minimum. It is the quota of a full queue, so that
+	// the first job runs.
 	podsThatWait = 5
 	// jobsPerFull is the number of jobs of a full queue.
 	jobsPerFull = 100
 )
 
-// blocked measures the burst while jobs wait for quota, with Volcano's cache of unschedulable jobs and without it where Volcano has one.
+// blocked measures the burst while jobs wait for quota, with Volcano's cache of unschedulable jobs and without it where
+// Volcano has one.
 func (o choices) blocked(ctx context.Context) error {
 	c := o.cluster()
 	others := fullQueues(&c, o.waiting)

@@ -73,8 +73,8 @@ func (p quotaPlugin) configuration() string {
 	return text.String()
 }
 
-// start runs a scheduler as a deployment does: Volcano's defaults, no throttling to speak of. Its configuration goes into
-// the directory, and has to stay there.
+// start runs a scheduler as a deployment does: Volcano's defaults, no throttling to speak of. Its configuration goes
+// into the directory, and has to stay there.
 func (s scheduler) start(cp *controlplane.ControlPlane, directory string) (*controlplane.Process, error) {
 	path := filepath.Join(directory, "volcano-scheduler.conf")
 	if err := os.WriteFile(path, []byte(s.configuration), 0o600); err != nil {

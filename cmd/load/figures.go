@@ -83,7 +83,8 @@ func readFigures(text io.Reader) (figures, error) {
 	return f, nil
 }
 
-// served counts the requests that the API server of this process has served, by the verb and the resource. Watches do not end.
+// served counts the requests that the API server of this process has served, by the verb and the resource. Watches do
+// not end.
 func served() (map[string]tally, error) {
 	gathered, err := legacyregistry.DefaultGatherer.Gather()
 	if err != nil {

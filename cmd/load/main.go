@@ -1,5 +1,5 @@
-// Command load puts Volcano jobs on a real control plane and measures how fast schedulers get them to run, one after the
-// other: ours and the one that it replaces. The jobs are there all at once, or arrive in waves and end again. The
+// Command load puts Volcano jobs on a real control plane and measures how fast schedulers get them to run, one after
+// the other: ours and the one that it replaces. The jobs are there all at once, or arrive in waves and end again. The
 // schedulers are processes of their own, with the flags and the configuration of a deployment; everything else (API
 // server, controllers, kubelet, and what measures) is in this process and shares the machine with them.
 package main
@@ -144,7 +144,8 @@ func (o choices) cluster() workload.Cluster {
 	}.Make(1)
 }
 
-// measure adds a run of each scheduler for each round, while others wait (run). Without others, it fails if pods do not run in time.
+// measure adds a run of each scheduler for each round, while others wait (run). Without others, it fails if pods do not
+// run in time.
 func (o choices) measure(ctx context.Context, r report, c workload.Cluster, others []workload.Job, schedulers []scheduler) error {
 	return inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
 		bounded, cancel := context.WithTimeout(ctx, furnishing+o.limit)
@@ -278,7 +279,8 @@ func pages(root string) (map[string]string, error) {
 	return files, err
 }
 
-// readAll reads the results of bursts: the main ones, and those with other releases or numbers of nodes, below the root of the module.
+// readAll reads the results of bursts: the main ones, and those with other releases or numbers of nodes, below the root
+// of the module.
 func readAll(root string) (main report, rest []report, err error) {
 	paths, err := filepath.Glob(filepath.Join(root, fmt.Sprintf(others, "v*")))
 	if err != nil {

@@ -76,8 +76,8 @@ func (b bed) submit(ctx context.Context, j workload.Job, runs time.Duration) err
 	return err
 }
 
-// run measures one scheduler on a control plane of its own, for limit at most: all jobs are there at once. Others are there before, and
-// wait but for the first of each queue.
+// run measures one scheduler on a control plane of its own, for limit at most: all jobs are there at once. Others are
+// there before, and wait but for the first of each queue.
 func run(ctx context.Context, c workload.Cluster, others []workload.Job, s scheduler, limit time.Duration) (load.Result, error) {
 	r := load.Result{Scheduler: s.name}
 	return r, onBed(ctx, c, s, controlplane.Options{Environment: s.environment}, func(ctx context.Context, b bed) error {
@@ -113,8 +113,8 @@ func run(ctx context.Context, c workload.Cluster, others []workload.Job, s sched
 	})
 }
 
-// follow waits until all pods run, or the limit is over. It reports how many run, and records the memory of the scheduler in the
-// meantime and how many pods are left.
+// follow waits until all pods run, or the limit is over. It reports how many run, and records the memory of the
+// scheduler in the meantime and how many pods are left.
 func (b bed) follow(ctx context.Context, began time.Time, limit time.Duration, pods int, r *load.Result) (figures, error) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()

@@ -156,8 +156,8 @@ func (v *wave) measure(at time.Duration, now figures) (err error) {
 	return err
 }
 
-// apart returns the time of each of what has happened between two samples. As a cycle begins a second after the last, that
-// is one at most, or two whose mean is taken.
+// apart returns the time of each of what has happened between two samples. As a cycle begins a second after the last,
+// that is one at most, or two whose mean is taken.
 func apart(t tally) (times []float64) {
 	for range int(t.count) {
 		times = append(times, thousandths(t.time/t.count))

@@ -1,6 +1,7 @@
-// Command so builds the plugins as shared objects for a given scheduler, into bin/so. Go loads a shared object only into
-// a program that was built by the same Go of the same versions of all packages that they share, with the same flags. So it
-// reads off the scheduler how that was built, takes its flags over, and says what to change where they cannot match.
+// Command so builds the plugins as shared objects for a given scheduler, into bin/so. Go loads a shared object only
+// into a program that was built by the same Go of the same versions of all packages that they share, with the same
+// flags. So it reads off the scheduler how that was built, takes its flags over, and says what to change where they
+// cannot match.
 package main
 
 import (

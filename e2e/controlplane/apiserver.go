@@ -54,8 +54,8 @@ func (cp *ControlPlane) startAPIServer(context.Context) error {
 	return cp.awaitAPIServer(done)
 }
 
-// RestartAPIServer ends the API server, and starts another one in its place, at the same address and with nothing in its
-// memory. It returns when that is ready.
+// RestartAPIServer ends the API server, and starts another one in its place, at the same address and with nothing in
+// its memory. It returns when that is ready.
 func (cp *ControlPlane) RestartAPIServer() error {
 	if err := cp.stopAPIServer(); err != nil {
 		return err
@@ -125,8 +125,8 @@ func (cp *ControlPlane) writeCredentials() (token string, err error) {
 	return token, keyutil.WriteKey(cp.path("service-account.key"), pem)
 }
 
-// apiServerOptions are kube-apiserver's options as its command line would set them. Off are parts that need components that
-// are not here (service accounts, node conditions) and those that throttle, since all clients are this process.
+// apiServerOptions are kube-apiserver's options as its command line would set them. Off are parts that need components
+// that are not here (service accounts, node conditions) and those that throttle, since all clients are this process.
 func (cp *ControlPlane) apiServerOptions(listener net.Listener) (*options.ServerRunOptions, error) {
 	serverOptions := options.NewServerRunOptions()
 	serverOptions.SecureServing.Listener = listener

@@ -20,8 +20,8 @@ type run struct {
 	status  int32
 }
 
-// runOfPod returns how long a pod runs: as long as its last container. Containers that the restart policy restarts make it
-// run forever; that they are down in between is not played.
+// runOfPod returns how long a pod runs: as long as its last container. Containers that the restart policy restarts make
+// it run forever; that they are down in between is not played.
 func runOfPod(pod *corev1.Pod) run {
 	var whole run
 	for i := range pod.Spec.Containers {

@@ -33,8 +33,8 @@ type Options struct {
 	Progress func(stage string, elapsed time.Duration)
 	// SchedulePeriod is the time between two scheduling cycles. Default: 200ms, Volcano's own default being one second.
 	SchedulePeriod time.Duration
-	// Commands makes pods end as their commands do: a shell's sleeps and exits. Pods run on nodes that exist, and take time
-	// to end when they are deleted. By default every bound pod runs until it is deleted, and then it is gone.
+	// Commands makes pods end as their commands do: a shell's sleeps and exits. Pods run on nodes that exist, and take
+	// time to end when they are deleted. By default every bound pod runs until it is deleted, and then it is gone.
 	Commands bool
 	// Compaction is the time between two compactions of etcd, each of which discards what is older than the one before.
 	// Default: that of kube-apiserver, 5m.

@@ -13,8 +13,8 @@ import (
 // maxSocketPath is the longest path a unix socket may have on every system that Go supports.
 const maxSocketPath = 103
 
-// startEtcd starts a one-member etcd that listens on unix sockets only, so it needs no ports and no other process reaches
-// it. Nothing survives Stop, so nothing is worth an fsync.
+// startEtcd starts a one-member etcd that listens on unix sockets only, so it needs no ports and no other process
+// reaches it. Nothing survives Stop, so nothing is worth an fsync.
 func (cp *ControlPlane) startEtcd(ctx context.Context) error {
 	client, peer := cp.path("etcd.sock"), cp.path("peer.sock")
 	if len(peer) > maxSocketPath {
@@ -54,8 +54,8 @@ func (cp *ControlPlane) startEtcd(ctx context.Context) error {
 	}
 }
 
-// FillDisk has etcd refuse whatever is to be stored, as when its space is used up, until FreeDisk. What it has can be read, and
-// deleted.
+// FillDisk has etcd refuse whatever is to be stored, as when its space is used up, until FreeDisk. What it has can be
+// read, and deleted.
 func (cp *ControlPlane) FillDisk(ctx context.Context) error {
 	return cp.alarm(ctx, etcdserverpb.AlarmRequest_ACTIVATE)
 }

@@ -21,8 +21,8 @@ func GoCommand(ctx context.Context, arguments ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// CopyModFile copies the mod file in use into a directory, and returns the flags to build with the copy. Programs of Volcano
-// other than its scheduler need modules that this one does not; the go command adds them to the copy.
+// CopyModFile copies the mod file in use into a directory, and returns the flags to build with the copy. Programs of
+// Volcano other than its scheduler need modules that this one does not; the go command adds them to the copy.
 func CopyModFile(ctx context.Context, directory string) (modFile string, flags []string, err error) {
 	used, err := GoCommand(ctx, "list", "-m", "-f", "{{.GoMod}}")
 	if err != nil {

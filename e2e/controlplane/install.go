@@ -74,7 +74,8 @@ func parse(document []byte) (*unstructured.Unstructured, error) {
 	return object, yaml.Unmarshal(document, &object.Object)
 }
 
-// Apply applies objects on the server's side, as kubectl apply --server-side --force-conflicts does for the field manager.
+// Apply applies objects on the server's side, as kubectl apply --server-side --force-conflicts does for the field
+// manager.
 func (cp *ControlPlane) Apply(ctx context.Context, objects []*unstructured.Unstructured, manager string, dryRun ...string) error {
 	client, err := dynamic.NewForConfig(cp.RestConfig)
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 // stored in whole seconds, so it is up to a second less.
 const termination = time.Second
 
-// kubelet plays the kubelets of all nodes: a pod that is bound runs, a pod that is deleted is gone. A pod ends by itself
-// only if pods run commands; otherwise see CompletePods.
+// kubelet plays the kubelets of all nodes: a pod that is bound runs, a pod that is deleted is gone. A pod ends by
+// itself only if pods run commands; otherwise see CompletePods.
 type kubelet struct {
 	kube     kubernetes.Interface
 	pods     corelisters.PodLister

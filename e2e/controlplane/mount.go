@@ -23,9 +23,9 @@ const (
 	configurationFile = "volcano-scheduler.conf"
 )
 
-// StartInstalledScheduler starts a Volcano scheduler with the configuration of the ConfigMap volcano-scheduler-configmap,
-// and follows the ConfigMap as cmd/vc-scheduler in a pod does: a change that is refused is logged and changes nothing. stop
-// is that of StartScheduler.
+// StartInstalledScheduler starts a Volcano scheduler with the configuration of the ConfigMap
+// volcano-scheduler-configmap, and follows the ConfigMap as cmd/vc-scheduler in a pod does: a change that is refused is
+// logged and changes nothing. stop is that of StartScheduler.
 func (cp *ControlPlane) StartInstalledScheduler(ctx context.Context) (stop func(), err error) {
 	directory, err := cp.Mount(ctx, VolcanoNamespace, schedulerConfig)
 	if err != nil {

@@ -40,8 +40,8 @@ func (cp *ControlPlane) StartProcess(program string, flags ...string) (*Process,
 	return p, nil
 }
 
-// StartProgram runs a program, with a directory of its own for its log and its files, whose name begins with the given one. It does
-// not wait.
+// StartProgram runs a program, with a directory of its own for its log and its files, whose name begins with the given
+// one. It does not wait.
 func (cp *ControlPlane) StartProgram(name, program string, arguments ...string) (*Process, error) {
 	directory, err := os.MkdirTemp(cp.directory, name+"-")
 	if err != nil {

@@ -26,8 +26,8 @@ type Interference struct {
 	Lost bool
 }
 
-// Proxy stands between a client and the API server, which neither of them notices. It speaks HTTP, so that it can answer in the
-// place of the API server; proxies of connections, such as toxiproxy, cannot.
+// Proxy stands between a client and the API server, which neither of them notices. It speaks HTTP, so that it can
+// answer in the place of the API server; proxies of connections, such as toxiproxy, cannot.
 type Proxy struct {
 	// Kubeconfig is the path of a kubeconfig for the admin that leads through the proxy.
 	Kubeconfig string

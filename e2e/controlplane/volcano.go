@@ -89,8 +89,8 @@ func (cp *ControlPlane) startControllers(context.Context) error {
 }
 
 // StartScheduler starts a Volcano scheduler with the given configuration, the text of a volcano-scheduler.conf. It
-// returns when the scheduler's caches are full and the first cycle is under way. stop ends it and its last cycle, and Stop
-// does so as well; after stop another scheduler can be started on the same control plane.
+// returns when the scheduler's caches are full and the first cycle is under way. stop ends it and its last cycle, and
+// Stop does so as well; after stop another scheduler can be started on the same control plane.
 func (cp *ControlPlane) StartScheduler(configuration string) (stop func(), err error) {
 	if err := checkConfiguration(configuration); err != nil {
 		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
@@ -136,9 +136,9 @@ func (cp *ControlPlane) startSchedulerAt(path string) (stop func(), err error) {
 	return stop, nil
 }
 
-// awaitLastCycle waits until the scheduler that was stopped runs no cycle. Volcano keeps variables of the process that the
-// next scheduler sets anew, and a cycle that reads them meanwhile crashes. Scheduler.Run gives no way to wait for the end
-// of its loop, so the stacks of the goroutines tell.
+// awaitLastCycle waits until the scheduler that was stopped runs no cycle. Volcano keeps variables of the process that
+// the next scheduler sets anew, and a cycle that reads them meanwhile crashes. Scheduler.Run gives no way to wait for
+// the end of its loop, so the stacks of the goroutines tell.
 func awaitLastCycle() {
 	over := func(context.Context) (bool, error) {
 		var stacks strings.Builder
@@ -158,8 +158,8 @@ func cycling(stacks string) bool {
 	})
 }
 
-// checkConfiguration rejects what vc-scheduler rejects, and keys that the scheduler does not know, which it drops without
-// a word to its caller.
+// checkConfiguration rejects what vc-scheduler rejects, and keys that the scheduler does not know, which it drops
+// without a word to its caller.
 func checkConfiguration(configuration string) error {
 	if err := yaml.UnmarshalStrict([]byte(configuration), &conf.SchedulerConfiguration{}); err != nil {
 		return err

@@ -26,8 +26,8 @@ func VolcanoChart() (string, error) {
 	return filepath.Join(module, "installer", "helm", "chart", "volcano"), err
 }
 
-// StartWebhooks runs Volcano's webhook manager, the program at a path, with these flags and with all webhooks of Volcano's
-// chart. It returns when the webhooks are served.
+// StartWebhooks runs Volcano's webhook manager, the program at a path, with these flags and with all webhooks of
+// Volcano's chart. It returns when the webhooks are served.
 func (cp *ControlPlane) StartWebhooks(ctx context.Context, program string, flags ...string) (*Process, error) {
 	chart, err := VolcanoChart()
 	if err != nil {
@@ -104,8 +104,8 @@ func awaitWebhooks(ctx context.Context, p *Process, address string) error {
 // chartCondition finds the paths of the webhooks that a chart can be told to install.
 var chartCondition = regexp.MustCompile(`regexMatch "([^"]+)"`)
 
-// renderWebhooks renders the webhook configurations of Volcano's chart, all of them, for a webhook manager at a URL instead
-// of a service. It returns the paths of the webhooks as well.
+// renderWebhooks renders the webhook configurations of Volcano's chart, all of them, for a webhook manager at a URL
+// instead of a service. It returns the paths of the webhooks as well.
 func renderWebhooks(text, url string) (objects []*unstructured.Unstructured, paths []string, err error) {
 	for _, match := range chartCondition.FindAllStringSubmatch(text, -1) {
 		paths = append(paths, match[1])

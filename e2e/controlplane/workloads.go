@@ -43,8 +43,8 @@ func (cp *ControlPlane) StartWorkloadControllers(ctx context.Context) error {
 	return nil
 }
 
-// construct makes a controller of Kubernetes. Releases of Kubernetes order its arguments in several ways, and have more of
-// them: informers of alpha types, which are nil where their feature gate is off.
+// construct makes a controller of Kubernetes. Releases of Kubernetes order its arguments in several ways, and have more
+// of them: informers of alpha types, which are nil where their feature gate is off.
 func construct[C any](constructor any, arguments ...any) (controller C, err error) {
 	of := reflect.ValueOf(constructor)
 	in := make([]reflect.Value, of.Type().NumIn())
@@ -65,8 +65,8 @@ func construct[C any](constructor any, arguments ...any) (controller C, err erro
 	return out[0].Interface().(C), nil
 }
 
-// StartClaimController runs Kubernetes' own controller of ResourceClaims until ctx ends: it makes those of templates, and takes devices
-// back from claims whose pods have ended.
+// StartClaimController runs Kubernetes' own controller of ResourceClaims until ctx ends: it makes those of templates,
+// and takes devices back from claims whose pods have ended.
 func (cp *ControlPlane) StartClaimController(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactory(cp.Kube, 0)
 	resources := factory.Resource().V1()

@@ -145,8 +145,8 @@ func (f *follower) has(items []unstructured.Unstructured) bool {
 	return len(items) == len(f.known)
 }
 
-// follow watches until ctx ends. A watch that ends is resumed behind the last change. If that is not to be had any more,
-// what the API server has now is listed, and the gap is written.
+// follow watches until ctx ends. A watch that ends is resumed behind the last change. If that is not to be had any
+// more, what the API server has now is listed, and the gap is written.
 func (f *follower) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		watching, err := f.source.Watch(ctx, strconv.FormatInt(f.revision, 10))

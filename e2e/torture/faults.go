@@ -13,7 +13,8 @@ type fault struct {
 	name string
 	// blind faults keep the scheduler from seeing or doing something in time. The others are changes that it sees.
 	blind bool
-	// rare faults are injected only if they are named: what else runs in this process takes minutes to go on after them.
+	// rare faults are injected only if they are named: what else runs in this process takes minutes to go on after
+	// them.
 	rare   bool
 	inject func(*round, context.Context) error
 	// can reports whether the round has what the fault needs, nil for nothing.

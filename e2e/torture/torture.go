@@ -42,8 +42,8 @@ type Options struct {
 	Length time.Duration
 	// Faults are the names of the faults to draw from; nil is all.
 	Faults []string
-	// Program is the path of vc-scheduler, and Directory where the history is kept. View is that of cardctl, whose pages are attacked, and
-	// Volcano that of Volcano's own scheduler: what is "" takes no part.
+	// Program is the path of vc-scheduler, and Directory where the history is kept. View is that of cardctl, whose
+	// pages are attacked, and Volcano that of Volcano's own scheduler: what is "" takes no part.
 	Program, Directory, View, Volcano string
 	// Webhooks are those of the control plane, nil if it has none.
 	Webhooks *Webhooks
@@ -258,7 +258,8 @@ func (r *round) rest(ctx context.Context) error {
 	return fmt.Errorf("the cluster is not at rest after %s", patience)
 }
 
-// unchanged reports whether the leader and all decisions are those of the last call, and keeps them. The decisions are those of a revision.
+// unchanged reports whether the leader and all decisions are those of the last call, and keeps them. The decisions are
+// those of a revision.
 func (r *round) unchanged(ctx context.Context, leader *replica, last *string) (revision int64, same bool, err error) {
 	revision, decisions, err := r.decisions(ctx)
 	if err != nil {
@@ -284,8 +285,8 @@ func measure(ctx context.Context, leader *replica) (string, error) {
 	return all.String(), nil
 }
 
-// decisions has what was decided of each pod and job. Conditions and nominations of pods that wait are left out: those of a gang
-// can change in every cycle without an eviction.
+// decisions has what was decided of each pod and job. Conditions and nominations of pods that wait are left out: those
+// of a gang can change in every cycle without an eviction.
 func (r *round) decisions(ctx context.Context) (revision int64, decisions string, err error) {
 	pods, err := r.plane.Kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -86,8 +86,8 @@ func TestTorture(t *testing.T) {
 	t.Logf("in all: %s", figures(total))
 }
 
-// manyReaders has 10,000 clients from 200 addresses ask for the stream of changes, and never read it: others still get pages. It takes
-// so many file descriptors in both processes.
+// manyReaders has 10,000 clients from 200 addresses ask for the stream of changes, and never read it: others still get
+// pages. It takes so many file descriptors in both processes.
 func manyReaders(t *testing.T, plane *controlplane.ControlPlane) {
 	configuration := filepath.Join(t.TempDir(), "scheduler.conf")
 	require.NoError(t, os.WriteFile(configuration, []byte(world{plugin: "capacity-card"}.configuration()), 0o644))

@@ -173,7 +173,8 @@ func (v *view) noHTTP(context.Context) error {
 	return nil
 }
 
-// attacked attacks the pages until ctx ends. It fails where an attack gets what it should not, and where others get no page for long.
+// attacked attacks the pages until ctx ends. It fails where an attack gets what it should not, and where others get no
+// page for long.
 func (v *view) attacked(ctx context.Context, draw *rand.Rand) error {
 	answered := time.Now()
 	for ctx.Err() == nil {
@@ -215,8 +216,8 @@ func (v *view) bounded() error {
 	return err
 }
 
-// agrees waits until the pages show the cards that pods of each queue have. A pod keeps the card that its node had when it got the
-// node, so only the sum of a queue is known once a node has had another label.
+// agrees waits until the pages show the cards that pods of each queue have. A pod keeps the card that its node had when
+// it got the node, so only the sum of a queue is known once a node has had another label.
 func (r *round) agrees(ctx context.Context, v *view) error {
 	var shown, have map[string]int64
 	for end := time.Now().Add(patience); time.Now().Before(end); pause(ctx, 200*time.Millisecond) {

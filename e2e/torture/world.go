@@ -136,7 +136,8 @@ func (w world) stated() string {
 	return string(text)
 }
 
-// drawBounds draws the annotations and the spec of a queue that takes jobs, or of one above. An annotation that it does not get is nil.
+// drawBounds draws the annotations and the spec of a queue that takes jobs, or of one above. An annotation that it does
+// not get is nil.
 func (w world) drawBounds(draw *rand.Rand, inner bool) (annotations, spec map[string]any) {
 	if w.plain {
 		return nil, map[string]any{"weight": 1 + draw.IntN(4), "capability": map[corev1.ResourceName]string{
@@ -190,7 +191,8 @@ func newQueue(name, parent string) *scheduling.Queue {
 	return &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: scheduling.QueueSpec{Weight: 1, Parent: parent}}
 }
 
-// drawJob draws a job: a gang or not, of one size of pods, on one card, either of two, or slices of one, forever or for some seconds.
+// drawJob draws a job: a gang or not, of one size of pods, on one card, either of two, or slices of one, forever or for
+// some seconds.
 func drawJob(draw *rand.Rand, name, queue string) *batch.Job {
 	list := models[draw.IntN(len(models))]
 	if draw.IntN(4) == 0 {

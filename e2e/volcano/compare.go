@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// compare runs the suites in all configurations with both schedulers. Where they differ in a spec, it runs this spec again.
+// compare runs the suites in all configurations with both schedulers. Where they differ in a spec, it runs this spec
+// again.
 func compare(ctx context.Context, r runner, suites []suite, chosen []configuration, specs string) (*results, error) {
 	var trials []trial
 	for _, s := range suites {

@@ -1,11 +1,11 @@
-// Command volcano runs the end-to-end suites of Volcano's own repository, once with Volcano's scheduler and once with ours,
-// in several configurations, and compares them spec by spec. It fails where a spec passes with Volcano's scheduler and
-// fails with ours.
+// Command volcano runs the end-to-end suites of Volcano's own repository, once with Volcano's scheduler and once with
+// ours, in several configurations, and compares them spec by spec. It fails where a spec passes with Volcano's
+// scheduler and fails with ours.
 //
-// The suites are built from the Volcano module of go.mod and are not changed. Each run has a control plane of its own, in a
-// process of its own: an API server, the controllers of Kubernetes and Volcano, kube-scheduler, Volcano's webhooks and a
-// simulated kubelet, whose pods end as their commands do. Suites spend most of their time waiting, so several run side by
-// side.
+// The suites are built from the Volcano module of go.mod and are not changed. Each run has a control plane of its own,
+// in a process of its own: an API server, the controllers of Kubernetes and Volcano, kube-scheduler, Volcano's webhooks
+// and a simulated kubelet, whose pods end as their commands do. Suites spend most of their time waiting, so several run
+// side by side.
 //
 // The outcomes go to e2e/volcano/results, and from there to docs/volcano-e2e.md.
 package main

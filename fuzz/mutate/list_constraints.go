@@ -98,8 +98,8 @@ var ofConstraints = []mutant{
 	{"reclaim.Session.Close", "from != to && ", ""},
 }
 
-// ofLater are those of what a later release of Volcano does: resource claims, and reclaim that evicts nothing on a node with room.
-// No test sees them with the main release, so they are tried with another one alone (isLater).
+// ofLater are those of what a later release of Volcano does: resource claims, and reclaim that evicts nothing on a node
+// with room. No test sees them with the main release, so they are tried with another one alone (isLater).
 var ofLater = []mutant{
 	{"AllocationOf", "a.Replace = task, q, request, true", "a.Replace = task, q, request, false"},
 	{"devices.Rule.Fit", "!v.OK() && a.Replace", "!v.OK()"},

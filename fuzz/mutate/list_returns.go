@@ -1,6 +1,7 @@
 package main
 
-// ofReturns are those of what reclaim and preempt can take back for jobs that wait for admission, and of the minimum of jobs.
+// ofReturns are those of what reclaim and preempt can take back for jobs that wait for admission, and of the minimum of
+// jobs.
 var ofReturns = []mutant{
 	{"Returns.Read", "ix.IsLeaf(q) && !g.Leaf(q) || g.Fenced(q)", "g.Fenced(q)"},
 	{"Returns.Read", "ix.IsLeaf(q) && !g.Leaf(q) || g.Fenced(q)", "ix.IsLeaf(q) && !g.Leaf(q)"},

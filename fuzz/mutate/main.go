@@ -64,7 +64,8 @@ func run(only string, workers int, file string) error {
 	return errors.Join(err, writeKillers(killersFile, r.killers, mutants), r.sum())
 }
 
-// search tries the mutants that are left: first each with the test that killed it before, then with all that reach its function.
+// search tries the mutants that are left: first each with the test that killed it before, then with all that reach its
+// function.
 func search(ctx context.Context, b *bench, r *results, workers int) error {
 	known := map[string]*test{}
 	for _, m := range r.left {
@@ -119,8 +120,8 @@ func search(ctx context.Context, b *bench, r *results, workers int) error {
 // quick is for how long a mutant is tried before the others are.
 const quick = 20 * time.Second
 
-// rounds tries mutants with the tests that reach their functions: all mutants with those that take little time, and then what is left
-// with the rest.
+// rounds tries mutants with the tests that reach their functions: all mutants with those that take little time, and
+// then what is left with the rest.
 func rounds(ctx context.Context, b *bench, r *results, workers int, unknown []mutated, all []*test) error {
 	type tried struct {
 		mutated
@@ -217,7 +218,8 @@ func prepare(tree, only string) ([]mutated, error) {
 	return chosen, writeFiles(tree, files)
 }
 
-// isLater reports whether the tests are built with a later release of Volcano than that of go.mod: GOFLAGS names another file.
+// isLater reports whether the tests are built with a later release of Volcano than that of go.mod: GOFLAGS names
+// another file.
 func isLater() bool { return strings.Contains(os.Getenv("GOFLAGS"), "-modfile=") }
 
 // copyTree copies the present state of the files that git knows to a new directory, so that the

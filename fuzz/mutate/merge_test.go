@@ -96,8 +96,8 @@ outer:
 	assert.Equal(t, []int{1, 0, 3, 1, 0, 0}, functions)
 }
 
-// TestCandidates expects the tests that reach a function, shorter ones first unless others killed mutants of the file, and then random
-// ones with their own arguments.
+// TestCandidates expects the tests that reach a function, shorter ones first unless others killed mutants of the file,
+// and then random ones with their own arguments.
 func TestCandidates(t *testing.T) {
 	long := &test{dir: "plugin", name: "TestRandomCards", args: few["plugin"], took: time.Minute, reaches: map[int]bool{3: true}}
 	short := &test{dir: "quota", name: "TestTake", took: time.Second, reaches: map[int]bool{3: true}}
@@ -109,7 +109,8 @@ func TestCandidates(t *testing.T) {
 	assert.Equal(t, []*test{other, short, long, again}, mutated{}.candidates(all, nil), "any test may reach a constant")
 }
 
-// TestBatches expects tests of one directory, or cases of one test, in a process, as long as they take no longer than is said.
+// TestBatches expects tests of one directory, or cases of one test, in a process, as long as they take no longer than
+// is said.
 func TestBatches(t *testing.T) {
 	one, two := &test{dir: "quota", name: "TestOne", took: time.Second}, &test{dir: "quota", name: "TestTwo", took: time.Second}
 	of, other := &test{dir: "quota", name: "TestTwo/case"}, &test{dir: "index", name: "TestTree"}

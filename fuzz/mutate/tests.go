@@ -108,8 +108,8 @@ func (b *bench) build(dir, name string, flags ...string) error {
 // limited runs a command with a limit of processor time and of memory: a mutation can make a loop endless.
 const limited = `ulimit -t "$0" -v 16000000; exec "$@"`
 
-// run runs the tests that match, and returns the command after it has ended. A mutation can also make goroutines wait for ever, so
-// a process ends after three times the limit, since on a busy machine tests that pass take long.
+// run runs the tests that match, and returns the command after it has ended. A mutation can also make goroutines wait
+// for ever, so a process ends after three times the limit, since on a busy machine tests that pass take long.
 func (b *bench) run(binary, dir, pattern string, limit time.Duration, variables, args []string) (*exec.Cmd, []byte, error) {
 	command := exec.Command("sh", slices.Concat([]string{"-c", limited, strconv.Itoa(max(1, int(limit.Seconds()))), binary, "-test.run=" + pattern,
 		"-test.timeout=" + (3 * limit).String(), "-test.failfast"}, args)...)
@@ -253,9 +253,9 @@ func casesOf(name string, output []byte) (cases []string) {
 	return cases
 }
 
-// candidates returns the tests that can kill a mutant: those that killed most mutants of its file first, then shorter ones. For a
-// mutant that is not in the body of a function it is not known which they are, and each directory takes a build: its order
-// comes first.
+// candidates returns the tests that can kill a mutant: those that killed most mutants of its file first, then shorter
+// ones. For a mutant that is not in the body of a function it is not known which they are, and each directory takes a
+// build: its order comes first.
 func (m mutated) candidates(all []*test, kills map[string]int) (tests []*test) {
 	for _, t := range all {
 		if m.body == nil || t.reaches[m.function] {
@@ -317,8 +317,8 @@ func (b *bench) try(m mutated, tests []*test) (outcome string, err error) {
 	return survived, nil
 }
 
-// batchOf returns the tests at the beginning that can share a process and take that long together, one at least: tests of one
-// directory, or cases of one test.
+// batchOf returns the tests at the beginning that can share a process and take that long together, one at least: tests
+// of one directory, or cases of one test.
 func batchOf(tests []*test, length time.Duration) []*test {
 	first, took := tests[0], tests[0].took
 	for i, t := range tests[1:] {
@@ -343,8 +343,8 @@ func patternOf(batch []*test) string {
 	return pattern
 }
 
-// outcomeOf returns the test that failed. A process that ended without a word had used all its time or memory, or panicked
-// outside of a test.
+// outcomeOf returns the test that failed. A process that ended without a word had used all its time or memory, or
+// panicked outside of a test.
 func outcomeOf(batch []*test, output []byte) string {
 	if failures := failure.FindAllSubmatch(output, -1); len(failures) > 0 {
 		return batch[0].dir + " " + string(failures[len(failures)-1][1])
@@ -355,8 +355,8 @@ func outcomeOf(batch []*test, output []byte) string {
 	return batch[0].dir + ": ended"
 }
 
-// binaryOf returns the tests of a directory with a mutant: that with all mutants, or one of its own if the mutant is not
-// in the body of a function. The go command then reads the mutated file in place of the one in the tree.
+// binaryOf returns the tests of a directory with a mutant: that with all mutants, or one of its own if the mutant is
+// not in the body of a function. The go command then reads the mutated file in place of the one in the tree.
 func (b *bench) binaryOf(m mutated, dir, of string) (string, error) {
 	if m.body != nil {
 		return b.binary(of)

@@ -51,7 +51,8 @@ func (o *Oracle) guarantee(name string) Amounts {
 	return own.atLeast(passed)
 }
 
-// held returns what pods of a queue and of those below have when the session opens, 0 of everything else that is guaranteed.
+// held returns what pods of a queue and of those below have when the session opens, 0 of everything else that is
+// guaranteed.
 func (o *Oracle) held(name string) Amounts {
 	held := Amounts{}
 	for d := range o.queues[name].Guarantee {
@@ -230,8 +231,8 @@ func (o *Oracle) AdmissionBound(name string) Amounts {
 	return bound
 }
 
-// boundFor returns the bound of a queue for jobs of a queue at or below it. Where cards count for them, the resources of cards are not
-// bounded by the total of the cluster alone.
+// boundFor returns the bound of a queue for jobs of a queue at or below it. Where cards count for them, the resources
+// of cards are not bounded by the total of the cluster alone.
 func (o *Oracle) boundFor(name, q string, bound Amounts) Amounts {
 	if !o.queues[name].CardsCount {
 		return bound
@@ -245,8 +246,8 @@ func (o *Oracle) boundFor(name, q string, bound Amounts) Amounts {
 	return lifted
 }
 
-// onlyTotalBounds reports whether the bound of a queue in a dimension is the total of the cluster: no queue on its path sets a capability,
-// and nothing is guaranteed to others. The capability of the root bounds the queues below it.
+// onlyTotalBounds reports whether the bound of a queue in a dimension is the total of the cluster: no queue on its path
+// sets a capability, and nothing is guaranteed to others. The capability of the root bounds the queues below it.
 func (o *Oracle) onlyTotalBounds(name, d string) bool {
 	if name == o.cluster.Root {
 		return true

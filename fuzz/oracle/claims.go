@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// A resource claim gives cards to the pods that have it (docs/cards.md, "Resource claims"). A pod that a claim was made for alone has
-// its cards as those of the device plugin; a claim that pods name is charged once in each queue that has such pods.
+// A resource claim gives cards to the pods that have it (docs/cards.md, "Resource claims"). A pod that a claim was made
+// for alone has its cards as those of the device plugin; a claim that pods name is charged once in each queue that has
+// such pods.
 
 // ClaimRequest is a request of a resource claim: one of its alternatives.
 type ClaimRequest []ClaimAlternative
@@ -17,9 +18,9 @@ type ClaimAlternative struct {
 	Cards []string
 }
 
-// Most returns the most that a claim can get of the devices of a node, card by card, in cards: of each request the greatest of the
-// alternatives for which there are enough devices, and no more of a card than there are. devices holds the card of each. The result is
-// nil if there are too few devices for a request.
+// Most returns the most that a claim can get of the devices of a node, card by card, in cards: of each request the
+// greatest of the alternatives for which there are enough devices, and no more of a card than there are. devices holds
+// the card of each. The result is nil if there are too few devices for a request.
 func Most(claim []ClaimRequest, devices []string) map[string]float64 {
 	sum := map[string]float64{}
 	for _, request := range claim {
@@ -68,8 +69,8 @@ func count(devices []string, cards ...string) (n int) {
 	return n
 }
 
-// ShareClaims sets what claims take that pods share, and these pods. Each queue has what its pods, and those of queues below, share,
-// each claim once.
+// ShareClaims sets what claims take that pods share, and these pods. Each queue has what its pods, and those of queues
+// below, share, each claim once.
 func (o *Oracle) ShareClaims(claims DeviceClaims, sharing []Plain) {
 	o.claims, o.sharing = claims, slices.Clone(sharing)
 }
@@ -90,7 +91,8 @@ func (o *Oracle) with(pod Plain, own Amounts) *Oracle {
 	return after
 }
 
-// PodRefused returns the queues, from the lowest up, without room for what a pod adds to them. own are the cards that it shares with no other pod.
+// PodRefused returns the queues, from the lowest up, without room for what a pod adds to them. own are the cards that
+// it shares with no other pod.
 func (o *Oracle) PodRefused(pod Plain, own Amounts) (full []string) {
 	after := o.with(pod, own)
 	for _, q := range o.Path(pod.Queue) {
@@ -102,8 +104,8 @@ func (o *Oracle) PodRefused(pod Plain, own Amounts) (full []string) {
 	return full
 }
 
-// LendsPod decides whether all guarantees of others stay free beside a pod, now and once pods that are being deleted are gone. own are
-// the cards that it shares with no other pod.
+// LendsPod decides whether all guarantees of others stay free beside a pod, now and once pods that are being deleted
+// are gone. own are the cards that it shares with no other pod.
 func (o *Oracle) LendsPod(pod Plain, own Amounts) bool {
 	after, then := o.with(pod, own), maps.Clone(o.cluster.Available)
 	for d := range then {

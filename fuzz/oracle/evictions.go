@@ -35,8 +35,8 @@ func (e Evictions) Next(now time.Time, most int, length time.Duration) time.Time
 	return some[len(some)-most].Add(length)
 }
 
-// CountsFor returns the queues whose budgets an eviction counts for. The paths begin with the queues of the pod that is evicted and of the
-// one that it is evicted for, and end with the root; to is empty where it is for nobody.
+// CountsFor returns the queues whose budgets an eviction counts for. The paths begin with the queues of the pod that is
+// evicted and of the one that it is evicted for, and end with the root; to is empty where it is for nobody.
 func CountsFor(from, to []string) (lost, taken []string) {
 	if len(to) > 0 && from[0] == to[0] {
 		return nil, nil
@@ -56,8 +56,8 @@ type Bound struct {
 	Bound float64
 }
 
-// Tolerated returns the most that enforce-quota leaves a queue that has been above all bounds since the first: the most of those in
-// [now − after, now], anything if not all of that time is known.
+// Tolerated returns the most that enforce-quota leaves a queue that has been above all bounds since the first: the most
+// of those in [now − after, now], anything if not all of that time is known.
 func Tolerated(bounds []Bound, now time.Time, after time.Duration) (most float64) {
 	begin := now.Add(-after)
 	if len(bounds) == 0 || bounds[0].From.After(begin) {
@@ -71,8 +71,8 @@ func Tolerated(bounds []Bound, now time.Time, after time.Duration) (most float64
 	return most
 }
 
-// Gang is a job with pods on nodes. It needs as many of them as Minimum says, and of each role as Minimums says; a role that is not there has
-// none. Larger: no budget has room for all of them.
+// Gang is a job with pods on nodes. It needs as many of them as Minimum says, and of each role as Minimums says; a role
+// that is not there has none. Larger: no budget has room for all of them.
 type Gang struct {
 	QueuePriority, Priority int32
 	Minimum                 int
@@ -169,7 +169,8 @@ func rest(above map[string]float64, gone []parcel) map[string]float64 {
 	return left
 }
 
-// parcels returns the pods of a gang that can be spared, each by itself, and all of them together if it needs others that have something.
+// parcels returns the pods of a gang that can be spared, each by itself, and all of them together if it needs others
+// that have something.
 func (g *Gang) parcels() (all []parcel) {
 	var useful []Member
 	roles, fixed, loss, highest := map[string]int{}, g.Larger, int64(0), int32(math.MinInt32)
@@ -214,8 +215,8 @@ func (g *Gang) parcels() (all []parcel) {
 	return all
 }
 
-// Grace returns how long a pod has notice before it is evicted (docs/policies.md, eviction-grace): pod and group are what it and its PodGroup
-// ask for, and path what the queues on its path grant, "" for nothing.
+// Grace returns how long a pod has notice before it is evicted (docs/policies.md, eviction-grace): pod and group are
+// what it and its PodGroup ask for, and path what the queues on its path grant, "" for nothing.
 func Grace(pod, group string, path []string) time.Duration {
 	asked, err := time.ParseDuration(pod)
 	if err != nil || asked < 0 {

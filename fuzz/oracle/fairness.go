@@ -50,8 +50,8 @@ func (q *FairQueue) get(of *FairQueue) {
 	q.Allocated = allocated
 }
 
-// AtTurn returns a department as it counts when it is the turn of one of its queues: its other queues that go before this one
-// have got their pods, as far as there are free cards. sure is as in CompareFair.
+// AtTurn returns a department as it counts when it is the turn of one of its queues: its other queues that go before
+// this one have got their pods, as far as there are free cards. sure is as in CompareFair.
 func AtTurn(department, queue *FairQueue, others []*FairQueue, free map[string]float64, halfLife, horizon time.Duration) (then *FairQueue, sure bool) {
 	own := *department
 	for _, other := range others {

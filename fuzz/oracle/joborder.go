@@ -30,7 +30,8 @@ func (j InLine) Before(other InLine, byPriority bool) bool {
 	return cmp.Or(order, cmp.Compare(j.Name, other.Name)) < 0
 }
 
-// Waits reports whether a job of a queue waits for an earlier one, with its admission or, if it is admitted, with its next pod.
+// Waits reports whether a job of a queue waits for an earlier one, with its admission or, if it is admitted, with its
+// next pod.
 func Waits(queue []InLine, j InLine, byPriority bool, now time.Time, hold time.Duration) bool {
 	var first *InLine
 	for i, e := range queue {

@@ -267,8 +267,8 @@ func (o *Oracle) Charge(name string, request Amounts) {
 	o.queues[name].allocated = o.queues[name].allocated.Plus(request)
 }
 
-// Refund subtracts the request of a task from a queue, at most what the queue itself was
-// charged. Otherwise its parents would refund what other queues use. Groups get what follows from the refunds of their cards.
+// Refund subtracts the request of a task from a queue, at most what the queue itself was charged. Otherwise its parents
+// would refund what other queues use. Groups get what follows from the refunds of their cards.
 func (o *Oracle) Refund(name string, request Amounts) {
 	refund := maps.Clone(request)
 	for d := range request {

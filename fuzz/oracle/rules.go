@@ -68,8 +68,8 @@ func (o *Oracle) lendsBetween(name, d string, before, after func(string) Amounts
 	if !kept {
 		return ""
 	}
-	// taken returns what a queue has, and the unused guarantees in it and below it; below, those of its children. A queue keeps
-	// no more free for its children than it can have.
+	// taken returns what a queue has, and the unused guarantees in it and below it; below, those of its children. A
+	// queue keeps no more free for its children than it can have.
 	var taken, below func(q string, has func(string) Amounts) float64
 	taken = func(q string, has func(string) Amounts) float64 {
 		most := max(has(q)[d], o.Bound(q)[d])

@@ -57,7 +57,8 @@ func (o *Oracle) wanted(s Soft, name string) (sum float64) {
 	return min(sum, room)
 }
 
-// SoftRefuses returns the lowest queue that a quantity takes above its soft quota, while others want what is left; "" for none.
+// SoftRefuses returns the lowest queue that a quantity takes above its soft quota, while others want what is left; ""
+// for none.
 func (o *Oracle) SoftRefuses(s Soft, name string, quantity float64) string {
 	for i, p := range o.Path(name) {
 		if o.Allocated(p)[s.Card]+quantity > o.softMost(s, p) && o.othersWant(s, o.Path(name)[i:], quantity) {
@@ -67,8 +68,8 @@ func (o *Oracle) SoftRefuses(s Soft, name string, quantity float64) string {
 	return ""
 }
 
-// othersWant reports whether, somewhere above the first queue of a path or in the whole cluster, others want more than what is left beside
-// a quantity.
+// othersWant reports whether, somewhere above the first queue of a path or in the whole cluster, others want more than
+// what is left beside a quantity.
 func (o *Oracle) othersWant(s Soft, path []string, quantity float64) bool {
 	others := 0.0
 	for i, name := range path {

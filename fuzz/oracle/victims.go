@@ -140,7 +140,8 @@ const (
 	ByGuarantee = "by guarantee"
 )
 
-// ProtectionOf returns what protects a task, by the service classes of reclaimer and victim. Any other text is no class.
+// ProtectionOf returns what protects a task, by the service classes of reclaimer and victim. Any other text is no
+// class.
 func ProtectionOf(reclaimer, victim string) string {
 	protection := map[string]map[string]string{
 		"inference": {"inference": Spared, "training": ByGuarantee},

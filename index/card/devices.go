@@ -84,14 +84,14 @@ func stringAttribute(driver string, device *resourcev1.Device, name string) stri
 // notInLabels are the characters that GPU feature discovery leaves out of labels.
 var notInLabels = regexp.MustCompile(`[^A-Za-z0-9\-_. ]`)
 
-// asLabel writes the name of a product as GPU feature discovery does in the label nvidia.com/gpu.product: words are joined by
-// hyphens.
+// asLabel writes the name of a product as GPU feature discovery does in the label nvidia.com/gpu.product: words are
+// joined by hyphens.
 func asLabel(product string) string {
 	return strings.Join(strings.Fields(notInLabels.ReplaceAllString(product, "")), "-")
 }
 
-// CurrentSlices returns the slices of the newest generation of each pool: a driver publishes a new generation before it deletes
-// the slices of the old one.
+// CurrentSlices returns the slices of the newest generation of each pool: a driver publishes a new generation before it
+// deletes the slices of the old one.
 func CurrentSlices(slices []*resourcev1.ResourceSlice) (current []*resourcev1.ResourceSlice) {
 	type pool struct{ driver, name string }
 	newest := map[pool]int64{}

@@ -29,9 +29,9 @@ var vendors = []string{
 	"aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "google.com/tpu",
 }
 
-// parts are the resources of memory and cores that vendors put next to a card, as patterns of path.Match: a pod requests
-// them with the card, and each pod counts as the cards that it requests. Few device plugins add them to the allocatable
-// resources of nodes. Add a line only for names that a vendor or a scheduler documents, with the source.
+// parts are the resources of memory and cores that vendors put next to a card, as patterns of path.Match: a pod
+// requests them with the card, and each pod counts as the cards that it requests. Few device plugins add them to the
+// allocatable resources of nodes. Add a line only for names that a vendor or a scheduler documents, with the source.
 var parts = []struct{ pattern, source string }{
 	{"volcano.sh/vgpu-memory", volcanoDevices}, {"volcano.sh/vgpu-memory-percentage", volcanoDevices}, {"volcano.sh/vgpu-cores", volcanoDevices},
 	{"volcano.sh/gpu-memory", "volcano.sh/volcano, pkg/scheduler/api/devices/nvidia/gpushare"},

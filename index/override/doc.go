@@ -1,4 +1,5 @@
-// Package override reads the windows of a queue, during which other values hold than those of its annotations and its spec.
+// Package override reads the windows of a queue, during which other values hold than those of its annotations and its
+// spec.
 //
 // # Words
 //
@@ -8,8 +9,8 @@
 //
 // # Rules
 //
-// Of windows that hold at the same time, the later in the list decides, key by key. A JSON object is merged with that of the
-// annotation or the field: what it does not name stays. Everything else replaces it.
+// Of windows that hold at the same time, the later in the list decides, key by key. A JSON object is merged with that
+// of the annotation or the field: what it does not name stays. Everything else replaces it.
 //
 // # Example
 //

@@ -8,8 +8,8 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// Overlaps returns pairs of windows that set a key at the same time. The later window of the list counts. Of windows of each week, the
-// week after a time is looked at, and that after the beginning of a window with a date.
+// Overlaps returns pairs of windows that set a key at the same time. The later window of the list counts. Of windows of
+// each week, the week after a time is looked at, and that after the beginning of a window with a date.
 func (o Overrides) Overlaps(now time.Time) (all []card.Problem) {
 	const most = 10 // the others are shown when these are mended
 	for i := range o {

@@ -69,8 +69,8 @@ func (w Window) Resources(field string) v1.ResourceList {
 	return list
 }
 
-// Set returns the text of an annotation, or of the weight, while some windows hold. base is the text without them; given is false where
-// there is none.
+// Set returns the text of an annotation, or of the weight, while some windows hold. base is the text without them;
+// given is false where there is none.
 func (o Overrides) Set(key, base string, given bool, holding []int) (text string, set bool) {
 	text, set = base, given
 	for _, i := range holding {

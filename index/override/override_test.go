@@ -136,8 +136,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestWeekly has nights, days that wrap around the week, and changes of the clock in Berlin: at 2026-03-29T02:00 it goes to 03:00,
-// at 2026-10-25T03:00 back to 02:00.
+// TestWeekly has nights, days that wrap around the week, and changes of the clock in Berlin: at 2026-03-29T02:00 it
+// goes to 03:00, at 2026-10-25T03:00 back to 02:00.
 func TestWeekly(t *testing.T) {
 	for name, c := range map[string]struct {
 		window, text string
@@ -178,8 +178,8 @@ func TestWeekly(t *testing.T) {
 	}
 }
 
-// TestNextIsTheNextChange looks at every minute of the weeks around changes of the clock: what holds changes at the stated time, and at
-// no time before.
+// TestNextIsTheNextChange looks at every minute of the weeks around changes of the clock: what holds changes at the
+// stated time, and at no time before.
 func TestNextIsTheNextChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -237,7 +237,8 @@ func TestOverlaps(t *testing.T) {
 	assert.Len(t, must(t, many...).Overlaps(now), 10)
 }
 
-// FuzzOverrides parses any text. Windows of a text that parses hold or do not at any time, and what they set has no problem.
+// FuzzOverrides parses any text. Windows of a text that parses hold or do not at any time, and what they set has no
+// problem.
 func FuzzOverrides(f *testing.F) {
 	f.Add(`[{`+december+`, "card.quota": {"A": 32}}]`, int64(1796083200))
 	f.Add(`[{"days": "Mon-Fri", "from": "20:00", "until": "06:00", "zone": "Europe/Berlin", "max-jobs": "7", "weight": 3}]`, int64(1774746000))

@@ -42,7 +42,8 @@ func minute(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// weekly holds on days of each week, from a time of the day until another. Where that is not later, it is one of the next day.
+// weekly holds on days of each week, from a time of the day until another. Where that is not later, it is one of the
+// next day.
 type weekly struct {
 	days        [7]bool // from Sunday
 	from, until int     // minutes after midnight, at most those of 24:00
@@ -106,8 +107,8 @@ func (w weekly) String() string {
 
 func clock(minutes int) string { return fmt.Sprintf("%02d:%02d", minutes/60, minutes%60) }
 
-// instant returns the first instant at which the clocks of a zone show a time of a day, in minutes after midnight. A time that they
-// skip is the instant at which they do so.
+// instant returns the first instant at which the clocks of a zone show a time of a day, in minutes after midnight. A
+// time that they skip is the instant at which they do so.
 func instant(day time.Time, minutes int, zone *time.Location) time.Time {
 	shown := time.Date(day.Year(), day.Month(), day.Day(), 0, minutes, 0, 0, time.UTC)
 	var first, skipping time.Time

@@ -42,8 +42,8 @@ const (
 	keys // how many there are
 )
 
-// The names of the annotations. Those of NamespaceCards, HolderCards and CardBudget are card.NamespaceKey, card.HolderKey and
-// card.BudgetKey.
+// The names of the annotations. Those of NamespaceCards, HolderCards and CardBudget are card.NamespaceKey,
+// card.HolderKey and card.BudgetKey.
 const (
 	FairShareKey           = "volcano.sh/fair-share"
 	FairShareHoldKey       = "volcano.sh/fair-share-hold"

@@ -33,8 +33,8 @@ func RuntimeProblem(text string) string {
 	return fmt.Sprintf("%q is not a duration above 0, such as 4h", index.Shorten(text, 100))
 }
 
-// CheckpointKey is the annotation of a pod or a PodGroup with the time of its last checkpoint, which the job writes. What the pods
-// have done before is not lost if they are evicted.
+// CheckpointKey is the annotation of a pod or a PodGroup with the time of its last checkpoint, which the job writes.
+// What the pods have done before is not lost if they are evicted.
 const CheckpointKey = "volcano.sh/checkpoint-time"
 
 // timeLayouts are those of RFC 3339, with and without seconds.

@@ -10,8 +10,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Judge returns the verdict of admission on a job, and whether the job could be admitted if no other had anything. A rule
-// may call it while it decides about another job: it keeps what it reads apart.
+// Judge returns the verdict of admission on a job, and whether the job could be admitted if no other had anything. A
+// rule may call it while it decides about another job: it keeps what it reads apart.
 func (s *Session) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
 	frame := s.Frames.Open()
 	defer frame.Close()
@@ -28,8 +28,8 @@ func (s *Session) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
 	return v, s.possible(a) && !s.LimitRefuses(a)
 }
 
-// possible reports whether a job fits under the bounds of admission of its queue and all queues above while they are empty. a.Minimum
-// holds what the job lacks, without cards.
+// possible reports whether a job fits under the bounds of admission of its queue and all queues above while they are
+// empty. a.Minimum holds what the job lacks, without cards.
 func (s *Session) possible(a constraint.JobAsk) bool {
 	bounds, path := s.Index.AdmissionBounds(a.Queue), s.Index.Path(a.Queue)
 	for _, p := range path {

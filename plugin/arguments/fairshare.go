@@ -104,8 +104,8 @@ func (p *parser) fairShare(v Variant) FairShare {
 	return f
 }
 
-// leastHorizon is the shortest horizon with which queues take what others borrow. Without one, the level of a queue does
-// not follow what it takes, and queues that borrow would take all of it from one another again and again.
+// leastHorizon is the shortest horizon with which queues take what others borrow. Without one, the level of a queue
+// does not follow what it takes, and queues that borrow would take all of it from one another again and again.
 const leastHorizon = time.Minute
 
 // fairShareReclaim reads a factor above 1, 0 for none.

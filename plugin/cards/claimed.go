@@ -10,8 +10,8 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// eachClaimed visits what the claims of a pod take on a node, "" for a pod that has none yet: then a claim that is not allocated
-// requests one card of a list, and the least of it.
+// eachClaimed visits what the claims of a pod take on a node, "" for a pod that has none yet: then a claim that is not
+// allocated requests one card of a list, and the least of it.
 func (s *Session) eachClaimed(p *PodRequest, claims []*Claim, node string, yield func(Request) bool) bool {
 	for _, c := range claims {
 		if node == "" && c.allocated == nil {
@@ -58,8 +58,8 @@ func (s *Session) eachOpen(p *PodRequest, c *Claim, yield func(Request) bool) bo
 	return true
 }
 
-// keepPlaced keeps what the claims of a pod take on its node, until they are allocated. Of pods that share a claim, the first one
-// decides; of those that run when the scheduler starts, the one with the first node.
+// keepPlaced keeps what the claims of a pod take on its node, until they are allocated. Of pods that share a claim, the
+// first one decides; of those that run when the scheduler starts, the one with the first node.
 func (s *Session) keepPlaced(p *PodRequest, node string) {
 	if p == nil || p.claims == nil {
 		return
@@ -210,8 +210,8 @@ func (s *Session) SharedRequest(p *PodRequest, node string) (request Request) {
 	return request
 }
 
-// SharedOpen iterates over the requests of the claims that a pod shares, by the name of the claim. One that is allocated requests
-// what it has.
+// SharedOpen iterates over the requests of the claims that a pod shares, by the name of the claim. One that is
+// allocated requests what it has.
 func (s *Session) SharedOpen(p *PodRequest) iter.Seq2[string, Request] {
 	return func(yield func(string, Request) bool) {
 		if p.Shares() {
@@ -220,7 +220,8 @@ func (s *Session) SharedOpen(p *PodRequest) iter.Seq2[string, Request] {
 	}
 }
 
-// ClaimedOpen iterates over the requests of all claims of a pod, by the name of the claim, "" for one that the pod does not share.
+// ClaimedOpen iterates over the requests of all claims of a pod, by the name of the claim, "" for one that the pod does
+// not share.
 func (s *Session) ClaimedOpen(p *PodRequest) iter.Seq2[string, Request] {
 	return func(yield func(string, Request) bool) {
 		if p.claims != nil && s.eachNamed(p, p.claims.own, func(*Claim) string { return "" }, yield) {
@@ -264,8 +265,8 @@ func (s *Session) Spread(to []index.Devices, d fastres.Dim, amount card.Milli) [
 	return to
 }
 
-// OwnDevices returns the milli-cards of a list that the claims of a pod alone take: the allocated devices, or else the least that the
-// requests for nothing but cards of the list need.
+// OwnDevices returns the milli-cards of a list that the claims of a pod alone take: the allocated devices, or else the
+// least that the requests for nothing but cards of the list need.
 func (s *Session) OwnDevices(p *PodRequest, list *Selector) (milli float64) {
 	if p == nil || p.claims == nil {
 		return 0

@@ -34,7 +34,8 @@ type Claim struct {
 	node      string   // of placed
 	placedAt  uint64   // the session that noted placed
 	named     bool     // pods name the claim, and may share it
-	// first is the node of the first pod that got one in this session and shares the claim, and sharers the number of these pods.
+	// first is the node of the first pod that got one in this session and shares the claim, and sharers the number of
+	// these pods.
 	first   string
 	sharers int
 	// known are the cards of the allocated devices: a device that is gone stays the card that it was.
@@ -70,8 +71,8 @@ type podClaims struct {
 	unmade string
 }
 
-// charged reports whether some claim is charged for what it could get on a node, whatever devices are there now, or has devices, also
-// if nobody knows any more which cards they were.
+// charged reports whether some claim is charged for what it could get on a node, whatever devices are there now, or has
+// devices, also if nobody knows any more which cards they were.
 func (p *podClaims) charged() bool {
 	charged := func(c *Claim) bool { return len(c.placed)+len(c.allocated) > 0 }
 	return slices.ContainsFunc(p.own, charged) || slices.ContainsFunc(p.shared, charged)
@@ -208,7 +209,8 @@ func (c *Claim) add(s *Session, result *resourcev1.DeviceRequestAllocationResult
 	c.allocated = append(c.allocated, of)
 }
 
-// request returns the position of a request of the spec, as an allocation names it: <request>/<alternative> for one of several.
+// request returns the position of a request of the spec, as an allocation names it: <request>/<alternative> for one of
+// several.
 func (c *Claim) request(name string) int {
 	base := resourceclaim.BaseRequestRef(name)
 	i := 0
@@ -307,7 +309,8 @@ func (c *Claim) on(node string) []charge {
 	return c.most(node)
 }
 
-// where returns the node of the pods that share the claim, "" where there are none. Until it is allocated, the others need the same one.
+// where returns the node of the pods that share the claim, "" where there are none. Until it is allocated, the others
+// need the same one.
 func (c *Claim) where() string {
 	if c.named && len(c.placed) > 0 {
 		return c.node

@@ -513,8 +513,8 @@ func TestClaimsOfRenewedNames(t *testing.T) {
 	require.Empty(t, f.registry.devices.shapes)
 }
 
-// FuzzDeviceObjects reads slices, classes and claims of any content. Nothing panics, what a claim takes is no number below 0, and a pod
-// with another claim gets what it got.
+// FuzzDeviceObjects reads slices, classes and claims of any content. Nothing panics, what a claim takes is no number
+// below 0, and a pod with another claim gets what it got.
 func FuzzDeviceObjects(f *testing.F) {
 	_, o := deviceFixture()
 	for _, claim := range []*resourcev1.ResourceClaim{claimOf("own", exactly("r", 1<<62)), claimOf("own", first("r", or("a", -1, "true"), or("b", 1, "1/0 == 1"))),

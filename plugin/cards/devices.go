@@ -49,8 +49,8 @@ type deviceID struct{ driver, pool, name string }
 type device struct {
 	id     deviceID
 	object *resourcev1.Device
-	// card is the name of the card, and dim its dimension; "" for a device that is no card. missing is the attribute that a
-	// device of a driver of cards lacks for the name.
+	// card is the name of the card, and dim its dimension; "" for a device that is no card. missing is the attribute
+	// that a device of a driver of cards lacks for the name.
 	card, missing string
 	dim           fastres.Dim
 	nodes         *nodeaffinity.NodeSelector // of a remote device; nil for all nodes
@@ -65,8 +65,8 @@ func newDevices() *devices {
 		queries: map[string]*query{}, shapes: map[string]*shape{}, only: map[fastres.Dim]*Selector{}}
 }
 
-// onlyOf returns the selector of one card. All claims share it, so that what a job has of a card is a part of its minimum, whatever
-// claim gives it.
+// onlyOf returns the selector of one card. All claims share it, so that what a job has of a card is a part of its
+// minimum, whatever claim gives it.
 func (d *devices) onlyOf(s *Session, dim fastres.Dim) *Selector {
 	if d.only[dim] == nil {
 		d.only[dim] = s.only(Devices, dim)
@@ -206,8 +206,8 @@ func (d *devices) readClasses(objects []*resourcev1.DeviceClass) (changed bool) 
 	return changed
 }
 
-// addStock adds the cards of all devices to the stock. A device that can be parted counts as a whole, and so does each part:
-// of each card, the stock is the most that the nodes can give.
+// addStock adds the cards of all devices to the stock. A device that can be parted counts as a whole, and so does each
+// part: of each card, the stock is the most that the nodes can give.
 func (d *devices) addStock(total map[fastres.Dim]card.Milli) {
 	if d == nil {
 		return
@@ -219,7 +219,8 @@ func (d *devices) addStock(total map[fastres.Dim]card.Milli) {
 	}
 }
 
-// idle returns the milli-cards of a card that no claim had when the session opened. It is for the goroutine that runs the session.
+// idle returns the milli-cards of a card that no claim had when the session opened. It is for the goroutine that runs
+// the session.
 func (d *devices) idle(dim fastres.Dim) float64 {
 	if d == nil {
 		return 0
@@ -240,8 +241,9 @@ func (d *devices) idle(dim fastres.Dim) float64 {
 	return max(0, d.free[dim])
 }
 
-// DevicesLeft returns the milli-cards of a list that the devices of nodes have left, by node. A node is missing if other nodes can use
-// its devices as well, or if several claims can have one of them: there, what is left is not known by node.
+// DevicesLeft returns the milli-cards of a list that the devices of nodes have left, by node. A node is missing if
+// other nodes can use its devices as well, or if several claims can have one of them: there, what is left is not known
+// by node.
 func (s *Session) DevicesLeft(list *Selector) map[string]float64 {
 	d := s.registry.devices
 	left := map[string]float64{}
@@ -273,7 +275,8 @@ func (s *Session) DevicesLeft(list *Selector) map[string]float64 {
 	return left
 }
 
-// ownOf returns the milli-cards of a list that a node has, and whether they are its own. It notes the node of each device.
+// ownOf returns the milli-cards of a list that a node has, and whether they are its own. It notes the node of each
+// device.
 func (d *devices) ownOf(node string, found []*device, list *Selector, at map[deviceID]string) (milli float64, known bool) {
 	for _, device := range found {
 		if device.dim == 0 || !slices.Contains(list.Dims, device.dim) {

@@ -30,8 +30,8 @@ func (s *Session) Allowed(q index.Queue, r Request) quota.Verdict {
 	return quota.Verdict{Reason: quota.Admitted, Queue: q}
 }
 
-// Outcome is the verdict on a request for cards, and the request that is refused. What is asked about each task sets these one by one,
-// as a copy of an Outcome takes as long as the comparison with a quota.
+// Outcome is the verdict on a request for cards, and the request that is refused. What is asked about each task sets
+// these one by one, as a copy of an Outcome takes as long as the comparison with a quota.
 type Outcome struct {
 	Verdict quota.Verdict
 	Request Request // zero where nothing is refused
@@ -45,7 +45,8 @@ type Outcome struct {
 // Rule decides on a quantity of one card.
 type Rule func(d fastres.Dim, milli float64) quota.Verdict
 
-// Fit answers whether each request of a pod has a card that satisfies rule, and sets refused to the first that has none.
+// Fit answers whether each request of a pod has a card that satisfies rule, and sets refused to the first that has
+// none.
 func (s *Session) Fit(q index.Queue, p *PodRequest, refused *Request, rule Rule) quota.Verdict {
 	for r := range s.Requests(p) {
 		v := s.Allowed(q, r)

@@ -23,7 +23,8 @@ type fraction struct {
 	resource ResourceID
 	registry *Registry
 
-	// exact holds the charge of the devices that the pod got. It counts while its node has the version; nil where it is not known.
+	// exact holds the charge of the devices that the pod got. It counts while its node has the version; nil where it is
+	// not known.
 	exact   []Amount
 	version uint64
 }

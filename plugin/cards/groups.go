@@ -128,8 +128,8 @@ func (g *groups) known() string {
 	return "there are " + Shown(card.GroupPrefix+strings.Join(slices.Sorted(maps.Keys(g.inForce)), ", "+card.GroupPrefix))
 }
 
-// EachGroupOn visits the groups of which a pod has several cards on a node, with what it has of each there, until visit returns false.
-// Each card by itself may fit where their sum does not.
+// EachGroupOn visits the groups of which a pod has several cards on a node, with what it has of each there, until visit
+// returns false. Each card by itself may fit where their sum does not.
 func (s *Session) EachGroupOn(p *PodRequest, node string, visit func(group fastres.Dim, has Request) bool) {
 	if !s.names.HasGroups() || s.cardsOn(p, node) < 2 {
 		return

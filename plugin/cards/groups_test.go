@@ -54,8 +54,8 @@ func TestGroupsOfCards(t *testing.T) {
 	assert.Empty(t, f.GroupCards(a))
 }
 
-// TestGroupsThatARootDeserves has groups that share a card, and one that does not: the root deserves what the nodes have of the
-// latter alone.
+// TestGroupsThatARootDeserves has groups that share a card, and one that does not: the root deserves what the nodes
+// have of the latter alone.
 func TestGroupsThatARootDeserves(t *testing.T) {
 	f := newFixture().queue("q", "", `{"@hopper":2}`).node("a", "A", 8).node("b", "B", 8).node("c", "C", 8)
 	f.settings.Groups = card.Groups{

@@ -181,7 +181,8 @@ func (s *Session) readNode(object *v1.Node, before map[string]*Node) (changed bo
 	return changed
 }
 
-// NodesAnew are the names of the nodes that the session before did not have, or of which it had a Node with another UID.
+// NodesAnew are the names of the nodes that the session before did not have, or of which it had a Node with another
+// UID.
 func (s *Session) NodesAnew() map[string]struct{} { return s.anew }
 
 // UID is that of the Node object.
@@ -261,8 +262,8 @@ func (s *Session) UsesNode(n *Node, task *api.TaskInfo) bool {
 	return slices.ContainsFunc(n.cards, func(c nodeCard) bool { return task.Resreq.ScalarResources[s.registry.resources[c.resource]] > 0 })
 }
 
-// Uncharged iterates over the cards of a node that a pod takes through resources for which nobody is charged. charged is what the pod states
-// for the queue that is charged.
+// Uncharged iterates over the cards of a node that a pod takes through resources for which nobody is charged. charged
+// is what the pod states for the queue that is charged.
 func (s *Session) Uncharged(p, charged *PodRequest, n *Node) iter.Seq2[fastres.Dim, card.Milli] {
 	return func(yield func(fastres.Dim, card.Milli) bool) {
 		for _, of := range p.resources {

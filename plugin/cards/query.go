@@ -215,8 +215,8 @@ func (r *shapeRequest) problem(d *devices) (problem string) {
 	return problem
 }
 
-// find returns the most that a claim can get of the devices of a node, nil where it cannot be served. It adds the cards to
-// names, by request.
+// find returns the most that a claim can get of the devices of a node, nil where it cannot be served. It adds the cards
+// to names, by request.
 func (s *shape) find(session *Session, found []*device, names []map[string]bool) *nodeShape {
 	n := &nodeShape{}
 	left := map[fastres.Dim]int64{} // of the devices that requests before have not taken
@@ -282,8 +282,8 @@ func (d *device) shared() bool {
 	return d.object.AllowMultipleAllocations != nil && *d.object.AllowMultipleAllocations
 }
 
-// most returns the most that an alternative takes of each card, of the devices of a node, and whether some alternative can be
-// served there as far as the number of devices tells.
+// most returns the most that an alternative takes of each card, of the devices of a node, and whether some alternative
+// can be served there as far as the number of devices tells.
 func (r *shapeRequest) most(found []*device, n *nodeShape) (most map[fastres.Dim]int64, some bool) {
 	most = map[fastres.Dim]int64{}
 	for _, a := range r.alternatives {

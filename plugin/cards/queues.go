@@ -147,8 +147,8 @@ func (q *queue) amount(a annotation, d fastres.Dim) (amount card.Milli, ok bool)
 	return amount, true
 }
 
-// guarantee returns what a queue states for a card as its guarantee, or its default, which is the quota. The default yields to a
-// guarantee that a queue above states.
+// guarantee returns what a queue states for a card as its guarantee, or its default, which is the quota. The default
+// yields to a guarantee that a queue above states.
 func (s *Session) guarantee(ix *index.Index, q index.Queue, own *queue, d fastres.Dim) (amount card.Milli, ok bool) {
 	if _, stated := own.amounts[guaranteeAnnotation][d]; !stated && s.guaranteedAbove(ix, q, d) {
 		return 0, false

@@ -256,7 +256,8 @@ func (s *Session) Quotas(q index.Queue) map[fastres.Dim]card.Milli {
 // before. It is for nil Sessions, too.
 func (s *Session) QuotasChanged() bool { return s != nil && s.quotasChanged }
 
-// DevicesChanged reports whether the devices of ResourceSlices changed since the session before. It is for nil Sessions, too.
+// DevicesChanged reports whether the devices of ResourceSlices changed since the session before. It is for nil
+// Sessions, too.
 func (s *Session) DevicesChanged() bool { return s != nil && s.devicesChanged }
 
 // UnlimitedCPUMemory is that of the settings.

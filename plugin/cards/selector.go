@@ -110,9 +110,8 @@ func (r *Registry) allOf(request resourceRequest) *Selector {
 	return request.unnamed
 }
 
-// Requests iterates over the cards that a pod requests. An untyped pod requests
-// any card of each card resource, unless untypedCards is ignore. A resource claim that is not allocated requests one card
-// of those that it admits.
+// Requests iterates over the cards that a pod requests. An untyped pod requests any card of each card resource, unless
+// untypedCards is ignore. A resource claim that is not allocated requests one card of those that it admits.
 func (s *Session) Requests(p *PodRequest) iter.Seq[Request] { return s.RequestsOn(p, "") }
 
 // RequestsOn iterates over the cards that a pod requests on a node. There, a claim that is not allocated requests the

@@ -47,8 +47,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Ask is a task that rules decide about. A Session passes it by pointer, and each rule gets a copy: a copy takes as long as the
-// comparison with a quota, and most sessions have no rule.
+// Ask is a task that rules decide about. A Session passes it by pointer, and each rule gets a copy: a copy takes as
+// long as the comparison with a quota, and most sessions have no rule.
 type Ask struct {
 	Task  *api.TaskInfo
 	Queue index.Queue
@@ -75,20 +75,20 @@ type TaskRule interface {
 	FitOwn(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict
 }
 
-// ClaimRule is a TaskRule with accounts of its own for claims that pods share: each is charged for the claims that it does not hold. A
-// TaskRule that is none decides on what the queue of the task gets, card by card.
+// ClaimRule is a TaskRule with accounts of its own for claims that pods share: each is charged for the claims that it
+// does not hold. A TaskRule that is none decides on what the queue of the task gets, card by card.
 type ClaimRule interface {
 	FitClaims(b *quota.Books, a Ask, claims []index.DeviceClaim) quota.Verdict
 }
 
-// GroupRule is a TaskRule that may have nothing to say of groups of cards in a session: FitCard is not called for them then. A TaskRule
-// that is none is asked about each group that has the card of a task.
+// GroupRule is a TaskRule that may have nothing to say of groups of cards in a session: FitCard is not called for them
+// then. A TaskRule that is none is asked about each group that has the card of a task.
 type GroupRule interface {
 	AsksGroups() bool
 }
 
-// NodeRule decides on what depends on the node of a task beside its cards. Its method changes nothing, and is safe for many
-// goroutines.
+// NodeRule decides on what depends on the node of a task beside its cards. Its method changes nothing, and is safe for
+// many goroutines.
 type NodeRule interface {
 	FitNode(b *quota.Books, a Ask, node string) quota.Verdict
 }
@@ -112,16 +112,17 @@ type TakePolicy interface {
 	Spares(q index.Queue, task *api.TaskInfo) bool
 }
 
-// Evictions bounds how many tasks of a queue are evicted, and for a queue. It is for the goroutine that runs the session. The queue that
-// tasks are evicted for is None for nobody's.
+// Evictions bounds how many tasks of a queue are evicted, and for a queue. It is for the goroutine that runs the
+// session. The queue that tasks are evicted for is None for nobody's.
 type Evictions interface {
 	// Begin starts a question: nobody counts as its victim yet.
 	Begin()
-	// Allows reports whether there is room for a task of a queue beside the victims of the question. Count counts it as one, n = 1,
-	// or takes that back, n = -1.
+	// Allows reports whether there is room for a task of a queue beside the victims of the question. Count counts it as
+	// one, n = 1, or takes that back, n = -1.
 	Allows(from, to index.Queue) bool
 	Count(from, to index.Queue, n int)
-	// Room returns how many tasks of a queue may be evicted now, without those of the question, and the most that may ever be at once.
+	// Room returns how many tasks of a queue may be evicted now, without those of the question, and the most that may
+	// ever be at once.
 	Room(from, to index.Queue) (now, most int)
 	// Evicted counts a task that is evicted, n = 1, or that is not after all, n = -1.
 	Evicted(from, to index.Queue, n int)
@@ -129,8 +130,8 @@ type Evictions interface {
 
 // Notifier gives tasks notice before they are evicted.
 type Notifier interface {
-	// Notice returns until when a task of q may not be evicted, if it gets notice now at the latest. It is not after now for one that may be
-	// evicted, and the zero time for one that gets no notice. It is safe for many goroutines.
+	// Notice returns until when a task of q may not be evicted, if it gets notice now at the latest. It is not after
+	// now for one that may be evicted, and the zero time for one that gets no notice. It is safe for many goroutines.
 	Notice(q index.Queue, task *api.TaskInfo) time.Time
 	// Give gives a task notice, unless it has it. The event on the pod ends with why.
 	Give(q index.Queue, task *api.TaskInfo, why string)
@@ -144,7 +145,8 @@ type Spender interface {
 	Spent(q index.Queue, d fastres.Dim) bool
 }
 
-// Enforcer evicts tasks when a session opens, before its hooks are registered. The accounts of now keep them until the next session.
+// Enforcer evicts tasks when a session opens, before its hooks are registered. The accounts of now keep them until the
+// next session.
 type Enforcer interface {
 	EvictExcess()
 }
@@ -238,8 +240,8 @@ type VictimOrder interface {
 	LosesFirst(q, to index.Queue) bool
 }
 
-// Preparer gets ready for questions about the tasks of a queue. It is for the goroutine that runs the session, which asks
-// it before tasks of the queue are decided on, be it in many goroutines.
+// Preparer gets ready for questions about the tasks of a queue. It is for the goroutine that runs the session, which
+// asks it before tasks of the queue are decided on, be it in many goroutines.
 type Preparer interface {
 	Prepare(q index.Queue)
 }

@@ -28,8 +28,8 @@ func (s *Session) Without(tasks []*api.TaskInfo) *Draft {
 	return d
 }
 
-// Begin starts a draft in memory that is used again. queues are the accounts of queues without the victims of a question, nil for
-// a draft of the future.
+// Begin starts a draft in memory that is used again. queues are the accounts of queues without the victims of a
+// question, nil for a draft of the future.
 func (d *Draft) Begin(s *Session, queues *quota.Victims) {
 	d.session, d.Books = s, s.Books.Future
 	if queues == nil {

@@ -18,8 +18,8 @@ func (s *Session) BeginVictims() {
 	}
 }
 
-// AllowsVictim reports whether a task of a queue may be evicted for one of the queue to beside the victims of the question, and
-// CountVictim counts it as one, n = 1, or takes that back, n = -1.
+// AllowsVictim reports whether a task of a queue may be evicted for one of the queue to beside the victims of the
+// question, and CountVictim counts it as one, n = 1, or takes that back, n = -1.
 func (s *Session) AllowsVictim(from, to index.Queue) bool {
 	return !slices.ContainsFunc(s.evictions, func(e Evictions) bool { return !e.Allows(from, to) })
 }
@@ -40,8 +40,8 @@ func (s *Session) EvictionRoom(from index.Queue) (now, most int) {
 	return now, most
 }
 
-// NoteEvicted counts a task of a queue that is evicted for one of the queue to, n = 1, or that is not after all, n = -1. It is not called
-// for one that is evicted for its own queue, which does not count.
+// NoteEvicted counts a task of a queue that is evicted for one of the queue to, n = 1, or that is not after all, n =
+// -1. It is not called for one that is evicted for its own queue, which does not count.
 func (s *Session) NoteEvicted(from, to index.Queue, n int) {
 	if from == index.None {
 		return
@@ -54,7 +54,8 @@ func (s *Session) NoteEvicted(from, to index.Queue, n int) {
 // GivesNotice reports whether some tasks get notice before they are evicted.
 func (s *Session) GivesNotice() bool { return len(s.notifiers) > 0 }
 
-// NoticeOf returns until when a task of a queue may not be evicted, if it gets notice now at the latest. It is safe for many goroutines.
+// NoticeOf returns until when a task of a queue may not be evicted, if it gets notice now at the latest. It is safe for
+// many goroutines.
 func (s *Session) NoticeOf(q index.Queue, task *api.TaskInfo) (until time.Time) {
 	for _, n := range s.notifiers {
 		if at := n.Notice(q, task); at.After(until) {
@@ -90,12 +91,12 @@ func (s *Session) HasSpent(q index.Queue, d fastres.Dim) bool {
 	return slices.ContainsFunc(s.spenders, func(of Spender) bool { return of.Spent(q, d) })
 }
 
-// EvictForNobody evicts a task when the session opens. Its queue keeps what it has until the next session, so that nobody gets it while
-// the pod terminates, and rules about what will be do without it.
+// EvictForNobody evicts a task when the session opens. Its queue keeps what it has until the next session, so that
+// nobody gets it while the pod terminates, and rules about what will be do without it.
 //
-// Volcano calls the events of the plugins that have opened, those of later tiers find the task Releasing when they open. When the
-// session closes, this would not be sound: Volcano closes plugins in no order, and upstream's panic at events afterwards. The action
-// shuffle, which asks VictimTasks, is in few configurations.
+// Volcano calls the events of the plugins that have opened, those of later tiers find the task Releasing when they
+// open. When the session closes, this would not be sound: Volcano closes plugins in no order, and upstream's panic at
+// events afterwards. The action shuffle, which asks VictimTasks, is in few configurations.
 func (s *Session) EvictForNobody(task *api.TaskInfo, reason string) error {
 	frame := s.Frames.Open()
 	defer frame.Close()

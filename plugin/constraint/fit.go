@@ -248,7 +248,8 @@ func (s *Session) AllowsLoan(b quota.View, l Loan) bool {
 	return slices.ContainsFunc(s.loans, func(rule LoanRule) bool { return rule.AllowLoan(b, l) })
 }
 
-// FindsLoan reports whether AllowsLoan may let q take a quantity of a card from any queue. Who loses how much is not known yet.
+// FindsLoan reports whether AllowsLoan may let q take a quantity of a card from any queue. Who loses how much is not
+// known yet.
 func (s *Session) FindsLoan(b quota.View, q index.Queue, card fastres.Dim, milli float64) bool {
 	if !s.HasLoans() {
 		return false

@@ -22,7 +22,8 @@ type groupBound struct {
 	limit float64
 }
 
-// OpenGroups finds who bounds the groups of cards, after all constraints are active: bounds stay the same for the session.
+// OpenGroups finds who bounds the groups of cards, after all constraints are active: bounds stay the same for the
+// session.
 func (s *Session) OpenGroups() {
 	groups := s.Names.AllGroups()
 	s.bounds = groupBounds{}

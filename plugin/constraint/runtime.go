@@ -23,7 +23,8 @@ func Ran(pod *v1.Pod, now time.Time) time.Duration {
 //
 //	now − max(start, checkpoint of the pod, checkpoint of the PodGroup)
 //
-// A checkpoint or a start in the future counts as now, and a wrong checkpoint as none (the annotation volcano.sh/checkpoint-time).
+// A checkpoint or a start in the future counts as now, and a wrong checkpoint as none (the annotation
+// volcano.sh/checkpoint-time).
 func Unsaved(task *api.TaskInfo, job *api.JobInfo, now time.Time) time.Duration {
 	unsaved := Ran(task.Pod, now)
 	if unsaved == 0 {

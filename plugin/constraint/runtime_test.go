@@ -13,7 +13,8 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// TestUnsaved has the time that is lost at 09:00 by a pod that began at 08:00: since the later one of both checkpoints, and at least 0.
+// TestUnsaved has the time that is lost at 09:00 by a pod that began at 08:00: since the later one of both checkpoints,
+// and at least 0.
 func TestUnsaved(t *testing.T) {
 	now := time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
 	with := func(checkpoint string) map[string]string {

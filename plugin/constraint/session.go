@@ -16,9 +16,9 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Session holds the accounts and objects that the rules of one scheduling session read, and the
-// constraints that are active in it. Only the goroutine that runs the session changes it. Methods that change nothing are
-// safe for many goroutines.
+// Session holds the accounts and objects that the rules of one scheduling session read, and the constraints that are
+// active in it. Only the goroutine that runs the session changes it. Methods that change nothing are safe for many
+// goroutines.
 type Session struct {
 	Volcano *framework.Session
 	Plugin  string // the name of the plugin
@@ -188,7 +188,8 @@ func (s *Session) PrepareTask(task *api.TaskInfo) {
 	}
 }
 
-// OrdersVictims reports whether a constraint says which queues lose first, and LoseFirst whether q does, for a reclaimer of the queue to.
+// OrdersVictims reports whether a constraint says which queues lose first, and LoseFirst whether q does, for a
+// reclaimer of the queue to.
 func (s *Session) OrdersVictims() bool { return len(s.losers) > 0 }
 
 func (s *Session) LoseFirst(q, to index.Queue) bool {

@@ -18,8 +18,8 @@ func Placed(job *api.JobInfo) (tasks []*api.TaskInfo) {
 	return tasks
 }
 
-// SpareRoles returns how many pods a job has above the minimum of each of its roles. Volcano looks at these only where the
-// minimum of the job has room for all of them.
+// SpareRoles returns how many pods a job has above the minimum of each of its roles. Volcano looks at these only where
+// the minimum of the job has room for all of them.
 func SpareRoles(job *api.JobInfo) map[string]int {
 	if len(job.TaskMinAvailable) == 0 || job.MinAvailable < job.TaskMinAvailableTotal {
 		return nil

@@ -35,8 +35,8 @@ type Mark struct {
 	Queue   index.Queue
 	Account index.Queue    // of its holders, None where no queue limits one
 	Charge  fastres.Vector // to the queue, with the card of the node
-	// Leaves has the charges of running tasks that will be evicted for Task. Task needs Kept on the node beside what they leave; nil
-	// stands for its whole request.
+	// Leaves has the charges of running tasks that will be evicted for Task. Task needs Kept on the node beside what
+	// they leave; nil stands for its whole request.
 	Leaves []Left
 	Kept   *api.Resource
 	// placed is the pod of the job that got a node in this session in place of the earmark, ""
@@ -170,8 +170,8 @@ func (s *Session) ChargedDeviceClaims(q index.Queue, claims []index.DeviceClaim)
 	s.queues.CopyDevices(q, claims)
 }
 
-// FollowClaims changes the resource claims of cards that q holds, and its ancestors, and the account of holders where that is
-// not None, and follows the change in all that derives from them. It can differ from level to level.
+// FollowClaims changes the resource claims of cards that q holds, and its ancestors, and the account of holders where
+// that is not None, and follows the change in all that derives from them. It can differ from level to level.
 func (s *Session) FollowClaims(q, account index.Queue, holders *index.Index, claims []index.DeviceClaim,
 	change func(quota.Accounts, index.Queue, []index.DeviceClaim)) {
 	follow(s.ix, q, &s.queues, claims, change)

@@ -14,9 +14,10 @@ import (
 // evicting are the actions that evict pods for others, and place those.
 var evicting = []string{"reclaim", "preempt", "gangreclaim", "gangpreempt"}
 
-// orderProblem returns what is wrong with the actions, with the line to write instead, "" for nothing. Only allocate binds pods.
-// Volcano's own actions that evict place a pod, and allocate passes over such a pod in the same session. If they come first, the
-// pod never starts, and more pods are evicted for it. Where evictions are planned, any order will do.
+// orderProblem returns what is wrong with the actions, with the line to write instead, "" for nothing. Only allocate
+// binds pods. Volcano's own actions that evict place a pod, and allocate passes over such a pod in the same session. If
+// they come first, the pod never starts, and more pods are evicted for it. Where evictions are planned, any order will
+// do.
 func orderProblem(actions []framework.Action, planned bool) string {
 	var names, early []string
 	for _, action := range actions {

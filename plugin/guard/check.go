@@ -21,12 +21,11 @@ var (
 	ErrActionOrder   = errors.New("the actions are in the wrong order")
 )
 
-// Check returns an error of one line where the text of a volcano-scheduler.conf is
-// invalid, where it names a plugin that is not registered (ErrUnknownPlugin), or where
-// it has several quota plugins (ErrSeveralQuotas), or one whose argument semantics is not a
-// release of Volcano (ErrBadArgument). With the plugin capacity-card, no action may evict without allocate (ErrActionOrder). Under
-// the other names, Volcano's own actions evict where cards do not count, and Warnings has a line if they run before allocate. Call
-// Check after all plugins are registered.
+// Check returns an error of one line where the text of a volcano-scheduler.conf is invalid, where it names a plugin
+// that is not registered (ErrUnknownPlugin), or where it has several quota plugins (ErrSeveralQuotas), or one whose
+// argument semantics is not a release of Volcano (ErrBadArgument). With the plugin capacity-card, no action may evict
+// without allocate (ErrActionOrder). Under the other names, Volcano's own actions evict where cards do not count, and
+// Warnings has a line if they run before allocate. Call Check after all plugins are registered.
 func Check(configuration string) error {
 	actions, tiers, _, _, err := scheduler.UnmarshalSchedulerConf(configuration)
 	if err != nil {

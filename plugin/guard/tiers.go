@@ -96,8 +96,8 @@ func (v votes) upTo(name string) bool {
 	return slices.Contains(slices.Concat(v.tiers[:v.in+1]...), name)
 }
 
-// admitsReclaimable reports whether what reclaim and preempt can take back does not count against the admission of jobs, under
-// the name of a quota plugin.
+// admitsReclaimable reports whether what reclaim and preempt can take back does not count against the admission of
+// jobs, under the name of a quota plugin.
 func admitsReclaimable(actions []framework.Action, tiers []conf.Tier, quota string) bool {
 	if !slices.ContainsFunc(actions, func(action framework.Action) bool {
 		return slices.Contains([]string{"reclaim", "preempt", "gangreclaim", "gangpreempt"}, action.Name())

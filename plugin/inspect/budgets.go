@@ -50,7 +50,8 @@ type EvictionBudget struct {
 	Until string
 }
 
-// EvictionBudget returns the first budget with no room to evict a pod of a queue for one of the queue to, and whether there is one.
+// EvictionBudget returns the first budget with no room to evict a pod of a queue for one of the queue to, and whether
+// there is one.
 func (i Inspection) EvictionBudget(queue, to string) (b EvictionBudget, is bool) {
 	budgets := i.s.Evictions.InForce()
 	from := i.s.Index.Lookup(queue)
@@ -68,8 +69,8 @@ func (i Inspection) EvictionBudget(queue, to string) (b EvictionBudget, is bool)
 	return b, true
 }
 
-// Evictions returns what lasts of evictions, nil for nothing. Its times are those of a clock that shows now when the session was opened,
-// the zero time for that of the session.
+// Evictions returns what lasts of evictions, nil for nothing. Its times are those of a clock that shows now when the
+// session was opened, the zero time for that of the session.
 func (i Inspection) Evictions(now time.Time) *evict.Record {
 	record := i.s.Evictions.Ledger.Record()
 	if record == nil || now.IsZero() {

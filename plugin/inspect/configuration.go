@@ -59,8 +59,8 @@ func CardGroups(name string, given framework.Arguments) card.Groups {
 	return with.Cards.Groups
 }
 
-// DependsOnTime reports whether a rule of a plugin begins or ends at a time, such as a promise that is over, so that a pod
-// may get a node although nothing else has changed. queues has the annotations of each queue.
+// DependsOnTime reports whether a rule of a plugin begins or ends at a time, such as a promise that is over, so that a
+// pod may get a node although nothing else has changed. queues has the annotations of each queue.
 func DependsOnTime(name string, given framework.Arguments, queues []map[string]string) bool {
 	v, _ := arguments.VariantOf(name)
 	with, _ := arguments.Parse(v, given)

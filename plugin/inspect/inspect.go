@@ -220,8 +220,8 @@ func (i Inspection) Charged(task *api.TaskInfo) map[string]float64 {
 	return charged
 }
 
-// Claimed iterates over the cards that the resource claims of a task without a node request: the name of a claim that pods may share,
-// "" for another one, and an amount of a card or of any card of a list, in whole cards.
+// Claimed iterates over the cards that the resource claims of a task without a node request: the name of a claim that
+// pods may share, "" for another one, and an amount of a card or of any card of a list, in whole cards.
 func (i Inspection) Claimed(task *api.TaskInfo) iter.Seq2[string, Claimed] {
 	return func(yield func(string, Claimed) bool) {
 		if i.s.Cards == nil || len(task.Pod.Spec.ResourceClaims) == 0 {

@@ -12,8 +12,8 @@ import (
 // HasSharedClaims reports whether some task of the session shares a resource claim with others.
 func (s *Session) HasSharedClaims() bool { return len(s.sharing) > 0 }
 
-// chargeSharedClaims charges the queues for the cards of the claims that tasks with a node share, after RollUp: queues that
-// share a claim are charged for it each, and their ancestors once.
+// chargeSharedClaims charges the queues for the cards of the claims that tasks with a node share, after RollUp: queues
+// that share a claim are charged for it each, and their ancestors once.
 func (s *Session) chargeSharedClaims(ix *index.Index) {
 	if len(s.sharing) == 0 {
 		return

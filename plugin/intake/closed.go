@@ -9,10 +9,11 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// closed holds what queues have that are not open, by queue, where cards count in them. Such a queue takes no jobs, so it is guaranteed what
-// it still has: the rest of its guarantee would stay idle until the queue is deleted.
+// closed holds what queues have that are not open, by queue, where cards count in them. Such a queue takes no jobs, so
+// it is guaranteed what it still has: the rest of its guarantee would stay idle until the queue is deleted.
 //
-// DIVERGES: upstream keeps the whole guarantee (capacity/capacity.go, buildQueueAttrs). So do queues in which cards do not count.
+// DIVERGES: upstream keeps the whole guarantee (capacity/capacity.go, buildQueueAttrs). So do queues in which cards do
+// not count.
 type closed map[index.Queue]fastres.Vector
 
 // findClosed adds up what the queues have.

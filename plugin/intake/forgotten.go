@@ -5,9 +5,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// forgotten finds the pods that Volcano does not have on their node. If a Node is deleted and made anew, Volcano's cache has none of the
-// pods that run there, until each of them changes, and their room would be given to others. So the nodes of a session get these pods back.
-// The zero forgotten is ready.
+// forgotten finds the pods that Volcano does not have on their node. If a Node is deleted and made anew, Volcano's
+// cache has none of the pods that run there, until each of them changes, and their room would be given to others. So
+// the nodes of a session get these pods back. The zero forgotten is ready.
 //
 // DIVERGES: upstream forgets such pods (cache/event_handlers.go, RemoveNode and AddOrUpdateNode).
 type forgotten struct {
@@ -48,7 +48,8 @@ func (f *forgotten) restore(ssn *framework.Session, session *Session, jobs []*ap
 	}
 }
 
-// search finds the tasks that nodes lack which were made anew. The session may not have such a node yet, or still have the one before.
+// search finds the tasks that nodes lack which were made anew. The session may not have such a node yet, or still have
+// the one before.
 func (f *forgotten) search(ssn *framework.Session, session *Session, jobs []*api.JobInfo) {
 	anew := map[string]*api.NodeInfo{}
 	for name := range f.nodes {

@@ -11,10 +11,10 @@ import (
 // gone finds what the jobs have that the nodes of the session do not give
 // (any more). The zero gone is ready.
 //
-// Pods are few on such nodes, and a task has to be looked at to know its node. So gone
-// looks at tasks only when a node has left since the session before, when the tree has
-// changed, since a queue that exists again brings its jobs back, and when annotations have,
-// since cards may begin to count, or when drivers publish other devices. It looks in each session from then on until nothing is gone.
+// Pods are few on such nodes, and a task has to be looked at to know its node. So gone looks at tasks only when a node
+// has left since the session before, when the tree has changed, since a queue that exists again brings its jobs back,
+// and when annotations have, since cards may begin to count, or when drivers publish other devices. It looks in each
+// session from then on until nothing is gone.
 type gone struct {
 	charges, request fastres.Vector
 	ending           fastres.Vector      // the part of charges that is of pods which are being deleted

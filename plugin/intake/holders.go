@@ -123,8 +123,8 @@ func (n *Holders) cellOf(q index.Queue, job api.JobID) index.Queue {
 	return q
 }
 
-// find returns the cell of a job of a queue with a limit on its path. It remembers the last one: hooks ask about one job for all of its
-// tasks and nodes. It is safe for many goroutines.
+// find returns the cell of a job of a queue with a limit on its path. It remembers the last one: hooks ask about one
+// job for all of its tasks and nodes. It is safe for many goroutines.
 func (n *Holders) find(job api.JobID) (cell int, limited bool) {
 	if last := int(n.last.Load()); last < len(n.jobs) && n.jobs[last].id == job {
 		return n.jobs[last].cell, true

@@ -11,8 +11,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// inactive are jobs of inactive queues, as the queues above them are charged for them: with those pods alone that do not
-// wait, and in the nearest queue above that is active. A queue is inactive that the session does not schedule: a
+// inactive are jobs of inactive queues, as the queues above them are charged for them: with those pods alone that do
+// not wait, and in the nearest queue above that is active. A queue is inactive that the session does not schedule: a
 // NamespaceQueue that is not open and ready, or is below a queue that is not. Its jobs are not in ssn.Jobs, so none is
 // admitted, gets a node, or is a victim. Nothing is reserved for them, and no pod counts as elastic.
 //
@@ -20,8 +20,8 @@ import (
 // alone), so that others get what they still have.
 type inactive map[api.JobID]*api.JobInfo
 
-// findInactive finds the jobs of inactive queues that have pods on nodes, or are admitted. One that no queue of the tree is
-// charged for keeps its queue: the cards of its pods are not forgotten.
+// findInactive finds the jobs of inactive queues that have pods on nodes, or are admitted. One that no queue of the
+// tree is charged for keeps its queue: the cards of its pods are not forgotten.
 func findInactive(ssn *framework.Session, tree *index.Tree) (found inactive) {
 	all := release.AccountingJobs(ssn)
 	if len(all) <= len(ssn.Jobs) {
@@ -58,8 +58,8 @@ func chargedTo(queue api.QueueID, job *api.JobInfo) *api.JobInfo {
 	return charged
 }
 
-// activeAbove returns a queue if it is active, otherwise the nearest one above it that is. It is "" if the queue does not
-// reach any. Where quotas are flat, no queue is above another.
+// activeAbove returns a queue if it is active, otherwise the nearest one above it that is. It is "" if the queue does
+// not reach any. Where quotas are flat, no queue is above another.
 func activeAbove(ssn *framework.Session, tree *index.Tree, id api.QueueID) api.QueueID {
 	queues := release.AccountingQueues(ssn)
 	for level := range len(queues) + 1 { // there may be a cycle

@@ -22,10 +22,10 @@ import (
 //
 // DIVERGES: upstream does not count such pods (capacity/capacity.go, buildQueueAttrs, visits ssn.Jobs alone).
 //
-// A job is looked for after a session in which it had cards on nodes. Nobody has noted the jobs before the first session with a
-// configuration: it may be the first of all, or the configuration was without the plugin until now. That session looks for all, and the
-// annotations of the pods name their queues. So does a session with another number of nodes: one that comes back can have pods of jobs that
-// were deleted while it was lost.
+// A job is looked for after a session in which it had cards on nodes. Nobody has noted the jobs before the first
+// session with a configuration: it may be the first of all, or the configuration was without the plugin until now. That
+// session looks for all, and the annotations of the pods name their queues. So does a session with another number of
+// nodes: one that comes back can have pods of jobs that were deleted while it was lost.
 type orphans struct {
 	nodes  int                  // in the session before
 	tiers  []conf.Tier          // of the session before: Volcano makes others when it loads its configuration

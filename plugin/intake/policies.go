@@ -113,7 +113,8 @@ func (s *Session) Policies(q index.Queue) *policy.Values {
 // is nil where no queue bounds them.
 func (s *Session) MaxJobs() []int { return s.maxJobs }
 
-// Budgeted reports, by queue, whether it has a budget of card-hours, or is below one that has. It is nil where none has.
+// Budgeted reports, by queue, whether it has a budget of card-hours, or is below one that has. It is nil where none
+// has.
 func (s *Session) Budgeted() []bool { return s.budgeted }
 
 // PolicyProblems returns the problems of the policy annotations that this session has read, in the

@@ -184,8 +184,8 @@ func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector
 	}
 }
 
-// liftTotal removes the bounds of the resources of cards that follow from the total alone (quota.LiftTotal). A resource that no node has
-// keeps its bound of 0.
+// liftTotal removes the bounds of the resources of cards that follow from the total alone (quota.LiftTotal). A resource
+// that no node has keeps its bound of 0.
 func (s *State) liftTotal(ix *index.Index, session *Session) {
 	own := session.settings.RootCapability == RootOwn && ix.Rooted()
 	if session.cards == nil || !session.settings.Scalars || session.settings.Proportion || own {
@@ -220,7 +220,8 @@ func (s *State) ownBound(capability fastres.Vector) {
 	}
 }
 
-// setEligible decides about each queue (Eligible) once for a session, because hooks ask about a queue for each of its tasks.
+// setEligible decides about each queue (Eligible) once for a session, because hooks ask about a queue for each of its
+// tasks.
 func (s *State) setEligible(session *Session) {
 	s.eligible = s.eligible[:0]
 	for i, queue := range session.Queues {

@@ -35,7 +35,8 @@ func (s *Session) SetCharge(x fastres.Vector, q index.Queue, task *api.TaskInfo,
 	return complete
 }
 
-// SetChargeOn is SetCharge for a caller that has what the pod states (Stated) and the node, so that neither is looked up again.
+// SetChargeOn is SetCharge for a caller that has what the pod states (Stated) and the node, so that neither is looked
+// up again.
 func (s *Session) SetChargeOn(x fastres.Vector, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest, n *cards.Node) (complete bool) {
 	pod = s.cards.CountedIn(q, pod)
 	complete = s.setRequest(x, task, pod)

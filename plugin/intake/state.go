@@ -113,8 +113,9 @@ type Session struct {
 	Dims     Dimensions
 	Total    fastres.Vector // what the nodes have, cards included
 
-	// Available bounds all queues together: the nodes' resources, what pods of queues hold that nodes do not give any more, and not the
-	// cards of pods that no queue is charged for (stock). Where a guarantee does not count, it is no bound.
+	// Available bounds all queues together: the nodes' resources, what pods of queues hold that nodes do not give any
+	// more, and not the cards of pods that no queue is charged for (stock). Where a guarantee does not count, it is no
+	// bound.
 	Available fastres.Vector
 	// AvailableThen is the same once the pods that are being deleted are gone.
 	AvailableThen fastres.Vector
@@ -181,8 +182,8 @@ func Intern(names *index.Names, missing []string) bool {
 	return len(missing) == 0
 }
 
-// Jobs returns the jobs of a session with the tree that Tree returned, those of inactive queues, and those of pods whose
-// PodGroup is deleted. They are for reading, and valid until Read.
+// Jobs returns the jobs of a session with the tree that Tree returned, those of inactive queues, and those of pods
+// whose PodGroup is deleted. They are for reading, and valid until Read.
 func (s *State) Jobs(ssn *framework.Session) []*api.JobInfo {
 	s.jobs = s.jobs[:0]
 	for _, job := range ssn.Jobs {

@@ -14,9 +14,9 @@ import (
 //
 //	stock of a node = max(gives − outside, held)
 //
-// held is what queues are charged for pods on the node. It exceeds what the node gives if a device breaks while pods have all of them.
-// outside is what pods have that no queue is charged for: those of another scheduler or of a queue that does not exist, and untyped
-// pods with untypedCards: ignore. Devices of resource claims are left out.
+// held is what queues are charged for pods on the node. It exceeds what the node gives if a device breaks while pods
+// have all of them. outside is what pods have that no queue is charged for: those of another scheduler or of a queue
+// that does not exist, and untyped pods with untypedCards: ignore. Devices of resource claims are left out.
 //
 // The zero stock is ready.
 type stock struct {
@@ -112,7 +112,8 @@ func (s *stock) queueOf(ssn *framework.Session, session *Session, task *api.Task
 	return q
 }
 
-// addNode adds up the cards of the pods on a node. What queues are charged matters only where pods have more than the node gives.
+// addNode adds up the cards of the pods on a node. What queues are charged matters only where pods have more than the
+// node gives.
 func (s *stock) addNode(ssn *framework.Session, session *Session, info *api.NodeInfo, node *cards.Node) {
 	over := session.cards.Overused(node, info)
 	for _, task := range info.Tasks {
@@ -173,8 +174,8 @@ func (s *stock) of(session *Session, node string, d fastres.Dim) *has {
 	return h
 }
 
-// findUnready adds the pods on nodes that give cards and that the session does not have: Volcano takes a node out of the session while its
-// pods request more than it gives.
+// findUnready adds the pods on nodes that give cards and that the session does not have: Volcano takes a node out of
+// the session while its pods request more than it gives.
 func (s *stock) findUnready(ssn *framework.Session, jobs []*api.JobInfo, session *Session) {
 	unready := session.cards.NodesBeside(ssn.Nodes)
 	if len(unready) == 0 {

@@ -100,8 +100,9 @@ func TestOvercommit(t *testing.T) {
 	}.run(t)
 }
 
-// TestOvercommitRefusesOwners asks for a job of high priority on a full node. overcommit compares it with what idles, so it refuses the
-// job although preempt can take back what it lacks (admitReclaimable). Without its vote the job is admitted.
+// TestOvercommitRefusesOwners asks for a job of high priority on a full node. overcommit compares it with what idles,
+// so it refuses the job although preempt can take back what it lacks (admitReclaimable). Without its vote the job is
+// admitted.
 func TestOvercommitRefusesOwners(t *testing.T) {
 	p := pair{
 		actions: "enqueue, preempt",

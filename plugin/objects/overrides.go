@@ -46,7 +46,8 @@ func (w *windows) due(now time.Time) bool {
 	return w != nil && (now.Before(w.since) || !w.next.IsZero() && !now.Before(w.next))
 }
 
-// readWindows reads the overrides of an object, nil for one without the annotation. before are those of the object before.
+// readWindows reads the overrides of an object, nil for one without the annotation. before are those of the object
+// before.
 func readWindows(before *windows, object *scheduling.Queue, now time.Time) *windows {
 	text, given := object.Annotations[override.Key]
 	if !given {

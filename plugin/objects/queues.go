@@ -73,9 +73,9 @@ func (q *Queues) Open(queues map[api.QueueID]*api.QueueInfo, now time.Time) {
 	}
 }
 
-// complete gives a queue without a Queue object one, so that every reader finds it. That of a NamespaceQueue has what it
-// says: the one of the session before, if it has not changed. Any other queue gets an object that is not open. So the
-// queue is refused, its running pods count, and Volcano does not panic on it when the session closes.
+// complete gives a queue without a Queue object one, so that every reader finds it. That of a NamespaceQueue has what
+// it says: the one of the session before, if it has not changed. Any other queue gets an object that is not open. So
+// the queue is refused, its running pods count, and Volcano does not panic on it when the session closes.
 func (q *Queue) complete(id api.QueueID, info *api.QueueInfo) {
 	if info.Queue != nil {
 		return
@@ -183,8 +183,8 @@ func (q *Queues) WindowProblems() (all []Problems) {
 // WindowChange is a queue whose windows the session has read.
 type WindowChange struct {
 	Queue *scheduling.Queue
-	// Began and Ended are the windows that began and ended since the session before, in words: none for a queue that is new to
-	// this process.
+	// Began and Ended are the windows that began and ended since the session before, in words: none for a queue that is
+	// new to this process.
 	Began, Ended []string
 	// Windowed: the queue has windows, of which InForce hold.
 	Windowed bool

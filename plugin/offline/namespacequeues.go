@@ -10,9 +10,9 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// SetNamespaceQueues replaces the queues with names such as "team/train" by NamespaceQueues, and leaves out of the session
-// those that Volcano's cache leaves out, with their jobs. Where the release does not know NamespaceQueues it changes
-// nothing: there they are Queues with such names.
+// SetNamespaceQueues replaces the queues with names such as "team/train" by NamespaceQueues, and leaves out of the
+// session those that Volcano's cache leaves out, with their jobs. Where the release does not know NamespaceQueues it
+// changes nothing: there they are Queues with such names.
 //
 // Upstream: cache/cache.go, Snapshot.
 func SetNamespaceQueues(info *api.ClusterInfo) {

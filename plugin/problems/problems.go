@@ -1,4 +1,5 @@
-// Package problems records events on objects whose annotations or quotas are wrong, once for each problem, and again if it comes back.
+// Package problems records events on objects whose annotations or quotas are wrong, once for each problem, and again if
+// it comes back.
 package problems
 
 import (
@@ -108,8 +109,8 @@ type Counting struct {
 	Evictions                            *evictions.Budgets // nil where none bounds them
 }
 
-// Jobs records an event on each PodGroup with an annotation that counts and is wrong, and on one that no budget of evictions ever has
-// room for.
+// Jobs records an event on each PodGroup with an annotation that counts and is wrong, and on one that no budget of
+// evictions ever has room for.
 func (r *Reporter) Jobs(c Counting) {
 	if c == (Counting{}) { // as in most sessions, which then allocate nothing here
 		return

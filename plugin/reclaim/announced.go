@@ -14,14 +14,14 @@ import (
 	"github.com/capacity-card/capacity-card/quota/plan"
 )
 
-// Plans with victims that get notice before they are evicted (constraint.Notifier). Nobody is evicted for such a plan at first: its
-// victims are told, and the plan is kept from session to session.
+// Plans with victims that get notice before they are evicted (constraint.Notifier). Nobody is evicted for such a plan
+// at first: its victims are told, and the plan is kept from session to session.
 //
 //	plan made      announced       due                     forgotten
 //	─────────────▶ notices run ──▶ the victims may go ───▶ carried out, refused, not needed any more, or over lateness
 //
-// While the notices run, the plan is booked: the future is without its victims, and its pods have their places. Once it is due, a
-// new plan with its victims is made for the claimant. They are offered to nobody else.
+// While the notices run, the plan is booked: the future is without its victims, and its pods have their places. Once it
+// is due, a new plan with its victims is made for the claimant. They are offered to nobody else.
 
 // lateness bounds how long the victims of a plan are kept after their notice, for a claimant that nobody asks about.
 const lateness = time.Minute
@@ -57,8 +57,8 @@ type notices struct {
 	marks map[*announced][]*earmark.Mark
 }
 
-// OpenAnnounced books the announced plans of earlier sessions that are still needed. Pods that constraints evict are no victims any
-// more, so it comes after them.
+// OpenAnnounced books the announced plans of earlier sessions that are still needed. Pods that constraints evict are no
+// victims any more, so it comes after them.
 func (s *Session) OpenAnnounced() {
 	if !s.GivesNotice() {
 		s.memory.announced = nil
@@ -140,7 +140,8 @@ func (s *Session) keepVictims(a *announced) {
 	}
 }
 
-// book takes the victims of a plan from the future, and gives its pods their places. It reports whether these can run there.
+// book takes the victims of a plan from the future, and gives its pods their places. It reports whether these can run
+// there.
 func (s *Session) book(a *announced, tasks []*api.TaskInfo) bool {
 	var marks []earmark.Mark
 	for i, task := range tasks {
@@ -246,8 +247,8 @@ func (s *Session) freed(task *api.TaskInfo) {
 	}
 }
 
-// Kept iterates over the running tasks that are kept as victims for others, each with the time at which the last notice of its plan
-// is over.
+// Kept iterates over the running tasks that are kept as victims for others, each with the time at which the last notice
+// of its plan is over.
 func (s *Session) Kept() iter.Seq2[*api.TaskInfo, time.Time] {
 	return func(yield func(*api.TaskInfo, time.Time) bool) {
 		for _, a := range s.memory.announced {

@@ -38,8 +38,8 @@ func (c *claimant) reclaimer() constraint.Reclaimer {
 	return constraint.Reclaimer{Queue: c.queue, Gang: c.job}
 }
 
-// claimantOf returns the pods that a job of q lacks to its minimum, or else one pod. skip has kinds of pods that are not asked for
-// again. It returns nil for none.
+// claimantOf returns the pods that a job of q lacks to its minimum, or else one pod. skip has kinds of pods that are
+// not asked for again. It returns nil for none.
 func (s *Session) claimantOf(job *api.JobInfo, q index.Queue, within bool, skip []*api.TaskInfo) *claimant {
 	var pending []*api.TaskInfo
 	for _, task := range job.TaskStatusIndex[api.Pending] {
@@ -80,8 +80,8 @@ func neverPreempts(task *api.TaskInfo) bool {
 	return p != nil && *p == v1.PreemptNever
 }
 
-// lacking returns the pending tasks with which a job has its minimum, first those that its roles lack. It returns none if the job
-// has its minimum, or too few tasks.
+// lacking returns the pending tasks with which a job has its minimum, first those that its roles lack. It returns none
+// if the job has its minimum, or too few tasks.
 func (s *Session) lacking(job *api.JobInfo, pending []*api.TaskInfo) (tasks []*api.TaskInfo) {
 	waits := 0
 	roles := map[string]int{}
@@ -119,7 +119,8 @@ func (s *Session) lacking(job *api.JobInfo, pending []*api.TaskInfo) (tasks []*a
 	return tasks
 }
 
-// sort numbers the kinds of the tasks. Those with the fewest cards to choose from go first, then those that request the most.
+// sort numbers the kinds of the tasks. Those with the fewest cards to choose from go first, then those that request the
+// most.
 func (c *claimant) sort(s *Session) {
 	var kinds []*api.TaskInfo
 	kindOf := map[api.TaskID]int{}
@@ -147,7 +148,8 @@ func (c *claimant) sort(s *Session) {
 	c.kinds = len(kinds)
 }
 
-// choicesOf returns how many cards a task can choose from, and how many it requests. Without cards, it can run on any node.
+// choicesOf returns how many cards a task can choose from, and how many it requests. Without cards, it can run on any
+// node.
 func (s *Session) choicesOf(q index.Queue, task *api.TaskInfo) (choices int, amount float64) {
 	const any = 1 << 20
 	pod := s.Cards.PodRequest(q, task.Pod)

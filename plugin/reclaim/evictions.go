@@ -22,8 +22,8 @@ import (
 type evictions struct {
 	// evictor is the task that PrePredicate prepared last: evictions are for it.
 	evictor *api.TaskInfo
-	// named are the victims that were named for the evictor. Others that are evicted, such as by the action shuffle, count for no
-	// budget.
+	// named are the victims that were named for the evictor. Others that are evicted, such as by the action shuffle,
+	// count for no budget.
 	named  []*api.TaskInfo
 	of     map[api.TaskID]eviction // nil where no task was evicted
 	byJob  map[api.JobID]int       // by the job of the evictor
@@ -87,9 +87,9 @@ func (s *Session) LeavesRoom(task *api.TaskInfo) bool {
 	return node == nil || s.Books.LeavesRoom(task, node, true)
 }
 
-// LeavesToAllocate reports whether a task that waits for a node is left to the action allocate: the node has room now, nobody is
-// evicted for its job, and the job has its minimum without it. Nothing binds a pod that another action places there. Allocate itself
-// has a pod wait only where the node has no room now.
+// LeavesToAllocate reports whether a task that waits for a node is left to the action allocate: the node has room now,
+// nobody is evicted for its job, and the job has its minimum without it. Nothing binds a pod that another action places
+// there. Allocate itself has a pod wait only where the node has no room now.
 //
 // DIVERGES: upstream's preempt places pods on idle room as well. If it runs before allocate, such a pod never starts.
 func (s *Session) LeavesToAllocate(task *api.TaskInfo) bool {

@@ -80,10 +80,9 @@ func (s *Session) setRequest(e *evictor) {
 	s.Cards.AddOn(e.request, e.pod, e.cards)
 }
 
-// frees reports whether the eviction of a task of q on the evictor's node, which q is charged for and whose pod is read,
-// frees something that the evictor lacks: a resource of the node, or room in a queue that both are
-// in. A task with cards must free a card that is lacking: cards are not taken for the sake of cpu
-// or memory.
+// frees reports whether the eviction of a task of q on the evictor's node, which q is charged for and whose pod is
+// read, frees something that the evictor lacks: a resource of the node, or room in a queue that both are in. A task
+// with cards must free a card that is lacking: cards are not taken for the sake of cpu or memory.
 func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest, charge fastres.Vector) bool {
 	if s.Cards.Occupies(pod) {
 		return s.Cards.Frees(e.pod, pod, e.cards, func(r cards.Request, d fastres.Dim) bool {
@@ -123,9 +122,9 @@ func (s *Session) wantOf(e *evictor, r cards.Request, d fastres.Dim) want {
 	}
 }
 
-// mayTakeCard decides whether q may take a quantity of a card from other queues: it deserves the card, or
-// another queue borrows so much that q may take some of it. all has the sum of the requests that are decided together, and is
-// empty where the sum is not known.
+// mayTakeCard decides whether q may take a quantity of a card from other queues: it deserves the card, or another queue
+// borrows so much that q may take some of it. all has the sum of the requests that are decided together, and is empty
+// where the sum is not known.
 func (s *Session) mayTakeCard(q index.Queue, d fastres.Dim, milli float64, all fastres.Vector) quota.Verdict {
 	v := s.deserves(q, d, milli, all)
 	if v.Reason == quota.OverDeserved && s.FindsLoan(s.Books.Future.Queues, q, d, milli) {
@@ -148,8 +147,9 @@ func (s *Session) takesLoan(e *evictor, q index.Queue, charge fastres.Vector) bo
 	return true
 }
 
-// deserves decides whether q may take a quantity of a card from other queues, or what all has of the card if that is more. It deserves
-// the card if it deserves that much of each group of the card, too, as far as it deserves some amount of the group.
+// deserves decides whether q may take a quantity of a card from other queues, or what all has of the card if that is
+// more. It deserves the card if it deserves that much of each group of the card, too, as far as it deserves some amount
+// of the group.
 func (s *Session) deserves(q index.Queue, d fastres.Dim, milli float64, all fastres.Vector) quota.Verdict {
 	atLeast := func(milli float64, d fastres.Dim) float64 {
 		if all.Len() == 0 {

@@ -16,7 +16,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota/plan"
 )
 
-// field is what nodes have left, and who can lose pods. All plans of a session read it, until one of them evicts somebody.
+// field is what nodes have left, and who can lose pods. All plans of a session read it, until one of them evicts
+// somebody.
 type field struct {
 	resources []v1.ResourceName
 	lists     []*cards.Selector // of devices that claims request: one more resource each
@@ -53,7 +54,8 @@ func (s *Session) readField() *field {
 	return f
 }
 
-// readNodes reads what nodes have left once terminating pods are gone and earmarks are used. It returns the numbers of nodes.
+// readNodes reads what nodes have left once terminating pods are gone and earmarks are used. It returns the numbers of
+// nodes.
 func (f *field) readNodes(s *Session) (at map[string]int) {
 	at = make(map[string]int, len(s.Volcano.Nodes))
 	named := map[v1.ResourceName]bool{}
@@ -108,8 +110,8 @@ func (f *field) readDevices(s *Session) (left []map[string]float64) {
 	return left
 }
 
-// devicesOf returns what a node has left of a list once terminating pods are gone. It is unbounded if that is not known by node: the
-// other plugins decide.
+// devicesOf returns what a node has left of a list once terminating pods are gone. It is unbounded if that is not known
+// by node: the other plugins decide.
 func (f *field) devicesOf(s *Session, node *api.NodeInfo, list int, left map[string]float64) float64 {
 	sum, known := left[node.Name]
 	if !known {
@@ -176,8 +178,8 @@ func (s *Session) statedBy(task *api.TaskInfo) *cards.PodRequest {
 	return s.Cards.Read(task)
 }
 
-// frees returns what the eviction of a task frees on its node, and the resources for which it may be evicted. A pod with cards
-// is evicted for cards alone: cpu and memory come with them.
+// frees returns what the eviction of a task frees on its node, and the resources for which it may be evicted. A pod
+// with cards is evicted for cards alone: cpu and memory come with them.
 func (f *field) frees(s *Session, task *api.TaskInfo, pod *cards.PodRequest) (frees []float64, of []bool) {
 	frees, of = make([]float64, len(f.resources), len(f.resources)+len(f.lists)), make([]bool, len(f.resources), len(f.resources)+len(f.lists))
 	hasCards := pod != nil && s.Cards.Occupies(pod)
@@ -224,8 +226,8 @@ func (f *field) rank(s *Session) {
 	}
 }
 
-// rankQueues numbers the queues of the jobs in the order in which they lose pods: the last one in the order of queues loses first,
-// since it has the most beyond what it deserves. Equal queues have the same number.
+// rankQueues numbers the queues of the jobs in the order in which they lose pods: the last one in the order of queues
+// loses first, since it has the most beyond what it deserves. Equal queues have the same number.
 func (f *field) rankQueues(s *Session) {
 	var queues []*api.QueueInfo
 	for j := range f.jobs {

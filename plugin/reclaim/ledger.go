@@ -12,8 +12,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota/plan"
 )
 
-// ledger answers what a plan asks, with the accounts, constraints and policies of the session (plan.Accounts). Its accounts are a
-// draft: those of the session do not change.
+// ledger answers what a plan asks, with the accounts, constraints and policies of the session (plan.Accounts). Its
+// accounts are a draft: those of the session do not change.
 type ledger struct {
 	*Session
 	claimant *claimant
@@ -70,7 +70,8 @@ func (s *Session) openLedger(c *claimant, f *field, jobs []*losingJob) *ledger {
 	return l
 }
 
-// addRequest adds what a pod of the claimant requests. Of a list, each card counts as little as possible: the node decides.
+// addRequest adds what a pod of the claimant requests. Of a list, each card counts as little as possible: the node
+// decides.
 func (l *ledger) addRequest(task *api.TaskInfo) {
 	pod := l.Cards.PodRequest(l.claimant.queue, task.Pod)
 	l.Intake.Dims.Set(l.scratch, task.InitResreq)
@@ -114,8 +115,8 @@ func (l *ledger) Undo(mark int) {
 	l.lost, l.placed = l.lost[:m.lost], l.placed[:m.placed]
 }
 
-// Evict evicts pods of a job together. The rules of reclaim must hold for one of them, which goes first. The others do no work
-// without it, so only the guarantees of the queues protect them.
+// Evict evicts pods of a job together. The rules of reclaim must hold for one of them, which goes first. The others do
+// no work without it, so only the guarantees of the queues protect them.
 func (l *ledger) Evict(job int, pods []int) plan.Spared {
 	of := l.jobs[job]
 	mark := l.Mark()
@@ -131,8 +132,8 @@ func (l *ledger) Evict(job int, pods []int) plan.Spared {
 	return by
 }
 
-// evictFirst evicts the first of some pods for which the rules hold. If some have cards, it is one of these: a launcher without cards
-// gives no cards away that its queue deserves.
+// evictFirst evicts the first of some pods for which the rules hold. If some have cards, it is one of these: a launcher
+// without cards gives no cards away that its queue deserves.
 func (l *ledger) evictFirst(of *losingJob, pods []int) (first int, by plan.Spared) {
 	withCards := slices.ContainsFunc(pods, func(pod int) bool { return l.occupies(of, pod) })
 	for _, pod := range pods {
@@ -176,7 +177,8 @@ func (l *ledger) evictPod(of *losingJob, pod int, least quota.Protection) plan.S
 	return plan.Taken
 }
 
-// policy returns which policy spares a pod: a fence, a class, a minimum run time, a budget of evictions, or another plugin.
+// policy returns which policy spares a pod: a fence, a class, a minimum run time, a budget of evictions, or another
+// plugin.
 func (l *ledger) policy(of *losingJob, task *api.TaskInfo) plan.Spared {
 	switch {
 	case l.claimant.within && l.Spares(task):
@@ -205,8 +207,8 @@ func (l *ledger) takes(q index.Queue, charge fastres.Vector, task *api.TaskInfo,
 	return l.take(q, charge, l.claimant.queue, l.request, l.request, protection)
 }
 
-// lends decides about a pod of q for a claimant with a queue that deserves no more of its cards: it gets these from queues that
-// borrow enough.
+// lends decides about a pod of q for a claimant with a queue that deserves no more of its cards: it gets these from
+// queues that borrow enough.
 func (l *ledger) lends(q index.Queue, charge fastres.Vector) bool {
 
 	if !l.HasLoans() {
@@ -286,8 +288,8 @@ func (l *ledger) MayTake(pod, node int) bool {
 	return true
 }
 
-// Relieves reports whether the eviction of a pod makes room under a bound that refuses a pod of the claimant on a node. Pods with
-// cards are evicted for cards alone.
+// Relieves reports whether the eviction of a pod makes room under a bound that refuses a pod of the claimant on a node.
+// Pods with cards are evicted for cards alone.
 func (l *ledger) Relieves(pod, node, job, victim int) bool {
 	of, at := l.jobs[job], l.spotOf(pod, node)
 	task := of.tasks[victim]
@@ -373,8 +375,8 @@ func (l *ledger) preferenceOf(at *spot) (place int) {
 	return place
 }
 
-// Settled decides whether the claimant's queue deserves all cards that are taken for it, together with those that are idle. What it
-// takes as a loan was decided with each victim.
+// Settled decides whether the claimant's queue deserves all cards that are taken for it, together with those that are
+// idle. What it takes as a loan was decided with each victim.
 func (l *ledger) Settled() quota.Verdict {
 	v := quota.Verdict{Reason: quota.Admitted, Queue: l.claimant.queue}
 	if l.claimant.within || l.HasLoans() {

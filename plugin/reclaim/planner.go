@@ -25,7 +25,8 @@ type hold struct {
 	node string
 }
 
-// Plans reports whether the session plans evictions. Where it does not, Volcano's own actions ask for one pod at a time.
+// Plans reports whether the session plans evictions. Where it does not, Volcano's own actions ask for one pod at a
+// time.
 func (s *Session) Plans() bool { return s.rules.plans }
 
 // NoteAllocate notes that the action allocate asks about tasks in this session.
@@ -33,13 +34,15 @@ func (s *Session) NoteAllocate() { s.allocated = true }
 
 // Reclaim carries out plans for all claimants, in the order of queues and jobs.
 //
-// DIVERGES: upstream's action reclaim asks for one pod on one node at a time, and commits before anybody sees the whole.
+// DIVERGES: upstream's action reclaim asks for one pod on one node at a time, and commits before anybody sees the
+// whole.
 func (s *Session) Reclaim() { s.serveAll(false) }
 
-// Preempt carries out plans within queues: jobs of a lower priority lose pods. Volcano's action decides afterwards within jobs.
+// Preempt carries out plans within queues: jobs of a lower priority lose pods. Volcano's action decides afterwards
+// within jobs.
 //
-// DIVERGES: upstream's action preempt asks for one pod on one node at a time. Votes cannot make it take a job as a whole, since its
-// pods are on several nodes.
+// DIVERGES: upstream's action preempt asks for one pod on one node at a time. Votes cannot make it take a job as a
+// whole, since its pods are on several nodes.
 func (s *Session) Preempt() { s.serveAll(true) }
 
 // serveAll serves the claimants in the order of queues and jobs.
@@ -99,7 +102,8 @@ func (s *Session) serve(job *api.JobInfo, within bool) {
 	}
 }
 
-// satisfy plans for a claimant and carries the plan out. It reports whether somebody is evicted, now or at the end of a notice.
+// satisfy plans for a claimant and carries the plan out. It reports whether somebody is evicted, now or at the end of a
+// notice.
 func (s *Session) satisfy(c *claimant) bool {
 	s.PrepareQueue(c.queue)
 	if !s.mayClaim(c) {
@@ -122,8 +126,8 @@ func (s *Session) satisfy(c *claimant) bool {
 	return false
 }
 
-// choose makes the plan for a claimant. Victims with a notice that is over go first. Then pods without notice do, unless the least
-// work decides. told: some victims must have notice first.
+// choose makes the plan for a claimant. Victims with a notice that is over go first. Then pods without notice do,
+// unless the least work decides. told: some victims must have notice first.
 func (s *Session) choose(c *claimant) (p plan.Plan, l *ledger, told bool) {
 	due := s.dueFor(c)
 	if due != nil {
@@ -251,8 +255,8 @@ func (s *Session) offers(c *claimant, job *losingJob) bool {
 	return job.queue != c.queue && s.Volcano.Queues[job.info.Queue].Reclaimable()
 }
 
-// classOf is added to the classes of the pods of a queue. Queues above their soft quota lose first, then those that are nearer in
-// the tree.
+// classOf is added to the classes of the pods of a queue. Queues above their soft quota lose first, then those that are
+// nearer in the tree.
 func (s *Session) classOf(c *claimant, f *field, q index.Queue) int {
 	far := f.deepest
 	if s.Index.Rooted() {
@@ -264,8 +268,8 @@ func (s *Session) classOf(c *claimant, f *field, q index.Queue) int {
 	return far * f.classes
 }
 
-// holdFor keeps the room of a claimant that fits on idle resources. If allocate has looked at the claimant in this session and left
-// it pending, something that plans do not see refuses it, and it holds nothing.
+// holdFor keeps the room of a claimant that fits on idle resources. If allocate has looked at the claimant in this
+// session and left it pending, something that plans do not see refuses it, and it holds nothing.
 func (s *Session) holdFor(l *ledger, p plan.Plan) {
 	if s.allocated {
 		return
@@ -275,8 +279,8 @@ func (s *Session) holdFor(l *ledger, p plan.Plan) {
 	}
 }
 
-// carryOut evicts the victims of a plan and gives each pod of the claimant its node, all or nothing. Where told, the victims get
-// notice first. again: another plugin refuses a part of the plan, and a new one may succeed.
+// carryOut evicts the victims of a plan and gives each pod of the claimant its node, all or nothing. Where told, the
+// victims get notice first. again: another plugin refuses a part of the plan, and a new one may succeed.
 func (s *Session) carryOut(l *ledger, p plan.Plan, told bool) (done, again bool) {
 	c := l.claimant
 	var victims []*api.TaskInfo

@@ -5,13 +5,14 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 )
 
-// takesWhole reports whether whole jobs are evicted for a claimant: by the argument reclaimGangs, or because the plugin gang, which
-// keeps the minimum of jobs, has no vote.
+// takesWhole reports whether whole jobs are evicted for a claimant: by the argument reclaimGangs, or because the plugin
+// gang, which keeps the minimum of jobs, has no vote.
 func (s *Session) takesWhole(c *claimant) bool {
 	return s.settings.WholeGangs || !GangVotes(s.Volcano.Tiers, c.within)
 }
 
-// GangVotes reports whether the plugin gang has a vote on the victims of reclaim, or within a queue on those of preempt.
+// GangVotes reports whether the plugin gang has a vote on the victims of reclaim, or within a queue on those of
+// preempt.
 func GangVotes(tiers []conf.Tier, within bool) bool {
 	for _, tier := range tiers {
 		for _, p := range tier.Plugins {
@@ -29,8 +30,8 @@ func GangVotes(tiers []conf.Tier, within bool) bool {
 
 const gangPlugin = "gang"
 
-// agrees reports whether all other plugins agree to the eviction of a task for a claimant. The planner itself keeps the minimum of
-// jobs, so the plugin gang is not asked.
+// agrees reports whether all other plugins agree to the eviction of a task for a claimant. The planner itself keeps the
+// minimum of jobs, so the plugin gang is not asked.
 func (s *Session) agrees(c *claimant, task *api.TaskInfo) bool {
 	spared, known := c.spared[task.UID]
 	if !known {
@@ -40,8 +41,8 @@ func (s *Session) agrees(c *claimant, task *api.TaskInfo) bool {
 	return !spared
 }
 
-// agreeOn reports whether the other plugins agree to all evictions together. Those that they do not agree to are spared from then
-// on.
+// agreeOn reports whether the other plugins agree to all evictions together. Those that they do not agree to are spared
+// from then on.
 func (s *Session) agreeOn(c *claimant, victims []*api.TaskInfo) bool {
 	agreed := s.askOthers(c, victims)
 	all := true
@@ -54,8 +55,8 @@ func (s *Session) agreeOn(c *claimant, victims []*api.TaskInfo) bool {
 	return all
 }
 
-// askOthers returns the tasks that all other plugins allow to evict for a claimant. Gang is asked as if no job had a minimum: it is
-// the planner that keeps minimums.
+// askOthers returns the tasks that all other plugins allow to evict for a claimant. Gang is asked as if no job had a
+// minimum: it is the planner that keeps minimums.
 func (s *Session) askOthers(c *claimant, tasks []*api.TaskInfo) []*api.TaskInfo {
 	question := *c.tasks[0]
 	s.asking.Store(&question, true)
@@ -80,8 +81,8 @@ func (s *Session) askOthers(c *claimant, tasks []*api.TaskInfo) []*api.TaskInfo 
 	return s.Volcano.Reclaimable(&question, tasks)
 }
 
-// VictimsWithin returns the tasks that the other plugins allow preempt to evict for a task of their queue. Where whole jobs may be
-// taken, gang spares none.
+// VictimsWithin returns the tasks that the other plugins allow preempt to evict for a task of their queue. Where whole
+// jobs may be taken, gang spares none.
 func (s *Session) VictimsWithin(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
 	c := &claimant{tasks: []*api.TaskInfo{preemptor}, within: true}
 	if s.takesWhole(c) {

@@ -17,8 +17,8 @@ type DeviceObjects struct {
 // Empty reports whether there are neither devices nor claims.
 func (o DeviceObjects) Empty() bool { return len(o.Slices) == 0 && len(o.Claims) == 0 }
 
-// ReadDevices returns the objects that Volcano's cache has: none where the feature gate DynamicResourceAllocation is off.
-// A list that cannot be read is empty, and Volcano allocates no claim then either.
+// ReadDevices returns the objects that Volcano's cache has: none where the feature gate DynamicResourceAllocation is
+// off. A list that cannot be read is empty, and Volcano allocates no claim then either.
 func ReadDevices(ssn *framework.Session) (o DeviceObjects) {
 	manager := ssn.SharedDRAManager()
 	if manager == nil {

@@ -12,8 +12,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// unschedulableCache is the feature gate of the cache of unschedulable jobs: a job that plugins refused is not asked about
-// again until an event may end the refusal. It is proposed for Volcano's master (pull request 5848).
+// unschedulableCache is the feature gate of the cache of unschedulable jobs: a job that plugins refused is not asked
+// about again until an event may end the refusal. It is proposed for Volcano's master (pull request 5848).
 const unschedulableCache featuregate.Feature = "UnschedulableJobCache"
 
 var knowsUnschedulableCache = known(unschedulableCache)
@@ -53,16 +53,16 @@ func (absentCache) AddHintProvider(string, absentProvider) {}
 // AddRejection notes nothing.
 func (absentCache) AddRejection(api.JobID, string, string, ...api.TaskID) {}
 
-// hintEvents are the resources that a plugin subscribes to. Their changes alter the accounts and bounds of queues, the nodes or the
-// devices. "Queue" and "PodGroup" are api.QueueEvent and api.PodGroupEvent.
+// hintEvents are the resources that a plugin subscribes to. Their changes alter the accounts and bounds of queues, the
+// nodes or the devices. "Queue" and "PodGroup" are api.QueueEvent and api.PodGroupEvent.
 var hintEvents = []fwk.EventResource{"Queue", "PodGroup", fwk.Pod, fwk.Node, fwk.ResourceClaim, fwk.ResourceSlice, fwk.DeviceClass}
 
-// Wakes reports whether a change of an object may end the refusal of a job. old is nil for a new object, and now for one that is
-// deleted. It is safe for many goroutines.
+// Wakes reports whether a change of an object may end the refusal of a job. old is nil for a new object, and now for
+// one that is deleted. It is safe for many goroutines.
 type Wakes func(job *api.JobInfo, old, now any) bool
 
-// AddHintProvider has Volcano keep the jobs that a plugin refuses in the cache of unschedulable jobs, until wakes reports true
-// or its time is over. Without the cache it does nothing.
+// AddHintProvider has Volcano keep the jobs that a plugin refuses in the cache of unschedulable jobs, until wakes
+// reports true or its time is over. Without the cache it does nothing.
 func AddHintProvider(ssn *framework.Session, plugin string, wakes Wakes) {
 	addProvider(hintedSession{Session: ssn}.AddHintProvider, plugin, wakes)
 }

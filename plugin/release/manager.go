@@ -13,8 +13,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/cache"
 )
 
-// WithDevices returns a cache of which only SharedDRAManager may be called: it has these objects, for a session without an
-// API server. Without objects, the plugin predicates asks for a manager from v1.16 on, whose Kubernetes maps resources to device classes.
+// WithDevices returns a cache of which only SharedDRAManager may be called: it has these objects, for a session without
+// an API server. Without objects, the plugin predicates asks for a manager from v1.16 on, whose Kubernetes maps
+// resources to device classes.
 func WithDevices(o DeviceObjects) cache.Cache {
 	if o.Empty() && Built() < V116 {
 		return withoutDRA(cache.Cache.SharedDRAManager)

@@ -92,8 +92,8 @@ func NewQueueInfo(object *scheduling.Queue) *api.QueueInfo {
 // setNew sets a pointer to a new value of a type that some releases lack.
 func setNew[T any](p **T) { *p = new(T) }
 
-// Parent returns the parent of a queue that may be a NamespaceQueue, as Volcano walks up when it closes a session. "" is
-// the root. Before NamespaceQueues Volcano reads the Queue object, and Parent returns "".
+// Parent returns the parent of a queue that may be a NamespaceQueue, as Volcano walks up when it closes a session. ""
+// is the root. Before NamespaceQueues Volcano reads the Queue object, and Parent returns "".
 func Parent(info *api.QueueInfo) api.QueueID { return queueInfo{QueueInfo: info}.Parent }
 
 // SetParent sets what Parent returns, in one session.

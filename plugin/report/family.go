@@ -63,8 +63,8 @@ func (f *Family) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// volcanosRuns reports whether the last session was one of Volcano's own plugins: each sets what all queues have, and our
-// sessions reset that.
+// volcanosRuns reports whether the last session was one of Volcano's own plugins: each sets what all queues have, and
+// our sessions reset that.
 func volcanosRuns() bool {
 	vec, found := families[allocated].cpu.volcano, make(chan prometheus.Metric)
 	if vec == nil {

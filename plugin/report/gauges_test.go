@@ -149,8 +149,8 @@ func TestVolcanosSeriesAreExported(t *testing.T) {
 	assert.Equal(t, 1, count(shareFamily, "research"))
 }
 
-// TestScrapesBesideSessions scrapes while queues and names come and go. The race detector and the registry, which refuses
-// equal series, find what is wrong.
+// TestScrapesBesideSessions scrapes while queues and names come and go. The race detector and the registry, which
+// refuses equal series, find what is wrong.
 func TestScrapesBesideSessions(t *testing.T) {
 	resetSeries(t)
 	registry := prometheus.NewRegistry()

@@ -59,7 +59,8 @@ type Reason struct {
 	// Resource is the resource that the pod requests, where its cards have another one.
 	Resource string `json:"resource,omitempty"`
 	Label    string `json:"label,omitempty"` // that the node lacks
-	// Detail is why the queue does not reach the root, which job holds the cards or goes first, or what claim or device it is about.
+	// Detail is why the queue does not reach the root, which job holds the cards or goes first, or what claim or device
+	// it is about.
 	Detail string `json:"detail,omitempty"`
 	// Namespace and Holder are whose limit it is.
 	Limited
@@ -88,7 +89,8 @@ type Shortage struct {
 	Rule Rule `json:"rule,omitempty"`
 	// Namespace and Holder are those that the bound is for, none for all.
 	Limited
-	// Until is the time at which more is left of a budget, such as 2026-12-01T00:00Z. Requested, Total and Bound are card-hours then.
+	// Until is the time at which more is left of a budget, such as 2026-12-01T00:00Z. Requested, Total and Bound are
+	// card-hours then.
 	Until string `json:"until,omitempty"`
 }
 

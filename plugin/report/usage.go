@@ -46,8 +46,8 @@ func (m *Metrics) ForgetBudgets() {
 	}
 }
 
-// SetEvictionsLeft sets how many evictions are left of a budget of a queue, by the name of the annotation without its prefix.
-// ForgetEvictions deletes the series of all queues.
+// SetEvictionsLeft sets how many evictions are left of a budget of a queue, by the name of the annotation without its
+// prefix. ForgetEvictions deletes the series of all queues.
 func (m *Metrics) SetEvictionsLeft(q index.Queue, budget string, left int) {
 	m.evictions = true
 	leftVec.WithLabelValues(m.ix.Name(q), budget).Set(float64(left))

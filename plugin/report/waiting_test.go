@@ -63,8 +63,8 @@ func TestNotAdmittedIsACondition(t *testing.T) {
 	j.Admit(without)
 }
 
-// TestRunningJobIsNoLongerNotAdmitted refuses the admission of a job before and after its minimum of pods runs. Volcano sets its
-// phase Running then, and does not ask about its admission any more.
+// TestRunningJobIsNoLongerNotAdmitted refuses the admission of a job before and after its minimum of pods runs. Volcano
+// sets its phase Running then, and does not ask about its admission any more.
 func TestRunningJobIsNoLongerNotAdmitted(t *testing.T) {
 	f, j, waiting := newFixture(t), NewJournal(), pendingJob("waiting")
 	refusal := Refusal{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: f.q}, Cards: f.request(h200, 2), Admission: true}

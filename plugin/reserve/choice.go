@@ -29,8 +29,8 @@ func (j *Job) SeveralKinds() bool {
 	return j.podSize == 0 && len(j.unfinished) > j.minMembers
 }
 
-// ChooseMinimum finds kinds of pods of a job for its minimum that may all be reserved at once, where the usual choice may
-// not. fits decides about the job with the minimum as it is then.
+// ChooseMinimum finds kinds of pods of a job for its minimum that may all be reserved at once, where the usual choice
+// may not. fits decides about the job with the minimum as it is then.
 //
 // It takes as many pods of each kind as fit, the smallest first. If all pods with a choice have the
 // same size, no other choice has more: the sets of pods that can be assigned are the independent sets

@@ -352,8 +352,8 @@ func (j *Job) AddElastic(s *cards.Session, x fastres.Vector) {
 // missing is the part of a group's minimum that the job does not have yet.
 func (g group) missing() card.Milli { return max(0, g.min-g.allocated) }
 
-// Selectors returns how many parts the job's minimum has, one for each selector and resource, and Missing what the job does
-// not have yet of one.
+// Selectors returns how many parts the job's minimum has, one for each selector and resource, and Missing what the job
+// does not have yet of one.
 func (j *Job) Selectors() int { return len(j.groups) }
 
 func (j *Job) Missing(part int) cards.Request { return j.groups[part].request() }

@@ -230,7 +230,8 @@ func appendDemandText(to []byte, d assign.Demand) []byte {
 	return to
 }
 
-// appendBoundsText appends the bounds of some cards on the path of q: what is given back to jobs differs from job to job.
+// appendBoundsText appends the bounds of some cards on the path of q: what is given back to jobs differs from job to
+// job.
 func (r *Reservations) appendBoundsText(to []byte, ix *index.Index, q index.Queue, cards []fastres.Dim) []byte {
 	bounds := ix.AdmissionBounds(q)
 	for _, p := range ix.Path(q) {

@@ -115,8 +115,8 @@ func (s *Store) Problems() []string {
 	return problems
 }
 
-// Loaded returns what was loaded, nil for nothing new, and whether the store is still being read for the first time. Both
-// are of one moment: what is read in between would be missed.
+// Loaded returns what was loaded, nil for nothing new, and whether the store is still being read for the first time.
+// Both are of one moment: what is read in between would be missed.
 func (s *Store) Loaded() (newer *State, loads bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

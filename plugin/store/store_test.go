@@ -146,8 +146,8 @@ func TestLargeHistoriesHaveParts(t *testing.T) {
 	assert.Len(t, all.Items, 1, "the parts that are not needed any more are deleted")
 }
 
-// TestInterruptedSaves has a scheduler that ends after it has written some of the ConfigMaps of a save. The next one reads
-// the save before.
+// TestInterruptedSaves has a scheduler that ends after it has written some of the ConfigMaps of a save. The next one
+// reads the save before.
 func TestInterruptedSaves(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	held := make([]float64, 60000)

@@ -112,8 +112,8 @@ func join(first *v1.ConfigMap, part func(name string) (*v1.ConfigMap, error)) (p
 	return packed, parts, nil
 }
 
-// Record has what ConfigMaps store: the usage of queues over time, what they have used of budgets, and what lasts of evictions, nil for
-// nothing. Fields that a later release adds are not read.
+// Record has what ConfigMaps store: the usage of queues over time, what they have used of budgets, and what lasts of
+// evictions, nil for nothing. Fields that a later release adds are not read.
 type Record struct {
 	usage.Record
 	Budgets   *budget.Record `json:"budgets,omitempty"`

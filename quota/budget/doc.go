@@ -25,8 +25,8 @@
 //
 //	left = budget − used − needed
 //
-// needed is the sum of what pods with an announced length still need in the window. A pod that has m of a card, and runs for r more,
-// needs m·min(r, end of the window − now).
+// needed is the sum of what pods with an announced length still need in the window. A pod that has m of a card, and
+// runs for r more, needs m·min(r, end of the window − now).
 //
 // # Queues that come, go and move
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
-// TestUseFollowsTheDocumentation compares what queues of a tree use with the oracle, in windows of all kinds. Queues move
-// at random.
+// TestUseFollowsTheDocumentation compares what queues of a tree use with the oracle, in windows of all kinds. Queues
+// move at random.
 func TestUseFollowsTheDocumentation(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	queues := []string{"a", "b", "c"}

@@ -54,8 +54,8 @@ func (l *Ledger) Record() *Record {
 // most is more than any cluster uses. Sums of such numbers stay finite.
 const most = 1e24
 
-// New returns the ledger of a record that was saved at a time. It returns an error for a record that no Ledger wrote. A column whose
-// window it does not know is left out: a later release wrote it.
+// New returns the ledger of a record that was saved at a time. It returns an error for a record that no Ledger wrote. A
+// column whose window it does not know is left out: a later release wrote it.
 func New(r *Record, saved time.Time) (*Ledger, error) {
 	l := &Ledger{queues: map[string]*account{}}
 	var from []int // the columns that are read

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Bounds are the bounds over time of the queues that are above one, by queue and by the name of a resource. The zero Bounds are ready.
+// Bounds are the bounds over time of the queues that are above one, by queue and by the name of a resource. The zero
+// Bounds are ready.
 type Bounds struct{ queues map[string]map[string][]step }
 
 // step is a bound that held from a time on, or a lower one did, until the next step.
@@ -18,8 +19,8 @@ type step struct {
 // mostSteps bounds what is kept of a bound that falls all the time. Two steps in one have the later time.
 const mostSteps = 32
 
-// Note notes that a queue has more of a resource than its bound at a time. It reports whether no bound was as low since the queue
-// came to be above it.
+// Note notes that a queue has more of a resource than its bound at a time. It reports whether no bound was as low since
+// the queue came to be above it.
 func (b *Bounds) Note(queue, resource string, now time.Time, bound float64) bool {
 	if b.queues == nil {
 		b.queues = map[string]map[string][]step{}

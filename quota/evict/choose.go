@@ -10,15 +10,16 @@ import (
 // Job is a job with pods that may be evicted.
 type Job struct {
 	QueuePriority, Priority int32
-	// Spare is how many pods the job has above its minimum, and Roles the same for each of its roles that has one. Below 0, the job
-	// is broken: it does no work.
+	// Spare is how many pods the job has above its minimum, and Roles the same for each of its roles that has one.
+	// Below 0, the job is broken: it does no work.
 	Spare int
 	Roles map[string]int
 	Kept  bool  // it may not be evicted as a whole
 	Pods  []Pod // all that have a node
 }
 
-// Told is the work that a pod with notice loses: less than any. So the pods that have notice are chosen again until it is over.
+// Told is the work that a pod with notice loses: less than any. So the pods that have notice are chosen again until it
+// is over.
 const Told = -1
 
 // Pod is a pod of a job.
@@ -44,16 +45,18 @@ type Unit struct {
 	jobPriority   int32
 }
 
-// Choose returns what is evicted for some excesses, in the units of package fastres and all above 0, in the order of eviction:
+// Choose returns what is evicted for some excesses, in the units of package fastres and all above 0, in the order of
+// eviction:
 //
 //  1. the lower priority of the queue, then of the job, then of the pod. A whole job has the highest one of its pods.
 //  2. the less work that is lost: for a pod that its job can spare, the time for which it has run since its last checkpoint. A job that
 //     cannot spare a pod is evicted as a whole, and loses the sum for all pods, or nothing if it is broken.
 //  3. the name of the pod, the first one of a whole job
 //
-// Units are added while there is an excess, each only if it frees something of it; a whole job takes the place of its pods that were added
-// before. Then, from the last but one to the first, those are left out without which the others suffice. A job with a pod that may
-// not be evicted gives only what it can spare. Where all units do not suffice, all that free something are returned.
+// Units are added while there is an excess, each only if it frees something of it; a whole job takes the place of its
+// pods that were added before. Then, from the last but one to the first, those are left out without which the others
+// suffice. A job with a pod that may not be evicted gives only what it can spare. Where all units do not suffice, all
+// that free something are returned.
 func Choose(excess []float64, jobs []Job) []Unit {
 	var units []Unit
 	for j := range jobs {

@@ -20,8 +20,9 @@ type moment struct {
 	n  int
 }
 
-// Begin lets time pass. length returns the length of the present budget of a queue, 0 for none. Then evictions count for as
-// long as before, in case the queue has a budget again. A time in the future is one of before the clock was set back.
+// Begin lets time pass. length returns the length of the present budget of a queue, 0 for none. Then evictions count
+// for as long as before, in case the queue has a budget again. A time in the future is one of before the clock was set
+// back.
 func (c *Counter) Begin(now time.Time, length func(queue string) time.Duration) {
 	for queue, a := range c.queues {
 		if l := length(queue); l > 0 {
@@ -54,7 +55,8 @@ func (c *Counter) Used(queue string, now time.Time, length time.Duration) (n int
 	return n
 }
 
-// Add counts evictions of a queue with a budget of some length. With n below 0, it takes back what was counted at the same time.
+// Add counts evictions of a queue with a budget of some length. With n below 0, it takes back what was counted at the
+// same time.
 func (c *Counter) Add(queue string, now time.Time, length time.Duration, n int) {
 	if c.queues == nil {
 		c.queues = map[string]*account{}

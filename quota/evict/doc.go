@@ -16,8 +16,8 @@
 //
 //	allowed(t) = max{ bound(s) : t − after ≤ s ≤ t }
 //
-// so a bound that is lowered is enforced after the delay, and one that is lowered twice in two steps. Only queues that have more
-// than their bound are kept: for all others, time begins when they come to be above it.
+// so a bound that is lowered is enforced after the delay, and one that is lowered twice in two steps. Only queues that
+// have more than their bound are kept: for all others, time begins when they come to be above it.
 //
 //	time   bound  allocated  allowed, after = 30m
 //	00:00  12     12         12

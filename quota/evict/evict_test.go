@@ -14,8 +14,8 @@ import (
 
 var noon = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 
-// TestCounter compares a counter with a list of all evictions: no window has more than the budget, and Next is the first time
-// at which one more may be. Taking back and saving change nothing.
+// TestCounter compares a counter with a list of all evictions: no window has more than the budget, and Next is the
+// first time at which one more may be. Taking back and saving change nothing.
 func TestCounter(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -65,7 +65,8 @@ func countAt(all []time.Time, after time.Time, within time.Duration) (n int) {
 	return n
 }
 
-// TestCounterRemembers keeps evictions while a queue has no budget, for as long as they counted, and takes a clock that was set back.
+// TestCounterRemembers keeps evictions while a queue has no budget, for as long as they counted, and takes a clock that
+// was set back.
 func TestCounterRemembers(t *testing.T) {
 	var c Counter
 	c.Begin(noon, nil)
@@ -209,8 +210,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestChooseIsSmallest draws jobs, and checks what the documentation promises: the excess is gone if anything suffices, no
-// unit can be left out, no gang is left with fewer pods than its minimum, and nothing that may not is evicted.
+// TestChooseIsSmallest draws jobs, and checks what the documentation promises: the excess is gone if anything suffices,
+// no unit can be left out, no gang is left with fewer pods than its minimum, and nothing that may not is evicted.
 func TestChooseIsSmallest(t *testing.T) {
 	some := map[string]int{}
 	for seed := range uint64(3000) {

@@ -1,7 +1,8 @@
 // Package plan chooses the pods to evict so that a job can start.
 //
-// A plan gives each pod of the claimant a node, and names the victims: the pods that are evicted for it. A claimant is the set
-// of pods that a job lacks to its minimum, or one pod beyond the minimum. It is placed as a whole or not at all.
+// A plan gives each pod of the claimant a node, and names the victims: the pods that are evicted for it. A claimant is
+// the set of pods that a job lacks to its minimum, or one pod beyond the minimum. It is placed as a whole or not at
+// all.
 //
 // # What is taken first
 //
@@ -17,13 +18,13 @@
 //  2. from the highest class of victims down: the work that is lost in the class, then the number of its victims
 //  3. the number of all victims
 //
-// The class of a victim says how well it is protected: a higher priority has a higher class. A job that is below its minimum
-// already does no work. Where whole jobs may be taken, it loses single pods, and no work is lost with them.
+// The class of a victim says how well it is protected: a higher priority has a higher class. A job that is below its
+// minimum already does no work. Where whole jobs may be taken, it loses single pods, and no work is lost with them.
 //
 // # Example
 //
-// A gang needs two nodes with 8 cards each. Node n1 is idle, job b runs three pods of 8 cards on n2, n3 and n4, and its minimum
-// is 1. All pods have the same class.
+// A gang needs two nodes with 8 cards each. Node n1 is idle, job b runs three pods of 8 cards on n2, n3 and n4, and its
+// minimum is 1. All pods have the same class.
 //
 //	gang-0  n1  idle
 //	gang-1  n2  b-0 is evicted: b has two pods more than its minimum
@@ -32,18 +33,20 @@
 //
 // # Every victim is needed
 //
-// Without any one of its victims (a whole job counts as one), a plan does not fit. A victim is evicted for the resources that it
-// may be evicted for (Candidate.For), or for room under a bound. A plan without victims says that the pods fit on idle resources:
-// they wait for the action allocate.
+// Without any one of its victims (a whole job counts as one), a plan does not fit. A victim is evicted for the
+// resources that it may be evicted for (Candidate.For), or for room under a bound. A plan without victims says that the
+// pods fit on idle resources: they wait for the action allocate.
 //
 // # How long the search takes
 //
-// The search is greedy first: it gives one pod after the other the node where the cheapest victims make room. Then it leaves
-// out the victims that the others suffice without. Last, it tries other sets of victims, the cheapest first. Checks bounds how
-// many sets are tried. Plan.Best reports whether no other set is better. With few candidates that is always the case.
+// The search is greedy first: it gives one pod after the other the node where the cheapest victims make room. Then it
+// leaves out the victims that the others suffice without. Last, it tries other sets of victims, the cheapest first.
+// Checks bounds how many sets are tried. Plan.Best reports whether no other set is better. With few candidates that is
+// always the case.
 //
-// The package knows no session of the scheduler. What queues, guarantees, limits, budgets and policies say, it asks through
-// Accounts.
+// The package knows no session of the scheduler. What queues, guarantees, limits, budgets and policies say, it asks
+// through Accounts.
 //
-// Upstream: none. Volcano's actions reclaim and preempt place one pod at a time, on the first node where victims make room.
+// Upstream: none. Volcano's actions reclaim and preempt place one pod at a time, on the first node where victims make
+// room.
 package plan

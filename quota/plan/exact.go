@@ -49,8 +49,9 @@ func (s *search) seat(units []*unit) bool {
 	return s.justified(units)
 }
 
-// justified reports whether each unit is evicted for something that it may be evicted for: without the unit, a pod of the claimant
-// lacks that on its node, or a bound that the unit relieves refuses the pod. If not, the state is that of another set.
+// justified reports whether each unit is evicted for something that it may be evicted for: without the unit, a pod of
+// the claimant lacks that on its node, or a bound that the unit relieves refuses the pod. If not, the state is that of
+// another set.
 func (s *search) justified(units []*unit) bool {
 	nodes := slices.Clone(s.nodes)
 	for i, u := range units {
@@ -130,8 +131,8 @@ func (s *search) orderNodes(pod int) []int {
 	return nodes
 }
 
-// tryOthers tries other sets of units, where there are few, and keeps the cheapest one that suffices. It reports whether no set
-// is better.
+// tryOthers tries other sets of units, where there are few, and keeps the cheapest one that suffices. It reports
+// whether no set is better.
 func (s *search) tryOthers(found bool) bool {
 	best, nodes := s.units(0), slices.Clone(s.nodes)
 	if len(s.all) <= fewUnits {

@@ -5,7 +5,8 @@ import "github.com/capacity-card/capacity-card/quota"
 // None is the node of a pod that runs on no node of the problem.
 const None = -1
 
-// Problem is a claimant, the nodes, and the jobs that may lose pods. Quantities of nodes are in the units of package fastres.
+// Problem is a claimant, the nodes, and the jobs that may lose pods. Quantities of nodes are in the units of package
+// fastres.
 type Problem struct {
 	Pods     []Pod // of the claimant, in the order in which they are placed
 	Nodes    []Node
@@ -34,8 +35,8 @@ type Node struct {
 // Job is a job with pods that may be evicted.
 type Job struct {
 	Name string
-	// Spare is the number of pods above the minimum, and Roles the same for each role that has a minimum of its own. Below 0,
-	// the job is broken.
+	// Spare is the number of pods above the minimum, and Roles the same for each role that has a minimum of its own.
+	// Below 0, the job is broken.
 	Spare int
 	Roles map[string]int
 	// Kept: the job is not taken as a whole.
@@ -58,8 +59,8 @@ type Candidate struct {
 	Fixed bool  // it is not evicted
 }
 
-// Accounts decides what the queues and their policies say of a plan. It keeps the accounts as if the pods of a plan were
-// evicted and placed.
+// Accounts decides what the queues and their policies say of a plan. It keeps the accounts as if the pods of a plan
+// were evicted and placed.
 type Accounts interface {
 	// Mark returns the present state, and Undo returns to it.
 	Mark() int
@@ -70,7 +71,8 @@ type Accounts interface {
 	Place(pod, node int) quota.Verdict
 	// MayTake reports whether others may be evicted for a pod on a node: its queue deserves what it requests there.
 	MayTake(pod, node int) bool
-	// Relieves reports whether the eviction of a pod of a job makes room under a bound that refuses a pod of the claimant.
+	// Relieves reports whether the eviction of a pod of a job makes room under a bound that refuses a pod of the
+	// claimant.
 	Relieves(pod, node, job, victim int) bool
 	// CanRun reports whether a node suits a pod, apart from resources. It does not depend on the plan.
 	CanRun(pod, node int) bool

@@ -34,8 +34,8 @@ type search struct {
 // at is a kind of pods on a node.
 type at struct{ kind, node int }
 
-// option is what the room for a pod on a node costs. An option of an older version is a lower bound: what was taken since then
-// makes room elsewhere dearer, except on the nodes that victims have left.
+// option is what the room for a pod on a node costs. An option of an older version is a lower bound: what was taken
+// since then makes room elsewhere dearer, except on the nodes that victims have left.
 type option struct {
 	node       int
 	cost       cost
@@ -65,10 +65,11 @@ func (o *options) Pop() any {
 	return x
 }
 
-// Make returns the plan for a problem. It has no victims if the pods fit on idle resources. The accounts are as before then.
+// Make returns the plan for a problem. It has no victims if the pods fit on idle resources. The accounts are as before
+// then.
 //
-// DIVERGES: upstream skips nodes without candidates, takes the first node where victims make room, and does not leave out victims that
-// the others suffice without.
+// DIVERGES: upstream skips nodes without candidates, takes the first node where victims make room, and does not leave
+// out victims that the others suffice without.
 func Make(p *Problem) Plan {
 	s := newSearch(p)
 	failure := s.greedy()
@@ -247,8 +248,8 @@ func (s *search) forget(node int) {
 	}
 }
 
-// evaluate returns what a node costs for a pod. Where nodes have room, the bounds alone decide, and all nodes with the same
-// charge cost the same.
+// evaluate returns what a node costs for a pod. Where nodes have room, the bounds alone decide, and all nodes with the
+// same charge cost the same.
 func (s *search) evaluate(pod, node int) *option {
 	key := at{s.Pods[pod].Kind, s.Accounts.Charged(pod, node)}
 	hasRoom := s.hasRoom(pod, node)
@@ -317,7 +318,8 @@ func (s *search) helps(pod, node int, victim Victim) bool {
 	return false
 }
 
-// evictWhile evicts the units with a pod that is of use, as long as something is lacking. It reports whether nothing is.
+// evictWhile evicts the units with a pod that is of use, as long as something is lacking. It reports whether nothing
+// is.
 func (s *search) evictWhile(units []*unit, useful func(Victim) bool, lacking func() bool) bool {
 	if !lacking() {
 		return true
@@ -340,8 +342,8 @@ func (s *search) evictWhile(units []*unit, useful func(Victim) bool, lacking fun
 	return false
 }
 
-// evictAll evicts some units. Those with fewer pods go first: a queue may end below what it deserves by less than its last
-// victim, so the largest one has to be the last one.
+// evictAll evicts some units. Those with fewer pods go first: a queue may end below what it deserves by less than its
+// last victim, so the largest one has to be the last one.
 func (s *search) evictAll(units []*unit) bool {
 	ordered := slices.Clone(units)
 	slices.SortStableFunc(ordered, func(x, y *unit) int { return cmp.Compare(x.cost.pods, y.cost.pods) })

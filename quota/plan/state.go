@@ -139,8 +139,8 @@ func (s *state) evict(u *unit) Spared {
 	return Taken
 }
 
-// canSpare reports whether a job has its minimum without a pod and those that are gone. A job that is broken anyway can spare all
-// pods, where whole jobs may be taken.
+// canSpare reports whether a job has its minimum without a pod and those that are gone. A job that is broken anyway can
+// spare all pods, where whole jobs may be taken.
 func (s *state) canSpare(job, pod int) bool {
 	j := &s.Jobs[job]
 	if j.Spare < 0 {

@@ -30,8 +30,8 @@
 //
 // # What the usage tells of the last days
 //
-// The usage is a bound of what a queue has had on average in the last s: MostOnAverage. It holds for the time that the record
-// covers: Covered. A record begins with the queue or the column, and anew with Reset.
+// The usage is a bound of what a queue has had on average in the last s: MostOnAverage. It holds for the time that the
+// record covers: Covered. A record begins with the queue or the column, and anew with Reset.
 //
 // # Queues that come, go and move
 //

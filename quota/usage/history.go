@@ -24,7 +24,8 @@ type History struct {
 	held    []float64 // a: what the queues have had since the last Advance
 	norm    []float64 // N
 	unknown []bool    // by queue: it has no history yet
-	// known, by queue, and columnKnown, by column, are the usage of a queue that has had 1 since the record began, and nothing before.
+	// known, by queue, and columnKnown, by column, are the usage of a queue that has had 1 since the record began, and
+	// nothing before.
 	known, columnKnown []float64
 	departed           map[string]*departure
 	members            Namespaces

@@ -42,15 +42,16 @@ func UntilEven(used, held, norm, gamma float64, halfLife time.Duration) time.Dur
 //	∫ a(−t)·2^(−t/h) dt = U·h / ln 2
 func Total(used float64, halfLife time.Duration) float64 { return used * halfLife.Seconds() / math.Ln2 }
 
-// Covered returns the time that the record of a queue covers in a column, at most 50 half-lives: longer ones cannot be told apart.
+// Covered returns the time that the record of a queue covers in a column, at most 50 half-lives: longer ones cannot be
+// told apart.
 func (h *History) Covered(q index.Queue, column int, halfLife time.Duration) time.Duration {
 	const most = 50
 	known := min(h.known[q], h.columnKnown[column])
 	return time.Duration(min(most, -math.Log2(max(0, 1-known))) * float64(halfLife))
 }
 
-// MostOnAverage returns the most that a queue can have had on average, in the time s before now. Each moment of it counts at least
-// 2^(−s/h) in the usage, and the queue had it all at the beginning of this time if it is as much:
+// MostOnAverage returns the most that a queue can have had on average, in the time s before now. Each moment of it
+// counts at least 2^(−s/h) in the usage, and the queue had it all at the beginning of this time if it is as much:
 //
 //	(1/s)·∫₀ˢ a(−t) dt ≤ 2^(s/h)·U·h / (s·ln 2)
 func MostOnAverage(used float64, s, halfLife time.Duration) float64 {

@@ -61,8 +61,8 @@ func (h *History) Record() Record {
 	return r
 }
 
-// WithoutKnown is the record without what it covers, which changes with time although nobody has anything. Who reads the
-// record later finds the same, since the time between is covered, too.
+// WithoutKnown is the record without what it covers, which changes with time although nobody has anything. Who reads
+// the record later finds the same, since the time between is covered, too.
 func (r Record) WithoutKnown() Record {
 	r.Known, r.Queues = nil, maps.Clone(r.Queues)
 	for name, of := range r.Queues {

@@ -147,7 +147,8 @@ func TestUsageOfDeletedQueues(t *testing.T) {
 	assert.Equal(t, map[string]float64{"root": 0, "a": 0, "b": 0, "a11": 0}, used(h, elsewhere), "what is negligible is forgotten")
 }
 
-// TestUsageOfDeletedParents deletes a queue, and then the one above it. Who exists again first takes along its own usage alone.
+// TestUsageOfDeletedParents deletes a queue, and then the one above it. Who exists again first takes along its own
+// usage alone.
 func TestUsageOfDeletedParents(t *testing.T) {
 	all := tree("a", "", "a1", "a", "a11", "a1")
 	h := &usage.History{}

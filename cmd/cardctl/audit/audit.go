@@ -1,12 +1,13 @@
-// Package audit finds quotas that nobody uses, guarantees that idle, queues that only borrow, quotas that add up to more than there
-// is, groups of cards that overlap, and policies that can never apply.
+// Package audit finds quotas that nobody uses, guarantees that idle, queues that only borrow, quotas that add up to
+// more than there is, groups of cards that overlap, and policies that can never apply.
 //
 // # What is known of the past
 //
-// The scheduler's record of usage over time (package quota/usage) has one number for a queue and a card: an average in which a moment
-// counts half as much as one that is a half-life later. It bounds what the queue has had on average in the last days from above, for
-// the time that the record covers. Nothing is concluded beyond that: not when a card was used, and not how many at a time. Without
-// such a record, quotas that are not used are not looked for, and what idles or is borrowed is that of now.
+// The scheduler's record of usage over time (package quota/usage) has one number for a queue and a card: an average in
+// which a moment counts half as much as one that is a half-life later. It bounds what the queue has had on average in
+// the last days from above, for the time that the record covers. Nothing is concluded beyond that: not when a card was
+// used, and not how many at a time. Without such a record, quotas that are not used are not looked for, and what idles
+// or is borrowed is that of now.
 package audit
 
 import (
@@ -56,8 +57,8 @@ type Finding struct {
 	Resource string `json:"resource,omitempty"` // a card, a group of cards, or another resource
 	Field    string `json:"field,omitempty"`    // of the Queue, for an issue that validate finds as well
 	Basis    Basis  `json:"basis"`
-	// Amount is a quota, a guarantee or a sum; nil for a finding without any. Used is the most that the queue has had of it
-	// on average in the last days, or what it has now, or what a sum is compared with.
+	// Amount is a quota, a guarantee or a sum; nil for a finding without any. Used is the most that the queue has had
+	// of it on average in the last days, or what it has now, or what a sum is compared with.
 	Amount  *float64 `json:"amount,omitempty"`
 	Used    *float64 `json:"used,omitempty"`
 	Message string   `json:"message"`
@@ -75,8 +76,8 @@ type Report struct {
 	HalfLife string       `json:"halfLife,omitempty"`
 	Saved    *metav1.Time `json:"saved,omitempty"`
 	Lacks    string       `json:"lacks,omitempty"`
-	// Judged is the number of quotas and guarantees whose use in these days is known. Short is the number of those whose record covers less
-	// than these days, and Covered the time that the longest of them covers.
+	// Judged is the number of quotas and guarantees whose use in these days is known. Short is the number of those
+	// whose record covers less than these days, and Covered the time that the longest of them covers.
 	Judged  int       `json:"judged"`
 	Short   int       `json:"short,omitempty"`
 	Covered string    `json:"covered,omitempty"`

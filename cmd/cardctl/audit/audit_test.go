@@ -50,8 +50,8 @@ func found(r *Report) (all []string) {
 	return all
 }
 
-// TestUse has what the record tells of use, at its bounds: with the half-life of a day, an average of 0.004 is at most 0.106 in
-// 7 days, and one of 0.003 at most 0.079.
+// TestUse has what the record tells of use, at its bounds: with the half-life of a day, an average of 0.004 is at most
+// 0.106 in 7 days, and one of 0.003 at most 0.079.
 func TestUse(t *testing.T) {
 	none := &validate.Result{}
 	for name, test := range map[string]struct {
@@ -96,7 +96,8 @@ func TestUse(t *testing.T) {
 	assert.Equal(t, "it has only what queues borrow (fairShareCounts: borrowed)", r.Lacks)
 }
 
-// TestManyQueues has 2,000 queues below 20, of which the record covers all but one. A queue below one that is not used is not named.
+// TestManyQueues has 2,000 queues below 20, of which the record covers all but one. A queue below one that is not used
+// is not named.
 func TestManyQueues(t *testing.T) {
 	var all []queues.Queue
 	for i := range 20 {
@@ -119,7 +120,8 @@ func TestManyQueues(t *testing.T) {
 	assert.Len(t, r.Items, 1)
 }
 
-// TestUseInATree has what is said once: of the topmost queue that is not used, and of a leaf queue whose guarantee those above have as well.
+// TestUseInATree has what is said once: of the topmost queue that is not used, and of a leaf queue whose guarantee
+// those above have as well.
 func TestUseInATree(t *testing.T) {
 	unused := []queues.Queue{queue("a", "", 0, 7*day), queue("b", "a", 0, 7*day), queue("c", "b", 0, 7*day)}
 	assert.Equal(t, []string{"UnusedQuota a: used none of its quota of 8 in the last 7 days"},

@@ -36,7 +36,8 @@ const (
 	spentText     = "enforce-quota names budgets, and neither it nor a queue below it has a budget of card-hours"
 )
 
-// sums finds levels on which quotas add up to more than the queue above has, or the nodes, and what validate finds of sums.
+// sums finds levels on which quotas add up to more than the queue above has, or the nodes, and what validate finds of
+// sums.
 func (a *auditor) sums(checks *validate.Result) {
 	for _, s := range checks.Sums {
 		overQuota, overNodes := s.Quota != nil && s.Quotas > *s.Quota, s.Nodes != nil && s.Quotas > *s.Nodes
@@ -177,7 +178,8 @@ func (a *auditor) withoutAction(q *queues.Queue, p queues.Policy, actions map[st
 	}
 }
 
-// jobs finds a limit of jobs that is not below that of a queue above: that one refuses first. A window could change either.
+// jobs finds a limit of jobs that is not below that of a queue above: that one refuses first. A window could change
+// either.
 func (a *auditor) jobs(q *queues.Queue, most int) {
 	if most == 0 || sets(q, policy.Short(policy.MaxJobsKey)) {
 		return
@@ -222,7 +224,8 @@ func (a *auditor) budgets(q *queues.Queue, values *policy.Values) {
 	}
 }
 
-// evictions finds a budget of evictions that one above uses up first: that one allows no more in a time that is no shorter.
+// evictions finds a budget of evictions that one above uses up first: that one allows no more in a time that is no
+// shorter.
 func (a *auditor) evictions(q *queues.Queue, own policy.Rate) {
 	if own.Most == 0 || sets(q, policy.Short(policy.EvictionBudgetKey)) {
 		return
@@ -253,7 +256,8 @@ func (a *auditor) grace(q *queues.Queue, values *policy.Values) {
 	})
 }
 
-// order finds an order of jobs that no leaf queue has: each below has one of its own, or of a queue between. A window could change that.
+// order finds an order of jobs that no leaf queue has: each below has one of its own, or of a queue between. A window
+// could change that.
 func (a *auditor) order(q *queues.Queue) {
 	ofQueue := func(p queues.Policy) bool { return p.Policy == policy.JobOrderKey && p.Queue == q.Queue }
 	own := slices.IndexFunc(q.Policies, ofQueue)
@@ -324,7 +328,8 @@ func (a *auditor) namespaces(q *queues.Queue, values *policy.Values) {
 	}
 }
 
-// quotaOf returns the quota that a queue itself has of a card, and whether it has one that no window of the queue changes.
+// quotaOf returns the quota that a queue itself has of a card, and whether it has one that no window of the queue
+// changes.
 func (a *auditor) quotaOf(q *queues.Queue, name string) (quota float64, bounded bool) {
 	for _, h := range q.Resources {
 		if h.Resource == name && h.Capability != nil {

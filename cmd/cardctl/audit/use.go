@@ -25,8 +25,8 @@ const little = 0.1
 // isGroup reports whether a holding is a group of cards. The record has cards alone, and a group need not be deserved.
 func isGroup(h queues.Holding) bool { return strings.HasPrefix(h.Resource, card.GroupPrefix) }
 
-// unusedQuotas finds quotas of which a queue with all queues below it has used less than little on average. A queue below one that is
-// found is not named again.
+// unusedQuotas finds quotas of which a queue with all queues below it has used less than little on average. A queue
+// below one that is found is not named again.
 func (a *auditor) unusedQuotas() {
 	found := map[[2]string]bool{}
 	for i := range a.queues {
@@ -90,7 +90,8 @@ func (a *auditor) idleGuarantee(q *queues.Queue, h queues.Holding, r queues.Reco
 	}
 }
 
-// onlyBorrow finds leaf queues that have a card, or have had it, and deserve none: others that deserve it can reclaim all of it.
+// onlyBorrow finds leaf queues that have a card, or have had it, and deserve none: others that deserve it can reclaim
+// all of it.
 func (a *auditor) onlyBorrow() {
 	for i := range a.queues {
 		q := &a.queues[i]

@@ -21,8 +21,8 @@ const (
 	auditedUse = audited + "/usage.yaml"
 )
 
-// TestAuditedUse writes the usage of examples/audit. The record covers 20 days; language has had nothing of H100 in them, and little of
-// H200 long ago.
+// TestAuditedUse writes the usage of examples/audit. The record covers 20 days; language has had nothing of H100 in
+// them, and little of H200 long ago.
 func TestAuditedUse(t *testing.T) {
 	if !*update {
 		t.Skip("only with -update")

@@ -76,8 +76,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestStoredEvictions has a queue whose pods were evicted as often as its budget allows, as the annotation has it or a window: what is
-// stored is read where no other feature needs it.
+// TestStoredEvictions has a queue whose pods were evicted as often as its budget allows, as the annotation has it or a
+// window: what is stored is read where no other feature needs it.
 func TestStoredEvictions(t *testing.T) {
 	lost := evict.CountRecord{Seconds: 3600, Times: [][2]int64{{time.Now().Add(-10 * time.Minute).UnixMilli(), 1}}}
 	all, err := store.Write(types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}, &store.Stored{Saved: time.Now(),
@@ -146,7 +146,8 @@ spec:
   tasks: [{name: w, replicas: 1, template: {metadata: {annotations: {volcano.sh/card.name: A}}, spec: {containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}}}]
 `
 
-// TestExamplePages runs the commands of docs/cardctl.md on examples/budgets and examples/audit, and compares what they print.
+// TestExamplePages runs the commands of docs/cardctl.md on examples/budgets and examples/audit, and compares what they
+// print.
 func TestExamplePages(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)

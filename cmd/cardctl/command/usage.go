@@ -159,8 +159,8 @@ func levelOf(x *float64) string {
 	return fmt.Sprintf("%.2f", *x)
 }
 
-// giveUsage gives a configuration what queues have had over time, and if there are any budgets or quotas that are enforced, what they
-// have used and what was evicted. read reads it from the ConfigMap of a name.
+// giveUsage gives a configuration what queues have had over time, and if there are any budgets or quotas that are
+// enforced, what they have used and what was evicted. read reads it from the ConfigMap of a name.
 func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read func(types.NamespacedName) (*store.Stored, error)) {
 	with, budgets := c.FairShare(), sets(objects, card.BudgetKey)
 	evictions := sets(objects, policy.EvictionBudgetKey, policy.ReclaimBudgetKey, policy.EnforceQuotaKey)

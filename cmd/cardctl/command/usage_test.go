@@ -248,8 +248,8 @@ func TestUsagePage(t *testing.T) {
 	}
 }
 
-// TestUsageOnPages has the level of queues, what a queue has had, and the queues that go before that of a job, and nothing of
-// it where the order is off.
+// TestUsageOnPages has the level of queues, what a queue has had, and the queues that go before that of a job, and
+// nothing of it where the order is off.
 func TestUsageOnPages(t *testing.T) {
 	var stderr bytes.Buffer
 	pages := pagesOf(t, &stderr, fair)

@@ -55,8 +55,9 @@ type Configuration struct {
 	At time.Time
 	// UsageLacks is why Usage is not known although the order depends on it, "" if it is.
 	UsageLacks string
-	// Budgets holds what queues have used of their budgets and what was evicted, with which sessions begin where Usage is nil;
-	// nil for what pods that run have used. BudgetsLack is why it is not known, "" if it is, or no queue has a budget.
+	// Budgets holds what queues have used of their budgets and what was evicted, with which sessions begin where Usage
+	// is nil; nil for what pods that run have used. BudgetsLack is why it is not known, "" if it is, or no queue has a
+	// budget.
 	Budgets     *store.Stored
 	BudgetsLack string
 	// evicted counts the evictions of earlier cycles of a simulation. It is nil where those that are stored count.

@@ -253,7 +253,8 @@ func (e *explainer) adviseNever(f *Finding, s report.Shortage, origin string) st
 	return raise + ", or request less"
 }
 
-// free returns how many of each card, and of each group of cards, no pod uses. It has the cards of all nodes that take pods.
+// free returns how many of each card, and of each group of cards, no pod uses. It has the cards of all nodes that take
+// pods.
 func (e *explainer) free() map[string]float64 {
 	if e.unused == nil {
 		e.unused = map[string]float64{}

@@ -145,8 +145,8 @@ func TestAdviceFitsTheTree(t *testing.T) {
 	assert.NotEqual(t, report.BrokenQueue, f.Rule, "its parent is the root")
 }
 
-// TestBrokenQueue has a queue whose path has an empty name. It has six of eight cards, which count in no queue above it and which
-// reclaim does not take; its sibling may have all eight, and waits.
+// TestBrokenQueue has a queue whose path has an empty name. It has six of eight cards, which count in no queue above it
+// and which reclaim does not take; its sibling may have all eight, and waits.
 func TestBrokenQueue(t *testing.T) {
 	placed := func(name, path string) string {
 		return withAnnotation(queue(name, "", `{"NVIDIA-H200": 8}`, ""), "volcano.sh/hierarchy: "+path)

@@ -91,8 +91,8 @@ func Jobs(ctx context.Context, w *engine.World, c *engine.Configuration, o Optio
 	return findings, nil
 }
 
-// WaitingIn returns the queue of each job that waits: of those for which Waits is true in the findings of Jobs. It tries no pod on a
-// node, so that it costs little, and it changes the world as Jobs does.
+// WaitingIn returns the queue of each job that waits: of those for which Waits is true in the findings of Jobs. It
+// tries no pod on a node, so that it costs little, and it changes the world as Jobs does.
 func WaitingIn(ctx context.Context, w *engine.World, c *engine.Configuration) (queues []string, err error) {
 	s, _, err := enqueue(ctx, w, c)
 	if err != nil {
@@ -301,8 +301,8 @@ func (e *explainer) lacking(f *Finding, job *api.JobInfo, s report.Shortage) (to
 	return total
 }
 
-// cardsOf returns the cards that the pending pods of a job name, or that their resource claims admit, or those of its annotation
-// card.request before it has pods.
+// cardsOf returns the cards that the pending pods of a job name, or that their resource claims admit, or those of its
+// annotation card.request before it has pods.
 func (e *explainer) cardsOf(job *api.JobInfo) card.List {
 	var names card.List
 	for _, task := range job.TaskStatusIndex[api.Pending] {

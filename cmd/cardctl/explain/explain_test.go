@@ -69,7 +69,8 @@ func TestRunningJob(t *testing.T) {
 	assert.Equal(t, NodesFull, claims.Rule)
 }
 
-// TestCheckpointsAndNotices says how much work of a running job is not saved, and which of its pods have notice; and why a job waits for them.
+// TestCheckpointsAndNotices says how much work of a running job is not saved, and which of its pods have notice; and
+// why a job waits for them.
 func TestCheckpointsAndNotices(t *testing.T) {
 	ago := func(d time.Duration) string { return time.Now().Add(-d).UTC().Format(time.RFC3339) }
 	manifests := lending("")
@@ -332,8 +333,8 @@ func TestPoliciesOfReclaim(t *testing.T) {
 	}
 }
 
-// TestUsedUpBudgets names the time at which the next pod may be evicted, for the queue that would lose it and for the one that would
-// take it.
+// TestUsedUpBudgets names the time at which the next pod may be evicted, for the queue that would lose it and for the
+// one that would take it.
 func TestUsedUpBudgets(t *testing.T) {
 	noon := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 	used := map[string]evict.CountRecord{"borrower": {Seconds: 3600, Times: [][2]int64{{noon.Add(-20 * time.Minute).UnixMilli(), 1}}}}

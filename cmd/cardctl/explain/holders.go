@@ -16,8 +16,8 @@ import (
 // mostHolders bounds the jobs that Holders names.
 const mostHolders = 3
 
-// holders are the jobs that have what is short, in the queue and those below it. Each answer is kept: nothing is charged for good
-// while jobs are explained, and many jobs lack the same.
+// holders are the jobs that have what is short, in the queue and those below it. Each answer is kept: nothing is
+// charged for good while jobs are explained, and many jobs lack the same.
 func (e *explainer) holders(s report.Shortage) Holders {
 	key := held{s.Queue, s.Resource}
 	known, found := e.held[key]

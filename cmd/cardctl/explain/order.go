@@ -72,8 +72,8 @@ func Ordinal(place int) string {
 // next cycle places unless others go first.
 var contested = []report.Rule{"", report.OverQuota, report.OverDeserved, report.Guaranteed, report.Reserved, report.Earmarked, NodesFull}
 
-// behind returns for which cards of a job other queues go first: those beside its queue, and beside the queues above it. Queues
-// beside one whose own bound refuses the job do not matter.
+// behind returns for which cards of a job other queues go first: those beside its queue, and beside the queues above
+// it. Queues beside one whose own bound refuses the job do not matter.
 func (e *explainer) behind(f *Finding, job *api.JobInfo) (all []Behind) {
 	if e.UsageLacks != "" || !slices.Contains(contested, f.Rule) {
 		return nil

@@ -71,8 +71,8 @@ func readUsage(name types.NamespacedName, get func(string) (*v1.ConfigMap, error
 	return store.Read(first, get)
 }
 
-// WriteUsage replaces the ConfigMaps of a usage in a live cluster, the first one last, if it was not changed since it was
-// read. With dry, the API server checks it and writes nothing.
+// WriteUsage replaces the ConfigMaps of a usage in a live cluster, the first one last, if it was not changed since it
+// was read. With dry, the API server checks it and writes nothing.
 func WriteUsage(ctx context.Context, config *rest.Config, all []*v1.ConfigMap, dry bool) error {
 	kube, _, err := clientsOf(config)
 	if err != nil {

@@ -31,7 +31,8 @@ type Past struct {
 	Place  int    `json:"place,omitempty"`
 	Rivals int    `json:"rivals,omitempty"`
 	Cards  []Used `json:"cards"`
-	// Records are the averages of all cards that count, also of those without an entry in Cards; nil where usage is not known.
+	// Records are the averages of all cards that count, also of those without an entry in Cards; nil where usage is not
+	// known.
 	Records map[string]Record `json:"-"`
 }
 

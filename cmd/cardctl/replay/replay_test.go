@@ -167,7 +167,8 @@ func TestAxis(t *testing.T) {
 	}
 }
 
-// BenchmarkReplay replays a made trace on the cluster of the examples, without and with reclaim and with usage over time:
+// BenchmarkReplay replays a made trace on the cluster of the examples, without and with reclaim and with usage over
+// time:
 //
 //	go test ./cmd/cardctl/replay -run '^$' -bench Replay -benchtime 1x
 func BenchmarkReplay(b *testing.B) {

@@ -12,8 +12,8 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 )
 
-// claimsWait has two pods of a job without room: each has a claim of its own for two devices of one model, and both share one for a
-// device of either model.
+// claimsWait has two pods of a job without room: each has a claim of its own for two devices of one model, and both
+// share one for a device of either model.
 const claimsWait = `
 apiVersion: v1
 kind: Node
@@ -79,7 +79,8 @@ spec: {schedulerName: volcano, containers: [{name: c, image: i}],
 status: {phase: Pending, resourceClaimStatuses: [{name: mine, resourceClaimName: two}]}
 `
 
-// TestWaitingShowsClaims shows the cards of pods that get them by resource claims alone: those of a claim that pods share once.
+// TestWaitingShowsClaims shows the cards of pods that get them by resource claims alone: those of a claim that pods
+// share once.
 func TestWaitingShowsClaims(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "claims.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(claimsWait), 0o600))

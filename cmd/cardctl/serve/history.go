@@ -104,8 +104,8 @@ type drawing struct {
 	all     []model.Series // of all charts
 }
 
-// chart stacks the series of parts, those with the highest last value first, and what else is in the whole, below the bound of
-// the whole.
+// chart stacks the series of parts, those with the highest last value first, and what else is in the whole, below the
+// bound of the whole.
 func (d *drawing) chart(parts, whole []model.Series) *page.Chart {
 	if len(whole) == 0 {
 		return nil

@@ -37,8 +37,8 @@ func (k *keeper) now() state {
 // restShare is the least part of the time between two readings in which the keeper rests.
 const restShare = 2
 
-// run reads until ctx is done: clusters after each change, at most once every interval, and more rarely if readings take
-// long; files once; and both when a window of a queue begins or ends.
+// run reads until ctx is done: clusters after each change, at most once every interval, and more rarely if readings
+// take long; files once; and both when a window of a queue begins or ends.
 func (k *keeper) run(ctx context.Context) {
 	for {
 		begun := time.Now()

@@ -11,7 +11,8 @@ import (
 // mostNames bounds the names that a field suggests.
 const mostNames = 20
 
-// names suggests names for a field of a form: those of queues, or of objects to remove, as far as the viewer may see them.
+// names suggests names for a field of a form: those of queues, or of objects to remove, as far as the viewer may see
+// them.
 func (s *Server) names(w http.ResponseWriter, r *http.Request) {
 	q := s.request(r)
 	all := []string{}

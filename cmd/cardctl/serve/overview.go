@@ -228,7 +228,8 @@ func (q *request) borrowers() (first []borrower, all int) {
 	return first, len(names)
 }
 
-// problems counts the notes and the issues that the viewer may see, and groups the issues: errors first, then the largest groups.
+// problems counts the notes and the issues that the viewer may see, and groups the issues: errors first, then the
+// largest groups.
 func (q *request) problems() (p problemCount) {
 	for _, n := range q.Notes {
 		p.count(validate.Severity(n.Severity))

@@ -26,7 +26,8 @@ func words(page string) string {
 	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
 }
 
-// TestOverview shows what is free, who waits and borrows, what is wrong, and what changed since a reading half an hour ago.
+// TestOverview shows what is free, who waits and borrows, what is wrong, and what changed since a reading half an hour
+// ago.
 func TestOverview(t *testing.T) {
 	s := newSource(t, examples)
 	s.evicted = []input.Evicted{{Time: time.Now().Add(-time.Minute), Pod: "a"}, {Time: time.Now().Add(-2 * time.Hour), Pod: "b"}}
@@ -85,8 +86,8 @@ func TestOverview(t *testing.T) {
 	assert.Equal(t, 403, get(newServer(t, s, as(nil)).Handler(), "/").Code)
 }
 
-// TestTryForAllPods offers a quota that is enough for all pods that a gang needs to start, as the advice says, and to remove a job
-// that has what is missing, once.
+// TestTryForAllPods offers a quota that is enough for all pods that a gang needs to start, as the advice says, and to
+// remove a job that has what is missing, once.
 func TestTryForAllPods(t *testing.T) {
 	text := `
 apiVersion: v1

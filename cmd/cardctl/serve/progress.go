@@ -22,8 +22,8 @@ type stage struct {
 // runName is the form of a name that a page gives. No other can be guessed.
 var runName = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
-// begin returns a function that reports the progress of a simulation, and one that ends it. Simulations that run at once bound
-// the number of names.
+// begin returns a function that reports the progress of a simulation, and one that ends it. Simulations that run at
+// once bound the number of names.
 func (p *progress) begin(run string) (report func(what string) func(cycle, events int), end func()) {
 	if !runName.MatchString(run) {
 		return nil, func() {}

@@ -92,8 +92,8 @@ spec: {queue: owns}
 status: {phase: Pending}
 `
 
-// TestOneNumberOfWaitingJobs counts the jobs that wait on each page and for cardctl top: also one that nothing refuses, one
-// of an inner queue, and one whose queue does not exist.
+// TestOneNumberOfWaitingJobs counts the jobs that wait on each page and for cardctl top: also one that nothing refuses,
+// one of an inner queue, and one whose queue does not exist.
 func TestOneNumberOfWaitingJobs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shared.yaml")
 	text := shared + jobOf("a", "runs", "lends", "node-one") + jobOf("a", "starts", "lends", "") + jobOf("a", "big", "limits", "") +

@@ -192,7 +192,8 @@ func (q *request) holders(f *explain.Finding) (all []holders) {
 	return all
 }
 
-// levels are the queues from that of a job up to the root, with the resources that the job lacks, or else with its cards.
+// levels are the queues from that of a job up to the root, with the resources that the job lacks, or else with its
+// cards.
 func (q *request) levels(f *explain.Finding) (rows []levelRow) {
 	resources := slices.Clone([]string(f.Cards))
 	if shortages := page.Shortages(f); len(shortages) > 0 {

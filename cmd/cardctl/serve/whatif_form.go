@@ -30,8 +30,8 @@ func picks(form url.Values) pick {
 	}
 }
 
-// into adds what is picked to the lines of a change. What is filled in when the form is sent is part of it, but only a button
-// adds a manifest, or removes a field by an empty value.
+// into adds what is picked to the lines of a change. What is filled in when the form is sent is part of it, but only a
+// button adds a manifest, or removes a field by an empty value.
 func (p pick) into(c *change) {
 	if p.queue != "" && p.field != "" && (p.value != "" || p.fill == "setting") {
 		field := p.field

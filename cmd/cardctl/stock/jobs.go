@@ -73,8 +73,8 @@ func nodesOf(s *engine.Session, job *api.JobInfo) (all []JobOnNode) {
 	return all
 }
 
-// Claimed returns the cards that the resource claims of pods of a job request, which have no node: by card, or by a list of them.
-// A claim that pods share counts once.
+// Claimed returns the cards that the resource claims of pods of a job request, which have no node: by card, or by a
+// list of them. A claim that pods share counts once.
 func Claimed(s *engine.Session, g *engine.Group, pods []*v1.Pod) map[string]float64 {
 	sums, job := map[string]float64{}, s.Jobs[g.ID()]
 	if job == nil {

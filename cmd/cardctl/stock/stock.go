@@ -150,8 +150,8 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 	return stock
 }
 
-// countDevices adds the cards that are devices of ResourceSlices, by the node that has them, or by their pool where several nodes can
-// use them.
+// countDevices adds the cards that are devices of ResourceSlices, by the node that has them, or by their pool where
+// several nodes can use them.
 func countDevices(stock *Stock, w *engine.World, s *engine.Session, charged map[onNode]map[string]float64, of func(string) *Card) {
 	type device struct{ driver, pool, name string }
 	used := map[device]float64{}

@@ -17,8 +17,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
-// checkUncounted finds bounds of resources, quotas of device classes and of cards, and limits of namespaces that have no
-// effect with the scheduler's configuration.
+// checkUncounted finds bounds of resources, quotas of device classes and of cards, and limits of namespaces that have
+// no effect with the scheduler's configuration.
 func (ck *checker) checkUncounted(c *engine.Configuration) {
 	for _, tier := range c.Tiers {
 		for _, option := range tier.Plugins {

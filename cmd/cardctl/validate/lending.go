@@ -13,8 +13,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
-// checkLending notes that what queues lend does not come back: a queue may have more of a card than it deserves, and the
-// scheduler does not run the action reclaim, or reclaim keeps gangs.
+// checkLending notes that what queues lend does not come back: a queue may have more of a card than it deserves, and
+// the scheduler does not run the action reclaim, or reclaim keeps gangs.
 func (ck *checker) checkLending(c *engine.Configuration) {
 	reclaims := slices.ContainsFunc(c.Actions, func(a framework.Action) bool {
 		return strings.TrimPrefix(a.Name(), "gang") == "reclaim"

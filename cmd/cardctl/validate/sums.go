@@ -45,7 +45,8 @@ type Overlap struct {
 	Cards      []string
 }
 
-// sums returns the sums of the quotas of all leaf queues, and of the queues below each other one, in the order of the tree.
+// sums returns the sums of the quotas of all leaf queues, and of the queues below each other one, in the order of the
+// tree.
 func (ck *checker) sums() (all []Sum) {
 	below := map[index.Queue]*total{}
 	for q := index.Queue(ck.tree.Len()) - 1; q >= 0; q-- { // those below a queue come after it

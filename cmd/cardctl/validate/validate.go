@@ -178,7 +178,8 @@ func (ck *checker) countStock(labels card.Labels, warn bool) {
 	}
 }
 
-// countDevices counts the cards that are devices of ResourceSlices. A device without a card name matters where cards count.
+// countDevices counts the cards that are devices of ResourceSlices. A device without a card name matters where cards
+// count.
 func (ck *checker) countDevices(attributes card.Attributes, warn bool) {
 	warned := map[string]bool{}
 	for _, slice := range card.CurrentSlices(ck.objects.ResourceSlices) {

@@ -318,8 +318,9 @@ spec:
 	assert.Contains(t, got[0], "warning: ResourceSlice/s: spec.devices: device gpu-1 has no card name: the attribute productName is missing or bad")
 }
 
-// TestJobsThatWindowsLetRun has a job above the quota of its queue, which windows raise, now or later: it can run. One that no window
-// lets run cannot, and of one that too many windows would have to be tried for, that is not said. The message names the quota of now.
+// TestJobsThatWindowsLetRun has a job above the quota of its queue, which windows raise, now or later: it can run. One
+// that no window lets run cannot, and of one that too many windows would have to be tried for, that is not said. The
+// message names the quota of now.
 func TestJobsThatWindowsLetRun(t *testing.T) {
 	never := func(quota int) string {
 		return fmt.Sprintf("error: Job/j: it cannot run, even alone: Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <%d> (OverQuota)", quota)

@@ -11,14 +11,16 @@ import (
 	"github.com/capacity-card/capacity-card/index/override"
 )
 
-// mostTimes bounds the times at which jobs that windows may let run are tried, and mostChanges those that are looked at.
+// mostTimes bounds the times at which jobs that windows may let run are tried, and mostChanges those that are looked
+// at.
 const (
 	mostTimes   = 40
 	mostChanges = 5000
 )
 
-// neverRun returns the findings on jobs that cannot run alone on the empty cluster, whatever windows of queues hold: those of now, if
-// a job is refused at all other times as well. tried is false where there are too many times to try all of them.
+// neverRun returns the findings on jobs that cannot run alone on the empty cluster, whatever windows of queues hold:
+// those of now, if a job is refused at all other times as well. tried is false where there are too many times to try
+// all of them.
 func (ck *checker) neverRun(ctx context.Context, c *engine.Configuration, world *engine.World) (findings []explain.Finding, tried bool, err error) {
 	findings, err = explain.Alone(ctx, world, c)
 	if err != nil || len(findings) == 0 {
@@ -53,8 +55,9 @@ func (ck *checker) neverRun(ctx context.Context, c *engine.Configuration, world 
 // aWeek is the time after which weekly windows hold as before, with a day for changes of the clock.
 const aWeek = 8 * 24 * time.Hour
 
-// changeTimes returns times at which other windows of queues hold than now, and than at each other one of them: those of the next week,
-// and of the week after each change of a window with a date. complete is false where there are too many.
+// changeTimes returns times at which other windows of queues hold than now, and than at each other one of them: those
+// of the next week, and of the week after each change of a window with a date. complete is false where there are too
+// many.
 func (ck *checker) changeTimes() (times []time.Time, complete bool) {
 	var all []override.Overrides
 	for _, q := range ck.objects.Queues {

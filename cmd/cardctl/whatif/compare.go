@@ -45,7 +45,8 @@ type Comparison struct {
 	After  *Outcome     `json:"after"`
 	Jobs   []JobChange  `json:"jobs"`
 	Queues []CardChange `json:"queues"`
-	// Patches are the commands that make the change in a cluster, and Undo those that take it back, as far as commands can.
+	// Patches are the commands that make the change in a cluster, and Undo those that take it back, as far as commands
+	// can.
 	Patches []string `json:"commands,omitempty"`
 	Undo    []string `json:"undo,omitempty"`
 }

@@ -46,8 +46,8 @@ func patches(were []*scheduling.Queue, after *engine.World, change Change) (all 
 // DeleteManifest is the command that takes back what a change adds.
 const DeleteManifest = "kubectl delete -f manifest.yaml"
 
-// undo returns the commands that take a change back. Objects that it removes or replaces come back with their manifests only:
-// no command deletes an object that objects have.
+// undo returns the commands that take a change back. Objects that it removes or replaces come back with their manifests
+// only: no command deletes an object that objects have.
 func undo(objects *input.Objects, were []*scheduling.Queue, after *engine.World, change Change) (all []string, err error) {
 	if change.Add != nil && !objects.Shares(change.Add) {
 		all = append(all, DeleteManifest)

@@ -67,7 +67,8 @@ func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, c
 	return t, ctx.Err()
 }
 
-// apply makes the world after the change of objects. It returns the commands that make the change in a cluster, and take it back.
+// apply makes the world after the change of objects. It returns the commands that make the change in a cluster, and
+// take it back.
 func (t *Trial) apply(objects *input.Objects, change Change, c *engine.Configuration) (commands, back []string, err error) {
 	if add := change.Add; add != nil {
 		if len(add.Problems) > 0 {

@@ -147,8 +147,8 @@ func TestReclaim(t *testing.T) {
 	}, comparison.Queues)
 }
 
-// TestEvictionsCount has three jobs that take back what was lent, with and without budgets of evictions. The evictions of one cycle
-// count in the next ones, beside those that are stored.
+// TestEvictionsCount has three jobs that take back what was lent, with and without budgets of evictions. The evictions
+// of one cycle count in the next ones, beside those that are stored.
 func TestEvictionsCount(t *testing.T) {
 	for name, test := range map[string]struct {
 		setting string

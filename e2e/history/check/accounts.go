@@ -152,8 +152,8 @@ func (c *cluster) stock(name string) (sum card.Milli) {
 	return sum
 }
 
-// forgotten reports whether Volcano and its plugins may not know that a pod is on its node: the node was deleted, and made anew, while
-// it ran, and either cards do not count, or its PodGroup is gone as well.
+// forgotten reports whether Volcano and its plugins may not know that a pod is on its node: the node was deleted, and
+// made anew, while it ran, and either cards do not count, or its PodGroup is gone as well.
 func (c *cluster) forgotten(p *pod) bool {
 	if all := c.nodes[p.object.Spec.NodeName]; all != nil {
 		for _, v := range *all {
@@ -165,8 +165,9 @@ func (c *cluster) forgotten(p *pod) bool {
 	return false
 }
 
-// needs returns max(allocated, guarantee) of a queue for a card, where a queue needs at least the sum of those below it. The guarantee is
-// the smallest in the window, and the largest for queues on the path of a pod that is bound: the pod may use it.
+// needs returns max(allocated, guarantee) of a queue for a card, where a queue needs at least the sum of those below
+// it. The guarantee is the smallest in the window, and the largest for queues on the path of a pod that is bound: the
+// pod may use it.
 func (c *cluster) needs(name, cardName string, path []string, without func(*pod) bool) card.Milli {
 	have := c.counted(name, func(p *pod) float64 {
 		if without(p) {
@@ -187,8 +188,8 @@ func (c *cluster) needs(name, cardName string, path []string, without func(*pod)
 	return max(have, below, least)
 }
 
-// guaranteed is the least and the most that a queue was guaranteed of a card in the window. Of an annotation that is wrong, a
-// scheduler that has just started knows no last good value, so that the default holds, or nothing.
+// guaranteed is the least and the most that a queue was guaranteed of a card in the window. Of an annotation that is
+// wrong, a scheduler that has just started knows no last good value, so that the default holds, or nothing.
 func (c *cluster) guaranteed(name, cardName string) (least, most card.Milli) {
 	for i, v := range c.versionsOf(name).since(c.view(c.now)) {
 		guarantee := v.value.guarantees(cardName)

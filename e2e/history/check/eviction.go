@@ -20,8 +20,8 @@ type eviction struct {
 	revision  int64
 	at, until time.Time
 	reclaim   bool // for a pod of another queue
-	// has counts the victim's card in its queue, the victim included. The queue keeps deserved and guarantee of it. largest is the
-	// request of the largest other victim.
+	// has counts the victim's card in its queue, the victim included. The queue keeps deserved and guarantee of it.
+	// largest is the request of the largest other victim.
 	has, largest, deserved, guarantee card.Milli
 }
 
@@ -47,7 +47,8 @@ func (c *cluster) evict(p *pod) {
 	}
 }
 
-// unjust says why the queue of a victim must not lose it: it has no more than it deserves, or than is guaranteed. It returns "" if it may.
+// unjust says why the queue of a victim must not lose it: it has no more than it deserves, or than is guaranteed. It
+// returns "" if it may.
 func (e *eviction) unjust() string {
 	request := e.request.Milli
 	// Victims of one cycle are evicted side by side: the last one of them in the scheduler's order may be any of them.
@@ -87,7 +88,8 @@ func (c *cluster) settle(before time.Time) {
 	})
 }
 
-// leastReal is the least of a pod's card that the guarantees of others left to its queue in the window, among flat queues.
+// leastReal is the least of a pod's card that the guarantees of others left to its queue in the window, among flat
+// queues.
 func (c *cluster) leastReal(p *pod) card.Milli {
 	view := c.view(c.now)
 	left := card.Milli(0)
@@ -102,8 +104,9 @@ func (c *cluster) leastReal(p *pod) card.Milli {
 	return max(0, left)
 }
 
-// lent returns the allocated cards of the queue of an eviction, with the victim and without earlier victims: the most in the
-// window, since the scheduler learns late of pods that end. largest is the largest of those evicted in the window.
+// lent returns the allocated cards of the queue of an eviction, with the victim and without earlier victims: the most
+// in the window, since the scheduler learns late of pods that end. largest is the largest of those evicted in the
+// window.
 func (c *cluster) lent(e *eviction) (has, largest card.Milli) {
 	view := c.view(c.now)
 	for _, p := range c.pods {
@@ -167,8 +170,8 @@ func (c *cluster) judgeEvictions() {
 	c.evictions = nil
 }
 
-// serve returns the evictions that served nobody. A pod that was bound to the node later, and has the same resource, is served
-// by the evictions before it, until they have what it requests; the oldest come first.
+// serve returns the evictions that served nobody. A pod that was bound to the node later, and has the same resource, is
+// served by the evictions before it, until they have what it requests; the oldest come first.
 func (c *cluster) serve() (left []*eviction) {
 	bound := c.boundSince(c.lastRest)
 	taken := map[types.UID]card.Milli{}

@@ -77,8 +77,8 @@ func readQueue(object *scheduling.Queue, last queue) queue {
 	return q
 }
 
-// lastGood returns the values that may stay in force for one that is wrong, the most of each card: the scheduler may have missed
-// each of the versions in the window.
+// lastGood returns the values that may stay in force for one that is wrong, the most of each card: the scheduler may
+// have missed each of the versions in the window.
 func lastGood(in []version[queue]) (last queue) {
 	most := func(of func(queue) amounts) amounts {
 		all := amounts{}

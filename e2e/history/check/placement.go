@@ -8,8 +8,8 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// bind notes that a pod has a node, and checks that it may have it. Of a pod that was bound before the history begins, or in
-// a gap, it is not known what held then.
+// bind notes that a pod has a node, and checks that it may have it. Of a pod that was bound before the history begins,
+// or in a gap, it is not known what held then.
 func (c *cluster) bind(p *pod, listed bool) {
 	p.bound, p.at, c.changedAt = c.revision, c.now, c.now
 	p.queue = queueNamed(p.object)
@@ -78,7 +78,8 @@ func chosen(p *pod, possible []string) string {
 	return ""
 }
 
-// forgetCards has each pod count for the card that its node has now: another scheduler leads, which does not know the former one.
+// forgetCards has each pod count for the card that its node has now: another scheduler leads, which does not know the
+// former one.
 func (c *cluster) forgetCards() {
 	for _, p := range c.pods {
 		all := c.nodes[p.object.Spec.NodeName]
@@ -195,8 +196,8 @@ func (c *cluster) compare(p *pod, rule Rule, queue, what string, has card.Milli,
 	}
 }
 
-// checkGuarantees finds a pod that takes what is guaranteed to others: with it, the queues need more cards than there are, or than
-// the quota of a queue above, and more than without it.
+// checkGuarantees finds a pod that takes what is guaranteed to others: with it, the queues need more cards than there
+// are, or than the quota of a queue above, and more than without it.
 func (c *cluster) checkGuarantees(p *pod) {
 	view, path := c.view(c.now), c.path(p.queue)
 	only := func(other *pod) bool { return other == p }
@@ -231,8 +232,8 @@ func (c *cluster) checkGuarantees(p *pod) {
 	}
 }
 
-// line is as documented: what the pods of a queue wait for while others terminate counts as what the queue has. Volcano does not store which
-// pods these are.
+// line is as documented: what the pods of a queue wait for while others terminate counts as what the queue has. Volcano
+// does not store which pods these are.
 const line = "a queue with less than its guarantee has a pod in line for what terminates"
 
 // inLine reports whether each queue with less than its guarantee of a card has a pod that waits for one.

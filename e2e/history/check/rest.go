@@ -85,11 +85,12 @@ func (c *cluster) nominated() bool {
 	return false
 }
 
-// kept is as documented: what victims leave is earmarked. The checker knows for whom by the nomination, which a fault can take away.
+// kept is as documented: what victims leave is earmarked. The checker knows for whom by the nomination, which a fault
+// can take away.
 const kept = "what a victim left is kept for its reclaimer, for five minutes at most"
 
-// earmarked returns the nodes of victims of the last five minutes beside whose end there was a fault, while a pod that existed
-// then still waits for the card.
+// earmarked returns the nodes of victims of the last five minutes beside whose end there was a fault, while a pod that
+// existed then still waits for the card.
 func (c *cluster) earmarked() map[string]bool {
 	nodes := map[string]bool{}
 	for _, e := range c.evictions {
@@ -215,8 +216,8 @@ func (c *cluster) checkAdmission(name string, group *scheduling.PodGroup) {
 	c.find(FitsAdmitted, []string{objectName("PodGroup", group.Namespace, group.Name), "Queue " + group.Spec.Queue}, "its minimum is %v", minimum)
 }
 
-// minimum returns the cards that a job needs to start: those of its annotation while it has no pods, else those of minMember pods
-// that have not ended. The pods of a job request the same here.
+// minimum returns the cards that a job needs to start: those of its annotation while it has no pods, else those of
+// minMember pods that have not ended. The pods of a job request the same here.
 func (c *cluster) minimum(name string, group *scheduling.PodGroup) amounts {
 	minimum := amounts{}
 	pods := c.podsOf(name)
@@ -348,8 +349,8 @@ func (c *cluster) takeEvent(event *corev1.Event, kind history.Type) {
 // series matches the metric of the allocated cards of a queue, in thousandths.
 var series = regexp.MustCompile(`(?m)^volcano_queue_allocated_scalar_resources\{queue_name="([^"]+)",resource="([^"]+)"\} (\S+)$`)
 
-// checkMetrics compares the allocated cards in the scheduler's metrics with the pods. The text has the metrics of several instants: a
-// cycle also counts allocations that it tries and takes back, so one of the values has to be equal.
+// checkMetrics compares the allocated cards in the scheduler's metrics with the pods. The text has the metrics of
+// several instants: a cycle also counts allocations that it tries and takes back, so one of the values has to be equal.
 func (c *cluster) checkMetrics(text string) {
 	stated := map[string][]card.Milli{}
 	for _, line := range series.FindAllStringSubmatch(text, -1) {

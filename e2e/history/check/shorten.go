@@ -4,8 +4,8 @@ import (
 	"github.com/capacity-card/capacity-card/e2e/history"
 )
 
-// Shorten returns the part of a history in which a finding is the same: no record after it, and of the objects only those
-// without which it is not found. It drops objects by ever smaller parts of those that are left.
+// Shorten returns the part of a history in which a finding is the same: no record after it, and of the objects only
+// those without which it is not found. It drops objects by ever smaller parts of those that are left.
 func Shorten(records []history.Record, finding Finding) ([]history.Record, error) {
 	changes, err := decodeAll(records)
 	if err != nil {

@@ -89,7 +89,8 @@ func (s *story) anew(name string) {
 	s.pass()
 }
 
-// queue has a queue with these annotations: quota=…, deserved=…, guarantee=…, quota.namespace=…, parent=…, or a capability=… of GPUs.
+// queue has a queue with these annotations: quota=…, deserved=…, guarantee=…, quota.namespace=…, parent=…, or a
+// capability=… of GPUs.
 func (s *story) queue(name string, annotations ...string) {
 	s.t.Helper()
 	object := &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Lag is how long after a change the scheduler knows it, as long as there is no fault. It takes milliseconds; the rest is
-// for a machine that is busy with other things.
+// Lag is how long after a change the scheduler knows it, as long as there is no fault. It takes milliseconds; the rest
+// is for a machine that is busy with other things.
 const Lag = 5 * time.Second
 
 // What the marks of a history say.
@@ -17,10 +17,11 @@ const (
 	Fault, FaultEnds = "fault", "fault ends"
 	// Restart is a scheduler that has ended. What it knew and did not store is lost.
 	Restart = "restart"
-	// Fenced begins the time in which a scheduler acts although another one leads, since nothing keeps it from that: it was
-	// stopped for longer than its lease. FenceEnds ends it.
+	// Fenced begins the time in which a scheduler acts although another one leads, since nothing keeps it from that: it
+	// was stopped for longer than its lease. FenceEnds ends it.
 	Fenced, FenceEnds = "two leaders", "one leader"
-	// Replaced begins the time in which another program schedules, whose decisions are not judged. ReplacedEnds ends it.
+	// Replaced begins the time in which another program schedules, whose decisions are not judged. ReplacedEnds ends
+	// it.
 	Replaced, ReplacedEnds = "replaced", "replaced ends"
 	// Note is a change that the scheduler sees.
 	Note = "note"

@@ -14,8 +14,8 @@ type changed struct {
 	had bool // when the session opened
 }
 
-// readHeld sets what queues have without the queues below them, by their accounts. These have what pods of other sessions have, and
-// nothing of this one yet.
+// readHeld sets what queues have without the queues below them, by their accounts. These have what pods of other
+// sessions have, and nothing of this one yet.
 func (r *Budgets) readHeld() {
 	ix, own := r.session.Index, r.memory.had.own
 	for q := range index.Queue(ix.Len()) {
@@ -41,8 +41,8 @@ func (r *Budgets) note(a constraint.Ask, had bool) {
 	}
 }
 
-// Close notes what queues have until the next session. Pods that wait for a node, or for victims, have nothing, and those
-// that were evicted have their cards as long as quotas count them.
+// Close notes what queues have until the next session. Pods that wait for a node, or for victims, have nothing, and
+// those that were evicted have their cards as long as quotas count them.
 func (r *Budgets) Close() {
 	s := r.session
 	for id, c := range r.changed {

@@ -92,8 +92,8 @@ func (m *Memory) chargeHad(column, at int, now time.Time, passed time.Duration) 
 	}
 }
 
-// chargeRunning charges the columns late for the pods that run now, from their start, or from when the use of the column
-// is known.
+// chargeRunning charges the columns late for the pods that run now, from their start, or from when the use of the
+// column is known.
 func (m *Memory) chargeRunning(s *constraint.Session, now time.Time, late, at []int, wanted []budget.Column, dims []fastres.Dim) {
 	for job := range s.Intake.ChargedJobs(s.Volcano) {
 		q := s.Index.Lookup(string(job.Queue))

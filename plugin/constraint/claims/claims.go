@@ -12,9 +12,9 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Rule charges a queue, and each queue above it, for a claim when the first pod that names the claim gets a node there, and
-// refunds it when the last one leaves (quota.ChargeDeviceClaims). A claim that was made for one pod alone is a part of what the
-// pod requests, and no business of this rule.
+// Rule charges a queue, and each queue above it, for a claim when the first pod that names the claim gets a node there,
+// and refunds it when the last one leaves (quota.ChargeDeviceClaims). A claim that was made for one pod alone is a part
+// of what the pod requests, and no business of this rule.
 //
 // A pod that shares a claim is not evicted for its cards: the others keep them.
 type Rule struct {
@@ -30,8 +30,8 @@ var (
 	_ constraint.Watcher   = &Rule{}
 )
 
-// Open returns the rule, nil where no pod of the session shares a claim. What only pods that are being deleted hold is not there in
-// the future.
+// Open returns the rule, nil where no pod of the session shares a claim. What only pods that are being deleted hold is
+// not there in the future.
 func Open(s *constraint.Session) any {
 	if s.Cards == nil || !s.Intake.HasSharedClaims() {
 		return nil
@@ -48,8 +48,8 @@ func (r *Rule) pod(a constraint.Ask) *cards.PodRequest {
 	return r.session.Cards.PodRequest(a.Queue, a.Task.Pod)
 }
 
-// Fit decides on the claims of a task without a node: each request of a claim has a card that fits. Accounts that hold the claim get
-// nothing more.
+// Fit decides on the claims of a task without a node: each request of a claim has a card that fits. Accounts that hold
+// the claim get nothing more.
 func (r *Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	if a.Task == nil || a.Task.NodeName != "" {
 		return admitted(a.Queue)
@@ -121,8 +121,8 @@ func (r *Rule) FitOwn(_ *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64
 	return admitted(a.Queue)
 }
 
-// AdmitJob decides on the claims of a job's pods that the queue does not hold. Nothing is reserved for them: a claim that pods
-// share is one of few in a job, and its pods ask again before they get a node.
+// AdmitJob decides on the claims of a job's pods that the queue does not hold. Nothing is reserved for them: a claim
+// that pods share is one of few in a job, and its pods ask again before they get a node.
 func (r *Rule) AdmitJob(a constraint.JobAsk) quota.Verdict {
 	seen := map[string]bool{}
 	for _, task := range a.Job.Tasks {

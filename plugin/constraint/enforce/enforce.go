@@ -1,5 +1,5 @@
-// Package enforce evicts what is above the bounds of queues after a delay (the annotation volcano.sh/enforce-quota). Package
-// quota/evict has the bounds over time, and the order of pods.
+// Package enforce evicts what is above the bounds of queues after a delay (the annotation volcano.sh/enforce-quota).
+// Package quota/evict has the bounds over time, and the order of pods.
 package enforce
 
 import (
@@ -54,7 +54,8 @@ func Open(s *constraint.Session, ledger *evict.Ledger, recorder *record.Recorder
 	return nil
 }
 
-// EvictExcess evicts the smallest set of pods in the order of evict.Choose, as far as the budgets of evictions have room.
+// EvictExcess evicts the smallest set of pods in the order of evict.Choose, as far as the budgets of evictions have
+// room.
 func (r *Rule) EvictExcess() {
 	if r.loads {
 		return
@@ -85,8 +86,8 @@ func (r *Rule) EvictExcess() {
 	}
 }
 
-// waits gives notice to pods of a job, and reports whether they may not be evicted yet. Nor may they where the budgets of evictions
-// have no room for them beside others of this session that have notice.
+// waits gives notice to pods of a job, and reports whether they may not be evicted yet. Nor may they where the budgets
+// of evictions have no room for them beside others of this session that have notice.
 func (r *Rule) waits(tasks []*api.TaskInfo, pods []int) (waits bool) {
 	s := r.session
 	for _, pod := range pods {
@@ -133,8 +134,8 @@ func (r *Rule) quantityText(d fastres.Dim, quantity float64) string {
 	return format.Amount(r.session.Names.Name(d), format.Readable(d, quantity), format.Mi)
 }
 
-// readExcesses notes which queues are above their bounds, announces those that are so anew, and finds those that have been for as long
-// as they may.
+// readExcesses notes which queues are above their bounds, announces those that are so anew, and finds those that have
+// been for as long as they may.
 func (r *Rule) readExcesses() {
 	s, all := r.session, map[[2]string]bool{}
 	for q := range index.Queue(s.Index.Len()) {

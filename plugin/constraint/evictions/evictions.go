@@ -1,5 +1,5 @@
-// Package evictions bounds how many pods of a queue are evicted in a time, and how many it has others evict (the annotations
-// volcano.sh/eviction-budget and volcano.sh/reclaim-budget). Package quota/evict has the formula.
+// Package evictions bounds how many pods of a queue are evicted in a time, and how many it has others evict (the
+// annotations volcano.sh/eviction-budget and volcano.sh/reclaim-budget). Package quota/evict has the formula.
 package evictions
 
 import (
@@ -155,8 +155,8 @@ func (b *Budgets) each(from, to index.Queue, visit func(*Budget)) {
 	}
 }
 
-// Refusing returns the first budget that has no room for the eviction of a task of a queue, nil for none. to is the queue that it would be
-// evicted for, None for nobody's.
+// Refusing returns the first budget that has no room for the eviction of a task of a queue, nil for none. to is the
+// queue that it would be evicted for, None for nobody's.
 func (b *Budgets) Refusing(from, to index.Queue) (refusing *Budget) {
 	b.each(from, to, func(of *Budget) {
 		if refusing == nil && of.Left() == 0 {
@@ -166,8 +166,8 @@ func (b *Budgets) Refusing(from, to index.Queue) (refusing *Budget) {
 	return refusing
 }
 
-// Below returns the budget of a queue, or of one above it, that never allows as many evictions at once; nil for none. Most numbers are
-// below all budgets, and cost nothing.
+// Below returns the budget of a queue, or of one above it, that never allows as many evictions at once; nil for none.
+// Most numbers are below all budgets, and cost nothing.
 func (b *Budgets) Below(q index.Queue, evictions int) (below *Budget) {
 	if evictions <= b.fewest {
 		return nil
@@ -215,8 +215,8 @@ func (b *Budgets) Evicted(from, to index.Queue, n int) {
 	b.ledger.Changed = true
 }
 
-// MayTake refuses a queue that has used up its own budget. One above it does not count for what the queue takes from others below that
-// one, so Allows decides about it.
+// MayTake refuses a queue that has used up its own budget. One above it does not count for what the queue takes from
+// others below that one, so Allows decides about it.
 func (b *Budgets) MayTake(q index.Queue, _ *api.TaskInfo) quota.Verdict {
 	if of := b.taken[q]; of != nil && of.Left() == 0 {
 		return quota.Verdict{Reason: quota.ReclaimBudgetUsed, Queue: q}

@@ -8,7 +8,8 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// line has the turns of some children of a queue in their order: those of the inner ones, or of the leaves of one priority.
+// line has the turns of some children of a queue in their order: those of the inner ones, or of the leaves of one
+// priority.
 type line struct {
 	inner    bool
 	priority int32
@@ -49,8 +50,8 @@ func (t *startTags) placeOf(o *Order, s index.Queue, after float64) place {
 
 func (t *startTags) stepOf(s index.Queue) []float64 { return t.step[int(s)*len(t.free):][:len(t.free)] }
 
-// merge puts the turns of queues in their order, from the first one of each. It leaves out those that request nothing but what the turns
-// before them have used up.
+// merge puts the turns of queues in their order, from the first one of each. It leaves out those that request nothing
+// but what the turns before them have used up.
 func (t *startTags) merge(o *Order, first []place) (turns []place, sums []float64) {
 	h := &places{first, func(x, y place) int { return cmp.Or(x.rank.compare(y.rank), t.tie(o, x.of, y.of)) }}
 	sum := make([]float64, len(t.free))

@@ -50,8 +50,9 @@ func (l Loans) AllowLoan(b quota.View, t constraint.Loan) bool {
 	return taker*l.order.with.Reclaim <= loser && !math.IsInf(taker, 1)
 }
 
-// settles reports whether exchanges with a queue of some min-runtime come to rest. Levels that hardly follow what queues
-// have now are overtaken before a pod may be taken back, and then all that is borrowed changes hands again and again.
+// settles reports whether exchanges with a queue of some min-runtime come to rest. Levels that hardly follow what
+// queues have now are overtaken before a pod may be taken back, and then all that is borrowed changes hands again and
+// again.
 func (l Loans) settles(minRuntime time.Duration) bool {
 	with := l.order.with
 	return minRuntime >= leastRuntime && with.Horizon >= min(minRuntime, with.HalfLife)

@@ -200,8 +200,8 @@ func (o *Order) readWants() {
 	}
 }
 
-// readLists notes all cards of the lists of pending pods. If only the first one counted, pods could name a card first that
-// their queue has never had.
+// readLists notes all cards of the lists of pending pods. If only the first one counted, pods could name a card first
+// that their queue has never had.
 func (o *Order) readLists() {
 	m, s := o.memory, o.session
 	if m.listed = m.listed[:0]; len(s.Intake.Lists) == 0 {
@@ -255,9 +255,9 @@ func (o *Order) rank(q index.Queue) {
 	m.ranks[q] = r
 }
 
-// CompareQueues compares two queues of one priority. A queue that waits for what it deserves goes
-// first, since it would otherwise reclaim from the other; then the one with the lower level. Queues of different parents
-// are compared by the ranks that queues above them have when it is their turn.
+// CompareQueues compares two queues of one priority. A queue that waits for what it deserves goes first, since it would
+// otherwise reclaim from the other; then the one with the lower level. Queues of different parents are compared by the
+// ranks that queues above them have when it is their turn.
 func (o *Order) CompareQueues(l, r index.Queue) int {
 	lc, rc, ok := quota.Rivals(o.session.Index, l, r)
 	switch {

@@ -47,8 +47,8 @@ func (o *Order) restore(stored *store.State) {
 	}
 }
 
-// setHeld makes x what q has by a task, and reports whether that is anything. By a pod that is being deleted, it has its
-// cards alone.
+// setHeld makes x what q has by a task, and reports whether that is anything. By a pod that is being deleted, it has
+// its cards alone.
 func (o *Order) setHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) bool {
 	s, occupied := o.session, o.session.Cards.Occupied(task)
 	if !occupied && !api.AllocatedStatus(task.Status) {

@@ -14,17 +14,19 @@ import (
 
 // startTags order queues of different parents.
 //
-// Volcano keeps the queues of an action in a heap, whose keys must not change but for the queue that it has taken. What a
-// queue gets raises the level of its parent, and so the keys of all other queues below it. With many queues below one parent,
-// the heap would serve them all before it sees that. So a queue has a start tag for each queue above it: the rank that this
-// one has when it is the queue's turn. Until then, the children of P have had their turns that come before:
+// Volcano keeps the queues of an action in a heap, whose keys must not change but for the queue that it has taken. What
+// a queue gets raises the level of its parent, and so the keys of all other queues below it. With many queues below one
+// parent, the heap would serve them all before it sees that. So a queue has a start tag for each queue above it: the
+// rank that this one has when it is the queue's turn. Until then, the children of P have had their turns that come
+// before:
 //
 //	X(P) = Σ over children s of n(s) × what the queues of s request on average for a turn
 //	n(s) = how many turns s has before its rank reaches that of the queue
 //
-// and no more of a card than was free. A turn is what Volcano places before it takes the next queue: a gang, or a pod of a
-// job that has its minimum. All but the rank of the queue itself is as it was when the tags were first asked for, so
-// a tag depends on nothing but what its own queue gets, and queues of one parent have tags in the order of their ranks.
+// and no more of a card than was free. A turn is what Volcano places before it takes the next queue: a gang, or a pod
+// of a job that has its minimum. All but the rank of the queue itself is as it was when the tags were first asked for,
+// so a tag depends on nothing but what its own queue gets, and queues of one parent have tags in the order of their
+// ranks.
 type startTags struct {
 	mu    sync.Mutex // Volcano compares the queues of victims in many goroutines
 	ready bool       // in this session
@@ -45,8 +47,8 @@ type startTags struct {
 	got    []int    // by queue: how many pods it has got in this session
 	turn   turn     // the last one
 	before []served // by height: what the turn has changed
-	// passed: siblings behind the queue got something, and it got nothing. So its pods do not fit, and are not expected to get
-	// anything before siblings do. It lasts until the queue gets something.
+	// passed: siblings behind the queue got something, and it got nothing. So its pods do not fit, and are not expected
+	// to get anything before siblings do. It lasts until the queue gets something.
 	passed []bool
 }
 
@@ -93,8 +95,8 @@ func (t *startTags) compare(o *Order, l, r, lc, rc index.Queue) int {
 	return cmp.Or(t.tag(o, l, lc).compare(t.tag(o, r, rc)), t.tie(o, lc, rc))
 }
 
-// changed notes that a queue has got a pod, or lost it again. A gang that finds no place gives back all that it got: then its queue
-// has had no turn.
+// changed notes that a queue has got a pod, or lost it again. A gang that finds no place gives back all that it got:
+// then its queue has had no turn.
 func (t *startTags) changed(q index.Queue, got bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -256,8 +258,8 @@ func (t *startTags) readTurns(o *Order) {
 	}
 }
 
-// addLists adds what the pods of a job request by lists: of each list, the first card of which some is free. The pods of a job
-// count as alike.
+// addLists adds what the pods of a job request by lists: of each list, the first card of which some is free. The pods
+// of a job count as alike.
 func (t *startTags) addLists(o *Order, q index.Queue, job *api.JobInfo, pods float64) {
 	s := o.session
 	frame := s.Frames.Open()
@@ -312,8 +314,8 @@ func (r rank) compare(other rank) int {
 	return cmp.Or(cmp.Compare(r.level, other.level), cmp.Compare(r.beyond, other.beyond))
 }
 
-// tie orders siblings of one rank. It returns 0 for queues without columns that count, whose shares decide. Others go before
-// these, by the shares that they had at first: with shares that change in the session, tags would.
+// tie orders siblings of one rank. It returns 0 for queues without columns that count, whose shares decide. Others go
+// before these, by the shares that they had at first: with shares that change in the session, tags would.
 func (t *startTags) tie(o *Order, l, r index.Queue) int {
 	lw, rw := len(o.memory.wantsOf(l)) > 0, len(o.memory.wantsOf(r)) > 0
 	switch {

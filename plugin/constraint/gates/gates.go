@@ -187,7 +187,8 @@ func (r *Rule) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) con
 	})
 }
 
-// Lacks reports whether a queue that the task is in as well has too little room beside what is reserved: what the task leaves is room.
+// Lacks reports whether a queue that the task is in as well has too little room beside what is reserved: what the task
+// leaves is room.
 func (r *Rule) Lacks(b *quota.Books, a constraint.Ask, q index.Queue, _ *api.TaskInfo, d fastres.Dim, milli float64) bool {
 	milli = r.beyondOwn(a.Task, d, milli)
 	if r.active == 0 || milli <= 0 {

@@ -3,8 +3,9 @@
 //	grace(pod) = min(what the pod asks for, the values of the queues on its path), 0 where either is not set
 //	until(pod) = the time of its notice + grace(pod)
 //
-// What a pod does not ask for, its PodGroup does. A pod gets one notice. It is in the annotation volcano.sh/eviction-notice, so that a
-// restart of the scheduler does not begin it again. Its owner can change that annotation, so it only ever makes a notice shorter:
+// What a pod does not ask for, its PodGroup does. A pod gets one notice. It is in the annotation
+// volcano.sh/eviction-notice, so that a restart of the scheduler does not begin it again. Its owner can change that
+// annotation, so it only ever makes a notice shorter:
 //
 //	the notice begins at 10:00, grace 10m     annotation     until
 //	none yet                                  none           10:10

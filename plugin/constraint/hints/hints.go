@@ -1,11 +1,11 @@
-// Package hints says which refusals Volcano may keep in its cache of unschedulable jobs, and which changes of objects end them
-// (queueing hints). Volcano does not ask about a job that it keeps until then.
+// Package hints says which refusals Volcano may keep in its cache of unschedulable jobs, and which changes of objects
+// end them (queueing hints). Volcano does not ask about a job that it keeps until then.
 //
 // # What may be kept
 //
-// A refusal is kept if it can end only through the change of an object. Most refusals compare what a queue has, and what is
-// reserved in it, with a bound. The bound follows from the queues and the nodes. What counts against it are the pods and
-// PodGroups of the queue and the queues below. So a refusal ends
+// A refusal is kept if it can end only through the change of an object. Most refusals compare what a queue has, and
+// what is reserved in it, with a bound. The bound follows from the queues and the nodes. What counts against it are the
+// pods and PodGroups of the queue and the queues below. So a refusal ends
 //
 //   - when a queue or a node changes: quotas, guarantees, states, parents, labels, what there is;
 //   - when a pod or a PodGroup of the job itself changes;
@@ -13,12 +13,12 @@
 //     together, for a list of several cards, and for the name proportion, whose deserved follows from the requests of all;
 //   - when a claim of devices, or a device, changes.
 //
-// What time can end is not kept: budgets, fair share, earmarks, the order of jobs, windows, and the admission of jobs where
-// promises have a timeout or can be displaced. Nor is a refusal kept while the session has changed what counts against it: what
-// it placed may not get its node, and then no object changes.
+// What time can end is not kept: budgets, fair share, earmarks, the order of jobs, windows, and the admission of jobs
+// where promises have a timeout or can be displaced. Nor is a refusal kept while the session has changed what counts
+// against it: what it placed may not get its node, and then no object changes.
 //
-// Source: the pull request 5848 of Volcano, pkg/scheduler/cache/unschedulable_cache.go. An event that Volcano sees while the
-// session runs wakes no job that is refused in it: see docs/dev/UPSTREAM.md.
+// Source: the pull request 5848 of Volcano, pkg/scheduler/cache/unschedulable_cache.go. An event that Volcano sees
+// while the session runs wakes no job that is refused in it: see docs/dev/UPSTREAM.md.
 package hints
 
 import (
@@ -53,7 +53,8 @@ type Session struct {
 
 	mu      sync.Mutex
 	refused map[api.JobID]refusal
-	// placed has the tasks that the session has charged or refunded, with their queues: what it takes back is not there.
+	// placed has the tasks that the session has charged or refunded, with their queues: what it takes back is not
+	// there.
 	placed map[api.TaskID]placed
 	// admitted are the queues in which it has admitted jobs.
 	admitted map[index.Queue]bool
@@ -76,7 +77,8 @@ type Reasons interface {
 	Show(job *api.JobInfo)
 }
 
-// Open has Volcano ask m when an object changes, and begins to note refusals. It returns nil where Volcano keeps no refusals.
+// Open has Volcano ask m when an object changes, and begins to note refusals. It returns nil where Volcano keeps no
+// refusals.
 func Open(s *constraint.Session, m *Memory, settings func() Settings, reasons Reasons) any {
 	if !release.CachesUnschedulable() {
 		return nil

@@ -81,7 +81,8 @@ func TestRefusalsThatMayBeKept(t *testing.T) {
 	}
 }
 
-// TestRefusalsBesideChanges places tasks, admits jobs and refuses ns/leaf by queue a, ns/wide everywhere and ns/closed on nodes.
+// TestRefusalsBesideChanges places tasks, admits jobs and refuses ns/leaf by queue a, ns/wide everywhere and ns/closed
+// on nodes.
 func TestRefusalsBesideChanges(t *testing.T) {
 	all := []api.JobID{"ns/closed", "ns/leaf", "ns/wide"}
 	task := func(s *Session, queue string) constraint.Ask {

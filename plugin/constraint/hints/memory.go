@@ -16,7 +16,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 )
 
-// Memory has the refusals that Volcano keeps. The zero Memory is ready. Volcano asks it between sessions and during them.
+// Memory has the refusals that Volcano keeps. The zero Memory is ready. Volcano asks it between sessions and during
+// them.
 type Memory struct {
 	mu       sync.Mutex
 	refused  map[api.JobID]refusal
@@ -26,7 +27,8 @@ type Memory struct {
 	last     change
 }
 
-// change is an event as the hints need it. It is computed once, since Volcano passes the same event for each job that it keeps.
+// change is an event as the hints need it. It is computed once, since Volcano passes the same event for each job that
+// it keeps.
 type change struct {
 	old, now any
 	counts   bool        // what a job has, or is reserved for it, may be less
@@ -117,7 +119,8 @@ func (m *Memory) changeOf(old, now any) change {
 	return c
 }
 
-// jobOf returns the job of a pod, as Volcano finds it (api.getJobID). A pod without a PodGroup has a job that no session knows.
+// jobOf returns the job of a pod, as Volcano finds it (api.getJobID). A pod without a PodGroup has a job that no
+// session knows.
 func jobOf(pod *v1.Pod) api.JobID {
 	return api.JobID(pod.Namespace + "/" + pod.Annotations[v1beta1.KubeGroupNameAnnotationKey])
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// remembering returns the memory of three jobs. Queue a refuses a/leaf, below it; a rule that compares all queues refuses b/wide, and
-// the state of its queue refuses b/closed.
+// remembering returns the memory of three jobs. Queue a refuses a/leaf, below it; a rule that compares all queues
+// refuses b/wide, and the state of its queue refuses b/closed.
 func remembering() *Memory {
 	return &Memory{
 		refused: map[api.JobID]refusal{"ns/leaf": {queues: []string{"a"}}, "ns/wide": {anywhere: true}, "ns/closed": {}},

@@ -66,7 +66,8 @@ func (r *Rule) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli fl
 	return r.refusal(a.Queue, quota.CardFits(b.Holders, r.bounds(), at, d, milli))
 }
 
-// FitClaims looks at what the accounts of the holders hold: another pod of the queue may share a claim, and be none of theirs.
+// FitClaims looks at what the accounts of the holders hold: another pod of the queue may share a claim, and be none of
+// theirs.
 func (r *Rule) FitClaims(b *quota.Books, a constraint.Ask, claims []index.DeviceClaim) quota.Verdict {
 	at := r.of(a.Task)
 	if at == index.None {

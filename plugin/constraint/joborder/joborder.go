@@ -180,7 +180,8 @@ func (r *Rule) AdmitJob(a constraint.JobAsk) quota.Verdict {
 	return v
 }
 
-// Fit refuses the pods of an admitted job that an earlier one holds back. A pod that others were evicted for gets what they left.
+// Fit refuses the pods of an admitted job that an earlier one holds back. A pod that others were evicted for gets what
+// they left.
 func (r *Rule) Fit(_ *quota.Books, a constraint.Ask) quota.Verdict {
 	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	if a.Task == nil || a.Task.BestEffort || a.Queue == index.None || r.queues[a.Queue].first == nil {

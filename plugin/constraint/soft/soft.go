@@ -106,7 +106,8 @@ func (r *Rule) readWaiting() {
 	}
 }
 
-// kindsOf returns the pending tasks of a job by what they request, in memory of the rule: most jobs request no card with a soft quota.
+// kindsOf returns the pending tasks of a job by what they request, in memory of the rule: most jobs request no card
+// with a soft quota.
 func (r *Rule) kindsOf(q index.Queue, of *api.JobInfo) []kind {
 	r.kinds = r.kinds[:0]
 	at := -1
@@ -174,7 +175,8 @@ func (r *Rule) Prepare(index.Queue) {
 	r.stale = r.stale[:0]
 }
 
-// wantedBy returns what a job wants, if it is admitted. Tasks that another rule of the queue itself refuses are left out.
+// wantedBy returns what a job wants, if it is admitted. Tasks that another rule of the queue itself refuses are left
+// out.
 func (r *Rule) wantedBy(j *job, q index.Queue, column int, room float64) float64 {
 	if j.IsPending() && conf.EnabledActionMap["enqueue"] { // without the action, allocate admits all jobs
 		return 0

@@ -11,9 +11,9 @@ import (
 	scheduler "volcano.sh/volcano/pkg/scheduler/util"
 )
 
-// Most nodes of a cluster are alike: the same machine, with the same part in use. Volcano asks and scores each of them for
-// each pod. All have one score, but for what breaks ties. So one of them is asked, the one that ties prefer, and the pod is
-// nominated to the best node: then Volcano looks at this node alone. BenchmarkReplay shows the gain.
+// Most nodes of a cluster are alike: the same machine, with the same part in use. Volcano asks and scores each of them
+// for each pod. All have one score, but for what breaks ties. So one of them is asked, the one that ties prefer, and
+// the pod is nominated to the best node: then Volcano looks at this node alone. BenchmarkReplay shows the gain.
 
 // likeness identifies nodes that are alike for the pods of a trace, which have no affinities.
 type likeness struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// With Setup.Checkpoint, pods write a checkpoint whenever they have run for that time. An evicted pod loses what it has done since the
-// last one, and runs for the rest of its runtime.
+// With Setup.Checkpoint, pods write a checkpoint whenever they have run for that time. An evicted pod loses what it has
+// done since the last one, and runs for the rest of its runtime.
 
 // writtenAt is when a pod that runs has written its last checkpoint: the start of its life if it has written none.
 func (r *run) writtenAt(p *pod) time.Duration {

@@ -1,11 +1,11 @@
 // Package replay runs a trace through real sessions of Volcano in virtual time, and measures what the
 // queues get.
 //
-// Time jumps from event to event: submissions, ends of pods, and one scheduling period after a session
-// that has changed something. All events of an instant come before one session, and so do those of less than
-// a period. There is no session while no pod waits, nor after one that has only placed pods where nobody is evicted and
-// no rule depends on the time (spare.go), because nothing could change. While pods wait and nothing happens, a session is
-// held from time to time for rules that depend on the time.
+// Time jumps from event to event: submissions, ends of pods, and one scheduling period after a session that has changed
+// something. All events of an instant come before one session, and so do those of less than a period. There is no
+// session while no pod waits, nor after one that has only placed pods where nobody is evicted and no rule depends on
+// the time (spare.go), because nothing could change. While pods wait and nothing happens, a session is held from time
+// to time for rules that depend on the time.
 //
 // What the scheduler's cache holds lives as long as the replay. Only jobs and nodes that have changed are
 // made anew before a session.

@@ -9,8 +9,8 @@ import (
 
 // When a session opens, Volcano makes the node objects of kube-scheduler from all nodes and their pods, and copies the
 // pods that have nodes. This takes most of the time of a session, and nearly all of it was the same in the session
-// before. So a session opens on empty nodes and jobs. The plugin before all others fills them, and gives the session what
-// was made for an earlier one, where no session has changed it: BenchmarkReplay shows the gain.
+// before. So a session opens on empty nodes and jobs. The plugin before all others fills them, and gives the session
+// what was made for an earlier one, where no session has changed it: BenchmarkReplay shows the gain.
 
 // hidden has the parts of a node in the cache that Volcano does not see while a session opens.
 type hidden struct {

@@ -13,9 +13,9 @@ import (
 )
 
 // Volcano leaves some choices to chance: it picks any of the nodes with the best score, its action reclaim takes the
-// first node that passes the predicates, which run in many goroutines, and candidates for an eviction come
-// from a map; fresh.go has what concerns queues. Plans leave nothing to chance. Two plugins around those of the configuration decide these by the seed alone. They
-// permit all that the others permit.
+// first node that passes the predicates, which run in many goroutines, and candidates for an eviction come from a map;
+// fresh.go has what concerns queues. Plans leave nothing to chance. Two plugins around those of the configuration
+// decide these by the seed alone. They permit all that the others permit.
 const (
 	firstName = "replay-first"
 	lastName  = "replay-last"

@@ -5,8 +5,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
-// deserve notes what the queues deserve. Of a card that no queue deserves, each has its part by weight: then queues only
-// borrow, and it is by weight that they have enough or too little.
+// deserve notes what the queues deserve. Of a card that no queue deserves, each has its part by weight: then queues
+// only borrow, and it is by weight that they have enough or too little.
 func (r *run) deserve() {
 	inspection, ok := plugin.Inspect(*r.quota)
 	if !ok {
@@ -38,7 +38,8 @@ func (r *run) deserve() {
 	}
 }
 
-// weights returns the parts of queues by weight: of the part of its parent, each child has its weight by the sum of all.
+// weights returns the parts of queues by weight: of the part of its parent, each child has its weight by the sum of
+// all.
 func (r *run) weights(accounts []inspect.Account) map[string]float64 {
 	weights, sums, parts := map[string]float64{}, map[string]float64{}, map[string]float64{}
 	for _, q := range r.queues {

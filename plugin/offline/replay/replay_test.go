@@ -108,8 +108,8 @@ func TestTinyTrace(t *testing.T) {
 	assert.Equal(t, []measure.Waits{{Group: "a", Jobs: 1, Started: 1}, {Group: "b", Jobs: 1, Started: 1, P50: time.Second, P95: time.Second, Max: time.Second}}, r.ByQueue)
 }
 
-// TestCheckpoints is TestTinyTrace with a checkpoint each 4 s: the 4 pods of a lose 2 s each, of the 10 s that they have run, and
-// have 92 s left when b ends at 61 s. The order of victims sees the checkpoints.
+// TestCheckpoints is TestTinyTrace with a checkpoint each 4 s: the 4 pods of a lose 2 s each, of the 10 s that they
+// have run, and have 92 s left when b ends at 61 s. The order of victims sees the checkpoints.
 func TestCheckpoints(t *testing.T) {
 	jobs := []trace.Job{
 		jobOf("elastic", "a", 0, 100*time.Second, 8, 1, 1),
@@ -268,7 +268,8 @@ func TestSparedSessions(t *testing.T) {
 	}
 }
 
-// TestAsksLess replays traces with all questions to Volcano, and without those that a replay may leave out: the outcome is the same.
+// TestAsksLess replays traces with all questions to Volcano, and without those that a replay may leave out: the outcome
+// is the same.
 func TestAsksLess(t *testing.T) {
 	flat := []share{{"a", "", 8}, {"b", "", 8}, {"c", "", 16}}
 	tree := []share{{"x", "", 0}, {"y", "", 0}, {"a", "x", 8}, {"b", "x", 8}, {"c", "y", 8}, {"d", "y", 8}}
@@ -344,8 +345,8 @@ func TestSeedDecides(t *testing.T) {
 	assert.Greater(t, len(places), 2)
 }
 
-// TestSeedChoosesVictims has Volcano's action reclaim on nodes of which all could lose a pod: the seed chooses the node. Plans
-// depend on no seed.
+// TestSeedChoosesVictims has Volcano's action reclaim on nodes of which all could lose a pod: the seed chooses the
+// node. Plans depend on no seed.
 func TestSeedChoosesVictims(t *testing.T) {
 	shares := []share{{"a", "", 32}, {"b", "", 32}}
 	var jobs []trace.Job

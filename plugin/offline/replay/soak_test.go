@@ -28,7 +28,8 @@ type kept struct {
 }
 
 // TestSoak simulates days of a busy cluster whose queues have all that lasts from one session to the next: usage over
-// time, budgets of card-hours and of evictions, enforced quotas, windows and damping. What the process has does not grow.
+// time, budgets of card-hours and of evictions, enforced quotas, windows and damping. What the process has does not
+// grow.
 func TestSoak(t *testing.T) {
 	s := setup(t, 4, []share{{"root", "", 32}, {"a", "root", 16}, {"b", "root", 8}, {"c", "root", 8}},
 		", fairShareHalfLife: 24h, fairShareStore: none, reclaimDamping: 3")

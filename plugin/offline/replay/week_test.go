@@ -26,8 +26,8 @@ const (
 	someJobs       = 1e6
 )
 
-// weekOf has queues whose quota is lowered each night, and whose pods above it are evicted, with budgets of card-hours and
-// of evictions.
+// weekOf has queues whose quota is lowered each night, and whose pods above it are evicted, with budgets of card-hours
+// and of evictions.
 func weekOf(t *testing.T) Setup {
 	s := setup(t, 6, []share{{"root", "", 48}, {"a", "root", 16}, {"b", "root", 16}, {"c", "root", 16}}, ", fairShareStore: none")
 	for _, q := range s.Queues[1:] {
@@ -52,8 +52,8 @@ func weekJobs() []trace.Job {
 // ofDay is the time of a day, in UTC.
 func ofDay(at time.Duration) time.Duration { return (at + ofUTC) % day }
 
-// TestWeekOfPolicies replays days in which windows, budgets, and quotas that are lowered act together. At no instant is a
-// bound exceeded that no rule lets a queue exceed.
+// TestWeekOfPolicies replays days in which windows, budgets, and quotas that are lowered act together. At no instant is
+// a bound exceeded that no rule lets a queue exceed.
 func TestWeekOfPolicies(t *testing.T) {
 	require.Equal(t, time.Duration(epoch.Unix()%86400)*time.Second, ofUTC)
 	r := Run(context.Background(), weekOf(t), weekJobs())
@@ -105,8 +105,8 @@ func used(spent, amount float64, since, at time.Duration) float64 {
 	return spent + amount*(at-since).Hours()
 }
 
-// TestNobodyIsEvictedWithoutARule has neither reclaim nor preempt: a queue loses pods only while it is above a quota that
-// was lowered, once the delay is over.
+// TestNobodyIsEvictedWithoutARule has neither reclaim nor preempt: a queue loses pods only while it is above a quota
+// that was lowered, once the delay is over.
 func TestNobodyIsEvictedWithoutARule(t *testing.T) {
 	s := weekOf(t)
 	s.Actions = s.Actions[:2] // enqueue and allocate

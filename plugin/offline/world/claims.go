@@ -344,8 +344,8 @@ func (w *World) ClaimsOf(pod *v1.Pod) (own, shared []*Claim) {
 	return own, shared
 }
 
-// serveClaims has controllers make claims of templates, delete and deallocate those that no pod needs, and has devices allocated to those
-// whose pods have a node.
+// serveClaims has controllers make claims of templates, delete and deallocate those that no pod needs, and has devices
+// allocated to those whose pods have a node.
 func (w *World) serveClaims() {
 	holders, needed := map[*Claim][]*Pod{}, map[*Claim]bool{}
 	for _, j := range slices.Concat(w.Jobs, w.Orphans) {
@@ -410,8 +410,8 @@ func (w *World) allocate(c *Claim, node string) {
 	}
 }
 
-// choose returns devices for the requests from one on, and the names of the requests that they serve: of each, the first alternative
-// for which there are enough.
+// choose returns devices for the requests from one on, and the names of the requests that they serve: of each, the
+// first alternative for which there are enough.
 func choose(requests [][]Alternative, from int, cards []string, taken map[int]bool) (devices []int, served []string, ok bool) {
 	if from == len(requests) {
 		return nil, nil, true

@@ -139,7 +139,8 @@ type (
 	SetNode struct{ workload.Node }
 	// LoseNode takes a node away. Its pods stay.
 	LoseNode struct{ Node string }
-	// RemakeNode has a node, lost or not, deleted and made anew. Its pods stay, and Volcano's cache knows each of them when it changes.
+	// RemakeNode has a node, lost or not, deleted and made anew. Its pods stay, and Volcano's cache knows each of them
+	// when it changes.
 	RemakeNode struct{ Node string }
 	// ReplacePods replaces the pods of a lost node.
 	ReplacePods struct{ Node string }

@@ -30,9 +30,8 @@ type apiServer struct {
 	before func(token string)
 }
 
-// newAPIServer returns an API server in which ann may list everything, ben the queues and, as
-// a member of team-ben, the pods of a namespace, and cleo nothing, but cleo may get the metrics. The token of a user is the
-// name with "-token".
+// newAPIServer returns an API server in which ann may list everything, ben the queues and, as a member of team-ben, the
+// pods of a namespace, and cleo nothing, but cleo may get the metrics. The token of a user is the name with "-token".
 func newAPIServer(t *testing.T) (*apiServer, *rest.Config) {
 	a := &apiServer{t: t, users: map[string]string{"ann-token": "ann", "ben-token": "ben", "cleo-token": "cleo"}, may: map[string]bool{
 		"ann queues.scheduling.volcano.sh ": true, "ann pods. ": true, "ann nodes. ": true,

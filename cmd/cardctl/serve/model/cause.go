@@ -51,9 +51,8 @@ const (
 	Startable report.Rule = "Startable"
 )
 
-// Causes groups jobs that wait, those with the most jobs first, and those that nothing refuses last. nameOf returns the name that
-// is shown of a namespace. It stands for the name of a queue that does not exist, too: only the
-// job has that.
+// Causes groups jobs that wait, those with the most jobs first, and those that nothing refuses last. nameOf returns the
+// name that is shown of a namespace. It stands for the name of a queue that does not exist, too: only the job has that.
 func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) string) []*Cause {
 	found, holds := map[string]*Cause{}, map[string][]Hold{}
 	var all []*Cause

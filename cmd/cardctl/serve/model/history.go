@@ -87,8 +87,8 @@ func valueOf(h queues.Holding) value {
 	return v
 }
 
-// waitingFor counts the jobs that wait by queue and card, in their queues, in those above, and in the cluster. A job with a
-// list waits for each card of it. Queues that do not exist have no series: only the job has their names.
+// waitingFor counts the jobs that wait by queue and card, in their queues, in those above, and in the cluster. A job
+// with a list waits for each card of it. Queues that do not exist have no series: only the job has their names.
 func (m *Model) waitingFor() map[seriesKey]int {
 	jobs, above := map[seriesKey]int{}, map[string][]string{}
 	t := newTree(m.Queues)
@@ -212,8 +212,8 @@ func (c Change) Bounds() bool {
 	return c.BoundBefore != c.BoundAfter && c.BoundBefore != 0 && c.BoundAfter != 0
 }
 
-// Changes returns what differs in the series of the queues that wanted selects, the largest differences first, and when the
-// window begins, which is later than it asks for where the history is shorter.
+// Changes returns what differs in the series of the queues that wanted selects, the largest differences first, and when
+// the window begins, which is later than it asks for where the history is shorter.
 func (h *History) Changes(wanted func(queue string) bool, w Window) (all []Change, since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -18,8 +18,8 @@ var Orders = map[string]func(q *queues.Queue, resource string) float64{
 	"level":    levelOf,
 }
 
-// levelOf is the level of a queue by what it has had over time: of one card, or the one by which it is compared. A queue
-// that deserves nothing is above all others.
+// levelOf is the level of a queue by what it has had over time: of one card, or the one by which it is compared. A
+// queue that deserves nothing is above all others.
 func levelOf(q *queues.Queue, resource string) float64 {
 	if q.Past == nil {
 		return 0

@@ -2,7 +2,8 @@ package model
 
 import "time"
 
-// The history has a fine sample for each half minute of the last hour, and a coarse one for each five minutes of the last day.
+// The history has a fine sample for each half minute of the last hour, and a coarse one for each five minutes of the
+// last day.
 const (
 	fineSlot    = 30 * time.Second
 	fineSlots   = 120
@@ -40,8 +41,8 @@ func (r *ring) add(now time.Time, values []value) {
 // span is the time for which the ring has slots.
 func (r *ring) span() time.Duration { return r.slot * time.Duration(r.slots) }
 
-// of returns a sample for each slot of a period up to now, from the first sample on. A slot without a sample has the values
-// before, because a cluster that does not change is not read.
+// of returns a sample for each slot of a period up to now, from the first sample on. A slot without a sample has the
+// values before, because a cluster that does not change is not read.
 func (r *ring) of(period time.Duration, now time.Time) (all []sample) {
 	if len(r.samples) == 0 {
 		return nil

@@ -154,9 +154,9 @@ func HasChildren(all []queues.Queue, name string) bool {
 	return slices.ContainsFunc(all, func(q queues.Queue) bool { return q.Parent == name && q.Queue != name })
 }
 
-// Parts splits a queue, or all queues for "", into queues that are not below each other: those of the deepest level of which
-// there are at most some, among the queues that has selects. Leaves of upper levels are with them. Where even the first level
-// has more, they are that level.
+// Parts splits a queue, or all queues for "", into queues that are not below each other: those of the deepest level of
+// which there are at most some, among the queues that has selects. Leaves of upper levels are with them. Where even the
+// first level has more, they are that level.
 func Parts(all []queues.Queue, name string, has func(queue string) bool, most int) []string {
 	t := newTree(all)
 	children := map[string][]string{}

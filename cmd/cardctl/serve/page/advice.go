@@ -14,8 +14,9 @@ import (
 // phrase is a text in two languages.
 type phrase struct{ english, chinese string }
 
-// advice has what cardctl explain says beside the reason of a job, in Chinese: what would let the job in, and who can take pods
-// back. A %s stands for a name, a number or a field. Commands and JSON have the English text, from which the pages translate it.
+// advice has what cardctl explain says beside the reason of a job, in Chinese: what would let the job in, and who can
+// take pods back. A %s stands for a name, a number or a field. Commands and JSON have the English text, from which the
+// pages translate it.
 var advice = []phrase{
 	{"wait: the queue borrows again once %s has nodes, or its time (%s) is over", "等待：%s 获得节点，或其时限（%s）结束后，该队列即可再次借用"},
 	{"create the queue %s, or name another one in spec.queue", "创建队列 %s，或在 spec.queue 中指定其他队列"},
@@ -108,7 +109,8 @@ var phrases = slices.Concat(advice, issues)
 // patterns match the texts of phrases.
 var patterns = compile()
 
-// constant is a number or a name in quotes in the pattern of a phrase. The page Health leaves it out where it differs between issues that are alike.
+// constant is a number or a name in quotes in the pattern of a phrase. The page Health leaves it out where it differs
+// between issues that are alike.
 var constant = regexp.MustCompile(`"[^"]*"|\b\d(?:\w|\\\.)*`)
 
 func compile() (all []*regexp.Regexp) {

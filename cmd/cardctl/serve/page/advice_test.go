@@ -68,8 +68,8 @@ func message(text string) string {
 	return text
 }
 
-// TestIssuesAreInChinese has a translation of each text that cardctl validate puts together, and of those that packages of objects
-// and of the plugin give it, and no other.
+// TestIssuesAreInChinese has a translation of each text that cardctl validate puts together, and of those that packages
+// of objects and of the plugin give it, and no other.
 func TestIssuesAreInChinese(t *testing.T) {
 	all := ""
 	for _, p := range issues {
@@ -100,7 +100,8 @@ func TestIssuesAreInChinese(t *testing.T) {
 	}
 }
 
-// TestIssue translates what differs, and the reason of a job from that of its page. Groups of issues leave out names and numbers.
+// TestIssue translates what differs, and the reason of a job from that of its page. Groups of issues leave out names
+// and numbers.
 func TestIssue(t *testing.T) {
 	job := waits(report.OverQuota, "research", "", report.Shortage{Queue: "research", Resource: "X", Requested: 4, Total: 9, Bound: 6})
 	for _, c := range []struct {

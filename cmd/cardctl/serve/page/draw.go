@@ -64,8 +64,9 @@ type Cells struct {
 // eighths is the number of parts into which the drawing divides a card.
 const eighths = 8
 
-// Draws returns the cells with an amount of cards, of which they draw at most so many. A fraction is drawn as the next eighth of a
-// card. An amount that is smaller than what a page states, such as the rest of several fractions, is nothing.
+// Draws returns the cells with an amount of cards, of which they draw at most so many. A fraction is drawn as the next
+// eighth of a card. An amount that is smaller than what a page states, such as the rest of several fractions, is
+// nothing.
 func (c Cells) Draws(amount float64, most int) Cells {
 	const least = 0.0005
 	if c.Amount = amount; amount < least || most <= 0 {

@@ -2,8 +2,8 @@ package page
 
 import "github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 
-// issues are the texts of cardctl validate, notes about the input, and what Volcano says of an eviction, in Chinese, in the form of
-// advice. The first one that fits counts.
+// issues are the texts of cardctl validate, notes about the input, and what Volcano says of an eviction, in Chinese, in
+// the form of advice. The first one that fits counts.
 var issues = []phrase{
 	{"Pod is evicted, because of %s", "Pod 被驱逐，动作：%s"},
 
@@ -132,8 +132,8 @@ var issues = []phrase{
 	{"no permission to list events in all namespaces of %s", "没有权限列出 %s 所有命名空间的事件"},
 }
 
-// issue returns the problem of an object, in a language. f is the finding of a job that cannot run: its reason is that of the page of
-// the job. It is nil for other issues.
+// issue returns the problem of an object, in a language. f is the finding of a job that cannot run: its reason is that
+// of the page of the job. It is nil for other issues.
 func issue(lang, text string, f *explain.Finding) string {
 	if f != nil && lang != languages[0] {
 		return say(lang, "it cannot run, even alone: %s", refusal(lang, f))

@@ -68,8 +68,8 @@ func TestAllIsInChinese(t *testing.T) {
 	}
 }
 
-// TestTablesFitATelephone expects a table with three columns or more to be one whose rows become blocks in a narrow window, unless
-// it has bars, or all but one column are numbers.
+// TestTablesFitATelephone expects a table with three columns or more to be one whose rows become blocks in a narrow
+// window, unless it has bars, or all but one column are numbers.
 func TestTablesFitATelephone(t *testing.T) {
 	files, err := fs.Glob(templates, "templates/*.html")
 	require.NoError(t, err)

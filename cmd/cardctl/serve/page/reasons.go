@@ -10,8 +10,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// lead says in one sentence what a job lacks and who has no room for it, or that it does not wait. Events have other words
-// for the same numbers: they are for logs, and have one language.
+// lead says in one sentence what a job lacks and who has no room for it, or that it does not wait. Events have other
+// words for the same numbers: they are for logs, and have one language.
 func lead(lang string, f *explain.Finding) string {
 	switch f.State {
 	case explain.Finished:
@@ -54,7 +54,8 @@ func refusal(lang string, f *explain.Finding) string {
 	return shortage(lang, f, s)
 }
 
-// Shortages are the bounds that a job does not fit under: those for all pods that it lacks to start, where they are known.
+// Shortages are the bounds that a job does not fit under: those for all pods that it lacks to start, where they are
+// known.
 func Shortages(f *explain.Finding) []report.Shortage {
 	if f.Reason == nil {
 		return nil
