@@ -230,9 +230,11 @@ func (f *field) rank(s *Session) {
 // loses first, since it has the most beyond what it deserves. Equal queues have the same number.
 func (f *field) rankQueues(s *Session) {
 	var queues []*api.QueueInfo
+	seen := map[api.QueueID]bool{}
 	for j := range f.jobs {
 		queue := s.Volcano.Queues[f.jobs[j].info.Queue]
-		if !slices.Contains(queues, queue) {
+		if !seen[queue.UID] {
+			seen[queue.UID] = true
 			queues = append(queues, queue)
 		}
 	}

@@ -210,7 +210,6 @@ func (l *ledger) takes(q index.Queue, charge fastres.Vector, task *api.TaskInfo,
 // lends decides about a pod of q for a claimant with a queue that deserves no more of its cards: it gets these from
 // queues that borrow enough.
 func (l *ledger) lends(q index.Queue, charge fastres.Vector) bool {
-
 	if !l.HasLoans() {
 		return true
 	}

@@ -1,6 +1,7 @@
 // Package reclaim decides which running pods are evicted for which pending ones.
 //
 //	planner.go      the actions reclaim and preempt: plans for whole claimants, in the order of queues and jobs
+//	votes.go        what other plugins agree to
 //	claimant.go     the pods that a plan is made for
 //	field.go        what nodes have left, and who can lose pods
 //	ledger.go       what the rules of the session say of a plan (quota/plan asks)

@@ -32,11 +32,11 @@ type suite struct {
 	dir string // below upstream's pkg/scheduler
 
 	// constructor is the function of package plugin that takes the place of upstream's
-	// New, for the packages that this module replaces. The others are built from
+	// New, for the plugins and actions that this module replaces. The others are built from
 	// upstream's sources, with imports redirected to the drop-ins.
 	constructor string
 
-	// constants are those of upstream's plugin that its tests name, with their values.
+	// constants are those of upstream's package that its tests name, with their values.
 	constants map[string]string
 
 	leftOut []string
@@ -45,6 +45,9 @@ type suite struct {
 	// suite has silently shrunk.
 	passes int
 }
+
+// preemptKeys are the arguments of Volcano's action preempt that its tests set.
+var preemptKeys = map[string]string{"EnableTopologyAwarePreemptionKey": "enableTopologyAwarePreemption"}
 
 // suites are those of the release that the tests are built with.
 var suites = map[release.Release][]suite{
@@ -71,8 +74,8 @@ var v1141 = []suite{
 		passes:  98,
 	},
 	{dir: "actions/enqueue", passes: 6},
-	{dir: "actions/reclaim", passes: 12},
-	{dir: "actions/preempt", passes: 26},
+	{dir: "actions/reclaim", constructor: "NewReclaim", passes: 12},
+	{dir: "actions/preempt", constructor: "NewPreempt", constants: preemptKeys, passes: 26},
 }
 
 var v115 = []suite{
@@ -95,8 +98,8 @@ var v115 = []suite{
 	{dir: "plugins/proportion", constructor: "NewProportion", passes: 10},
 	{dir: "actions/allocate", passes: 113},
 	{dir: "actions/enqueue", passes: 6},
-	{dir: "actions/reclaim", passes: 13},
-	{dir: "actions/preempt", passes: 30},
+	{dir: "actions/reclaim", constructor: "NewReclaim", passes: 13},
+	{dir: "actions/preempt", constructor: "NewPreempt", constants: preemptKeys, passes: 30},
 	{dir: "actions/gangreclaim", passes: 9},
 	{dir: "actions/gangpreempt", passes: 9},
 }
