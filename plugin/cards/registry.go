@@ -238,6 +238,11 @@ func (r *Registry) charged(queue string) bool {
 // Counted reports whether cards count in q. It is for nil Sessions, too.
 func (s *Session) Counted(q index.Queue) bool { return s != nil && s.counted[q] }
 
+// ChargesAll reports whether q is charged for all cards that its pods request: cards count in q, and untyped pods do.
+func (s *Session) ChargesAll(q index.Queue) bool {
+	return q != index.None && s.Counted(q) && s.settings.Untyped != UntypedIgnore
+}
+
 // Closed reports whether q, a leaf, has a quota of 0 of each card that its quota
 // does not name: where cards count everywhere, and from the topmost queue with a
 // card annotation on. An annotation of the root bounds the cluster and closes no

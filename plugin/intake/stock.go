@@ -1,6 +1,8 @@
 package intake
 
 import (
+	"slices"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -25,7 +27,8 @@ type stock struct {
 	parts      map[part]*has  // of the nodes whose stock is not what they give
 	found      map[part]*has  // of the session that is read
 	others     map[api.JobID]index.Queue
-	visited    int // pods that no queue is charged for
+	allCharged bool // for all cards of all jobs of the session, a queue is charged
+	visited    int  // pods that no queue is charged for
 }
 
 // part is a card of a node.
@@ -66,6 +69,10 @@ func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Sessi
 
 	s.found = nil
 	s.findOthers(ssn, jobs, session)
+	s.allCharged = !slices.ContainsFunc(jobs[:len(ssn.Jobs)], func(job *api.JobInfo) bool {
+		q := session.tree.Lookup(string(job.Queue))
+		return q == index.None || session.tree.Broken(q) != nil || !session.cards.ChargesAll(q)
+	})
 	for name, info := range ssn.Nodes {
 		if node := session.cards.Node(name); node != nil && session.cards.InUse(node, info) {
 			s.addNode(ssn, session, info, node)
@@ -117,6 +124,9 @@ func (s *stock) queueOf(ssn *framework.Session, session *Session, task *api.Task
 func (s *stock) addNode(ssn *framework.Session, session *Session, info *api.NodeInfo, node *cards.Node) {
 	over := session.cards.Overused(node, info)
 	for _, task := range info.Tasks {
+		if !over && s.allCharged && ssn.Jobs[task.Job] != nil {
+			continue
+		}
 		if !api.AllocatedStatus(task.Status) && task.Status != api.Releasing || !session.cards.UsesNode(node, task) {
 			continue
 		}

@@ -50,7 +50,6 @@ func (s *Session) openEarmarks() {
 	if !s.rules.plans {
 		return
 	}
-	s.forgetLostNodes()
 	for _, mark := range s.memory.earmarks.Open(s.Volcano, s.Now) {
 		e := s.evictorOf(mark.Task, fastres.NewVector(s.Intake.Dims.Length()), fastres.Vector{})
 		if e.Queue == index.None || s.Index.Broken(e.Queue) != nil || !s.place(&e, mark.Node) {

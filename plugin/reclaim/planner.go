@@ -43,7 +43,10 @@ func (s *Session) Reclaim() { s.serveAll(false) }
 //
 // DIVERGES: upstream's action preempt asks for one pod on one node at a time. Votes cannot make it take a job as a
 // whole, since its pods are on several nodes.
-func (s *Session) Preempt() { s.serveAll(true) }
+func (s *Session) Preempt() {
+	s.forgetLostNodes()
+	s.serveAll(true)
+}
 
 // serveAll serves the claimants in the order of queues and jobs.
 func (s *Session) serveAll(within bool) {
