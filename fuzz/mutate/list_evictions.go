@@ -57,7 +57,7 @@ var ofEvictions = []mutant{
 	{"fitError", "cards.OverQuota, cards.OtherCard, cards.RoomEarmarked", "cards.OverQuota, cards.RoomEarmarked"},
 	{"placementProblem", "if s.reclaim.LeavesToAllocate(task) {", "if false {"},
 	{"forgetLostNodes", "|| s.Volcano.Nodes[node] != nil", ""},
-	{"openEarmarks", "s.forgetLostNodes()", ""},
+	{"Session.Preempt", "s.forgetLostNodes()", ""},
 	{"placementProblem", "books = s.Books.FutureFor(task)", ""},
 	{"record.update", "task.Status != api.Pending ||", ""},
 	{"record.update", "|| !w.equal(waitingOf(task, w.node))", ""},

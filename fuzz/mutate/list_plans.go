@@ -38,7 +38,7 @@ var ofPlans = []mutant{
 	{"takesWhole", "s.settings.WholeGangs || ", ""},
 	{"carryOut", "if !s.agreeOn(c, victims) {", "if s.agreeOn(c, victims); false {"},
 	{"lacking", " - waits", ""},
-	{"claimantOf", "slices.ContainsFunc(c.tasks, neverPreempts)", "false"},
+	{"claimantOf", "slices.ContainsFunc(c.tasks, constraint.NeverPreempts)", "false"},
 	{"field.readNodes", "free[r] -= of.Get(name)", ""},
 	{"compareAge", "if s.settings.ByWork {", "if false {"},
 	{"OpenAnnounced", "case over > lateness:", "case false:"},

@@ -182,11 +182,8 @@ func (s *Session) preemptedFor(job *api.JobInfo) fastres.Vector {
 
 // mayPreempt reports whether the action preempt serves a job.
 func mayPreempt(job *api.JobInfo) bool {
-	never := func(task *api.TaskInfo) bool {
-		return task.Pod != nil && task.Pod.Spec.PreemptionPolicy != nil && *task.Pod.Spec.PreemptionPolicy == v1.PreemptNever
-	}
 	for _, task := range job.TaskStatusIndex[api.Pending] {
-		if never(task) {
+		if constraint.NeverPreempts(task) {
 			return false
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -108,4 +110,13 @@ func (s *Session) EvictForNobody(task *api.TaskInfo, reason string) error {
 	s.Books.Refund(q, s.Intake.AccountOf(task.Job), charge)
 	s.NoteEvicted(q, index.None, 1)
 	return nil
+}
+
+// NeverPreempts reports whether no pod may be evicted for a task.
+func NeverPreempts(task *api.TaskInfo) bool {
+	if task.Pod == nil {
+		return false
+	}
+	policy := task.Pod.Spec.PreemptionPolicy
+	return policy != nil && *policy == v1.PreemptNever
 }

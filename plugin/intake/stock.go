@@ -24,8 +24,7 @@ import (
 type stock struct {
 	more, less fastres.Vector // what the stock of nodes exceeds what they give by, and what it lacks
 	moreThen   fastres.Vector // what the stock gains once pods that are being deleted are gone; it may be negative
-	parts      map[part]*has  // of the nodes whose stock is not what they give
-	found      map[part]*has  // of the session that is read
+	parts      map[part]has   // of the nodes whose stock is not what they give; kept from session to session
 	others     map[api.JobID]index.Queue
 	allCharged bool // for all cards of all jobs of the session, a queue is charged
 	visited    int  // pods that no queue is charged for
@@ -45,8 +44,8 @@ type has struct {
 }
 
 // now returns the stock of a node, and then the stock once pods that are being deleted are gone.
-func (h *has) now() card.Milli { return max(h.gives-h.outside, h.held, 0) }
-func (h *has) then() card.Milli {
+func (h has) now() card.Milli { return max(h.gives-h.outside, h.held, 0) }
+func (h has) then() card.Milli {
 	return max(h.gives-(h.outside-h.outsideGoing), h.held-h.heldGoing, 0)
 }
 
@@ -59,15 +58,18 @@ func (s *stock) resize(length int) {
 
 // find compares the cards of the nodes with those of pods.
 func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Session) {
+	if s.parts == nil {
+		s.parts = map[part]has{}
+	}
 	s.more.Reset()
 	s.less.Reset()
 	s.moreThen.Reset()
-	s.parts, s.visited = nil, 0
+	clear(s.parts)
+	s.visited = 0
 	if session.cards == nil {
 		return
 	}
 
-	s.found = nil
 	s.findOthers(ssn, jobs, session)
 	s.allCharged = !slices.ContainsFunc(jobs[:len(ssn.Jobs)], func(job *api.JobInfo) bool {
 		q := session.tree.Lookup(string(job.Queue))
@@ -80,14 +82,11 @@ func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Sessi
 	}
 	s.findUnready(ssn, jobs, session)
 
-	for at, h := range s.found {
+	for at, h := range s.parts {
 		if h.now() == h.gives && h.then() == h.gives {
+			delete(s.parts, at)
 			continue
 		}
-		if s.parts == nil {
-			s.parts = map[part]*has{}
-		}
-		s.parts[at] = h
 		session.cards.Add(s.more, at.dim, max(0, h.now()-h.gives))
 		session.cards.Add(s.less, at.dim, max(0, h.gives-h.now()))
 		session.cards.Add(s.moreThen, at.dim, h.then()-h.now())
@@ -138,11 +137,13 @@ func (s *stock) addNode(ssn *framework.Session, session *Session, info *api.Node
 
 		outside := false
 		for d, amount := range session.cards.Uncharged(pod, charged, node) {
-			h := s.of(session, info.Name, d)
+			at := part{info.Name, d}
+			h := s.of(session, at)
 			h.outside += amount
 			if task.Status == api.Releasing {
 				h.outsideGoing += amount
 			}
+			s.parts[at] = h
 			outside = true
 		}
 		if outside {
@@ -161,25 +162,22 @@ func (s *stock) holdAll(session *Session, node *cards.Node, charged *cards.PodRe
 			if session.cards.Gone(task.NodeName, r, d) {
 				continue
 			}
-			h := s.of(session, task.NodeName, d)
+			at := part{task.NodeName, d}
+			h := s.of(session, at)
 			h.held += amount
 			if task.Status == api.Releasing {
 				h.heldGoing += amount
 			}
+			s.parts[at] = h
 		}
 	}
 }
 
 // of returns what is known of a card of a node.
-func (s *stock) of(session *Session, node string, d fastres.Dim) *has {
-	at := part{node, d}
-	h := s.found[at]
-	if h == nil {
-		if s.found == nil {
-			s.found = map[part]*has{}
-		}
-		h = &has{gives: session.cards.GivesOf(node, d)}
-		s.found[at] = h
+func (s *stock) of(session *Session, at part) has {
+	h, known := s.parts[at]
+	if !known {
+		h.gives = session.cards.GivesOf(at.node, at.dim)
 	}
 	return h
 }
@@ -210,11 +208,13 @@ func (s *stock) differs() bool { return len(s.parts) > 0 }
 
 // HoldCard changes what queues are charged for a card that a node gives, and returns by how much the stock changes.
 func (s *Session) HoldCard(node string, r cards.Request, d fastres.Dim, amount card.Milli) (change card.Milli) {
-	h := s.stock.parts[part{node, d}]
-	if h == nil || r.Resource == cards.Devices {
+	at := part{node, d}
+	h, differs := s.stock.parts[at]
+	if !differs || r.Resource == cards.Devices {
 		return 0
 	}
 	before := h.now()
 	h.held += amount
+	s.stock.parts[at] = h
 	return h.now() - before
 }

@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"slices"
 
-	v1 "k8s.io/api/core/v1"
-
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/util"
 
@@ -67,17 +65,11 @@ func (s *Session) claimantOf(job *api.JobInfo, q index.Queue, within bool, skip 
 			}
 		}
 	}
-	if len(c.tasks) == 0 || slices.ContainsFunc(c.tasks, neverPreempts) {
+	if len(c.tasks) == 0 || slices.ContainsFunc(c.tasks, constraint.NeverPreempts) {
 		return nil
 	}
 	c.sort(s)
 	return c
-}
-
-// neverPreempts reports whether no pod may be evicted for a task.
-func neverPreempts(task *api.TaskInfo) bool {
-	p := task.Pod.Spec.PreemptionPolicy
-	return p != nil && *p == v1.PreemptNever
 }
 
 // lacking returns the pending tasks with which a job has its minimum, first those that its roles lack. It returns none
