@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -205,6 +206,7 @@ func measure(b *testing.B, c *content, prepare operation, impls ...implementatio
 			if !call() {
 				b.Fatal("not the answer that was to be measured")
 			}
+			runtime.GC() // of what the preparation left, so that it does not run during the first calls
 			b.ReportAllocs()
 			for b.Loop() {
 				if !call() {

@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"volcano.sh/volcano/pkg/scheduler/api"
-
 	"github.com/capacity-card/capacity-card/plugin/admit"
 	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
 	"github.com/capacity-card/capacity-card/plugin/constraint/claims"
@@ -97,10 +95,9 @@ func (s *session) openFeatures() {
 	s.admit.Open(&s.Session, &m.admit,
 		admit.Reports{Explain: &s.explain, Journal: m.journal, Metrics: m.metrics, Recorder: &m.recorder},
 		admit.Settings{Gates: s.settings.Bounds.Gates, Scalars: s.variant.Scalars, Displace: s.settings.Displace,
-			Reclaimable: s.settings.AdmitReclaimable, VictimsWithin: s.reclaim.VictimsWithin})
+			Reclaimable: s.settings.AdmitReclaimable, Victims: &s.reclaim})
 	s.reclaim.Open(&s.Session, m.reclaim, s.variant, &s.settings,
-		reclaim.Reports{Explain: &s.explain, Metrics: m.metrics, Exchanges: m.exchanges,
-			CompareQueues: func(l, r *api.QueueInfo) int { return s.rules.order(s, l, r) }})
+		reclaim.Reports{Explain: &s.explain, Metrics: m.metrics, Exchanges: m.exchanges, Order: s})
 	s.Use(&s.reclaim)
 	if h := hints.Open(&s.Session, &m.hints, s.hintSettings, m.journal); h != nil {
 		s.Use(h)

@@ -9,8 +9,11 @@ import (
 
 // queueOrder compares two queues by the rule of the name and the arguments.
 func (s *session) queueOrder(l, r any) int {
-	return s.rules.order(s, l.(*api.QueueInfo), r.(*api.QueueInfo))
+	return s.CompareQueues(l.(*api.QueueInfo), r.(*api.QueueInfo))
 }
+
+// CompareQueues compares two queues by the rule of the plugin's name and arguments.
+func (s *session) CompareQueues(l, r *api.QueueInfo) int { return s.rules.order(s, l, r) }
 
 // orderByDeserved compares by priority, then by what the queues deserve.
 func (s *session) orderByDeserved(l, r *api.QueueInfo) int { return s.orderBy(quota.Order, l, r) }

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -144,7 +143,7 @@ func Inspect(p framework.Plugin) (inspect.Inspection, bool) {
 func inspectionOf(s *session) inspect.Inspection {
 	return inspect.Of(inspect.Session{Session: &s.Session, Settings: &s.settings, Admit: &s.admit, Reclaim: &s.reclaim, Explain: &s.explain,
 		Fences: &s.memory.fences, Fairness: &s.memory.fairness, Budgets: &s.memory.budgets, Evictions: &s.memory.evictions,
-		Queues: &s.memory.queues, Order: func(l, r *api.QueueInfo) int { return s.rules.order(s, l, r) },
+		Queues: &s.memory.queues, Order: s.CompareQueues,
 		DecideTask: s.decideTask, DecideNode: s.decideNode})
 }
 

@@ -86,11 +86,66 @@ func (s Shape) Make(seed uint64) Cluster {
 	if phases == nil {
 		phases = mixture
 	}
+	room := s.rooms(c.Nodes)
 	for i := range s.Jobs {
-		c.Jobs = append(c.Jobs, g.gpuJob(i, leaves[g.IntN(len(leaves))], phases[i%len(phases)], s.TasksPerJob, c.Nodes))
+		queue := leaves[g.IntN(len(leaves))]
+		c.Jobs = append(c.Jobs, g.gpuJob(i, queue, phases[i%len(phases)], s.TasksPerJob, c.Nodes, room))
 	}
 	return c
 }
+
+// room is what pods leave of the nodes.
+type room struct {
+	next  int     // the node of the next pod without a card
+	nodes [][]int // the nodes of each model that have cards left
+	cards []int64 // left on each node
+}
+
+func (s Shape) rooms(nodes []Node) *room {
+	count := s.Models
+	if count == 0 {
+		count = len(models)
+	}
+	r := &room{nodes: make([][]int, count), cards: make([]int64, len(nodes))}
+	for i, node := range nodes {
+		r.cards[i] = node.Allocatable[gpu]
+		r.nodes[i%count] = append(r.nodes[i%count], i)
+	}
+	return r
+}
+
+// has reports whether so many cards are left of the model of a job.
+func (r *room) has(job int, cards int64) bool {
+	for _, node := range r.nodes[modelOf(job)%len(r.nodes)] {
+		cards -= r.cards[node]
+		if cards <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// place returns the node of a pod without a card.
+func (r *room) place() int {
+	node := r.next
+	r.next = (r.next + 1) % len(r.cards)
+	return node
+}
+
+// take takes a card of the model of a job, and returns the node.
+func (r *room) take(job int) int {
+	left := &r.nodes[modelOf(job)%len(r.nodes)]
+	node := (*left)[0]
+	*left = (*left)[1:]
+	r.cards[node]--
+	if r.cards[node] > 0 {
+		*left = append(*left, node)
+	}
+	return node
+}
+
+// modelOf is the model of the cards of a job. Of each phase, there are jobs of each model.
+func modelOf(job int) int { return job + job/len(models) }
 
 // model is the i-th model of cards, over and over.
 func (s Shape) model(i int) string {
@@ -132,9 +187,9 @@ func (s Shape) MakeCards(seed uint64) Cluster {
 			if task.Request[gpu] == 0 {
 				continue
 			}
-			task.Annotations = map[string]string{cardName: s.model(i)}
+			task.Annotations = map[string]string{cardName: s.model(modelOf(i))}
 			if i%2 == 0 {
-				task.Annotations[cardName] += "|" + s.model(i+1)
+				task.Annotations[cardName] += "|" + s.model(modelOf(i)+1)
 			}
 		}
 	}
@@ -184,9 +239,9 @@ func (g *generator) gpuNode(i int, model string) Node {
 	}
 }
 
-func (g *generator) gpuJob(i int, queue string, phase Phase, tasks int, nodes []Node) Job {
+func (g *generator) gpuJob(i int, queue string, phase Phase, tasks int, nodes []Node, left *room) Job {
 	request := Resources{"cpu": 4000, "memory": 32 << 30, gpu: int64(g.IntN(2))}
-	if request[gpu] == 0 {
+	if request[gpu] == 0 || phase == Running && !left.has(i, int64(tasks)) {
 		delete(request, gpu)
 	}
 	j := Job{
@@ -206,7 +261,11 @@ func (g *generator) gpuJob(i int, queue string, phase Phase, tasks int, nodes []
 			task.Status = TaskSucceeded
 		default:
 			task.Status = TaskRunning
-			task.Node = nodes[(i*tasks+t)%len(nodes)].Name
+			if request[gpu] > 0 {
+				task.Node = nodes[left.take(i)].Name
+			} else {
+				task.Node = nodes[left.place()].Name
+			}
 		}
 		j.Tasks = append(j.Tasks, task)
 	}

@@ -69,7 +69,7 @@ var general = []mutant{
 	{"BoundAdmission", "ix.LiftedAdmission.CopyFrom(&ix.Lifted)", "ix.LiftedAdmission.CopyFrom(&ix.RealCapability)"},
 	{"now", "max(h.gives-h.outside, h.held, 0)", "max(h.gives-h.outside, 0)"},
 	{"now", "max(h.gives-h.outside, h.held, 0)", "max(h.gives, h.held, 0)"},
-	{"findUnready", "session.cards.CountedIn(q, session.cards.Read(task))", "session.cards.CountedIn(index.None, session.cards.Read(task))"},
+	{"addUnready", "session.cards.CountedIn(q, session.cards.Read(task))", "session.cards.CountedIn(index.None, session.cards.Read(task))"},
 	{"findClosed", "session.Open(q) || !session.cards.Counted(q)", "session.Open(q) || session.cards.Counted(q)"},
 	{"valid", "&& b.closed.equal(s.closed)", ""},
 	{"valid", "same(b.less, s.stock.less)", "true"},

@@ -68,8 +68,13 @@ type Settings struct {
 	Displace bool
 	// Reclaimable: what reclaim and preempt can take back does not count against a job.
 	Reclaimable bool
+	Victims     Victims
+}
+
+// Victims knows whom preempt can evict.
+type Victims interface {
 	// VictimsWithin returns the tasks that preempt can evict for a task of their queue, as far as other plugins say.
-	VictimsWithin func(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo
+	VictimsWithin(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo
 }
 
 // Open begins to admit jobs.

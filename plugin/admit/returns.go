@@ -27,7 +27,7 @@ type returns struct {
 	running            map[api.QueueID][]*api.JobInfo // with pods that preempt may evict
 	preempted          map[preemptors]fastres.Vector
 	none               fastres.Vector
-	victimsWithin      func(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo
+	victims            Victims
 	// question is the job whose bounds are raised, the zero question for none.
 	question question
 }
@@ -50,7 +50,7 @@ func (s *Session) openReturns(with Settings) {
 	has := func(actions ...string) bool {
 		return slices.ContainsFunc(actions, func(name string) bool { return conf.EnabledActionMap[name] })
 	}
-	s.returns = returns{victimsWithin: with.VictimsWithin, reclaims: has("reclaim", "gangreclaim"), preempts: has("preempt", "gangpreempt")}
+	s.returns = returns{victims: with.Victims, reclaims: has("reclaim", "gangreclaim"), preempts: has("preempt", "gangpreempt")}
 	s.returns.on = with.Reclaimable && (s.returns.reclaims || s.returns.preempts)
 }
 
@@ -217,7 +217,7 @@ func (s *Session) victimsFor(job *api.JobInfo) []*api.TaskInfo {
 	if len(candidates) == 0 {
 		return nil
 	}
-	victims := slices.Clone(s.returns.victimsWithin(preemptorOf(job), candidates))
+	victims := slices.Clone(s.returns.victims.VictimsWithin(preemptorOf(job), candidates))
 	slices.SortFunc(victims, func(x, y *api.TaskInfo) int { return cmp.Or(cmp.Compare(x.Job, y.Job), cmp.Compare(x.UID, y.UID)) })
 	return victims
 }

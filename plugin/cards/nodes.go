@@ -243,9 +243,14 @@ func (s *Session) NodesBeside(nodes map[string]*api.NodeInfo) (beside map[string
 	return beside
 }
 
-// InUse reports whether pods use cards of a node.
-func (s *Session) InUse(n *Node, info *api.NodeInfo) bool {
-	return slices.ContainsFunc(n.cards, func(c nodeCard) bool { return info.Used.ScalarResources[s.registry.resources[c.resource]] > 0 })
+// SumOf returns how much of the resources of cards, of all together, is in r.
+func (s *Session) SumOf(r *api.Resource) (sum float64) {
+	for name, amount := range r.ScalarResources {
+		if s.registry.carded[name] {
+			sum += amount
+		}
+	}
+	return sum
 }
 
 // Overused reports whether pods on a node request more of the resource of a card than the node gives.

@@ -55,7 +55,7 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 		s.gone.find(ssn, s.jobs, session)
 	}
 	s.stock.resize(session.Dims.length)
-	s.stock.find(ssn, s.jobs, session)
+	s.stock.find(ssn, s.jobs, session, &s.crew, s.gone.some)
 	s.closed = findClosed(s.jobs, session)
 	if s.valid(session) {
 		ix.ResetUsage()

@@ -98,6 +98,7 @@ type State struct {
 	policies policies
 	holders  Holders
 	eligible []quota.Verdict // see Session.Eligible
+	crew     crew
 
 	total, rootBound, available, availableThen, requested fastres.Vector // of the session that is read
 }

@@ -1,7 +1,7 @@
 package intake
 
 import (
-	"slices"
+	"runtime"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -26,8 +26,25 @@ type stock struct {
 	moreThen   fastres.Vector // what the stock gains once pods that are being deleted are gone; it may be negative
 	parts      map[part]has   // of the nodes whose stock is not what they give; kept from session to session
 	others     map[api.JobID]index.Queue
-	allCharged bool // for all cards of all jobs of the session, a queue is charged
-	visited    int  // pods that no queue is charged for
+	visited    int // pods that no queue is charged for
+
+	nodes []seen // those with cards
+	sums  []cardSums // by worker
+}
+
+// seen is what the sums of a node say of its pods.
+type seen struct {
+	info  *api.NodeInfo
+	node  *cards.Node
+	used  bool // pods have cards
+	over  bool // more than the node gives
+	going bool // some of them are being deleted
+}
+
+// cardSums are what pods that are not being deleted have of the resources of cards.
+type cardSums struct {
+	ofJobs, onNodes float64
+	uncharged       bool // no queue is charged for some job
 }
 
 // part is a card of a node.
@@ -56,8 +73,8 @@ func (s *stock) resize(length int) {
 	}
 }
 
-// find compares the cards of the nodes with those of pods.
-func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Session) {
+// find compares the cards of the nodes with those of pods. lost: pods of the jobs are on nodes that are gone.
+func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Session, crew *crew, lost bool) {
 	if s.parts == nil {
 		s.parts = map[part]has{}
 	}
@@ -71,16 +88,15 @@ func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Sessi
 	}
 
 	s.findOthers(ssn, jobs, session)
-	s.allCharged = !slices.ContainsFunc(jobs[:len(ssn.Jobs)], func(job *api.JobInfo) bool {
-		q := session.tree.Lookup(string(job.Queue))
-		return q == index.None || session.tree.Broken(q) != nil || !session.cards.ChargesAll(q)
-	})
-	for name, info := range ssn.Nodes {
-		if node := session.cards.Node(name); node != nil && session.cards.InUse(node, info) {
-			s.addNode(ssn, session, info, node)
+	unready := session.cards.NodesBeside(ssn.Nodes)
+	charged := s.see(ssn, jobs[:len(ssn.Jobs)], session, crew) && !lost && len(unready) == 0
+	for _, n := range s.nodes {
+		if n.used && (n.over || n.going || !charged) {
+			s.addNode(ssn, session, n)
 		}
 	}
-	s.findUnready(ssn, jobs, session)
+	clear(s.nodes) // so that the session can be garbage collected
+	s.addUnready(jobs, session, unready)
 
 	for at, h := range s.parts {
 		if h.now() == h.gives && h.then() == h.gives {
@@ -91,6 +107,59 @@ func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Sessi
 		session.cards.Add(s.less, at.dim, max(0, h.gives-h.now()))
 		session.cards.Add(s.moreThen, at.dim, h.then()-h.now())
 	}
+}
+
+// see reads the sums that Volcano keeps of jobs and nodes. It reports whether queues are charged for all cards of pods
+// that are not being deleted: for those of all jobs, and pods of jobs have as much as all pods on nodes. That holds only
+// if all pods of jobs are on nodes of the session.
+func (s *stock) see(ssn *framework.Session, jobs []*api.JobInfo, session *Session, crew *crew) (charged bool) {
+	s.nodes = s.nodes[:0]
+	for name, info := range ssn.Nodes {
+		if node := session.cards.Node(name); node != nil && len(info.Tasks) > 0 {
+			s.nodes = append(s.nodes, seen{info: info, node: node})
+		}
+	}
+	workers := runtime.GOMAXPROCS(0)
+	s.sums = append(s.sums[:0], make([]cardSums, workers)...)
+	crew.share(workers, len(s.nodes)+len(jobs), func(worker, from, to int) {
+		sum := &s.sums[worker]
+		for i := from; i < to; i++ {
+			if i < len(s.nodes) {
+				sum.addNode(session, &s.nodes[i])
+			} else {
+				sum.addJob(session, jobs[i-len(s.nodes)])
+			}
+		}
+	})
+
+	var all cardSums
+	for _, sum := range s.sums {
+		all.ofJobs += sum.ofJobs
+		all.onNodes += sum.onNodes
+		all.uncharged = all.uncharged || sum.uncharged
+	}
+	return !all.uncharged && all.ofJobs == all.onNodes
+}
+
+func (s *cardSums) addNode(session *Session, n *seen) {
+	used := session.cards.SumOf(n.info.Used)
+	if used == 0 {
+		return
+	}
+	going := session.cards.SumOf(n.info.Releasing)
+	s.onNodes += used - going
+	n.used = true
+	n.going = going > 0
+	n.over = session.cards.Overused(n.node, n.info)
+}
+
+func (s *cardSums) addJob(session *Session, job *api.JobInfo) {
+	q := session.tree.Lookup(string(job.Queue))
+	if q == index.None || session.tree.Broken(q) != nil || !session.cards.ChargesAll(q) {
+		s.uncharged = true
+		return
+	}
+	s.ofJobs += session.cards.SumOf(job.Allocated)
 }
 
 // findOthers finds the queues of the jobs that the session does not have.
@@ -120,24 +189,21 @@ func (s *stock) queueOf(ssn *framework.Session, session *Session, task *api.Task
 
 // addNode adds up the cards of the pods on a node. What queues are charged matters only where pods have more than the
 // node gives.
-func (s *stock) addNode(ssn *framework.Session, session *Session, info *api.NodeInfo, node *cards.Node) {
-	over := session.cards.Overused(node, info)
-	for _, task := range info.Tasks {
-		if !over && s.allCharged && ssn.Jobs[task.Job] != nil {
-			continue
-		}
+func (s *stock) addNode(ssn *framework.Session, session *Session, n seen) {
+	node := n.node
+	for _, task := range n.info.Tasks {
 		if !api.AllocatedStatus(task.Status) && task.Status != api.Releasing || !session.cards.UsesNode(node, task) {
 			continue
 		}
 		pod := session.cards.Read(task)
 		charged := session.cards.CountedIn(s.queueOf(ssn, session, task), pod)
-		if over && (api.AllocatedStatus(task.Status) || session.cards.Occupied(task)) {
+		if n.over && (api.AllocatedStatus(task.Status) || session.cards.Occupied(task)) {
 			s.holdAll(session, node, charged, task)
 		}
 
 		outside := false
 		for d, amount := range session.cards.Uncharged(pod, charged, node) {
-			at := part{info.Name, d}
+			at := part{n.info.Name, d}
 			h := s.of(session, at)
 			h.outside += amount
 			if task.Status == api.Releasing {
@@ -182,10 +248,9 @@ func (s *stock) of(session *Session, at part) has {
 	return h
 }
 
-// findUnready adds the pods on nodes that give cards and that the session does not have: Volcano takes a node out of
-// the session while its pods request more than it gives.
-func (s *stock) findUnready(ssn *framework.Session, jobs []*api.JobInfo, session *Session) {
-	unready := session.cards.NodesBeside(ssn.Nodes)
+// addUnready adds the pods on nodes that give cards and that the session does not have: Volcano takes a node out of the
+// session while its pods request more than it gives.
+func (s *stock) addUnready(jobs []*api.JobInfo, session *Session, unready map[string]*cards.Node) {
 	if len(unready) == 0 {
 		return
 	}

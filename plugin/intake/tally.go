@@ -3,8 +3,6 @@ package intake
 import (
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
@@ -20,9 +18,6 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 	"github.com/capacity-card/capacity-card/quota/assign"
 )
-
-// chunk is the number of jobs that a tally takes at a time.
-const chunk = 64
 
 // tally is the accounts of a part of the jobs, not yet rolled up. They are by cell: by queue, or
 // by queue and holders where holders are limited.
@@ -101,29 +96,7 @@ func (s *State) readJobs(ix *index.Index, session *Session, reservations *reserv
 	jobs := s.jobs
 	s.holders.prepare(jobs, session)
 	tallies := s.newTallies(session, len(jobs))
-	var next, taken atomic.Int64
-	count := func() {
-		t := &tallies[taken.Add(1)-1]
-		for {
-			to := int(next.Add(chunk))
-			from := to - chunk
-			if from >= len(jobs) {
-				return
-			}
-			t.countAll(jobs[from:min(to, len(jobs))])
-		}
-	}
-	var others sync.WaitGroup
-	others.Add(len(tallies) - 1)
-	other := func() { // one function for all, so that their number does not matter
-		defer others.Done()
-		count()
-	}
-	for range tallies[1:] {
-		go other()
-	}
-	count()
-	others.Wait()
+	s.crew.share(len(tallies), len(jobs), func(worker, from, to int) { tallies[worker].countAll(jobs[from:to]) })
 	reservations.Begin(s.waitingQueues(tallies, session.tree.Len()), session.Dims.names)
 	s.orphans.keep(tallies)
 	visited := 0
@@ -171,9 +144,8 @@ func (s *State) waitingQueues(tallies []tally, queues int) []bool {
 	return s.waiting
 }
 
-// newTallies returns an empty tally for each processor. Counting mostly waits for memory, so
-// several goroutines gain even where they share a core. The costs of a tally are those of its
-// cells, so there is no more than one for half as many jobs.
+// newTallies returns an empty tally for each processor. The costs of a tally are those of its cells, so there is no more
+// than one for half as many jobs.
 func (s *State) newTallies(session *Session, jobs int) []tally {
 	cells := max(session.tree.Len(), len(s.holders.cells))
 	n := min(runtime.GOMAXPROCS(0), 1+jobs/max(chunk, cells/2))

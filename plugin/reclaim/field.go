@@ -238,12 +238,12 @@ func (f *field) rankQueues(s *Session) {
 			queues = append(queues, queue)
 		}
 	}
-	slices.SortStableFunc(queues, func(x, y *api.QueueInfo) int { return s.CompareQueues(y, x) })
+	slices.SortStableFunc(queues, func(x, y *api.QueueInfo) int { return s.Order.CompareQueues(y, x) })
 
 	ranks := map[api.QueueID]int32{}
 	rank := int32(0)
 	for i, queue := range queues {
-		if i > 0 && s.CompareQueues(queues[i-1], queue) != 0 {
+		if i > 0 && s.Order.CompareQueues(queues[i-1], queue) != 0 {
 			rank++
 		}
 		ranks[queue.UID] = rank

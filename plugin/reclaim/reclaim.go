@@ -102,8 +102,13 @@ type Reports struct {
 	Explain   *report.Explainer
 	Metrics   *report.Metrics
 	Exchanges *report.Exchanges
-	// CompareQueues is the order of queues: below 0 if l goes first.
-	CompareQueues func(l, r *api.QueueInfo) int
+	Order     Order
+}
+
+// Order is the order of queues.
+type Order interface {
+	// CompareQueues returns a number below 0 if l goes first, above 0 if r does, and 0 for equal queues.
+	CompareQueues(l, r *api.QueueInfo) int
 }
 
 // Open begins to evict pods, with the earmarks of earlier sessions.

@@ -1,0 +1,53 @@
+package intake
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// chunk is the number of jobs or nodes that a worker takes at a time.
+const chunk = 64
+
+// crew is the workers that read jobs and nodes. Reading mostly waits for memory, so several goroutines gain even where
+// they share a core. A crew is kept, so that its work allocates nothing. The zero crew is ready.
+type crew struct {
+	n           int // items of the work
+	do          func(worker, from, to int)
+	next, taken atomic.Int64
+	others      sync.WaitGroup
+	other       func()
+}
+
+// share has so many workers call do for parts of n items. No two calls of one worker overlap.
+func (c *crew) share(workers, n int, do func(worker, from, to int)) {
+	c.n, c.do = n, do
+	c.next.Store(0)
+	c.taken.Store(0)
+	if c.other == nil {
+		c.other = func() {
+			defer c.others.Done()
+			c.work()
+		}
+	}
+
+	c.others.Add(workers - 1)
+	for range workers - 1 {
+		go c.other()
+	}
+	c.work()
+	c.others.Wait()
+	c.do = nil // so that the session can be garbage collected
+}
+
+// work is that of one worker.
+func (c *crew) work() {
+	worker := int(c.taken.Add(1)) - 1
+	for {
+		to := int(c.next.Add(chunk))
+		from := to - chunk
+		if from >= c.n {
+			return
+		}
+		c.do(worker, from, min(to, c.n))
+	}
+}
