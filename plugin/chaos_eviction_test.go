@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -74,7 +75,8 @@ func (c *chaosCycle) checkInner(name string, p placement) {
 
 // checkDeserved checks that a queue had more of a card than it deserves when reclaim
 // took it. Volcano evicts the victims for one pod in its own order, so one of them may be
-// below. Of a job that is evicted as a whole, one pod decides (checkBroken).
+// below. Of a job that is evicted as a whole, one pod decides (checkBroken): whether a job loses all its pods is known
+// after the action (checkWholeJobs).
 func (c *chaosCycle) checkDeserved(name string, p placement) {
 	if c.action != "reclaim" || !c.counted(p.job.Spec.Queue) || c.Plugin == ProportionName {
 		return
@@ -108,8 +110,24 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 				within = within && had <= deserved
 			}
 		}
-		if within {
-			violated(name, "%s is evicted, queue %s had %g of %s and deserves %g", p.task.Name, p.job.Spec.Queue, had, d, deserved)
+		if !within {
+			continue
+		}
+		text := fmt.Sprintf("%s is evicted, queue %s had %g of %s and deserves %g", p.task.Name, p.job.Spec.Queue, had, d, deserved)
+		if !c.takesWhole() {
+			violated(name, "%s", text)
+		}
+		c.companions[p.job] = text
+	}
+}
+
+// checkWholeJobs checks that jobs of which the queue deserves a pod that reclaim evicted have lost all their pods.
+func (c *chaosCycle) checkWholeJobs(name string) {
+	for j, text := range c.companions {
+		for _, task := range c.jobOf(j).Tasks {
+			if api.AllocatedStatus(task.Status) {
+				violated(name, "%s, and %s runs on", text, task.Name)
+			}
 		}
 	}
 }

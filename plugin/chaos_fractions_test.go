@@ -45,6 +45,9 @@ func sharedOf(n workload.Node) (s sharedCards) {
 	if s.mixed {
 		s.model = ""
 	}
+	if n.Allocatable[vgpuName] == 0 {
+		s.number = 0 // the device plugin does not serve them
+	}
 	return s
 }
 

@@ -139,6 +139,8 @@ type chaosCycle struct {
 	outside      map[nodeCard]float64
 	stockDiffers bool
 	opened       map[string]amounts // what queues were charged when the session opened
+	// companions are jobs that lost a pod which their queue deserves, with the words for it.
+	companions map[*world.Job]string
 }
 
 // next runs a cycle.
@@ -208,7 +210,8 @@ func actionOf(name string) framework.Action {
 
 // open opens the session of a cycle.
 func (w *chaos) open(broken sabotage) *chaosCycle {
-	c := &chaosCycle{chaos: w, broken: broken, evictor: map[string]string{}, waitsBy: map[api.TaskID]string{}, lost: amounts{}}
+	c := &chaosCycle{chaos: w, broken: broken, evictor: map[string]string{}, waitsBy: map[api.TaskID]string{}, lost: amounts{},
+		companions: map[*world.Job]string{}}
 	c.openWith(w.builder)
 	c.noteEnforced()
 	c.noteTold()

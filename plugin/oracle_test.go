@@ -324,7 +324,7 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 	}
 	if own.Cards != nil && own.settings.Bounds.Scalars && (own.settings.Bounds.RootCapability != intake.RootOwn || !c.Hierarchy) {
 		for name := range from.Total {
-			if own.Cards.IsCardResource(v1.ResourceName(name)) {
+			if own.Cards.GivesCards(v1.ResourceName(name)) {
 				from.Resources = append(from.Resources, name)
 			}
 		}

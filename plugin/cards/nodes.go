@@ -253,12 +253,13 @@ func (s *Session) SumOf(r *api.Resource) (sum float64) {
 	return sum
 }
 
-// Overused reports whether pods on a node request more of the resource of a card than the node gives.
+// Overused reports whether pods on a node may have more of a card than the node gives. What pods take of shared cards
+// does not follow from the resource, so any use may be too much.
 func (s *Session) Overused(n *Node, info *api.NodeInfo) bool {
 	return slices.ContainsFunc(n.cards, func(c nodeCard) bool {
 		resource := s.registry.resources[c.resource]
 		used, gives := info.Used.ScalarResources[resource], info.Allocatable.ScalarResources[resource]
-		return used > gives || !c.model.Shared() && used > float64(c.amount)
+		return used > gives || used > float64(c.amount) || used > 0 && c.model.Shared()
 	})
 }
 
@@ -280,10 +281,15 @@ func (s *Session) Uncharged(p, charged *PodRequest, n *Node) iter.Seq2[fastres.D
 				continue
 			}
 			r := Request{Selector: s.registry.allOf(of), Resource: of.resource, Amount: of.amount, pod: p}
-			if _, gives := n.card(of.resource); !gives || r.Selector == nil {
+			now, gives := n.card(of.resource)
+			if !gives || r.Selector == nil {
 				continue
 			}
 			for d, amount := range r.On(n) {
+				held := nodeCard{resource: of.resource, dim: d}
+				if !held.in(n.cards) {
+					d = now.dim // the pod holds a card that the node gave once, and takes the place of the present one
+				}
 				if !yield(d, amount) {
 					return
 				}

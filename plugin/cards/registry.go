@@ -392,10 +392,14 @@ func (r *Registry) formerNames() (former map[fastres.Dim]fastres.Dim) {
 // holds far more pods forgets them.
 func (s *Session) Visited(tasks int) { s.registry.visited = tasks }
 
-// IsCardResource reports whether pods request cards through a resource.
-func (s *Session) IsCardResource(name v1.ResourceName) bool {
+// GivesCards reports whether some node gives cards through a resource.
+func (s *Session) GivesCards(name v1.ResourceName) bool {
 	id, known := s.registry.numbers[name]
-	return known && s.registry.allOf(resourceRequest{resource: id}) != nil
+	if !known {
+		return false
+	}
+	cards := s.registry.allOf(resourceRequest{resource: id})
+	return cards != nil && len(cards.Names) > 0
 }
 
 // JobRequests returns the cards that a job without pods states in card.request.

@@ -185,7 +185,7 @@ func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector
 }
 
 // liftTotal removes the bounds of the resources of cards that follow from the total alone (quota.LiftTotal). A resource
-// that no node has keeps its bound of 0.
+// through which no node gives a card keeps its bound.
 func (s *State) liftTotal(ix *index.Index, session *Session) {
 	own := session.settings.RootCapability == RootOwn && ix.Rooted()
 	if session.cards == nil || !session.settings.Scalars || session.settings.Proportion || own {
@@ -194,7 +194,7 @@ func (s *State) liftTotal(ix *index.Index, session *Session) {
 	names := session.Dims.names
 	var dims []fastres.Dim
 	for d := range s.total.Scalars() {
-		if !names.IsCard(d) && session.cards.IsCardResource(v1.ResourceName(names.Name(d))) {
+		if !names.IsCard(d) && session.cards.GivesCards(v1.ResourceName(names.Name(d))) {
 			dims = append(dims, d)
 		}
 	}

@@ -28,7 +28,7 @@ type stock struct {
 	others     map[api.JobID]index.Queue
 	visited    int // pods that no queue is charged for
 
-	nodes []seen // those with cards
+	nodes []seen     // those with cards
 	sums  []cardSums // by worker
 }
 
