@@ -99,7 +99,7 @@ func eventsDoNotRepeat(t *testing.T, c *cluster) {
 	c.apply(t, "queue.yaml")
 	c.deploy(t, "service", sixCards, h200, 4)
 	c.runs(t, "service", map[string]int{h200: 3}, 1)
-	c.submit(t, "job", sixCards, h200, 2, gang, requesting(`{"NVIDIA-H200": 4}`))
+	c.submit(t, "job", sixCards, h200, 4, gang, requesting(`{"NVIDIA-H200": 4}`))
 	pod, group := func() types.UID { return c.waiting("service")[0].UID }, func() types.UID { return c.group("job").UID }
 	once := func(ofPod, ofGroup string) {
 		c.says(t, "service", ofPod)

@@ -173,8 +173,8 @@ var acts = []act{
 	},
 	{
 		title: "It gives back as a whole",
-		text: "render needs 2 H200 that lab deserves. ring cannot work with 4 pods, so all 6 go (reclaimGangs: whole),\n" +
-			"and ring waits until its 6 cards are free again.",
+		text: "render needs 2 H200 that lab deserves. ring cannot work with 4 pods, so all 6 are evicted\n" +
+			"(reclaimGangs: whole). ring waits until its 6 cards are free again.",
 		submit: []job{{name: "render", queue: "lab", pods: 2, minimum: 2, count: 1, resource: gpu, card: h200}},
 		outcome: outcome{
 			jobs: []jobOutcome{
