@@ -93,6 +93,14 @@ func (ix *Index) Bounds(q Queue) *Rows {
 	return &ix.RealCapability
 }
 
+// LargestBound returns the bound of q for those queues below it that are bounded least.
+func (ix *Index) LargestBound(q Queue, d fastres.Dim) float64 {
+	if ix.lifts != nil {
+		return ix.Lifted.At(q, d)
+	}
+	return ix.RealCapability.At(q, d)
+}
+
 // AdmissionBounds returns the bounds of admission of q and its ancestors: Bounds, or less where some queue has
 // a bound of its own, or Raised while it is set.
 func (ix *Index) AdmissionBounds(q Queue) *Rows {

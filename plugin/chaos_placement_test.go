@@ -72,7 +72,7 @@ func (c *chaosCycle) checkLent(name string, p placement) {
 func (c *chaosCycle) checkPipelined(name string) {
 	has, unsure := c.expected()
 	will := c.future(has, nil, func(mark) bool { return false })
-	if c.sharing() {
+	if c.sharing() || c.outsideLeaves {
 		return
 	}
 	for _, j := range c.World.Jobs {

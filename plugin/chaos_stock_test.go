@@ -46,6 +46,7 @@ func (c *chaosCycle) noteOutside(j *world.Job, p *world.Pod) {
 	for _, resource := range cardResources {
 		if name := cardOf(c.World.Nodes[node.Name].Spec, resource); name != "" && p.Spec.Requests[resource] > 0 {
 			c.outside[nodeCard{node.Name, name}] += c.has[p][resource].milli
+			c.outsideLeaves = c.outsideLeaves || p.Object.DeletionTimestamp != nil
 		}
 	}
 }

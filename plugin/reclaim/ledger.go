@@ -165,6 +165,8 @@ func (l *ledger) evictPod(of *losingJob, pod int, least quota.Protection) plan.S
 	switch {
 	case l.claimant.within:
 		quota.Refund(l.memory.draft.Queues, q, charge, l.scratch)
+	case !l.keepsUntilDue(q, charge):
+		return plan.ByGuarantee
 	case !l.takes(q, charge, task, least):
 		if l.memory.victims.AboveDeserved(q, charge) {
 			return plan.ByGuarantee
@@ -175,6 +177,23 @@ func (l *ledger) evictPod(of *losingJob, pod int, least quota.Protection) plan.S
 	l.CountVictim(q, to, 1)
 	l.lost = append(l.lost, loss{task: task, queue: q, charge: charge})
 	return plan.Taken
+}
+
+// keepsUntilDue reports whether the queues of a pod keep their guarantees without it, as long as notices hold: until
+// then, the claimants of announced plans have nothing.
+func (l *ledger) keepsUntilDue(q index.Queue, charge fastres.Vector) bool {
+	if len(l.notices.marks) == 0 {
+		return true
+	}
+	mark := l.Mark()
+	for _, marks := range l.notices.marks {
+		for _, m := range marks {
+			quota.Refund(l.memory.draft.Queues, m.Queue, m.Charge, l.scratch)
+		}
+	}
+	keeps := l.memory.victims.TakeForGang(q, charge, l.claimant.queue, quota.ByGuarantee)
+	l.Undo(mark)
+	return keeps
 }
 
 // policy returns which policy spares a pod: a fence, a class, a minimum run time, a budget of evictions, or another

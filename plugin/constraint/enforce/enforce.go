@@ -146,7 +146,7 @@ func (r *Rule) readExcesses() {
 		var news []excess
 		for d := range s.Index.Allocated(q).Requested() {
 			e := excess{queue: q, dim: d,
-				has: s.Index.AllocatedAt(q, d) - s.Index.Terminating.Row(q).Get(d), bound: s.Index.RealCapability.At(q, d)}
+				has: s.Index.AllocatedAt(q, d) - s.Index.Terminating.Row(q).Get(d), bound: s.Index.LargestBound(q, d)}
 			if e.spent = s.Intake.Policies(q).EnforceBudgets() && s.HasSpent(q, d); e.spent {
 				e.bound = 0
 			}
