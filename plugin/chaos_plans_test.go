@@ -376,7 +376,9 @@ func (c *chaosCycle) deservesAll(j *world.Job, pods []*world.Pod, has map[string
 		}
 		for d, amount := range c.requestOn(j, p, task, c.NodeList[n].Name) {
 			sum[d] += amount
-			if amount > 0 && sum[d] > c.deserves(j.Spec.Queue, d) {
+			most := c.deserves(j.Spec.Queue, d)
+			comesWithCards := !isCard(d) && most == 0 && hasCards(p.Spec)
+			if amount > 0 && sum[d] > most && !comesWithCards {
 				return false
 			}
 		}

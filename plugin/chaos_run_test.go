@@ -140,7 +140,7 @@ type chaosCycle struct {
 	stockDiffers bool
 	// outsideLeaves: some of these pods are being deleted, so the stock will change.
 	outsideLeaves bool
-	opened       map[string]amounts // what queues were charged when the session opened
+	opened        map[string]amounts // what queues were charged when the session opened
 	// companions are jobs that lost a pod which their queue deserves, with the words for it.
 	companions map[*world.Job]string
 }
