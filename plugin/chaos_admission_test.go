@@ -68,7 +68,7 @@ func (c *chaosCycle) minimum(j *world.Job) (a amounts, certain bool) {
 	}
 	for i, p := range j.Pods {
 		c.mostOfClaims(a, p)
-		certain = certain && !hasClaims(p.Spec)
+		certain = certain && !hasClaims(p.Spec) && !p.Finished()
 		for _, resource := range cardResources {
 			amount := 1000 * float64(p.Spec.Requests[resource])
 			names := card.ParseList(p.Spec.Cards)

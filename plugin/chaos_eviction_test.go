@@ -53,6 +53,16 @@ func (c *chaosCycle) earmarked(queue, dimension string) (sum float64) {
 	return sum
 }
 
+// earmarkedBelow returns what is earmarked for the pods of a queue and of those below it.
+func (c *chaosCycle) earmarkedBelow(queue, dimension string) (sum float64) {
+	for name := range c.World.Queues {
+		if slices.Contains(c.Path(name), queue) {
+			sum += c.earmarked(name, dimension)
+		}
+	}
+	return sum
+}
+
 // checkInner checks that reclaim takes no inner queue below its guarantee. A queue that the
 // reclaimer is in gives to itself, so it may.
 func (c *chaosCycle) checkInner(name string, p placement) {
@@ -65,6 +75,9 @@ func (c *chaosCycle) checkInner(name string, p placement) {
 			return
 		}
 		now := c.row(c.own.Index.Allocated(c.own.Index.Lookup(queue)))
+		for _, d := range c.dimensions() {
+			now[d] += c.earmarkedBelow(queue, d)
+		}
 		for d, amount := range c.request(p.job, p.pod, p.task) {
 			if kept := min(now[d]+amount, c.guarantee(queue, d)); amount > 0 && now[d] < kept-0.1 {
 				violated(name, "%s is evicted for %s: queue %s keeps %g of %s, %g are guaranteed", p.task.Name, c.own.reclaim.Evictor().Name, queue, now[d], d, kept)

@@ -100,7 +100,7 @@ func (c *chaosCycle) checkBroken(name string) {
 func (c *chaosCycle) deservedAll(j *world.Job, pods []*world.Pod) bool {
 	sum := amounts{}
 	for _, p := range pods {
-		if c.unsure(p) {
+		if n := c.World.Nodes[p.Object.Spec.NodeName]; c.unsure(p) || n == nil || n.Lost {
 			return false
 		}
 		for d, amount := range c.request(j, p, c.jobOf(j).Tasks[api.TaskID(p.Object.UID)]) {

@@ -257,7 +257,8 @@ func (c *chaosCycle) checkOvercommit(name string) {
 			for _, queue := range c.Path(j.Spec.Queue) {
 				ix, q := c.own.Index, c.own.Index.Lookup(queue)
 				net := c.row(ix.Allocated(q))[d] + c.row(ix.Inqueue.Row(q))[d] - c.row(ix.Elastic.Row(q))[d]
-				if most := c.admissionLimit(queue, d) + c.givenBack(queue, d, c.admittedNow()); c.policy(queue, policy.OvercommitFactorKey) != "" && net > most+0.2 {
+				limit := c.lifted(j.Spec.Queue, c.admissionLimit)
+				if most := limit(queue, d) + c.givenBack(queue, d, c.admittedNow()); c.policy(queue, policy.OvercommitFactorKey) != "" && net > most+0.2 {
 					violated(name, "job %s is admitted, queue %s has %g of %s, and jobs are admitted up to %g", j.Spec.Name, queue, net, d, most)
 				}
 				c.seen["admissions with a factor"]++

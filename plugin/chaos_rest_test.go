@@ -226,6 +226,11 @@ func (c *chaosCycle) checkFresh(name string) {
 	again := &chaosCycle{chaos: c.chaos}
 	again.openWith(&builder{variant: c.builder.variant, now: c.Clock})
 	defer framework.CloseSession(again.Session)
+	for name, node := range c.Session.Nodes {
+		if len(node.Tasks) != len(again.Session.Nodes[name].Tasks) {
+			return // a new scheduler does not know that the node was made anew
+		}
+	}
 	for q := range index.Queue(c.own.Index.Len()) {
 		queue := c.own.Index.Name(q)
 		p := again.own.Index.Lookup(queue)
