@@ -47,14 +47,14 @@ test: $(APIS) ## layers, unit, property, differential and upstream's own tests
 	$(GO) test -vet=off -timeout 30m $(PACKAGES)
 	CGO_ENABLED=1 $(GO) test -vet=off -timeout 10m -race ./index ./quota/... ./fuzz
 	$(GO) test -vet=off -timeout 10m -tags invariants ./index ./quota/... ./fuzz
-	$(GO) test -vet=off -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|TestChaos$$|Fuzz' -clusters 200 -worlds 40
+	$(GO) test -vet=off -timeout 10m -tags invariants ./plugin/internal/session -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|TestChaos$$|Fuzz' -clusters 200 -worlds 40
 	@$(MAKE) --no-print-directory fuzz FUZZED="./fuzz ./quota/plan" FUZZTIME=2s
 
 .PHONY: conformance
 conformance: $(APIS) ## the part of make test that depends on the release: VOLCANO=1.15.1
 	$(GO) vet $(PACKAGES)
 	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/release ./plugin/upstreamtest ./plugin/neighbours
-	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin -run 'TestDifferential|TestGang|TestVictims|TestArguments|TestScenes|TestChaos$$|Fuzz' -clusters 1000 -worlds 50
+	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/internal/session -run 'TestDifferential|TestGang|TestVictims|TestArguments|TestScenes|TestChaos$$|Fuzz' -clusters 1000 -worlds 50
 
 .PHONY: upstream
 upstream: $(APIS) ## which defects of Volcano's plugins are present: docs/dev/UPSTREAM.md; VOLCANO_SRC=../volcano for a checkout
@@ -64,16 +64,16 @@ upstream: $(APIS) ## which defects of Volcano's plugins are present: docs/dev/UP
 .PHONY: lint
 lint: $(APIS) ## go vet, and staticcheck with the checks of staticcheck.conf; both read all dependencies, which takes minutes the first time
 	$(GO) vet $(PACKAGES)
-	$(GO) vet -tags invariants ./index ./plugin
+	$(GO) vet -tags invariants ./index ./plugin/internal/session
 	$(GO) tool staticcheck $(PACKAGES)
-	$(GO) tool staticcheck -tags invariants ./index ./quota/... ./fuzz ./plugin
+	$(GO) tool staticcheck -tags invariants ./index ./quota/... ./fuzz ./plugin/internal/session
 	cd packaging && GOFLAGS= $$(cd .. && $(GO) tool -n staticcheck) .
 
 .PHONY: race
 race: $(APIS) ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more
 	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./index ./quota/... ./fuzz
 	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin/intake ./plugin/cards ./plugin/reserve ./plugin/report ./plugin/constraint/fairness
-	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin -run 'TestParallel|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
+	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin/internal/session -run 'TestParallel|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
 
 .PHONY: soak
 soak: $(APIS) ## DAYS simulated days of a busy cluster, and what a process keeps after each: docs/dev/RELIABILITY.md
@@ -155,11 +155,11 @@ demo: $(APIS) ## quotas at work on a real control plane in one process; DEMO_KEE
 
 .PHONY: differential
 differential: $(APIS) ## compare with upstream on 10,000 random clusters for each plugin, and with the oracle in 100,000 random sessions
-	$(GO) test ./plugin -run TestDifferential -v -timeout 60m -clusters 10000
-	$(GO) test ./plugin -run TestRandomSessions -timeout 60m -sessions 100000
+	$(GO) test ./plugin/internal/session -run TestDifferential -v -timeout 60m -clusters 10000
+	$(GO) test ./plugin/internal/session -run TestRandomSessions -timeout 60m -sessions 100000
 
 FUZZTIME ?= 1m
-FUZZED ?= ./index/card ./index/policy ./index/override ./quota/usage ./quota/budget ./quota/plan ./fuzz ./plugin ./plugin/cards ./plugin/offline/replay/trace ./cmd/cardctl/input
+FUZZED ?= ./index/card ./index/policy ./index/override ./quota/usage ./quota/budget ./quota/plan ./fuzz ./plugin/internal/session ./plugin/cards ./plugin/offline/replay/trace ./cmd/cardctl/input
 
 .PHONY: fuzz
 fuzz: $(APIS) ## each fuzz target for FUZZTIME, one after the other; the first time, everything is compiled once more
@@ -180,7 +180,7 @@ PLUGIN =
 
 .PHONY: chaos
 chaos: $(APIS) ## random worlds for CHAOS_TIME, 1h by default: tenants, admins, nodes and restarts of the scheduler against the invariants
-	$(GO) test ./plugin -run 'TestChaos$$' -v -timeout 0 -world-seed $(CHAOS_SEED) -world-plugin "$(PLUGIN)" $(if $(WORLDS),-worlds $(WORLDS),-world-time $(CHAOS_TIME))
+	$(GO) test ./plugin/internal/session -run 'TestChaos$$' -v -timeout 0 -world-seed $(CHAOS_SEED) -world-plugin "$(PLUGIN)" $(if $(WORLDS),-worlds $(WORLDS),-world-time $(CHAOS_TIME))
 
 # How long "make torture" runs, and the seed of its first round. SEED=1 TORTURE_TIME=1s is one round. FAULTS=kill,slow injects
 # these alone, and SCHEDULER is another scheduler, such as Volcano's own.

@@ -78,7 +78,7 @@ func TestDifferencesAreMeasured(t *testing.T) {
 	for row := range strings.Lines(table) {
 		measured = append(measured, strings.ToLower(strings.Split(row, " | ")[0][2:]))
 	}
-	_, list, _ := strings.Cut(string(read(t, "plugin/differential_test.go")), "// The intended differences")
+	_, list, _ := strings.Cut(string(read(t, "plugin/internal/session/differential_test.go")), "// The intended differences")
 	list, _, _ = strings.Cut(list, "\n)\n")
 	for _, name := range regexp.MustCompile(`(?m)^\t\w+ += "(.*)"$`).FindAllStringSubmatch(list, -1) {
 		accepted = append(accepted, strings.ToLower(name[1]))
@@ -86,7 +86,7 @@ func TestDifferencesAreMeasured(t *testing.T) {
 	slices.Sort(measured)
 	slices.Sort(accepted)
 	if len(accepted) < 20 || !slices.Equal(measured, accepted) {
-		t.Errorf("docs/differences.md has %q, and plugin/differential_test.go accepts %q", measured, accepted)
+		t.Errorf("docs/differences.md has %q, and plugin/internal/session/differential_test.go accepts %q", measured, accepted)
 	}
 }
 
@@ -350,11 +350,11 @@ func TestCardctlIsMapped(t *testing.T) {
 // TestHooksAreOnThePath expects the path of a pod in docs/dev/ARCHITECTURE.md to have each hook that
 // the plugins register, and no other.
 func TestHooksAreOnThePath(t *testing.T) {
-	declared := names(t, `(?:ssn|release)\.Add(\w+?)Fns?\(`, "plugin/hooks.go")
-	declared = append(declared, names(t, `(AllocateFunc|DeallocateFunc):`, "plugin/hooks.go")...)
+	declared := names(t, `(?:ssn|release)\.Add(\w+?)Fns?\(`, "plugin/internal/session/hooks.go")
+	declared = append(declared, names(t, `(AllocateFunc|DeallocateFunc):`, "plugin/internal/session/hooks.go")...)
 	declared = append(declared, "AllocateFunc", "OnSessionOpen", "OnSessionClose")
 	if len(declared) < 20 {
-		t.Errorf("plugin/hooks.go registers %q", declared)
+		t.Errorf("plugin/internal/session/hooks.go registers %q", declared)
 	}
 	var documented []string
 	for row := range strings.Lines(section(t, "docs/dev/ARCHITECTURE.md", "## The path of a pod")) {
@@ -364,7 +364,7 @@ func TestHooksAreOnThePath(t *testing.T) {
 			}
 		}
 	}
-	same(t, "docs/dev/ARCHITECTURE.md", documented, "plugin/hooks.go", declared)
+	same(t, "docs/dev/ARCHITECTURE.md", documented, "plugin/internal/session/hooks.go", declared)
 }
 
 // TestChartIsDocumented expects the table of docs/deploy.md to have each part of the chart, with

@@ -21,26 +21,10 @@
 // engine are in docs/reference.md, with their values and defaults. An unknown argument, or one
 // with a wrong value, is logged once, and the default is used.
 //
-// # A session
+// # What importers may use
 //
-//	open.go        package intake reads queues and jobs into package index
-//	features.go    the constraints that are on (packages below plugin/constraint)
-//	hooks.go       the hooks that Volcano calls
-//	allocation.go  Allocatable, Predicate and NodeOrder
-//	events.go      Allocate and Deallocate: charges and refunds
-//	simulate.go    PrePredicate and the Simulate hooks: what-if simulations on a snapshot
-//	order.go       QueueOrder, JobOrder, VictimQueueOrder, Overused
-//
-// action.go has the actions reclaim and preempt, which carry out plans of package reclaim. That package also has
-// Preemptive, Reclaimable, UnifiedEvictable, Preemptable and JobStarving, and package admit JobEnqueueable and
-// JobEnqueued.
-//
-// A hook reads what a task or job requests, applies a rule of package quota to the
-// accounts, and returns the verdict; package report explains a refusal. Package inspect shows a session
-// to programs.
-//
-// Volcano builds a new plugin for each session. What is kept across sessions is in
-// memory, which a builder lends to one session at a time.
+// This package, plugin/arguments, plugin/guard, plugin/inspect, plugin/offline and plugin/store stay as they are
+// within a major version. The session itself is in plugin/internal/session.
 package plugin
 
 import "github.com/capacity-card/capacity-card/plugin/arguments"

@@ -40,7 +40,7 @@ var ofEvictionBudgets = []mutant{
 	{"EvictExcess", "now < len(u.Pods)", "now < 1"},
 	{"Rule.evict", "r.session.EvictForNobody(task, reason)", "r.session.Volcano.Evict(task, reason)"},
 	{"readExcesses", "- s.Index.Terminating.Row(q).Get(d)", ""},
-	{"readExcesses", "s.Index.RealCapability.At(q, d)}", "s.Index.Capability.At(q, d)}"},
+	{"readExcesses", "s.Index.LargestBound(q, d)}", "s.Index.Capability.At(q, d)}"},
 	{"readExcesses", "len(news) > 0", "true"},
 	{"readExcesses", "e.bound = 0", "_ = e.bound"},
 	{"readExcesses", "s.Intake.Policies(q).EnforceBudgets() && ", ""},

@@ -99,13 +99,13 @@ outer:
 // TestCandidates expects the tests that reach a function, shorter ones first unless others killed mutants of the file,
 // and then random ones with their own arguments.
 func TestCandidates(t *testing.T) {
-	long := &test{dir: "plugin", name: "TestRandomCards", args: few["plugin"], took: time.Minute, reaches: map[int]bool{3: true}}
+	long := &test{dir: "plugin/internal/session", name: "TestRandomCards", args: few["plugin/internal/session"], took: time.Minute, reaches: map[int]bool{3: true}}
 	short := &test{dir: "quota", name: "TestTake", took: time.Second, reaches: map[int]bool{3: true}}
 	other := &test{dir: "quota", name: "TestOther", reaches: map[int]bool{4: true}}
-	again := &test{dir: "plugin", name: "TestRandomCards", took: 10 * time.Minute}
+	again := &test{dir: "plugin/internal/session", name: "TestRandomCards", took: 10 * time.Minute}
 	all := []*test{long, short, other}
 	assert.Equal(t, []*test{short, long, again}, mutated{function: 3, body: []byte{}}.candidates(all, nil))
-	assert.Equal(t, []*test{long, short, again}, mutated{function: 3, body: []byte{}}.candidates(all, map[string]int{"plugin TestRandomCards": 1}))
+	assert.Equal(t, []*test{long, short, again}, mutated{function: 3, body: []byte{}}.candidates(all, map[string]int{"plugin/internal/session TestRandomCards": 1}))
 	assert.Equal(t, []*test{other, short, long, again}, mutated{}.candidates(all, nil), "any test may reach a constant")
 }
 
@@ -136,11 +136,11 @@ func TestLasting(t *testing.T) {
 func TestTestsAreKept(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("build", 0o755))
-	require.NoError(t, os.WriteFile(testsFile, []byte(`{"Commit": "one", "Tests": [{"Dir": "plugin", "Name": "TestTake", "Took": 5, "Reaches": [3]}]}`), 0o644))
+	require.NoError(t, os.WriteFile(testsFile, []byte(`{"Commit": "one", "Tests": [{"Dir": "plugin/internal/session", "Name": "TestTake", "Took": 5, "Reaches": [3]}]}`), 0o644))
 	b := &bench{}
 	all, err := b.listAll(t.Context(), "one", 1)
 	require.NoError(t, err)
-	assert.Equal(t, []*test{{dir: "plugin", name: "TestTake", args: few["plugin"], took: 5, reaches: map[int]bool{3: true}}}, all)
+	assert.Equal(t, []*test{{dir: "plugin/internal/session", name: "TestTake", args: few["plugin/internal/session"], took: 5, reaches: map[int]bool{3: true}}}, all)
 }
 
 // TestOutcomes expects the test that failed, as deep as it is known.

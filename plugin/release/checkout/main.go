@@ -4,7 +4,7 @@
 // newest one that does not require a newer Kubernetes than the checkout.
 //
 //	go run ./plugin/release/checkout ../volcano
-//	GOFLAGS=-modfile=$PWD/build/volcano/go.mod go test ./plugin
+//	GOFLAGS=-modfile=$PWD/build/volcano/go.mod go test ./plugin/...
 //
 // Where both files require a module, the newer version wins. The replacements of the checkout hold
 // here, too. volcano.sh/apis is the one that the checkout has or replaces, and otherwise

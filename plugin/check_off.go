@@ -1,6 +1,0 @@
-//go:build !invariants
-
-package plugin
-
-// check panics if an invariant is broken, in builds with the tag "invariants".
-func (s *session) check() {}

@@ -1,0 +1,169 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/release"
+)
+
+// held is the maximum of each card that a queue may have: its quota, or what was
+// allocated to it before the test.
+type held map[index.Queue]map[fastres.Dim]float64
+
+func (f *fixture) held() held {
+	h := held{}
+	for q := range index.Queue(f.own.Index.Len()) {
+		h[q] = map[fastres.Dim]float64{}
+		for d := fastres.FirstFree; int(d) < f.own.memory.names.Len(); d++ {
+			if f.own.memory.names.IsCard(d) {
+				h[q][d] = max(f.own.Index.Allocated(q).Get(d), f.own.Index.RealCapability.Row(q).Get(d))
+			}
+		}
+	}
+	return h
+}
+
+// check requires that every queue is within its maximum, and that the cards of a
+// parent are the sum of its children's and its own.
+func (h held) check(t *testing.T, f *fixture) {
+	t.Helper()
+	for q, cards := range h {
+		for d, most := range cards {
+			if has := f.own.Books.Future.Queues.Allocated(q).Get(d); f.own.Cards.Counted(q) && has > most {
+				require.LessOrEqual(t, has, most, "queue %s, card %s", f.own.Index.Name(q), f.own.memory.names.Name(d))
+			}
+		}
+	}
+}
+
+// TestRandomCards runs Volcano's actions and random statements on random clusters.
+// After each step all quotas hold, and the accounts agree with the tasks.
+func TestRandomCards(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range uint64(*clusters) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			runCards(t, rand.New(rand.NewPCG(seed, 0xe7)), workload.RandomCards(seed), seen)
+		})
+	}
+	for _, what := range []string{"bound", "evicted", "waiting", "enqueued"} {
+		if *clusters >= 500 {
+			require.Greater(t, seen[what], *clusters/40, "hardly any %s: %v", what, seen)
+		}
+	}
+	t.Log(seen)
+}
+
+// FuzzCards is TestRandomCards with clusters and statements drawn from bytes.
+func FuzzCards(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := workload.Bytes(data)
+		runCards(t, r, workload.DrawCards(r), map[string]int{})
+	})
+}
+
+func runCards(t *testing.T, r *rand.Rand, c workload.Cluster, seen map[string]int) {
+	s := newScene()
+	s.Cluster = c
+	// A builder of its own: a failure then depends on the input alone.
+	s.build = (&builder{variant: []arguments.Variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)]}).build
+	s.arguments = framework.Arguments{
+		"untypedCards":           []string{"charge", "charge", "reject"}[r.IntN(3)],
+		"cardUnlimitedCpuMemory": r.IntN(2) == 0,
+		"unsetCapability":        "unlimited",
+	}
+	f := s.open(t)
+	if f.own.Cards == nil {
+		return
+	}
+	for _, job := range f.sortedJobs() {
+		job.Priority = r.Int32N(3)
+		for _, task := range job.Tasks {
+			task.Priority = job.Priority
+		}
+	}
+	h := f.held()
+	for _, action := range []framework.Action{enqueue.New(), allocate.New(), NewReclaim(), NewPreempt()} {
+		f.run(t, action)
+		h.check(t, f)
+	}
+	seen["bound"] += len(f.cache.Bound)
+	seen["evicted"] += len(f.cache.Evicted)
+	for _, job := range f.Jobs {
+		if reason, _, _ := strings.Cut(job.JobFitErrors, ">"); reason != "" {
+			seen["waiting"]++
+		}
+		if job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
+			seen["enqueued"]++
+		}
+	}
+	tasks := f.sortedTasks()
+	for range 30 {
+		f.randomStatement(t, r, tasks, h)
+	}
+}
+
+func (f *fixture) sortedJobs() []*api.JobInfo {
+	return slices.SortedFunc(maps.Values(f.Jobs), func(x, y *api.JobInfo) int { return cmp.Compare(x.UID, y.UID) })
+}
+
+func (f *fixture) sortedTasks() []*api.TaskInfo {
+	var tasks []*api.TaskInfo
+	for _, job := range f.Jobs {
+		tasks = slices.AppendSeq(tasks, maps.Values(job.Tasks))
+	}
+	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return cmp.Compare(x.UID, y.UID) })
+	return tasks
+}
+
+// randomStatement places and evicts tasks, some of them without a predicate, and
+// discards or commits the statement.
+func (f *fixture) randomStatement(t *testing.T, r *rand.Rand, tasks []*api.TaskInfo, h held) {
+	t.Helper()
+	statement := framework.NewStatement(f.Session)
+	for range 1 + r.IntN(5) {
+		task := tasks[r.IntN(len(tasks))]
+		node := f.Nodes[f.NodeList[r.IntN(len(f.NodeList))].Name]
+		switch task.Status {
+		case api.Running:
+			require.NoError(t, release.Evict(statement, task, "test"))
+		case api.Pending:
+			if task.SchGated || f.own.Index.Lookup(string(f.Jobs[task.Job].Queue)) == index.None {
+				continue
+			}
+			if r.IntN(2) == 0 && f.PredicateFn(task, node) != nil {
+				continue
+			}
+			if r.IntN(2) == 0 {
+				_ = release.Pipeline(statement, task, node.Name, false)
+			} else {
+				_ = release.Allocate(statement, task, node)
+			}
+		}
+		f.checkCards(t)
+		h.check(t, f)
+	}
+	if r.IntN(2) == 0 {
+		statement.Discard()
+	}
+	f.checkCards(t)
+	h.check(t, f)
+}

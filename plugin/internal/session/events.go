@@ -1,0 +1,149 @@
+package session
+
+import (
+	"fmt"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// onAllocate charges a task that was allocated or pipelined.
+func (s *session) onAllocate(event *framework.Event) {
+	q := s.QueueOf(event.Task)
+	if q == index.None || s.refuseEvent(event) {
+		return
+	}
+	s.refundCopy(q, event.Task)
+	s.change(q, event.Task, true)
+	if event.Task.Status == api.Pipelined {
+		s.notePipelined(event.Task)
+	}
+}
+
+// refundCopy refunds a task that was charged as another object: the gang actions pipeline copies of tasks, and
+// allocate allocates the originals in the same session.
+//
+// DIVERGES: upstream charges both (capacity/capacity.go, AllocateFunc).
+func (s *session) refundCopy(q index.Queue, task *api.TaskInfo) {
+	if other := s.pipelined[task.UID]; other != nil && other != task {
+		s.change(q, other, false)
+		delete(s.pipelined, task.UID)
+	}
+}
+
+func (s *session) notePipelined(task *api.TaskInfo) {
+	if s.pipelined == nil {
+		s.pipelined = map[api.TaskID]*api.TaskInfo{}
+	}
+	s.pipelined[task.UID] = task
+}
+
+// onDeallocate refunds a task that lost its node.
+func (s *session) onDeallocate(event *framework.Event) {
+	if q := s.QueueOf(event.Task); q != index.None && s.charged(event.Task) {
+		s.change(q, event.Task, false)
+		delete(s.pipelined, event.Task.UID)
+	}
+}
+
+// change charges the queue of a task, and all its ancestors, or refunds them.
+func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
+	frame := s.Frames.Open()
+	defer frame.Close()
+	a := s.AskOn(q, task, task.NodeName, frame.Vector())
+	if !a.Complete {
+		s.warnOnce(fmt.Sprintf("task %s/%s requests a resource that no job of the session requested when it opened",
+			task.Namespace, task.Name))
+	}
+	s.Index.NoteOwnJobs(q)
+	if charge {
+		quota.Charge(s.Index, q, a.Request)
+		s.Books.Charged(q, a.Request)
+		s.NoteCharged(a)
+	} else {
+		refund := quota.Refund(s.Index, q, a.Request, frame.Vector())
+		s.Books.Refunded(q, refund)
+		s.memory.admit.Reservations.Refunded()
+		s.NoteRefunded(a)
+	}
+	s.admit.AccountsChanged()
+	quota.RefreshShare(s.Index, q, s.rules.share)
+	s.check()
+	s.memory.metrics.PublishAllocated(q, a.Request)
+	if klog.V(4).Enabled() {
+		klog.Infof("[%s] task %s/%s charged: %t, queue %s has share %v",
+			s.variant.Name, task.Namespace, task.Name, charge, s.Index.Name(q), s.Index.Share(q))
+	}
+}
+
+// refuseEvent refuses the allocation of a task to a node where it cannot have its
+// cards, and reports whether it did. Volcano then takes the allocation back.
+// Actions that evict allocate tasks without a predicate on what is left after the
+// evictions, so this check is the last one. A task that Volcano restores, because
+// its eviction was discarded, is never refused.
+func (s *session) refuseEvent(event *framework.Event) bool {
+	task := event.Task
+	if s.Cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {
+		return false
+	}
+	reason := s.placementProblem(task)
+	if reason == "" {
+		return false
+	}
+	event.Err = fmt.Errorf("task %s/%s on node %s: %s", task.Namespace, task.Name, task.NodeName, reason)
+	if s.notCharged == nil {
+		s.notCharged = map[api.TaskID]bool{}
+	}
+	s.notCharged[task.UID] = true
+	return true
+}
+
+// placementProblem returns why a task cannot have what it requests on its node, "" if it can. A task that is
+// allocated has passed Allocatable, so only its cards are left. A task that waits for others to end may have
+// passed nothing: where a node has room, the action reclaim asks no plugin.
+//
+// DIVERGES: upstream lets a task without cards wait for more than the quotas admit.
+func (s *session) placementProblem(task *api.TaskInfo) string {
+	books := s.Books.Books(task)
+	if task.Status == api.Pipelined {
+		books = s.Books.FutureFor(task)
+		if s.reclaim.LeavesToAllocate(task) {
+			return report.LeftToAllocate
+		}
+	}
+	if !s.reclaim.LeavesRoom(task) {
+		return report.NodeEarmarked
+	}
+	asked := s.askOf(task)
+	if fit := s.FitsNode(books, &asked, task.NodeName); fit.Reason != cards.NodeFits {
+		return s.explain.ExplainNode(fit, s.RefusedNode(constraint.Frame{}, books, asked, fit)).String()
+	}
+	if task.Status == api.Allocated {
+		return ""
+	}
+	frame := s.Frames.Open()
+	defer frame.Close()
+	a := s.AskOn(s.QueueOf(task), task, task.NodeName, frame.Vector())
+	if v := s.Fits(books, &a); !v.OK() {
+		return s.explain.Explain(s.RefusedTask(frame, books, a, cards.Outcome{Verdict: v})).String()
+	}
+	return ""
+}
+
+// charged reports whether a task that is deallocated was charged, and forgets
+// that it was not.
+func (s *session) charged(task *api.TaskInfo) bool {
+	if !s.notCharged[task.UID] {
+		return true
+	}
+	delete(s.notCharged, task.UID)
+	return false
+}

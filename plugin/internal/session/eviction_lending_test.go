@@ -1,0 +1,103 @@
+package session
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// lendingTree returns the tree of company with running pods in dev and biz. prod is
+// not reclaimable. Each pod requests two cores.
+func lendingTree(t *testing.T, arguments framework.Arguments, annotated bool) cycles {
+	t.Helper()
+	s := &scene{build: NewCapacity, arguments: arguments, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()}}
+	if annotated {
+		again := annotatedScene()
+		again.arguments["reclaimDamping"] = arguments["reclaimDamping"]
+		s.Queues, s.arguments = again.Queues, again.arguments
+		for i, name := range []string{"prod", "dev", "marketing", "sales"} {
+			s.Queues[2+i].Name = name
+		}
+	}
+	s.batch("dev", "dev", 25, 0, 2, 1).batch("marketing", "marketing", 30, 0, 2, 1).batch("sales", "sales", 10, 0, 2, 1)
+	d := newCycles(t, s)
+	d.edit = func(info *api.ClusterInfo) {
+		reclaimable := false
+		info.Queues["prod"].Queue.Spec.Reclaimable = &reclaimable
+	}
+	for range 3 {
+		assert.Empty(t, d.next(t), "the cluster has room for all pods")
+	}
+	return d
+}
+
+// TestLentCPUIsReclaimed lends the idle cpu of prod to dev. When prod has pods, it
+// reclaims what it deserves and no more, from its own department alone.
+func TestLentCPUIsReclaimed(t *testing.T) {
+	for _, level := range []int{0, 2} {
+		for _, annotated := range []bool{false, true} {
+			t.Run(fmt.Sprintf("level %d, annotated %t", level, annotated), func(t *testing.T) {
+				d := lendingTree(t, framework.Arguments{"deservedFrom": "weight", "reclaimDamping": level}, annotated)
+				assert.Equal(t, 50, 2*d.running("dev"), "26 of them are borrowed")
+
+				d.batch("prod", "prod", 48, 0, 2, 1)
+				d.Jobs[len(d.Jobs)-1].MinMember = 48 // all or nothing
+				evicted := 0
+				for range 40 {
+					for _, pod := range d.next(t) {
+						assert.Contains(t, pod, "dev", "a pod of another department is evicted")
+						evicted++
+					}
+				}
+				assert.Equal(t, []int{96, 24, 60, 20}, []int{2 * d.running("prod"), 2 * d.running("dev"), 2 * d.running("marketing"), 2 * d.running("sales")})
+				assert.Equal(t, 13, evicted)
+			})
+		}
+	}
+}
+
+// TestNotReclaimable lends cpu of dev to prod. dev reclaims it only where prod is
+// reclaimable.
+func TestNotReclaimable(t *testing.T) {
+	for _, level := range []int{0, 2} {
+		for reclaimable, want := range map[bool]int{true: 2, false: 0} {
+			s := &scene{build: NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()},
+				arguments: framework.Arguments{"deservedFrom": "weight", "reclaimDamping": level}}
+			s.batch("prod", "prod", 50, 50, 2, 1).batch("dev", "dev", 10, 10, 2, 1).batch("claim", "dev", 2, 0, 2, 1).
+				batch("marketing", "marketing", 30, 30, 2, 1).batch("sales", "sales", 10, 10, 2, 1)
+			s.Jobs[2].MinMember = 2
+			d := newCycles(t, s)
+			d.edit = func(info *api.ClusterInfo) { info.Queues["prod"].Queue.Spec.Reclaimable = &reclaimable }
+			evicted, _ := d.evictions(t, 10)
+			assert.Equal(t, want, evicted, "level %d, reclaimable: %t", level, reclaimable)
+			assert.Equal(t, want, d.running("claim"), "level %d, reclaimable: %t", level, reclaimable)
+		}
+	}
+}
+
+// TestNearestQueueIsReclaimedFirst has borrowing queues in two departments. Pods of
+// the reclaimer's own department are evicted first, until it has what it deserves.
+// Each pod of prod requests the two cores of one victim.
+func TestNearestQueueIsReclaimedFirst(t *testing.T) {
+	s := &scene{build: NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()},
+		arguments: framework.Arguments{"deservedFrom": "weight", "reclaimDamping": 2}}
+	s.batch("dev", "dev", 14, 14, 2, 1).batch("sales", "sales", 56, 56, 2, 1).batch("prod", "prod", 30, 30, 2, 1)
+	for i := range 4 {
+		s.batch(fmt.Sprint("claim-", i), "prod", 1, 0, 2, 1)
+	}
+	s.Queues[3].Guarantee = nil
+	var order []string
+	d := newCycles(t, s)
+	for range 30 {
+		for _, pod := range d.next(t) {
+			order = append(order, pod[:3])
+		}
+	}
+	assert.Equal(t, []string{"dev", "dev", "sal", "sal"}, order)
+}

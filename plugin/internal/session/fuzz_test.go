@@ -1,0 +1,72 @@
+package session
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	upstreamcapacity "volcano.sh/volcano/pkg/scheduler/plugins/capacity"
+	upstreamproportion "volcano.sh/volcano/pkg/scheduler/plugins/proportion"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+)
+
+// seeds adds inputs to start from.
+func seeds(f *testing.F) {
+	for _, text := range []string{"", "a", "quota", "root and leaves", "\x00\x00\x00\x00", "\xff\xfe\xfd\xfc\xfb", "0123456789abcdef0123456789abcdef"} {
+		f.Add([]byte(text))
+	}
+}
+
+// FuzzCapacity is TestDifferential with clusters and events drawn from bytes.
+func FuzzCapacity(f *testing.F) { fuzzUpstream(f, upstreamcapacity.New, capacityBuilder.variant) }
+
+// FuzzProportion is the same for proportion.
+func FuzzProportion(f *testing.F) { fuzzUpstream(f, upstreamproportion.New, proportionBuilder.variant) }
+
+func fuzzUpstream(f *testing.F, theirs framework.PluginBuilder, ours arguments.Variant) {
+	seeds(f)
+	runs := uint64(0)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		runs++
+		r := workload.Bytes(data)
+		d := &differential{
+			// A builder of its own: a failure then depends on the input alone.
+			name: ours.Name, theirBuilder: theirs, ourBuilder: (&builder{variant: ours}).build,
+			excused: map[string]int{}, rand: r, cluster: workload.Draw(r), seed: runs,
+		}
+		require.NoError(t, d.run())
+	})
+}
+
+// FuzzArguments parses arguments of every type. The settings are always valid, and
+// each argument that is not used has a problem.
+func FuzzArguments(f *testing.F) {
+	for _, each := range [][2]string{{arguments.NodeOrderWeight, "1"}, {arguments.NodeOrderWeight, "-Inf"}, {arguments.CardUnlimitedCPUMemory, "true"},
+		{arguments.RootCapability, "unlimited"}, {arguments.UnsetCapability, "zero"}, {arguments.UntypedCards, "reject"}, {"", ""}} {
+		f.Add(each[0], each[1], 0.5, byte(0))
+	}
+	f.Fuzz(func(t *testing.T, key, text string, number float64, kind byte) {
+		value := []any{text, number, int(min(max(number, -1e9), 1e9)), kind&1 == 0, nil, []any{text}, map[string]any{text: number}}[kind%7]
+		known := slices.Contains(arguments.Known, key)
+		for _, v := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
+			byDefault, none := arguments.Parse(v, nil)
+			require.Empty(t, none)
+			s, problems := arguments.Parse(v, framework.Arguments{key: value})
+			require.True(t, s.Cards.NodeOrderWeight > 0 && !math.IsInf(s.Cards.NodeOrderWeight, 0))
+			require.Contains(t, []cards.UntypedCards{cards.UntypedCharge, cards.UntypedReject, cards.UntypedIgnore}, s.Cards.Untyped)
+			require.LessOrEqual(t, len(problems), 1)
+			if len(problems) == 1 {
+				require.Equal(t, byDefault, s, problems)
+				require.True(t, strings.Contains(problems[0], key))
+			}
+			require.False(t, !known && len(problems) == 0, "no problem names %q", key)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package session
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/admit"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
+	"github.com/capacity-card/capacity-card/plugin/constraint/evictions"
+	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+	"github.com/capacity-card/capacity-card/plugin/constraint/grace"
+	"github.com/capacity-card/capacity-card/plugin/constraint/hints"
+	"github.com/capacity-card/capacity-card/plugin/earmark"
+	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/objects"
+	"github.com/capacity-card/capacity-card/plugin/reclaim"
+	"github.com/capacity-card/capacity-card/plugin/record"
+	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/plugin/store"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// memory holds the state that lasts across sessions. A session gives the same answers with
+// new memory, except for what package cards documents. Only the goroutine that
+// runs the session changes it.
+type memory struct {
+	now      func() time.Time
+	names    index.Names
+	maxNames int // with more known names, names start anew
+
+	index      index.Index
+	queues     objects.Queues
+	intake     intake.State
+	cards      *cards.Registry
+	pending    intake.Pending
+	guarantees quota.Guarantees
+	books      earmark.Session
+	frames     constraint.Frames
+	admit      admit.Memory
+	rest       reserve.Rest
+	reclaim    *reclaim.Memory
+	jobs       quota.Jobs
+	fences     quota.Fences
+	fairness   fairness.Memory
+	budgets    budget.Memory
+	evictions  evictions.Memory
+	grace      grace.Memory
+	hints      hints.Memory
+	store      store.Store
+
+	metrics   *report.Metrics
+	journal   *report.Journal
+	exchanges *report.Exchanges
+	recorder  record.Recorder
+	warnings  record.Log
+	problems  record.Log // of objects
+}
+
+func newMemory() *memory {
+	return &memory{
+		now:       time.Now,
+		maxNames:  fewNames,
+		cards:     cards.NewRegistry(),
+		reclaim:   reclaim.NewMemory(),
+		metrics:   report.NewMetrics(),
+		journal:   report.NewJournal(),
+		exchanges: report.NewExchanges(),
+	}
+}
+
+// parse parses the arguments of a plugin and logs each problem once.
+func (m *memory) parse(v arguments.Variant, given map[string]any) arguments.Settings {
+	s, problems := arguments.Parse(v, given)
+	if r, _ := arguments.Release(given); r != release.Built() {
+		problems = append(problems, fmt.Sprintf("decisions follow the rules of Volcano %s, and not those of %s that it is built with",
+			r, release.Built()))
+	}
+	for _, problem := range problems {
+		m.warnings.Once(v.Name, problem)
+	}
+	return s
+}
+
+// begin forgets what queues have had, and begins with what is stored, nil for nothing.
+func (m *memory) begin(with *store.Stored) {
+	m.fairness.Forget()
+	m.budgets.Forget()
+	m.evictions = evictions.Memory{}
+	m.grace.Forget()
+	m.reclaim.Forget()
+	m.store.Begin(with)
+}
+
+// fewNames is a number of names that is never too large.
+const fewNames = 256
+
+// knownNames is the number of names of resources and cards that were ever seen.
+func (m *memory) knownNames() int { return m.names.Len() + m.cards.Resources() }
+
+// renewNames starts the names anew when far more are known than the session used
+// that they started in, and reports whether it did: vectors have a dimension for
+// each name, and any user can make up names. What is known by a name stays known.
+func (m *memory) renewNames() bool {
+	if m.knownNames() <= m.maxNames {
+		return false
+	}
+	old := m.names
+	m.names = index.Names{}
+	renew := func(d fastres.Dim) fastres.Dim {
+		if old.IsCard(d) {
+			return m.names.InternCard(old.Name(d))
+		}
+		if class, ok := old.Class(d); ok {
+			count := m.names.InternClass(old.Name(class))
+			if d == class {
+				return count
+			}
+			return m.names.InternCapacity(old.Name(d), count)
+		}
+		return m.names.Intern(old.Name(d))
+	}
+	m.cards.RenewNames(renew)
+	m.journal.RenewNames(renew)
+	m.metrics.RenewNames()
+	m.intake.ForgetDimensions()
+	return true
+}

@@ -1,0 +1,262 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/problems"
+	"github.com/capacity-card/capacity-card/plugin/record"
+	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/quota"
+	"github.com/capacity-card/capacity-card/quota/budget"
+)
+
+// openSession reads a session and registers the hooks.
+func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Settings, m *memory) *session {
+	s := &session{variant: v, settings: with, memory: m}
+	m.exchanges.Open()
+	hierarchy := !v.Proportion && ssn.HierarchyEnabled(v.Name)
+	if with.Bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
+		s.warnOnce(arguments.HierarchyFrom + ": " + string(with.Bounds.HierarchyFrom) + " has no effect without a tree; set enableHierarchy")
+	}
+	treeChanged := s.read(ssn, hierarchy)
+	s.chooseRules()
+	s.setShares()
+	s.openFeatures()
+	s.Enforce()
+	s.reclaim.OpenAnnounced()
+	s.saveStore()
+	if s.Intake.HasPolicies() {
+		quota.BoundAdmission(s.Index, func(q index.Queue) int64 { return s.Intake.Policies(q).OvercommitFactor() })
+	}
+	if s.gates != nil {
+		s.gates.Begin()
+	}
+	s.check()
+	s.publish(treeChanged)
+	s.admit.WriteTimeouts()
+	for _, problem := range slices.Concat(m.store.Problems(), m.grace.Problems()) {
+		s.warnOnce(problem)
+	}
+	s.register(hierarchy)
+	return s
+}
+
+// read reads the queues, nodes and jobs of a session into the index.
+func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool) {
+	m, v := s.memory, s.variant
+	now := m.now()
+	m.queues.Open(ssn.Queues, now)
+	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, s.settings.Bounds.HierarchyFrom)
+	renewed := m.renewNames()
+	c := m.cards.Open(ssn, m.intake.Jobs(ssn), &m.queues, tree, &m.names, v.Cards, s.settings.Cards)
+	s.Session = constraint.Session{Volcano: ssn, Plugin: v.Name, Now: now, Index: &m.index, Names: &m.names, Cards: c,
+		Books: &m.books, Frames: &m.frames, Limit: &m.index.RealCapability, Reservations: &m.admit.Reservations}
+	s.Open()
+	s.Intake = m.intake.Read(ssn, s.Index, tree, &m.names, c, &m.admit.Reservations, s.settings.Bounds, s.Now)
+	if renewed {
+		m.maxNames = 2*m.knownNames() + fewNames
+	}
+	m.frames.Reset(s.Intake.Dims.Length())
+	m.rest.Begin(s.Intake.Dims.Length())
+	m.guarantees.Reset(s.Index, s.Index, s.Intake.Available)
+	books := quota.Books{Queues: s.Index, Guarantees: &m.guarantees}
+	var holders *index.Index
+	if s.Intake.Holders != nil {
+		holders = &s.Intake.Holders.Quota.Accounts
+		books.Holders = holders
+	}
+	m.books.Open(books, s.Index, holders, s.Intake.AvailableThen)
+	if s.Index.Rooted() {
+		root := s.Index.Root()
+		release.SetTotals(ssn, s.Intake.Dims.Resource(s.Index.Guarantee.Row(root)), s.Intake.Dims.Resource(s.Index.Deserved.Row(root)))
+	}
+	return treeChanged
+}
+
+// chooseRules chooses what the name and the arguments of the plugin decide.
+func (s *session) chooseRules() {
+	s.rules.share, s.rules.order = quota.Share, (*session).orderByDeserved
+	switch {
+	case s.variant.Proportion:
+		s.Limit = &s.Index.Deserved
+		s.rules.share, s.rules.order = quota.WeightedShare, (*session).orderByShare
+	case s.settings.Damping > 0:
+		s.rules.order = (*session).orderByReclaim
+	}
+}
+
+// setShares sets every share, and deserved where rounds compute it.
+func (s *session) setShares() {
+	if s.variant.Proportion {
+		frame := s.Frames.Open()
+		defer frame.Close()
+		total := frame.Vector()
+		s.Intake.Dims.Set(total, s.Volcano.TotalResource)
+		var queues []quota.WeightedQueue
+		for i, queue := range s.Intake.Queues {
+			if s.Intake.Jobs[i] > 0 {
+				queues = append(queues, quota.WeightedQueue{Queue: index.Queue(i), Weight: queue.Weight})
+			}
+		}
+		quota.ProportionRounds(s.Index, total, queues)
+	}
+	for q := range index.Queue(s.Index.Len()) {
+		s.Index.SetShare(q, s.rules.share(s.Index.Allocated(q), s.Index.Deserved.Row(q)))
+	}
+}
+
+// publish writes the metrics, and records what is wrong with objects.
+func (s *session) publish(treeChanged bool) {
+	m := s.memory
+	if treeChanged {
+		m.metrics.ForgetQueues(s.Index.Tree)
+	}
+	s.publishProblems()
+	s.publishWindows()
+	if s.Intake.BoundsChanged {
+		s.warnQueues()
+	}
+	m.metrics.Open(s.Index, &m.names, s.Cards, s.Intake.Queues, s.variant.Proportion)
+	m.metrics.Publish(s.Intake.Total, s.Intake.Jobs)
+	m.journal.Open(s.Volcano.Jobs)
+	s.publishEvictions()
+	s.publishNotices()
+	s.publishUsage()
+}
+
+// publishProblems records events on objects that are wrong.
+func (s *session) publishProblems() {
+	m := s.memory
+	r := problems.Reporter{Session: &s.Session, Objects: &m.queues, Recorder: &m.recorder, Log: &m.problems}
+	r.Forget()
+	for _, p := range m.intake.TreeProblems() {
+		r.Queue(problems.OfTree, p, record.BadHierarchyAnnotation)
+	}
+	for _, p := range m.queues.WindowProblems() {
+		r.Queue(problems.OfWindows, p, record.BadPolicyAnnotation)
+	}
+	for _, p := range m.intake.PolicyProblems() {
+		r.Queue(problems.OfPolicies, p, record.BadPolicyAnnotation)
+	}
+	r.Keys()
+	if s.Intake.BoundsChanged {
+		if !s.variant.Proportion { // which has no quotas of devices, as upstream
+			r.Devices(s.settings.Bounds.Devices)
+		}
+		for _, p := range s.Cards.Problems(s.Index) {
+			m.metrics.SetProblems(p.Queue.Name, len(p.Texts))
+			if len(p.Texts) > 0 {
+				p.Texts = []string{strings.Join(p.Texts, "; ")}
+			}
+			r.Queue(problems.OfCards, p, record.BadCardAnnotation)
+		}
+	}
+	r.Jobs(problems.Counting{Classes: s.settings.ByClass, Lengths: m.budgets.InForce() != nil,
+		Checkpoints: s.settings.ByWork || s.Enforces(), Grace: s.GivesNotice(), Evictions: m.evictions.InForce()})
+}
+
+// publishWindows records an event on each queue of which a window begins or ends, once, and writes how many hold. A
+// scheduler that starts records none for those that hold already.
+func (s *session) publishWindows() {
+	m := s.memory
+	for _, c := range m.queues.WindowChanges() {
+		for _, text := range c.Began {
+			m.recorder.RecordQueue(s.Volcano, c.Queue, v1.EventTypeNormal, record.WindowBegan, "The window holds from now on: "+text)
+		}
+		for _, text := range c.Ended {
+			m.recorder.RecordQueue(s.Volcano, c.Queue, v1.EventTypeNormal, record.WindowEnded, "The window does not hold any more: "+text)
+		}
+		if c.Windowed {
+			m.metrics.SetWindows(c.Queue.Name, c.InForce)
+		} else {
+			m.metrics.ForgetWindows(c.Queue.Name)
+		}
+	}
+}
+
+// publishEvictions writes what is left of budgets of evictions.
+func (s *session) publishEvictions() {
+	s.memory.metrics.ForgetEvictions()
+	if budgets := s.memory.evictions.InForce(); budgets != nil && !s.variant.Proportion {
+		for _, b := range budgets.All() {
+			s.memory.metrics.SetEvictionsLeft(b.Queue, policy.Short(b.Key), b.Left())
+		}
+	}
+}
+
+// publishNotices writes how many pods have notice, of the queues that have some.
+func (s *session) publishNotices() {
+	s.memory.metrics.ForgetNotices()
+	if notices := s.memory.grace.InForce(); notices != nil {
+		for q, pods := range notices.Running() {
+			s.memory.metrics.SetNotices(q, pods)
+		}
+	}
+}
+
+// publishUsage writes what queues have had over time, as often as it is saved.
+func (s *session) publishUsage() {
+	f := &s.memory.fairness
+	if !s.memory.store.Due() {
+		return
+	}
+	s.publishBudgets()
+	s.memory.metrics.SetSaved(s.memory.store.Saved())
+	h := f.History()
+	if h == nil {
+		return
+	}
+	for q := range index.Queue(s.Index.Len()) {
+		s.memory.metrics.SetLevel(q, f.Level(q))
+		for c, used := range h.Row(q) {
+			s.memory.metrics.SetUsage(q, h.Columns()[c].Name, used)
+		}
+	}
+}
+
+// publishBudgets writes the budgets of queues, and what they have used of them.
+func (s *session) publishBudgets() {
+	s.memory.metrics.ForgetBudgets()
+	if rule := s.memory.budgets.InForce(); rule != nil {
+		for _, b := range rule.All() {
+			s.memory.metrics.SetBudget(b.Queue, s.Names.Name(b.Dim), budget.Hours(b.Limit), budget.Hours(b.Used))
+		}
+	}
+}
+
+// warnQueues warns once of queues that are refused, and of leaves whose cpu or
+// memory is 0 by default.
+func (s *session) warnQueues() {
+	for q := range index.Queue(s.Index.Len()) {
+		if err := s.Index.Broken(q); err != nil {
+			s.warnOnce(fmt.Sprintf("queue %s takes no jobs: %v", s.Index.Name(q), err))
+		}
+		if capability := s.Index.Capability.Row(q); s.settings.Bounds.UnsetCapability == intake.UnsetZero && s.Index.IsLeaf(q) &&
+			(capability.Get(fastres.CPU) == 0 || capability.Get(fastres.Memory) == 0) {
+			s.warnOnce(fmt.Sprintf("queue %s sets no cpu or memory capability, which means 0; set it, or %s: %s",
+				s.Index.Name(q), arguments.UnsetCapability, intake.UnsetUnlimited))
+		}
+	}
+}
+
+// close writes the last metrics and what the next session has to know.
+func (s *session) close() {
+	m := s.memory
+	s.publishOverused()
+	m.metrics.PublishInner()
+	s.CloseAll()
+	m.journal.PublishWaiting()
+	m.intake.MendParents(s.Volcano, s.variant.Name)
+}

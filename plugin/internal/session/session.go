@@ -1,0 +1,80 @@
+package session
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/admit"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/constraint/gates"
+	"github.com/capacity-card/capacity-card/plugin/reclaim"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/store"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// session serves the hooks of one scheduling session. Volcano runs a session in
+// one goroutine, and calls predicates, node order and simulation concurrently.
+type session struct {
+	constraint.Session
+	variant  arguments.Variant
+	settings arguments.Settings
+	memory   *memory
+	admit    admit.Session
+	reclaim  reclaim.Session
+	gates    *gates.Rule  // nil where Volcano removes no gates
+	stored   *store.State // what was loaded since the last session, nil for nothing
+	loads    bool         // the store is being read for the first time
+	explain  report.Explainer
+	// rules differ between names, releases and arguments. They are chosen when the session opens.
+	rules struct {
+		share quota.ShareRule
+		order func(s *session, l, r *api.QueueInfo) int
+	}
+	byObject queueTable
+	// pendingRead: memory.pending has the tasks of this session.
+	pendingRead bool
+	// notCharged are tasks whose allocation the allocate event refused. Volcano
+	// deallocates them next.
+	notCharged map[api.TaskID]bool // nil where there are none
+	// pipelined are the tasks that were charged as they were pipelined.
+	pipelined map[api.TaskID]*api.TaskInfo // nil where there are none
+	// prepared is the task that PrePredicate prepared last; predicates are called for
+	// it on every node.
+	prepared atomic.Pointer[prepared]
+}
+
+func (s *session) warnOnce(warning string) { s.memory.warnings.Once(s.variant.Name, warning) }
+
+// queueTable maps QueueInfos to queues by their addresses, which do not change
+// during a session. Volcano compares queues very often: BenchmarkQueueOrder takes
+// 60 % longer with look-ups by name. A queue replaces the one that has the same
+// slot. It is for the goroutine that runs the session.
+type queueTable [1 << slotBits]struct {
+	object *api.QueueInfo
+	queue  index.Queue
+}
+
+const slotBits = 10
+
+func (t *queueTable) lookup(object *api.QueueInfo, tree *index.Tree) index.Queue {
+	// Multiplying by 2^64/φ spreads addresses, which are multiples of one size.
+	slot := &t[uint64(uintptr(unsafe.Pointer(object)))*0x9e3779b97f4a7c15>>(64-slotBits)]
+	if slot.object != object {
+		slot.object, slot.queue = object, tree.Lookup(string(object.UID))
+	}
+	return slot.queue
+}
+
+// number returns the queue of an object, None for nil and for a queue that the session does not
+// have: Volcano looks queues up by the names in jobs.
+func (s *session) number(queue *api.QueueInfo) index.Queue {
+	if queue == nil {
+		return index.None
+	}
+	return s.byObject.lookup(queue, s.Index.Tree)
+}

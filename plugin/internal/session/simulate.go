@@ -1,0 +1,145 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Why a simulation fails.
+var (
+	errNoSnapshot = errors.New("the task has no quota snapshot of this session")
+	errNoQueue    = errors.New("the task's job or queue is not in this session")
+)
+
+// prePredicate takes the snapshot that simulations for a task start from. It
+// copies no account.
+func (s *session) prePredicate(task *api.TaskInfo) error {
+	s.reclaim.Prepare(task)
+	s.PrepareTask(task)
+	w := s.prepare(task)
+	w.queues = s.Index.Version()
+	if h := s.Intake.Holders; h != nil {
+		w.holders = h.Quota.Accounts.Version()
+	}
+	s.Volcano.GetCycleState(task.UID).Write(fwk.StateKey(s.variant.Name), w)
+	return nil
+}
+
+// prepare returns the what-if of a task. Where cards count, it is kept with what predicates ask of the
+// task on each node.
+func (s *session) prepare(task *api.TaskInfo) *whatIf {
+	if s.Cards == nil {
+		return &whatIf{}
+	}
+	p := &prepared{task: task, queue: s.QueueOf(task)}
+	p.pod = s.Cards.PodRequest(p.queue, task.Pod)
+	p.leave = s.restNeeds(task, p.queue, p.pod)
+	s.prepared.Store(p)
+	return &p.whatIf
+}
+
+// simulationOf returns the accounts of a cycle state for simulations.
+func (s *session) simulationOf(state fwk.CycleState) (*simulation, error) {
+	data, err := state.Read(fwk.StateKey(s.variant.Name))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoSnapshot, err)
+	}
+	w, ok := data.(*whatIf)
+	if !ok || !w.queues.Valid() {
+		return nil, errNoSnapshot
+	}
+	return s.begin(w), nil
+}
+
+func (s *session) simulateAddTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
+	return s.simulate(state, task, node, func(sim *simulation, a constraint.Ask) { s.ChargeAll(&sim.books, a) })
+}
+
+func (s *session) simulateRemoveTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
+	return s.simulate(state, task, node, func(sim *simulation, a constraint.Ask) { s.RefundAll(&sim.books, a, sim.refund) })
+}
+
+func (s *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*simulation, constraint.Ask)) error {
+	sim, err := s.simulationOf(state)
+	if err != nil {
+		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
+	}
+	q := s.QueueOf(task)
+	if q == index.None {
+		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, errNoQueue)
+	}
+	on := task.NodeName
+	if on == "" && node != nil {
+		on = node.Name
+	}
+	a := s.AskOn(q, task, on, sim.request)
+	change(sim, a)
+	return nil
+}
+
+func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
+	sim, err := s.simulationOf(state)
+	if err != nil {
+		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
+	}
+	return s.fitError(&sim.books, task, node)
+}
+
+// simulateAllocatable is allocatable on a what-if. PrePredicate has prepared the queue of the task.
+//
+// DIVERGES: upstream does not ask whether the queue is open, and evicts pods for a task that its allocatable refuses.
+// Where cards count, the eligibility is that of allocatable.
+func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo) bool {
+	sim, err := s.simulationOf(state)
+	if err != nil {
+		return false
+	}
+	q := index.None
+	if queue != nil {
+		q = s.Index.Lookup(string(queue.UID))
+	}
+	v := quota.Eligible(s.Index.Tree, q)
+	if v.OK() && s.Cards != nil {
+		v = s.Intake.Eligible(q)
+	}
+	if v.OK() {
+		v = s.AllocationOf(&sim.books, q, task, sim.request, new(cards.Request))
+	}
+	return v.OK()
+}
+
+// begin returns the accounts of a what-if. The first time, they are those of the future.
+func (s *session) begin(w *whatIf) *simulation {
+	if w.simulation == nil {
+		w.simulation = &simulation{}
+	}
+	sim := w.simulation
+	if sim.request.Len() > 0 {
+		return sim
+	}
+	if !sim.begun {
+		sim.queues, sim.holders = w.queues.Overlay(), w.holders.Overlay()
+	}
+	length := s.Intake.Dims.Length()
+	sim.request, sim.refund = fastres.NewVector(length), fastres.NewVector(length)
+	sim.books = quota.Books{Queues: &sim.queues, Guarantees: s.Books.Future.Guarantees}
+	if s.Intake.Holders != nil {
+		sim.books.Holders = &sim.holders
+	}
+	if !sim.begun {
+		sim.begun = true
+		s.Books.CopyTo(sim.books.Queues, sim.books.Holders)
+	}
+	return sim
+}

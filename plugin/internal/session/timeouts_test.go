@@ -1,0 +1,276 @@
+package session
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+)
+
+// timed is a sequence of sessions with a clock. The status of a PodGroup lasts from one
+// session to the next, as in a cluster.
+type timed struct {
+	*sequence
+	now      time.Time
+	statuses map[string]scheduling.PodGroupStatus // by job
+	jobs     map[api.JobID]*api.JobInfo           // of the last session
+}
+
+func newTimed(t *testing.T, s *scene) *timed {
+	t.Helper()
+	run := &timed{sequence: newSequence(t, s), now: time.Unix(1_700_000_000, 0), statuses: map[string]scheduling.PodGroupStatus{}}
+	run.restart()
+	run.edit = func(info *api.ClusterInfo) {
+		for _, job := range info.Jobs {
+			if status, known := run.statuses[job.Name]; known {
+				job.PodGroup.Status = *status.DeepCopy()
+			}
+		}
+	}
+	return run
+}
+
+// restart starts the scheduler anew.
+func (r *timed) restart() {
+	r.builder = &builder{variant: r.builder.variant, now: func() time.Time { return r.now }}
+}
+
+// after opens the next session after some time.
+func (r *timed) after(t *testing.T, d time.Duration) *fixture {
+	t.Helper()
+	for _, job := range r.jobs {
+		r.statuses[job.Name] = job.PodGroup.Status
+	}
+	r.now = r.now.Add(d)
+	f := r.open(t)
+	r.jobs = f.Jobs
+	return f
+}
+
+// admit asks whether a job is admitted, and admits it if so, as the action enqueue does.
+func (f *fixture) admit(job string) bool {
+	j := f.job(job)
+	if !f.JobEnqueueable(j) {
+		return false
+	}
+	f.JobEnqueued(j)
+	j.PodGroup.Status.Phase = scheduling.PodGroupInqueue
+	return true
+}
+
+// inqueueOf returns the condition Inqueue of a job as its status, reason and time.
+func (r *timed) inqueueOf(f *fixture, job string) string {
+	for _, c := range f.job(job).PodGroup.Status.Conditions {
+		if c.Type == reserve.InqueueCondition {
+			return fmt.Sprintf("%s %s %v", c.Status, c.Reason, c.LastTransitionTime.Sub(time.Unix(1_700_000_000, 0)))
+		}
+	}
+	return ""
+}
+
+// TestInqueueTimeout has a job that is admitted and finds no node: no node has the cards. Its
+// promise holds for 30 minutes, across a restart of the scheduler. Then another job is admitted,
+// and the first one starts as soon as there is room.
+func TestInqueueTimeout(t *testing.T) {
+	for name, cards := range map[string]string{"one card": "A", "a list": "A|B"} {
+		t.Run(name, func(t *testing.T) {
+			reset(report.AddedSeries())
+			s := newScene().node("c", "C", 8).queue("q", "", "quota", `{"A":4,"B":0}`).
+				pods("stuck", "q", cards, 4, 1, members(4)).pods("next", "q", cards, 2, 1, members(2))
+			s.arguments = framework.Arguments{arguments.InqueueTimeout: "30m"}
+			run := newTimed(t, s)
+			client, events := recordedEvents()
+			run.client = client
+			f := run.after(t, 0)
+			require.True(t, f.admit("stuck"))
+			assert.Equal(t, "True Admitted 0s", run.inqueueOf(f, "stuck"))
+			assert.False(t, f.admit("next"))
+			<-events
+			assert.False(t, run.after(t, 20*time.Minute).admit("next"))
+			run.restart()
+			assert.False(t, run.after(t, 10*time.Minute).admit("next"), "exactly 30 minutes")
+			<-events
+
+			f = run.after(t, time.Second)
+			assert.Equal(t, "False InqueueTimeout 30m1s", run.inqueueOf(f, "stuck"))
+			event := <-events
+			const text = "The job has been Inqueue for more than 30m0s without its minimum: its minimum is not reserved any more, and other jobs can be admitted. It starts when there is room"
+			assert.Equal(t, []string{"PodGroup", "stuck", v1.EventTypeWarning, "InqueueTimeout", text},
+				[]string{event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Type, event.Reason, event.Message})
+			assert.Equal(t, 1.0, addedMetrics(t)["queue_inqueue_timeouts_total q"])
+			assert.True(t, f.admit("next"))
+
+			f = run.after(t, time.Minute)
+			assert.Equal(t, "False InqueueTimeout 30m1s", run.inqueueOf(f, "stuck"), "once")
+			s.node("a", "A", 8)
+			s.Jobs = s.Jobs[:1]
+			f = run.after(t, time.Minute)
+			assert.Equal(t, map[string]int{"A": 4}, f.schedule(t).placed("stuck"))
+		})
+	}
+}
+
+// TestInqueueTimeoutBegins sets the timeout when a job is Inqueue already: its time begins then.
+// A job that has its minimum, or runs, keeps what it is promised.
+func TestInqueueTimeoutBegins(t *testing.T) {
+	s := newScene().node("c", "C", 8).node("a", "A", 8).queue("q", "", "quota", `{"A":8,"C":1}`).
+		pods("stuck", "q", "A", 2, 1, members(2), inPhase(workload.Inqueue)).
+		pods("bound", "q", "A", 2, 1, members(1), first(1, workload.TaskBound, "a"), inPhase(workload.Inqueue)).
+		pods("runs", "q", "A", 1, 1, on("a"))
+	run := newTimed(t, s)
+	f := run.after(t, 0)
+	assert.Empty(t, run.inqueueOf(f, "stuck"))
+	s.annotate("q", policy.InqueueTimeoutKey, "10m")
+	f = run.after(t, time.Hour)
+	assert.Equal(t, "True Admitted 1h0m0s", run.inqueueOf(f, "stuck"))
+	f = run.after(t, 11*time.Minute)
+	assert.Equal(t, "False InqueueTimeout 1h11m0s", run.inqueueOf(f, "stuck"))
+	assert.Empty(t, run.inqueueOf(f, "bound"))
+	assert.Empty(t, run.inqueueOf(f, "runs"))
+
+	s.annotate("q", policy.InqueueTimeoutKey, "")
+	f = run.after(t, time.Minute)
+	d, _ := f.own.memory.names.LookupCard("A")
+	assert.Equal(t, 2000.0, f.own.Index.Inqueue.Row(f.own.Index.Lookup("q")).Get(d), "without a timeout, all is as before")
+}
+
+// TestInqueueTimeoutAgain admits a job again, whose time begins anew.
+func TestInqueueTimeoutAgain(t *testing.T) {
+	s := newScene().node("c", "C", 8).queue("q", "", "quota", `{"A":8}`).pods("job", "q", "A", 2, 1, members(2)).annotate("q", policy.InqueueTimeoutKey, "10m")
+	run := newTimed(t, s)
+	require.True(t, run.after(t, 0).admit("job"))
+	f := run.after(t, 11*time.Minute)
+	f.job("job").PodGroup.Status.Phase = scheduling.PodGroupPending
+	s.annotate("q", policy.InqueueTimeoutKey, "")
+	f = run.after(t, time.Minute)
+	require.True(t, f.admit("job"))
+	assert.Equal(t, "True Admitted 12m0s", run.inqueueOf(f, "job"))
+	s.annotate("q", policy.InqueueTimeoutKey, "10m")
+	f = run.after(t, 9*time.Minute)
+	assert.Equal(t, "True Admitted 12m0s", run.inqueueOf(f, "job"))
+}
+
+// TestInqueueTimeoutBelow sets the argument, another value on an inner queue, and 0 on a leaf.
+func TestInqueueTimeoutBelow(t *testing.T) {
+	s := newScene().queue("org", "root").queue("team", "org").queue("patient", "team").queue("other", "org").queue("apart", "root").
+		annotate("team", policy.InqueueTimeoutKey, "5m").annotate("patient", policy.InqueueTimeoutKey, "0s")
+	s.arguments = framework.Arguments{arguments.InqueueTimeout: "30m"}
+	f := s.open(t)
+	for queue, want := range map[string]time.Duration{"org": 30 * time.Minute, "team": 5 * time.Minute, "patient": 0, "other": 30 * time.Minute, "apart": 30 * time.Minute} {
+		assert.Equal(t, want, f.own.Intake.InqueueTimeout(f.own.Index.Lookup(queue)), queue)
+	}
+	s.arguments = framework.Arguments{arguments.InqueueTimeout: "soon"}
+	assert.Equal(t, time.Duration(0), s.open(t).own.Intake.InqueueTimeout(0))
+}
+
+// TestNoPromiseLeaks runs 1,000 sessions in which jobs come, are admitted, get nodes, lose them
+// and go, timeouts change, and the scheduler restarts. In each session inqueue of every queue is
+// what the jobs that are Inqueue still wait for, without those whose time is over; and it is 0
+// once all jobs are gone.
+func TestNoPromiseLeaks(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 0x1eaf))
+	s := &scene{build: NewCapacity, arguments: framework.Arguments{arguments.InqueueTimeout: "40m"}, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(100)}}
+	s.Queues = []workload.Queue{{Name: "root", Weight: 1}, {Name: "team", Weight: 1, Parent: "root"}, {Name: "a", Weight: 1, Parent: "team"},
+		{Name: "b", Weight: 1, Parent: "team"}, {Name: "c", Weight: 1, Parent: "root", Capability: cores(30)}}
+	run := newTimed(t, s)
+	since, over, ended, timeouts := map[string]time.Time{}, map[string]bool{}, 0, map[string]time.Duration{}
+	made := 0
+	for session := range 1000 {
+		if session%50 == 49 {
+			run.restart()
+		}
+		if session%20 == 0 {
+			queue := []string{"team", "a", "b", "c"}[r.IntN(4)]
+			text := []string{"", "10m", "1h", "0s"}[r.IntN(4)]
+			s.annotate(queue, policy.InqueueTimeoutKey, text)
+			timeouts[queue], _ = time.ParseDuration(text)
+			if text == "" {
+				delete(timeouts, queue)
+			}
+		}
+		timeout := func(queue string) time.Duration {
+			for _, q := range [][]string{{"a", "team"}, {"b", "team"}, {"c"}} {
+				for _, name := range q {
+					if d, set := timeouts[name]; set && q[0] == queue {
+						return d
+					}
+				}
+			}
+			return 40 * time.Minute
+		}
+		last := session > 990
+		s.Jobs = slices.DeleteFunc(s.Jobs, func(workload.Job) bool { return last || r.IntN(12) == 0 })
+		for range r.IntN(3) {
+			if last {
+				break
+			}
+			j := pending(fmt.Sprintf("j%d", made), []string{"a", "b", "c"}[r.IntN(3)], 1+r.IntN(3))
+			made++
+			j.MinMember, j.MinResources = int32(len(j.Tasks)), cores(int64(len(j.Tasks)))
+			s.Jobs = append(s.Jobs, j)
+		}
+		for i := range s.Jobs { // some pods get a node, some lose it
+			if j := &s.Jobs[i]; r.IntN(4) == 0 && run.statuses[j.Name].Phase == scheduling.PodGroupInqueue {
+				j.Tasks = slices.Clone(j.Tasks)
+				if task := &j.Tasks[r.IntN(len(j.Tasks))]; task.Status == workload.TaskPending {
+					task.Status, task.Node = workload.TaskRunning, "node"
+				} else {
+					task.Status, task.Node = workload.TaskPending, ""
+				}
+			}
+		}
+		f := run.after(t, time.Duration(r.IntN(9))*time.Minute)
+		want := map[string]float64{}
+		for _, j := range s.Jobs {
+			job := f.job(j.Name)
+			placed := int(job.AllocatedTaskNum())
+			if job.PodGroup.Status.Phase != scheduling.PodGroupInqueue || placed == len(j.Tasks) {
+				continue
+			}
+			if timeout(j.Queue) > 0 && !over[j.Name] {
+				if since[j.Name].IsZero() {
+					since[j.Name] = run.now
+				}
+				if over[j.Name] = run.now.Sub(since[j.Name]) > timeout(j.Queue); over[j.Name] {
+					ended++
+				}
+			}
+			if !over[j.Name] || timeout(j.Queue) == 0 {
+				want[j.Queue] += 1000 * float64(len(j.Tasks)-placed)
+			}
+		}
+		want["team"] = want["a"] + want["b"]
+		want["root"] = want["team"] + min(want["c"], 30000-f.allocated("c").MilliCPU)
+		for queue, cpu := range want {
+			require.Equal(t, cpu, f.own.Index.Inqueue.Row(f.own.Index.Lookup(queue)).Get(fastres.CPU), "session %d, queue %s", session, queue)
+		}
+		for _, j := range s.Jobs {
+			switch job := f.job(j.Name); {
+			case job.PodGroup.Status.Phase == scheduling.PodGroupPending && f.admit(j.Name) && (timeout(j.Queue) > 0 || !since[j.Name].IsZero()):
+				since[j.Name], over[j.Name] = run.now, false
+			case r.IntN(40) == 0:
+				job.PodGroup.Status.Phase = scheduling.PodGroupPending
+			}
+		}
+		maps.DeleteFunc(since, func(name string, _ time.Time) bool { return run.jobs[api.JobID("default/"+name)] == nil })
+	}
+	assert.Empty(t, s.Jobs)
+	assert.Greater(t, ended, 50, "the time of few jobs was over")
+}
