@@ -36,7 +36,7 @@ type modelKey struct {
 }
 
 // setModels finds the least that cards have on any node, by card and resource; nil where no node registers
-// shared cards.
+// shared cards. Nodes that register cards and give none decide only where no other node gives the card.
 func (r *Registry) setModels() {
 	r.models = nil
 	shared := func(n *Node) bool { return len(n.devices) > 0 }
@@ -44,13 +44,19 @@ func (r *Registry) setModels() {
 		return
 	}
 	r.models = map[modelKey]card.Model{}
+	given := map[modelKey]bool{}
 	for _, n := range r.nodes {
 		for _, c := range n.cards {
 			key := modelKey{c.resource, c.dim}
-			if known, has := r.models[key]; has {
-				c.model = c.model.Least(known)
+			gives := c.amount > 0
+			known, has := r.models[key]
+			switch {
+			case !has || gives && !given[key]:
+				r.models[key] = c.model
+			case gives == given[key]:
+				r.models[key] = c.model.Least(known)
 			}
-			r.models[key] = c.model
+			given[key] = given[key] || gives
 		}
 	}
 }

@@ -38,7 +38,7 @@ type Job struct {
 	terminating []cards.Amount
 	pending     []cards.Amount // of pending tasks, each of its preferred card
 	lists       [][]fastres.Dim
-	// members are the pods of the minimum, the smallest first. They stay empty where
+	// members are the pods of the minimum, the smallest first, and those that are being deleted last. They stay empty where
 	// all unfinished pods are alike: then the minimum is minMembers times podSize.
 	members    []member
 	unfinished []member // all of them, in the same order
@@ -82,6 +82,7 @@ type member struct {
 	task    *api.TaskInfo
 	request *cards.PodRequest
 	total   card.Milli // of all cards
+	ends    int        // 1 for a pod that is being deleted, else 0
 }
 
 type cpuMemory struct{ cpu, memory float64 }
@@ -261,19 +262,28 @@ func (j *Job) group(selector *cards.Selector, r cards.ResourceID) int {
 
 // chooseMembers lists the pods of the minimum and adds up their requests.
 func (j *Job) chooseMembers(s *cards.Session) {
+	staying := 0
 	for i, task := range j.tasks {
 		if finished(task) {
 			continue
 		}
 		m := member{task: task, request: j.requests[i]}
+		if task.Status == api.Releasing {
+			m.ends = 1
+		} else {
+			staying++
+		}
 		for r := range s.Requests(m.request) {
 			m.total += r.Amount
 		}
 		j.unfinished = append(j.unfinished, m)
 	}
 	slices.SortFunc(j.unfinished, func(x, y member) int {
-		return cmp.Or(cmp.Compare(x.total, y.total), cmp.Compare(x.task.Name, y.task.Name), cmp.Compare(x.task.UID, y.task.UID))
+		return cmp.Or(cmp.Compare(x.ends, y.ends), cmp.Compare(x.total, y.total), cmp.Compare(x.task.Name, y.task.Name), cmp.Compare(x.task.UID, y.task.UID))
 	})
+
+	// The job starts again with others than the pods that are being deleted.
+	j.unfinished = j.unfinished[:max(staying, j.minMembers)]
 	j.setMembers(s, j.unfinished[:j.minMembers])
 }
 

@@ -66,6 +66,8 @@ func (c *chaosCycle) minimum(j *world.Job) (a amounts, certain bool) {
 	if len(j.Pods) == 0 {
 		return a, certain && j.Spec.CardRequest == ""
 	}
+	different := func(p *world.Pod) bool { return p.Spec.String() != j.Pods[0].Spec.String() }
+	certain = j.Spec.MinMember >= len(j.Pods) || !slices.ContainsFunc(j.Pods, different)
 	for i, p := range j.Pods {
 		c.mostOfClaims(a, p)
 		certain = certain && !hasClaims(p.Spec) && !p.Finished()

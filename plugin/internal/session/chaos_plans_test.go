@@ -156,6 +156,9 @@ func (c *chaosCycle) checkNeeded(name string) {
 	if len(waiting) == 0 || len(waiting) > 5 {
 		return
 	}
+	if len(waiting) > 1 && int(job.ReadyTaskNum())+len(waiting) > int(job.MinAvailable) {
+		return // pods beyond the minimum have a plan each
+	}
 	for _, u := range units {
 		c.seen["victims that are looked at"]++
 		if nodes := c.newTrial(claimant, waiting, u).place(waiting); nodes != nil {
@@ -401,7 +404,7 @@ func (c *chaosCycle) unitsFor(j *world.Job) (units []unitOf) {
 			if !api.AllocatedStatus(task.Status) {
 				continue
 			}
-			if task.Status != api.Running || p.Spec.Kept || c.graceOf(other, p) > 0 || c.relabeled(p, task.NodeName) || hasClaims(p.Spec) {
+			if task.Status != api.Running || c.Nodes[task.NodeName] == nil || p.Spec.Kept || c.graceOf(other, p) > 0 || c.relabeled(p, task.NodeName) || hasClaims(p.Spec) {
 				fixed = true
 				continue
 			}

@@ -78,6 +78,14 @@ type above struct {
 	bounds     []oracle.Bound
 }
 
+// largestBounds returns the bounds of a queue for the pods below it that are bounded least.
+func (c *chaosCycle) largestBounds(q index.Queue) map[string]float64 {
+	if c.own.Index.Lifted.Len() > 0 {
+		return c.named(c.own.Index.Lifted.Row(q))
+	}
+	return c.named(c.own.Index.RealCapability.Row(q))
+}
+
 // noteAbove notes the queues with enforced quotas that are above their bounds.
 func (c *chaosCycle) noteAbove() (all map[string]above) {
 	all = map[string]above{}
@@ -89,7 +97,7 @@ func (c *chaosCycle) noteAbove() (all map[string]above) {
 			continue
 		}
 		after, _ := time.ParseDuration(text)
-		has, bound := amounts{}, c.named(c.own.Index.RealCapability.Row(at))
+		has, bound := amounts{}, c.largestBounds(at)
 		c.eachCharge(func(j *world.Job, _ *world.Pod, task *api.TaskInfo, charge amounts) {
 			if (api.AllocatedStatus(task.Status) || c.enforced[task.UID]) && slices.Contains(c.Path(j.Spec.Queue), queue) {
 				for d, amount := range charge {
