@@ -4,8 +4,10 @@ import (
 	"io"
 	"log"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,9 +35,12 @@ func writeLayout(t *testing.T, directory, reference string) v1.Hash {
 	return digest
 }
 
-// push runs make push, and returns what it prints.
+// push runs make push, and returns what it prints. The variables of a make that runs the tests do not count.
 func push(arguments ...string) (string, error) {
 	command := exec.Command("make", append([]string{"--no-print-directory", "-C", "..", "push"}, arguments...)...)
+	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "MAKEFLAGS=") || strings.HasPrefix(variable, "VERSION=")
+	})
 	output, err := command.CombinedOutput()
 	return string(output), err
 }
