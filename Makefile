@@ -47,14 +47,16 @@ test: $(APIS) ## layers, unit, property, differential and upstream's own tests
 	$(GO) test -vet=off -timeout 30m $(PACKAGES)
 	CGO_ENABLED=1 $(GO) test -vet=off -timeout 10m -race ./index ./quota/... ./fuzz
 	$(GO) test -vet=off -timeout 10m -tags invariants ./index ./quota/... ./fuzz
-	$(GO) test -vet=off -timeout 10m -tags invariants ./plugin/internal/session -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|TestChaos$$|Fuzz' -clusters 200 -worlds 40
+	$(GO) test -vet=off -timeout 10m -tags invariants ./plugin/internal/session -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|Fuzz' -clusters 200
+	$(GO) test -vet=off -timeout 10m -tags invariants ./plugin/internal/chaos -run 'TestChaos$$' -worlds 40
 	@$(MAKE) --no-print-directory fuzz FUZZED="./fuzz ./quota/plan" FUZZTIME=2s
 
 .PHONY: conformance
 conformance: $(APIS) ## the part of make test that depends on the release: VOLCANO=1.15.1
 	$(GO) vet $(PACKAGES)
 	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/release ./plugin/upstreamtest ./plugin/neighbours
-	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/internal/session -run 'TestDifferential|TestGang|TestVictims|TestArguments|TestScenes|TestChaos$$|Fuzz' -clusters 1000 -worlds 50
+	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/internal/session -run 'TestDifferential|TestGang|TestVictims|TestArguments|Fuzz' -clusters 1000
+	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/internal/chaos -run 'TestGang|TestScenes|TestChaos$$' -worlds 50
 
 .PHONY: upstream
 upstream: $(APIS) ## which defects of Volcano's plugins are present: docs/dev/UPSTREAM.md; VOLCANO_SRC=../volcano for a checkout
@@ -64,9 +66,9 @@ upstream: $(APIS) ## which defects of Volcano's plugins are present: docs/dev/UP
 .PHONY: lint
 lint: $(APIS) ## go vet, and staticcheck with the checks of staticcheck.conf; both read all dependencies, which takes minutes the first time
 	$(GO) vet $(PACKAGES)
-	$(GO) vet -tags invariants ./index ./plugin/internal/session
+	$(GO) vet -tags invariants ./index ./plugin/internal/...
 	$(GO) tool staticcheck $(PACKAGES)
-	$(GO) tool staticcheck -tags invariants ./index ./quota/... ./fuzz ./plugin/internal/session
+	$(GO) tool staticcheck -tags invariants ./index ./quota/... ./fuzz ./plugin/internal/...
 	cd packaging && GOFLAGS= $$(cd .. && $(GO) tool -n staticcheck) .
 
 .PHONY: race
@@ -180,7 +182,7 @@ PLUGIN =
 
 .PHONY: chaos
 chaos: $(APIS) ## random worlds for CHAOS_TIME, 1h by default: tenants, admins, nodes and restarts of the scheduler against the invariants
-	$(GO) test ./plugin/internal/session -run 'TestChaos$$' -v -timeout 0 -world-seed $(CHAOS_SEED) -world-plugin "$(PLUGIN)" $(if $(WORLDS),-worlds $(WORLDS),-world-time $(CHAOS_TIME))
+	$(GO) test ./plugin/internal/chaos -run 'TestChaos$$' -v -timeout 0 -world-seed $(CHAOS_SEED) -world-plugin "$(PLUGIN)" $(if $(WORLDS),-worlds $(WORLDS),-world-time $(CHAOS_TIME))
 
 # How long "make torture" runs, and the seed of its first round. SEED=1 TORTURE_TIME=1s is one round. FAULTS=kill,slow injects
 # these alone, and SCHEDULER is another scheduler, such as Volcano's own.

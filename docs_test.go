@@ -75,7 +75,7 @@ func TestDocsNameWhatExists(t *testing.T) {
 		}
 		for _, name := range named {
 			sources, found := tests[name[1]]
-			_, scenes := os.Stat(filepath.Join("plugin", "internal", "session", "testdata", "scenes", name[2]))
+			_, scenes := os.Stat(filepath.Join("plugin", "internal", "chaos", "testdata", "scenes", name[2]))
 			if !found || name[2] != "" && !strings.Contains(sources, `"`+name[2]+`"`) && scenes != nil {
 				t.Errorf("%s names %s, which does not exist", path, strings.TrimSuffix(name[0], "`"))
 			}

@@ -87,6 +87,10 @@ var layers = []layer{
 		reason: "is what a scheduler calls: names, constructors, and no decision",
 	},
 	{
+		dir: "plugin/internal/testbed", allow: slices.Concat(below(), accounts, []string{module + "/fuzz/oracle", module + "/plugin/arguments"}),
+		reason: "is what tests share",
+	},
+	{
 		dir: "plugin/internal/session",
 		allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/admit", module + "/plugin/reclaim", module + "/plugin/arguments",
 			module + "/plugin/constraint/...", module + "/plugin/inspect", module + "/plugin/problems", module + "/plugin/store", module + "/quota/budget", module + "/quota/evict"}),

@@ -161,7 +161,7 @@ var general = []mutant{
 	{"earmark.Session.Refunded", "s.Now.Guarantees.Update(q, refund, -1)", ""},
 
 	// Order.
-	{"chooseRules", "case s.settings.Damping > 0:", "case false:"},
+	{"chooseRules", "case s.Settings.Damping > 0:", "case false:"},
 	{"reclaim.Session.Charged", "delete(s.evictions.of, a.Task.UID)", ""},
 	{"reclaim.Session.Refunded", "a.Task.Status != api.Releasing ||", ""},
 	{"Exchanges.Open", "e.session-x.at > exchangeCycles", "false && e.session-x.at > exchangeCycles"},
@@ -202,7 +202,7 @@ var general = []mutant{
 	{"admitsPreemption", "(admitted || s.fitsWithout(e, victims))", "true"},
 	{"preemptable", "if !s.fitsWithout(&e, victims) || !", "if !"},
 	{"useful", "full = s.fullCards(full[:0], e)", "full = nil"},
-	{"session.register", "if !s.variant.Proportion {\n\t\tssn.AddPreemptableFn", "if s.Cards != nil {\n\t\tssn.AddPreemptableFn"},
+	{"Session.register", "if !s.variant.Proportion {\n\t\tssn.AddPreemptableFn", "if s.Cards != nil {\n\t\tssn.AddPreemptableFn"},
 	{"keepsGuarantee", "max(0, allocated.Get(d)-victim.Get(d))", "allocated.Get(d)"},
 	{"KeepsCard", "return v.AllocatedAt(q, d) <= v.ix.Deserved", "return v.AllocatedAt(q, d) < v.ix.Deserved"},
 	{"give", "deserved.RaiseTo(d.ix.Guarantee.Row(q))", ""},
@@ -324,7 +324,7 @@ var general = []mutant{
 	{"setEligible", "queue.Queue.Status.State != scheduling.QueueStateOpen",
 		"queue.Queue.Status.State == scheduling.QueueStateUnknown"},
 	{"victimsAmong", "s.beginVictims()", ""},
-	{"session.change", "quota.RefreshShare(s.Index, q, s.rules.share)", ""},
+	{"Session.change", "quota.RefreshShare(s.Index, q, s.rules.share)", ""},
 	{"orderBy", "return int(rp) - int(lp)", "return int(lp) - int(rp)"},
 	{"eachVictim", "q == index.None || s.Index.Broken(q) != nil", "q == index.None"},
 	{"setAllocated", "jobCards.ExemptAllocated(x)", ""},
@@ -391,7 +391,7 @@ var general = []mutant{
 	{"Session.Preference", "rank += len(r.Selector.Names)", ""},
 	{"Unpromised", "ix.AllocatedAt(p, d)+ix.Inqueue.At(p, d) > ix", "ix.AllocatedAt(p, d) > ix"},
 	{"refuseEvent", "= nil || task.Status != api.Allocated && task.Status != api.Pipelined", "= nil || task.Status != api.Allocated"},
-	{"session.charged", "delete(s.notCharged, task.UID)", ""},
+	{"Session.charged", "delete(s.NotCharged, task.UID)", ""},
 	{"Reservations.Admit", "r.Prune(ix)", ""},
 	{"Reservations.Begin", "assign.Budget(max(1, queues))", "1"},
 	{"feasible", "&r.toPrune) != assign.No", "&r.toPrune) == assign.Yes"},
@@ -399,7 +399,7 @@ var general = []mutant{
 	{"addGiven", "r.given[at].Count += p.demand.Count", "r.given[at].Count += 0"},
 	{"appendDemandText", "to = binary.AppendUvarint(to, uint64(card))", "_ = card"},
 	{"countCards", "t.waiting[at] = t.waiting[at] || job.IsPending()", ""},
-	{"session.change", "s.memory.admit.Reservations.Refunded()", ""},
+	{"Session.change", "s.Memory.Admit.Reservations.Refunded()", ""},
 	{"JobEnqueueable", "s.Metrics.CountExhausted(outcome.Verdict.Queue)", ""},
 
 	// What is kept from one session to the next.

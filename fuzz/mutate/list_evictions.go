@@ -55,7 +55,7 @@ var ofEvictions = []mutant{
 	{"decideNode", "!s.Books.LeavesRoom(task, node, false)", "false"},
 	{"decideNode", "!s.Intake.Eligible(a.Queue).OK()", "false"},
 	{"fitError", "cards.OverQuota, cards.OtherCard, cards.RoomEarmarked", "cards.OverQuota, cards.RoomEarmarked"},
-	{"placementProblem", "if s.reclaim.LeavesToAllocate(task) {", "if false {"},
+	{"placementProblem", "if s.Reclaim.LeavesToAllocate(task) {", "if false {"},
 	{"forgetLostNodes", "|| s.Volcano.Nodes[node] != nil", ""},
 	{"Session.Preempt", "s.forgetLostNodes()", ""},
 	{"placementProblem", "books = s.Books.FutureFor(task)", ""},

@@ -22,7 +22,7 @@ var ofFractions = []mutant{
 	{"parseDevices", "|| seen[r.ID]:", ":"},
 	{"cardOfType", "strings.TrimPrefix(text, \"NVIDIA-\")", "text"},
 	{"parseAssigned", "uuid, _, _ := strings.Cut(f[0], \"[\")", "uuid := f[0]"},
-	{"setModels", "c.model = c.model.Least(known)", "_ = known"},
+	{"setModels", "r.models[key] = c.model.Least(known)", "_ = known"},
 	{"eachOn", "if f.exact != nil && f.version == n.version {", "if false {"},
 	{"eachOn", "f.version == n.version {", "true {"},
 	{"fraction.most", "most = max(most, f.of(d))", "most = f.of(d)"},

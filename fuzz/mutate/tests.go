@@ -28,7 +28,8 @@ var directories = []string{
 	"fastres", "index", "index/card", "index/policy", "index/override", "quota", "quota/assign", "quota/usage", "quota/budget", "quota/evict", "quota/plan", "fuzz",
 	"plugin/cards", "plugin/objects", "plugin/earmark", "plugin/reserve", "plugin/intake", "plugin/constraint/budget",
 	"plugin/constraint", "plugin/constraint/hints", "plugin/record", "plugin/report", "plugin/store",
-	"cmd/cardctl/audit", "cmd/cardctl/explain", "plugin/internal/session", "plugin/internal/session+invariants",
+	"cmd/cardctl/audit", "cmd/cardctl/explain", "plugin/internal/session", "plugin/internal/chaos",
+	"plugin/internal/session+invariants", "plugin/internal/chaos+invariants",
 }
 
 // checked matches the tests of a directory with a build tag, plugin/internal/session+invariants: those that make test runs with the tag.
@@ -36,8 +37,10 @@ var checked = regexp.MustCompile(`^(TestDifferential|TestBad|TestRefunds|TestRan
 
 // few are arguments of the tests of a directory: random tests draw few worlds before they draw many.
 var few = map[string][]string{
-	"plugin/internal/session":            {"-clusters", "20", "-worlds", "20", "-sessions", "200"},
-	"plugin/internal/session+invariants": {"-clusters", "20", "-worlds", "8"},
+	"plugin/internal/session":            {"-clusters", "20", "-sessions", "200"},
+	"plugin/internal/session+invariants": {"-clusters", "20"},
+	"plugin/internal/chaos":              {"-worlds", "20"},
+	"plugin/internal/chaos+invariants":   {"-worlds", "8"},
 }
 
 // random matches the tests that draw worlds, clusters and sessions. They run again without the

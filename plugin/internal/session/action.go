@@ -13,7 +13,7 @@ import (
 // place.
 type plannedAction struct {
 	framework.Action
-	plan func(s *session)
+	plan func(s *Session)
 	// then: Volcano's action runs after the plans, too.
 	then bool
 }
@@ -28,15 +28,15 @@ func NewPreempt() framework.Action {
 	return plannedAction{Action: preempt.New(), plan: planPreempt, then: true}
 }
 
-func planReclaim(s *session) { s.reclaim.Reclaim() }
-func planPreempt(s *session) { s.reclaim.Preempt() }
+func planReclaim(s *Session) { s.Reclaim.Reclaim() }
+func planPreempt(s *Session) { s.Reclaim.Preempt() }
 
 // RegisterActions puts the actions with plans in the place of those that Volcano has registered. Register calls it. A
 // shared object of one plugin calls it when it is loaded.
 func RegisterActions() {
 	framework.RegisterAction(NewReclaim())
 	framework.RegisterAction(NewPreempt())
-	for name, plan := range map[string]func(*session){"gangreclaim": planReclaim, "gangpreempt": planPreempt} {
+	for name, plan := range map[string]func(*Session){"gangreclaim": planReclaim, "gangpreempt": planPreempt} {
 		action, known := framework.GetAction(name) // from v1.15 on
 		if _, planned := action.(plannedAction); known && !planned {
 			framework.RegisterAction(plannedAction{Action: action, plan: plan})
@@ -48,7 +48,7 @@ func RegisterActions() {
 // this package is in force.
 func Plans(ssn *framework.Session) bool {
 	s := inForce.of(ssn)
-	return s != nil && s.reclaim.Plans()
+	return s != nil && s.Reclaim.Plans()
 }
 
 // Execute evicts pods for other pods.

@@ -96,7 +96,7 @@ func TestGangThatLostAPod(t *testing.T) {
 			f := s.open(t)
 			assert.True(t, f.JobEnqueueable(f.job("gang")))
 			f.JobEnqueued(f.job("gang"))
-			d, _ := f.own.memory.names.LookupCard("A")
+			d, _ := f.own.Memory.Names.LookupCard("A")
 			if name != "a list" {
 				assert.Equal(t, 1000.0, f.own.Index.Inqueue.Row(f.own.Index.Lookup("q")).Get(d), "what is missing")
 			}

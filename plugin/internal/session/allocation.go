@@ -13,10 +13,10 @@ import (
 )
 
 // allocatable reports whether a task may be allocated now.
-func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
+func (s *Session) AllocatableOf(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	frame := s.Frames.Open()
 	defer frame.Close()
-	s.reclaim.NoteAllocate()
+	s.Reclaim.NoteAllocate()
 	q, request := s.number(queue), frame.Vector()
 	books, outcome := s.decideTask(q, task, request)
 	if outcome.Verdict.OK() {
@@ -28,7 +28,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	refusal := s.RefusedTask(frame, books, constraint.Ask{Task: task, Queue: q, Request: request}, outcome)
 	s.NoteRefused(refusal)
 	if job := s.Volcano.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
-		s.memory.journal.Refuse(&s.explain, job, refusal)
+		s.Memory.journal.Refuse(&s.explain, job, refusal)
 	}
 	if klog.V(3).Enabled() {
 		klog.Infof("[%s] task %s/%s waits: %s", s.variant.Name, task.Namespace, task.Name, s.explain.Explain(refusal))
@@ -39,17 +39,17 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 // decideTask applies the rules of allocation to a task of q. It sets request to what the task requests, and returns
 // the accounts with which the rules decided, nil where the queue itself takes no tasks. The hook and the inspection
 // ask it.
-func (s *session) decideTask(q index.Queue, task *api.TaskInfo, request fastres.Vector) (
+func (s *Session) decideTask(q index.Queue, task *api.TaskInfo, request fastres.Vector) (
 	books *quota.Books, o cards.Outcome) {
 	if o.Verdict = s.Intake.Eligible(q); !o.Verdict.OK() {
 		return nil, o
 	}
 
 	s.PrepareQueue(q) // before the accounts are taken: it may change them
-	books = s.reclaim.BooksFor(task)
+	books = s.Reclaim.BooksFor(task)
 	o.Verdict = s.AllocationOf(books, q, task, request, &o.Request)
 
-	if node := s.reclaim.EvictedFor(task); o.Verdict.OK() && node != nil {
+	if node := s.Reclaim.EvictedFor(task); o.Verdict.OK() && node != nil {
 		_, fit := s.decideNode(books, task, node)
 		if !fit.Verdict.OK() { // the predicates say the rest
 			o.Verdict, o.Request = fit.Verdict, fit.Request
@@ -64,7 +64,7 @@ func (s *session) decideTask(q index.Queue, task *api.TaskInfo, request fastres.
 //
 // DIVERGES: upstream asks no plugin about the queue of a pod without requests. Where cards count, a queue that is not
 // open starts none.
-func (s *session) decideNode(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) (
+func (s *Session) decideNode(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) (
 	a constraint.Ask, fit cards.NodeFit) {
 	if s.Cards == nil {
 		a.Task, a.Queue = task, s.QueueOf(task)
@@ -83,13 +83,13 @@ func (s *session) decideNode(b *quota.Books, task *api.TaskInfo, node *api.NodeI
 
 // predicate admits the nodes on which a task can have its cards: the node has one
 // of them, and the queue and all its ancestors have quota left for it.
-func (s *session) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
-	return s.fitError(s.reclaim.BooksFor(task), task, node)
+func (s *Session) Predicate(task *api.TaskInfo, node *api.NodeInfo) error {
+	return s.fitError(s.Reclaim.BooksFor(task), task, node)
 }
 
 // fitError returns why a task cannot have its cards on a node, as Volcano expects
 // it. The code is Unschedulable where evictions may help.
-func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) error {
+func (s *Session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) error {
 	a, fit := s.decideNode(b, task, node)
 	if fit.Reason == cards.NodeFits {
 		return nil
@@ -111,7 +111,7 @@ func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInf
 
 // askOf returns the question about the cards of a task. It is safe for many goroutines, and fast
 // for the task that PrePredicate prepared.
-func (s *session) askOf(task *api.TaskInfo) constraint.Ask {
+func (s *Session) askOf(task *api.TaskInfo) constraint.Ask {
 	if w := s.preparedFor(task); w != nil {
 		return constraint.Ask{Task: task, Queue: w.queue, Pod: w.pod}
 	}
@@ -119,7 +119,7 @@ func (s *session) askOf(task *api.TaskInfo) constraint.Ask {
 }
 
 // preparedFor returns what PrePredicate prepared last, nil for another task.
-func (s *session) preparedFor(task *api.TaskInfo) *prepared {
+func (s *Session) preparedFor(task *api.TaskInfo) *prepared {
 	if w := s.prepared.Load(); w != nil && w.task == task {
 		return w
 	}
@@ -129,7 +129,7 @@ func (s *session) preparedFor(task *api.TaskInfo) *prepared {
 // nodeOrder scores the card of a node by its position in the task's list. Cards that the rest of
 // the task's gang needs, those that are promised to other jobs, and those that the quotas refuse,
 // come last.
-func (s *session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
+func (s *Session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
 	a := s.askOf(task)
 	var leave []fastres.Dim
 	if w := s.preparedFor(task); w != nil {
@@ -142,12 +142,12 @@ func (s *session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, er
 
 // restNeeds returns the cards that the rest of a task's gang needs, by what the nodes and the quotas
 // have left.
-func (s *session) restNeeds(task *api.TaskInfo, q index.Queue, pod *cards.PodRequest) []fastres.Dim {
+func (s *Session) restNeeds(task *api.TaskInfo, q index.Queue, pod *cards.PodRequest) []fastres.Dim {
 	job := s.Volcano.Jobs[task.Job]
 	if job == nil || pod.None() || len(job.TaskStatusIndex[api.Pending]) < 2 {
 		return nil
 	}
-	return s.memory.rest.Needs(s.Cards, job, task, pod, func(d fastres.Dim) float64 {
+	return s.Memory.rest.Needs(s.Cards, job, task, pod, func(d fastres.Dim) float64 {
 		room := min(s.Cards.FutureIdle(s.Volcano.Nodes, d), quota.CardRoom(s.Index, s.Limit, q, d))
 		for _, share := range s.Names.Groups(d) {
 			room = min(room, quota.CardRoom(s.Index, s.Limit, q, share.Group)/share.Weight)

@@ -18,13 +18,14 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
 func TestArguments(t *testing.T) {
 	const day = 24 * time.Hour
-	card, capacity := cardBuilder.variant, capacityBuilder.variant
+	card, capacity := cardBuilder.Variant, capacityBuilder.Variant
 	with := func(changes ...func(*arguments.Settings)) arguments.Settings {
 		s := arguments.Settings{
 			Bounds: intake.Settings{RootCapability: intake.RootTotal, UnsetCapability: intake.UnsetUnlimited,
@@ -144,7 +145,7 @@ func TestArguments(t *testing.T) {
 		{"classes without reclaim by them", capacity, framework.Arguments{"podOwnerReferenceToServiceType": map[string]string{"Job": "training"}},
 			with(func(s *arguments.Settings) { s.Owners = map[string]quota.Class{"Job": quota.Training} }),
 			[]string{"argument podOwnerReferenceToServiceType has no effect without reclaimByServiceType"}},
-		{"policies that proportion lacks", proportionBuilder.variant, framework.Arguments{"victimOrder": "leastWork", "reclaimByServiceType": true}, with(),
+		{"policies that proportion lacks", proportionBuilder.Variant, framework.Arguments{"victimOrder": "leastWork", "reclaimByServiceType": true}, with(),
 			[]string{"argument victimOrder has no effect: the plugin proportion evicts as Volcano's does",
 				"argument reclaimByServiceType has no effect: the plugin proportion evicts as Volcano's does"}},
 		{"labels of cards", card, framework.Arguments{"cardLabels": map[any]any{"cambricon.com/mlu": "example.com/model"}},
@@ -216,7 +217,7 @@ func TestArguments(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, problems := arguments.Parse(test.variant, pinned(test.arguments))
+			got, problems := arguments.Parse(test.variant, testbed.Pinned(test.arguments))
 			got.Bounds.Devices = intake.Devices{}
 			if test.want.FairShare.Save == 0 { // not said
 				test.want.FairShare.Save, test.want.FairShare.Store = time.Minute, types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}
@@ -232,26 +233,26 @@ func TestArguments(t *testing.T) {
 // TestDeviceArguments reads the arguments for quotas of device classes with each release.
 func TestDeviceArguments(t *testing.T) {
 	if counts, capacities := release.DeviceQuotas(); release.KnowsDeviceClaims() {
-		s, problems := arguments.Parse(capacityBuilder.variant, nil)
+		s, problems := arguments.Parse(capacityBuilder.Variant, nil)
 		assert.Equal(t, intake.Devices{Capacities: capacities}, s.Bounds.Devices, "the feature gates")
 		assert.True(t, counts)
 		assert.Empty(t, problems)
-		s, problems = arguments.Parse(capacityBuilder.variant, framework.Arguments{arguments.DeviceCapacities: !capacities, arguments.DeviceQuotas: "perhaps"})
+		s, problems = arguments.Parse(capacityBuilder.Variant, framework.Arguments{arguments.DeviceCapacities: !capacities, arguments.DeviceQuotas: "perhaps"})
 		assert.Equal(t, intake.Devices{Capacities: !capacities}, s.Bounds.Devices)
 		assert.Equal(t, []string{"argument capacity.DynamicResourceAllocationEnable: perhaps (string) is not true or false, using true"}, problems)
 	}
-	for _, v := range []arguments.Variant{capacityBuilder.variant, cardBuilder.variant} {
+	for _, v := range []arguments.Variant{capacityBuilder.Variant, cardBuilder.Variant} {
 		_, problems := arguments.Parse(v, framework.Arguments{arguments.Semantics: "v1.14.4", arguments.DeviceQuotas: true})
 		assert.Contains(t, problems, "argument capacity.DynamicResourceAllocationEnable has no effect: Volcano v1.14.4 has no quotas of device classes")
 	}
-	_, problems := arguments.Parse(proportionBuilder.variant, framework.Arguments{arguments.DeviceCapacities: true})
+	_, problems := arguments.Parse(proportionBuilder.Variant, framework.Arguments{arguments.DeviceCapacities: true})
 	assert.Equal(t, []string{"argument capacity.DRAConsumableCapacityEnable has no effect: the plugin proportion has no quotas of device classes"}, problems)
 }
 
 func TestArgumentProblemsAreReportedOnce(t *testing.T) {
 	m := newMemory()
 	for range 3 {
-		m.parse(capacityBuilder.variant, framework.Arguments{"zebra": 1})
+		m.parse(capacityBuilder.Variant, framework.Arguments{"zebra": 1})
 	}
 	assert.Equal(t, 1, m.warnings.Len())
 }
@@ -265,7 +266,9 @@ func TestUnsetCapability(t *testing.T) {
 		return f.own.Index.RealCapability.Row(f.own.Index.Lookup(queue)).Get(fastres.CPU)
 	}
 	with := func(build framework.PluginBuilder, key, value string) framework.PluginBuilder {
-		return func(framework.Arguments) framework.Plugin { return build(pinned(framework.Arguments{key: value})) }
+		return func(framework.Arguments) framework.Plugin {
+			return build(testbed.Pinned(framework.Arguments{key: value}))
+		}
 	}
 	const all, none = 8000.0, 0.0
 	for _, hierarchy := range []bool{false, true} {

@@ -26,7 +26,7 @@ import (
 // hoursUsed returns what a queue has used of its budget, in card-hours.
 func (f *fixture) hoursUsed(t *testing.T, queue string) float64 {
 	t.Helper()
-	rule := f.own.memory.budgets.InForce()
+	rule := f.own.Memory.Budgets.InForce()
 	require.NotNil(t, rule)
 	for _, b := range rule.All() {
 		if f.own.Index.Name(b.Queue) == queue {
@@ -149,7 +149,7 @@ func TestBudgetsAndUsageShareTheStore(t *testing.T) {
 		if annotated {
 			hours = f.hoursUsed(t, "q")
 		}
-		if f.own.memory.fairness.History() != nil {
+		if f.own.Memory.Fairness.History() != nil {
 			cards = f.cardsUsed("q")
 		}
 		return hours, cards

@@ -41,7 +41,7 @@ func TestFirstSession(t *testing.T) {
 	})
 	assert.Equal(t, 2.0, f.cardsOf("q", "A"))
 	assert.False(t, f.Allocatable(f.queue("q"), f.task("next-0")))
-	_, known := f.own.memory.names.LookupCard("B")
+	_, known := f.own.Memory.Names.LookupCard("B")
 	assert.True(t, known, "a node that only the session has counts as well")
 }
 
@@ -114,14 +114,14 @@ func TestReservationsOfExemptPods(t *testing.T) {
 type sequence struct {
 	*scene
 	client  kubernetes.Interface
-	builder *builder
+	builder *Builder
 	last    *fixture
 	edit    func(*api.ClusterInfo)
 }
 
 func newSequence(t *testing.T, s *scene) *sequence {
 	t.Helper()
-	return &sequence{scene: s, builder: &builder{variant: s.build(nil).(*quotaPlugin).builder.variant}}
+	return &sequence{scene: s, builder: &Builder{Variant: s.build(nil).(*Plugin).builder.Variant}}
 }
 
 // open closes the last session and opens the next one.
@@ -131,7 +131,7 @@ func (s *sequence) open(t *testing.T) *fixture {
 		s.last.close()
 	}
 	again := *s.scene
-	again.build = s.builder.build
+	again.build = s.builder.Build
 	s.last = again.open(t, func(info *api.ClusterInfo, c *offline.Cache) {
 		if s.client != nil {
 			c.Kube = s.client
@@ -202,7 +202,7 @@ func TestChangedNode(t *testing.T) {
 				t.Helper()
 				for _, card := range []string{"A", "B", "A/mig-1g.5gb-mixed"} {
 					assert.Equal(t, c.want[card], max(0, f.cardsOf("q", card)), card)
-					if d, known := f.own.memory.names.LookupCard(card); known && c.want[card] > 0 {
+					if d, known := f.own.Memory.Names.LookupCard(card); known && c.want[card] > 0 {
 						assert.Equal(t, 1000.0, f.own.Index.Elastic.Row(f.own.Index.Lookup("q")).Get(d), "one of the two pods is elastic")
 					}
 				}

@@ -14,7 +14,7 @@ import (
 
 // boundOf returns the realCapability of a queue for a card, in whole cards.
 func (f *fixture) boundOf(queue, card string) float64 {
-	d, ok := f.own.memory.names.LookupCard(card)
+	d, ok := f.own.Memory.Names.LookupCard(card)
 	if !ok {
 		return 0
 	}

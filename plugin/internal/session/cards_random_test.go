@@ -32,8 +32,8 @@ func (f *fixture) held() held {
 	h := held{}
 	for q := range index.Queue(f.own.Index.Len()) {
 		h[q] = map[fastres.Dim]float64{}
-		for d := fastres.FirstFree; int(d) < f.own.memory.names.Len(); d++ {
-			if f.own.memory.names.IsCard(d) {
+		for d := fastres.FirstFree; int(d) < f.own.Memory.Names.Len(); d++ {
+			if f.own.Memory.Names.IsCard(d) {
 				h[q][d] = max(f.own.Index.Allocated(q).Get(d), f.own.Index.RealCapability.Row(q).Get(d))
 			}
 		}
@@ -48,7 +48,7 @@ func (h held) check(t *testing.T, f *fixture) {
 	for q, cards := range h {
 		for d, most := range cards {
 			if has := f.own.Books.Future.Queues.Allocated(q).Get(d); f.own.Cards.Counted(q) && has > most {
-				require.LessOrEqual(t, has, most, "queue %s, card %s", f.own.Index.Name(q), f.own.memory.names.Name(d))
+				require.LessOrEqual(t, has, most, "queue %s, card %s", f.own.Index.Name(q), f.own.Memory.Names.Name(d))
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func runCards(t *testing.T, r *rand.Rand, c workload.Cluster, seen map[string]in
 	s := newScene()
 	s.Cluster = c
 	// A builder of its own: a failure then depends on the input alone.
-	s.build = (&builder{variant: []arguments.Variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)]}).build
+	s.build = (&Builder{Variant: []arguments.Variant{cardBuilder.Variant, capacityBuilder.Variant}[r.IntN(2)]}).Build
 	s.arguments = framework.Arguments{
 		"untypedCards":           []string{"charge", "charge", "reject"}[r.IntN(3)],
 		"cardUnlimitedCpuMemory": r.IntN(2) == 0,

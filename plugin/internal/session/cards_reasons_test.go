@@ -55,7 +55,7 @@ func TestReasonsOfLists(t *testing.T) {
 			f := s.open(t)
 			require.False(t, f.Allocatable(f.queue("q"), f.task("job-0")))
 			assert.Equal(t, test.want, f.job("job").JobFitErrors)
-			why := inspectionOf(f.own).Allocate(f.task("job-0"))
+			why := InspectionOf(f.own).Allocate(f.task("job-0"))
 			require.NotNil(t, why)
 			assert.Equal(t, test.want, why.String())
 			assert.Equal(t, []string{string(test.rule), test.at}, []string{string(why.Rule), why.Queue})

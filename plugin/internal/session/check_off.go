@@ -3,4 +3,4 @@
 package session
 
 // check panics if an invariant is broken, in builds with the tag "invariants".
-func (s *session) check() {}
+func (s *Session) check() {}

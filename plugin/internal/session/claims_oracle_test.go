@@ -43,8 +43,8 @@ func (m *claimModel) compareClaims(t *testing.T, f *fixture, c workload.Cluster,
 		for _, node := range f.NodeList {
 			some = m.comparePod(t, f, o, task, node.Name, seen) || some
 		}
-		if some && f.own.reclaim.EvictedFor(task) == nil {
-			require.True(t, f.own.allocatable(f.Queues[f.Jobs[task.Job].Queue], task), "%s of %s may have a node, but: %s\n%v", task.Name, f.Jobs[task.Job].Queue, f.Jobs[task.Job].JobFitErrors, m)
+		if some && f.own.Reclaim.EvictedFor(task) == nil {
+			require.True(t, f.own.AllocatableOf(f.Queues[f.Jobs[task.Job].Queue], task), "%s of %s may have a node, but: %s\n%v", task.Name, f.Jobs[task.Job].Queue, f.Jobs[task.Job].JobFitErrors, m)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (m *claimModel) counted() []string {
 // oracleOf makes an oracle of a session as it is now: all that runs is counted again.
 func (m *claimModel) oracleOf(t *testing.T, f *fixture, c workload.Cluster) *oracle.Oracle {
 	s := oracleSession{fixture: f, t: t}
-	from := oracle.Cluster{OpenRoot: f.own.settings.Bounds.OpenRoot, Total: oracle.Amounts{}}
+	from := oracle.Cluster{OpenRoot: f.own.Settings.Bounds.OpenRoot, Total: oracle.Amounts{}}
 	if c.Hierarchy {
 		from.Root = index.RootName
 	}

@@ -85,13 +85,13 @@ func TestClaimOfSeveralCards(t *testing.T) {
 	}
 	m.claims["own"+strings.TrimPrefix(placed, "any-")].allocate(m, "dra", []int{0})
 	f = s.openWith(t, m)
-	assert.Equal(t, map[string]float64{"A": 1}, inspectionOf(f.own).Charged(f.task(placed)))
+	assert.Equal(t, map[string]float64{"A": 1}, InspectionOf(f.own).Charged(f.task(placed)))
 	assert.Len(t, f.schedule(t).cache.Bound, 1)
 }
 
 func (f *fixture) dim(t *testing.T, card string) fastres.Dim {
 	t.Helper()
-	d, known := f.own.memory.names.LookupCard(card)
+	d, known := f.own.Memory.Names.LookupCard(card)
 	require.True(t, known, card)
 	return d
 }
@@ -299,7 +299,7 @@ func randomClaims(t *testing.T, r *rand.Rand, seen map[string]int) {
 		m.compareClaims(t, f, s.Cluster, seen)
 		h := f.held()
 		f.AddEventHandler(&framework.EventHandler{AllocateFunc: func(e *framework.Event) {
-			if e.Err == nil && !f.own.notCharged[e.Task.UID] {
+			if e.Err == nil && !f.own.NotCharged[e.Task.UID] {
 				m.notePlaced(e.Task)
 				f.checkCards(t)
 			}
@@ -333,7 +333,7 @@ func (h held) checkNow(t *testing.T, f *fixture) {
 	t.Helper()
 	for q, most := range h {
 		for d, n := range most {
-			require.LessOrEqual(t, f.own.Index.Allocated(q).Get(d), n, "queue %s, card %s\n%v", f.own.Index.Name(q), f.own.memory.names.Name(d), f.model)
+			require.LessOrEqual(t, f.own.Index.Allocated(q).Get(d), n, "queue %s, card %s\n%v", f.own.Index.Name(q), f.own.Memory.Names.Name(d), f.model)
 		}
 	}
 }

@@ -74,10 +74,10 @@ func TestClassesOfOwners(t *testing.T) {
 // TestTrainingReason names the rule by which a training job takes nothing.
 func TestTrainingReason(t *testing.T) {
 	f := tide(byClass(), `{"A":0}`, "", "training").open(t)
-	why := inspectionOf(f.own).Preempt(f.task("claim-0"))
+	why := InspectionOf(f.own).Preempt(f.task("claim-0"))
 	assert.Equal(t, report.TrainingJob, why.Rule)
 	assert.Equal(t, "Queue <day> takes nothing from other queues for the pod: its service class is training", why.String())
-	assert.Nil(t, inspectionOf(tide(byClass(), `{"A":0}`, "", "inference").open(t).own).Preempt(f.task("claim-0")))
+	assert.Nil(t, InspectionOf(tide(byClass(), `{"A":0}`, "", "inference").open(t).own).Preempt(f.task("claim-0")))
 }
 
 // TestWrongClass records one event for each wrong value.

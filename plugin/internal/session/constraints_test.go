@@ -26,7 +26,7 @@ import (
 // asks returns the question about one card for a pod.
 func (f *fixture) asks(t *testing.T, pod, name string) (constraint.Ask, fastres.Dim) {
 	t.Helper()
-	d, known := f.own.memory.names.LookupCard(name)
+	d, known := f.own.Memory.Names.LookupCard(name)
 	require.True(t, known)
 	task := f.task(pod)
 	q := f.own.QueueOf(task)
@@ -148,7 +148,7 @@ func TestGoneCardsLeaveWithTheirPods(t *testing.T) {
 	event := &framework.Event{Task: f.task("runs-0")}
 	f.own.onDeallocate(event)
 	assert.Equal(t, 5.0, available())
-	f.own.onAllocate(event)
+	f.own.OnAllocate(event)
 	assert.Equal(t, 6.0, available())
 }
 
@@ -162,7 +162,7 @@ func TestRefundsOfNamespacesAdmitAgain(t *testing.T) {
 	event := &framework.Event{Task: f.task("x.runs-0")}
 	f.own.onDeallocate(event)
 	assert.True(t, f.JobEnqueueable(job))
-	f.own.onAllocate(event)
+	f.own.OnAllocate(event)
 	assert.False(t, f.JobEnqueueable(job))
 }
 

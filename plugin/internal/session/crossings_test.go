@@ -67,7 +67,7 @@ func TestNothingIsTakenAtTheLimitOfTheNamespace(t *testing.T) {
 	may := func(task string) bool { return release.Preemptive(f.Session)(f.queue("train"), f.task(task)) }
 	assert.False(t, may("x.waits-0"), "x has 3 of 3 in train")
 	assert.True(t, may("z.waits-0"))
-	assert.Contains(t, inspectionOf(f.own).Preempt(f.task("x.waits-0")).String(), "namespace <x>")
+	assert.Contains(t, InspectionOf(f.own).Preempt(f.task("x.waits-0")).String(), "namespace <x>")
 }
 
 // TestNodeOrderKnowsNamespaces scores the nodes of a list whose first card the namespace may have
@@ -96,8 +96,8 @@ func TestVectorsDoNotOutliveTheirFrames(t *testing.T) {
 	f.own.Intake.SetCharge(x, f.own.Index.Lookup("train"), f.task("x.waits-0"), "a")
 	before := fastres.NewVector(x.Len())
 	before.CopyFrom(x)
-	require.True(t, f.own.allocatable(f.queue("train"), f.task("x.waits-0")))
-	f.own.reclaim.Reclaimable(f.task("x.waits-0"), []*api.TaskInfo{f.task("x.runs-0")})
+	require.True(t, f.own.AllocatableOf(f.queue("train"), f.task("x.waits-0")))
+	f.own.Reclaim.Reclaimable(f.task("x.waits-0"), []*api.TaskInfo{f.task("x.runs-0")})
 	assert.Equal(t, before, x)
 	outer.Close()
 }
@@ -105,12 +105,12 @@ func TestVectorsDoNotOutliveTheirFrames(t *testing.T) {
 // TestClosedSessionsAreFreed asks for victims and closes the session. What is kept for the next one
 // does not keep the cluster of this one alive.
 func TestClosedSessionsAreFreed(t *testing.T) {
-	b := &builder{variant: cardBuilder.variant}
+	b := &Builder{Variant: cardBuilder.Variant}
 	closed := func() weak.Pointer[framework.Session] {
 		s := namespaced().pods("x.runs", "train", "A", 2, 1, on("a")).pods("y.waits", "serve", "A", 1, 1)
-		s.build = b.build
+		s.build = b.Build
 		f := s.open(t, byPrefix)
-		f.own.reclaim.Reclaimable(f.task("y.waits-0"), []*api.TaskInfo{f.task("x.runs-0")})
+		f.own.Reclaim.Reclaimable(f.task("y.waits-0"), []*api.TaskInfo{f.task("x.runs-0")})
 		f.close()
 		return weak.Make(f.Session)
 	}()

@@ -144,7 +144,7 @@ func (s *scene) deviceEvents(t *testing.T) (all []string) {
 		return true, event, nil
 	})
 	fresh := *s // an event is recorded once
-	fresh.build = (&builder{variant: s.build(nil).(*quotaPlugin).builder.variant}).build
+	fresh.build = (&Builder{Variant: s.build(nil).(*Plugin).builder.Variant}).Build
 	f := fresh.open(t, func(_ *api.ClusterInfo, c *offline.Cache) { c.Kube = client })
 	for range countDeviceProblems(f.own) {
 		event := <-events
@@ -155,16 +155,16 @@ func (s *scene) deviceEvents(t *testing.T) (all []string) {
 }
 
 // countDeviceProblems returns the number of problems of all queues.
-func countDeviceProblems(s *session) (n int) {
+func countDeviceProblems(s *Session) (n int) {
 	for _, queue := range s.Intake.Queues {
 		spec := &queue.Queue.Spec
-		n += len(s.settings.Bounds.Devices.Problems(spec.Capability, spec.Deserved, spec.Guarantee.Resource))
+		n += len(s.Settings.Bounds.Devices.Problems(spec.Capability, spec.Deserved, spec.Guarantee.Resource))
 	}
 	return n
 }
 
 func (f *fixture) devicesOf(queue, key string) float64 {
-	for _, a := range inspectionOf(f.own).Accounts() {
+	for _, a := range InspectionOf(f.own).Accounts() {
 		for _, h := range a.Holdings {
 			if a.Queue == queue && h.Resource == key {
 				return h.Allocated
@@ -227,10 +227,10 @@ func TestDeviceQuotas(t *testing.T) {
 			}
 			refused := test.want != ""
 			assert.Equal(t, !refused, f.Allocatable(f.queue("q"), f.task("j-0")))
-			assert.Equal(t, test.want, reasonOf(inspectionOf(f.own).Allocate(f.task("j-0"))))
+			assert.Equal(t, test.want, reasonOf(InspectionOf(f.own).Allocate(f.task("j-0"))))
 			f.job("j").MinAvailable = 1
 			assert.Equal(t, !refused, f.JobEnqueueable(f.job("j")))
-			assert.Equal(t, test.want, reasonOf(inspectionOf(f.own).Enqueue(f.job("j"))))
+			assert.Equal(t, test.want, reasonOf(InspectionOf(f.own).Enqueue(f.job("j"))))
 			if refused && s.build(nil).Name() == CapacityName {
 				assert.Contains(t, f.cache.Events()[0], "Normal Unschedulable queue resource quota insufficient: insufficient dra-resource-exceeded; "+test.want)
 			}
@@ -330,7 +330,7 @@ func TestJobsWithDevices(t *testing.T) {
 	f.JobEnqueued(small)
 	assert.True(t, f.Allocatable(f.queue("q"), f.task("gang-1")), "what is admitted does not count for pods")
 	assert.False(t, f.Allocatable(f.queue("q"), f.task("gang-2")))
-	assert.Contains(t, reasonOf(inspectionOf(f.own).Enqueue(gang)), "total would be <7>, but capability is <4>")
+	assert.Contains(t, reasonOf(InspectionOf(f.own).Enqueue(gang)), "total would be <7>, but capability is <4>")
 
 	running := f.job("running")
 	running.MinAvailable = 1
@@ -386,7 +386,7 @@ func TestVictimsReturnDevices(t *testing.T) {
 		if pods == "both" {
 			reclaimees, want = append(reclaimees, f.task("a-1")), 2
 		}
-		victims, _ := f.own.reclaim.Reclaimable(f.task("b-0"), reclaimees)
+		victims, _ := f.own.Reclaim.Reclaimable(f.task("b-0"), reclaimees)
 		assert.Len(t, victims, want, "the claim is free once both pods are gone; asked about %s", pods)
 		f.close()
 	}
@@ -523,7 +523,7 @@ func TestDevicesCountAlone(t *testing.T) {
 		return
 	}
 	assert.True(t, f.Allocatable(f.queue("a"), f.task("wants-0")))
-	victims, _ := f.own.reclaim.Reclaimable(f.task("wants-0"), []*api.TaskInfo{f.task("has-0")})
+	victims, _ := f.own.Reclaim.Reclaimable(f.task("wants-0"), []*api.TaskInfo{f.task("has-0")})
 	assert.Len(t, victims, 1)
 }
 
@@ -551,7 +551,7 @@ func TestClaimsInSimulations(t *testing.T) {
 	assert.False(t, fits())
 	assert.False(t, f.SimulateAllocatableFn(t.Context(), second, f.queue("q"), b), "another snapshot")
 	assert.Equal(t, 2.0, f.devicesOf("q", gpuClass), "the accounts of the session")
-	assert.False(t, quota.DeviceClaimsFit(f.own.Index, f.own.Limit, &f.own.memory.names, index.Queue(0), f.own.Intake.DeviceClaims(b)).OK())
+	assert.False(t, quota.DeviceClaimsFit(f.own.Index, f.own.Limit, &f.own.Memory.Names, index.Queue(0), f.own.Intake.DeviceClaims(b)).OK())
 }
 
 // TestPodLevelResources asks about a pod that requests resources for all its containers
@@ -603,11 +603,11 @@ func TestDevicesAcrossSessions(t *testing.T) {
 		compare("a new capacity: "+dimension, 3, false, true)
 	}
 	claims["waits-0"] = map[string]map[string]release.Devices{"ns/w": gpuDevices(1)}
-	run.last.own.memory.maxNames = 0
+	run.last.own.Memory.maxNames = 0
 	compare("names start anew", 3, true, true)
 	s.Queues[0].Capability = workload.Resources{"cpu": 1 << 30, "memory": 1 << 50, gpuClass: 3}
 	compare("a lower quota", 3, false, true)
-	run.builder = &builder{variant: run.builder.variant}
+	run.builder = &Builder{Variant: run.builder.Variant}
 	compare("a restart", 3, false, true)
 	s.Queues[0].Capability = workload.Resources{"cpu": 1 << 30, "memory": 1 << 50}
 	compare("no quota", 0, true, true)

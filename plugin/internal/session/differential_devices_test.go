@@ -196,7 +196,7 @@ func classKey(class string) string { return "deviceclass/" + class }
 
 // counted reports whether a key can have a quota.
 func (d *differential) counted(key string) bool {
-	return key == gpuClass || key == nicClass || d.own.settings.Bounds.Devices.Capacities
+	return key == gpuClass || key == nicClass || d.own.Settings.Bounds.Devices.Capacities
 }
 
 // deviceQuota returns the quotas of devices of a queue, and whether upstream keeps accounts of
@@ -277,7 +277,7 @@ func (d *differential) ourDevices(queue, key string) float64 {
 }
 
 func (d *differential) ourRow(x fastres.Vector, key string) float64 {
-	dim, ok := d.own.memory.names.LookupClass(key)
+	dim, ok := d.own.Memory.Names.LookupClass(key)
 	if !ok || int(dim) >= x.Len() {
 		return 0
 	}

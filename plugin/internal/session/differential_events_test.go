@@ -283,13 +283,13 @@ func (d *differential) compareGangs() error {
 				d.excuse(innerGuarantee)
 				continue
 			}
-			if levels := d.own.settings.Levels; levels > 0 && fmt.Sprint(taskNames(want)) != fmt.Sprint(taskNames(got)) {
-				with, plain := d.own.settings, reclaim.Session{}
+			if levels := d.own.Settings.Levels; levels > 0 && fmt.Sprint(taskNames(want)) != fmt.Sprint(taskNames(got)) {
+				with, plain := d.own.Settings, reclaim.Session{}
 				with.Levels = 0
-				plain.Open(&d.own.Session, d.own.memory.reclaim, d.own.variant, &with, d.own.reclaim.Reports)
+				plain.Open(&d.own.Session, d.own.Memory.reclaim, d.own.variant, &with, d.own.Reclaim.Reports)
 				release.AddUnifiedEvictableFn(d.ours, d.name, plain.EvictableForGang)
 				got = release.UnifiedEvictable(d.ours, release.Eviction{Kind: kind, Job: d.ours.Jobs[id]}, ourList)
-				release.AddUnifiedEvictableFn(d.ours, d.name, d.own.reclaim.EvictableForGang)
+				release.AddUnifiedEvictableFn(d.ours, d.name, d.own.Reclaim.EvictableForGang)
 				d.excuse(gangLevels) // if the rest is equal
 			}
 			if err := d.check(fmt.Sprintf("UnifiedEvictable(%d, %s)", kind, id), fmt.Sprint(taskNames(want)), fmt.Sprint(taskNames(got))); err != nil {

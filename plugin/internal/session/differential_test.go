@@ -146,7 +146,7 @@ type differential struct {
 	theirs   *framework.Session
 	ours     *framework.Session
 	upstream upstreamPlugin
-	own      *session
+	own      *Session
 	queues   []string // that both know
 
 	devices          bool // quotas bound devices
@@ -224,13 +224,13 @@ func (d *differential) open() (stop bool, err error) {
 	})
 	theirMetrics := d.withoutDeviceSeries(gather(published))
 	dropMetrics(d.cluster.Queues)
-	var ours *quotaPlugin
+	var ours *Plugin
 	framework.RegisterPluginBuilder(d.name, func(a framework.Arguments) framework.Plugin {
-		ours = d.ourBuilder(a).(*quotaPlugin)
+		ours = d.ourBuilder(a).(*Plugin)
 		return ours
 	})
 	d.ours = offline.Open(offline.NewCache(info), d.tiers(d.cluster.Hierarchy))
-	d.own = ours.session
+	d.own = ours.Session
 	if d.name == CapacityName && d.cluster.Hierarchy && !d.trueAncestors() {
 		d.excuse(ownArray)
 		return true, nil

@@ -16,7 +16,7 @@ import (
 )
 
 // onAllocate charges a task that was allocated or pipelined.
-func (s *session) onAllocate(event *framework.Event) {
+func (s *Session) OnAllocate(event *framework.Event) {
 	q := s.QueueOf(event.Task)
 	if q == index.None || s.refuseEvent(event) {
 		return
@@ -32,14 +32,14 @@ func (s *session) onAllocate(event *framework.Event) {
 // allocate allocates the originals in the same session.
 //
 // DIVERGES: upstream charges both (capacity/capacity.go, AllocateFunc).
-func (s *session) refundCopy(q index.Queue, task *api.TaskInfo) {
+func (s *Session) refundCopy(q index.Queue, task *api.TaskInfo) {
 	if other := s.pipelined[task.UID]; other != nil && other != task {
 		s.change(q, other, false)
 		delete(s.pipelined, task.UID)
 	}
 }
 
-func (s *session) notePipelined(task *api.TaskInfo) {
+func (s *Session) notePipelined(task *api.TaskInfo) {
 	if s.pipelined == nil {
 		s.pipelined = map[api.TaskID]*api.TaskInfo{}
 	}
@@ -47,7 +47,7 @@ func (s *session) notePipelined(task *api.TaskInfo) {
 }
 
 // onDeallocate refunds a task that lost its node.
-func (s *session) onDeallocate(event *framework.Event) {
+func (s *Session) onDeallocate(event *framework.Event) {
 	if q := s.QueueOf(event.Task); q != index.None && s.charged(event.Task) {
 		s.change(q, event.Task, false)
 		delete(s.pipelined, event.Task.UID)
@@ -55,7 +55,7 @@ func (s *session) onDeallocate(event *framework.Event) {
 }
 
 // change charges the queue of a task, and all its ancestors, or refunds them.
-func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
+func (s *Session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	a := s.AskOn(q, task, task.NodeName, frame.Vector())
@@ -71,13 +71,13 @@ func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 	} else {
 		refund := quota.Refund(s.Index, q, a.Request, frame.Vector())
 		s.Books.Refunded(q, refund)
-		s.memory.admit.Reservations.Refunded()
+		s.Memory.Admit.Reservations.Refunded()
 		s.NoteRefunded(a)
 	}
 	s.admit.AccountsChanged()
 	quota.RefreshShare(s.Index, q, s.rules.share)
 	s.check()
-	s.memory.metrics.PublishAllocated(q, a.Request)
+	s.Memory.metrics.PublishAllocated(q, a.Request)
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s charged: %t, queue %s has share %v",
 			s.variant.Name, task.Namespace, task.Name, charge, s.Index.Name(q), s.Index.Share(q))
@@ -89,7 +89,7 @@ func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 // Actions that evict allocate tasks without a predicate on what is left after the
 // evictions, so this check is the last one. A task that Volcano restores, because
 // its eviction was discarded, is never refused.
-func (s *session) refuseEvent(event *framework.Event) bool {
+func (s *Session) refuseEvent(event *framework.Event) bool {
 	task := event.Task
 	if s.Cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {
 		return false
@@ -99,10 +99,10 @@ func (s *session) refuseEvent(event *framework.Event) bool {
 		return false
 	}
 	event.Err = fmt.Errorf("task %s/%s on node %s: %s", task.Namespace, task.Name, task.NodeName, reason)
-	if s.notCharged == nil {
-		s.notCharged = map[api.TaskID]bool{}
+	if s.NotCharged == nil {
+		s.NotCharged = map[api.TaskID]bool{}
 	}
-	s.notCharged[task.UID] = true
+	s.NotCharged[task.UID] = true
 	return true
 }
 
@@ -111,15 +111,15 @@ func (s *session) refuseEvent(event *framework.Event) bool {
 // passed nothing: where a node has room, the action reclaim asks no plugin.
 //
 // DIVERGES: upstream lets a task without cards wait for more than the quotas admit.
-func (s *session) placementProblem(task *api.TaskInfo) string {
+func (s *Session) placementProblem(task *api.TaskInfo) string {
 	books := s.Books.Books(task)
 	if task.Status == api.Pipelined {
 		books = s.Books.FutureFor(task)
-		if s.reclaim.LeavesToAllocate(task) {
+		if s.Reclaim.LeavesToAllocate(task) {
 			return report.LeftToAllocate
 		}
 	}
-	if !s.reclaim.LeavesRoom(task) {
+	if !s.Reclaim.LeavesRoom(task) {
 		return report.NodeEarmarked
 	}
 	asked := s.askOf(task)
@@ -140,10 +140,10 @@ func (s *session) placementProblem(task *api.TaskInfo) string {
 
 // charged reports whether a task that is deallocated was charged, and forgets
 // that it was not.
-func (s *session) charged(task *api.TaskInfo) bool {
-	if !s.notCharged[task.UID] {
+func (s *Session) charged(task *api.TaskInfo) bool {
+	if !s.NotCharged[task.UID] {
 		return true
 	}
-	delete(s.notCharged, task.UID)
+	delete(s.NotCharged, task.UID)
 	return false
 }

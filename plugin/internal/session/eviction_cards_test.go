@@ -277,8 +277,8 @@ func TestSimulationAsksTheQueue(t *testing.T) {
 	assert.False(t, f.Allocatable(f.queue("q"), task))
 	assert.Error(t, f.PredicateFn(task, f.Nodes["a"]))
 	assert.False(t, f.SimulateAllocatableFn(t.Context(), f.GetCycleState(task.UID).Clone(), f.queue("q"), task))
-	assert.Equal(t, "Queue <q> is not open", inspectionOf(f.own).Allocate(task).String())
-	assert.Equal(t, "Queue <q> is not open", inspectionOf(f.own).Node(task, "a").String())
+	assert.Equal(t, "Queue <q> is not open", InspectionOf(f.own).Allocate(task).String())
+	assert.Equal(t, "Queue <q> is not open", InspectionOf(f.own).Node(task, "a").String())
 }
 
 // TestCopiesAreChargedOnce allocates a task on another node after a copy of it was pipelined, as allocate does after

@@ -136,9 +136,9 @@ var exchanges = map[string]struct {
 // end. They end as well where a reclaimer gets what its victims leave.
 func TestExchangesEnd(t *testing.T) {
 	for name, exchange := range exchanges {
-		for _, v := range []arguments.Variant{capacityBuilder.variant, cardBuilder.variant} {
+		for _, v := range []arguments.Variant{capacityBuilder.Variant, cardBuilder.Variant} {
 			t.Run(v.Name+"/"+name, func(t *testing.T) {
-				build := (&builder{variant: v}).build
+				build := (&Builder{Variant: v}).Build
 				endless := newCycles(t, exchange.scene())
 				endless.build = build
 				before := sumOf(t, report.AddedSeries(), "volcano_queue_exchanges_total")

@@ -138,7 +138,7 @@ func TestPreemptionIsNoExchange(t *testing.T) {
 		f := s.open(t).run(t, NewReclaim(), NewPreempt())
 		require.Len(t, f.evicted(), 1)
 		f.close()
-		assert.Equal(t, from == "mine", f.own.reclaim.Exchanges.Empty())
+		assert.Equal(t, from == "mine", f.own.Reclaim.Exchanges.Empty())
 	}
 }
 
@@ -155,8 +155,8 @@ func TestTakesForSeveralPods(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := s.open(t)
 			q, tasks := f.own.Index.Lookup("mine"), []*api.TaskInfo{f.task("claim-0"), f.task("claim-1"), f.task("claim-2")}
-			assert.True(t, f.own.reclaim.Preemptive(q, tasks[:2]))
-			assert.False(t, f.own.reclaim.Preemptive(q, tasks))
+			assert.True(t, f.own.Reclaim.Preemptive(q, tasks[:2]))
+			assert.False(t, f.own.Reclaim.Preemptive(q, tasks))
 		})
 	}
 }
@@ -166,11 +166,11 @@ func TestTakesForSeveralPods(t *testing.T) {
 func TestNothingIsTakenForAnUnknownResource(t *testing.T) {
 	f := sharing(8, 200).deserving("mine", "", 4, 50).batch("claim", "mine", 1, 0, 2, 1).open(t)
 	q, claim := f.own.Index.Lookup("mine"), f.task("claim-0")
-	require.True(t, f.own.reclaim.Preemptive(q, []*api.TaskInfo{claim}))
+	require.True(t, f.own.Reclaim.Preemptive(q, []*api.TaskInfo{claim}))
 	unknown := *claim
 	unknown.Resreq = unknown.Resreq.Clone()
 	unknown.Resreq.AddScalar("example.com/unknown", 1000)
-	assert.False(t, f.own.reclaim.Preemptive(q, []*api.TaskInfo{&unknown}))
+	assert.False(t, f.own.Reclaim.Preemptive(q, []*api.TaskInfo{&unknown}))
 }
 
 // TestNobodyIsPreemptedForAClosedQueue names nobody for a pod that its queue does not take any more.
@@ -190,7 +190,7 @@ func TestReclaimerWithoutAQueue(t *testing.T) {
 			lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).lending("other", `{"A":1}`, `{"A":0}`, `{"A":0}`).
 			pods("runs", "other", "A", 1, 1, on("a"), members(0)).pods("claim", "mine", "A", 1, 1, inPhase(workload.Inqueue)).open(t)
 		f.job("claim").Queue = "gone"
-		victims, _ := f.own.reclaim.Reclaimable(f.task("claim-0"), []*api.TaskInfo{f.task("runs-0")})
+		victims, _ := f.own.Reclaim.Reclaimable(f.task("claim-0"), []*api.TaskInfo{f.task("runs-0")})
 		assert.Len(t, victims, want, rules)
 	}
 }
@@ -242,6 +242,6 @@ func TestPreemptiveWithoutRequests(t *testing.T) {
 			s.build = NewProportion
 		}
 		f := s.open(t)
-		assert.Equal(t, want, f.own.reclaim.Preemptive(f.own.Index.Lookup("mine"), []*api.TaskInfo{f.task("claim-0")}), name)
+		assert.Equal(t, want, f.own.Reclaim.Preemptive(f.own.Index.Lookup("mine"), []*api.TaskInfo{f.task("claim-0")}), name)
 	}
 }

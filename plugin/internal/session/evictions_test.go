@@ -85,7 +85,7 @@ func TestShuffleCountsForNoBudget(t *testing.T) {
 	f := c.open(t, s, 0).run(t, allocate.New(), NewReclaim())
 	defer f.close()
 	left := func() (all []int) {
-		for _, b := range f.own.memory.evictions.InForce().All() {
+		for _, b := range f.own.Memory.evictions.InForce().All() {
 			all = append(all, b.Left())
 		}
 		return all

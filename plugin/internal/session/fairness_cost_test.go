@@ -37,8 +37,8 @@ func TestUsageHooksDoNotAllocate(t *testing.T) {
 	}
 	checkGates(t, []gate{
 		{"QueueOrder", 0, func() { require.True(t, f.own.queueOrder(mine, other) < 0) }},
-		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
-		{"Reclaimable", 1, func() { _, _ = f.own.reclaim.Reclaimable(placed, busy) }},
+		{"Allocate and Deallocate", 0, func() { f.own.OnAllocate(event); f.own.onDeallocate(event) }},
+		{"Reclaimable", 1, func() { _, _ = f.own.Reclaim.Reclaimable(placed, busy) }},
 	})
 }
 
@@ -56,7 +56,7 @@ func TestUsageAllocatesNothingAtOpen(t *testing.T) {
 	}
 	f := s.open(t)
 	open := func(with arguments.FairShare) float64 {
-		m, settings := newMemory(), f.own.settings
+		m, settings := newMemory(), f.own.Settings
 		settings.FairShare, settings.Bounds.FairShare.On = with, with.HalfLife > 0
 		once := func() { openSession(f.Session, f.own.variant, settings, m) }
 		once()

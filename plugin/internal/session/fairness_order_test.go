@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -58,7 +59,7 @@ func newFairWorld(seed uint64) *fairWorld {
 }
 
 func (w *fairWorld) leaves() (all []string) {
-	for _, queue := range sortedKeys(w.parents) {
+	for _, queue := range slices.Sorted(maps.Keys(w.parents)) {
 		if w.parents[queue] != "root" {
 			all = append(all, queue)
 		}
@@ -76,7 +77,7 @@ func (w *fairWorld) next(gap time.Duration) *scene {
 	w.clock += gap
 	s := newScene().node("a", "A", 64).node("b", "B", 64)
 	w.has, w.wants = map[string]map[string]float64{}, map[string]map[string]float64{}
-	for _, queue := range sortedKeys(w.parents) {
+	for _, queue := range slices.Sorted(maps.Keys(w.parents)) {
 		w.has[queue], w.wants[queue] = map[string]float64{"A": 0, "B": 0}, map[string]float64{}
 		text := fmt.Sprintf(`{"A":%v,"B":%v}`, w.deserved[queue]["A"], w.deserved[queue]["B"])
 		s.queue(queue, w.parents[queue], "quota", `{"A":64,"B":64}`, "deserved", text, "guarantee", `{"A":0,"B":0}`)
@@ -189,7 +190,7 @@ func TestHoldEndsInTime(t *testing.T) {
 			pods("runs", "y", "A", 4, 1, on("a")).pods("big", "x", "A", 8, 1, inPhase("Inqueue"), members(8))
 		s.annotate("x", "volcano.sh/fair-share-hold", "10m")
 		f := c.open(t, s, time.Minute)
-		if f.own.memory.fairness.HolderOf("A") != "" {
+		if f.own.Memory.Fairness.HolderOf("A") != "" {
 			held = append(held, minute+1)
 		}
 		f.close()
@@ -211,7 +212,7 @@ func TestHoldEndsWithoutRoom(t *testing.T) {
 			pods("runs", "y", "A", 4, 1, on("a")).pods("big", "x", "A", 8, 1, inPhase("Inqueue"), members(8))
 		s.annotate("x", "volcano.sh/fair-share-hold", "10m")
 		f := c.open(t, s, time.Minute)
-		if f.own.memory.fairness.HolderOf("A") != "" {
+		if f.own.Memory.Fairness.HolderOf("A") != "" {
 			held = append(held, minute+1)
 		}
 		f.close()

@@ -39,7 +39,7 @@ func newFairScheduler(with framework.Arguments) *fairScheduler {
 }
 
 func (c *fairScheduler) restart() {
-	c.build = (&builder{variant: cardBuilder.variant, now: func() time.Time { return c.clock }}).build
+	c.build = (&Builder{Variant: cardBuilder.Variant, Now: func() time.Time { return c.clock }}).Build
 }
 
 // open opens a session on a scene after some time, and waits for the store.
@@ -70,13 +70,13 @@ func (c *fairScheduler) open(t *testing.T, s *scene, after time.Duration) *fixtu
 	if c.opened != nil {
 		c.opened()
 	}
-	f.own.memory.store.Wait()
+	f.own.Memory.store.Wait()
 	return f
 }
 
 // cardsUsed returns the usage of a queue in the first column, in cards.
 func (f *fixture) cardsUsed(queue string) float64 {
-	return f.own.memory.fairness.History().Row(f.own.Index.Lookup(queue))[0] / 1000
+	return f.own.Memory.Fairness.History().Row(f.own.Index.Lookup(queue))[0] / 1000
 }
 
 // TestUsageSurvivesRestarts compares a scheduler that starts anew again and again with one that runs
@@ -306,7 +306,7 @@ func TestExampleOfFairness(t *testing.T) {
 // TestLevelOfProportion opens a session under the name proportion, which computes what queues deserve.
 func TestLevelOfProportion(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("q", "").pods("runs", "q", "", 4, 1, on("a"))
-	s.build, s.arguments = (&builder{variant: proportionBuilder.variant}).build, framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.FairShareStore: "none"}
+	s.build, s.arguments = (&Builder{Variant: proportionBuilder.Variant}).Build, framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.FairShareStore: "none"}
 	f := s.open(t)
-	assert.Equal(t, 1.0, f.own.memory.fairness.Level(f.own.Index.Lookup("q")), "4 of 4 deserved")
+	assert.Equal(t, 1.0, f.own.Memory.Fairness.Level(f.own.Index.Lookup("q")), "4 of 4 deserved")
 }

@@ -60,7 +60,7 @@ var faults = []fault{
 		}},
 	{name: "a task's job is gone", hooks: func(f *fixture) {
 		stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: small}))
-		f.own.onAllocate(&framework.Event{Task: stray})
+		f.own.OnAllocate(&framework.Event{Task: stray})
 		f.own.onDeallocate(&framework.Event{Task: stray})
 	}},
 	{name: "nodes are lost", scene: func(s *scene) {
@@ -70,7 +70,7 @@ var faults = []fault{
 		for range 3 {
 			f.own.onDeallocate(&framework.Event{Task: f.task("busy-0")})
 		}
-		f.own.onAllocate(&framework.Event{Task: f.task("busy-0")}) // so that the accounts agree with the tasks again
+		f.own.OnAllocate(&framework.Event{Task: f.task("busy-0")}) // so that the accounts agree with the tasks again
 	}},
 	{name: "quantities are negative", scene: func(s *scene) {
 		less := workload.Resources{"cpu": -9000000, "memory": -1, gpuName: -5}
@@ -103,7 +103,7 @@ var faults = []fault{
 // TestFaults runs all of Volcano's actions in two sessions with each of faults beside
 // a good queue. Nothing panics, and the pods of the good queue run as they would alone.
 func TestFaults(t *testing.T) {
-	for _, variant := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
+	for _, variant := range []arguments.Variant{cardBuilder.Variant, capacityBuilder.Variant, proportionBuilder.Variant} {
 		for _, hierarchy := range []bool{false, true} {
 			for _, each := range faults {
 				name := variant.Name + "/flat/" + each.name
@@ -118,13 +118,13 @@ func TestFaults(t *testing.T) {
 
 func (bad *fault) run(t *testing.T, v arguments.Variant, hierarchy bool) {
 	t.Helper()
-	b := &builder{variant: v}
+	b := &Builder{Variant: v}
 	for range 2 {
 		s := newScene().node("a", "A", 16).queue("root", "").queue("good", "root", "quota", `{"A":3}`).pods("good", "good", "A", 2, 1)
 		if bad.scene != nil {
 			bad.scene(s)
 		}
-		s.build, s.Hierarchy = b.build, hierarchy
+		s.build, s.Hierarchy = b.Build, hierarchy
 		f := s.open(t, func(info *api.ClusterInfo, _ *offline.Cache) {
 			if bad.edit != nil {
 				bad.edit(info)

@@ -26,47 +26,47 @@ import (
 
 // features are the constraints in the order in which they are asked, which is the order of the
 // reasons (quota.Reason). One that is off is nil, and no hook meets it.
-var features = []func(*session) any{
-	func(s *session) any { return jobs.Open(&s.Session, &s.memory.jobs) },
-	func(s *session) any { return joborder.Open(&s.Session, &s.memory.recorder, s.admit.Judge) },
-	func(s *session) any { return admit.Quotas{Session: &s.Session} },
-	func(s *session) any { return guarantees.Open(&s.Session) },
-	func(s *session) any { return holders.Open(&s.Session) },
-	func(s *session) any {
-		return budget.Open(&s.Session, &s.memory.budgets, s.stored, s.loads)
+var features = []func(*Session) any{
+	func(s *Session) any { return jobs.Open(&s.Session, &s.Memory.jobs) },
+	func(s *Session) any { return joborder.Open(&s.Session, &s.Memory.recorder, s.admit.Judge) },
+	func(s *Session) any { return admit.Quotas{Session: &s.Session} },
+	func(s *Session) any { return guarantees.Open(&s.Session) },
+	func(s *Session) any { return holders.Open(&s.Session) },
+	func(s *Session) any {
+		return budget.Open(&s.Session, &s.Memory.Budgets, s.stored, s.loads)
 	},
-	func(s *session) any { return soft.Open(&s.Session) },
-	(*session).useGates,
-	func(s *session) any { return devices.Open(&s.Session) },
-	func(s *session) any { return claims.Open(&s.Session) },
-	func(s *session) any { return gone.Open(&s.Session) },
-	func(s *session) any {
-		return fairness.Open(&s.Session, &s.memory.fairness, &s.settings.FairShare, s.stored)
+	func(s *Session) any { return soft.Open(&s.Session) },
+	(*Session).useGates,
+	func(s *Session) any { return devices.Open(&s.Session) },
+	func(s *Session) any { return claims.Open(&s.Session) },
+	func(s *Session) any { return gone.Open(&s.Session) },
+	func(s *Session) any {
+		return fairness.Open(&s.Session, &s.Memory.Fairness, &s.Settings.FairShare, s.stored)
 	},
-	func(s *session) any {
-		return fairness.OpenNamespaces(&s.Session, &s.memory.fairness, &s.settings.FairShare)
+	func(s *Session) any {
+		return fairness.OpenNamespaces(&s.Session, &s.Memory.Fairness, &s.Settings.FairShare)
 	},
-	func(s *session) any { return fairness.OpenLoans(&s.memory.fairness, &s.settings.FairShare) },
-	func(s *session) any { return fairness.OpenHold(&s.Session, &s.memory.fairness) },
+	func(s *Session) any { return fairness.OpenLoans(&s.Memory.Fairness, &s.Settings.FairShare) },
+	func(s *Session) any { return fairness.OpenHold(&s.Session, &s.Memory.Fairness) },
 }
 
 // takePolicies are those of reclaim and preempt. The name proportion has none, as upstream.
-var takePolicies = []func(*session) any{
-	func(s *session) any { return fences.Open(&s.Session, &s.memory.fences) },
-	func(s *session) any { return classes.Open(&s.Session, s.settings.ByClass, s.settings.Owners) },
-	func(s *session) any { return runtimes.Open(&s.Session) },
-	func(s *session) any {
-		return evictions.Open(&s.Session, &s.memory.evictions, s.loads)
+var takePolicies = []func(*Session) any{
+	func(s *Session) any { return fences.Open(&s.Session, &s.Memory.fences) },
+	func(s *Session) any { return classes.Open(&s.Session, s.Settings.ByClass, s.Settings.Owners) },
+	func(s *Session) any { return runtimes.Open(&s.Session) },
+	func(s *Session) any {
+		return evictions.Open(&s.Session, &s.Memory.evictions, s.loads)
 	},
-	func(s *session) any { return grace.Open(&s.Session, &s.memory.grace, &s.memory.recorder) },
-	func(s *session) any {
-		return enforce.Open(&s.Session, &s.memory.evictions.Ledger, &s.memory.recorder, s.loads)
+	func(s *Session) any { return grace.Open(&s.Session, &s.Memory.Grace, &s.Memory.recorder) },
+	func(s *Session) any {
+		return enforce.Open(&s.Session, &s.Memory.evictions.Ledger, &s.Memory.recorder, s.loads)
 	},
 }
 
 // useGates opens the reservations of pods without their gate, which allocatable adds to.
-func (s *session) useGates() any {
-	if !s.settings.Gates || s.variant.Proportion {
+func (s *Session) useGates() any {
+	if !s.Settings.Gates || s.variant.Proportion {
 		return nil
 	}
 	s.gates = gates.Open(&s.Session)
@@ -74,8 +74,8 @@ func (s *session) useGates() any {
 }
 
 // openFeatures makes the constraints active that are on, and opens admission and reclaim.
-func (s *session) openFeatures() {
-	m := s.memory
+func (s *Session) openFeatures() {
+	m := s.Memory
 	s.openStore()
 	for _, feature := range features {
 		if f := feature(s); f != nil {
@@ -92,20 +92,20 @@ func (s *session) openFeatures() {
 	}
 	s.OpenGroups()
 	s.explain = report.Explainer{Index: s.Index, Names: s.Names, Cards: s.Cards, Total: s.Intake.Total}
-	s.admit.Open(&s.Session, &m.admit,
+	s.admit.Open(&s.Session, &m.Admit,
 		admit.Reports{Explain: &s.explain, Journal: m.journal, Metrics: m.metrics, Recorder: &m.recorder},
-		admit.Settings{Gates: s.settings.Bounds.Gates, Scalars: s.variant.Scalars, Displace: s.settings.Displace,
-			Reclaimable: s.settings.AdmitReclaimable, Victims: &s.reclaim})
-	s.reclaim.Open(&s.Session, m.reclaim, s.variant, &s.settings,
+		admit.Settings{Gates: s.Settings.Bounds.Gates, Scalars: s.variant.Scalars, Displace: s.Settings.Displace,
+			Reclaimable: s.Settings.AdmitReclaimable, Victims: &s.Reclaim})
+	s.Reclaim.Open(&s.Session, m.reclaim, s.variant, &s.Settings,
 		reclaim.Reports{Explain: &s.explain, Metrics: m.metrics, Exchanges: m.exchanges, Order: s})
-	s.Use(&s.reclaim)
+	s.Use(&s.Reclaim)
 	if h := hints.Open(&s.Session, &m.hints, s.hintSettings, m.journal); h != nil {
 		s.Use(h)
 	}
 }
 
 // hintSettings returns what ends refusals in time.
-func (s *session) hintSettings() hints.Settings {
-	return hints.Settings{Windows: s.memory.queues.HasWindows(), Promises: s.settings.Displace || s.Intake.HasTimeouts(),
+func (s *Session) hintSettings() hints.Settings {
+	return hints.Settings{Windows: s.Memory.queues.HasWindows(), Promises: s.Settings.Displace || s.Intake.HasTimeouts(),
 		Together: s.variant.Proportion}
 }

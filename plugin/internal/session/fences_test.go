@@ -47,7 +47,7 @@ func walls(a framework.Arguments, held, claim string, fences ...string) *scene {
 
 // at builds plugins whose sessions have a time, in seconds.
 func (s *scene) at(seconds int64) *scene {
-	s.build = (&builder{variant: s.build(nil).(*quotaPlugin).builder.variant, now: func() time.Time { return time.Unix(seconds, 0) }}).build
+	s.build = (&Builder{Variant: s.build(nil).(*Plugin).builder.Variant, Now: func() time.Time { return time.Unix(seconds, 0) }}).Build
 	return s
 }
 
@@ -63,16 +63,16 @@ func TestReclaimDelay(t *testing.T) {
 			a[arguments.Semantics] = rules
 			for now, want := range map[int64]int{1000: 0, 1119: 0, 1120: 2, 5000: 2} {
 				f := build(now, a).open(t)
-				gang, _ := f.own.reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("claim")}, slices.Collect(maps.Values(f.job("held").Tasks)))
+				gang, _ := f.own.Reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("claim")}, slices.Collect(maps.Values(f.job("held").Tasks)))
 				assert.Equal(t, want > 0, len(gang) > 0, "gang reclaim at %d, %v", now, a)
-				victims, _ := f.own.reclaim.Reclaimable(f.task("claim-0"), slices.Collect(maps.Values(f.job("held").Tasks)))
+				victims, _ := f.own.Reclaim.Reclaimable(f.task("claim-0"), slices.Collect(maps.Values(f.job("held").Tasks)))
 				assert.Equal(t, want > 0, len(victims) > 0, "without Preemptive at %d, %v", now, a)
 				assert.Len(t, f.run(t, NewReclaim()).evicted(), want, "at %d, %v", now, a)
 			}
 		}
 	}
 	f := build(1100, framework.Arguments{}).open(t)
-	why := inspectionOf(f.own).Preempt(f.task("claim-0"))
+	why := InspectionOf(f.own).Preempt(f.task("claim-0"))
 	require.NotNil(t, why)
 	assert.Equal(t, report.ReclaimDelayed, why.Rule)
 	assert.Equal(t, "Queue <mine> takes nothing from other queues for the pod yet: the pod waits for less than volcano.sh/reclaim-delay", why.String())

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,29 +10,20 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
-	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
-	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // fixture is a Volcano session on a cluster in memory, with one plugin of the engine.
 type fixture struct {
 	*framework.Session
 	cache *offline.Cache
-	own   *session
+	own   *Session
 	close func() // at the end of the test at the latest
 
 	model       *claimModel         // the resource claims of pods, nil for none
 	terminating map[api.TaskID]bool // pods that were being deleted when the session opened, where they hold cards
-}
-
-// pinned returns arguments with the rules of v1.14.1, which tests state unless they name a
-// release.
-func pinned(a framework.Arguments) framework.Arguments {
-	with := framework.Arguments{arguments.Semantics: release.V1141.String()}
-	maps.Copy(with, a)
-	return with
 }
 
 // openFixture opens a session. edit changes what package workload cannot describe,
@@ -46,14 +36,14 @@ func openFixture(t *testing.T, c workload.Cluster, build framework.PluginBuilder
 		s(info)
 	}
 	f := &fixture{cache: offline.NewCache(info)}
-	var ours *quotaPlugin
+	var ours *Plugin
 	name := build(nil).Name()
 	framework.RegisterPluginBuilder(name, func(a framework.Arguments) framework.Plugin {
-		ours = build(pinned(a)).(*quotaPlugin)
+		ours = build(testbed.Pinned(a)).(*Plugin)
 		return ours
 	})
 	f.Session = offline.Open(f.cache, offline.Tiers(c.Hierarchy, name))
-	f.own = ours.session
+	f.own = ours.Session
 	t.Cleanup(func() { ours.OnSessionClose(f.Session) })
 	return f
 }

@@ -25,10 +25,10 @@ func seeds(f *testing.F) {
 }
 
 // FuzzCapacity is TestDifferential with clusters and events drawn from bytes.
-func FuzzCapacity(f *testing.F) { fuzzUpstream(f, upstreamcapacity.New, capacityBuilder.variant) }
+func FuzzCapacity(f *testing.F) { fuzzUpstream(f, upstreamcapacity.New, capacityBuilder.Variant) }
 
 // FuzzProportion is the same for proportion.
-func FuzzProportion(f *testing.F) { fuzzUpstream(f, upstreamproportion.New, proportionBuilder.variant) }
+func FuzzProportion(f *testing.F) { fuzzUpstream(f, upstreamproportion.New, proportionBuilder.Variant) }
 
 func fuzzUpstream(f *testing.F, theirs framework.PluginBuilder, ours arguments.Variant) {
 	seeds(f)
@@ -38,7 +38,7 @@ func fuzzUpstream(f *testing.F, theirs framework.PluginBuilder, ours arguments.V
 		r := workload.Bytes(data)
 		d := &differential{
 			// A builder of its own: a failure then depends on the input alone.
-			name: ours.Name, theirBuilder: theirs, ourBuilder: (&builder{variant: ours}).build,
+			name: ours.Name, theirBuilder: theirs, ourBuilder: (&Builder{Variant: ours}).Build,
 			excused: map[string]int{}, rand: r, cluster: workload.Draw(r), seed: runs,
 		}
 		require.NoError(t, d.run())
@@ -55,7 +55,7 @@ func FuzzArguments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, text string, number float64, kind byte) {
 		value := []any{text, number, int(min(max(number, -1e9), 1e9)), kind&1 == 0, nil, []any{text}, map[string]any{text: number}}[kind%7]
 		known := slices.Contains(arguments.Known, key)
-		for _, v := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
+		for _, v := range []arguments.Variant{cardBuilder.Variant, capacityBuilder.Variant, proportionBuilder.Variant} {
 			byDefault, none := arguments.Parse(v, nil)
 			require.Empty(t, none)
 			s, problems := arguments.Parse(v, framework.Arguments{key: value})

@@ -42,7 +42,7 @@ func TestVictimsForAGang(t *testing.T) {
 	slices.SortFunc(running, func(a, b *api.TaskInfo) int { return strings.Compare(a.Name, b.Name) })
 	orphan := *running[0]
 	orphan.Job = "ns/gone"
-	victims, answer := f.own.reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("gang")}, append([]*api.TaskInfo{&orphan}, running...))
+	victims, answer := f.own.Reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("gang")}, append([]*api.TaskInfo{&orphan}, running...))
 	assert.Equal(t, util.Permit, answer)
 	got := map[string]int{}
 	for _, victim := range victims {
@@ -59,7 +59,7 @@ func TestGangReclaimWithoutCards(t *testing.T) {
 			s.arguments = framework.Arguments{arguments: 1}
 		}
 		f := s.open(t)
-		victims, _ := f.own.reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("gang")}, slices.Collect(maps.Values(f.job("other").Tasks)))
+		victims, _ := f.own.Reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("gang")}, slices.Collect(maps.Values(f.job("other").Tasks)))
 		assert.Len(t, victims, want, arguments)
 		f.close()
 	}

@@ -45,14 +45,14 @@ func TestHooksDoNotAllocate(t *testing.T) {
 	nextTask := []*api.TaskInfo{event.Task}
 	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}
 	checkGates(t, []gate{
-		{"Allocatable", 0, func() { require.True(t, f.own.allocatable(f.queue("a"), event.Task)) }},
+		{"Allocatable", 0, func() { require.True(t, f.own.AllocatableOf(f.queue("a"), event.Task)) }},
 		{"JobEnqueueable", 0, func() { f.own.admit.JobEnqueueable(next) }},
 		{"JobEnqueued", 0, func() { f.own.admit.JobEnqueued(next) }},
 		{"Preemptive", 0, func() { f.own.preemptive(f.queue("a"), nextTask) }},
 		{"QueueOrder", 0, func() { f.own.queueOrder(queueA, queueB) }},
 		{"VictimQueueOrder", 0, func() { f.own.victimQueueOrder(queueA, queueB, queueA) }},
-		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
-		{"Reclaimable", 1, func() { f.own.reclaim.Reclaimable(event.Task, busy) }},
+		{"Allocate and Deallocate", 0, func() { f.own.OnAllocate(event); f.own.onDeallocate(event) }},
+		{"Reclaimable", 1, func() { f.own.Reclaim.Reclaimable(event.Task, busy) }},
 		{"the snapshot of a PrePredicate", 1, func() { _ = &whatIf{queues: f.own.Index.Version()} }},
 	})
 }
@@ -82,17 +82,17 @@ func checkCardHooks(t *testing.T, budgets string) {
 		busy = append(busy, each)
 	}
 	checkGates(t, []gate{
-		{"Allocatable", 0, func() { require.True(t, f.own.allocatable(f.queue("mine"), f.task("either-0"))) }},
-		{"Predicate", 0, func() { require.NoError(t, f.own.predicate(f.job("either").Tasks["default-either-0"], f.Nodes["b"])) }},
+		{"Allocatable", 0, func() { require.True(t, f.own.AllocatableOf(f.queue("mine"), f.task("either-0"))) }},
+		{"Predicate", 0, func() { require.NoError(t, f.own.Predicate(f.job("either").Tasks["default-either-0"], f.Nodes["b"])) }},
 		{"NodeOrder", 0, func() { _, _ = f.own.nodeOrder(f.job("either").Tasks["default-either-0"], f.Nodes["b"]) }},
 		{"JobEnqueueable of one card", 0, func() { require.True(t, f.own.admit.JobEnqueueable(one) > 0) }},
 		{"JobEnqueueable of a list", 0, func() { require.True(t, f.own.admit.JobEnqueueable(either) > 0) }},
 		{"JobEnqueueable of a job that stays refused", 0, func() { require.True(t, f.own.admit.JobEnqueueable(refused) < 0) }},
-		{"the count of jobs that wait", 0, f.own.memory.journal.PublishWaiting},
+		{"the count of jobs that wait", 0, f.own.Memory.journal.PublishWaiting},
 		{"Preemptive", 0, func() { require.True(t, f.own.preemptive(f.queue("mine"), eitherTask)) }},
-		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
+		{"Allocate and Deallocate", 0, func() { f.own.OnAllocate(event); f.own.onDeallocate(event) }},
 		{"Reclaimable", 1, func() {
-			victims, _ := f.own.reclaim.Reclaimable(placed, busy)
+			victims, _ := f.own.Reclaim.Reclaimable(placed, busy)
 			require.True(t, len(victims) > 0)
 		}},
 	})
@@ -102,7 +102,7 @@ func checkCardHooks(t *testing.T, budgets string) {
 func TestQueueGateHooksDoNotAllocate(t *testing.T) {
 	f := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").queue("q", "root", "quota", `{"A":8,"B":8}`).
 		pods("gate", "q", "A|B", 2, 1, optedIn(true)).pods("plain", "q", "A", 1, 1).open(t)
-	with := f.own.settings
+	with := f.own.Settings
 	with.Gates = true
 	s := openSession(f.Session, f.own.variant, with, newMemory())
 	require.Equal(t, 2, s.gates.Len())
@@ -111,11 +111,11 @@ func TestQueueGateHooksDoNotAllocate(t *testing.T) {
 	placed.NodeName = "a"
 	event := &framework.Event{Task: &placed}
 	for name, call := range map[string]func(){
-		"Allocatable of a reserved pod":  func() { require.True(t, s.allocatable(f.queue("q"), held)) },
-		"Allocatable of another pod":     func() { require.True(t, s.allocatable(f.queue("q"), plain)) },
-		"Predicate":                      func() { require.NoError(t, s.predicate(held, f.Nodes["b"])) },
-		"Allocate and Deallocate":        func() { s.onAllocate(event); s.onDeallocate(event) },
-		"Predicate, without reservation": func() { require.NoError(t, s.predicate(plain, f.Nodes["a"])) },
+		"Allocatable of a reserved pod":  func() { require.True(t, s.AllocatableOf(f.queue("q"), held)) },
+		"Allocatable of another pod":     func() { require.True(t, s.AllocatableOf(f.queue("q"), plain)) },
+		"Predicate":                      func() { require.NoError(t, s.Predicate(held, f.Nodes["b"])) },
+		"Allocate and Deallocate":        func() { s.OnAllocate(event); s.onDeallocate(event) },
+		"Predicate, without reservation": func() { require.NoError(t, s.Predicate(plain, f.Nodes["a"])) },
 	} {
 		call()
 		assert.Zero(t, testing.AllocsPerRun(200, call), name)
@@ -195,7 +195,7 @@ func TestOpeningWithCardsAllocatesTheSame(t *testing.T) {
 		}
 		f := s.open(t)
 		m := newMemory()
-		once := func() { openSession(f.Session, f.own.variant, f.own.settings, m) }
+		once := func() { openSession(f.Session, f.own.variant, f.own.Settings, m) }
 		once()
 		once()
 		return testing.AllocsPerRun(20, once)
@@ -214,7 +214,7 @@ func TestDampedHooksDoNotAllocate(t *testing.T) {
 	next := f.task("next-a")
 	assert.Zero(t, testing.AllocsPerRun(200, func() { f.own.queueOrder(queueA, queueB) }))
 	assert.LessOrEqual(t, testing.AllocsPerRun(200, func() {
-		victims, _ := f.own.reclaim.Reclaimable(next, busy)
+		victims, _ := f.own.Reclaim.Reclaimable(next, busy)
 		require.True(t, len(victims) > 0)
 	}), 1.0)
 }
@@ -240,13 +240,13 @@ func TestHooksWithPoliciesDoNotAllocate(t *testing.T) {
 	nextTask := []*api.TaskInfo{event.Task}
 	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}
 	checkGates(t, []gate{
-		{"Allocatable", 0, func() { require.True(t, f.own.allocatable(f.queue("a"), event.Task)) }},
+		{"Allocatable", 0, func() { require.True(t, f.own.AllocatableOf(f.queue("a"), event.Task)) }},
 		{"JobEnqueueable", 0, func() { require.True(t, f.own.admit.JobEnqueueable(next) > 0) }},
 		{"JobEnqueued", 0, func() { f.own.admit.JobEnqueued(next) }},
 		{"Preemptive", 0, func() { f.own.preemptive(f.queue("a"), nextTask) }},
-		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
+		{"Allocate and Deallocate", 0, func() { f.own.OnAllocate(event); f.own.onDeallocate(event) }},
 		{"Reclaimable", 1, func() {
-			victims, _ := f.own.reclaim.Reclaimable(event.Task, busy)
+			victims, _ := f.own.Reclaim.Reclaimable(event.Task, busy)
 			require.True(t, len(victims) > 0)
 		}},
 	})

@@ -35,7 +35,7 @@ func newNoticed(t *testing.T) *noticed {
 }
 
 func (n *noticed) restart() {
-	b := &builder{variant: cardBuilder.variant, now: func() time.Time { return n.clock }}
+	b := &Builder{Variant: cardBuilder.Variant, Now: func() time.Time { return n.clock }}
 	n.build = func(n *noticed) *fixture {
 		s := lent(nil).pods("x", "other", "A", 8, 1, members(0), on("a")).claiming(4)
 		for i := range s.Queues {
@@ -44,7 +44,7 @@ func (n *noticed) restart() {
 			}
 		}
 		s.Jobs[0].Annotations = map[string]string{policy.EvictionGraceKey: "5m"}
-		s.build = b.build
+		s.build = b.Build
 		return s.open(n.T, func(info *api.ClusterInfo, cache *offline.Cache) {
 			cache.Kube = n.client
 			for _, job := range info.Jobs {
@@ -68,7 +68,7 @@ func (n *noticed) cycle(after time.Duration) int {
 	NewReclaim().Execute(f.Session)
 	evicted := len(f.cache.Evicted)
 	f.close()
-	f.own.memory.grace.Wait()
+	f.own.Memory.Grace.Wait()
 	return evicted
 }
 

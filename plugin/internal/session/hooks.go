@@ -10,7 +10,7 @@ import (
 // register registers the session's hooks with Volcano. Volcano calls Predicate,
 // NodeOrder and the Simulate hooks from many goroutines, all others from the one
 // that runs the session.
-func (s *session) register(hierarchy bool) {
+func (s *Session) register(hierarchy bool) {
 	ssn, name := s.Volcano, s.variant.Name
 	ssn.AddQueueOrderFn(name, s.queueOrder)
 	if s.OrdersJobs() {
@@ -21,45 +21,45 @@ func (s *session) register(hierarchy bool) {
 	}
 	ssn.AddJobEnqueueableFn(name, s.admit.JobEnqueueable)
 	ssn.AddJobEnqueuedFn(name, s.admit.JobEnqueued)
-	ssn.AddAllocatableFn(name, s.allocatable)
+	ssn.AddAllocatableFn(name, s.AllocatableOf)
 	if s.variant.Proportion {
 		ssn.AddOverusedFn(name, s.overused)
 	}
 
-	ssn.AddReclaimableFn(name, s.reclaim.Reclaimable)
+	ssn.AddReclaimableFn(name, s.Reclaim.Reclaimable)
 	release.AddPreemptiveFn(ssn, name, s.preemptive)
 	if !s.variant.Proportion {
-		release.AddUnifiedEvictableFn(ssn, name, s.reclaim.EvictableForGang)
+		release.AddUnifiedEvictableFn(ssn, name, s.Reclaim.EvictableForGang)
 	}
 	if hierarchy || s.OrdersVictims() {
 		ssn.AddVictimQueueOrderFn(name, s.victimQueueOrder)
 	}
 
-	ssn.AddPrePredicateFn(name, s.prePredicate)
+	ssn.AddPrePredicateFn(name, s.PrePredicate)
 	ssn.AddSimulateAddTaskFn(name, s.simulateAddTask)
 	ssn.AddSimulateRemoveTaskFn(name, s.simulateRemoveTask)
 	ssn.AddSimulateAllocatableFn(name, s.simulateAllocatable)
 
 	if s.Cards != nil {
-		ssn.AddPredicateFn(name, s.predicate)
+		ssn.AddPredicateFn(name, s.Predicate)
 		ssn.AddSimulatePredicateFn(name, s.simulatePredicate)
 		ssn.AddNodeOrderFn(name, s.nodeOrder)
 	}
 	if !s.variant.Proportion {
-		ssn.AddPreemptableFn(name, s.reclaim.Preemptable)
+		ssn.AddPreemptableFn(name, s.Reclaim.Preemptable)
 	}
-	if s.settings.BeyondMinimum {
-		ssn.AddJobStarvingFns(name, s.reclaim.JobStarving)
-		if problem := s.reclaim.StarvingProblem(); problem != "" {
+	if s.Settings.BeyondMinimum {
+		ssn.AddJobStarvingFns(name, s.Reclaim.JobStarving)
+		if problem := s.Reclaim.StarvingProblem(); problem != "" {
 			s.warnOnce(problem)
 		}
 	}
-	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: s.onAllocate, DeallocateFunc: s.onDeallocate})
+	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: s.OnAllocate, DeallocateFunc: s.onDeallocate})
 }
 
 // preemptive reports whether a queue may reclaim for tasks.
-func (s *session) preemptive(queue *api.QueueInfo, tasks []*api.TaskInfo) bool {
+func (s *Session) preemptive(queue *api.QueueInfo, tasks []*api.TaskInfo) bool {
 	q := s.number(queue)
 	s.PrepareQueue(q)
-	return s.reclaim.Preemptive(q, tasks)
+	return s.Reclaim.Preemptive(q, tasks)
 }

@@ -16,13 +16,13 @@ import (
 // that names two of them opens both: each would bound all queues, and their
 // preemptable hooks would call each other without end. The first one serves the
 // session; the others register no hook, which permits everything.
-var inForce = served{sessions: map[types.UID]weak.Pointer[session]{}}
+var inForce = served{sessions: map[types.UID]weak.Pointer[Session]{}}
 
 // served maps the UIDs of open sessions. It does not keep a session alive that
 // Volcano dropped without closing it.
 type served struct {
 	mu       sync.Mutex
-	sessions map[types.UID]weak.Pointer[session]
+	sessions map[types.UID]weak.Pointer[Session]
 	warnings record.Log
 }
 
@@ -36,13 +36,13 @@ func (s *served) warn(plugin, inForce string) {
 
 // of returns the session that a plugin of this package opened for ssn, nil for
 // none.
-func (s *served) of(ssn *framework.Session) *session {
+func (s *served) of(ssn *framework.Session) *Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sessions[ssn.UID].Value()
 }
 
-func (s *served) opened(ssn *framework.Session, by *session) {
+func (s *served) opened(ssn *framework.Session, by *Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sessions[ssn.UID] = weak.Make(by)

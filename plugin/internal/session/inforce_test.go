@@ -19,22 +19,22 @@ import (
 
 // openSeveral opens a session in which all of names are configured in one tier,
 // each with a builder of its own, and returns our plugins in that order.
-func openSeveral(t *testing.T, s *scene, names ...string) (*framework.Session, []*quotaPlugin) {
+func openSeveral(t *testing.T, s *scene, names ...string) (*framework.Session, []*Plugin) {
 	t.Helper()
 	variants := map[string]arguments.Variant{}
-	for _, b := range []*builder{cardBuilder, capacityBuilder, proportionBuilder} {
-		variants[b.variant.Name] = b.variant
+	for _, b := range []*Builder{cardBuilder, capacityBuilder, proportionBuilder} {
+		variants[b.Variant.Name] = b.Variant
 	}
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
-	var ours []*quotaPlugin
-	builders := map[string]*builder{}
+	var ours []*Plugin
+	builders := map[string]*Builder{}
 	for _, name := range names {
 		if builders[name] == nil {
-			b := &builder{variant: variants[name]}
+			b := &Builder{Variant: variants[name]}
 			builders[name] = b
 			framework.RegisterPluginBuilder(name, func(a framework.Arguments) framework.Plugin {
-				p := b.build(a).(*quotaPlugin)
+				p := b.Build(a).(*Plugin)
 				ours = append(ours, p)
 				return p
 			})
@@ -61,9 +61,9 @@ func TestSecondPluginPermitsEverything(t *testing.T) {
 	for _, names := range [][]string{{Name, CapacityName}, {CapacityName, Name}, {Name, ProportionName}, {ProportionName, CapacityName, Name}} {
 		ssn, ours := openSeveral(t, preemptingScene(), names...)
 		require.Len(t, ours, len(names))
-		require.NotNil(t, ours[0].session)
+		require.NotNil(t, ours[0].Session)
 		for _, second := range ours[1:] {
-			assert.Nil(t, second.session, names)
+			assert.Nil(t, second.Session, names)
 			assert.Empty(t, second.builder.idle, "it needs no memory")
 		}
 		assert.Positive(t, inForce.warnings.Len(), "a warning names both")
@@ -81,14 +81,14 @@ func TestPluginConfiguredTwice(t *testing.T) {
 	s := newScene().node("a", "A", 4).queue("q", "", "quota", `{"A":4}`).pods("job", "q", "A", 1, 1, inPhase(workload.Inqueue))
 	ssn, ours := openSeveral(t, s, Name, Name)
 	require.Len(t, ours, 2)
-	own := ours[0].session
-	require.Same(t, own, ours[1].session)
+	own := ours[0].Session
+	require.Same(t, own, ours[1].Session)
 	task := ssn.Jobs["default/job"].Tasks["default-job-0"]
 	task.NodeName, task.Status = "a", api.Allocated
 	st := framework.NewStatement(ssn)
 	task.NodeName, task.Status = "", api.Pending
 	require.NoError(t, st.Allocate(task, ssn.Nodes["a"]))
-	d, known := own.memory.names.LookupCard("A")
+	d, known := own.Memory.Names.LookupCard("A")
 	require.True(t, known)
 	assert.Equal(t, 1000.0, own.Index.Allocated(own.Index.Lookup("q")).Get(d))
 

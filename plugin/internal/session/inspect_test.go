@@ -15,6 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -23,7 +24,7 @@ func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) 
 	t.Helper()
 	var own framework.Plugin
 	f := openFixture(t, c, func(a framework.Arguments) framework.Plugin {
-		own = build(pinned(a))
+		own = build(testbed.Pinned(a))
 		return own
 	})
 	i, ok := Inspect(own)

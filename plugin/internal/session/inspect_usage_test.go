@@ -37,7 +37,7 @@ func (c *fairScheduler) begins(t *testing.T, s *scene, after time.Duration, stor
 	defer func() { c.build = build }()
 	var own framework.Plugin
 	c.build = func(given framework.Arguments) framework.Plugin {
-		own = (&builder{variant: cardBuilder.variant, now: func() time.Time { return c.clock }}).build(given)
+		own = (&Builder{Variant: cardBuilder.Variant, Now: func() time.Time { return c.clock }}).Build(given)
 		BeginWith(own, stored)
 		return own
 	}

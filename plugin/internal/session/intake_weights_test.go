@@ -116,7 +116,7 @@ func TestWeightsOfCards(t *testing.T) {
 	s.Queues[1].Weight, s.Queues[2].Weight, s.Queues[3].Weight = 3, 1, 4
 	f := s.open(t)
 	of := func(queue, card string) float64 {
-		d, _ := f.own.memory.names.LookupCard(card)
+		d, _ := f.own.Memory.Names.LookupCard(card)
 		return f.own.Index.Deserved.Row(f.own.Index.Lookup(queue)).Get(d) / 1000
 	}
 	assert.Equal(t, []float64{6, 3}, []float64{of("x", "A"), of("x", "B")})
@@ -168,8 +168,8 @@ func TestWeightsAgreeWithProportion(t *testing.T) {
 		for q := range index.Queue(f.own.Index.Len()) {
 			name := f.own.Index.Name(q)
 			want, ours := theirs.account(name, "deserved"), f.own.Intake.Dims.Resource(f.own.Index.Deserved.Row(q))
-			for d := range fastres.Dim(f.own.memory.names.Len()) {
-				resource := f.own.memory.names.Name(d)
+			for d := range fastres.Dim(f.own.Memory.Names.Len()) {
+				resource := f.own.Memory.Names.Name(d)
 				if d == fastres.Pods {
 					continue // a task requests one
 				}

@@ -7,44 +7,44 @@ import (
 )
 
 // lasts reports whether a feature needs what lasts over restarts.
-func (s *session) lasts() bool {
-	return s.settings.FairShare.HalfLife != 0 || budget.Wanted(&s.Session) || evictions.Wanted(&s.Session)
+func (s *Session) lasts() bool {
+	return s.Settings.FairShare.HalfLife != 0 || budget.Wanted(&s.Session) || evictions.Wanted(&s.Session)
 }
 
 // openStore begins to load what lasts over restarts, where a feature needs it, and takes what was loaded.
-func (s *session) openStore() {
+func (s *Session) openStore() {
 	if !s.lasts() {
 		return
 	}
-	s.memory.store.Open(s.Volcano.KubeClient(), &s.settings.FairShare)
-	if s.stored, s.loads = s.memory.store.Loaded(); s.stored == nil || s.stored.Evictions == nil {
+	s.Memory.store.Open(s.Volcano.KubeClient(), &s.Settings.FairShare)
+	if s.stored, s.loads = s.Memory.store.Loaded(); s.stored == nil || s.stored.Evictions == nil {
 		return
 	}
-	s.memory.evictions.Ledger = *s.stored.Evictions
+	s.Memory.evictions.Ledger = *s.stored.Evictions
 	if !s.stored.Now.IsZero() {
-		s.memory.evictions.Ledger.Shift(s.Now.Sub(s.stored.Now))
+		s.Memory.evictions.Ledger.Shift(s.Now.Sub(s.stored.Now))
 	}
 }
 
 // saveStore saves what lasts over restarts, as often as the arguments say, and after evictions.
-func (s *session) saveStore() {
-	m := s.memory
+func (s *Session) saveStore() {
+	m := s.Memory
 	if !s.lasts() {
 		m.store.Rest()
 		m.metrics.ForgetBudgets()
 		return
 	}
-	if m.store.Tick(s.Now, s.settings.FairShare.Save); m.store.Due() || m.evictions.Ledger.Changed {
+	if m.store.Tick(s.Now, s.Settings.FairShare.Save); m.store.Due() || m.evictions.Ledger.Changed {
 		m.store.Offer(s.Now, m.record)
 	}
 }
 
 // record returns the state that the store saves.
-func (m *memory) record() (r store.Record) {
-	if h := m.fairness.History(); h != nil {
+func (m *Memory) record() (r store.Record) {
+	if h := m.Fairness.History(); h != nil {
 		r.Record = h.Record()
 	}
-	r.Budgets, r.Evictions = m.budgets.Record(), m.evictions.Ledger.Record()
+	r.Budgets, r.Evictions = m.Budgets.Record(), m.evictions.Ledger.Record()
 	m.evictions.Ledger.Changed = false
 	return r
 }

@@ -30,9 +30,9 @@ import (
 // memory holds the state that lasts across sessions. A session gives the same answers with
 // new memory, except for what package cards documents. Only the goroutine that
 // runs the session changes it.
-type memory struct {
+type Memory struct {
 	now      func() time.Time
-	names    index.Names
+	Names    index.Names
 	maxNames int // with more known names, names start anew
 
 	index      index.Index
@@ -43,15 +43,15 @@ type memory struct {
 	guarantees quota.Guarantees
 	books      earmark.Session
 	frames     constraint.Frames
-	admit      admit.Memory
+	Admit      admit.Memory
 	rest       reserve.Rest
 	reclaim    *reclaim.Memory
 	jobs       quota.Jobs
 	fences     quota.Fences
-	fairness   fairness.Memory
-	budgets    budget.Memory
+	Fairness   fairness.Memory
+	Budgets    budget.Memory
 	evictions  evictions.Memory
-	grace      grace.Memory
+	Grace      grace.Memory
 	hints      hints.Memory
 	store      store.Store
 
@@ -63,8 +63,8 @@ type memory struct {
 	problems  record.Log // of objects
 }
 
-func newMemory() *memory {
-	return &memory{
+func newMemory() *Memory {
+	return &Memory{
 		now:       time.Now,
 		maxNames:  fewNames,
 		cards:     cards.NewRegistry(),
@@ -76,7 +76,7 @@ func newMemory() *memory {
 }
 
 // parse parses the arguments of a plugin and logs each problem once.
-func (m *memory) parse(v arguments.Variant, given map[string]any) arguments.Settings {
+func (m *Memory) parse(v arguments.Variant, given map[string]any) arguments.Settings {
 	s, problems := arguments.Parse(v, given)
 	if r, _ := arguments.Release(given); r != release.Built() {
 		problems = append(problems, fmt.Sprintf("decisions follow the rules of Volcano %s, and not those of %s that it is built with",
@@ -89,11 +89,11 @@ func (m *memory) parse(v arguments.Variant, given map[string]any) arguments.Sett
 }
 
 // begin forgets what queues have had, and begins with what is stored, nil for nothing.
-func (m *memory) begin(with *store.Stored) {
-	m.fairness.Forget()
-	m.budgets.Forget()
+func (m *Memory) begin(with *store.Stored) {
+	m.Fairness.Forget()
+	m.Budgets.Forget()
 	m.evictions = evictions.Memory{}
-	m.grace.Forget()
+	m.Grace.Forget()
 	m.reclaim.Forget()
 	m.store.Begin(with)
 }
@@ -102,29 +102,29 @@ func (m *memory) begin(with *store.Stored) {
 const fewNames = 256
 
 // knownNames is the number of names of resources and cards that were ever seen.
-func (m *memory) knownNames() int { return m.names.Len() + m.cards.Resources() }
+func (m *Memory) knownNames() int { return m.Names.Len() + m.cards.Resources() }
 
 // renewNames starts the names anew when far more are known than the session used
 // that they started in, and reports whether it did: vectors have a dimension for
 // each name, and any user can make up names. What is known by a name stays known.
-func (m *memory) renewNames() bool {
+func (m *Memory) renewNames() bool {
 	if m.knownNames() <= m.maxNames {
 		return false
 	}
-	old := m.names
-	m.names = index.Names{}
+	old := m.Names
+	m.Names = index.Names{}
 	renew := func(d fastres.Dim) fastres.Dim {
 		if old.IsCard(d) {
-			return m.names.InternCard(old.Name(d))
+			return m.Names.InternCard(old.Name(d))
 		}
 		if class, ok := old.Class(d); ok {
-			count := m.names.InternClass(old.Name(class))
+			count := m.Names.InternClass(old.Name(class))
 			if d == class {
 				return count
 			}
-			return m.names.InternCapacity(old.Name(d), count)
+			return m.Names.InternCapacity(old.Name(d), count)
 		}
-		return m.names.Intern(old.Name(d))
+		return m.Names.Intern(old.Name(d))
 	}
 	m.cards.RenewNames(renew)
 	m.journal.RenewNames(renew)

@@ -27,6 +27,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -121,10 +122,10 @@ func churn(r *rand.Rand, session int) workload.Cluster {
 // that change each time. Each session equals that of a scheduler that has just
 // started, and neither memory nor the number of goroutines grows.
 func TestThousandSessions(t *testing.T) {
-	for _, v := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
+	for _, v := range []arguments.Variant{cardBuilder.Variant, capacityBuilder.Variant, proportionBuilder.Variant} {
 		t.Run(v.Name, func(t *testing.T) {
 			const sessions, settled = 1000, 300
-			s := &stream{builder: &builder{variant: v}, made: map[string]int{}}
+			s := &stream{builder: &Builder{Variant: v}, made: map[string]int{}}
 			r := rand.New(rand.NewPCG(sessions, 0xc4))
 			goroutines, heap := runtime.NumGoroutine(), uint64(0)
 			for i := range sessions {
@@ -163,7 +164,7 @@ func heapInUse() uint64 {
 
 // stream opens sessions one after the other, with queues that are created and deleted.
 type stream struct {
-	builder *builder
+	builder *Builder
 	made    map[string]int // queue → number of its creations, negative while it is deleted
 }
 
@@ -184,7 +185,7 @@ func (s *stream) replace(c workload.Cluster) {
 	}
 }
 
-func (s *stream) open(t *testing.T, b *builder, c workload.Cluster) (*framework.Session, *session) {
+func (s *stream) open(t *testing.T, b *Builder, c workload.Cluster) (*framework.Session, *Session) {
 	t.Helper()
 	info, err := cluster.Build(c, "")
 	require.NoError(t, err)
@@ -195,19 +196,19 @@ func (s *stream) open(t *testing.T, b *builder, c workload.Cluster) (*framework.
 		return info.Queues[job.Queue] == nil
 	})
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
-	var ours *quotaPlugin
-	framework.RegisterPluginBuilder(b.variant.Name, func(a framework.Arguments) framework.Plugin {
-		ours = b.build(pinned(a)).(*quotaPlugin)
+	var ours *Plugin
+	framework.RegisterPluginBuilder(b.Variant.Name, func(a framework.Arguments) framework.Plugin {
+		ours = b.Build(testbed.Pinned(a)).(*Plugin)
 		return ours
 	})
-	return offline.Open(offline.NewCache(info), offline.Tiers(c.Hierarchy, gang.PluginName, b.variant.Name)), ours.session
+	return offline.Open(offline.NewCache(info), offline.Tiers(c.Hierarchy, gang.PluginName, b.Variant.Name)), ours.Session
 }
 
 // expectAsFresh opens the same cluster with new memory, and compares everything that
 // answers depend on.
-func (s *stream) expectAsFresh(t *testing.T, o *session, c workload.Cluster) {
+func (s *stream) expectAsFresh(t *testing.T, o *Session, c workload.Cluster) {
 	t.Helper()
-	ssn, f := s.open(t, &builder{variant: o.variant}, c)
+	ssn, f := s.open(t, &Builder{Variant: o.variant}, c)
 	defer framework.CloseSession(ssn)
 	require.Equal(t, f.Index.Len(), o.Index.Len())
 	for q := range index.Queue(f.Index.Len()) {
@@ -220,22 +221,10 @@ func (s *stream) expectAsFresh(t *testing.T, o *session, c workload.Cluster) {
 			"capability": {f.Index.Capability.Row(q), o.Index.Capability.Row(p)}, "guarantee": {f.Index.Guarantee.Row(q), o.Index.Guarantee.Row(p)},
 			"realCapability": {f.Index.RealCapability.Row(q), o.Index.RealCapability.Row(p)}, "deserved": {f.Index.Deserved.Row(q), o.Index.Deserved.Row(p)},
 		} {
-			require.Equal(t, byName(f, accounts[0]), byName(o, accounts[1]), "%s of %s", name, f.Index.Name(q))
+			require.Equal(t, testbed.ByName(&f.Memory.Names, accounts[0]), testbed.ByName(&o.Memory.Names, accounts[1]), "%s of %s", name, f.Index.Name(q))
 		}
 	}
-	require.Equal(t, f.memory.admit.Reservations.Len(), o.memory.admit.Reservations.Len())
-}
-
-// byName returns the quantities of a vector by name, without the bounds of spare
-// dimensions.
-func byName(o *session, x fastres.Vector) map[string]float64 {
-	all := map[string]float64{}
-	for d := range fastres.Dim(min(x.Len(), o.memory.names.Len())) {
-		if x.Get(d) != 0 && x.Get(d) != fastres.MaxQuantity {
-			all[fmt.Sprint(o.memory.names.IsCard(d), o.memory.names.Name(d))] = x.Get(d)
-		}
-	}
-	return all
+	require.Equal(t, f.Memory.Admit.Reservations.Len(), o.Memory.Admit.Reservations.Len())
 }
 
 // TestNamesStartAnew uses so many names that they start anew. What is known by name
@@ -293,15 +282,15 @@ func TestNamesStartAnew(t *testing.T) {
 		if i > 0 {
 			assert.Empty(t, f.cache.Events(), "the reasons are the same")
 		}
-		if f.own.memory.names.Len() < last {
+		if f.own.Memory.Names.Len() < last {
 			renewed++
-			_, known := f.own.memory.names.LookupCard("Made-Up-0-0")
+			_, known := f.own.Memory.Names.LookupCard("Made-Up-0-0")
 			assert.False(t, known)
 			for series := range gather([]string{"q"}) {
 				assert.NotContains(t, series, "Made-Up-0-0")
 			}
 		}
-		last = f.own.memory.names.Len()
+		last = f.own.Memory.Names.Len()
 	}
 	assert.Positive(t, renewed, "names never started anew")
 }
@@ -310,9 +299,9 @@ func TestNamesStartAnew(t *testing.T) {
 func TestUnusedNamesAreDropped(t *testing.T) {
 	m := newMemory()
 	m.maxNames = 0
-	m.names.Intern("example.com/a")
+	m.Names.Intern("example.com/a")
 	assert.True(t, m.renewNames())
-	assert.Equal(t, int(fastres.FirstFree), m.names.Len(), "nothing uses the name")
+	assert.Equal(t, int(fastres.FirstFree), m.Names.Len(), "nothing uses the name")
 }
 
 // TestNamesOfEarlierSessions charges pods on a lost node. Cards that no node has any

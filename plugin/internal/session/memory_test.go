@@ -28,10 +28,10 @@ func TestMemoryForgetsGoneObjects(t *testing.T) {
 		require.NoError(t, err)
 		ssn := offline.Open(offline.NewCache(info), nil)
 		ssn.Tiers = offline.Tiers(c.Hierarchy, CapacityName)
-		s := openSession(ssn, capacityBuilder.variant, arguments.Settings{}, m)
+		s := openSession(ssn, capacityBuilder.Variant, arguments.Settings{}, m)
 		require.False(t, ssn.JobEnqueueable(ssn.Jobs[api.JobID(cluster.Namespace+"/"+job.Name)]))
 		m.intake.MendParents(ssn, CapacityName)
-		require.Same(t, m, s.memory)
+		require.Same(t, m, s.Memory)
 		assert.Equal(t, 1, m.journal.Len())
 		assert.Equal(t, 2, m.metrics.Len())
 	}
@@ -40,7 +40,7 @@ func TestMemoryForgetsGoneObjects(t *testing.T) {
 // TestMemoryIsLentOnce lends each of two overlapping sessions memory of its own, and
 // the same memory to sessions one after the other.
 func TestMemoryIsLentOnce(t *testing.T) {
-	b := &builder{}
+	b := &Builder{}
 	first, second := b.lend(), b.lend()
 	assert.NotSame(t, first, second)
 	b.giveBack(first)

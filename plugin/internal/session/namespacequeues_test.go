@@ -27,6 +27,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -37,7 +38,7 @@ import (
 type volcanoCache struct {
 	*cache.SchedulerCache
 	t       *testing.T
-	builder *builder
+	builder *Builder
 	events  chan *v1.Event
 	written map[string]string // the status of NamespaceQueues that Volcano wrote last
 }
@@ -52,7 +53,7 @@ func newVolcanoCache(t *testing.T) *volcanoCache {
 	require.NoError(t, utilfeature.DefaultMutableFeatureGate.Set("NamespaceQueue=true"))
 	t.Cleanup(func() { assert.NoError(t, utilfeature.DefaultMutableFeatureGate.Set("NamespaceQueue=false")) })
 	c := &volcanoCache{SchedulerCache: cache.NewDefaultMockSchedulerCache("volcano"), t: t,
-		builder: &builder{variant: cardBuilder.variant}, events: make(chan *v1.Event, 10), written: map[string]string{}}
+		builder: &Builder{Variant: cardBuilder.Variant}, events: make(chan *v1.Event, 10), written: map[string]string{}}
 	c.Client().(*fake.Clientset).PrependReactor("create", "events", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		event := action.(clienttesting.CreateAction).GetObject().(*v1.Event)
 		c.events <- event
@@ -128,15 +129,15 @@ func (c *volcanoCache) pods(job, queue string, n int, run bool) {
 // open opens a session with the plugin. It is to be closed by Volcano.
 func (c *volcanoCache) open() *fixture {
 	c.t.Helper()
-	var ours *quotaPlugin
+	var ours *Plugin
 	framework.RegisterPluginBuilder(Name, func(a framework.Arguments) framework.Plugin {
-		ours = c.builder.build(a).(*quotaPlugin)
+		ours = c.builder.Build(a).(*Plugin)
 		return ours
 	})
 	tiers := offline.Tiers(true, Name)
 	tiers[0].Plugins[0].Arguments = framework.Arguments{arguments.UnsetCapability: "unlimited"}
 	f := &fixture{Session: framework.OpenSession(c.SchedulerCache, tiers, nil)}
-	f.own = ours.session
+	f.own = ours.Session
 	return f
 }
 
@@ -150,7 +151,7 @@ func (f *fixture) path(queue string) (names []string) {
 
 // TestNamespaceQueues opens sessions on Volcano's own cache, and has Volcano close them.
 func TestNamespaceQueues(t *testing.T) {
-	defer oneAtATime()()
+	defer testbed.OneAtATime()()
 	c := newVolcanoCache(t)
 	c.give("dept", "cluster/research", "Open", "", 1)
 	c.give("train", "dept", "Open", `{"A":3}`, 1)
@@ -172,14 +173,14 @@ func TestNamespaceQueues(t *testing.T) {
 
 	f = c.open()
 	assert.Same(t, object, f.queue("team/train").Queue, "the same version")
-	assert.Empty(t, f.own.memory.queues.Changed())
+	assert.Empty(t, f.own.Memory.queues.Changed())
 	assert.False(t, f.own.Intake.BoundsChanged)
 	assert.False(t, f.Allocatable(f.queue("team/train"), f.Jobs["team/waits"].Tasks["waits-0"]), "3 cards run")
 	framework.CloseSession(f.Session)
 
 	c.give("train", "dept", "Open", `{"A":4}`, 2)
 	f = c.open()
-	require.Len(t, f.own.memory.queues.Changed(), 1)
+	require.Len(t, f.own.Memory.queues.Changed(), 1)
 	assert.NotSame(t, object, f.queue("team/train").Queue)
 	assert.True(t, f.Allocatable(f.queue("team/train"), f.Jobs["team/waits"].Tasks["waits-0"]))
 	framework.CloseSession(f.Session)
@@ -187,7 +188,7 @@ func TestNamespaceQueues(t *testing.T) {
 
 // TestNamespaceQueuesThatAreNotScheduled closes a NamespaceQueue above another one. Their pods count above them.
 func TestNamespaceQueuesThatAreNotScheduled(t *testing.T) {
-	defer oneAtATime()()
+	defer testbed.OneAtATime()()
 	c := newVolcanoCache(t)
 	c.give("dept", "cluster/research", "Closed", "", 1)
 	c.give("train", "dept", "Open", `{"A":3}`, 1)
@@ -216,7 +217,7 @@ func TestNamespaceQueuesThatAreNotScheduled(t *testing.T) {
 // TestNamespaceQueuesInACycle closes a session on NamespaceQueues that are above one another, and on one whose parent
 // does not exist. Volcano walks up from each pod.
 func TestNamespaceQueuesInACycle(t *testing.T) {
-	defer oneAtATime()()
+	defer testbed.OneAtATime()()
 	c := newVolcanoCache(t)
 	c.give("x", "y", "Open", "", 1)
 	c.give("y", "x", "Open", "", 1)
@@ -236,7 +237,7 @@ func TestNamespaceQueuesInACycle(t *testing.T) {
 
 // TestWarningsOnNamespaceQueues records an event on the NamespaceQueue whose annotation is wrong.
 func TestWarningsOnNamespaceQueues(t *testing.T) {
-	defer oneAtATime()()
+	defer testbed.OneAtATime()()
 	c := newVolcanoCache(t)
 	c.give("train", "cluster/research", "Open", `{"A":"x"}`, 1)
 	framework.CloseSession(c.open().Session)

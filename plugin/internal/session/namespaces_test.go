@@ -89,7 +89,7 @@ func TestNamespaceLevels(t *testing.T) {
 		"x.either": fmt.Sprintf(text, "train", "A", 1, 4, 3) + "; " + fmt.Sprintf(text, "team", "B", 1, 7, 6),
 		"x.serve":  fmt.Sprintf(text, "team", "A", 2, 5, 4) + "; " + fmt.Sprintf(text, "team", "B", 2, 8, 6),
 	} {
-		assert.Equal(t, want, inspectionOf(f.own).Allocate(f.task(job+"-0")).String())
+		assert.Equal(t, want, InspectionOf(f.own).Allocate(f.task(job+"-0")).String())
 	}
 }
 
@@ -116,12 +116,12 @@ func TestNamespaceEvents(t *testing.T) {
 	next, runs, queue := f.task("x.next-0"), f.task("x.runs-0"), f.queue("train")
 	statement := framework.NewStatement(f.Session)
 	require.NoError(t, release.Evict(statement, runs, "test"))
-	assert.True(t, f.own.allocatable(queue, next))
+	assert.True(t, f.own.AllocatableOf(queue, next))
 	statement.Discard()
-	assert.False(t, f.own.allocatable(queue, next))
+	assert.False(t, f.own.AllocatableOf(queue, next))
 	f.checkNamespaces(t)
 	require.NoError(t, release.Evict(framework.NewStatement(f.Session), runs, "test"))
-	assert.True(t, f.own.allocatable(queue, next))
+	assert.True(t, f.own.AllocatableOf(queue, next))
 }
 
 // TestNamespaceVictims evicts for a job whose namespace has all that it may have, only if that
@@ -154,7 +154,7 @@ func TestNamespaceVictims(t *testing.T) {
 				}
 			}
 			require.NotNil(t, next)
-			victims, _ := f.own.reclaim.Reclaimable(next, candidates)
+			victims, _ := f.own.Reclaim.Reclaimable(next, candidates)
 			assert.Equal(t, test.victims, len(victims) > 0)
 		})
 	}

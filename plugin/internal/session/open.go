@@ -23,8 +23,8 @@ import (
 )
 
 // openSession reads a session and registers the hooks.
-func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Settings, m *memory) *session {
-	s := &session{variant: v, settings: with, memory: m}
+func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Settings, m *Memory) *Session {
+	s := &Session{variant: v, Settings: with, Memory: m}
 	m.exchanges.Open()
 	hierarchy := !v.Proportion && ssn.HierarchyEnabled(v.Name)
 	if with.Bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
@@ -35,7 +35,7 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	s.setShares()
 	s.openFeatures()
 	s.Enforce()
-	s.reclaim.OpenAnnounced()
+	s.Reclaim.OpenAnnounced()
 	s.saveStore()
 	if s.Intake.HasPolicies() {
 		quota.BoundAdmission(s.Index, func(q index.Queue) int64 { return s.Intake.Policies(q).OvercommitFactor() })
@@ -46,7 +46,7 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	s.check()
 	s.publish(treeChanged)
 	s.admit.WriteTimeouts()
-	for _, problem := range slices.Concat(m.store.Problems(), m.grace.Problems()) {
+	for _, problem := range slices.Concat(m.store.Problems(), m.Grace.Problems()) {
 		s.warnOnce(problem)
 	}
 	s.register(hierarchy)
@@ -54,17 +54,17 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 }
 
 // read reads the queues, nodes and jobs of a session into the index.
-func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool) {
-	m, v := s.memory, s.variant
+func (s *Session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool) {
+	m, v := s.Memory, s.variant
 	now := m.now()
 	m.queues.Open(ssn.Queues, now)
-	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, s.settings.Bounds.HierarchyFrom)
+	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, s.Settings.Bounds.HierarchyFrom)
 	renewed := m.renewNames()
-	c := m.cards.Open(ssn, m.intake.Jobs(ssn), &m.queues, tree, &m.names, v.Cards, s.settings.Cards)
-	s.Session = constraint.Session{Volcano: ssn, Plugin: v.Name, Now: now, Index: &m.index, Names: &m.names, Cards: c,
-		Books: &m.books, Frames: &m.frames, Limit: &m.index.RealCapability, Reservations: &m.admit.Reservations}
+	c := m.cards.Open(ssn, m.intake.Jobs(ssn), &m.queues, tree, &m.Names, v.Cards, s.Settings.Cards)
+	s.Session = constraint.Session{Volcano: ssn, Plugin: v.Name, Now: now, Index: &m.index, Names: &m.Names, Cards: c,
+		Books: &m.books, Frames: &m.frames, Limit: &m.index.RealCapability, Reservations: &m.Admit.Reservations}
 	s.Open()
-	s.Intake = m.intake.Read(ssn, s.Index, tree, &m.names, c, &m.admit.Reservations, s.settings.Bounds, s.Now)
+	s.Intake = m.intake.Read(ssn, s.Index, tree, &m.Names, c, &m.Admit.Reservations, s.Settings.Bounds, s.Now)
 	if renewed {
 		m.maxNames = 2*m.knownNames() + fewNames
 	}
@@ -86,19 +86,19 @@ func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 }
 
 // chooseRules chooses what the name and the arguments of the plugin decide.
-func (s *session) chooseRules() {
-	s.rules.share, s.rules.order = quota.Share, (*session).orderByDeserved
+func (s *Session) chooseRules() {
+	s.rules.share, s.rules.order = quota.Share, (*Session).orderByDeserved
 	switch {
 	case s.variant.Proportion:
 		s.Limit = &s.Index.Deserved
-		s.rules.share, s.rules.order = quota.WeightedShare, (*session).orderByShare
-	case s.settings.Damping > 0:
-		s.rules.order = (*session).orderByReclaim
+		s.rules.share, s.rules.order = quota.WeightedShare, (*Session).orderByShare
+	case s.Settings.Damping > 0:
+		s.rules.order = (*Session).orderByReclaim
 	}
 }
 
 // setShares sets every share, and deserved where rounds compute it.
-func (s *session) setShares() {
+func (s *Session) setShares() {
 	if s.variant.Proportion {
 		frame := s.Frames.Open()
 		defer frame.Close()
@@ -118,8 +118,8 @@ func (s *session) setShares() {
 }
 
 // publish writes the metrics, and records what is wrong with objects.
-func (s *session) publish(treeChanged bool) {
-	m := s.memory
+func (s *Session) publish(treeChanged bool) {
+	m := s.Memory
 	if treeChanged {
 		m.metrics.ForgetQueues(s.Index.Tree)
 	}
@@ -128,7 +128,7 @@ func (s *session) publish(treeChanged bool) {
 	if s.Intake.BoundsChanged {
 		s.warnQueues()
 	}
-	m.metrics.Open(s.Index, &m.names, s.Cards, s.Intake.Queues, s.variant.Proportion)
+	m.metrics.Open(s.Index, &m.Names, s.Cards, s.Intake.Queues, s.variant.Proportion)
 	m.metrics.Publish(s.Intake.Total, s.Intake.Jobs)
 	m.journal.Open(s.Volcano.Jobs)
 	s.publishEvictions()
@@ -137,8 +137,8 @@ func (s *session) publish(treeChanged bool) {
 }
 
 // publishProblems records events on objects that are wrong.
-func (s *session) publishProblems() {
-	m := s.memory
+func (s *Session) publishProblems() {
+	m := s.Memory
 	r := problems.Reporter{Session: &s.Session, Objects: &m.queues, Recorder: &m.recorder, Log: &m.problems}
 	r.Forget()
 	for _, p := range m.intake.TreeProblems() {
@@ -153,7 +153,7 @@ func (s *session) publishProblems() {
 	r.Keys()
 	if s.Intake.BoundsChanged {
 		if !s.variant.Proportion { // which has no quotas of devices, as upstream
-			r.Devices(s.settings.Bounds.Devices)
+			r.Devices(s.Settings.Bounds.Devices)
 		}
 		for _, p := range s.Cards.Problems(s.Index) {
 			m.metrics.SetProblems(p.Queue.Name, len(p.Texts))
@@ -163,14 +163,14 @@ func (s *session) publishProblems() {
 			r.Queue(problems.OfCards, p, record.BadCardAnnotation)
 		}
 	}
-	r.Jobs(problems.Counting{Classes: s.settings.ByClass, Lengths: m.budgets.InForce() != nil,
-		Checkpoints: s.settings.ByWork || s.Enforces(), Grace: s.GivesNotice(), Evictions: m.evictions.InForce()})
+	r.Jobs(problems.Counting{Classes: s.Settings.ByClass, Lengths: m.Budgets.InForce() != nil,
+		Checkpoints: s.Settings.ByWork || s.Enforces(), Grace: s.GivesNotice(), Evictions: m.evictions.InForce()})
 }
 
 // publishWindows records an event on each queue of which a window begins or ends, once, and writes how many hold. A
 // scheduler that starts records none for those that hold already.
-func (s *session) publishWindows() {
-	m := s.memory
+func (s *Session) publishWindows() {
+	m := s.Memory
 	for _, c := range m.queues.WindowChanges() {
 		for _, text := range c.Began {
 			m.recorder.RecordQueue(s.Volcano, c.Queue, v1.EventTypeNormal, record.WindowBegan, "The window holds from now on: "+text)
@@ -187,63 +187,63 @@ func (s *session) publishWindows() {
 }
 
 // publishEvictions writes what is left of budgets of evictions.
-func (s *session) publishEvictions() {
-	s.memory.metrics.ForgetEvictions()
-	if budgets := s.memory.evictions.InForce(); budgets != nil && !s.variant.Proportion {
+func (s *Session) publishEvictions() {
+	s.Memory.metrics.ForgetEvictions()
+	if budgets := s.Memory.evictions.InForce(); budgets != nil && !s.variant.Proportion {
 		for _, b := range budgets.All() {
-			s.memory.metrics.SetEvictionsLeft(b.Queue, policy.Short(b.Key), b.Left())
+			s.Memory.metrics.SetEvictionsLeft(b.Queue, policy.Short(b.Key), b.Left())
 		}
 	}
 }
 
 // publishNotices writes how many pods have notice, of the queues that have some.
-func (s *session) publishNotices() {
-	s.memory.metrics.ForgetNotices()
-	if notices := s.memory.grace.InForce(); notices != nil {
+func (s *Session) publishNotices() {
+	s.Memory.metrics.ForgetNotices()
+	if notices := s.Memory.Grace.InForce(); notices != nil {
 		for q, pods := range notices.Running() {
-			s.memory.metrics.SetNotices(q, pods)
+			s.Memory.metrics.SetNotices(q, pods)
 		}
 	}
 }
 
 // publishUsage writes what queues have had over time, as often as it is saved.
-func (s *session) publishUsage() {
-	f := &s.memory.fairness
-	if !s.memory.store.Due() {
+func (s *Session) publishUsage() {
+	f := &s.Memory.Fairness
+	if !s.Memory.store.Due() {
 		return
 	}
 	s.publishBudgets()
-	s.memory.metrics.SetSaved(s.memory.store.Saved())
+	s.Memory.metrics.SetSaved(s.Memory.store.Saved())
 	h := f.History()
 	if h == nil {
 		return
 	}
 	for q := range index.Queue(s.Index.Len()) {
-		s.memory.metrics.SetLevel(q, f.Level(q))
+		s.Memory.metrics.SetLevel(q, f.Level(q))
 		for c, used := range h.Row(q) {
-			s.memory.metrics.SetUsage(q, h.Columns()[c].Name, used)
+			s.Memory.metrics.SetUsage(q, h.Columns()[c].Name, used)
 		}
 	}
 }
 
 // publishBudgets writes the budgets of queues, and what they have used of them.
-func (s *session) publishBudgets() {
-	s.memory.metrics.ForgetBudgets()
-	if rule := s.memory.budgets.InForce(); rule != nil {
+func (s *Session) publishBudgets() {
+	s.Memory.metrics.ForgetBudgets()
+	if rule := s.Memory.Budgets.InForce(); rule != nil {
 		for _, b := range rule.All() {
-			s.memory.metrics.SetBudget(b.Queue, s.Names.Name(b.Dim), budget.Hours(b.Limit), budget.Hours(b.Used))
+			s.Memory.metrics.SetBudget(b.Queue, s.Names.Name(b.Dim), budget.Hours(b.Limit), budget.Hours(b.Used))
 		}
 	}
 }
 
 // warnQueues warns once of queues that are refused, and of leaves whose cpu or
 // memory is 0 by default.
-func (s *session) warnQueues() {
+func (s *Session) warnQueues() {
 	for q := range index.Queue(s.Index.Len()) {
 		if err := s.Index.Broken(q); err != nil {
 			s.warnOnce(fmt.Sprintf("queue %s takes no jobs: %v", s.Index.Name(q), err))
 		}
-		if capability := s.Index.Capability.Row(q); s.settings.Bounds.UnsetCapability == intake.UnsetZero && s.Index.IsLeaf(q) &&
+		if capability := s.Index.Capability.Row(q); s.Settings.Bounds.UnsetCapability == intake.UnsetZero && s.Index.IsLeaf(q) &&
 			(capability.Get(fastres.CPU) == 0 || capability.Get(fastres.Memory) == 0) {
 			s.warnOnce(fmt.Sprintf("queue %s sets no cpu or memory capability, which means 0; set it, or %s: %s",
 				s.Index.Name(q), arguments.UnsetCapability, intake.UnsetUnlimited))
@@ -252,8 +252,8 @@ func (s *session) warnQueues() {
 }
 
 // close writes the last metrics and what the next session has to know.
-func (s *session) close() {
-	m := s.memory
+func (s *Session) close() {
+	m := s.Memory
 	s.publishOverused()
 	m.metrics.PublishInner()
 	s.CloseAll()

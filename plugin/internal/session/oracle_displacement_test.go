@@ -12,6 +12,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -33,7 +34,7 @@ func (m *oracleSession) admits(o *oracle.Oracle, n *oracle.Holders, job *api.Job
 	min, placed, _ := m.reservation(job)
 	lacks := min.Minus(placed)
 	fits := o.Enqueueable(name, lacks) == "" || m.returns() && o.EnqueueableWith(m.returning(o), name, lacks, oracle.Amounts{}) == ""
-	return o.TooManyJobs(name) == "" && fits && n.Admits(name, holdersOf(job), lacks).Queue == ""
+	return o.TooManyJobs(name) == "" && fits && n.Admits(name, testbed.HoldersOf(job), lacks).Queue == ""
 }
 
 // returns reports whether what reclaim can take back does not count against admission. The session has no plugin that
@@ -62,7 +63,7 @@ func (m *oracleSession) withdraw(o *oracle.Oracle, n *oracle.Holders, job *api.J
 		return
 	}
 	min, placed, gated := m.reservation(job)
-	n.Withdraw(name, holdersOf(job), min.Minus(placed).Minus(gated))
+	n.Withdraw(name, testbed.HoldersOf(job), min.Minus(placed).Minus(gated))
 }
 
 // holdsPromise reports whether a job may lose its place to another one: it is Inqueue, none of
@@ -140,7 +141,7 @@ func (m *oracleSession) inqueueJobs() []*api.JobInfo {
 func (m *oracleSession) compareRefusal(job *api.JobInfo, takes bool) {
 	if full := m.oracle.TooManyJobs(string(job.Queue)); takes && full != "" {
 		reason := m.own.admit.Reason(job)
-		if reason == nil && m.own.settings.Displace {
+		if reason == nil && m.own.Settings.Displace {
 			return // it displaces another one
 		}
 		require.Equal(m.t, []string{quota.TooManyJobs.String(), full}, []string{string(reason.Rule), reason.Queue})

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
 // configureHolders gives the oracle the limits of holders, and what they have when the
@@ -66,7 +66,7 @@ func (m *oracleSession) configureHolders(c workload.Cluster) {
 				gated = gated.Plus(t.Request)
 			}
 		}
-		of := oracle.HolderJob{Queue: j.Queue, Holders: holdersOf(job), Allocated: has, Terminating: terminating, Elastic: placed.Minus(j.Min)}
+		of := oracle.HolderJob{Queue: j.Queue, Holders: testbed.HoldersOf(job), Allocated: has, Terminating: terminating, Elastic: placed.Minus(j.Min)}
 		if j.Min != nil && (j.Inqueue && !j.Overdue || j.Running && members >= j.MinMember) {
 			of.Inqueue = j.Min.Minus(placed).Minus(gated)
 		}
@@ -102,38 +102,6 @@ func (m *oracleSession) namespaceLimit(q workload.Queue) (limit oracle.Amounts) 
 	return limit
 }
 
-// holdersOf returns for whom a job counts: its namespace, its user, its groups, and its label team.
-func holdersOf(job *api.JobInfo) (all []oracle.Holder) {
-	says := func(of func(metav1.Object) string) string {
-		if text := of(job.PodGroup); text != "" {
-			return text
-		}
-		var texts []string
-		for _, task := range job.Tasks {
-			if text := of(task.Pod); text != "" {
-				texts = append(texts, text)
-			}
-		}
-		slices.Sort(texts)
-		return append(texts, "")[0]
-	}
-	all = append(all, oracle.Holder{Key: "namespace", Value: job.Namespace},
-		oracle.Holder{Key: "user", Value: says(func(o metav1.Object) string { return o.GetAnnotations()["volcano.sh/user"] })})
-	text := says(func(o metav1.Object) string { return o.GetAnnotations()["volcano.sh/groups"] })
-	var groups []oracle.Holder
-	for _, name := range strings.Split(text, ",") {
-		group := oracle.Holder{Key: "group", Value: strings.TrimSpace(name)}
-		if group.Value != "" && !slices.Contains(groups, group) {
-			groups = append(groups, group)
-		}
-	}
-	if len(groups) == 0 {
-		groups = []oracle.Holder{{Key: "group"}}
-	}
-	all = append(all, groups...)
-	return append(all, oracle.Holder{Key: "label:team", Value: says(func(o metav1.Object) string { return o.GetLabels()["team"] })})
-}
-
 // drawHolders writes on some jobs, or on their pods, whose they are.
 func drawHolders(r *rand.Rand, job *api.JobInfo) {
 	draw := func(o metav1.Object) {
@@ -158,12 +126,6 @@ func drawHolders(r *rand.Rand, job *api.JobInfo) {
 			draw(job.Tasks[id].Pod)
 		}
 	}
-}
-
-// drawLimits are limits of holders that queues of random clusters have.
-var drawLimits = []string{
-	`{"user":{"*":{"A":2}}}`, `{"user":{"ann":{"A":1},"*":{"A":3,"B":2}},"label:team":{"alpha":{"A":4},"":{"B":1}}}`,
-	`{"group":{"g1":{"A":2},"g2":{"A":3,"B":1}}}`, `{"group":{"*":{"B":2},"g1":{}},"user":{"":{"A":1}}}`, `{"label:team":{"*":{"A":1,"B":1}}}`, "{}",
 }
 
 // compareHolders compares what each holder has in each queue with a limit. As those of

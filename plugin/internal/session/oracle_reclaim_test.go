@@ -71,7 +71,7 @@ func (m *oracleSession) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 		}
 	}
 	want := m.victimsFor(reclaimer, candidates)
-	chosen, _ := m.own.reclaim.Reclaimable(reclaimer, candidates)
+	chosen, _ := m.own.Reclaim.Reclaimable(reclaimer, candidates)
 	require.Equal(m.t, want, names(chosen), "victims for %v of %s", reclaimer.InitResreq, m.queueOf(reclaimer))
 }
 
@@ -90,7 +90,7 @@ func (m *oracleSession) comparePreemptible(tasks []*api.TaskInfo) {
 // victimsFor returns the names of the tasks that may be evicted for a reclaimer.
 func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) []string {
 	known := m.Queues[api.QueueID(m.queueOf(reclaimer))] != nil
-	if m.own.settings.Rules.OrderVictims && !known || !m.mayTake(reclaimer) {
+	if m.own.Settings.Rules.OrderVictims && !known || !m.mayTake(reclaimer) {
 		return nil
 	}
 	taken, suffice := m.taken(reclaimer, m.ordered(reclaimer, candidates))
@@ -102,7 +102,7 @@ func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.Ta
 
 // ordered returns candidates in the order of the release.
 func (m *oracleSession) ordered(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) []*api.TaskInfo {
-	if m.own.settings.Rules.OrderVictims {
+	if m.own.Settings.Rules.OrderVictims {
 		return m.evictionOrder(reclaimer, candidates)
 	}
 	return candidates
@@ -151,11 +151,11 @@ func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInf
 		switch {
 		case protection == oracle.Spared:
 		case known && protection == oracle.ByGuarantee:
-			may = victims.TakeByGuarantee(from, request, to, claim, m.own.settings.Damping)
-		case known && m.own.settings.Damping > 0:
-			may = victims.TakeDamped(from, request, to, claim, m.own.settings.Damping)
-		case known && m.own.settings.Levels > 0:
-			may = victims.TakeContended(from, request, to, claim, m.oracle.Deserves(to, m.request(reclaimer, false)), m.own.settings.Levels)
+			may = victims.TakeByGuarantee(from, request, to, claim, m.own.Settings.Damping)
+		case known && m.own.Settings.Damping > 0:
+			may = victims.TakeDamped(from, request, to, claim, m.own.Settings.Damping)
+		case known && m.own.Settings.Levels > 0:
+			may = victims.TakeContended(from, request, to, claim, m.oracle.Deserves(to, m.request(reclaimer, false)), m.own.Settings.Levels)
 		default:
 			may = victims.Take(from, request, to, claim)
 		}

@@ -30,6 +30,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
@@ -64,7 +65,7 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 	if s.Cluster = workload.Draw(r); r.IntN(2) == 0 {
 		s.Cluster = workload.DrawCards(r)
 	}
-	s.build = (&builder{variant: []arguments.Variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)], now: func() time.Time { return fuzzed }}).build
+	s.build = (&Builder{Variant: []arguments.Variant{cardBuilder.Variant, capacityBuilder.Variant}[r.IntN(2)], Now: func() time.Time { return fuzzed }}).Build
 	s.arguments = framework.Arguments{
 		"untypedCards":    []string{"charge", "reject", "ignore"}[r.IntN(3)],
 		"semantics":       release.Names()[r.IntN(3)],
@@ -188,7 +189,7 @@ func classify(r *rand.Rand, jobs []workload.Job) {
 func (m *oracleSession) classOf(task *api.TaskInfo) string {
 	stated := m.Jobs[task.Job].PodGroup.Annotations[policy.ServiceTypeKey]
 	switch {
-	case !m.own.settings.ByClass:
+	case !m.own.Settings.ByClass:
 		return ""
 	case stated == "inference" || stated == "training":
 		return stated
@@ -219,7 +220,7 @@ func drawPolicies(r *rand.Rand, c *workload.Cluster) {
 			own[card.NamespaceKey] = []string{`{"A":2}`, `{"A":1,"B":3}`, `{"A":0,"N":2}`, "{}"}[r.IntN(4)]
 		}
 		if r.IntN(3) == 0 {
-			own[card.HolderKey] = drawLimits[r.IntN(len(drawLimits))]
+			own[card.HolderKey] = testbed.Limits[r.IntN(len(testbed.Limits))]
 		}
 		if r.IntN(3) == 0 {
 			own[policy.InqueueTimeoutKey] = []string{"0s", "10m", "40m"}[r.IntN(3)]
@@ -301,14 +302,14 @@ func (m *oracleSession) overdue(job *api.JobInfo) bool {
 // configureOracle makes an oracle of the cluster.
 func (m *oracleSession) configureOracle(c workload.Cluster) {
 	own := m.own
-	from := oracle.Cluster{OpenRoot: own.settings.Bounds.OpenRoot, ZeroLeaf: own.settings.Bounds.UnsetCapability == intake.UnsetZero, ByWeight: own.settings.Bounds.DeservedFrom == intake.DeservedFromWeight, Total: m.resource(m.TotalResource)}
+	from := oracle.Cluster{OpenRoot: own.Settings.Bounds.OpenRoot, ZeroLeaf: own.Settings.Bounds.UnsetCapability == intake.UnsetZero, ByWeight: own.Settings.Bounds.DeservedFrom == intake.DeservedFromWeight, Total: m.resource(m.TotalResource)}
 	if c.Hierarchy {
 		from.Root = index.RootName
 	}
 	if own.Cards != nil {
-		for d := fastres.FirstFree; int(d) < own.memory.names.Len(); d++ {
-			if own.memory.names.IsCard(d) {
-				m.cards = append(m.cards, own.memory.names.Name(d))
+		for d := fastres.FirstFree; int(d) < own.Memory.Names.Len(); d++ {
+			if own.Memory.Names.IsCard(d) {
+				m.cards = append(m.cards, own.Memory.Names.Name(d))
 			}
 		}
 		for _, node := range m.Nodes {
@@ -322,7 +323,7 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 	for _, name := range m.cards {
 		from.Cards = append(from.Cards, cardKey(name))
 	}
-	if own.Cards != nil && own.settings.Bounds.Scalars && (own.settings.Bounds.RootCapability != intake.RootOwn || !c.Hierarchy) {
+	if own.Cards != nil && own.Settings.Bounds.Scalars && (own.Settings.Bounds.RootCapability != intake.RootOwn || !c.Hierarchy) {
 		for name := range from.Total {
 			if own.Cards.GivesCards(v1.ResourceName(name)) {
 				from.Resources = append(from.Resources, name)
@@ -348,8 +349,8 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 			from.Bound[d] += quantity
 		}
 	}
-	if own.settings.Bounds.RootCapability == intake.RootUnlimited {
-		for d := range fastres.Dim(own.memory.names.Len()) {
+	if own.Settings.Bounds.RootCapability == intake.RootUnlimited {
+		for d := range fastres.Dim(own.Memory.Names.Len()) {
 			from.Bound[m.key(d)] = oracle.Unlimited
 		}
 		for _, job := range m.Jobs { // only a job may name a resource
@@ -358,11 +359,11 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 			}
 		}
 	}
-	if own.settings.Bounds.RootCapability == intake.RootOwn && c.Hierarchy {
+	if own.Settings.Bounds.RootCapability == intake.RootOwn && c.Hierarchy {
 		from.Bound = m.ownBound(c)
 	}
-	if own.settings.Bounds.KeepGuarantees {
-		for d := range fastres.Dim(own.memory.names.Len()) {
+	if own.Settings.Bounds.KeepGuarantees {
+		for d := range fastres.Dim(own.Memory.Names.Len()) {
 			from.Available[m.key(d)] += 0
 		}
 	} else {
@@ -504,10 +505,10 @@ func (m *oracleSession) carded() bool {
 func cardKey(name string) string { return "card " + name }
 
 func (m *oracleSession) key(d fastres.Dim) string {
-	if m.own.memory.names.IsCard(d) {
-		return cardKey(m.own.memory.names.Name(d))
+	if m.own.Memory.Names.IsCard(d) {
+		return cardKey(m.own.Memory.Names.Name(d))
 	}
-	return m.own.memory.names.Name(d)
+	return m.own.Memory.Names.Name(d)
 }
 
 // resource returns the counted dimensions of a resource.
@@ -604,7 +605,7 @@ func (m *oracleSession) counted(job *api.JobInfo) oracle.Job {
 
 // terminating reports whether a task that is being deleted counts for its cards.
 func (m *oracleSession) terminating(task *api.TaskInfo) bool {
-	return task.Status == api.Releasing && m.own.settings.Cards.Terminating == cards.TerminatingHold
+	return task.Status == api.Releasing && m.own.Settings.Cards.Terminating == cards.TerminatingHold
 }
 
 func (m *oracleSession) cardsHeld(task *api.TaskInfo) oracle.Amounts {
@@ -621,7 +622,7 @@ func (m *oracleSession) cardsHeld(task *api.TaskInfo) oracle.Amounts {
 func (m *oracleSession) request(task *api.TaskInfo, placed bool) oracle.Amounts {
 	a := m.resource(task.Resreq)
 	for p := range m.cardRequests(task) {
-		if m.own.settings.Cards.UnlimitedCPUMemory {
+		if m.own.Settings.Cards.UnlimitedCPUMemory {
 			a[oracle.CPU], a[oracle.Memory] = 0, 0
 		}
 		if name := m.cardFor(task, p); placed && name != "" {
@@ -648,8 +649,8 @@ const exact = 1 << 53
 
 // same compares an account with that of the oracle.
 func (m *oracleSession) same(want oracle.Amounts, got fastres.Vector, cards bool, what ...any) {
-	for d := range fastres.Dim(m.own.memory.names.Len()) {
-		if m.own.memory.names.IsCard(d) && !cards {
+	for d := range fastres.Dim(m.own.Memory.Names.Len()) {
+		if m.own.Memory.Names.IsCard(d) && !cards {
 			continue
 		}
 		x, y := want[m.key(d)], got.Get(d)
@@ -675,7 +676,7 @@ func (m *oracleSession) compareAccounts() {
 	for _, name := range m.oracle.Names() {
 		q := m.own.Index.Lookup(name)
 		m.same(m.oracle.Request(name), m.own.Index.Request.Row(q), true, "request of ", name)
-		if m.carded() && m.own.settings.Cards.UnlimitedCPUMemory {
+		if m.carded() && m.own.Settings.Cards.UnlimitedCPUMemory {
 			continue
 		}
 		m.same(m.oracle.Inqueue(name), m.own.Index.Inqueue.Row(q), false, "inqueue of ", name)
@@ -695,7 +696,7 @@ func (m *oracleSession) compareAllocated() {
 
 // holdersOf returns for whom the job of a task counts.
 func (m *oracleSession) holdersOf(task *api.TaskInfo) []oracle.Holder {
-	return holdersOf(m.Jobs[task.Job])
+	return testbed.HoldersOf(m.Jobs[task.Job])
 }
 
 // event allocates a pending task, with no check but that of cards, or evicts a running
@@ -767,13 +768,13 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 			if !m.holders.FitsOwn(name, m.holdersOf(task), oracle.Amounts{card: float64(p.Amount)}) {
 				return "over the limit of a holder"
 			}
-			return m.oracle.PreemptiveCard(name, card, float64(p.Amount), m.own.settings.Levels)
+			return m.oracle.PreemptiveCard(name, card, float64(p.Amount), m.own.Settings.Levels)
 		})
 	}
 	fits = fits && m.holders.Fits(name, m.holdersOf(task), request).Queue == ""
-	require.Equal(m.t, open && fits && m.oracle.Allocatable(name, request) == "" && m.oracle.LendsAll(name, request), m.own.allocatable(queue, task),
+	require.Equal(m.t, open && fits && m.oracle.Allocatable(name, request) == "" && m.oracle.LendsAll(name, request), m.own.AllocatableOf(queue, task),
 		"allocatable: %v in %s", request, name)
-	verdict := m.oracle.Preemptive(name, request, m.own.settings.Levels)
+	verdict := m.oracle.Preemptive(name, request, m.own.Settings.Levels)
 	preempts = preempts && verdict != "over quota" && (carded || verdict == "")
 	preempts = preempts && m.mayTake(task) && m.holders.FitsOwn(name, m.holdersOf(task), request)
 	require.Equal(m.t, open && preempts, m.own.preemptive(queue, []*api.TaskInfo{task}), "preemptive: %v in %s", request, name)
@@ -789,8 +790,8 @@ func (m *oracleSession) compareOrder(l, r string) {
 	lq, rq := m.Queues[api.QueueID(l)], m.Queues[api.QueueID(r)]
 	if lq != nil && rq != nil {
 		want := 0
-		if m.own.settings.Damping > 0 {
-			want = m.oracle.OrderByReclaim(m.pending, l, r, m.own.settings.Damping)
+		if m.own.Settings.Damping > 0 {
+			want = m.oracle.OrderByReclaim(m.pending, l, r, m.own.Settings.Damping)
 		}
 		if want == 0 {
 			want = int(rq.Queue.Spec.Priority) - int(lq.Queue.Spec.Priority)
@@ -834,7 +835,7 @@ func (m *oracleSession) compareJobs() {
 		if job.PodGroup.Spec.MinResources == nil {
 			continue
 		}
-		m.holders.Promise(name, holdersOf(job), min.Minus(placed).Minus(gated))
+		m.holders.Promise(name, testbed.HoldersOf(job), min.Minus(placed).Minus(gated))
 		m.compareHolders()
 		for _, name := range m.oracle.Names() {
 			m.same(m.oracle.Inqueue(name), m.own.Index.Inqueue.Row(m.own.Index.Lookup(name)), false, "inqueue of ", name)

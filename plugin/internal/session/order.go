@@ -8,21 +8,21 @@ import (
 )
 
 // queueOrder compares two queues by the rule of the name and the arguments.
-func (s *session) queueOrder(l, r any) int {
+func (s *Session) queueOrder(l, r any) int {
 	return s.CompareQueues(l.(*api.QueueInfo), r.(*api.QueueInfo))
 }
 
 // CompareQueues compares two queues by the rule of the plugin's name and arguments.
-func (s *session) CompareQueues(l, r *api.QueueInfo) int { return s.rules.order(s, l, r) }
+func (s *Session) CompareQueues(l, r *api.QueueInfo) int { return s.rules.order(s, l, r) }
 
 // orderByDeserved compares by priority, then by what the queues deserve.
-func (s *session) orderByDeserved(l, r *api.QueueInfo) int { return s.orderBy(quota.Order, l, r) }
+func (s *Session) orderByDeserved(l, r *api.QueueInfo) int { return s.orderBy(quota.Order, l, r) }
 
 // orderByShare compares by priority, then by share (proportion).
-func (s *session) orderByShare(l, r *api.QueueInfo) int { return s.orderBy(quota.OrderByShare, l, r) }
+func (s *Session) orderByShare(l, r *api.QueueInfo) int { return s.orderBy(quota.OrderByShare, l, r) }
 
 // orderByReclaim compares where reclaim is damped: what queues deserve comes before priority.
-func (s *session) orderByReclaim(l, r *api.QueueInfo) int {
+func (s *Session) orderByReclaim(l, r *api.QueueInfo) int {
 	lq, rq := s.number(l), s.number(r)
 	if lq != index.None && rq != index.None {
 		if !s.pendingRead { // not when the session opens: other plugins say later which jobs are valid
@@ -31,9 +31,9 @@ func (s *session) orderByReclaim(l, r *api.QueueInfo) int {
 			if s.HasPolicies() {
 				mayTake = func(task *api.TaskInfo) bool { return s.MayTake(s.QueueOf(task), task).OK() }
 			}
-			s.memory.pending.Read(s.Volcano, s.Index, s.Intake, mayTake)
+			s.Memory.pending.Read(s.Volcano, s.Index, s.Intake, mayTake)
 		}
-		if c := quota.OrderByReclaim(s.Index, &s.memory.pending.Tasks, lq, rq, s.settings.Damping); c != 0 {
+		if c := quota.OrderByReclaim(s.Index, &s.Memory.pending.Tasks, lq, rq, s.Settings.Damping); c != 0 {
 			return c
 		}
 	}
@@ -41,7 +41,7 @@ func (s *session) orderByReclaim(l, r *api.QueueInfo) int {
 }
 
 // orderBy compares two queues by priority, by the constraints that order queues, then by a rule.
-func (s *session) orderBy(rule func(*index.Index, index.Queue, index.Queue) int, l, r *api.QueueInfo) int {
+func (s *Session) orderBy(rule func(*index.Index, index.Queue, index.Queue) int, l, r *api.QueueInfo) int {
 	if lp, rp := l.Queue.Spec.Priority, r.Queue.Spec.Priority; lp != rp {
 		return int(rp) - int(lp)
 	}
@@ -56,11 +56,11 @@ func (s *session) orderBy(rule func(*index.Index, index.Queue, index.Queue) int,
 }
 
 // jobOrder compares two jobs of a queue by the constraints that order jobs.
-func (s *session) jobOrder(l, r any) int { return s.OrderJobs(l.(*api.JobInfo), r.(*api.JobInfo)) }
+func (s *Session) jobOrder(l, r any) int { return s.OrderJobs(l.(*api.JobInfo), r.(*api.JobInfo)) }
 
 // jobOrderProblem returns a warning where the plugin drf, which has an opinion about most jobs, orders them
 // first, "" for none.
-func (s *session) jobOrderProblem() string {
+func (s *Session) jobOrderProblem() string {
 	names := s.OrdersOnlyThere()
 	if len(names) == 0 {
 		return ""
@@ -80,7 +80,7 @@ func (s *session) jobOrderProblem() string {
 }
 
 // victimQueueOrder compares two queues that victims of preemptor's queue are in.
-func (s *session) victimQueueOrder(l, r, preemptor any) int {
+func (s *Session) victimQueueOrder(l, r, preemptor any) int {
 	lq, rq, pq := s.number(l.(*api.QueueInfo)), s.number(r.(*api.QueueInfo)), s.number(preemptor.(*api.QueueInfo))
 	if lq == index.None || rq == index.None || pq == index.None {
 		return 0
@@ -100,23 +100,23 @@ func (s *session) victimQueueOrder(l, r, preemptor any) int {
 }
 
 // overused reports whether a queue has all that it deserves (proportion).
-func (s *session) overused(queue any) bool {
+func (s *Session) overused(queue any) bool {
 	q := s.number(queue.(*api.QueueInfo))
 	if q == index.None {
 		return true
 	}
 	overused := quota.Overused(s.Index, q)
-	s.memory.metrics.SetOverused(q, overused)
+	s.Memory.metrics.SetOverused(q, overused)
 	return overused
 }
 
 // publishOverused sets the metric of queues that have more than they deserve, for releases
 // that set it once per session.
-func (s *session) publishOverused() {
-	if s.variant.Proportion || !s.settings.Rules.OverusedByShare {
+func (s *Session) publishOverused() {
+	if s.variant.Proportion || !s.Settings.Rules.OverusedByShare {
 		return
 	}
 	for q := range index.Queue(s.Index.Len()) {
-		s.memory.metrics.SetOverused(q, s.Index.Share(q) > 1)
+		s.Memory.metrics.SetOverused(q, s.Index.Share(q) > 1)
 	}
 }

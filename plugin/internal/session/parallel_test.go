@@ -89,12 +89,12 @@ func TestParallelHooksAgree(t *testing.T) {
 // TestParallelSessions opens sessions of two schedulers in one process at the same
 // time, from one builder.
 func TestParallelSessions(t *testing.T) {
-	b := &builder{variant: cardBuilder.variant}
+	b := &Builder{Variant: cardBuilder.Variant}
 	scenes := [2]*scene{crowd(), crowd()}
 	scenes[1].Queues[1].Annotations["volcano.sh/card.quota"] = `{"A":3}`
 	var fixtures [2]*fixture
 	for i, s := range scenes {
-		s.build = b.build
+		s.build = b.Build
 		fixtures[i] = s.open(t)
 	}
 	var all sync.WaitGroup
@@ -105,7 +105,7 @@ func TestParallelSessions(t *testing.T) {
 			own := fixtures[i].own
 			for range 20 {
 				m := b.lend()
-				o := openSession(fixtures[i].Session, own.variant, own.settings, m)
+				o := openSession(fixtures[i].Session, own.variant, own.Settings, m)
 				assert.Equal(t, []float64{9000, 3000}[i], o.Index.RealCapability.Row(o.Index.Lookup("team")).Get(o.Cards.Stock()[0].Dim))
 				b.giveBack(m)
 			}

@@ -19,22 +19,22 @@ const (
 )
 
 var (
-	cardBuilder       = builderOf(Name)
-	capacityBuilder   = builderOf(CapacityName)
-	proportionBuilder = builderOf(ProportionName)
+	cardBuilder       = BuilderOf(Name)
+	capacityBuilder   = BuilderOf(CapacityName)
+	proportionBuilder = BuilderOf(ProportionName)
 )
 
 // New returns the plugin capacity-card for one session.
-func New(given framework.Arguments) framework.Plugin { return cardBuilder.build(given) }
+func New(given framework.Arguments) framework.Plugin { return cardBuilder.Build(given) }
 
 // NewCapacity returns the drop-in for upstream's capacity for one session.
 func NewCapacity(given framework.Arguments) framework.Plugin {
-	return capacityBuilder.build(given)
+	return capacityBuilder.Build(given)
 }
 
 // NewProportion returns the drop-in for upstream's proportion for one session.
 func NewProportion(given framework.Arguments) framework.Plugin {
-	return proportionBuilder.build(given)
+	return proportionBuilder.Build(given)
 }
 
 // Register registers the three names with Volcano, and the actions that carry out plans (NewReclaim, NewPreempt).
@@ -50,33 +50,33 @@ func Register() {
 // RegisterAt registers the three names with a memory of their own and a clock, and the actions: for sessions in virtual
 // time. Register undoes it.
 func RegisterAt(now func() time.Time) {
-	for _, usual := range []*builder{cardBuilder, capacityBuilder, proportionBuilder} {
-		own := &builder{variant: usual.variant, now: now}
-		framework.RegisterPluginBuilder(own.variant.Name, own.build)
+	for _, usual := range []*Builder{cardBuilder, capacityBuilder, proportionBuilder} {
+		own := &Builder{Variant: usual.Variant, Now: now}
+		framework.RegisterPluginBuilder(own.Variant.Name, own.Build)
 	}
 	RegisterActions()
 }
 
 // builder builds the plugins of one name, and owns what is kept across sessions.
-type builder struct {
-	variant arguments.Variant
-	now     func() time.Time // nil: time.Now
+type Builder struct {
+	Variant arguments.Variant
+	Now     func() time.Time // nil: time.Now
 	mu      sync.Mutex
-	idle    []*memory
+	idle    []*Memory
 }
 
-func builderOf(name string) *builder {
+func BuilderOf(name string) *Builder {
 	v, _ := arguments.VariantOf(name)
-	return &builder{variant: v}
+	return &Builder{Variant: v}
 }
 
-func (b *builder) build(given framework.Arguments) framework.Plugin {
-	return &quotaPlugin{builder: b, arguments: given}
+func (b *Builder) Build(given framework.Arguments) framework.Plugin {
+	return &Plugin{builder: b, arguments: given}
 }
 
 // lend returns memory for one session. Concurrent sessions, as of two schedulers
 // in one process, get one each.
-func (b *builder) lend() *memory {
+func (b *Builder) lend() *Memory {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n := len(b.idle); n > 0 {
@@ -85,36 +85,36 @@ func (b *builder) lend() *memory {
 		return m
 	}
 	m := newMemory()
-	if b.now != nil {
-		m.now = b.now
+	if b.Now != nil {
+		m.now = b.Now
 	}
 	return m
 }
 
-func (b *builder) giveBack(m *memory) {
+func (b *Builder) giveBack(m *Memory) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.idle = append(b.idle, m)
 }
 
 // quotaPlugin is a plugin of one session.
-type quotaPlugin struct {
-	builder   *builder
+type Plugin struct {
+	builder   *Builder
 	arguments framework.Arguments
-	session   *session      // while the session is open
-	begin     func(*memory) // before the session opens; nil for nothing
+	Session   *Session      // while the session is open
+	begin     func(*Memory) // before the session opens; nil for nothing
 }
 
 // Name is the name that the plugin is registered under.
-func (p *quotaPlugin) Name() string { return p.builder.variant.Name }
+func (p *Plugin) Name() string { return p.builder.Variant.Name }
 
 // OnSessionOpen reads the session's queues and jobs and registers the hooks,
 // unless another plugin of this package serves the session.
-func (p *quotaPlugin) OnSessionOpen(ssn *framework.Session) {
+func (p *Plugin) OnSessionOpen(ssn *framework.Session) {
 	if first := inForce.of(ssn); first != nil {
 		inForce.warn(p.Name(), first.variant.Name)
 		if first.variant.Name == p.Name() {
-			p.session = first // Volcano closes only the last plugin of a name
+			p.Session = first // Volcano closes only the last plugin of a name
 		}
 		return
 	}
@@ -122,42 +122,42 @@ func (p *quotaPlugin) OnSessionOpen(ssn *framework.Session) {
 	if p.begin != nil {
 		p.begin(m)
 	}
-	p.session = openSession(ssn, p.builder.variant, m.parse(p.builder.variant, p.arguments), m)
-	inForce.opened(ssn, p.session)
+	p.Session = openSession(ssn, p.builder.Variant, m.parse(p.builder.Variant, p.arguments), m)
+	inForce.opened(ssn, p.Session)
 }
 
 // OnSessionClose writes the last metrics and gives the memory back.
-func (p *quotaPlugin) OnSessionClose(ssn *framework.Session) {
-	if p.session == nil || inForce.of(ssn) != p.session {
+func (p *Plugin) OnSessionClose(ssn *framework.Session) {
+	if p.Session == nil || inForce.of(ssn) != p.Session {
 		return
 	}
 	inForce.closed(ssn)
-	p.session.close()
-	p.builder.giveBack(p.session.memory)
-	p.session = nil
+	p.Session.close()
+	p.builder.giveBack(p.Session.Memory)
+	p.Session = nil
 }
 
 // Inspect returns the inspection of a plugin of this package, from the opening of
 // its session to the close; false for any other plugin.
 func Inspect(p framework.Plugin) (inspect.Inspection, bool) {
-	own, ok := p.(*quotaPlugin)
-	if !ok || own.session == nil {
+	own, ok := p.(*Plugin)
+	if !ok || own.Session == nil {
 		return inspect.Inspection{}, false
 	}
-	return inspectionOf(own.session), true
+	return InspectionOf(own.Session), true
 }
 
-func inspectionOf(s *session) inspect.Inspection {
-	return inspect.Of(inspect.Session{Session: &s.Session, Settings: &s.settings, Admit: &s.admit, Reclaim: &s.reclaim, Explain: &s.explain,
-		Fences: &s.memory.fences, Fairness: &s.memory.fairness, Budgets: &s.memory.budgets, Evictions: &s.memory.evictions,
-		Queues: &s.memory.queues, Order: s.CompareQueues,
+func InspectionOf(s *Session) inspect.Inspection {
+	return inspect.Of(inspect.Session{Session: &s.Session, Settings: &s.Settings, Admit: &s.admit, Reclaim: &s.Reclaim, Explain: &s.explain,
+		Fences: &s.Memory.fences, Fairness: &s.Memory.Fairness, Budgets: &s.Memory.Budgets, Evictions: &s.Memory.evictions,
+		Queues: &s.Memory.queues, Order: s.CompareQueues,
 		DecideTask: s.decideTask, DecideNode: s.decideNode})
 }
 
 // BeginWith makes the next session of a plugin of this package begin with what is stored, nil for what
 // the queues have, and not with that of the session before.
 func BeginWith(p framework.Plugin, stored *store.Stored) {
-	if own, ok := p.(*quotaPlugin); ok {
-		own.begin = func(m *memory) { m.begin(stored) }
+	if own, ok := p.(*Plugin); ok {
+		own.begin = func(m *Memory) { m.begin(stored) }
 	}
 }

@@ -103,7 +103,7 @@ func TestPoliciesChange(t *testing.T) {
 	assert.Equal(t, record.BadPolicyAnnotation, event.Reason)
 	assert.Equal(t, `annotation volcano.sh/max-job is unknown and has no effect; did you mean "volcano.sh/max-jobs"?`, event.Message)
 
-	run.builder = &builder{variant: run.builder.variant} // a restart
+	run.builder = &Builder{Variant: run.builder.Variant} // a restart
 	f = run.open(t)
 	assert.EqualValues(t, 3000, f.policies("q").OvercommitFactor(), "that of the parent")
 	assert.Contains(t, (<-events).Message, "; it counts as not set")
@@ -194,9 +194,9 @@ func TestPolicyHooksDoNotAllocate(t *testing.T) {
 	placed.NodeName = "a"
 	event := &framework.Event{Task: &placed}
 	for name, call := range map[string]func(){
-		"Allocatable":             func() { require.True(t, f.own.allocatable(f.queue("q"), task)) },
-		"Predicate":               func() { require.NoError(t, f.own.predicate(task, f.Nodes["b"])) },
-		"Allocate and Deallocate": func() { f.own.onAllocate(event); f.own.onDeallocate(event) },
+		"Allocatable":             func() { require.True(t, f.own.AllocatableOf(f.queue("q"), task)) },
+		"Predicate":               func() { require.NoError(t, f.own.Predicate(task, f.Nodes["b"])) },
+		"Allocate and Deallocate": func() { f.own.OnAllocate(event); f.own.onDeallocate(event) },
 		"JobEnqueueable":          func() { require.Equal(t, util.Permit, f.own.admit.JobEnqueueable(later)) },
 	} {
 		call()

@@ -18,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
 // TestNoPromiseOfCardsLeaks runs 1,000 sessions in which jobs of one card, and of lists of cards,
@@ -82,7 +83,7 @@ func TestNoPromiseOfCardsLeaks(t *testing.T) {
 			require.Equal(t, after, run.after(t, 0).promisesOfAccounts(), "round %d: a new scheduler", round)
 		}
 		if last {
-			require.Equal(t, map[string]float64{"lists": 0}, f.own.promises())
+			require.Equal(t, map[string]float64{"lists": 0}, testbed.Promises(f.own.Index, f.own.Intake, &f.own.Memory.Names, f.own.Memory.Admit.Reservations.Len()))
 		}
 	}
 	assert.Greater(t, min(admitted, displaced*10), 100, "%d admitted, %d displaced", admitted, displaced)
@@ -91,7 +92,7 @@ func TestNoPromiseOfCardsLeaks(t *testing.T) {
 // promisesOfAccounts returns the promises without the number of those of lists: a session drops
 // reservations that no cards can serve.
 func (f *fixture) promisesOfAccounts() map[string]float64 {
-	all := f.own.promises()
+	all := testbed.Promises(f.own.Index, f.own.Intake, &f.own.Memory.Names, f.own.Memory.Admit.Reservations.Len())
 	delete(all, "lists")
 	return all
 }

@@ -49,7 +49,7 @@ func (s *scene) openGated(t *testing.T) *fixture {
 	t.Helper()
 	f := s.open(t)
 	if release.Built() < release.V115 {
-		with := f.own.settings
+		with := f.own.Settings
 		with.Gates = true
 		f.own = openSession(f.Session, f.own.variant, with, newMemory())
 	}
@@ -107,7 +107,7 @@ func (f *fixture) removeGates() (names []string) {
 
 // reservedOf returns what is reserved in a queue of a card, in whole cards.
 func (f *fixture) reservedOf(queue, name string) float64 {
-	d, ok := f.own.memory.names.LookupCard(name)
+	d, ok := f.own.Memory.Names.LookupCard(name)
 	if !ok || f.own.Index.Reserved.Len() == 0 {
 		return 0
 	}
@@ -289,11 +289,11 @@ func TestNoPreemptionOfWhatIsReserved(t *testing.T) {
 func TestReservedReason(t *testing.T) {
 	f := gatedScene(t).node("a", "A", 8).queue("q", "", "quota", `{"A":4}`).pods("gate", "q", "A", 1, 3, optedIn(true)).
 		pods("plain", "q", "A", 1, 2, inPhase(workload.Inqueue)).openGated(t)
-	reason := inspectionOf(f.own).Allocate(f.task("plain-0"))
+	reason := InspectionOf(f.own).Allocate(f.task("plain-0"))
 	require.NotNil(t, reason)
 	const text = "Queue <q> has insufficient <A> quota: requested <2>, total would be <5>, but capability is <4>; the rest is reserved for pods that wait for a node"
 	assert.Equal(t, text, reason.String())
-	assert.Equal(t, text, inspectionOf(f.own).Node(f.task("plain-0"), "a").String())
+	assert.Equal(t, text, InspectionOf(f.own).Node(f.task("plain-0"), "a").String())
 }
 
 // TestQueueGatesOff opens sessions that reserve nothing: under another name, with the rules of
@@ -329,7 +329,7 @@ func TestQueueGateCountsInInqueue(t *testing.T) {
 		s.arguments = framework.Arguments{arguments.Semantics: rules.String()}
 		f := s.open(t)
 		inqueue := f.own.Index.Inqueue.Row(f.own.Index.Lookup("q"))
-		a, _ := f.own.memory.names.LookupCard("A")
+		a, _ := f.own.Memory.Names.LookupCard("A")
 		want := []float64{0, 0}
 		if rules >= release.V115 {
 			want = []float64{2000, 200}

@@ -183,7 +183,7 @@ func TestReservationsThatNoCardServes(t *testing.T) {
 	s.pods("next", "q", "", 0, 0, cardRequest(`{"B":1}`, workload.Pending))
 	f := s.open(t)
 	assert.False(t, f.JobEnqueueable(f.job("next")), "three of the reservations can be served")
-	assert.Equal(t, 3, f.own.memory.admit.Reservations.Len())
+	assert.Equal(t, 3, f.own.Memory.Admit.Reservations.Len())
 
 	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":1,"B":2,"C":1}`
 	s.pods("c", "q", "", 0, 0, cardRequest(`{"C":1}`, workload.Pending))
@@ -215,7 +215,7 @@ func TestElasticKeepsPreferredCards(t *testing.T) {
 		f := s.open(t)
 		var elastic []float64
 		for _, name := range []string{"A", "B"} {
-			d, _ := f.own.memory.names.LookupCard(name)
+			d, _ := f.own.Memory.Names.LookupCard(name)
 			elastic = append(elastic, f.own.Index.Elastic.Row(f.own.Index.Lookup("q")).Get(d))
 		}
 		assert.Equal(t, want, elastic, "a minimum of %d", least)

@@ -23,6 +23,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -33,7 +34,7 @@ type scene struct {
 	build     framework.PluginBuilder
 }
 
-func newScene() *scene { return &scene{build: (&builder{variant: cardBuilder.variant}).build} }
+func newScene() *scene { return &scene{build: (&Builder{Variant: cardBuilder.Variant}).Build} }
 
 // withoutCards makes the plugin capacity, and the queues so far plain ones.
 func (s *scene) withoutCards() {
@@ -125,20 +126,20 @@ func (s *scene) open(t *testing.T, edit ...func(*api.ClusterInfo, *offline.Cache
 	for _, each := range edit {
 		each(info, f.cache)
 	}
-	var ours *quotaPlugin
+	var ours *Plugin
 	name := s.build(nil).Name()
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
 	framework.RegisterPluginBuilder(name, func(framework.Arguments) framework.Plugin {
-		ours = s.build(pinned(s.arguments)).(*quotaPlugin)
+		ours = s.build(testbed.Pinned(s.arguments)).(*Plugin)
 		return ours
 	})
 	f.Session = offline.Open(f.cache, offline.Tiers(s.Hierarchy, priority.PluginName, gang.PluginName, name))
-	f.own = ours.session
+	f.own = ours.Session
 	f.terminating = map[api.TaskID]bool{}
 	for _, job := range f.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Releasing] {
-			f.terminating[task.UID] = f.own != nil && f.own.settings.Cards.Terminating == cards.TerminatingHold
+			f.terminating[task.UID] = f.own != nil && f.own.Settings.Cards.Terminating == cards.TerminatingHold
 		}
 	}
 	f.close = sync.OnceFunc(func() {
@@ -203,15 +204,15 @@ func (f *fixture) checkCards(t *testing.T) {
 	}
 	f.model.end()
 	for c, milli := range maps.Clone(want) {
-		d, _ := f.own.memory.names.LookupCard(c.card)
-		for _, share := range f.own.memory.names.Groups(d) {
-			want[cell{c.queue, f.own.memory.names.Name(share.Group)}] += share.Of(milli)
+		d, _ := f.own.Memory.Names.LookupCard(c.card)
+		for _, share := range f.own.Memory.Names.Groups(d) {
+			want[cell{c.queue, f.own.Memory.Names.Name(share.Group)}] += share.Of(milli)
 		}
 	}
 	for q := range index.Queue(f.own.Index.Len()) {
-		for d := fastres.FirstFree; int(d) < f.own.memory.names.Len(); d++ {
-			if f.own.memory.names.IsCard(d) {
-				name := f.own.memory.names.Name(d)
+		for d := fastres.FirstFree; int(d) < f.own.Memory.Names.Len(); d++ {
+			if f.own.Memory.Names.IsCard(d) {
+				name := f.own.Memory.Names.Name(d)
 				require.Equal(t, want[cell{q, name}], f.own.Index.Allocated(q).Get(d), "queue %s, card %s\n%v", f.own.Index.Name(q), name, f.model)
 			}
 		}
@@ -222,7 +223,7 @@ func (f *fixture) checkCards(t *testing.T) {
 // the card that the labels of its node name, or the first of its list.
 func (f *fixture) cardFor(task *api.TaskInfo, p cards.Request) string {
 	if d, holds := p.Held(); holds {
-		return f.own.memory.names.Name(d)
+		return f.own.Memory.Names.Name(d)
 	}
 	if node := f.Nodes[task.NodeName]; node != nil {
 		for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, nil).Cards {
@@ -233,11 +234,11 @@ func (f *fixture) cardFor(task *api.TaskInfo, p cards.Request) string {
 	}
 	if n := f.own.Cards.Node(task.NodeName); f.Nodes[task.NodeName] == nil && n != nil {
 		for d := range p.On(n) {
-			return f.own.memory.names.Name(d) // a node that only the informer has
+			return f.own.Memory.Names.Name(d) // a node that only the informer has
 		}
 	}
 	if p.Selector.Typed && len(p.Selector.Dims) > 0 {
-		return f.own.memory.names.Name(p.Selector.Dims[0])
+		return f.own.Memory.Names.Name(p.Selector.Dims[0])
 	}
 	return ""
 }
@@ -256,7 +257,7 @@ func (f *fixture) placed(prefix string) map[string]int {
 
 // cardsOf returns what is allocated to a queue of a card, in whole cards.
 func (f *fixture) cardsOf(queue, name string) float64 {
-	d, ok := f.own.memory.names.LookupCard(name)
+	d, ok := f.own.Memory.Names.LookupCard(name)
 	if !ok {
 		return -1
 	}

@@ -19,13 +19,13 @@ import (
 
 // session serves the hooks of one scheduling session. Volcano runs a session in
 // one goroutine, and calls predicates, node order and simulation concurrently.
-type session struct {
+type Session struct {
 	constraint.Session
 	variant  arguments.Variant
-	settings arguments.Settings
-	memory   *memory
+	Settings arguments.Settings
+	Memory   *Memory
 	admit    admit.Session
-	reclaim  reclaim.Session
+	Reclaim  reclaim.Session
 	gates    *gates.Rule  // nil where Volcano removes no gates
 	stored   *store.State // what was loaded since the last session, nil for nothing
 	loads    bool         // the store is being read for the first time
@@ -33,14 +33,14 @@ type session struct {
 	// rules differ between names, releases and arguments. They are chosen when the session opens.
 	rules struct {
 		share quota.ShareRule
-		order func(s *session, l, r *api.QueueInfo) int
+		order func(s *Session, l, r *api.QueueInfo) int
 	}
 	byObject queueTable
 	// pendingRead: memory.pending has the tasks of this session.
 	pendingRead bool
 	// notCharged are tasks whose allocation the allocate event refused. Volcano
 	// deallocates them next.
-	notCharged map[api.TaskID]bool // nil where there are none
+	NotCharged map[api.TaskID]bool // nil where there are none
 	// pipelined are the tasks that were charged as they were pipelined.
 	pipelined map[api.TaskID]*api.TaskInfo // nil where there are none
 	// prepared is the task that PrePredicate prepared last; predicates are called for
@@ -48,7 +48,7 @@ type session struct {
 	prepared atomic.Pointer[prepared]
 }
 
-func (s *session) warnOnce(warning string) { s.memory.warnings.Once(s.variant.Name, warning) }
+func (s *Session) warnOnce(warning string) { s.Memory.warnings.Once(s.variant.Name, warning) }
 
 // queueTable maps QueueInfos to queues by their addresses, which do not change
 // during a session. Volcano compares queues very often: BenchmarkQueueOrder takes
@@ -72,7 +72,7 @@ func (t *queueTable) lookup(object *api.QueueInfo, tree *index.Tree) index.Queue
 
 // number returns the queue of an object, None for nil and for a queue that the session does not
 // have: Volcano looks queues up by the names in jobs.
-func (s *session) number(queue *api.QueueInfo) index.Queue {
+func (s *Session) number(queue *api.QueueInfo) index.Queue {
 	if queue == nil {
 		return index.None
 	}

@@ -67,7 +67,7 @@ func TestBadConfiguration(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: test.queues,
 				Jobs: []workload.Job{pending("fine", "good", 2), pending("poor", test.bad, 1), running("busy", test.bad, 1)}}
-			f := openFixture(t, c, (&builder{variant: capacityBuilder.variant}).build, func(info *api.ClusterInfo) {
+			f := openFixture(t, c, (&Builder{Variant: capacityBuilder.Variant}).Build, func(info *api.ClusterInfo) {
 				if test.edit != nil {
 					test.edit(info)
 				}
@@ -157,14 +157,14 @@ func TestNothingPanics(t *testing.T) {
 				for _, queue := range []string{"a", "hollow"} {
 					f.SimulateAllocatableFn(t.Context(), state, f.queue(queue), task)
 				}
-				f.own.onAllocate(&framework.Event{Task: task})
+				f.own.OnAllocate(&framework.Event{Task: task})
 				f.own.onDeallocate(&framework.Event{Task: task})
 			}
 			for _, queue := range []*api.QueueInfo{f.queue("a"), f.queue("hollow"), {UID: "nowhere"}} {
 				f.Overused(queue)
 			}
-			assert.False(t, f.own.allocatable(f.queue("hollow"), f.task("job-a")))
-			assert.False(t, f.own.allocatable(nil, f.task("job-a")))
+			assert.False(t, f.own.AllocatableOf(f.queue("hollow"), f.task("job-a")))
+			assert.False(t, f.own.AllocatableOf(nil, f.task("job-a")))
 			assert.False(t, f.own.preemptive(nil, []*api.TaskInfo{f.task("job-a")}))
 			assert.Equal(t, util.Reject, f.own.admit.JobEnqueueable(&api.JobInfo{Queue: "nowhere"}))
 			for _, other := range []string{"a", "hollow", "root"} {
@@ -284,7 +284,7 @@ func TestNodesGoneInATree(t *testing.T) {
 	assert.Equal(t, 32, 20*f.placed("y")["A"]+f.placed("more")["A"], "all that is left")
 	s.Jobs = s.Jobs[1:]
 	f = run.open(t)
-	assert.Equal(t, 32000.0, f.own.Index.RealCapability.Row(f.own.Index.Root()).Get(f.own.memory.names.Intern(gpuName)))
+	assert.Equal(t, 32000.0, f.own.Index.RealCapability.Row(f.own.Index.Root()).Get(f.own.Memory.Names.Intern(gpuName)))
 
 	restarted := newSequence(t, s)
 	s.Jobs[0] = newScene().pods("run", "x", "", 40, 1, on("lost")).Jobs[0]
@@ -301,7 +301,7 @@ func TestNodesGoneOfAQueueWithoutAPlace(t *testing.T) {
 	run := newSequence(t, s)
 	for _, want := range []float64{72000, 32000} {
 		f := run.open(t)
-		assert.Equal(t, want, f.own.Index.RealCapability.At(f.own.Index.Root(), f.own.memory.names.Intern(gpuName)))
+		assert.Equal(t, want, f.own.Index.RealCapability.At(f.own.Index.Root(), f.own.Memory.Names.Intern(gpuName)))
 		s.Nodes = s.Nodes[len(s.Nodes)-1:]
 	}
 }
@@ -363,7 +363,7 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 		for _, object := range objects {
 			ssn.Queues[api.QueueID(object.Name)] = api.NewQueueInfo(object)
 		}
-		o := openSession(ssn, capacityBuilder.variant, with, m)
+		o := openSession(ssn, capacityBuilder.Variant, with, m)
 		return o.Index.RealCapability.Row(o.Index.Lookup("a")).Get(fastres.CPU)
 	}
 	unchanged := func([]*scheduling.Queue, *framework.Session) {}
@@ -403,7 +403,7 @@ func TestEventsFollowReasons(t *testing.T) {
 		require.NoError(t, err)
 		cache := offline.NewCache(info)
 		ssn := offline.Open(cache, nil)
-		o := openSession(ssn, capacityBuilder.variant, arguments.Settings{}, m)
+		o := openSession(ssn, capacityBuilder.Variant, arguments.Settings{}, m)
 		o.admit.JobEnqueueable(ssn.Jobs["default/job"])
 		return cache.Events()
 	}

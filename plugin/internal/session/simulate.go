@@ -24,8 +24,8 @@ var (
 
 // prePredicate takes the snapshot that simulations for a task start from. It
 // copies no account.
-func (s *session) prePredicate(task *api.TaskInfo) error {
-	s.reclaim.Prepare(task)
+func (s *Session) PrePredicate(task *api.TaskInfo) error {
+	s.Reclaim.Prepare(task)
 	s.PrepareTask(task)
 	w := s.prepare(task)
 	w.queues = s.Index.Version()
@@ -38,7 +38,7 @@ func (s *session) prePredicate(task *api.TaskInfo) error {
 
 // prepare returns the what-if of a task. Where cards count, it is kept with what predicates ask of the
 // task on each node.
-func (s *session) prepare(task *api.TaskInfo) *whatIf {
+func (s *Session) prepare(task *api.TaskInfo) *whatIf {
 	if s.Cards == nil {
 		return &whatIf{}
 	}
@@ -50,7 +50,7 @@ func (s *session) prepare(task *api.TaskInfo) *whatIf {
 }
 
 // simulationOf returns the accounts of a cycle state for simulations.
-func (s *session) simulationOf(state fwk.CycleState) (*simulation, error) {
+func (s *Session) simulationOf(state fwk.CycleState) (*simulation, error) {
 	data, err := state.Read(fwk.StateKey(s.variant.Name))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoSnapshot, err)
@@ -62,15 +62,15 @@ func (s *session) simulationOf(state fwk.CycleState) (*simulation, error) {
 	return s.begin(w), nil
 }
 
-func (s *session) simulateAddTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
+func (s *Session) simulateAddTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
 	return s.simulate(state, task, node, func(sim *simulation, a constraint.Ask) { s.ChargeAll(&sim.books, a) })
 }
 
-func (s *session) simulateRemoveTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
+func (s *Session) simulateRemoveTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
 	return s.simulate(state, task, node, func(sim *simulation, a constraint.Ask) { s.RefundAll(&sim.books, a, sim.refund) })
 }
 
-func (s *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*simulation, constraint.Ask)) error {
+func (s *Session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*simulation, constraint.Ask)) error {
 	sim, err := s.simulationOf(state)
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
@@ -88,7 +88,7 @@ func (s *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.N
 	return nil
 }
 
-func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
+func (s *Session) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
 	sim, err := s.simulationOf(state)
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
@@ -100,7 +100,7 @@ func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, tas
 //
 // DIVERGES: upstream does not ask whether the queue is open, and evicts pods for a task that its allocatable refuses.
 // Where cards count, the eligibility is that of allocatable.
-func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo) bool {
+func (s *Session) simulateAllocatable(_ context.Context, state fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo) bool {
 	sim, err := s.simulationOf(state)
 	if err != nil {
 		return false
@@ -120,7 +120,7 @@ func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 }
 
 // begin returns the accounts of a what-if. The first time, they are those of the future.
-func (s *session) begin(w *whatIf) *simulation {
+func (s *Session) begin(w *whatIf) *simulation {
 	if w.simulation == nil {
 		w.simulation = &simulation{}
 	}

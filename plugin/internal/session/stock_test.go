@@ -21,6 +21,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -28,12 +29,12 @@ import (
 type stockCluster struct {
 	*cache.SchedulerCache
 	t       *testing.T
-	builder *builder
+	builder *Builder
 	tree    bool
 }
 
 func newStockCluster(t *testing.T, variant arguments.Variant, tree bool) *stockCluster {
-	c := &stockCluster{cache.NewDefaultMockSchedulerCache("volcano"), t, &builder{variant: variant}, tree}
+	c := &stockCluster{cache.NewDefaultMockSchedulerCache("volcano"), t, &Builder{Variant: variant}, tree}
 	for name, annotations := range map[string]map[string]string{
 		"root": nil,
 		"q":    {"volcano.sh/card.quota": `{"A":16}`, "volcano.sh/card.guarantee": `{"A":0}`},
@@ -79,15 +80,15 @@ func (c *stockCluster) pod(name, queue, node string, cards int) {
 
 // open opens a session with the plugin.
 func (c *stockCluster) open() *fixture {
-	var ours *quotaPlugin
-	framework.RegisterPluginBuilder(c.builder.variant.Name, func(a framework.Arguments) framework.Plugin {
-		ours = c.builder.build(a).(*quotaPlugin)
+	var ours *Plugin
+	framework.RegisterPluginBuilder(c.builder.Variant.Name, func(a framework.Arguments) framework.Plugin {
+		ours = c.builder.Build(a).(*Plugin)
 		return ours
 	})
-	tiers := offline.Tiers(c.tree, c.builder.variant.Name)
+	tiers := offline.Tiers(c.tree, c.builder.Variant.Name)
 	tiers[0].Plugins[0].Arguments = framework.Arguments{arguments.UnsetCapability: "unlimited"}
 	f := &fixture{Session: framework.OpenSession(c.SchedulerCache, tiers, nil)}
-	f.own = ours.session
+	f.own = ours.Session
 	return f
 }
 
@@ -95,8 +96,8 @@ func (c *stockCluster) open() *fixture {
 // Queue q may have all cards that the nodes give and pods of queues hold, without those of the other scheduler and
 // without the two that g is guaranteed.
 func TestStockInVolcanosCache(t *testing.T) {
-	defer oneAtATime()()
-	for _, variant := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant} {
+	defer testbed.OneAtATime()()
+	for _, variant := range []arguments.Variant{cardBuilder.Variant, capacityBuilder.Variant} {
 		for _, tree := range []bool{true, false} {
 			for name, test := range map[string]struct {
 				other int // cards of another scheduler's pod on b
@@ -121,7 +122,7 @@ func TestStockInVolcanosCache(t *testing.T) {
 					framework.CloseSession(c.open().Session)
 					c.node("a", test.gives, 2)
 
-					for _, builder := range []*builder{c.builder, {variant: variant}} { // goes on, or starts anew
+					for _, builder := range []*Builder{c.builder, {Variant: variant}} { // goes on, or starts anew
 						c.builder = builder
 						f, fits := c.open(), 0
 						for cards := range 8 {

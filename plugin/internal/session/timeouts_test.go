@@ -49,7 +49,7 @@ func newTimed(t *testing.T, s *scene) *timed {
 
 // restart starts the scheduler anew.
 func (r *timed) restart() {
-	r.builder = &builder{variant: r.builder.variant, now: func() time.Time { return r.now }}
+	r.builder = &Builder{Variant: r.builder.Variant, Now: func() time.Time { return r.now }}
 }
 
 // after opens the next session after some time.
@@ -147,7 +147,7 @@ func TestInqueueTimeoutBegins(t *testing.T) {
 
 	s.annotate("q", policy.InqueueTimeoutKey, "")
 	f = run.after(t, time.Minute)
-	d, _ := f.own.memory.names.LookupCard("A")
+	d, _ := f.own.Memory.Names.LookupCard("A")
 	assert.Equal(t, 2000.0, f.own.Index.Inqueue.Row(f.own.Index.Lookup("q")).Get(d), "without a timeout, all is as before")
 }
 

@@ -59,7 +59,7 @@ func TestVictimOrderOfGangs(t *testing.T) {
 		s := lent(a).pods("x", "other", "A", 4, 1, members(0), since("a", 100)).
 			pods("y", "other", "A", 4, 1, members(0), since("a", 900)).claiming(2)
 		f := s.open(t)
-		victims, _ := f.own.reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("claim")},
+		victims, _ := f.own.Reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("claim")},
 			[]*api.TaskInfo{f.task("x-0"), f.task("y-0"), f.task("x-1")})
 		return names(victims)
 	}

@@ -61,7 +61,7 @@ func (s *Scenario) String() string {
 	return b.String()
 }
 
-// File is the scenario as a file of plugin/internal/session/testdata/found, which is run as it is.
+// File is the scenario as a file of plugin/internal/chaos/testdata/found, which is run as it is.
 func (s *Scenario) File(comment string) string {
 	return "# " + strings.ReplaceAll(strings.TrimSpace(comment), "\n", "\n# ") + "\nscene\n" + s.String() + "----\n"
 }

@@ -1,0 +1,46 @@
+package chaos
+
+import (
+	"errors"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+)
+
+// checkInspection asks the inspection and the hooks about each pod that waits, and about each node for it. Both
+// answer the same, with the same reason.
+func (c *chaosCycle) checkInspection(name string) {
+	i := session.InspectionOf(c.own)
+	for _, j := range c.World.Jobs {
+		job := c.jobOf(j)
+		if job == nil || job.IsPending() || c.Queues[job.Queue] == nil {
+			continue
+		}
+		shown := job.JobFitErrors
+		for _, task := range job.TaskStatusIndex[api.Pending] {
+			why := i.Allocate(task)
+			if may := c.own.AllocatableOf(c.Queues[job.Queue], task); may != (why == nil) {
+				violated(name, "allocatable answers %t for %s, the inspection: %v", may, task.Name, why)
+			}
+			c.checkInspectedNodes(name, task)
+		}
+		job.JobFitErrors = shown
+	}
+}
+
+func (c *chaosCycle) checkInspectedNodes(name string, task *api.TaskInfo) {
+	if c.own.Cards == nil || c.own.PrePredicate(task) != nil {
+		return
+	}
+	for _, node := range c.NodeList {
+		why, err := session.InspectionOf(c.own).Node(task, node.Name), c.own.Predicate(task, node)
+		if (err == nil) != (why == nil) {
+			violated(name, "the predicate answers %v for %s, the inspection: %v", err, task.Name, why)
+		}
+		var refusal *api.FitError
+		if errors.As(err, &refusal) && refusal.Reasons()[0] != why.String() {
+			violated(name, "the predicate says %q of %s, the inspection %q", refusal.Reasons()[0], task.Name, why)
+		}
+	}
+}

@@ -1,0 +1,377 @@
+package chaos
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+)
+
+// policyTexts are the values of policies in random worlds. Some are wrong.
+var policyTexts = map[string][]string{
+	card.HolderKey:                append(slices.Clone(testbed.Limits), `{"user":{"*":{"A":1.5}}}`, `{"users":{}}`),
+	card.NamespaceKey:             {`{"A":1}`, `{"A":3,"B":2}`, `{"A":0,"C":4}`, "{}", `{"A":1.5}`, "A"},
+	policy.NamespaceCapabilityKey: {`{"cpu":"3"}`, `{"cpu":"2500m","memory":"4Gi"}`, `{"nvidia.com/gpu":"2"}`, "{}", `{"cpu":"-1"}`, "cpu"},
+
+	card.BudgetKey: {`{"A":"0.2h/day"}`, `{"A":"1h/1h","B":"0.1h/week"}`, `{"A":"0.5h/1h sliding","@g":"0.5h/3h"}`, "{}", `{"A":"0h/day"}`, `{"A":"1e18h/day"}`},
+
+	policy.FairShareKey:           {"true", "false", "no"},
+	policy.FairShareHoldKey:       {"2m", "5m", "0s", "-1m"},
+	policy.FairShareNamespacesKey: {"true", "false", "perhaps"},
+	policy.FairShareWeightKey:     {"0.5", "3", "0"},
+
+	policy.InqueueTimeoutKey:   {"0s", "1m", "4m", "-1m", "soon"},
+	policy.MaxJobsKey:          {"1", "2", "3", "5", "0", "some"},
+	policy.JobOrderKey:         {"fifo", "priority-fifo,hold=4m", "fifo,hold=2m", "best-effort", "fifo,hold=0s", "lifo"},
+	policy.SoftQuotaKey:        {`{"A":1}`, `{"A":4,"B":2}`, `{"A":2,"B":0}`, `{"@g":3}`, "{}", `{"A":-1}`},
+	policy.OvercommitFactorKey: {"0.5", "1", "1.5", "2", "10", "-1", "1e3"},
+
+	policy.MinRuntimeKey:        {"0s", "1m", "3m", "10m", "-1m", "soon"},
+	policy.PreemptMinRuntimeKey: {"0s", "1m", "3m", "10m", "30"},
+	policy.ReclaimDelayKey:      {"0s", "1m", "2m", "5m", "later"},
+	policy.ReclaimFenceKey:      {"true", "true", "false", "perhaps"},
+
+	policy.EvictionBudgetKey: {"1/3m", "2/10m", "5/1h", "0/1h", "1e18/1h"},
+	policy.ReclaimBudgetKey:  {"1/3m", "2/10m", "5/1h", "x/y", "-1/1h"},
+	policy.EnforceQuotaKey:   {"after=0s", "after=2m", "after=5m", "off", "soon"},
+}
+
+// validPolicies report whether a text is a value.
+var validPolicies = map[string]func(text string) bool{
+	card.HolderKey:                limitsByHolder,
+	card.NamespaceKey:             limitsNamespaces,
+	policy.NamespaceCapabilityKey: limitsNamespaces,
+	policy.InqueueTimeoutKey: func(text string) bool {
+		d, err := time.ParseDuration(text)
+		return err == nil && d >= 0
+	},
+	policy.OvercommitFactorKey: func(text string) bool {
+		n, err := strconv.ParseFloat(text, 64)
+		return err == nil && n > 0 && !strings.Contains(text, "e")
+	},
+	policy.SoftQuotaKey: func(text string) bool { return !strings.Contains(text, ":-") },
+	policy.JobOrderKey:  func(text string) bool { return text != "lifo" },
+	policy.MaxJobsKey:   func(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 },
+
+	card.BudgetKey: validBudgets,
+
+	policy.FairShareHoldKey: validTime,
+
+	policy.MinRuntimeKey:        validTime,
+	policy.PreemptMinRuntimeKey: validTime,
+	policy.ReclaimDelayKey:      validTime,
+	policy.EvictionBudgetKey:    func(text string) bool { return rateOf(text).most > 0 },
+	policy.ReclaimBudgetKey:     func(text string) bool { return rateOf(text).most > 0 },
+	policy.EnforceQuotaKey:      func(text string) bool { return text == "off" || strings.HasPrefix(text, "after=") },
+	policy.EvictionGraceKey:     validTime,
+	policy.ReclaimFenceKey:      func(text string) bool { return text == "true" || text == "false" },
+}
+
+func validTime(text string) bool { d, err := time.ParseDuration(text); return err == nil && d >= 0 }
+
+// policies adds policies to the annotations of a queue.
+func (d *draw) policies(annotations map[string]string) map[string]string {
+	all := maps.Clone(annotations)
+	for _, key := range sortedKeys(policyTexts) {
+		if !d.chance(30) {
+			continue
+		}
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[key] = pick(d, policyTexts[key]...)
+	}
+	return all
+}
+
+// annotateQueue sets an annotation of the queue that an act creates or edits.
+func (d *draw) annotateQueue(act int, key, value string) {
+	set := d.s.Acts[act].Deed.(world.SetQueue)
+	if set.Annotations = maps.Clone(set.Annotations); set.Annotations == nil {
+		set.Annotations = map[string]string{}
+	}
+	set.Annotations[key] = value
+	d.s.Acts[act].Deed = set
+}
+
+// force gives most queues a policy, of those that worlds draw, such as soft-quota.
+func (d *draw) force(name string) {
+	key := policy.Prefix + name
+	if policyTexts[key] == nil || d.s.Plugin == session.ProportionName {
+		return
+	}
+	for i, act := range d.s.Acts {
+		set, is := act.Deed.(world.SetQueue)
+		if !is || set.Hollow || !d.chance(70) {
+			continue
+		}
+		d.annotateQueue(i, key, pick(d, policyTexts[key]...))
+	}
+}
+
+// readPolicies reads the policies of a queue as the scheduler does: a wrong value leaves the
+// last good one in force.
+func (q *annotations) readPolicies(texts map[string]string) {
+	before := q.policies
+	q.policies = map[string]string{}
+	for key, valid := range validPolicies {
+		text, given := texts[key]
+		switch {
+		case !given:
+		case valid(text):
+			q.policies[key] = text
+		default:
+			q.bad = true
+			if last, had := before[key]; had {
+				q.policies[key] = last
+			}
+		}
+	}
+}
+
+// ownPolicy returns the value that a queue itself sets, "" for none.
+func (w *chaos) ownPolicy(queue, key string) string {
+	if q := w.Queues[queue]; q != nil {
+		return w.readOf(q).policies[key]
+	}
+	return ""
+}
+
+// policy returns the value that holds in a queue: its own, or that of the nearest ancestor.
+func (w *chaos) policy(queue, key string) string {
+	for _, q := range w.Path(queue) {
+		if text := w.ownPolicy(q, key); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// maxJobs returns how many jobs may be admitted in a queue and below, 0 for any number.
+func (w *chaos) maxJobs(queue string) int {
+	n, _ := strconv.Atoi(w.ownPolicy(queue, policy.MaxJobsKey))
+	return n
+}
+
+// jobsBelow returns the jobs that are admitted in a queue and below, and have not ended, and
+// how many of them the session admitted. Volcano does not ask about jobs without minResources;
+// those that the session admitted do not count.
+func (c *chaosCycle) jobsBelow(queue string) (all, admitted int) {
+	for _, j := range c.World.Jobs {
+		job := c.jobOf(j)
+		if job == nil || !slices.Contains(c.Path(j.Spec.Queue), queue) {
+			continue
+		}
+		switch job.PodGroup.Status.Phase {
+		case scheduling.PodGroupInqueue, scheduling.PodGroupRunning, scheduling.PodGroupUnknown:
+			now := j.Group.Status.Phase == "" || j.Group.Status.Phase == scheduling.PodGroupPending
+			if now && j.Spec.MinResources == nil {
+				continue
+			}
+			if all++; now {
+				admitted++
+			}
+		}
+	}
+	return all, admitted
+}
+
+// tooManyJobs reports whether a queue or an ancestor has as many jobs as it may have.
+func (c *chaosCycle) tooManyJobs(queue string) bool {
+	return slices.ContainsFunc(c.Path(queue), func(q string) bool {
+		all, _ := c.jobsBelow(q)
+		return c.maxJobs(q) > 0 && all >= c.maxJobs(q)
+	})
+}
+
+// checkMaxJobs checks that a session admits no more jobs than the queues may have. Without the
+// action enqueue nothing is asked.
+func (c *chaosCycle) checkMaxJobs(name string) {
+	if !slices.Contains(c.Actions, "enqueue") {
+		return
+	}
+	for _, queue := range sortedKeys(c.World.Queues) {
+		if all, admitted := c.jobsBelow(queue); c.maxJobs(queue) > 0 && admitted > 0 && all > c.maxJobs(queue) {
+			violated(name, "queue %s has %d jobs, %d of them new, and max-jobs is %d", queue, all, admitted, c.maxJobs(queue))
+		}
+		c.seen["queues with max-jobs"] += min(1, c.maxJobs(queue))
+	}
+}
+
+// admissionLimit returns the bound of a queue for the admission of jobs.
+func (c *chaosCycle) admissionLimit(queue, dimension string) float64 {
+	factor, err := strconv.ParseFloat(c.policy(queue, policy.OvercommitFactorKey), 64)
+	deserved, named := c.named(c.own.Index.Deserved.Row(c.own.Index.Lookup(queue)))[dimension]
+	if err != nil || !named || !isCard(dimension) && deserved < 0.1 && (dimension == "cpu" || dimension == "memory") {
+		return c.limit(queue, dimension)
+	}
+	return min(c.limit(queue, dimension), max(deserved, c.guarantee(queue, dimension))*factor)
+}
+
+// named returns the quantities of a vector by dimension, with those of 0.
+func (c *chaosCycle) named(x fastres.Vector) map[string]float64 {
+	all := c.row(x)
+	for d := range x.Present() {
+		if names := &c.own.Memory.Names; int(d) < names.Len() && x.Get(d) == 0 {
+			if names.IsCard(d) {
+				all[cardPrefix+names.Name(d)] = 0
+			} else {
+				all[names.Name(d)] = 0
+			}
+		}
+	}
+	return all
+}
+
+// checkOvercommit checks that the jobs which a session admits keep within the bounds of
+// admission, in what their minimum names and they do not have. Lists of cards are not looked at.
+func (c *chaosCycle) checkOvercommit(name string) {
+	if c.action != "enqueue" {
+		return
+	}
+	for _, j := range c.World.Jobs {
+		job := c.jobOf(j)
+		if job == nil || j.Group.Status.Phase == scheduling.PodGroupInqueue || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue {
+			continue
+		}
+		for d := range j.Spec.MinResources {
+			if most, _ := quantity(j.Spec.MinResources, d); job.Allocated.Get(v1.ResourceName(d)) >= most {
+				continue
+			}
+			if c.Plugin == session.Name && d != "cpu" && d != "memory" || c.Arguments[arguments.CardUnlimitedCPUMemory] == true {
+				continue
+			}
+			for _, queue := range c.Path(j.Spec.Queue) {
+				ix, q := c.own.Index, c.own.Index.Lookup(queue)
+				net := c.row(ix.Allocated(q))[d] + c.row(ix.Inqueue.Row(q))[d] - c.row(ix.Elastic.Row(q))[d]
+				limit := c.lifted(j.Spec.Queue, c.admissionLimit)
+				if most := limit(queue, d) + c.givenBack(queue, d, c.admittedNow()); c.policy(queue, policy.OvercommitFactorKey) != "" && net > most+0.2 {
+					violated(name, "job %s is admitted, queue %s has %g of %s, and jobs are admitted up to %g", j.Spec.Name, queue, net, d, most)
+				}
+				c.seen["admissions with a factor"]++
+			}
+		}
+	}
+}
+
+// timeout returns how long a job of a queue may be Inqueue without its minimum, 0 for any time.
+func (w *chaos) timeout(queue string) time.Duration {
+	text := w.policy(queue, policy.InqueueTimeoutKey)
+	if text == "" {
+		text, _ = w.Arguments[arguments.InqueueTimeout].(string)
+	}
+	d, _ := time.ParseDuration(text)
+	return d
+}
+
+// watchPromises notes which jobs are Inqueue for too long, before a session opens.
+func (w *chaos) watchPromises() {
+	for _, j := range w.Jobs {
+		switch {
+		case w.Path(j.Spec.Queue) == nil || w.Queues[j.Spec.Queue] == nil:
+			w.promise(j).unsure = true // a queue without object, or one that does not reach the root: its policies are not modeled
+			continue
+		case j.Group.Status.Phase != scheduling.PodGroupInqueue:
+			continue
+		}
+		timeout, placed := w.timeout(j.Spec.Queue), 0
+		for _, p := range j.Pods {
+			if p.Placed() && p.Object.DeletionTimestamp == nil {
+				placed++
+			}
+		}
+		if timeout == 0 || placed >= j.Spec.MinMember || w.promise(j).over {
+			continue
+		}
+		if !w.promise(j).known {
+			w.promise(j).known, w.promise(j).since = true, w.Clock()
+		} else if w.Clock().Sub(w.promise(j).since) > timeout {
+			w.promise(j).over = true
+			w.seen["promises that are over"]++
+		}
+	}
+}
+
+// promiseTime returns the time at which a job was admitted, as far as that matters, and whether what it lacks is
+// reserved for it no more.
+type promiseTime struct {
+	known, over, unsure bool
+	since               time.Time
+}
+
+// admitted notes that a session admitted the job.
+func (w *chaos) admitted(j *world.Job) {
+	if p := w.promise(j); w.timeout(j.Spec.Queue) > 0 || p.known {
+		*p = promiseTime{known: true, since: w.Clock(), unsure: p.unsure}
+	}
+}
+
+// noteAdmitted notes the jobs that a session admitted.
+func (c *chaosCycle) noteAdmitted() {
+	if !slices.Contains(c.Actions, "enqueue") {
+		return
+	}
+	for _, j := range c.World.Jobs {
+		if job := c.jobOf(j); job != nil && j.Group.Status.Phase != scheduling.PodGroupInqueue && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
+			c.admitted(j)
+		}
+	}
+}
+
+// promises reports whether what an admitted job lacks may be reserved for it.
+func (w *chaos) promises(j *world.Job, job *api.JobInfo) bool {
+	return job.PodGroup.Status.Phase != scheduling.PodGroupInqueue || w.promise(j).unsure || !w.promise(j).over || w.timeout(j.Spec.Queue) == 0 ||
+		int(job.AllocatedTaskNum()) >= j.Spec.MinMember
+}
+
+// checkPromises compares the condition Inqueue of each job with what the world knows.
+func (c *chaosCycle) checkPromises(name string) {
+	for _, j := range c.World.Jobs {
+		job := c.jobOf(j)
+		if job == nil || c.promise(j).unsure || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue {
+			continue
+		}
+		has := reserve.PromiseOf(job)
+		if has.Known != c.promise(j).known || has.Over != c.promise(j).over || has.Known && !has.Over && !has.Since.Equal(c.promise(j).since) {
+			violated(name, "job %s has the condition %v, by its course %v", j.Spec.Name, has, c.promise(j))
+		}
+	}
+}
+
+// checkDisplaced checks the jobs that are not admitted any more.
+func (c *chaosCycle) checkDisplaced(name string) {
+	if c.action != "enqueue" {
+		return
+	}
+	for _, j := range c.World.Jobs {
+		job := c.jobOf(j)
+		if job == nil || j.Group.Status.Phase != scheduling.PodGroupInqueue || job.PodGroup.Status.Phase != scheduling.PodGroupPending {
+			continue
+		}
+		c.seen["promises that are displaced"]++
+		inPlace := slices.ContainsFunc(c.World.Jobs, func(other *world.Job) bool {
+			admitted := c.jobOf(other)
+			return admitted != nil && other.Spec.Queue == j.Spec.Queue && other.Spec.Priority > j.Spec.Priority &&
+				other.Group.Status.Phase != scheduling.PodGroupInqueue && admitted.PodGroup.Status.Phase == scheduling.PodGroupInqueue
+		})
+		placed := slices.ContainsFunc(j.Pods, func(p *world.Pod) bool { return p.Placed() })
+		if c.Arguments[arguments.DisplacePromises] != true || placed || !inPlace {
+			violated(name, "job %s of queue %s is not admitted any more; pods on nodes: %t, in place of it: %t", j.Spec.Name, j.Spec.Queue, placed, inPlace)
+		}
+	}
+}
