@@ -21,7 +21,9 @@ func BuildForest(nodes []ForestNode) *Tree {
 	}
 	for i, node := range nodes {
 		q := Queue(i)
-		t.nodes[i].Name, t.byName[node.Name], t.parent[i] = node.Name, q, None
+		t.nodes[i].Name = node.Name
+		t.byName[node.Name] = q
+		t.parent[i] = None
 		t.path = append(t.path, q)
 		for _, p := range node.Parents {
 			t.path = append(t.path, t.Path(p)...)

@@ -38,7 +38,9 @@ type ledger struct {
 
 func (l *ledger) reset(n, dims int) {
 	l.rows.Reset(n, dims)
-	l.newest, l.previous, l.version = l.newest[:0], l.previous[:0], l.version[:0]
+	l.newest = l.newest[:0]
+	l.previous = l.previous[:0]
+	l.version = l.version[:0]
 	for q := range n {
 		l.newest = append(l.newest, int32(q))
 		l.previous = append(l.previous, -1)

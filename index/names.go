@@ -91,7 +91,9 @@ func (n *Names) init() {
 	if n.resources != nil {
 		return
 	}
-	n.resources, n.cards, n.devices = map[string]fastres.Dim{}, map[string]fastres.Dim{}, map[string]fastres.Dim{}
+	n.resources = map[string]fastres.Dim{}
+	n.cards = map[string]fastres.Dim{}
+	n.devices = map[string]fastres.Dim{}
 	for _, fixed := range fixedNames {
 		n.add(n.resources, fixed, false)
 	}
@@ -144,7 +146,9 @@ func (n *Names) IsCard(d fastres.Dim) bool { return int(d) < len(n.card) && n.ca
 // SetGroups replaces all groups. dims are their dimensions: those of cards with the names of the groups, such
 // as "@hopper". of returns the groups of a card.
 func (n *Names) SetGroups(dims []fastres.Dim, of func(card fastres.Dim) []Share) {
-	n.groups, n.group, n.allGroups = nil, nil, dims
+	n.groups = nil
+	n.group = nil
+	n.allGroups = dims
 	if len(dims) == 0 {
 		return
 	}

@@ -232,7 +232,9 @@ func (b *builder) number(root string) *Tree {
 	number := make([]Queue, n)
 	for q, i := range order {
 		number[i] = Queue(q)
-		t.nodes[q], t.broken[q], t.parent[q] = b.nodes[i], b.broken[i], None
+		t.nodes[q] = b.nodes[i]
+		t.broken[q] = b.broken[i]
+		t.parent[q] = None
 		t.byName[b.nodes[i].Name] = Queue(q)
 	}
 	for q, i := range order {

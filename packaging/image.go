@@ -99,7 +99,8 @@ func writeImage(source string, built []binary, directory string) (*image, error)
 		result.dependencies = union(result.dependencies, b.dependencies)
 	}
 	index = mutate.Annotations(index, labels).(v1.ImageIndex)
-	if result.digest, err = index.Digest(); err != nil {
+	result.digest, err = index.Digest()
+	if err != nil {
 		return nil, err
 	}
 	if err := os.RemoveAll(directory); err != nil {

@@ -95,14 +95,18 @@ func locate(source string, modules ...*debug.Module) ([]dependency, error) {
 	for _, m := range modules {
 		d := dependency{kind: "golang", path: m.Path, version: m.Version, sum: m.Sum, directory: directories[0]}
 		if m.Replace != nil && modfile.IsDirectoryPath(m.Replace.Path) {
-			d.version, d.sum, d.directory = "devel", "", m.Replace.Path
+			d.version = "devel"
+			d.sum = ""
+			d.directory = m.Replace.Path
 			if !filepath.IsAbs(d.directory) { // a checkout of Volcano (VOLCANO_SRC) is
 				d.directory = filepath.Join(source, d.directory)
 			}
 			d.note = "The build replaces version " + m.Version + " by the directory " + m.Replace.Path + "."
 		} else if m.Path != "std" {
 			if m.Replace != nil {
-				d.path, d.version, d.sum = m.Replace.Path, m.Replace.Version, m.Replace.Sum
+				d.path = m.Replace.Path
+				d.version = m.Replace.Version
+				d.sum = m.Replace.Sum
 			}
 			path, err := module.EscapePath(d.path)
 			if err != nil {

@@ -38,7 +38,8 @@ func notesOf(changelog, version string) (string, error) {
 	}
 	for _, part := range parts {
 		_, text, _ := strings.Cut(section, "\n### "+part+"\n")
-		if text = strings.TrimSpace(text); text == "" || strings.HasPrefix(text, "#") {
+		text = strings.TrimSpace(text)
+		if text == "" || strings.HasPrefix(text, "#") {
 			return "", fmt.Errorf("the notes of %s in CHANGELOG.md have nothing under %q", version, part)
 		}
 	}

@@ -100,7 +100,9 @@ func openRoot(ix *index.Index) {
 // own capability has room for it, and sets ChildGuarantees to these sums.
 func propagateGuarantees(ix *index.Index) {
 	for q := index.Queue(ix.Len()) - 1; q >= 0; q-- {
-		guarantee, ofChildren, p := ix.Guarantee.Row(q), ix.ChildGuarantees.Row(q), ix.Parent(q)
+		guarantee := ix.Guarantee.Row(q)
+		ofChildren := ix.ChildGuarantees.Row(q)
+		p := ix.Parent(q)
 		for d := range ofChildren.Present() {
 			passed := ofChildren.Get(d)
 			if p != index.None && sets(ix.Capability.Row(q), d) {

@@ -115,7 +115,9 @@ type portion struct {
 // The rounds end when no queue is out of its bounds.
 func fillWater(rest float64, parts []portion) {
 	for {
-		weights, lacks, exceeds := 0.0, 0.0, 0.0
+		weights := 0.0
+		lacks := 0.0
+		exceeds := 0.0
 		for _, p := range parts {
 			if !p.fixed {
 				weights += p.weight

@@ -119,7 +119,8 @@ func RefundDeviceClaims(a Accounts, q index.Queue, claims []index.DeviceClaim) {
 		}
 		for _, p := range a.Path(q) {
 			held := a.DeviceClaim(p, claim.Name)
-			if held.References--; held.References == 0 {
+			held.References--
+			if held.References == 0 {
 				allocated := a.Mutable(p)
 				for _, of := range held.Devices {
 					allocated.Set(of.Dim, max(0, allocated.Get(of.Dim)-of.Quantity))

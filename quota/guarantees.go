@@ -57,8 +57,11 @@ type View interface {
 // Reset prepares g for the accounts base of a session with the queues ix: those of ix itself, or
 // a Future of them.
 func (g *Guarantees) Reset(ix *index.Index, base View, available fastres.Vector) {
-	g.ix, g.base, g.available = ix, base, available
-	if g.findKept(); !g.active {
+	g.ix = ix
+	g.base = base
+	g.available = available
+	g.findKept()
+	if !g.active {
 		return
 	}
 	g.unused.Reset(ix.Len()+1, ix.Dims())

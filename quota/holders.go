@@ -120,7 +120,8 @@ func (h *Holders) Reset(t *index.Tree, dims int, jobs []HolderJobs, limited func
 			account = heads[0]
 		default:
 			known := false
-			if account, known = joints[name.String()]; !known {
+			account, known = joints[name.String()]
+			if !known {
 				account = index.Queue(len(nodes))
 				nodes = append(nodes, index.ForestNode{Name: name.String(), Parents: heads})
 				joints[name.String()] = account
@@ -241,7 +242,8 @@ func (h *Holders) Refusal(v Verdict) Verdict {
 		return v
 	}
 	place := h.places[v.Queue]
-	if v.Queue = place.Queue; v.Reason == OverQuota {
+	v.Queue = place.Queue
+	if v.Reason == OverQuota {
 		v.Reason = place.Reason()
 	}
 	return v

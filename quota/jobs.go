@@ -32,7 +32,9 @@ type Jobs struct {
 // Reset prepares j for a session. own are the numbers of admitted jobs of the queues
 // themselves, and most the bounds; both are empty where no queue has a bound.
 func (j *Jobs) Reset(t *index.Tree, own, most []int) {
-	j.tree, j.admitted, j.most = t, append(j.admitted[:0], own...), append(j.most[:0], most...)
+	j.tree = t
+	j.admitted = append(j.admitted[:0], own...)
+	j.most = append(j.most[:0], most...)
 	for q := index.Queue(len(j.admitted)) - 1; q >= 0; q-- {
 		if p := t.Parent(q); p != index.None {
 			j.admitted[p] += j.admitted[q]

@@ -81,7 +81,8 @@ func (p *Pending) Keep(possible func(number, choice int) bool) {
 					n++
 				}
 			}
-			if t.n = n; n > 0 {
+			t.n = n
+			if n > 0 {
 				p.of[q] = append(p.of[q], t)
 			}
 		}

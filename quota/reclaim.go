@@ -49,7 +49,9 @@ type Victims struct {
 // Reset prepares v for a session with the queues ix and what will be allocated to them. names
 // has the dimensions.
 func (v *Victims) Reset(ix *index.Index, future Accounts, names *index.Names) {
-	v.ix, v.future, v.names = ix, future, names
+	v.ix = ix
+	v.future = future
+	v.names = names
 	v.Begin()
 }
 

@@ -71,7 +71,9 @@ type Giving struct {
 
 // Read computes the surplus of all queues. Call it again after a change of allocated.
 func (r *Returns) Read(ix *index.Index, names *index.Names, g Giving) {
-	r.ix, r.names, r.fenced = ix, names, g.Fenced
+	r.ix = ix
+	r.names = names
+	r.fenced = g.Fenced
 	r.surplus.Reset(ix.Len(), ix.Dims())
 	r.ofChildren.Reset(ix.Len(), ix.Dims())
 	r.bounds.Reset(ix.Len(), ix.Dims())

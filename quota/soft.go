@@ -139,7 +139,8 @@ func (s *Soft) Fits(b Accounts, q index.Queue, column int, quantity float64) Ver
 func (s *Soft) leaves(b Accounts, p index.Queue, column int, quantity float64) bool {
 	d, others := s.dims[column], 0.0
 	for _, p := range s.ix.Path(p) {
-		if others += s.below[s.above(p, column)] - s.wanted[s.at(p, column)]; others <= 0 {
+		others += s.below[s.above(p, column)] - s.wanted[s.at(p, column)]
+		if others <= 0 {
 			continue
 		}
 		allocated, bound := s.allocatedBeside(b, p, d)

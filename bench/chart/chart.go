@@ -89,11 +89,15 @@ func newPlot(title string) *plot.Plot {
 	sans := func(size font.Length) font.Font {
 		return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 	}
-	p.Title.Text, p.Title.TextStyle.Font, p.Title.Padding = title, sans(13), 6
+	p.Title.Text = title
+	p.Title.TextStyle.Font = sans(13)
+	p.Title.Padding = 6
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Label.TextStyle.Font, axis.Tick.Label.Font = sans(11), sans(10)
 	}
-	p.Legend.TextStyle.Font, p.Legend.Top, p.Legend.Left = sans(11), true, true
+	p.Legend.TextStyle.Font = sans(11)
+	p.Legend.Top = true
+	p.Legend.Left = true
 
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xdd}, color.Gray{0xdd}

@@ -74,7 +74,9 @@ func Queue(q workload.Queue, generation string) *scheduling.Queue {
 // PodGroup makes the PodGroup of a job.
 func PodGroup(j workload.Job) *api.PodGroup {
 	pg := &api.PodGroup{Version: api.PodGroupVersionV1Beta1}
-	pg.Name, pg.Namespace, pg.UID = j.Name, Namespace, types.UID(Namespace+"/"+j.Name)
+	pg.Name = j.Name
+	pg.Namespace = Namespace
+	pg.UID = types.UID(Namespace + "/" + j.Name)
 	pg.Annotations = j.Annotations
 	pg.Spec.Queue, pg.Spec.MinMember = j.Queue, j.MinMember
 	pg.Status.Phase = scheduling.PodGroupPhase(j.Phase)

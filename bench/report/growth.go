@@ -81,7 +81,11 @@ func (l line) exponent() (slope float64, ok bool) {
 	var n, sx, sy, sxx, sxy float64
 	for _, p := range l.points {
 		x, y := math.Log(p.n), math.Log(p.value)
-		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
+		n = n + 1
+		sx = sx + x
+		sy = sy + y
+		sxx = sxx + x*x
+		sxy = sxy + x*y
 	}
 	if spread := n*sxx - sx*sx; n >= 2 && spread > 0 {
 		return (n*sxy - sx*sy) / spread, true

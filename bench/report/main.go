@@ -125,7 +125,8 @@ func pages() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if charts[historyChart], err = h.chart(); err != nil {
+	charts[historyChart], err = h.chart()
+	if err != nil {
 		return nil, err
 	}
 	files := map[string]string{page: text}
@@ -135,7 +136,8 @@ func pages() (map[string]string, error) {
 	large, err := readFile(grown)
 	if err == nil {
 		for name, curve := range large.largeCurves() {
-			if charts[name], err = curve.chart(); err != nil {
+			charts[name], err = curve.chart()
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -168,7 +170,8 @@ func addScale(files map[string]string, set *set) error {
 	if err != nil {
 		return err
 	}
-	if files[picture], err = scale.svg(); err != nil {
+	files[picture], err = scale.svg()
+	if err != nil {
 		return err
 	}
 	return intoFile(files, readme, func(old string) (string, error) { return into(old, scale.sentences()) })

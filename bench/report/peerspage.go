@@ -48,7 +48,8 @@ func peersPages(s *set, files, charts map[string]string) error {
 		curve := c.curve(key)
 		curve.title = map[string]string{"open": "Open", "fits": "Does this job fit?"}[key]
 		var err error
-		if charts["peers-"+key+".svg"], err = curve.chart(); err != nil {
+		charts["peers-"+key+".svg"], err = curve.chart()
+		if err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,8 @@ func render(s, beside *set, others ...*set) (text string, charts map[string]stri
 	}
 	charts = map[string]string{}
 	for _, curve := range c.curves {
-		if charts[curve.file()], err = curve.chart(); err != nil {
+		charts[curve.file()], err = curve.chart()
+		if err != nil {
 			return "", nil, err
 		}
 	}
@@ -183,7 +184,10 @@ func (c contents) table(title string) string {
 		if r.title != title {
 			continue
 		}
-		none, upstream, ours, floor := r.name+nones, r.name+upstreams, r.name+oursOf, r.name+floors
+		none := r.name + nones
+		upstream := r.name + upstreams
+		ours := r.name + oursOf
+		floor := r.name + floors
 		if c.values[r.name] != nil { // it has no implementations
 			ours = r.name
 		}

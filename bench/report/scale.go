@@ -129,7 +129,9 @@ func (p panel) Lines() (lines []stroke) {
 			drawn.Dots = append(drawn.Dots, [2]float64{p.x(at), p.y(at)})
 		}
 		if last := points[len(points)-1]; name != "none" { // as ours, whose text is there
-			drawn.X, drawn.Y, drawn.Text = p.x(last), p.y(last)-10, p.at(name, last.n)
+			drawn.X = p.x(last)
+			drawn.Y = p.y(last) - 10
+			drawn.Text = p.at(name, last.n)
 		}
 		lines = append(lines, drawn)
 	}
@@ -160,7 +162,9 @@ type bar struct {
 }
 
 func newGroup(r *load.Report, title string, y float64, figure func(load.Result) float64, words func(float64) string) group {
-	g, most, values := group{Title: title, Y: y}, 0.0, map[string]float64{}
+	g := group{Title: title, Y: y}
+	most := 0.0
+	values := map[string]float64{}
 	for _, name := range load.Schedulers {
 		values[name] = load.Percentile(r.Values(name, figure), 0.5)
 		most = max(most, values[name])
@@ -198,7 +202,10 @@ const (
 
 // sentences are the figures of the picture in words.
 func (s *scale) sentences() string {
-	cycle, memory, bound, peak := s.Panels[0], s.Panels[1], s.Groups[0].Bars, s.Groups[1].Bars // of ours, and of upstream
+	cycle := s.Panels[0]
+	memory := s.Panels[1]
+	bound := s.Groups[0].Bars
+	peak := s.Groups[1].Bars // of ours, and of upstream
 	return fmt.Sprintf(`The first scheduling cycle with 200 nodes and 1,000 pending pods takes %s with 10 queues (Volcano's plugin: %s),
 %s with 100 (%s) and %s with 1,000 (%s). With 1,000 it allocates %s instead of %s. In a cluster
 with %s queues, the scheduler binds %s pods per second instead of %s, with %s of memory instead of %s.

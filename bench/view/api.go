@@ -115,7 +115,9 @@ func (p *played) change(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(context.Context) {
 		p.version++
 		pod := p.pods[p.version*997%len(p.pods)].DeepCopy()
-		pod.Kind, pod.APIVersion, pod.ResourceVersion = "Pod", "v1", strconv.Itoa(p.version)
+		pod.Kind = "Pod"
+		pod.APIVersion = "v1"
+		pod.ResourceVersion = strconv.Itoa(p.version)
 		pod.Labels = map[string]string{"changed": pod.ResourceVersion}
 		_ = p.changes.Action(watch.Modified, pod) // nobody shuts it down
 	}, time.Second)

@@ -212,7 +212,9 @@ func (s *server) view(ctx context.Context, path string) (r result) {
 		if ctx.Err() != nil {
 			return false
 		}
-		r.took, r.bytes, r.err = append(r.took, time.Since(begun)), r.bytes+size, err
+		r.took = append(r.took, time.Since(begun))
+		r.bytes = r.bytes + size
+		r.err = err
 		return err == nil
 	}
 	response, err := s.open(ctx, "/events")

@@ -93,7 +93,9 @@ func (g *generator) equip(n *Node) {
 // deserve is little.
 func (g *generator) annotate(q *Queue, lending bool) {
 	if g.chance(90) {
-		q.Capability, q.Deserved, q.Guarantee = nil, nil, nil
+		q.Capability = nil
+		q.Deserved = nil
+		q.Guarantee = nil
 	}
 	q.Closed = g.chance(3)
 	if g.chance(10) {
@@ -140,7 +142,9 @@ func (g *generator) cardJob(i int, queue string, nodes []Node) Job {
 			return j
 		}
 	}
-	wants, names, n := g.wants(), g.list(), 1+g.IntN(6)
+	wants := g.wants()
+	names := g.list()
+	n := 1 + g.IntN(6)
 	j.MinMember = int32(g.IntN(min(n, 3) + 1))
 	for t := range n {
 		if g.chance(20) {

@@ -48,7 +48,8 @@ func (q queueRow) bound(card string) (most int64, bounded bool) {
 
 // share is the amount of a card that the queue deserves.
 func (q queueRow) share(card string) (deserved int64, known bool) {
-	if deserved, known = q.deserved[card]; known {
+	deserved, known = q.deserved[card]
+	if known {
 		return deserved, true
 	}
 	return q.bound(card)

@@ -141,19 +141,24 @@ func (w *watcher) snapshot() (snapshot, error) {
 	var s snapshot
 	var err error
 	everything := labels.Everything()
-	if s.nodes, err = w.Kube.Core().V1().Nodes().Lister().List(everything); err != nil {
+	s.nodes, err = w.Kube.Core().V1().Nodes().Lister().List(everything)
+	if err != nil {
 		return s, err
 	}
-	if s.pods, err = w.Kube.Core().V1().Pods().Lister().List(everything); err != nil {
+	s.pods, err = w.Kube.Core().V1().Pods().Lister().List(everything)
+	if err != nil {
 		return s, err
 	}
-	if s.podGroups, err = w.Volcano.Scheduling().V1beta1().PodGroups().Lister().List(everything); err != nil {
+	s.podGroups, err = w.Volcano.Scheduling().V1beta1().PodGroups().Lister().List(everything)
+	if err != nil {
 		return s, err
 	}
-	if s.jobs, err = w.Volcano.Batch().V1alpha1().Jobs().Lister().List(everything); err != nil {
+	s.jobs, err = w.Volcano.Batch().V1alpha1().Jobs().Lister().List(everything)
+	if err != nil {
 		return s, err
 	}
-	if s.queues, err = w.Volcano.Scheduling().V1beta1().Queues().Lister().List(everything); err != nil {
+	s.queues, err = w.Volcano.Scheduling().V1beta1().Queues().Lister().List(everything)
+	if err != nil {
 		return s, err
 	}
 	w.mu.Lock()

@@ -65,7 +65,9 @@ func fullQueues(c *workload.Cluster, jobs int) (others []workload.Job) {
 				Capability: workload.Resources{"cpu": podsThatWait, "memory": podsThatWait << 30, gpu: podsThatWait}})
 		}
 		j := c.Jobs[0]
-		j.Name, j.Queue, j.MinMember = fmt.Sprintf("waits-%05d", i), name, podsThatWait
+		j.Name = fmt.Sprintf("waits-%05d", i)
+		j.Queue = name
+		j.MinMember = podsThatWait
 		j.Tasks = nil
 		for p := range podsThatWait {
 			j.Tasks = append(j.Tasks, workload.Task{Name: fmt.Sprintf("%s-%d", j.Name, p), Status: workload.TaskPending,

@@ -42,7 +42,8 @@ func read(ctx context.Context, process *controlplane.Process) (f figures, err er
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, process.Metrics, nil)
 	if err == nil {
 		var response *http.Response
-		if response, err = http.DefaultClient.Do(request); err == nil {
+		response, err = http.DefaultClient.Do(request)
+		if err == nil {
 			defer response.Body.Close()
 			f, err = readFigures(response.Body)
 		}

@@ -256,17 +256,20 @@ func pages(root string) (map[string]string, error) {
 		return nil, err
 	}
 	c, files := contents{report: main, Others: rest}, map[string]string{}
-	if c.Blocked, err = readBlocked(root); err != nil {
+	c.Blocked, err = readBlocked(root)
+	if err != nil {
 		return nil, err
 	}
-	if files[chartFile], err = main.chart(); err != nil {
+	files[chartFile], err = main.chart()
+	if err != nil {
 		return nil, err
 	}
 	inWaves, err := load.Read[load.Run](filepath.Join(root, wavesResults))
 	if err == nil {
 		c.Waves = &wavesReport{inWaves}
 		for _, drawn := range c.Waves.Charts() {
-			if files["docs/"+drawn.File], err = c.Waves.chart(drawn); err != nil {
+			files["docs/"+drawn.File], err = c.Waves.chart(drawn)
+			if err != nil {
 				return nil, err
 			}
 		}

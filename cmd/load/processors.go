@@ -22,10 +22,12 @@ type processors struct {
 func watchProcessors() (*processors, error) {
 	p := &processors{}
 	var err error
-	if p.own, err = own(); err != nil {
+	p.own, err = own()
+	if err != nil {
 		return nil, err
 	}
-	if p.all, p.idle, err = machine(); err != nil {
+	p.all, p.idle, err = machine()
+	if err != nil {
 		return nil, err
 	}
 	return p, pprof.StartCPUProfile(&p.profile)
@@ -42,7 +44,9 @@ func (p *processors) end(scheduler float64) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	mine, all, idle = mine-p.own, all-p.all, idle-p.idle
+	mine = mine - p.own
+	all = all - p.all
+	idle = idle - p.idle
 	users, err := components(p.profile.Bytes())
 	if err != nil {
 		return nil, err

@@ -104,11 +104,14 @@ func run(ctx context.Context, c workload.Cluster, others []workload.Job, s sched
 		r.CPU = after.cpu - before.cpu
 		r.Cycles, r.Cycling = after.cycles.count-before.cycles.count, after.cycles.time-before.cycles.time
 		b.seen.summarize(began, &r)
-		if r.Total = limit.Seconds(); r.Left == 0 {
+		r.Total = limit.Seconds()
+		if r.Left == 0 {
 			r.Total = r.Bound[len(r.Bound)-1]
 		}
 		p := c.Place(b.seen.nodes())
-		r.Opened, r.Listed, r.First = p.Opened, p.Listed, p.First
+		r.Opened = p.Opened
+		r.Listed = p.Listed
+		r.First = p.First
 		return nil
 	})
 }

@@ -135,7 +135,8 @@ func (v *wave) measure(at time.Duration, now figures) (err error) {
 	switch {
 	case at >= v.from && r.From == 0:
 		r.From, v.first = milliseconds(at), now
-		if v.served, err = served(); err == nil {
+		v.served, err = served()
+		if err == nil {
 			v.users, err = watchProcessors()
 		}
 	case at >= v.until && steady:
@@ -145,11 +146,13 @@ func (v *wave) measure(at time.Duration, now figures) (err error) {
 			r.Actions = append(r.Actions, load.Request{Name: name, Time: thousandths(now.actions[name].minus(v.first.actions[name]).time)})
 		}
 		r.Requests = since(now.requests, v.first.requests)
-		if r.Processors, err = v.users.end(r.CPU); err != nil {
+		r.Processors, err = v.users.end(r.CPU)
+		if err != nil {
 			return err
 		}
 		var until map[string]tally
-		if until, err = served(); err == nil {
+		until, err = served()
+		if err == nil {
 			r.Served = since(until, v.served)
 		}
 	}

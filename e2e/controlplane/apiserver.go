@@ -179,7 +179,8 @@ func (cp *ControlPlane) createClients(address, token string) error {
 		return err
 	}
 	cp.RestConfig.QPS = -1
-	if cp.Kube, err = kubernetes.NewForConfig(cp.RestConfig); err != nil {
+	cp.Kube, err = kubernetes.NewForConfig(cp.RestConfig)
+	if err != nil {
 		return err
 	}
 	cp.Volcano, err = vcclientset.NewForConfig(cp.RestConfig)
@@ -218,7 +219,8 @@ func (cp *ControlPlane) awaitAPIServer(done chan error) error {
 			return false, fmt.Errorf("the server ended: %w", err)
 		default:
 		}
-		if _, last = cp.Kube.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx); last != nil {
+		_, last = cp.Kube.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+		if last != nil {
 			return false, nil
 		}
 		_, last = cp.Kube.CoreV1().Namespaces().Get(ctx, metav1.NamespaceDefault, metav1.GetOptions{})

@@ -45,7 +45,8 @@ func (cp *ControlPlane) StartInstalledScheduler(ctx context.Context) (stop func(
 
 // Mount keeps the files of a ConfigMap up to date in a directory, as the kubelet does for a pod.
 func (cp *ControlPlane) Mount(ctx context.Context, namespace, name string) (directory string, err error) {
-	if directory, err = os.MkdirTemp(cp.directory, "configmap-"); err != nil {
+	directory, err = os.MkdirTemp(cp.directory, "configmap-")
+	if err != nil {
 		return "", err
 	}
 	one := func(options *metav1.ListOptions) {

@@ -28,7 +28,9 @@ func (r *round) tenants(ctx context.Context, draw *rand.Rand) {
 			continue
 		}
 		at := draw.IntN(len(jobs))
-		job, again, size := jobs[at], draw.IntN(3) == 0, int32(1+draw.IntN(4))
+		job := jobs[at]
+		again := draw.IntN(3) == 0
+		size := int32(1 + draw.IntN(4))
 		if draw.IntN(2) == 0 {
 			r.try(ctx, func(ctx context.Context) error { return r.resize(ctx, job.namespace, job.name, size) })
 			continue

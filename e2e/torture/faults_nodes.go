@@ -36,7 +36,8 @@ func (r *round) updateNode(name string, change func(*corev1.Node)) error {
 		}
 		change(node)
 		status := node.Status
-		if node, err = nodes.Update(ctx, node, metav1.UpdateOptions{}); err != nil {
+		node, err = nodes.Update(ctx, node, metav1.UpdateOptions{})
+		if err != nil {
 			return err
 		}
 		node.Status = status
@@ -63,7 +64,8 @@ func (r *round) relabelNode(ctx context.Context) error {
 		if was == "" {
 			was = node.Labels[product]
 		}
-		if delete(node.Labels, product); other != "" {
+		delete(node.Labels, product)
+		if other != "" {
 			node.Labels[product] = other
 		}
 	}, func(node *corev1.Node) { node.Labels[product] = was })

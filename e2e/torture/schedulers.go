@@ -65,7 +65,8 @@ func startSchedulers(cp *controlplane.ControlPlane, program, directory, configur
 	for i := range 2 {
 		r := &replica{name: fmt.Sprintf("scheduler-%d", i+1), over: make(chan struct{})}
 		var err error
-		if r.proxy, err = cp.StartProxy(filepath.Join(directory, r.name+".kubeconfig")); err != nil {
+		r.proxy, err = cp.StartProxy(filepath.Join(directory, r.name+".kubeconfig"))
+		if err != nil {
 			return nil, err
 		}
 		r.start = func() (*controlplane.Process, error) {
@@ -73,7 +74,8 @@ func startSchedulers(cp *controlplane.ControlPlane, program, directory, configur
 				"--enable-metrics=true", "--leader-elect=true", "--leader-elect-resource-namespace="+controlplane.VolcanoNamespace,
 				"--leader-elect-lease-duration="+lease.String(), "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms")
 		}
-		if r.process, err = r.start(); err != nil {
+		r.process, err = r.start()
+		if err != nil {
 			return nil, err
 		}
 		s.replicas = append(s.replicas, r)

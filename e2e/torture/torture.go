@@ -128,7 +128,8 @@ func (r *round) record(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, r.writer.Close())
 	}
-	if r.recorder, err = history.Start(r.writer, sources); err != nil {
+	r.recorder, err = history.Start(r.writer, sources)
+	if err != nil {
 		return errors.Join(err, r.writer.Close())
 	}
 	return errors.Join(r.play(ctx), r.recorder.Stop())
@@ -146,7 +147,8 @@ func (r *round) play(ctx context.Context) (err error) {
 	}
 	defer os.RemoveAll(directory)
 	r.writer.Mark(check.Configured, "", r.world.stated())
-	if r.schedulers, err = startSchedulers(r.plane, r.Program, directory, r.world.configuration(), r.writer); err != nil {
+	r.schedulers, err = startSchedulers(r.plane, r.Program, directory, r.world.configuration(), r.writer)
+	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.schedulers.stop()) }()
@@ -154,7 +156,8 @@ func (r *round) play(ctx context.Context) (err error) {
 		return err
 	}
 	if r.View != "" {
-		if r.view, err = startView(ctx, r.plane, r.View, r.schedulers.file); err != nil {
+		r.view, err = startView(ctx, r.plane, r.View, r.schedulers.file)
+		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, r.view.stop()) }()
@@ -218,7 +221,9 @@ func (r *round) rest(ctx context.Context) error {
 	if err := r.bound(draws(r.Seed, 4)); err != nil {
 		return fmt.Errorf("editing the queues: %w", err)
 	}
-	last, metrics, since := "", "", 0
+	last := ""
+	metrics := ""
+	since := 0
 	for end := time.Now().Add(patience); time.Now().Before(end); pause(ctx, 100*time.Millisecond) {
 		leader, err := r.schedulers.awaitLeader(patience)
 		if err != nil {
@@ -241,7 +246,8 @@ func (r *round) rest(ctx context.Context) error {
 			continue
 		}
 		if metrics == "" { // they count if nothing has changed at the next look
-			if metrics, err = measure(ctx, leader); err != nil {
+			metrics, err = measure(ctx, leader)
+			if err != nil {
 				return err
 			}
 			continue
@@ -292,7 +298,8 @@ func (r *round) decisions(ctx context.Context) (revision int64, decisions string
 	if err != nil {
 		return 0, "", err
 	}
-	if revision, err = strconv.ParseInt(pods.ResourceVersion, 10, 64); err != nil {
+	revision, err = strconv.ParseInt(pods.ResourceVersion, 10, 64)
+	if err != nil {
 		return 0, "", err
 	}
 	groups, err := r.plane.Volcano.SchedulingV1beta1().PodGroups("").List(ctx, metav1.ListOptions{})
@@ -373,11 +380,13 @@ func (r *round) clear() error {
 			errs = append(errs, jobs.DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, all))
 			errs = append(errs, r.plane.Kube.CoreV1().Pods(namespace).DeleteCollection(ctx, now, all))
 			pods, err := r.plane.Kube.CoreV1().Pods(namespace).List(ctx, all)
-			if errs = append(errs, err); err == nil {
+			errs = append(errs, err)
+			if err == nil {
 				left += len(pods.Items)
 			}
 			groups, err := r.plane.Volcano.SchedulingV1beta1().PodGroups(namespace).List(ctx, all)
-			if errs = append(errs, err); err == nil {
+			errs = append(errs, err)
+			if err == nil {
 				left += len(groups.Items)
 			}
 		}

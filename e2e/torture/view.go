@@ -222,10 +222,12 @@ func (r *round) agrees(ctx context.Context, v *view) error {
 	var shown, have map[string]int64
 	for end := time.Now().Add(patience); time.Now().Before(end); pause(ctx, 200*time.Millisecond) {
 		var err error
-		if have, err = r.cards(ctx); err != nil {
+		have, err = r.cards(ctx)
+		if err != nil {
 			return err
 		}
-		if shown, err = v.cards(ctx); err == nil && r.relabeled {
+		shown, err = v.cards(ctx)
+		if err == nil && r.relabeled {
 			shown, have = sums(shown), sums(have)
 		}
 		if err == nil && maps.Equal(shown, have) {

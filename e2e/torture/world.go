@@ -144,7 +144,10 @@ func (w world) drawBounds(draw *rand.Rand, inner bool) (annotations, spec map[st
 			gpu: fmt.Sprint(4 + draw.IntN(12)), slice: fmt.Sprint(4 + draw.IntN(8)),
 		}}
 	}
-	quota, deserved, guarantee, namespace := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+	quota := map[string]int{}
+	deserved := map[string]int{}
+	guarantee := map[string]int{}
+	namespace := map[string]int{}
 	for _, model := range models {
 		most := 3 + draw.IntN(8)
 		if inner {

@@ -167,7 +167,8 @@ func parseResults(text string) (*results, error) {
 	for _, line := range lines[1:] {
 		row := r.row(line[0], line[1])
 		for i, name := range names {
-			if row.outcomes[name], err = parseOutcome(line[2+i]); err != nil {
+			row.outcomes[name], err = parseOutcome(line[2+i])
+			if err != nil {
 				return nil, fmt.Errorf("%s %s: %w", line[0], line[1], err)
 			}
 		}
@@ -183,7 +184,8 @@ func update(fresh *results) error {
 	}
 	merged := fresh
 	if err == nil {
-		if merged, err = parseResults(string(text)); err != nil {
+		merged, err = parseResults(string(text))
+		if err != nil {
 			return err
 		}
 		merged.kubernetes = fresh.kubernetes

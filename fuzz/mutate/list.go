@@ -37,7 +37,7 @@ var general = []mutant{
 
 	// The tree, the ledger and overlays.
 	{"link", "b.broken[c] = b.broken[p]", "b.broken[c] = nil"},
-	{"builder.number", "t.broken[q], t.parent[q] = b.nodes[i], b.broken[i], None", "t.broken[q], t.parent[q] = b.nodes[i], nil, None"},
+	{"builder.number", "t.broken[q] = b.broken[i]", "t.broken[q] = nil"},
 	{"ledger.at", "for l.version[row] > version {", "for false {"},
 	{"snapshot", "l.frozen = true", ""},
 	{"Overlay.Clone", "c.rows = o.rows.Clone()", "c.rows = o.rows"},
@@ -144,7 +144,7 @@ var general = []mutant{
 	{"gone.find", "g.tree != session.tree || session.cards.QuotasChanged()", "g.tree != session.tree"},
 	{"gone.find", "|| session.cards.Occupied(task)", ""},
 	{"State.readQueues", "s.gone = gone{}", ""},
-	{"ForgetDimensions", "s.common, s.bounds, s.gone, s.stock = nil, bounds{}, gone{}, stock{}", "s.common, s.gone, s.stock = nil, gone{}, stock{}"},
+	{"ForgetDimensions", "s.bounds = bounds{}", ""},
 
 	// Guarantees.
 	{"Guarantees.update", "// 0 here does not mean 0 above", "\n\t\tif change == 0 {\n\t\t\treturn\n\t\t}"},
@@ -315,7 +315,7 @@ var general = []mutant{
 	{"Assigner.settle", "d.affected = a.isAffected(d)", ""},
 	{"Assigner.settle", "a.markAffected(o)", ""},
 	{"groupByComponent", "merged[last].affected = merged[last].affected || d.affected", ""},
-	{"Assigner.serve", "int(*budget+1)/2", "int(*budget)"},
+	{"Assigner.serve", "int(*budget+1) / 2", "int(*budget)"},
 	{"Assigner.serve", "*budget -= Budget(a.residual.visited)", ""},
 	{"Assigner.serve", "case a.cut:", "case false:"},
 	{"branch", "if !found && !a.atLimit() {", "if !found {"},

@@ -101,7 +101,7 @@ var ofConstraints = []mutant{
 // ofLater are those of what a later release of Volcano does: resource claims, and reclaim that evicts nothing on a node
 // with room. No test sees them with the main release, so they are tried with another one alone (isLater).
 var ofLater = []mutant{
-	{"AllocationOf", "a.Replace = task, q, request, true", "a.Replace = task, q, request, false"},
+	{"AllocationOf", "a.Replace = true", "a.Replace = false"},
 	{"devices.Rule.Fit", "!v.OK() && a.Replace", "!v.OK()"},
 	{"devices.Rule.AdmitJob", "a.Minimum.CopyFrom(missing)", ""},
 	{"setMissing", "x.Sub(allocated)", ""},

@@ -7,7 +7,7 @@ var ofEvictionBudgets = []mutant{
 	{"Counter.Begin", "min(a.times[i].at, latest)", "max(a.times[i].at, latest)"},
 	{"Used", "m.at > from", "m.at >= from"},
 	{"Used", "n += m.n", "n++"},
-	{"Counter.Add", "a.times[last].n += n; ", "a.times[last].n += 0 * n; "},
+	{"Counter.Add", "a.times[last].n += n", "a.times[last].n += 0 * n"},
 	{"Counter.Next", "n >= most", "n > most"},
 	{"Counter.Next", "slices.Backward(a.times)", "slices.All(a.times)"},
 	{"Shift", "[]*Counter{&l.Lost, &l.Taken}", "[]*Counter{&l.Lost}"},
@@ -15,8 +15,8 @@ var ofEvictionBudgets = []mutant{
 
 	// Bounds over time.
 	{"Note", "steps[n-1].bound <= bound", "steps[n-1].bound < bound"},
-	{"Note", "next.at, steps, lower = steps[n-1].at, steps[:n-1], false", "steps, lower = steps[:n-1], false"},
-	{"Note", "steps[:n-1], false", "steps[:n-1], next.at == ceil(now)"},
+	{"Note", "next.at = steps[n-1].at", ""},
+	{"Note", "lower = false", "lower = next.at == ceil(now)"},
 	{"Note", "slices.Delete(steps, len(steps)-2, len(steps)-1)", "slices.Delete(steps, 0, 1)"},
 	{"Bounds.Allowed", "s.at <= ceil(now.Add(-after))", "s.at <= ceil(now)"},
 	{"Bounds.Keep", "delete(all, resource)", ""},

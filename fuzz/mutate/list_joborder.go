@@ -14,7 +14,7 @@ var ofJobOrder = []mutant{
 	{"joborder.Rule.Prepare", "i < len(of.jobs)-1", "i < len(of.jobs)"},
 	{"Rule.state", "t.Waits = possible &&", "t.Waits = (possible || true) &&"},
 	{"Rule.state", "v.Reason == quota.OverQuota ||", "true ||"},
-	{"joborder.Rule.AdmitJob", "r.Prepare(a.Queue); ", ""},
+	{"joborder.Rule.AdmitJob", "r.Prepare(a.Queue)", ""},
 	{"joborder.Rule.FitOwn", "return r.Fit(b, a)", "return quota.Verdict{Queue: a.Queue}"},
 	{"joborder.Rule.Hold", "r.changes++", ""},
 	{"Rule.lacksQuota", "&& r.fit(q, tasks, alone)", "&& (r.fit(q, tasks, alone) || true)"},

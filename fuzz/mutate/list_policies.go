@@ -30,7 +30,7 @@ var ofPolicies = []mutant{
 	{"appendHolders", "limited && !slices.Contains(to, holder)", "limited"},
 	{"textOf", "text < first", "text > first"},
 	{"textOf", "; text != \"\" {", "; true {"},
-	{"valuesOf", "group = strings.TrimSpace(group); group", "group"},
+	{"valuesOf", "group = strings.TrimSpace(group)", ""},
 	{"valuesOf", "if !some {", "if !some || true {"},
 	{"parseHolders", "good && isHolderKey(key.Name)", "good"},
 	{"members", "if all[i].Name == all[i-1].Name {", "if false {"},

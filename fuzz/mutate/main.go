@@ -156,7 +156,8 @@ func rounds(ctx context.Context, b *bench, r *results, workers int, unknown []mu
 // lasting returns how many of the first tests take no longer than a time together.
 func lasting(tests []*test, most time.Duration) int {
 	for i, t := range tests {
-		if most -= t.took; most < 0 {
+		most -= t.took
+		if most < 0 {
 			return i
 		}
 	}

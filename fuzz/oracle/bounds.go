@@ -5,7 +5,9 @@ import "slices"
 // configure completes the configuration of a queue: its cards, and the guarantee, which is
 // at least the sum of the children's.
 func (o *Oracle) configure(q *queue) {
-	q.capability, q.deserved, q.guarantee = Amounts{}.Plus(q.Capability), Amounts{}.Plus(q.Deserved), o.guarantee(q.Name)
+	q.capability = Amounts{}.Plus(q.Capability)
+	q.deserved = Amounts{}.Plus(q.Deserved)
+	q.guarantee = o.guarantee(q.Name)
 	for _, card := range o.cluster.Cards {
 		if !q.CardsCount || q.Name == o.cluster.Root {
 			continue // the quota of the root is its bound

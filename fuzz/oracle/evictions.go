@@ -173,7 +173,10 @@ func rest(above map[string]float64, gone []parcel) map[string]float64 {
 // that have something.
 func (g *Gang) parcels() (all []parcel) {
 	var useful []Member
-	roles, fixed, loss, highest := map[string]int{}, g.Larger, int64(0), int32(math.MinInt32)
+	roles := map[string]int{}
+	fixed := g.Larger
+	loss := int64(0)
+	highest := int32(math.MinInt32)
 	whole := parcel{gang: g, whole: true}
 	for _, m := range g.Members {
 		roles[m.Role]++
@@ -220,7 +223,8 @@ func (g *Gang) parcels() (all []parcel) {
 func Grace(pod, group string, path []string) time.Duration {
 	asked, err := time.ParseDuration(pod)
 	if err != nil || asked < 0 {
-		if asked, err = time.ParseDuration(group); err != nil || asked < 0 {
+		asked, err = time.ParseDuration(group)
+		if err != nil || asked < 0 {
 			return 0
 		}
 	}

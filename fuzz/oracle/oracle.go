@@ -128,7 +128,8 @@ func New(c Cluster) *Oracle {
 func (o *Oracle) climb(name string) []string {
 	path := []string{name}
 	for at := name; !o.cycles(at); {
-		if at = o.namedParent(at); at == "" {
+		at = o.namedParent(at)
+		if at == "" {
 			break
 		}
 		path = append(path, at)
@@ -152,7 +153,8 @@ func (o *Oracle) namedParent(name string) string {
 func (o *Oracle) cycles(name string) bool {
 	at := name
 	for range o.queues {
-		if at = o.namedParent(at); at == "" || at == name {
+		at = o.namedParent(at)
+		if at == "" || at == name {
 			break
 		}
 	}
@@ -205,7 +207,10 @@ func (q *queue) count(j Job) {
 	if j.Inqueue || j.Running || j.Unknown {
 		q.jobs++
 	}
-	placed, pending, gated, members := Amounts{}, Amounts{}, Amounts{}, 0
+	placed := Amounts{}
+	pending := Amounts{}
+	gated := Amounts{}
+	members := 0
 	for _, t := range j.Tasks {
 		switch {
 		case t.Placed:
@@ -308,7 +313,10 @@ func (o *Oracle) rollUp(name string) Amounts {
 
 // promises returns the part of an inqueue for which a queue has room.
 func (o *Oracle) promises(name string, inqueue Amounts) Amounts {
-	allocated, elastic, bound, part := o.Allocated(name), o.Elastic(name), o.Bound(name), Amounts{}
+	allocated := o.Allocated(name)
+	elastic := o.Elastic(name)
+	bound := o.Bound(name)
+	part := Amounts{}
 	for d, quantity := range inqueue {
 		part[d] = min(quantity, max(0, bound[d]-allocated[d]+elastic[d]))
 	}

@@ -53,7 +53,8 @@ func (o *Oracle) EnqueueableWith(r Returns, name string, min, preempted Amounts)
 			if k > 0 {
 				below := o.Path(name)[k-1]
 				total := min[d] + o.heldBeside(below, d) + o.Inqueue(below)[d] - returned
-				if gives = gives && !r.Fenced(below) && total <= o.deserves(below, d); gives {
+				gives = gives && !r.Fenced(below) && total <= o.deserves(below, d)
+				if gives {
 					for _, sibling := range o.Children(q) {
 						if sibling != below {
 							returned += o.Surplus(r, sibling, d)

@@ -82,9 +82,13 @@ func (o *Oracle) lendsBetween(name, d string, before, after func(string) Amounts
 		return sum
 	}
 	if o.cluster.Root == "" { // all queues share what is available
-		was, is, has := 0.0, 0.0, 0.0
+		was := 0.0
+		is := 0.0
+		has := 0.0
 		for _, q := range o.names {
-			was, is, has = was+taken(q, before), is+taken(q, after), has+after(q)[d]
+			was = was + taken(q, before)
+			is = is + taken(q, after)
+			has = has + after(q)[d]
 		}
 		if is > was && is > has && is > available {
 			return name
@@ -105,7 +109,10 @@ func (o *Oracle) lendsBetween(name, d string, before, after func(string) Amounts
 // or "".
 func (o *Oracle) Enqueueable(name string, min Amounts) string {
 	return o.first(name, func(q string) bool {
-		allocated, inqueue, elastic, bound := o.Allocated(q), o.Inqueue(q), o.Elastic(q), o.boundFor(name, q, o.AdmissionBound(q))
+		allocated := o.Allocated(q)
+		inqueue := o.Inqueue(q)
+		elastic := o.Elastic(q)
+		bound := o.boundFor(name, q, o.AdmissionBound(q))
 		return slices.ContainsFunc(min.requested(), func(d string) bool {
 			return min[d]+allocated[d]+inqueue[d]-elastic[d] > bound[d]
 		})
@@ -174,7 +181,9 @@ func deservesSome(allocated, request, deserved Amounts) bool {
 
 // Share returns the greatest allocated/deserved, or 1 for a queue without deserved.
 func (o *Oracle) Share(name string) float64 {
-	allocated, deserved, share := o.Allocated(name), o.Deserved(name), 0.0
+	allocated := o.Allocated(name)
+	deserved := o.Deserved(name)
+	share := 0.0
 	if deserved.Empty() {
 		return 1
 	}

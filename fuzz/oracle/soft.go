@@ -73,9 +73,13 @@ func (o *Oracle) SoftRefuses(s Soft, name string, quantity float64) string {
 func (o *Oracle) othersWant(s Soft, path []string, quantity float64) bool {
 	others := 0.0
 	for i, name := range path {
-		siblings, allocated, bound := o.tops(), 0.0, s.Available
+		siblings := o.tops()
+		allocated := 0.0
+		bound := s.Available
 		if i+1 < len(path) {
-			siblings, allocated, bound = o.Children(path[i+1]), o.Allocated(path[i+1])[s.Card], o.Bound(path[i+1])[s.Card]
+			siblings = o.Children(path[i+1])
+			allocated = o.Allocated(path[i+1])[s.Card]
+			bound = o.Bound(path[i+1])[s.Card]
 		} else {
 			for _, top := range siblings {
 				allocated += o.Allocated(top)[s.Card]

@@ -127,7 +127,8 @@ func (a Attributes) Devices(slices []*resourcev1.ResourceSlice) (all []SliceDevi
 					found.Node = *node
 				}
 			}
-			if found.Card, found.Missing = a.OfDevice(s.Spec.Driver, d); found.Card != "" || found.Missing != "" {
+			found.Card, found.Missing = a.OfDevice(s.Spec.Driver, d)
+			if found.Card != "" || found.Missing != "" {
 				all = append(all, found)
 			}
 		}

@@ -28,7 +28,8 @@ func ParseList(text string) List {
 	var list List
 	seen := map[string]bool{}
 	for name := range strings.SplitSeq(text, separator) {
-		if name = strings.TrimSpace(name); name != "" && !seen[name] {
+		name = strings.TrimSpace(name)
+		if name != "" && !seen[name] {
 			seen[name] = true
 			list = append(list, name)
 		}

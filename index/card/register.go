@@ -195,9 +195,16 @@ func splitDevices(text string) (devices []registered, problem string) {
 		var healthy string
 		switch f := strings.Split(device, ","); len(f) {
 		case 5, 6: // Volcano; without the mode in old releases
-			r.ID, r.Memory, r.Type, healthy = f[0], number(f[2]), f[3], f[4]
+			r.ID = f[0]
+			r.Memory = number(f[2])
+			r.Type = f[3]
+			healthy = f[4]
 		case 7, 9: // HAMi
-			r.ID, r.Memory, r.Cores, r.Type, healthy = f[0], number(f[2]), number(f[3]), f[4], f[6]
+			r.ID = f[0]
+			r.Memory = number(f[2])
+			r.Cores = number(f[3])
+			r.Type = f[4]
+			healthy = f[6]
 		default:
 			return nil, fmt.Sprintf("the device %q has %d fields", cut(device), len(f))
 		}

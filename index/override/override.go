@@ -196,7 +196,8 @@ func parseWindow(raw json.RawMessage) (w Window, problems []string) {
 		problems = append(problems, "it sets nothing")
 	}
 	var why string
-	if w.span, why = parseSpan(when); why != "" {
+	w.span, why = parseSpan(when)
+	if why != "" {
 		problems = append(problems, why)
 	}
 	return w, problems

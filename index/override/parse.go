@@ -15,7 +15,8 @@ func parseSpan(when map[string]string) (s span, problem string) {
 	zone := time.UTC
 	if name, given := when[zoneKey]; given {
 		var err error
-		if zone, err = time.LoadLocation(name); err != nil || name == "" || name == "Local" {
+		zone, err = time.LoadLocation(name)
+		if err != nil || name == "" || name == "Local" {
 			return nil, fmt.Sprintf(`zone: %s is not a time zone, such as "Europe/Berlin"`, quote(name))
 		}
 	}

@@ -295,7 +295,9 @@ func (s *Session) eachReservation(a constraint.JobAsk, visit func(fastres.Vector
 	if !a.HasMinimum {
 		return
 	}
-	minimum, allocated, gated := frame.Vector(), frame.Vector(), frame.Vector()
+	minimum := frame.Vector()
+	allocated := frame.Vector()
+	gated := frame.Vector()
 	s.Intake.SetMinimum(minimum, a.Job)
 	setAllocated(s.Session, allocated, a.Job, a.Cards)
 	s.Intake.SetGated(gated, a.Job)

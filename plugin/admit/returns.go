@@ -113,7 +113,9 @@ func (s *Session) readReturns() bool {
 	if s.returns.question.job != nil {
 		return false
 	}
-	s.returns.fresh, s.returns.running, s.returns.preempted = true, nil, map[preemptors]fastres.Vector{}
+	s.returns.fresh = true
+	s.returns.running = nil
+	s.returns.preempted = map[preemptors]fastres.Vector{}
 	s.returns.none = fastres.NewVector(s.Index.Dims())
 	s.memory.returns.Read(s.Index, s.Names, quota.Giving{
 		Leaf: func(q index.Queue) bool {
@@ -239,7 +241,9 @@ func (s *Session) addPreempted(x fastres.Vector, victims []*api.TaskInfo) {
 	q := s.Index.Lookup(string(job.Queue))
 	frame := s.Frames.Open()
 	defer frame.Close()
-	freed, charge, elastic := frame.Vector(), frame.Vector(), frame.Vector()
+	freed := frame.Vector()
+	charge := frame.Vector()
+	elastic := frame.Vector()
 	freed.Reset()
 	for _, task := range victims {
 		s.Intake.SetCharge(charge, q, task, task.NodeName)

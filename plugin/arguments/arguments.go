@@ -298,7 +298,8 @@ func (p *parser) groups(key string) (groups card.Groups) {
 			texts[pattern] = fmt.Sprint(weight)
 		}
 		var err error
-		if groups[name], err = card.NewGroup(name, texts); err != nil {
+		groups[name], err = card.NewGroup(name, texts)
+		if err != nil {
 			return err.Error()
 		}
 		return ""

@@ -71,7 +71,9 @@ func (s *Session) keepPlaced(p *PodRequest, node string) {
 				continue
 			}
 			if most := c.most(node); len(most) > 0 { // what nothing can serve yet is charged when devices appear
-				c.placed, c.node, c.placedAt = slices.Clone(most), node, s.registry.session
+				c.placed = slices.Clone(most)
+				c.node = node
+				c.placedAt = s.registry.session
 			}
 		}
 	}
@@ -134,7 +136,8 @@ func (c *Claim) sharedName() string { return "cards of " + c.Name }
 // Share notes that a pod got a node in the session, for the claims that it shares.
 func (s *Session) Share(p *PodRequest, node string) {
 	for c := range p.sharedOn(node) {
-		if c.sharers++; c.first == "" {
+		c.sharers++
+		if c.first == "" {
 			c.first = node
 		}
 	}
@@ -143,7 +146,8 @@ func (s *Session) Share(p *PodRequest, node string) {
 // Unshare takes Share back when the pod leaves the node.
 func (s *Session) Unshare(p *PodRequest, node string) {
 	for c := range p.sharedOn(node) {
-		if c.sharers--; c.sharers <= 0 {
+		c.sharers--
+		if c.sharers <= 0 {
 			c.first, c.sharers = "", 0
 		}
 	}

@@ -82,7 +82,9 @@ func (p *podClaims) charged() bool {
 func (d *devices) readClaims(s *Session, objects []*resourcev1.ResourceClaim) {
 	session := s.registry.session
 	for _, c := range d.claims {
-		c.object, c.first, c.sharers = nil, "", 0
+		c.object = nil
+		c.first = ""
+		c.sharers = 0
 	}
 	for _, o := range objects {
 		d.claim(o.Namespace, o.Name).set(o)
@@ -93,7 +95,9 @@ func (d *devices) readClaims(s *Session, objects []*resourcev1.ResourceClaim) {
 		case c.object.Status.Allocation != nil:
 			c.readAllocation(s)
 		default:
-			c.allocated, c.known, c.version = nil, nil, 0
+			c.allocated = nil
+			c.known = nil
+			c.version = 0
 			c.readShape(s)
 			c.shape.used = session
 		}
@@ -157,7 +161,10 @@ func (c *Claim) readAllocation(s *Session) {
 	if c.allocated != nil && c.version == d.version {
 		return
 	}
-	c.version, c.allocated, c.placed, c.node = d.version, []charge{}, nil, ""
+	c.version = d.version
+	c.allocated = []charge{}
+	c.placed = nil
+	c.node = ""
 	if c.known == nil {
 		c.known = map[allocatedDevice]share{}
 	}

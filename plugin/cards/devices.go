@@ -119,7 +119,9 @@ func (d *devices) readSlices(s *Session, objects []*resourcev1.ResourceSlice) (c
 	if !changed && slices.Equal(before, d.current) {
 		return false
 	}
-	d.byID, d.local, d.remote = map[deviceID]*device{}, map[string][]*device{}, nil
+	d.byID = map[deviceID]*device{}
+	d.local = map[string][]*device{}
+	d.remote = nil
 	for _, slice := range d.current {
 		for _, device := range slice.devices {
 			if d.byID[device.id] == nil { // a name that a pool has twice is one device
@@ -148,9 +150,13 @@ func (d *devices) readSlice(s *Session, object *resourcev1.ResourceSlice) *devic
 // place records which nodes can use a device.
 func (d *devices) place(slice *resourcev1.ResourceSlice, device *device) {
 	spec := slice.Spec
-	node, all, selector := spec.NodeName, spec.AllNodes, spec.NodeSelector
+	node := spec.NodeName
+	all := spec.AllNodes
+	selector := spec.NodeSelector
 	if each := spec.PerDeviceNodeSelection; each != nil && *each {
-		node, all, selector = device.object.NodeName, device.object.AllNodes, device.object.NodeSelector
+		node = device.object.NodeName
+		all = device.object.AllNodes
+		selector = device.object.NodeSelector
 	}
 	switch {
 	case node != nil && *node != "":

@@ -109,7 +109,9 @@ func (s *Session) hold(jobs []*api.JobInfo, before map[string]*Node) {
 // holdPod reads the pod by the selectors of the session before: Open resolves them
 // again after it has read the nodes. had is the node as it was then.
 func (s *Session) holdPod(task *api.TaskInfo, had *Node) {
-	reg, p, now := s.registry, s.Read(task), s.Node(task.NodeName)
+	reg := s.registry
+	p := s.Read(task)
+	now := s.Node(task.NodeName)
 	lost := had.lostCards(now)
 	held := slices.Clone(p.held)
 	for r := range s.Requests(p) {

@@ -123,7 +123,9 @@ func (s *Session) readNodes(ssn *framework.Session, jobs []*api.JobInfo) (change
 	}
 	for name, n := range reg.nodes {
 		if n.session != reg.session {
-			before[name], changed, reg.nodesRead = n, true, true
+			before[name] = n
+			changed = true
+			reg.nodesRead = true
 			delete(reg.nodes, name)
 		}
 	}
@@ -154,7 +156,9 @@ func (s *Session) readNode(object *v1.Node, before map[string]*Node) (changed bo
 	if n.object == object {
 		return false
 	}
-	n.object, n.uid, reg.nodesRead = object, object.UID, true
+	n.object = object
+	n.uid = object.UID
+	reg.nodesRead = true
 	inventory := card.OnNode(object, s.settings.Labels)
 	var cards []nodeCard
 	for _, c := range inventory.Cards {
@@ -177,7 +181,9 @@ func (s *Session) readNode(object *v1.Node, before map[string]*Node) (changed bo
 		reg.versions++
 		n.version = reg.versions
 	}
-	n.cards, n.unlabeled, n.devices = append(n.inline[:0], cards...), unlabeled, now.devices
+	n.cards = append(n.inline[:0], cards...)
+	n.unlabeled = unlabeled
+	n.devices = now.devices
 	return changed
 }
 

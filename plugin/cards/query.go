@@ -37,7 +37,9 @@ func (q *query) read(d *devices) {
 	if q.version == d.version {
 		return
 	}
-	q.version, q.matches, q.problem = d.version, map[*device]bool{}, ""
+	q.version = d.version
+	q.matches = map[*device]bool{}
+	q.problem = ""
 	class := d.classes[q.class]
 	if class == nil {
 		q.problem = fmt.Sprintf("the device class %s does not exist", Shown(q.class))
@@ -49,7 +51,8 @@ func (q *query) read(d *devices) {
 		own, problem = compile(q.selectors, "its request")
 		programs = append(programs, own...)
 	}
-	if q.problem = problem; problem != "" {
+	q.problem = problem
+	if problem != "" {
 		return
 	}
 	for _, device := range d.byID {
@@ -171,7 +174,9 @@ func (s *shape) read(session *Session) {
 	if s.version == d.version {
 		return
 	}
-	s.version, s.on, s.problem = d.version, map[string]*nodeShape{}, ""
+	s.version = d.version
+	s.on = map[string]*nodeShape{}
+	s.problem = ""
 	for i := range s.requests {
 		s.requests[i].least = math.MaxInt64
 		s.problem = s.requests[i].problem(d)

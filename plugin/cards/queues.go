@@ -76,7 +76,9 @@ func (r *Registry) readQueues(queues *objects.Queues, names *index.Names) (annot
 // countQueues finds the queues in which cards count.
 func (s *Session) countQueues(tree *index.Tree, scope Scope) {
 	reg := s.registry
-	s.counted, s.closed, s.queues = make([]bool, tree.Len()), make([]bool, tree.Len()), make([]*queue, tree.Len())
+	s.counted = make([]bool, tree.Len())
+	s.closed = make([]bool, tree.Len())
+	s.queues = make([]*queue, tree.Len())
 	for q := range index.Queue(tree.Len()) {
 		parent, everywhere := tree.Parent(q), scope == Everywhere
 		own := reg.queues[tree.Name(q)]
@@ -99,7 +101,8 @@ func (r *Registry) readQueue(names *index.Names, object *objects.Queue) bool {
 	r.queues[object.Object.Name] = q
 	for a, key := range annotationKeys {
 		var text string
-		if text, q.given[a] = object.Annotations[key]; q.given[a] {
+		text, q.given[a] = object.Annotations[key]
+		if q.given[a] {
 			q.parse(names, annotation(a), text, before.stated[a])
 		}
 	}

@@ -308,7 +308,9 @@ func (s *Session) ResourceName(r ResourceID) string {
 // resolveAll finds the stock, and the cards and resource names of all selectors.
 func (s *Session) resolveAll() {
 	r := s.registry
-	r.resourcesOf, r.present, r.lacking = map[fastres.Dim][]ResourceID{}, map[fastres.Dim]bool{}, map[ResourceID]string{}
+	r.resourcesOf = map[fastres.Dim][]ResourceID{}
+	r.present = map[fastres.Dim]bool{}
+	r.lacking = map[ResourceID]string{}
 	r.groups.resolve(s.names)
 	r.setModels()
 	if former := r.formerNames(); !maps.Equal(former, r.former) {
@@ -463,7 +465,9 @@ func (s *Session) MinimumHasCards(job *api.JobInfo) bool {
 // names start anew. renew returns the new dimension of an old one.
 func (r *Registry) RenewNames(renew func(fastres.Dim) fastres.Dim) {
 	old := r.resources
-	r.resources, r.numbers, r.unnamed = nil, map[v1.ResourceName]ResourceID{}, map[ResourceID]*Selector{}
+	r.resources = nil
+	r.numbers = map[v1.ResourceName]ResourceID{}
+	r.unnamed = map[ResourceID]*Selector{}
 	for _, name := range slices.Sorted(maps.Keys(r.carded)) {
 		r.resource(name)
 	}

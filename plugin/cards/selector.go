@@ -201,7 +201,8 @@ func (s *Session) read(pod *v1.Pod) (p *PodRequest, isNew bool) {
 	if len(requests) > 0 {
 		p.setFractions(s.fractionsOf(pod))
 	}
-	if p.held, p.claims = reg.held[pod.UID], s.claimsOf(pod); p.held != nil || p.claims != nil || p.hasDevices() {
+	p.held, p.claims = reg.held[pod.UID], s.claimsOf(pod)
+	if p.held != nil || p.claims != nil || p.hasDevices() {
 		return p, true
 	}
 	for _, other := range reg.podRequests[p.selector] {
@@ -230,7 +231,11 @@ func (s *Session) selector(names card.List) *Selector {
 
 // resolve finds the cards and resource names of a selector in this session.
 func (s *Session) resolve(selector *Selector) {
-	selector.Dims, selector.rank, selector.resources, selector.mixed, selector.fractions = nil, nil, nil, false, nil
+	selector.Dims = nil
+	selector.rank = nil
+	selector.resources = nil
+	selector.mixed = false
+	selector.fractions = nil
 	for i, name := range selector.Names {
 		var resources []ResourceID
 		d, ok := s.names.LookupCard(name)

@@ -30,7 +30,10 @@ func (s *Session) Allocation(b *quota.Books, a *Ask, refused *cards.Request) quo
 func (s *Session) AllocationOf(b *quota.Books, q index.Queue, task *api.TaskInfo, request fastres.Vector,
 	refused *cards.Request) quota.Verdict {
 	var a Ask // set field by field: a literal is made elsewhere and copied, which takes 5 ns
-	a.Task, a.Queue, a.Request, a.Replace = task, q, request, true
+	a.Task = task
+	a.Queue = q
+	a.Request = request
+	a.Replace = true
 	a.Pod, a.Complete = s.Intake.SetTask(request, q, task)
 	return s.Allocation(b, &a, refused)
 }
@@ -196,7 +199,8 @@ func (s *Session) FitsOwnRequest(b *quota.Books, a *Ask, request fastres.Vector)
 		return v
 	}
 	for d := range request.Requested() {
-		if v = s.FitsOwn(b, a, d, request.Get(d)); !v.OK() {
+		v = s.FitsOwn(b, a, d, request.Get(d))
+		if !v.OK() {
 			break
 		}
 	}

@@ -115,7 +115,10 @@ func (s *Session) Refused(f Frame, asked Refusal, o cards.Outcome) *Refusal {
 	r := f.refusal()
 	asked.Shortfalls = r.Shortfalls[:0]
 	*r = asked
-	r.Verdict, r.Cards, r.Shared, r.Holder = o.Verdict, o.Request, o.Shared, o.Holder
+	r.Verdict = o.Verdict
+	r.Cards = o.Request
+	r.Shared = o.Shared
+	r.Holder = o.Holder
 	if v := r.Verdict; v.OK() || v.Queue == index.None {
 		return r
 	}
@@ -270,12 +273,16 @@ func (s *Session) measureQuotas(r *Refusal, d fastres.Dim, milli float64) Shortf
 	if _, device := s.Names.Class(d); device {
 		return Shortfall{}
 	}
-	reason, limit, against := quota.OverQuota, s.LimitOf(r.Queue), Capability
+	reason := quota.OverQuota
+	limit := s.LimitOf(r.Queue)
+	against := Capability
 	if limit == &s.Index.Deserved {
 		against = Deserved
 	}
 	if r.Verdict.Reason == quota.OverDeserved {
-		reason, limit, against = quota.OverDeserved, &s.Index.Deserved, Deserved
+		reason = quota.OverDeserved
+		limit = &s.Index.Deserved
+		against = Deserved
 	}
 	return s.Exceeded(r, reason, d, func(q index.Queue) (quota.Numbers, Against) {
 		switch {

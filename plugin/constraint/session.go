@@ -78,8 +78,12 @@ func (s *Session) LimitOf(q index.Queue) *index.Rows {
 
 // Open begins without constraints.
 func (s *Session) Open() {
-	s.tasks, s.jobs, s.watchers = s.taskRoom[:0], s.jobRoom[:0], s.watcherRoom[:0]
-	s.orders, s.loans, s.closers = s.orderRoom[:0], s.loanRoom[:0], s.closerRoom[:0]
+	s.tasks = s.taskRoom[:0]
+	s.jobs = s.jobRoom[:0]
+	s.watchers = s.watcherRoom[:0]
+	s.orders = s.orderRoom[:0]
+	s.loans = s.loanRoom[:0]
+	s.closers = s.closerRoom[:0]
 }
 
 // Use makes a constraint active, for each interface of this package that it has. The order of

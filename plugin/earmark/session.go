@@ -53,7 +53,12 @@ type Left struct {
 // Open begins a session with the accounts now, which are those of ix. holders are their
 // accounts, nil where no queue limits one; available is that of quota.Guarantees in the future.
 func (s *Session) Open(now quota.Books, ix, holders *index.Index, available fastres.Vector) {
-	s.Now, s.Future, s.ix, s.available, s.unsettled, s.marks = now, now, ix, available, false, nil
+	s.Now = now
+	s.Future = now
+	s.ix = ix
+	s.available = available
+	s.unsettled = false
+	s.marks = nil
 	s.queues.Reset(ix)
 	if holders != nil {
 		s.holders.Reset(holders)

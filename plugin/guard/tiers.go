@@ -71,7 +71,9 @@ func (v voters) of(tiers []conf.Tier, enabled func(conf.PluginOption) bool) (cou
 		counted.tiers = append(counted.tiers, names)
 		for _, name := range names {
 			if slices.Contains(plugin.Names, name) {
-				counted.quota, counted.in, found = name, i, true
+				counted.quota = name
+				counted.in = i
+				found = true
 			}
 		}
 	}

@@ -28,7 +28,8 @@ func (i Inspection) Windows(queue string) (all []Window) {
 			shown.Sets[key] = w.Text(key)
 		}
 		holds, next := w.Change(i.s.Now)
-		if shown.Holds = holds; !next.IsZero() {
+		shown.Holds = holds
+		if !next.IsZero() {
 			next = next.UTC()
 			shown.Next = &next
 		}

@@ -54,7 +54,8 @@ func (n *Holders) prepare(jobs []*api.JobInfo, session *Session) {
 		return
 	}
 	tree := session.tree
-	if n.cells = n.cells[:0]; n.byJob == nil {
+	n.cells = n.cells[:0]
+	if n.byJob == nil {
 		n.cellAt, n.byJob = map[string]int{}, map[api.JobID]int{}
 	}
 	clear(n.cellAt)

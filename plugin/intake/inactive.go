@@ -46,7 +46,9 @@ func findInactive(ssn *framework.Session, tree *index.Tree) (found inactive) {
 // chargedTo returns a job of a queue with the pods of another job that do not wait.
 func chargedTo(queue api.QueueID, job *api.JobInfo) *api.JobInfo {
 	charged := api.NewJobInfo(job.UID)
-	charged.Namespace, charged.Queue, charged.PodGroup = job.Namespace, queue, job.PodGroup
+	charged.Namespace = job.Namespace
+	charged.Queue = queue
+	charged.PodGroup = job.PodGroup
 	for status, tasks := range job.TaskStatusIndex {
 		if status == api.Pending {
 			continue
@@ -70,7 +72,8 @@ func activeAbove(ssn *framework.Session, tree *index.Tree, id api.QueueID) api.Q
 		if queue == nil || !tree.Rooted() {
 			return ""
 		}
-		if id = release.Parent(queue); id == "" {
+		id = release.Parent(queue)
+		if id == "" {
 			id = index.RootName
 		}
 	}

@@ -55,7 +55,9 @@ func (l *limits) row(q index.Queue, holder quota.Holder) int {
 // read reads the limits of the queues. Names without a dimension are added to those that
 // r misses.
 func (l *limits) read(session *Session, r *reader) {
-	l.of, l.keys, l.used = nil, nil, 0
+	l.of = nil
+	l.keys = nil
+	l.used = 0
 	if !session.HasPolicies() {
 		return
 	}
@@ -177,7 +179,8 @@ func valuesOf(job *api.JobInfo, key string) iter.Seq[string] {
 			some := false
 			text := textOf(job, func(o *metav1.ObjectMeta) string { return o.Annotations[policy.GroupsKey] })
 			for group := range strings.SplitSeq(text, ",") {
-				if group = strings.TrimSpace(group); group != "" {
+				group = strings.TrimSpace(group)
+				if group != "" {
 					some = true
 					if !yield(group) {
 						return

@@ -33,7 +33,9 @@ func (p *policies) update(queues *objects.Queues, session *Session) {
 		p.tree, p.session = session.tree, queues.Annotations()
 		p.inherit()
 	}
-	session.policies, session.maxJobs, session.budgeted = p.inForce, p.maxJobs, p.budgeted
+	session.policies = p.inForce
+	session.maxJobs = p.maxJobs
+	session.budgeted = p.budgeted
 }
 
 // readQueue reads the annotations of a queue. A wrong text keeps the last good value.
@@ -65,7 +67,9 @@ func (p *policies) readQueue(queue *objects.Queue, settings Settings) {
 
 // inherit computes the values in force: those of a queue itself, and of its nearest ancestors.
 func (p *policies) inherit() {
-	p.inForce, p.maxJobs, p.budgeted = nil, nil, nil
+	p.inForce = nil
+	p.maxJobs = nil
+	p.budgeted = nil
 	if len(p.read) == 0 {
 		return
 	}

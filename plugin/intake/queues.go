@@ -44,14 +44,16 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 	s.setEligible(session)
 	session.setTimeouts()
 	s.holders.limits.read(session, &r)
-	if session.Admitted = nil; session.MaxJobs() != nil {
+	session.Admitted = nil
+	if session.MaxJobs() != nil {
 		session.Admitted = make([]int, session.tree.Len())
 	}
 	bounding := session.tree.Rooted() || session.cards != nil || session.settings.KeepGuarantees
 	if !bounding {
 		s.gone = gone{} // out of date when it bounds something again
 	}
-	if s.gone.resize(session.Dims.length); bounding {
+	s.gone.resize(session.Dims.length)
+	if bounding {
 		s.gone.find(ssn, s.jobs, session)
 	}
 	s.stock.resize(session.Dims.length)
@@ -210,7 +212,8 @@ func (s *State) liftTotal(ix *index.Index, session *Session) {
 // ownBound sets rootBound to the root's capability, or to no bound in the dimensions of
 // the nodes if it is empty.
 func (s *State) ownBound(capability fastres.Vector) {
-	if s.rootBound.CopyFrom(capability); !capability.IsEmpty() {
+	s.rootBound.CopyFrom(capability)
+	if !capability.IsEmpty() {
 		return
 	}
 	s.rootBound.Set(fastres.CPU, fastres.MaxQuantity)

@@ -270,5 +270,8 @@ func (s *State) findCommon(ix *index.Index, session *Session) {
 // ForgetDimensions drops what depends on the dimensions of names, when the names
 // start anew.
 func (s *State) ForgetDimensions() {
-	s.common, s.bounds, s.gone, s.stock = nil, bounds{}, gone{}, stock{}
+	s.common = nil
+	s.bounds = bounds{}
+	s.gone = gone{}
+	s.stock = stock{}
 }

@@ -59,10 +59,14 @@ type tally struct {
 func (t *tally) reset(session *Session, holders *Holders, n int) {
 	t.holders = holders
 	t.reader = reader{dims: &session.Dims}
-	t.session, t.tree, t.cards = session, session.tree, session.cards
+	t.session = session
+	t.tree = session.tree
+	t.cards = session.cards
 	t.job.Gates = session.settings.Gates
 	clear(t.timed)
-	t.timeouts, t.now, t.timed = session.timeouts, session.now, t.timed[:0]
+	t.timeouts = session.timeouts
+	t.now = session.now
+	t.timed = t.timed[:0]
 	clear(t.announced)
 	t.announced = t.announced[:0]
 	clear(t.deviceUsers)
@@ -74,12 +78,15 @@ func (t *tally) reset(session *Session, holders *Holders, n int) {
 	clear(t.newPods)
 	clear(t.onNodes)
 	t.onNodes = t.onNodes[:0]
-	t.reservations, t.newPods, t.visited = t.reservations[:0], t.newPods[:0], 0
+	t.reservations = t.reservations[:0]
+	t.newPods = t.newPods[:0]
+	t.visited = 0
 	for _, rows := range []*index.Rows{&t.allocated, &t.request, &t.inqueue, &t.elastic, &t.terminating} {
 		rows.Reset(n, session.Dims.length)
 	}
 	t.jobs = append(t.jobs[:0], make([]int, n)...)
-	if t.admitted = nil; session.Admitted != nil {
+	t.admitted = nil
+	if session.Admitted != nil {
 		t.admitted = make([]int, n)
 	}
 	t.waiting = append(t.waiting[:0], make([]bool, n)...)
@@ -101,7 +108,9 @@ func (s *State) readJobs(ix *index.Index, session *Session, reservations *reserv
 	s.orphans.keep(tallies)
 	visited := 0
 	session.Timed, session.Announced = nil, nil
-	s.deviceUsers, s.lists, session.sharing = s.deviceUsers[:0], s.lists[:0], nil
+	s.deviceUsers = s.deviceUsers[:0]
+	s.lists = s.lists[:0]
+	session.sharing = nil
 	for i := range tallies {
 		t := &tallies[i]
 		t.addTo(ix, session)
@@ -253,7 +262,8 @@ func (t *tally) count(q, at index.Queue, job *api.JobInfo) {
 		}
 		t.allocated.Row(at).Add(t.placed)
 		t.request.Row(at).Add(t.placed)
-		if t.excess.SetExceeded(t.placed, t.min); !fixed {
+		t.excess.SetExceeded(t.placed, t.min)
+		if !fixed {
 			t.elastic.Row(at).Add(t.excess)
 		}
 	}
@@ -266,7 +276,8 @@ func (t *tally) count(q, at index.Queue, job *api.JobInfo) {
 		}
 	}
 	if reserves {
-		if t.gated.Reset(); !counted || t.job.HasGates() {
+		t.gated.Reset()
+		if !counted || t.job.HasGates() {
 			t.reader.setGated(t.gated, t.job.Gates, job, allocated)
 		}
 		if counted {

@@ -64,7 +64,8 @@ func (s *State) MendParents(ssn *framework.Session, plugin string) {
 			continue
 		}
 		mended := *queue.Queue
-		if mended.Spec.Parent = index.RootName; isRoot {
+		mended.Spec.Parent = index.RootName
+		if isRoot {
 			mended.Spec.Parent = ""
 		}
 		queue.Queue = &mended

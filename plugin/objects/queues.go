@@ -110,7 +110,8 @@ func (q *Queues) read(known *Queue, object *scheduling.Queue, now time.Time) *Qu
 	if known != nil {
 		before = known.windows
 	}
-	if next.windows = readWindows(before, object, now); next.windows != nil {
+	next.windows = readWindows(before, object, now)
+	if next.windows != nil {
 		next.Object, annotations = next.windows.object(object), next.windows.annotations(annotations)
 	}
 	if next.windows != nil || before != nil {

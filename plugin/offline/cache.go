@@ -54,7 +54,10 @@ func (c *Cache) Renew(info *api.ClusterInfo) {
 	info.HyperNodesSetByTier = map[int]sets.Set[string]{}
 	info.RealNodesSet = map[string]sets.Set[string]{}
 	info.NodesInShard = sets.Set[string]{}
-	c.info, c.recorder, c.Bound, c.Evicted = info, recorder{}, map[string]string{}, nil
+	c.info = info
+	c.recorder = recorder{}
+	c.Bound = map[string]string{}
+	c.Evicted = nil
 	c.volcano.ClearActions() // it keeps what was written
 }
 

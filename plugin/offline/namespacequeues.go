@@ -36,7 +36,8 @@ func SetNamespaceQueues(info *api.ClusterInfo) {
 		if all[job.Queue] == nil {
 			continue // a cluster of Volcano has no such job
 		}
-		if jobs[id] = job; scheduled[job.Queue] == nil {
+		jobs[id] = job
+		if scheduled[job.Queue] == nil {
 			delete(info.Jobs, id)
 		}
 	}

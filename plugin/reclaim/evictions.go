@@ -142,7 +142,8 @@ func (s *Session) Refunded(a constraint.Ask) {
 	}
 	e.last = eviction{a.Task, e.evictor, slices.ContainsFunc(e.named, func(t *api.TaskInfo) bool { return t.UID == a.Task.UID })}
 	e.of[a.Task.UID] = e.last
-	if e.byJob[e.evictor.Job]++; e.last.counted {
+	e.byJob[e.evictor.Job]++
+	if e.last.counted {
 		s.NoteEvicted(a.Queue, s.QueueOf(e.evictor), 1)
 	}
 }

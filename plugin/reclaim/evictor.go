@@ -57,7 +57,9 @@ func (e *evictor) onNode() constraint.Ask {
 // victims, unknown resources do not matter, as upstream.
 func (s *Session) place(e *evictor, node string) bool {
 	if e.hasCards {
-		e.node, e.cards, e.want = s.Volcano.Nodes[node], s.Cards.Node(node), want{}
+		e.node = s.Volcano.Nodes[node]
+		e.cards = s.Cards.Node(node)
+		e.want = want{}
 		if e.node == nil || e.cards == nil || !s.Cards.Usable(e.Queue, e.pod, e.cards) {
 			return false
 		}

@@ -155,7 +155,9 @@ func (l *ledger) occupies(of *losingJob, pod int) bool {
 
 // evictPod evicts one pod, with the least protection that it has.
 func (l *ledger) evictPod(of *losingJob, pod int, least quota.Protection) plan.Spared {
-	task, q, to := of.tasks[pod], of.queue, l.claimant.queue
+	task := of.tasks[pod]
+	q := of.queue
+	to := l.claimant.queue
 	if by := l.policy(of, task); by != plan.Taken {
 		return by
 	}

@@ -48,7 +48,8 @@ func (s *Session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 		return nil, util.Reject // allocatable refuses it afterwards
 	}
 	all := len(preemptees)
-	if preemptees = s.unspared(preemptees); len(preemptees) == 0 && all > 0 {
+	preemptees = s.unspared(preemptees)
+	if len(preemptees) == 0 && all > 0 {
 		return nil, util.Reject
 	}
 	if !e.hasCards {
@@ -111,12 +112,15 @@ func (s *Session) leavesRoomWithout(e *evictor, victims []*api.TaskInfo) bool {
 // the quotas have no room for a card of the node, they have that card. Volcano evicts until there
 // is room for some card of a list, which other nodes may have.
 func (s *Session) useful(e *evictor, preemptees []*api.TaskInfo) []*api.TaskInfo {
-	charge, node, usable := fastres.NewVector(e.charge.Len()), "", false
+	charge := fastres.NewVector(e.charge.Len())
+	node := ""
+	usable := false
 	useful := make([]*api.TaskInfo, 0, len(preemptees))
 	var full []fastres.Dim
 	for i, task := range preemptees {
 		if i == 0 || task.NodeName != node {
-			if node, usable = task.NodeName, s.place(e, task.NodeName); usable {
+			node, usable = task.NodeName, s.place(e, task.NodeName)
+			if usable {
 				full = s.fullCards(full[:0], e)
 			}
 		}

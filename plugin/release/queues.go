@@ -82,7 +82,10 @@ func NewQueueInfo(object *scheduling.Queue) *api.QueueInfo {
 	q := queueInfo{QueueInfo: info}
 	q.Scope, q.Namespace = namespaceScope, object.Namespace
 	info.Name = strings.TrimPrefix(object.Name, object.Namespace+"/")
-	info.Weight, info.Hierarchy, info.Weights, info.Queue = 1, "", "", nil
+	info.Weight = 1
+	info.Hierarchy = ""
+	info.Weights = ""
+	info.Queue = nil
 	setNew(&q.NamespaceQueue)
 	q.NamespaceQueue.ObjectMeta = object.ObjectMeta
 	q.NamespaceQueue.Name = info.Name

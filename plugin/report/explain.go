@@ -37,7 +37,9 @@ func (e *Explainer) Explain(r *constraint.Refusal) *Reason {
 	}
 	reason.Queue = e.Index.Name(q)
 	if r.OfCards() {
-		reason.Cards, reason.typed, reason.Requested = e.Cards.Describe(r.Cards), r.Cards.Selector.Typed, r.Cards.Amount.Cards()
+		reason.Cards = e.Cards.Describe(r.Cards)
+		reason.typed = r.Cards.Selector.Typed
+		reason.Requested = r.Cards.Amount.Cards()
 	}
 	switch {
 	case r.Verdict.Reason == quota.BrokenQueue:
@@ -141,7 +143,9 @@ func (e *Explainer) Shortage(f constraint.Shortfall) Shortage {
 		return s
 	}
 	if f.Against == constraint.CardBudget {
-		s.Requested, s.Total, s.Bound = budget.Hours(f.Need), budget.Hours(f.Total), budget.Hours(f.Bound)
+		s.Requested = budget.Hours(f.Need)
+		s.Total = budget.Hours(f.Total)
+		s.Bound = budget.Hours(f.Bound)
 		s.Until = format.Minute(f.Until)
 	} else {
 		for _, quantity := range []*float64{&s.Requested, &s.Total, &s.Bound} {
@@ -164,7 +168,9 @@ func (e *Explainer) shortage(r *constraint.Refusal, f constraint.Shortfall) Shor
 	case !r.OfCards() && f.Against != constraint.MaxJobs:
 		s.Resource = e.Names.Name(f.Dim)
 	case s.Against == "" || f.Dim == constraint.NoDim:
-		s.Resource, s.Requested, s.Cards = cards.Shown(r.Cards.Selector.Names[f.Card]), r.Cards.Amount.Cards(), ""
+		s.Resource = cards.Shown(r.Cards.Selector.Names[f.Card])
+		s.Requested = r.Cards.Amount.Cards()
+		s.Cards = ""
 	}
 	return s
 }

@@ -176,7 +176,8 @@ func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []fl
 	numbers = append(numbers, float64(r.Cards.Amount))
 	for _, q := range e.Index.Path(r.Verdict.Queue) {
 		for _, d := range r.Cards.Selector.Dims {
-			if numbers = append(numbers, e.Index.Capability.At(q, d)); r.Admission && quota.Overcommits(e.Index, q, d) {
+			numbers = append(numbers, e.Index.Capability.At(q, d))
+			if r.Admission && quota.Overcommits(e.Index, q, d) {
 				numbers = append(numbers, e.Index.Admission.At(q, d))
 			}
 			for _, share := range e.Names.Groups(d) {

@@ -131,7 +131,11 @@ func newQueueGauges(name string, uid types.UID) *queueGauges {
 
 // Open binds the metrics to a session.
 func (m *Metrics) Open(ix *index.Index, names *index.Names, c *cards.Session, objects []*api.QueueInfo, proportion bool) {
-	m.ix, m.names, m.cards, m.objects, m.proportion = ix, names, c, objects, proportion
+	m.ix = ix
+	m.names = names
+	m.cards = c
+	m.objects = objects
+	m.proportion = proportion
 	m.byQueue = make([]*queueGauges, ix.Len())
 }
 

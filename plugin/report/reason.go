@@ -104,7 +104,8 @@ type Limited struct {
 }
 
 func (l *Limited) setHolder(h Holder) {
-	if *l = (Limited{Holder: h}); h.Key == quota.HolderNamespace {
+	*l = (Limited{Holder: h})
+	if h.Key == quota.HolderNamespace {
 		*l = Limited{Namespace: h.Value}
 	}
 }
@@ -308,7 +309,9 @@ func (s Shortage) in(memory format.Unit) string {
 
 // ofBudget formats the shortage of a budget.
 func (s Shortage) ofBudget() string {
-	needs, unit, until := "", " card-hours", ""
+	needs := ""
+	unit := " card-hours"
+	until := ""
 	if s.Requested > 0 {
 		needs, unit = fmt.Sprintf("the job needs <%s> card-hours, ", format.CardHours(s.Requested)), ""
 	}

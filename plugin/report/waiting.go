@@ -91,7 +91,8 @@ func (w *waitingJobs) count(last *entry) {
 	last.counted = w.session
 	c := last.waiting
 	if c == nil || c.deleted {
-		if c = w.by[last.cause]; c == nil {
+		c = w.by[last.cause]
+		if c == nil {
 			c = &waitingCount{}
 			w.by[last.cause] = c
 		}

@@ -149,7 +149,8 @@ func (j *Job) Read(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
 		if finished(task) {
 			continue
 		}
-		if unfinished++; unfinished == 1 {
+		unfinished++
+		if unfinished == 1 {
 			j.podSize = size
 		}
 		alike = alike && requests == 1 && size == j.podSize

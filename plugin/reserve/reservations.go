@@ -147,7 +147,8 @@ func (r *Reservations) Withdraw(job *api.JobInfo) (removed []Reservation) {
 // remove removes some reservations. What was refused may be asked again.
 func (r *Reservations) remove(some func(Reservation) bool) {
 	before := len(r.pending)
-	if r.pending = slices.DeleteFunc(r.pending, some); len(r.pending) < before {
+	r.pending = slices.DeleteFunc(r.pending, some)
+	if len(r.pending) < before {
 		r.given, r.added = r.given[:0], 0
 		r.loads.Reset()
 		clear(r.givenAt)

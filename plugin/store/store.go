@@ -72,7 +72,10 @@ func (s *Store) Open(client kubernetes.Interface, with *arguments.FairShare) {
 	if busy || s.client == client && s.namespace == with.Store.Namespace && s.name == with.Store.Name && s.halfLife == with.HalfLife {
 		return
 	}
-	s.client, s.namespace, s.name, s.halfLife = client, with.Store.Namespace, with.Store.Name, with.HalfLife
+	s.client = client
+	s.namespace = with.Store.Namespace
+	s.name = with.Store.Name
+	s.halfLife = with.HalfLife
 	if client == nil {
 		return
 	}
@@ -142,7 +145,8 @@ func (s *Store) Begin(with *Stored) {
 // Tick decides whether the session of a time is the first one after the time between saves.
 func (s *Store) Tick(now time.Time, save time.Duration) {
 	// More than a save ahead is a time from before the setting was changed, or the clock.
-	if s.due = !now.Before(s.next) || s.next.Sub(now) > save; s.due {
+	s.due = !now.Before(s.next) || s.next.Sub(now) > save
+	if s.due {
 		s.next = now.Add(save)
 	}
 }
@@ -215,7 +219,11 @@ func (s *Store) read(ctx context.Context, first *v1.ConfigMap) error {
 func (s *Store) finish(found *State, save string, saved time.Time, parts int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.loaded, s.newer, s.known, s.current, s.parts = true, found, save, saved, parts
+	s.loaded = true
+	s.newer = found
+	s.known = save
+	s.current = saved
+	s.parts = parts
 }
 
 // parse reads the parts of a save. Usage of another half-life is left out.

@@ -130,18 +130,21 @@ func (r Record) withoutKnown() Record {
 func (r *Record) state(saved time.Time, withUsage bool) (s *State, err error) {
 	s = &State{Saved: saved}
 	if withUsage {
-		if s.History, err = usage.New(r.Record); err != nil {
+		s.History, err = usage.New(r.Record)
+		if err != nil {
 			return nil, err
 		}
 	}
 	if r.Budgets != nil {
-		if s.Budgets, err = budget.New(r.Budgets, saved); err != nil {
+		s.Budgets, err = budget.New(r.Budgets, saved)
+		if err != nil {
 			err = fmt.Errorf("budgets: %w", err) // usage is good
 		}
 	}
 	if r.Evictions != nil {
 		var wrong error
-		if s.Evictions, wrong = evict.New(r.Evictions); wrong != nil {
+		s.Evictions, wrong = evict.New(r.Evictions)
+		if wrong != nil {
 			err = errors.Join(err, fmt.Errorf("evictions: %w", wrong))
 		}
 	}

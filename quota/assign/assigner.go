@@ -124,7 +124,9 @@ func (a *Assigner) gather(ix *index.Index, given, asked []Demand) {
 	if n := ix.Len() * ix.Dims(); n > len(a.cellAt) {
 		a.cellAt = make([]int32, n)
 	}
-	a.cells, a.open, a.options = a.cells[:0], a.open[:0], a.options[:0]
+	a.cells = a.cells[:0]
+	a.open = a.open[:0]
+	a.options = a.options[:0]
 	a.uses, a.sides = a.uses[:0], a.sides[:0]
 	for _, d := range given {
 		a.add(ix, d, false)

@@ -92,7 +92,8 @@ func (g *network) blockingFlow(from, to int32, limit float64) float64 {
 			more := g.blockingFlow(a.to, to, min(limit-sent, a.residual))
 			g.arcs[e].residual -= more
 			g.arcs[e^1].residual += more
-			if sent += more; sent >= limit {
+			sent += more
+			if sent >= limit {
 				return sent
 			}
 		}

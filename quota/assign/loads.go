@@ -50,7 +50,8 @@ func (l *Loads) Fit(ix *index.Index, q index.Queue, asked []Demand) bool {
 	for _, d := range asked {
 		found := false
 		for _, card := range d.Cards {
-			if found = l.fit(ix, q, card, asked) && l.fitGroups(ix, q, card, asked); found {
+			found = l.fit(ix, q, card, asked) && l.fitGroups(ix, q, card, asked)
+			if found {
 				break
 			}
 		}

@@ -10,7 +10,9 @@ func (a *Assigner) serve(demands []openDemand, budget *Budget) Answer {
 	if !a.fitsSides(demands) || !a.flow(demands) {
 		return No
 	}
-	a.residual.visited, a.limit, a.cut = 0, int(*budget+1)/2, false
+	a.residual.visited = 0
+	a.limit = int(*budget+1) / 2
+	a.cut = false
 	found := a.branch(demands)
 	*budget -= Budget(a.residual.visited)
 	switch {
@@ -40,7 +42,8 @@ func (a *Assigner) branch(demands []openDemand) bool {
 	}
 	d, o := a.splitPod(demands)
 	if d == nil {
-		if d, o = a.excess(demands); d == nil {
+		d, o = a.excess(demands)
+		if d == nil {
 			return true
 		}
 	}

@@ -178,7 +178,9 @@ func (a *Assigner) excess(demands []openDemand) (d *openDemand, most *option) {
 		largest := 0.0
 		a.eachFlow(demands, side, func(of *openDemand, o *option, amount float64) {
 			if amount > largest && a.cheaper(of, o, side) {
-				d, most, largest = of, o, amount
+				d = of
+				most = o
+				largest = amount
 			}
 		})
 		if d != nil {

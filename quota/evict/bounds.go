@@ -31,9 +31,12 @@ func (b *Bounds) Note(queue, resource string, now time.Time, bound float64) bool
 	steps := b.queues[queue][resource]
 	next, lower := step{ceil(now), bound}, true
 	for n := len(steps); n > 0 && steps[n-1].bound <= bound; n = len(steps) {
-		next.at, steps, lower = steps[n-1].at, steps[:n-1], false
+		next.at = steps[n-1].at
+		steps = steps[:n-1]
+		lower = false
 	}
-	if steps = append(steps, next); len(steps) > mostSteps {
+	steps = append(steps, next)
+	if len(steps) > mostSteps {
 		steps = slices.Delete(steps, len(steps)-2, len(steps)-1)
 	}
 	b.queues[queue][resource] = steps

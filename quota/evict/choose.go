@@ -76,10 +76,12 @@ func appendUnits(units []Unit, j int, job *Job) []Unit {
 	whole := Unit{Job: j, whole: true, queuePriority: job.QueuePriority, jobPriority: job.Priority}
 	fixed := job.Kept
 	for i, p := range job.Pods {
-		if fixed = fixed || p.Fixed; p.Frees != nil && !p.Fixed {
+		fixed = fixed || p.Fixed
+		if p.Frees != nil && !p.Fixed {
 			useful = append(useful, i)
 		}
-		if whole.Pods = append(whole.Pods, i); i == 0 || p.Name < whole.name {
+		whole.Pods = append(whole.Pods, i)
+		if i == 0 || p.Name < whole.name {
 			whole.name = p.Name
 		}
 		if i == 0 || p.Priority > whole.priority {
@@ -93,7 +95,9 @@ func appendUnits(units []Unit, j int, job *Job) []Unit {
 		a, b := &job.Pods[x], &job.Pods[y]
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Ran, b.Ran), cmp.Compare(a.Name, b.Name))
 	})
-	spare, roles, some := job.Spare, map[string]int{}, false
+	spare := job.Spare
+	roles := map[string]int{}
+	some := false
 	for _, i := range useful {
 		p := &job.Pods[i]
 		ofRole, bounded := job.Roles[p.Role]

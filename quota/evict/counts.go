@@ -69,7 +69,8 @@ func (c *Counter) Add(queue string, now time.Time, length time.Duration, n int) 
 	a.length = length
 	at := ceil(now)
 	if last := len(a.times) - 1; last >= 0 && a.times[last].at == at {
-		if a.times[last].n += n; a.times[last].n <= 0 {
+		a.times[last].n += n
+		if a.times[last].n <= 0 {
 			a.times = a.times[:last]
 		}
 	} else if n > 0 {
@@ -84,7 +85,8 @@ func (c *Counter) Next(queue string, now time.Time, most int, length time.Durati
 		return now
 	}
 	for _, m := range slices.Backward(a.times) {
-		if n += m.n; n >= most {
+		n += m.n
+		if n >= most {
 			if next := time.UnixMilli(m.at).Add(length); next.After(now) {
 				return next
 			}

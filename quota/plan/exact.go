@@ -139,7 +139,9 @@ func (s *search) tryOthers(found bool) bool {
 		t := trial{search: s, best: best, nodes: nodes, found: found}
 		t.cost = s.costOf(best)
 		t.extend(nil, 0)
-		best, nodes, found = t.best, t.nodes, t.found
+		best = t.best
+		nodes = t.nodes
+		found = t.found
 	}
 	if found {
 		s.restore(best, nodes)
@@ -165,7 +167,10 @@ func (t *trial) extend(units []*unit, from int) {
 		return
 	}
 	if t.seat(units) {
-		t.best, t.nodes, t.cost, t.found = slices.Clone(units), slices.Clone(t.state.nodes), sum, true
+		t.best = slices.Clone(units)
+		t.nodes = slices.Clone(t.state.nodes)
+		t.cost = sum
+		t.found = true
 		return
 	}
 

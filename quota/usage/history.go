@@ -81,7 +81,8 @@ func (h *History) Advance(decay float64) {
 		}
 	}
 	for name, d := range h.departed {
-		if d.scale(decay); !slices.ContainsFunc(d.usage, func(x float64) bool { return x >= negligible }) {
+		d.scale(decay)
+		if !slices.ContainsFunc(d.usage, func(x float64) bool { return x >= negligible }) {
 			delete(h.departed, name)
 		}
 	}
@@ -100,7 +101,9 @@ func (d *departure) scale(by float64) {
 // Begin gives the queues without a history the usage U = a, after Set.
 func (h *History) Begin() {
 	for q := index.Queue(len(h.unknown)) - 1; q >= 0; q-- {
-		row, held, p := h.Row(q), h.Held(q), h.tree.Parent(q)
+		row := h.Row(q)
+		held := h.Held(q)
+		p := h.tree.Parent(q)
 		if h.unknown[q] {
 			add(row, held, 1) // beside the usage of the queues below, which have taken out what they have
 		}

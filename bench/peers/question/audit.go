@@ -39,7 +39,8 @@ func (w *World) audit(placements []Placement) (a audit, err error) {
 			return a, fmt.Errorf("%s is admitted, and does not wait", p.Job)
 		}
 		delete(waiting, p.Job)
-		if j.Node = p.Node; j.Node != "" && nodes[j.Node].Model != j.Model {
+		j.Node = p.Node
+		if j.Node != "" && nodes[j.Node].Model != j.Model {
 			a.overfilled++
 		}
 		acc.charge(j)

@@ -114,7 +114,8 @@ func (m measurement) answers(of string, has bool, cases int, correct func(i int)
 		i := 0
 		for b.Loop() {
 			correct(i)
-			if i++; i == cases {
+			i++
+			if i == cases {
 				i = 0
 			}
 		}
@@ -136,7 +137,8 @@ func (m measurement) jobs(of string, has bool, call func(i int)) {
 		i := 0
 		for b.Loop() {
 			call(fit[i])
-			if i++; i == len(fit) {
+			i++
+			if i == len(fit) {
 				i = 0
 			}
 		}

@@ -142,7 +142,9 @@ func (a *auditor) readRecord(c *engine.Configuration) {
 
 // add adds a finding. Its message has the arguments.
 func (a *auditor) add(f Finding, format string, arguments ...any) {
-	f.Message, f.Format, f.Arguments = fmt.Sprintf(format, arguments...), format, arguments
+	f.Message = fmt.Sprintf(format, arguments...)
+	f.Format = format
+	f.Arguments = arguments
 	a.report.Items = append(a.report.Items, f)
 }
 

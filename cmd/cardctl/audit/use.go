@@ -79,13 +79,15 @@ func (a *auditor) idleGuarantee(q *queues.Queue, h queues.Holding, r queues.Reco
 	f := Finding{Check: IdleGuarantee, Queue: q.Queue, Resource: h.Resource, Amount: &h.Guarantee}
 	has, guarantee := h.Allocated+h.Inqueue, explain.Amount(h.Resource, h.Guarantee)
 	if !known {
-		if f.Basis, f.Used = Now, &has; has < h.Guarantee/2 {
+		f.Basis, f.Used = Now, &has
+		if has < h.Guarantee/2 {
 			a.add(f, idleNowText, explain.Amount(h.Resource, h.Guarantee-has), guarantee)
 		}
 		return
 	}
 	most := usage.MostOnAverage(r.Average, a.span, a.half)
-	if f.Basis, f.Used = Record, &most; most < h.Guarantee/2 {
+	f.Basis, f.Used = Record, &most
+	if most < h.Guarantee/2 {
 		a.add(f, idleText, explain.Tenths(h.Resource, h.Guarantee-most), guarantee, a.report.Days)
 	}
 }

@@ -125,7 +125,10 @@ func (s *source) replayed(ctx context.Context, f *replaying) (*engine.World, []r
 		s.noteLeftOut(configuration)
 		all = []replay.Named{{Name: configuration.Plugin, Configuration: configuration}}
 	}
-	objects.Pods, objects.PodGroups, objects.Jobs, objects.Deployments = nil, nil, nil, nil
+	objects.Pods = nil
+	objects.PodGroups = nil
+	objects.Jobs = nil
+	objects.Deployments = nil
 	world, err := engine.Build(objects)
 	if err != nil {
 		return nil, nil, err
@@ -155,7 +158,8 @@ func (s *source) replay(ctx context.Context, f *replaying) error {
 		return err
 	}
 	in := &replay.Input{World: world, Configurations: configurations, Seed: f.seed, Period: f.period, Checkpoint: f.checkpoint}
-	if in.Trace, err = s.readTrace(f); err != nil {
+	in.Trace, err = s.readTrace(f)
+	if err != nil {
 		return err
 	}
 	notes, err := in.Check()
@@ -209,7 +213,8 @@ func (s *source) readTrace(f *replaying) (*trace.Trace, error) {
 		return nil, err
 	}
 	for i, problem := range t.Problems {
-		if s.broken = true; i == mostProblems {
+		s.broken = true
+		if i == mostProblems {
 			s.line("error", "%s: %d more lines cannot be used", f.trace, len(t.Problems)-mostProblems)
 			break
 		}

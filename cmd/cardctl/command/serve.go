@@ -95,7 +95,8 @@ func (v *serving) listener(ctx context.Context) (net.Listener, string, error) {
 	var config *tls.Config
 	if v.certificate != "" {
 		var err error
-		if config, err = access.TLS(ctx, v.certificate, v.key); err != nil {
+		config, err = access.TLS(ctx, v.certificate, v.key)
+		if err != nil {
 			return nil, "", fmt.Errorf("--tls-cert-file: %w", err)
 		}
 	}
@@ -242,7 +243,8 @@ func (r *reader) scheduler(ctx context.Context) *model.Scheduler {
 		found.Lacks = append(found.Lacks, "the duration of cycles is in the scheduler's metrics: name their address with --metrics")
 		return found
 	}
-	if found.Timings, err = vitals.Read(ctx, r.metrics); err != nil {
+	found.Timings, err = vitals.Read(ctx, r.metrics)
+	if err != nil {
 		found.Lacks = append(found.Lacks, "the scheduler's metrics cannot be read: "+firstLine(err))
 	}
 	return found

@@ -75,11 +75,13 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 		return err
 	}
 	change := whatif.Change{Set: c.set, Remove: c.remove, Namespace: s.namespace(), Rights: whatif.Everything}
-	if change.At, err = timeOf(c.at); err != nil {
+	change.At, err = timeOf(c.at)
+	if err != nil {
 		return err
 	}
 	if len(c.add) > 0 {
-		if change.Add, err = input.ReadFiles(c.add, s.recursive, s.streams.In, nil); err != nil {
+		change.Add, err = input.ReadFiles(c.add, s.recursive, s.streams.In, nil)
+		if err != nil {
 			return err
 		}
 	}

@@ -102,7 +102,8 @@ func (s *source) bindSelector(cmd *cobra.Command, usage string) {
 
 // checkFlags checks the flags that only some commands have.
 func (s *source) checkFlags(cmd *cobra.Command) (err error) {
-	if s.labels, err = labels.Parse(s.selector); err != nil {
+	s.labels, err = labels.Parse(s.selector)
+	if err != nil {
 		return fmt.Errorf("--selector: %s", firstLine(err))
 	}
 	if cmd.Flags().Lookup("interval") != nil && s.interval <= 0 {
@@ -174,7 +175,8 @@ func (s *source) objects(ctx context.Context) (*input.Objects, error) {
 	}
 	objects, err := input.ReadFiles(s.files, s.recursive, s.streams.In, progress.report)
 	progress.done()
-	if err = cmp.Or(ctx.Err(), err); err != nil {
+	err = cmp.Or(ctx.Err(), err)
+	if err != nil {
 		return nil, err
 	}
 	if objects.Len() == 0 && len(objects.Problems) > 0 {

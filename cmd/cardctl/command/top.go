@@ -68,7 +68,8 @@ func (s *source) queues(ctx context.Context, queue string) ([]queues.Queue, erro
 	}
 	var below map[string]bool
 	if queue != "" {
-		if below, err = subtree(world, configuration, queue); err != nil {
+		below, err = subtree(world, configuration, queue)
+		if err != nil {
 			return nil, err
 		}
 	}

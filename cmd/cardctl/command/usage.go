@@ -102,7 +102,9 @@ func (s *source) printUsage(c *engine.Configuration, all []queues.Usage) error {
 	if s.output == asJSON || s.output == asYAML {
 		d := usageDocument{Kind: "UsageList", Lacks: c.UsageLacks, Items: all}
 		if with.HalfLife > 0 {
-			d.HalfLife, d.Horizon, d.By = with.HalfLife.String(), with.Horizon.String(), string(with.By)
+			d.HalfLife = with.HalfLife.String()
+			d.Horizon = with.Horizon.String()
+			d.By = string(with.By)
 		}
 		if c.Usage != nil {
 			d.Saved = &metav1.Time{Time: c.Usage.Saved}
@@ -176,7 +178,8 @@ func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read
 		others := *stored
 		others.HalfLife = 0
 		c.Budgets = &others
-		if err = stored.Fits(&with); err == nil {
+		err = stored.Fits(&with)
+		if err == nil {
 			c.Usage = stored
 		} else if with.HalfLife > 0 {
 			c.UsageLacks = fmt.Sprintf("ConfigMap %s: %s", with.Store, firstLine(err))

@@ -157,7 +157,8 @@ func Configure(text string) (*Configuration, error) {
 				return nil, fmt.Errorf("the scheduler configuration: %w: %s, %s", guard.ErrSeveralQuotas, c.Plugin, option.Name)
 			case slices.Contains(plugin.Names, option.Name):
 				c.Plugin, c.Arguments = option.Name, option.Arguments
-				if c.Release, err = arguments.Release(option.Arguments); err != nil {
+				c.Release, err = arguments.Release(option.Arguments)
+				if err != nil {
 					return nil, fmt.Errorf("the scheduler configuration: %w: %s: %w", guard.ErrBadArgument, option.Name, err)
 				}
 				c.Hierarchy = option.EnabledHierarchy != nil && *option.EnabledHierarchy && option.Name != plugin.ProportionName

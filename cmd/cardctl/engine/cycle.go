@@ -77,7 +77,10 @@ func (w *World) cycle(ctx context.Context, c *Configuration, number int) (events
 		ended := g.dropEnding()
 		happened := w.follow(g, job)
 		for _, e := range happened {
-			e.Cycle, e.Group, e.Owner, e.Queue = number, string(g.ID()), g.Owner, g.Spec.Queue
+			e.Cycle = number
+			e.Group = string(g.ID())
+			e.Owner = g.Owner
+			e.Queue = g.Spec.Queue
 			events = append(events, e)
 		}
 		was := g.Status.Phase
@@ -172,7 +175,9 @@ func (w *World) Vacate() {
 				continue
 			}
 			own := *pod
-			own.Spec.NodeName, own.Status, own.DeletionTimestamp = "", v1.PodStatus{Phase: v1.PodPending}, nil
+			own.Spec.NodeName = ""
+			own.Status = v1.PodStatus{Phase: v1.PodPending}
+			own.DeletionTimestamp = nil
 			g.Pods = append(g.Pods, &own)
 		}
 	}

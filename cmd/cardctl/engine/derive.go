@@ -30,7 +30,8 @@ func (w *workloads) deriveGroups(pods []*v1.Pod, jobs []*batch.Job) error {
 	podGroups := map[types.NamespacedName]*v1beta1.PodGroup{}
 	for _, job := range jobs {
 		var load Load
-		if load.AddJob(job); load.Exceeds(mostMade) {
+		load.AddJob(job)
+		if load.Exceeds(mostMade) {
 			continue // the requests of its minimum cannot be added up
 		}
 		complete(job)
@@ -72,6 +73,8 @@ func podGroupOfPods(id types.NamespacedName, first *v1.Pod) *v1beta1.PodGroup {
 	podGroup := &v1beta1.PodGroup{Spec: v1beta1.PodGroupSpec{
 		MinMember: 1, MinResources: &minimum, PriorityClassName: first.Spec.PriorityClassName, Queue: queue,
 	}}
-	podGroup.Namespace, podGroup.Name, podGroup.OwnerReferences = id.Namespace, id.Name, first.OwnerReferences
+	podGroup.Namespace = id.Namespace
+	podGroup.Name = id.Name
+	podGroup.OwnerReferences = first.OwnerReferences
 	return podGroup
 }

@@ -74,7 +74,8 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	for _, action := range c.Actions {
 		conf.EnabledActionMap[action.Name()] = true
 	}
-	if plugin.Register(); !c.At.IsZero() { // either replaces what the session before registered
+	plugin.Register()
+	if !c.At.IsZero() { // either replaces what the session before registered
 		plugin.RegisterAt(func() time.Time { return c.At })
 	}
 	build, _ := framework.GetPluginBuilder(c.Plugin)

@@ -165,7 +165,8 @@ func (w *workloads) addJobs(jobs []*batch.Job) error {
 		}
 		if g == nil {
 			var err error
-			if g, err = w.addGroup(w.podGroupOf(job)); err != nil {
+			g, err = w.addGroup(w.podGroupOf(job))
+			if err != nil {
 				return err
 			}
 		}

@@ -142,7 +142,11 @@ func LeafAdvice(leaves []string) string {
 func (e *explainer) adviseList(f *Finding) (all []string) {
 	for _, s := range f.Reason.Shortages {
 		own, reason := *f, *f.Reason
-		own.Rule, own.Level, own.Reason, own.Holders, own.Unused = s.Rule, s.Queue, &reason, nil, nil
+		own.Rule = s.Rule
+		own.Level = s.Queue
+		own.Reason = &reason
+		own.Holders = nil
+		own.Unused = nil
 		s.Rule = ""
 		reason.Shortages = []report.Shortage{s}
 		for _, advice := range e.advise(&own) {
@@ -258,7 +262,9 @@ func (e *explainer) adviseNever(f *Finding, s report.Shortage, origin string) st
 func (e *explainer) free() map[string]float64 {
 	if e.unused == nil {
 		e.unused = map[string]float64{}
-		labels, groups, fractions := e.CardLabels(), e.CardGroups(), e.CardFractions()
+		labels := e.CardLabels()
+		groups := e.CardGroups()
+		fractions := e.CardFractions()
 		for _, node := range e.NodeList {
 			if engine.Unusable(node.Node) != "" {
 				continue

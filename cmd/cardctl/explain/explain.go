@@ -224,7 +224,9 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.State != Waiting {
 		return
 	}
-	f.Since, f.Place, f.Cards = e.created(job), e.places[job.UID], e.cardsOf(job)
+	f.Since = e.created(job)
+	f.Place = e.places[job.UID]
+	f.Cards = e.cardsOf(job)
 	var refused []*report.Reason
 	switch {
 	case e.Session.Queues[job.Queue] == nil:
@@ -259,7 +261,8 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if e.displaced[job.UID] {
 		f.Advice = append(f.Advice, "a job of its queue with a higher priority is admitted in its place (displacePromises)")
 	}
-	if f.TimedOut = reserve.PromiseOf(job).Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue; f.TimedOut {
+	f.TimedOut = reserve.PromiseOf(job).Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue
+	if f.TimedOut {
 		f.Advice = append(f.Advice,
 			"its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")
 	}
@@ -331,7 +334,10 @@ func (e *explainer) created(job *api.JobInfo) *metav1.Time {
 
 // refuse records a refusal of the quota plugin.
 func (e *explainer) refuse(f *Finding, why *report.Reason) {
-	f.Rule, f.Reason, f.Message, f.Level = why.Rule, why, why.In(format.Gi), why.Queue
+	f.Rule = why.Rule
+	f.Reason = why
+	f.Message = why.In(format.Gi)
+	f.Level = why.Queue
 	if len(why.Shortages) > 0 {
 		f.Level = why.Shortages[0].Queue
 	}

@@ -45,7 +45,9 @@ func (b Behind) String() string {
 	if i := strings.LastIndex(names, ", "); i >= 0 {
 		names = names[:i] + " and " + names[i+2:]
 	}
-	place, counted, norm := Ordinal(b.Place), Tenths(b.Resource, b.Counted), Tenths(b.Resource, b.Norm)
+	place := Ordinal(b.Place)
+	counted := Tenths(b.Resource, b.Counted)
+	norm := Tenths(b.Resource, b.Norm)
 	switch one := len(first) == 1; {
 	case b.Norm > 0 && one:
 		return fmt.Sprintf("queue %s is %s for %s: averaged %s of %s deserved; %s goes first", b.Queue, place, b.Resource, counted, norm, names)

@@ -26,16 +26,22 @@ import (
 func (e *explainer) tryToPlace(f *Finding, job *api.JobInfo) (refused []*report.Reason) {
 	queue := e.Session.Queues[job.Queue]
 	if vr := e.JobValid(job); vr != nil && !vr.Pass {
-		f.Stage, f.Rule, f.Message = Gang, NotEnoughPods, vr.Message
+		f.Stage = Gang
+		f.Rule = NotEnoughPods
+		f.Message = vr.Message
 		return nil
 	}
 	tasks := e.waiting(job)
 	if len(tasks) == 0 {
-		f.Stage, f.Rule, f.Message = Gang, Gated, fmt.Sprintf("All %d pods that wait have scheduling gates", f.Pods.Waiting)
+		f.Stage = Gang
+		f.Rule = Gated
+		f.Message = fmt.Sprintf("All %d pods that wait have scheduling gates", f.Pods.Waiting)
 		return nil
 	}
 	if e.Overused(queue) {
-		f.Stage, f.Rule, f.Level = Allocate, Overused, queue.Name
+		f.Stage = Allocate
+		f.Rule = Overused
+		f.Level = queue.Name
 		f.Message = fmt.Sprintf("Queue <%s> has all that it deserves", queue.Name)
 		return nil
 	}
@@ -99,7 +105,9 @@ func (e *explainer) place(f *Finding, statement *framework.Statement, queue *api
 	node, why := e.nodeFor(f, task)
 	if node == nil {
 		if f.Rule == "" {
-			f.Stage, f.Pod, f.Nodes = Node, task.Name, why
+			f.Stage = Node
+			f.Pod = task.Name
+			f.Nodes = why
 			e.blameNodes(f, task)
 		}
 		return false
@@ -247,7 +255,8 @@ func (e *explainer) blameNodes(f *Finding, task *api.TaskInfo) {
 		}
 		if at := slices.Index(rank, rule); at > best {
 			best = at
-			if f.Rule = rule; why != nil {
+			f.Rule = rule
+			if why != nil {
 				f.Reason = why
 			} else {
 				f.Reason = nil

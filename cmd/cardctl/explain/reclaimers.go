@@ -75,7 +75,8 @@ func (e *explainer) notice(preemptable []*api.TaskInfo) string {
 	n, first := 0, time.Time{}
 	for _, task := range preemptable {
 		if until, told := e.Quota.Notice(task); told {
-			if n++; first.IsZero() || until.Before(first) {
+			n++
+			if first.IsZero() || until.Before(first) {
 				first = until
 			}
 		}
@@ -126,7 +127,8 @@ func (e *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable []*api.
 // some queue may reclaim.
 func (e *explainer) protection(tasks []*api.TaskInfo) (protection inspect.Protection) {
 	for _, task := range tasks {
-		if protection = e.Quota.Protection(task); protection.Spared == "" {
+		protection = e.Quota.Protection(task)
+		if protection.Spared == "" {
 			break
 		}
 	}

@@ -113,7 +113,8 @@ func (e *explainer) lentPods() map[lent]lentPods {
 					pods.young++
 				}
 				if until, told := e.Quota.Notice(task); told {
-					if pods.told++; pods.until.IsZero() || until.Before(pods.until) {
+					pods.told++
+					if pods.until.IsZero() || until.Before(pods.until) {
 						pods.until = until
 					}
 				}

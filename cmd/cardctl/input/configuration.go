@@ -177,7 +177,8 @@ func mountedFrom(pod *v1.PodSpec, c *v1.Container, file string) (configMap, key 
 // configurationOf returns the scheduler's configuration in a ConfigMap: the file with the
 // name in Volcano's chart, or else the only file that ends in .conf.
 func configurationOf(m *v1.ConfigMap) (text string, ok bool) {
-	if text, ok = m.Data[chartKey]; ok {
+	text, ok = m.Data[chartKey]
+	if ok {
 		return text, true
 	}
 	n := 0

@@ -85,7 +85,8 @@ func (d *document) decode() {
 		}
 		text = converted
 	}
-	if text = bytes.TrimSpace(text); len(text) == 0 || bytes.Equal(text, []byte("null")) {
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 || bytes.Equal(text, []byte("null")) {
 		return // only comments
 	}
 	d.decodeJSON(text, d.apiVersion, d.kind, at)

@@ -117,7 +117,8 @@ func (l *Live) ReadPast(ctx context.Context) {
 func (l *Live) lackPast(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.pastLacks = ""; err != nil {
+	l.pastLacks = ""
+	if err != nil {
 		l.pastLacks = "evictions from before the start of this server are not known: " + err.Error()
 	}
 }

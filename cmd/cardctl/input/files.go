@@ -190,7 +190,10 @@ func (o *Objects) decode(documents []*document, progress Progress) {
 // splitYAML splits a file at the lines that begin with "---". A document begins with the first line
 // that says something.
 func splitYAML(file string, text []byte) (documents []*document) {
-	d, line, start, end := &document{Source: Source{file, 1}, yaml: true}, 0, 0, 0
+	d := &document{Source: Source{file, 1}, yaml: true}
+	line := 0
+	start := 0
+	end := 0
 	for row := range bytes.Lines(text) {
 		line, end = line+1, end+len(row)
 		after, ends := bytes.CutPrefix(row, []byte("---"))

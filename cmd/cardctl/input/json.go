@@ -67,7 +67,8 @@ func headOf(text []byte) (h head) {
 	name, named := "", false
 	for at := range values(text, 1) {
 		value := text[at.start:at.end]
-		switch named = !named; {
+		named = !named
+		switch {
 		case named:
 			name = unquoted(value)
 		case name == "apiVersion":
@@ -158,7 +159,8 @@ func valueAt(text []byte, start int) span {
 func syntaxError(text []byte, item bool) (line int, err error) {
 	var value json.RawMessage
 	var syntax *json.SyntaxError
-	if err = json.Unmarshal(text, &value); errors.As(err, &syntax) && syntax.Offset > 0 {
+	err = json.Unmarshal(text, &value)
+	if errors.As(err, &syntax) && syntax.Offset > 0 {
 		line = bytes.Count(text[:syntax.Offset-1], []byte("\n"))
 	}
 	if err == nil {
@@ -173,7 +175,8 @@ func syntaxError(text []byte, item bool) (line int, err error) {
 		return 0, errNotObject
 	}
 	for err == nil && decoder.More() {
-		if _, err = decoder.Token(); err == nil {
+		_, err = decoder.Token()
+		if err == nil {
 			err = decoder.Decode(&value)
 		}
 	}

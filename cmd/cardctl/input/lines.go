@@ -52,7 +52,8 @@ func (p *position) line(path string) int {
 	line := node.Line
 	for path = strings.TrimPrefix(plain.Replace(path), "."); path != "" && node != nil; {
 		var key *yaml.Node
-		if key, node, path = child(node, path); key != nil {
+		key, node, path = child(node, path)
+		if key != nil {
 			line = key.Line
 		}
 	}
@@ -77,7 +78,10 @@ func child(node *yaml.Node, path string) (key, value *yaml.Node, rest string) {
 		name := plain.Replace(node.Content[i].Value)
 		after, ok := strings.CutPrefix(path, name)
 		if ok && (after == "" || after[0] == '.') && len(name) >= longest { // the last one of duplicates
-			longest, key, value, rest = len(name), node.Content[i], node.Content[i+1], strings.TrimPrefix(after, ".")
+			longest = len(name)
+			key = node.Content[i]
+			value = node.Content[i+1]
+			rest = strings.TrimPrefix(after, ".")
 		}
 	}
 	return key, value, rest

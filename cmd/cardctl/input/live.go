@@ -107,7 +107,10 @@ func (l *Live) note(ctx context.Context, k *followed, err error) {
 	err = k.explain(err, l.host)
 	k.mu.Lock()
 	same := k.tried && (k.err == nil) == (err == nil)
-	k.tried, k.lacks, k.err, k.ended = true, lacks, err, time.Now()
+	k.tried = true
+	k.lacks = lacks
+	k.err = err
+	k.ended = time.Now()
 	answered := !errors.Is(k.err, errAway)
 	k.mu.Unlock()
 	if answered {

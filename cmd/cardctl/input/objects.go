@@ -251,8 +251,13 @@ func (o *Objects) Clone() *Objects {
 			c.positions[own] = at
 		}
 	}
-	c.Problems, c.Unknown, c.Newer, c.Invalid = slices.Clone(o.Problems), slices.Clone(o.Unknown), slices.Clone(o.Newer), slices.Clone(o.Invalid)
-	c.Repeated, c.Replaced, c.Warnings = slices.Clone(o.Repeated), slices.Clone(o.Replaced), slices.Clone(o.Warnings)
+	c.Problems = slices.Clone(o.Problems)
+	c.Unknown = slices.Clone(o.Unknown)
+	c.Newer = slices.Clone(o.Newer)
+	c.Invalid = slices.Clone(o.Invalid)
+	c.Repeated = slices.Clone(o.Repeated)
+	c.Replaced = slices.Clone(o.Replaced)
+	c.Warnings = slices.Clone(o.Warnings)
 	c.Unread = slices.Clone(o.Unread)
 	maps.Copy(c.skipped, o.skipped)
 	return c

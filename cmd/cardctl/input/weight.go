@@ -25,7 +25,8 @@ func weigh(documents []*document) *Problem {
 			line, message := syntaxProblem(err, d.text)
 			return &Problem{Source: Source{d.File, d.Line + line - 1}, Message: message}
 		}
-		if all.add(w); all.tooMuch() {
+		all.add(w)
+		if all.tooMuch() {
 			return &Problem{Source: d.Source, Message: errTooMuch.Error()}
 		}
 	}

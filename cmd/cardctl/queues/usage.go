@@ -79,7 +79,9 @@ func Usages(session *engine.Session, wanted func(queue string) bool, card string
 		p := pasts[a.Queue]
 		u := Usage{Queue: a.Queue, Parent: a.Parent, Depth: a.Depth, Past: Past{Owed: p.Owed, Cards: []Used{}}}
 		if known {
-			u.Level, u.Place, u.Rivals = engine.Bounded(p.Level), p.Place, p.Rivals
+			u.Level = engine.Bounded(p.Level)
+			u.Place = p.Place
+			u.Rivals = p.Rivals
 			u.Records = map[string]Record{}
 			for _, c := range p.Columns {
 				u.Records[c.Resource] = Record{c.Average, c.Covered}
@@ -101,7 +103,9 @@ func newUsed(c inspect.PastColumn, known bool) Used {
 	if !known {
 		return u
 	}
-	u.Average, u.Counted, u.Hours = &c.Average, &c.Counted, &c.Total
+	u.Average = &c.Average
+	u.Counted = &c.Counted
+	u.Hours = &c.Total
 	u.EvenIdle, u.EvenKept = until(c.EvenIdle), until(c.EvenKept)
 	if level := c.Counted / c.Norm; !math.IsInf(level, 0) && !math.IsNaN(level) {
 		u.Level = &level

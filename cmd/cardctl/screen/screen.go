@@ -72,7 +72,9 @@ type model struct {
 func newModel(renderer *lipgloss.Renderer, o Options) *model {
 	m := &model{Options: o, styles: newStyles(renderer), queues: o.First.Queues, read: o.First.Time, filter: textinput.New(), help: help.New()}
 	m.filter.Prompt = "/"
-	m.filter.PromptStyle, m.filter.TextStyle, m.filter.Cursor.Style = m.styles.plain, m.styles.plain, m.styles.header
+	m.filter.PromptStyle = m.styles.plain
+	m.filter.TextStyle = m.styles.plain
+	m.filter.Cursor.Style = m.styles.header
 	m.help.Styles = help.Styles{ShortKey: m.styles.header, ShortDesc: m.styles.plain, ShortSeparator: m.styles.plain, Ellipsis: m.styles.plain}
 	m.help.ShortSeparator = "  "
 	m.arrange()

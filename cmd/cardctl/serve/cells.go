@@ -82,7 +82,8 @@ func (c *colours) class(queue string) string { return cmp.Or(c.of[c.group[queue]
 func (q *request) cells(n stock.OnNode, c *colours) (all []page.Cells) {
 	left := cellsPerNode
 	add := func(amount float64, cells page.Cells) {
-		if cells = cells.Draws(amount, left); cells.Amount > 0 {
+		cells = cells.Draws(amount, left)
+		if cells.Amount > 0 {
 			left -= cells.Count
 			all = append(all, cells)
 		}

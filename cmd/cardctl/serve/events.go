@@ -85,7 +85,8 @@ func (b *broadcaster) unsubscribe(client chan uint64) {
 	defer b.mu.Unlock()
 	owner := b.clients[client]
 	delete(b.clients, client)
-	if b.streams[owner]--; b.streams[owner] == 0 {
+	b.streams[owner]--
+	if b.streams[owner] == 0 {
 		delete(b.streams, owner)
 	}
 }

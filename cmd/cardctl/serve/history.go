@@ -125,7 +125,8 @@ func (d *drawing) chart(parts, whole []model.Series) *page.Chart {
 		layer := page.Layer{Name: s.Queue, Opens: s.Queue != whole[0].Queue && model.HasChildren(d.Model.Queues, s.Queue)}
 		for j, p := range s.Points {
 			layer.Values = append(layer.Values, p.Value)
-			if others.Values[j] -= p.Value; others.Values[j] < leastCards {
+			others.Values[j] -= p.Value
+			if others.Values[j] < leastCards {
 				others.Values[j] = 0
 			}
 		}

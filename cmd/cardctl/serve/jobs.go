@@ -35,9 +35,15 @@ func (r jobRow) More() int { return max(0, len(r.On)-mostNodes) }
 // in the explanation of one job.
 func (q *request) row(f *explain.Finding) jobRow {
 	r := jobRow{Finding: q.seen.job(*f)}
-	r.Reclaimers, r.Safety, r.Unsaved, r.Notice = nil, "", "", ""
+	r.Reclaimers = nil
+	r.Safety = ""
+	r.Unsaved = ""
+	r.Notice = ""
 	if d := q.Detail(f); d != nil {
-		r.Priority, r.Created, r.Requests, r.Has = d.Priority, d.Created, d.Requests, d.Has()
+		r.Priority = d.Priority
+		r.Created = d.Created
+		r.Requests = d.Requests
+		r.Has = d.Has()
 		r.On = slices.Clone(d.Nodes)
 	}
 	for i := range r.On {

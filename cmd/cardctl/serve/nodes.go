@@ -28,7 +28,9 @@ func (s *seen) stock(all *stock.Stock) *stock.Stock {
 		return all
 	}
 	visible := *all
-	visible.Nodes, visible.Lost, visible.Unlabeled = slices.Clone(all.Nodes), slices.Clone(all.Lost), slices.Clone(all.Unlabeled)
+	visible.Nodes = slices.Clone(all.Nodes)
+	visible.Lost = slices.Clone(all.Lost)
+	visible.Unlabeled = slices.Clone(all.Unlabeled)
 	for i := range visible.Nodes {
 		visible.Nodes[i].Node = s.node(visible.Nodes[i].Node)
 	}

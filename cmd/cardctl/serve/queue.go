@@ -101,12 +101,15 @@ func queueView(q *request) (any, any, error) {
 		Pages: page.PagesOf(len(runs), rowsPerPage, number(q.query.Get("page"))), Waits: q.rows(waits[:min(len(waits), waitingOfQueue)]),
 		More: max(0, len(waits)-waitingOfQueue), Policies: policies,
 	}
-	p.Lacks, p.ByWeight, p.HalfLife = q.Configuration.UsageLacks, q.Configuration.FairByWeight(), queues.ShortTime(q.Configuration.FairShare().HalfLife)
+	p.Lacks = q.Configuration.UsageLacks
+	p.ByWeight = q.Configuration.FairByWeight()
+	p.HalfLife = queues.ShortTime(q.Configuration.FairShare().HalfLife)
 	if p.Lacks != "" && !q.seen.viewer.Queues(q.seen.ctx) {
 		p.Lacks = lackReading.Text
 	}
 	p.NextWindow, p.Budgets = queue.NextWindow(), budgetsOf(q.Model.Budgets[name])
-	if p.BudgetsLack = q.Configuration.BudgetsLack; p.BudgetsLack != "" && !q.seen.viewer.Queues(q.seen.ctx) {
+	p.BudgetsLack = q.Configuration.BudgetsLack
+	if p.BudgetsLack != "" && !q.seen.viewer.Queues(q.seen.ctx) {
 		p.BudgetsLack = lackReading.Text
 	}
 	p.Running = q.rows(runs[p.Pages.From:p.Pages.To])

@@ -41,7 +41,8 @@ func queuesView(q *request) (any, any, error) {
 	selection := selectionOf(q.query)
 	all := q.Model.Queues
 	if root := q.query.Get("queue"); root != "" {
-		if all = model.Subtree(all, root); len(all) == 0 {
+		all = model.Subtree(all, root)
+		if len(all) == 0 {
 			return nil, nil, fmt.Errorf("%w: there is no queue %q", errNotFound, root)
 		}
 	}

@@ -58,7 +58,8 @@ func AddressOf(r *http.Request) string {
 	if err != nil {
 		return host
 	}
-	if address = address.Unmap().WithZone(""); address.Is4() {
+	address = address.Unmap().WithZone("")
+	if address.Is4() {
 		return address.String()
 	}
 	network, _ := address.Prefix(64) // which all addresses of IPv6 have

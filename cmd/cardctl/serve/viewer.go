@@ -251,7 +251,9 @@ func (s *seen) evictions(all []engine.Eviction) []engine.Eviction {
 	for i := range visible {
 		e := &visible[i]
 		if !s.namespace(e.Namespace) {
-			e.Namespace, e.Owner, e.Pod = hiddenName, hiddenName, hiddenName
+			e.Namespace = hiddenName
+			e.Owner = hiddenName
+			e.Pod = hiddenName
 		}
 		e.Node = s.node(e.Node)
 		e.For = s.takers(e.For)
@@ -265,7 +267,10 @@ func (s *seen) evicted(all []model.Evicted) []model.Evicted {
 	for i := range visible {
 		e := &visible[i]
 		if !s.namespace(e.Namespace) {
-			e.Namespace, e.Owner, e.Pod, e.PodGroup = hiddenName, hiddenName, hiddenName, hiddenName
+			e.Namespace = hiddenName
+			e.Owner = hiddenName
+			e.Pod = hiddenName
+			e.PodGroup = hiddenName
 		}
 		e.Node = s.node(e.Node)
 		e.For = s.takers(e.For)

@@ -214,7 +214,8 @@ func readChange(w http.ResponseWriter, r *http.Request) (change, error) {
 func lines(texts []string) (all []string) {
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
-			if line = strings.TrimSpace(line); line != "" {
+			line = strings.TrimSpace(line)
+			if line != "" {
 				all = append(all, line)
 			}
 		}
@@ -255,7 +256,9 @@ func (q *request) hide(c *whatif.Comparison) (hidden *Hidden) {
 			o.Events[i].Node = q.seen.node(o.Events[i].Node)
 			if namespace, _, _ := strings.Cut(o.Events[i].Group, "/"); !q.seen.namespace(namespace) {
 				e := &o.Events[i]
-				e.Group, e.Owner, e.Pod = hiddenName, hiddenName, ""
+				e.Group = hiddenName
+				e.Owner = hiddenName
+				e.Pod = ""
 			}
 		}
 	}

@@ -91,7 +91,10 @@ type UnlabeledNode struct {
 // Count counts the cards of an open session.
 func Count(w *engine.World, s *engine.Session) *Stock {
 	stock := &Stock{Kind: "Stock", Cards: []Card{}, Nodes: []OnNode{}, Queues: []InQueue{}}
-	cards, charged, labels, fractions := map[string]*Card{}, chargedOn(s), s.CardLabels(), s.CardFractions()
+	cards := map[string]*Card{}
+	charged := chargedOn(s)
+	labels := s.CardLabels()
+	fractions := s.CardFractions()
 	of := func(name string) *Card {
 		if cards[name] == nil {
 			cards[name] = &Card{Card: name}
@@ -110,7 +113,8 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 				on.Used = engine.Used(n, inventory, c, fractions)
 			}
 			on.Free = max(0, on.Allocatable-on.Used)
-			if on.Why = engine.Unusable(node); on.Why != "" {
+			on.Why = engine.Unusable(node)
+			if on.Why != "" {
 				on.Free, on.Unusable = 0, on.Free
 			}
 			if on.Allocatable == 0 && on.Used == 0 {
@@ -187,7 +191,8 @@ func countDevices(stock *Stock, w *engine.World, s *engine.Session, charged map[
 		found[at].Used += used[device{d.Driver, d.Pool, d.Name}]
 	}
 	for at, on := range found {
-		if on.Queues = charged[at]; s.Nodes[at.node] != nil {
+		on.Queues = charged[at]
+		if s.Nodes[at.node] != nil {
 			delete(charged, at)
 		}
 		for _, n := range on.Queues {
@@ -195,7 +200,8 @@ func countDevices(stock *Stock, w *engine.World, s *engine.Session, charged map[
 		}
 		on.Free = max(0, on.Allocatable-on.Used)
 		if node := nodes[at.node]; node != nil {
-			if on.Why = engine.Unusable(node); on.Why != "" {
+			on.Why = engine.Unusable(node)
+			if on.Why != "" {
 				on.Free, on.Unusable = 0, on.Free
 			}
 		}

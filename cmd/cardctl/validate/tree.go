@@ -118,7 +118,9 @@ func (ck *checker) checkSums() {
 		if ck.tree.Broken(n) != nil || ck.tree.IsLeaf(n) {
 			continue
 		}
-		cards, resources, deserved := map[string]float64{}, v1.ResourceList{}, map[string]float64{}
+		cards := map[string]float64{}
+		resources := v1.ResourceList{}
+		deserved := map[string]float64{}
 		for _, c := range ck.tree.Children(n) {
 			child := ck.queues[ck.tree.Name(c)]
 			if child == nil {

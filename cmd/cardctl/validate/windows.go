@@ -73,9 +73,12 @@ func (ck *checker) changeTimes() (times []time.Time, complete bool) {
 		}
 		return first
 	}
-	until, seen, changes := ck.now.Add(aWeek), map[string]bool{holding(all, ck.now): true}, 0
+	until := ck.now.Add(aWeek)
+	seen := map[string]bool{holding(all, ck.now): true}
+	changes := 0
 	for at := next(ck.now); !at.IsZero(); at = next(at) {
-		if changes++; len(times) == mostTimes || changes > mostChanges {
+		changes++
+		if len(times) == mostTimes || changes > mostChanges {
 			return times, false
 		}
 		if at.After(until) {

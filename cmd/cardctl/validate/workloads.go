@@ -86,7 +86,8 @@ func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, 
 	for i, f := range findings {
 		object, known := sources[f.Namespace+"/"+f.Owner]
 		if !known {
-			if object, known = sources[f.Namespace+"/PodGroup/"+f.Name]; !known {
+			object, known = sources[f.Namespace+"/PodGroup/"+f.Name]
+			if !known {
 				continue
 			}
 		}

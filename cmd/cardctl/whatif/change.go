@@ -215,7 +215,8 @@ func setWhole(to *int32, value string, unset, least int64) error {
 	number := unset
 	if value != "" {
 		var err error
-		if number, err = strconv.ParseInt(value, 10, 32); err != nil || number < least {
+		number, err = strconv.ParseInt(value, 10, 32)
+		if err != nil || number < least {
 			return fmt.Errorf("%q is not a whole number of at least %d", value, least)
 		}
 	}

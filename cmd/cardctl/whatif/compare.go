@@ -26,7 +26,8 @@ func Run(ctx context.Context, w *engine.World, c *engine.Configuration, progress
 		return nil, err
 	}
 	o := &Outcome{Settled: settled, Events: append([]engine.Event{}, events...)}
-	if o.Findings, err = explain.Jobs(ctx, w, c, explain.Options{}); err != nil {
+	o.Findings, err = explain.Jobs(ctx, w, c, explain.Options{})
+	if err != nil {
 		return nil, err
 	}
 	s, err := engine.Open(ctx, w, c)
@@ -109,7 +110,8 @@ func (c *Comparison) NewEvents() (all []engine.Event) {
 		usual[key(e)]++
 	}
 	for _, e := range c.After.Events {
-		if usual[key(e)]--; usual[key(e)] < 0 {
+		usual[key(e)]--
+		if usual[key(e)] < 0 {
 			all = append(all, e)
 		}
 	}

@@ -59,7 +59,8 @@ func removeJob(w *engine.World, name, namespace string, rights Rights) error {
 		known = append(known, explain.JobName(g))
 	}
 	slices.Sort(namespaces)
-	switch namespaces = slices.Compact(namespaces); len(namespaces) {
+	namespaces = slices.Compact(namespaces)
+	switch len(namespaces) {
 	case 0:
 		return unknown("job", name, known)
 	case 1:

@@ -83,7 +83,8 @@ func (t *Trial) apply(objects *input.Objects, change Change, c *engine.Configura
 		}
 		t.Objects.Merge(add)
 	}
-	if t.World, err = engine.Build(t.Objects); err != nil {
+	t.World, err = engine.Build(t.Objects)
+	if err != nil {
 		return nil, nil, err
 	}
 	were := slices.Clone(t.World.Queues)
@@ -95,10 +96,12 @@ func (t *Trial) apply(objects *input.Objects, change Change, c *engine.Configura
 			t.Warnings = append(t.Warnings, fmt.Sprintf("--set %s: %s", setting, problem))
 		}
 	}
-	if commands, err = patches(were, t.World, change); err != nil {
+	commands, err = patches(were, t.World, change)
+	if err != nil {
 		return nil, nil, err
 	}
-	if back, err = undo(objects, were, t.World, change); err != nil {
+	back, err = undo(objects, were, t.World, change)
+	if err != nil {
 		return nil, nil, err
 	}
 	for _, object := range change.Remove {

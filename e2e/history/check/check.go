@@ -228,7 +228,10 @@ func (c *cluster) takePod(object *corev1.Pod, kind history.Type) {
 		if reasonOf(before.object) == reasonOf(object) {
 			after.said = before.said
 		}
-		after.bound, after.at, after.queue, after.card = before.bound, before.at, before.queue, before.card
+		after.bound = before.bound
+		after.at = before.at
+		after.queue = before.queue
+		after.card = before.card
 		if before.counts() && !after.counts() {
 			c.end(after)
 		}

@@ -278,23 +278,33 @@ func decode(record history.Record) (change, error) {
 	case "Node":
 		object := &corev1.Node{}
 		read(object)
-		c.object, c.name, c.uid = object, objectName("Node", "", object.Name), object.UID
+		c.object = object
+		c.name = objectName("Node", "", object.Name)
+		c.uid = object.UID
 	case "Pod":
 		object := &corev1.Pod{}
 		read(object)
-		c.object, c.name, c.uid = object, objectName("Pod", object.Namespace, object.Name), object.UID
+		c.object = object
+		c.name = objectName("Pod", object.Namespace, object.Name)
+		c.uid = object.UID
 	case "Queue":
 		object := &scheduling.Queue{}
 		read(object)
-		c.object, c.name, c.uid = object, objectName("Queue", "", object.Name), object.UID
+		c.object = object
+		c.name = objectName("Queue", "", object.Name)
+		c.uid = object.UID
 	case "PodGroup":
 		object := &scheduling.PodGroup{}
 		read(object)
-		c.object, c.name, c.uid = object, objectName("PodGroup", object.Namespace, object.Name), object.UID
+		c.object = object
+		c.name = objectName("PodGroup", object.Namespace, object.Name)
+		c.uid = object.UID
 	case "Event":
 		object := &corev1.Event{}
 		read(object)
-		c.object, c.name, c.uid = object, objectName("Event", object.Namespace, object.Name), object.UID
+		c.object = object
+		c.name = objectName("Event", object.Namespace, object.Name)
+		c.uid = object.UID
 	}
 	if err != nil {
 		return c, fmt.Errorf("revision %d: a %s: %w", record.Revision, record.Kind, err)

@@ -11,7 +11,9 @@ import (
 // bind notes that a pod has a node, and checks that it may have it. Of a pod that was bound before the history begins,
 // or in a gap, it is not known what held then.
 func (c *cluster) bind(p *pod, listed bool) {
-	p.bound, p.at, c.changedAt = c.revision, c.now, c.now
+	p.bound = c.revision
+	p.at = c.now
+	c.changedAt = c.now
 	p.queue = queueNamed(p.object)
 	if group := c.podGroups[groupOf(p.object)]; group != nil {
 		p.queue = group.Spec.Queue
@@ -180,7 +182,9 @@ func most(in []version[queue], bound func(queue) (card.Milli, bool)) (l limit) {
 	for _, v := range in {
 		value, has := bound(v.value)
 		l.always = l.always && has
-		l.most, l.now, l.bounded = max(l.most, value), value, has
+		l.most = max(l.most, value)
+		l.now = value
+		l.bounded = has
 	}
 	return l
 }

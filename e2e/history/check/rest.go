@@ -119,7 +119,9 @@ func (c *cluster) place(pods []*pod, queue string, without map[string]bool) bool
 		placed = append(placed, p)
 	}
 	for _, p := range placed {
-		p.bound, p.queue, p.card = 0, "", ""
+		p.bound = 0
+		p.queue = ""
+		p.card = ""
 		p.object.Spec.NodeName = ""
 	}
 	return fits
@@ -133,11 +135,17 @@ func (c *cluster) placeOne(p *pod, queue string, without map[string]bool) bool {
 		if without[name] || !n.exists || !n.ready || !has || !p.names(each.Name) || !c.roomFor(p, name, n) {
 			continue
 		}
-		p.bound, p.queue, p.card, p.object.Spec.NodeName = c.revision, queue, each.Name, name
+		p.bound = c.revision
+		p.queue = queue
+		p.card = each.Name
+		p.object.Spec.NodeName = name
 		if c.strictly(func() bool { return c.holds(p, true) }) {
 			return true
 		}
-		p.bound, p.queue, p.card, p.object.Spec.NodeName = 0, "", "", ""
+		p.bound = 0
+		p.queue = ""
+		p.card = ""
+		p.object.Spec.NodeName = ""
 	}
 	return false
 }
@@ -294,7 +302,9 @@ func (c *cluster) checkReason(p *pod) {
 	if cardName == string(p.request.Resource) && c.configuration.Plugin == "capacity" {
 		return // whose queues also count the resource, whatever the card
 	}
-	requests, total, capability := cardsIn(found[3]), cardsIn(found[4]), cardsIn(found[5])
+	requests := cardsIn(found[3])
+	total := cardsIn(found[4])
+	capability := cardsIn(found[5])
 	has, real := c.counted(name, of(cardName)), c.real(name, cardName)
 	objects := []string{p.name, "Queue " + name}
 	// A pod of a job that is not admitted has the reason of its job, whose total is less what is elastic.

@@ -50,7 +50,9 @@ func (m *Memory) restore(s *constraint.Session, stored *store.State) {
 	if stored == nil || stored.Budgets == nil {
 		return
 	}
-	m.ledger, m.had, m.shift = *stored.Budgets, had{}, 0
+	m.ledger = *stored.Budgets
+	m.had = had{}
+	m.shift = 0
 	if !stored.Now.IsZero() {
 		m.shift = stored.Now.Sub(s.Now)
 	}

@@ -79,7 +79,8 @@ func (r *Budgets) AdmitCards(a constraint.JobAsk) cards.Outcome {
 	for part := range a.Cards.Selectors() {
 		request, refusing := a.Cards.Missing(part), int32(-1)
 		for _, d := range request.Selector.Dims {
-			if refusing = r.exceeded(a.Queue, request, d); refusing < 0 {
+			refusing = r.exceeded(a.Queue, request, d)
+			if refusing < 0 {
 				r.take(a.Queue, request, d)
 				break
 			}

@@ -147,7 +147,8 @@ func (r *Rule) readExcesses() {
 		for d := range s.Index.Allocated(q).Requested() {
 			e := excess{queue: q, dim: d,
 				has: s.Index.AllocatedAt(q, d) - s.Index.Terminating.Row(q).Get(d), bound: s.Index.LargestBound(q, d)}
-			if e.spent = s.Intake.Policies(q).EnforceBudgets() && s.HasSpent(q, d); e.spent {
+			e.spent = s.Intake.Policies(q).EnforceBudgets() && s.HasSpent(q, d)
+			if e.spent {
 				e.bound = 0
 			}
 			if _, device := s.Names.Class(d); device || e.has-e.bound < fastres.MinResource {
@@ -159,7 +160,8 @@ func (r *Rule) readExcesses() {
 				news = append(news, e)
 				r.ledger.Changed = true
 			}
-			if e.due = r.ledger.Above.Allowed(queue, resource, s.Now, after); e.has-e.due >= fastres.MinResource {
+			e.due = r.ledger.Above.Allowed(queue, resource, s.Now, after)
+			if e.has-e.due >= fastres.MinResource {
 				r.excesses = append(r.excesses, e)
 			}
 		}

@@ -76,7 +76,8 @@ func OpenHold(s *constraint.Session, m *Memory) any {
 		if by == nil {
 			continue
 		}
-		if next[card] = m.holds.of[card]; next[card].job != by.job.UID {
+		next[card] = m.holds.of[card]
+		if next[card].job != by.job.UID {
 			next[card] = holding{by.job.UID, s.Now.Add(h.limit(by.queue))}
 		}
 		h.held = append(h.held, heldCard{d, by})

@@ -183,7 +183,8 @@ func (n *Namespaces) requests(q index.Queue, job *api.JobInfo) (requests []float
 		}
 	}
 	for c, d := range m.dims {
-		if requests[c] = sum.Get(d); requests[c] > 0 && n.order.countsIn(q, c) && !slices.Contains(columns, c) {
+		requests[c] = sum.Get(d)
+		if requests[c] > 0 && n.order.countsIn(q, c) && !slices.Contains(columns, c) {
 			columns = append(columns, c)
 		}
 	}

@@ -204,7 +204,8 @@ func (o *Order) readWants() {
 // that their queue has never had.
 func (o *Order) readLists() {
 	m, s := o.memory, o.session
-	if m.listed = m.listed[:0]; len(s.Intake.Lists) == 0 {
+	m.listed = m.listed[:0]
+	if len(s.Intake.Lists) == 0 {
 		return
 	}
 	m.listed = append(m.listed, make([]bool, s.Index.Len()*len(m.dims))...)
@@ -244,7 +245,9 @@ func (m *Memory) wantsOf(q index.Queue) []int32 {
 
 // rank computes the rank of a queue.
 func (o *Order) rank(q index.Queue) {
-	m, ix, wants := o.memory, o.session.Index, o.memory.wantsOf(q)
+	m := o.memory
+	ix := o.session.Index
+	wants := o.memory.wantsOf(q)
 	r := rank{gamma: o.gammaOf(q)}
 	r.level, r.beyond = m.history.Level(q, r.gamma, wants)
 	r.within = len(wants) > 0

@@ -25,7 +25,9 @@ const Never = usage.Never
 
 // Outlook returns that of a queue and a column in the session.
 func (m *Memory) Outlook(q index.Queue, column int, with *arguments.FairShare) Outlook {
-	used, held, norm := m.history.Row(q)[column], m.history.Held(q)[column], m.history.Norms(q)[column]
+	used := m.history.Row(q)[column]
+	held := m.history.Held(q)[column]
+	norm := m.history.Norms(q)[column]
 	gamma := m.ranks[q].gamma
 	return Outlook{
 		Used: used, Held: held, Norm: norm * m.weights[column], Counted: usage.Mean(used, held, gamma),

@@ -13,7 +13,9 @@ import (
 // restore replaces the history by a stored one. The time since it was stored passes for the pods
 // that run now, from their starts; what has ended in between is lost.
 func (o *Order) restore(stored *store.State) {
-	s, m, now := o.session, o.memory, stored.Now
+	s := o.session
+	m := o.memory
+	now := stored.Now
 	if now.IsZero() {
 		now = s.Now
 	}

@@ -197,8 +197,14 @@ func (t *startTags) read(o *Order) {
 	ix, columns := o.session.Index, len(o.memory.dims)
 	n := ix.Len()
 	t.ready, t.height = true, 1
-	t.base, t.step, t.free, t.extra = zeros(t.base, n*columns), zeros(t.step, n*columns), zeros(t.free, columns), zeros(t.extra, columns)
-	t.turns, t.known, t.got, t.served = zeros(t.turns, n), zeros(t.known, n), zeros(t.got, n), zeros(t.served, n)
+	t.base = zeros(t.base, n*columns)
+	t.step = zeros(t.step, n*columns)
+	t.free = zeros(t.free, columns)
+	t.extra = zeros(t.extra, columns)
+	t.turns = zeros(t.turns, n)
+	t.known = zeros(t.known, n)
+	t.got = zeros(t.got, n)
+	t.served = zeros(t.served, n)
 	t.share, t.lines = zeros(t.share, n), zeros(t.lines, n)
 	for q := range t.share {
 		t.share[q] = ix.Share(index.Queue(q))

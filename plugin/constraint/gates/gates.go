@@ -179,7 +179,8 @@ func (r *Rule) beyondOwn(task *api.TaskInfo, d fastres.Dim, milli float64) float
 // Measure compares as FitCard does.
 func (r *Rule) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
 	s := r.session
-	if milli = r.beyondOwn(of.Task, d, milli); of.Admission || r.active == 0 || milli <= 0 {
+	milli = r.beyondOwn(of.Task, d, milli)
+	if of.Admission || r.active == 0 || milli <= 0 {
 		return constraint.Shortfall{}
 	}
 	return s.Exceeded(of, quota.Reserved, d, func(q index.Queue) (quota.Numbers, constraint.Against) {

@@ -121,7 +121,8 @@ func (s *Session) Charged(a constraint.Ask)  { s.place(a, 1) }
 func (s *Session) Refunded(a constraint.Ask) { s.place(a, -1) }
 
 func (s *Session) place(a constraint.Ask, times int) {
-	if times += s.placed[a.Task.UID].times; times == 0 {
+	times += s.placed[a.Task.UID].times
+	if times == 0 {
 		delete(s.placed, a.Task.UID)
 		return
 	}
@@ -186,7 +187,9 @@ type refusal struct {
 
 // with returns where changes end either of two refusals.
 func (r refusal) with(other refusal) refusal {
-	r.anywhere, r.inTime, r.told = r.anywhere || other.anywhere, r.inTime || other.inTime, r.told || other.told
+	r.anywhere = r.anywhere || other.anywhere
+	r.inTime = r.inTime || other.inTime
+	r.told = r.told || other.told
 	for _, q := range other.queues {
 		if !slices.Contains(r.queues, q) {
 			r.queues = append(r.queues, q)

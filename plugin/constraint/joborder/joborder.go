@@ -174,7 +174,8 @@ func (r *Rule) AdmitJob(a constraint.JobAsk) quota.Verdict {
 	if r.judging {
 		return v
 	}
-	if r.Prepare(a.Queue); r.holderBefore(a.Queue, a.Job) != nil {
+	r.Prepare(a.Queue)
+	if r.holderBefore(a.Queue, a.Job) != nil {
 		v.Reason = quota.HeldByOrder
 	}
 	return v

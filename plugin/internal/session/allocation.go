@@ -41,7 +41,8 @@ func (s *Session) AllocatableOf(queue *api.QueueInfo, task *api.TaskInfo) bool {
 // ask it.
 func (s *Session) decideTask(q index.Queue, task *api.TaskInfo, request fastres.Vector) (
 	books *quota.Books, o cards.Outcome) {
-	if o.Verdict = s.Intake.Eligible(q); !o.Verdict.OK() {
+	o.Verdict = s.Intake.Eligible(q)
+	if !o.Verdict.OK() {
 		return nil, o
 	}
 
@@ -68,8 +69,11 @@ func (s *Session) decideNode(b *quota.Books, task *api.TaskInfo, node *api.NodeI
 	a constraint.Ask, fit cards.NodeFit) {
 	if s.Cards == nil {
 		a.Task, a.Queue = task, s.QueueOf(task)
-	} else if a = s.askOf(task); !s.Intake.Eligible(a.Queue).OK() {
-		return a, cards.NodeFit{Reason: cards.PodRefused, Verdict: s.Intake.Eligible(a.Queue)}
+	} else {
+		a = s.askOf(task)
+		if !s.Intake.Eligible(a.Queue).OK() {
+			return a, cards.NodeFit{Reason: cards.PodRefused, Verdict: s.Intake.Eligible(a.Queue)}
+		}
 	}
 	if !s.Books.LeavesRoom(task, node, false) {
 		earmarked := quota.Verdict{Reason: quota.Earmarked, Queue: a.Queue}

@@ -17,7 +17,8 @@ func (s *Session) openStore() {
 		return
 	}
 	s.Memory.store.Open(s.Volcano.KubeClient(), &s.Settings.FairShare)
-	if s.stored, s.loads = s.Memory.store.Loaded(); s.stored == nil || s.stored.Evictions == nil {
+	s.stored, s.loads = s.Memory.store.Loaded()
+	if s.stored == nil || s.stored.Evictions == nil {
 		return
 	}
 	s.Memory.evictions.Ledger = *s.stored.Evictions
@@ -34,7 +35,8 @@ func (s *Session) saveStore() {
 		m.metrics.ForgetBudgets()
 		return
 	}
-	if m.store.Tick(s.Now, s.Settings.FairShare.Save); m.store.Due() || m.evictions.Ledger.Changed {
+	m.store.Tick(s.Now, s.Settings.FairShare.Save)
+	if m.store.Due() || m.evictions.Ledger.Changed {
 		m.store.Offer(s.Now, m.record)
 	}
 }

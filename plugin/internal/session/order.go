@@ -81,7 +81,9 @@ func (s *Session) jobOrderProblem() string {
 
 // victimQueueOrder compares two queues that victims of preemptor's queue are in.
 func (s *Session) victimQueueOrder(l, r, preemptor any) int {
-	lq, rq, pq := s.number(l.(*api.QueueInfo)), s.number(r.(*api.QueueInfo)), s.number(preemptor.(*api.QueueInfo))
+	lq := s.number(l.(*api.QueueInfo))
+	rq := s.number(r.(*api.QueueInfo))
+	pq := s.number(preemptor.(*api.QueueInfo))
 	if lq == index.None || rq == index.None || pq == index.None {
 		return 0
 	}

@@ -28,7 +28,9 @@ func (r *run) writeCheckpoints() {
 	for _, j := range r.live {
 		for _, p := range j.pods {
 			if at := r.writtenAt(p); p.node != nil && at > max(p.since, p.written) {
-				p.written, p.node.dirty, p.dirty = at, true, true
+				p.written = at
+				p.node.dirty = true
+				p.dirty = true
 				p.change(func(object *v1.Pod) {
 					object.Annotations = annotated(object, epoch.Add(at).UTC().Format(time.RFC3339Nano))
 				})

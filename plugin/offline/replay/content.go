@@ -93,7 +93,9 @@ func (c *content) snapshot() *api.ClusterInfo {
 		for _, p := range n.pods {
 			_ = own.AddTask(p.task) // it has room: a session has placed the pod there
 		}
-		c.cached.Nodes[name], n.dirty, n.entry = own, false, nil
+		c.cached.Nodes[name] = own
+		n.dirty = false
+		n.entry = nil
 	}
 	for id, j := range c.jobs {
 		if !j.dirty && !j.waits() {
@@ -108,7 +110,9 @@ func (c *content) snapshot() *api.ClusterInfo {
 		c.cached.Jobs[id], j.dirty = own, false
 	}
 	info := offline.NewInfo()
-	info.Nodes, info.Jobs, info.NodeList = maps.Clone(c.cached.Nodes), maps.Clone(c.cached.Jobs), c.order
+	info.Nodes = maps.Clone(c.cached.Nodes)
+	info.Jobs = maps.Clone(c.cached.Jobs)
+	info.NodeList = c.order
 	for _, q := range c.queues {
 		info.Queues[api.QueueID(q.Name)] = api.NewQueueInfo(q)
 	}

@@ -66,10 +66,14 @@ func (r *run) newJob(spec *trace.Job) *job {
 		minimum[name] = quantity
 	}
 	g := &api.PodGroup{Version: api.PodGroupVersionV1Beta1}
-	g.Name, g.Namespace, g.UID = j.Name, j.Namespace, types.UID(j.id)
+	g.Name = j.Name
+	g.Namespace = j.Namespace
+	g.UID = types.UID(j.id)
 	g.Annotations = map[string]string{}
 	g.CreationTimestamp = metav1.NewTime(epoch.Add(j.Submit))
-	g.Spec.Queue, g.Spec.MinMember, g.Spec.MinResources = j.Queue, int32(j.Minimum), &minimum
+	g.Spec.Queue = j.Queue
+	g.Spec.MinMember = int32(j.Minimum)
+	g.Spec.MinResources = &minimum
 	g.Status.Phase = scheduling.PodGroupPending
 	j.group = g
 	for i := range j.Pods {

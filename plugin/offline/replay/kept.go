@@ -36,7 +36,9 @@ func (c *content) fill(ssn *framework.Session) {
 	fresh := map[string]*api.NodeInfo{}
 	for name, own := range c.cached.Nodes {
 		n := c.nodes[name]
-		own.Node, own.Tasks, n.hidden = n.hidden.object, n.hidden.tasks, hidden{}
+		own.Node = n.hidden.object
+		own.Tasks = n.hidden.tasks
+		n.hidden = hidden{}
 		if n.entry == nil {
 			fresh[name] = own
 		}

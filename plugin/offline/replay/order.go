@@ -116,7 +116,8 @@ func (p first) OnSessionOpen(ssn *framework.Session) {
 			&api.Status{Code: api.UnschedulableAndUnresolvable, Reason: "another node is chosen", Plugin: firstName})
 	})
 	ssn.AddOverusedFn(firstName, func(queue any) bool { return p.asks(queue.(*api.QueueInfo)) })
-	if p.room.stale = true; p.placesOnly {
+	p.room.stale = true
+	if p.placesOnly {
 		ssn.AddAllocatableFn(firstName, func(_ *api.QueueInfo, task *api.TaskInfo) bool { return p.hasRoom(task) })
 	}
 	moved := func(e *framework.Event) {

@@ -41,7 +41,9 @@ func (r *run) deserve() {
 // weights returns the parts of queues by weight: of the part of its parent, each child has its weight by the sum of
 // all.
 func (r *run) weights(accounts []inspect.Account) map[string]float64 {
-	weights, sums, parts := map[string]float64{}, map[string]float64{}, map[string]float64{}
+	weights := map[string]float64{}
+	sums := map[string]float64{}
+	parts := map[string]float64{}
 	for _, q := range r.queues {
 		weights[q.Name] = float64(max(1, q.Spec.Weight))
 	}

@@ -45,7 +45,8 @@ func (o *order) hasRoom(task *api.TaskInfo) bool {
 }
 
 func (o *order) countRoom() {
-	if o.room.stale = false; o.room.nodes == nil {
+	o.room.stale = false
+	if o.room.nodes == nil {
 		o.room.nodes = map[shape]map[int64]int{}
 	}
 	for _, nodes := range o.room.nodes {

@@ -172,7 +172,9 @@ func (r *run) loop(ctx context.Context) {
 
 // hold holds a session, and decides when the next one is due.
 func (r *run) hold() {
-	r.held, r.due, r.spared.at = r.now, never, never
+	r.held = r.now
+	r.due = never
+	r.spared.at = never
 	if r.session() {
 		r.last = r.now
 		if r.waiting > 0 && r.tries < mostTries {

@@ -112,7 +112,10 @@ func (r *run) restart(j *job) {
 // start runs a pod on a node.
 func (r *run) start(p *pod, n *node) {
 	p.life++
-	p.node, p.since, n.dirty, p.dirty = n, r.now, true, true
+	p.node = n
+	p.since = r.now
+	n.dirty = true
+	p.dirty = true
 	n.pods = append(n.pods, p)
 	p.change(func(object *v1.Pod) {
 		object.Spec.NodeName, object.Status.Phase = n.object.Name, v1.PodRunning

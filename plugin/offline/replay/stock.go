@@ -30,7 +30,9 @@ func Count(nodes []*v1.Node, labels card.Labels) Stock {
 	for _, node := range nodes {
 		for _, c := range card.OnNode(node, labels).Cards {
 			s := stock[c.Name]
-			s.Resource, s.Cards, s.Largest = c.Resource, s.Cards+c.Milli.Cards(), max(s.Largest, math.Floor(c.Milli.Cards()))
+			s.Resource = c.Resource
+			s.Cards += c.Milli.Cards()
+			s.Largest = max(s.Largest, math.Floor(c.Milli.Cards()))
 			stock[c.Name] = s
 		}
 	}

@@ -230,7 +230,8 @@ func (d MakeClaim) apply(w *World) {
 
 func (d DeleteClaim) apply(w *World) {
 	if c := w.Claim(cmp.Or(d.Namespace, cluster.Namespace), d.Name); c != nil {
-		if c.Deleted = true; c.Node == "" {
+		c.Deleted = true
+		if c.Node == "" {
 			w.Claims = slices.DeleteFunc(w.Claims, func(other *Claim) bool { return other == c })
 		}
 	}
@@ -258,7 +259,8 @@ func (w *World) addClaim(c *Claim) {
 			if a.Count == 0 {
 				sub.AllocationMode = resourcev1.DeviceAllocationModeAll
 			}
-			if request.FirstAvailable = append(request.FirstAvailable, sub); len(r) == 1 {
+			request.FirstAvailable = append(request.FirstAvailable, sub)
+			if len(r) == 1 {
 				request.FirstAvailable = nil
 				request.Exactly = &resourcev1.ExactDeviceRequest{DeviceClassName: sub.DeviceClassName, Count: sub.Count,
 					AllocationMode: sub.AllocationMode, Selectors: sub.Selectors}
@@ -356,7 +358,8 @@ func (w *World) serveClaims() {
 			w.makeClaims(p)
 			own, shared := w.ClaimsOf(p.Object)
 			for _, c := range slices.Concat(own, shared) {
-				if needed[c] = true; p.Placed() {
+				needed[c] = true
+				if p.Placed() {
 					holders[c] = append(holders[c], p)
 				}
 			}
@@ -445,7 +448,8 @@ func choose(requests [][]Alternative, from int, cards []string, taken map[int]bo
 func freeOf(a Alternative, cards []string, taken map[int]bool) (free []int, all int) {
 	for i, name := range cards {
 		if slices.Contains(a.Cards, name) {
-			if all++; !taken[i] {
+			all++
+			if !taken[i] {
 				free = append(free, i)
 			}
 		}

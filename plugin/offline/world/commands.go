@@ -100,7 +100,8 @@ func (w *words) annotation() Deed {
 	} else {
 		of.Job = w.next("a job")
 	}
-	if of.Key, of.Value, _ = strings.Cut(w.next("an annotation"), "="); w.command == "annotate-pod" {
+	of.Key, of.Value, _ = strings.Cut(w.next("an annotation"), "=")
+	if w.command == "annotate-pod" {
 		return of
 	}
 	return AnnotateGroup{of.Job, of.Key, of.Value}
@@ -127,7 +128,9 @@ func (w *words) duration(text string) time.Duration {
 
 func (w *words) node() workload.Node {
 	n := workload.Node{Name: w.next("a name"), Allocatable: defaultNode.Clone()}
-	product, cards, shared := "", workload.Resources{}, workload.Resources{}
+	product := ""
+	cards := workload.Resources{}
+	shared := workload.Resources{}
 	w.each(func(key, value string) bool {
 		switch key {
 		case "cards":
@@ -163,7 +166,9 @@ func (w *words) node() workload.Node {
 
 // String is the command that adds the node.
 func (d SetNode) String() string {
-	text, has, labels := "node "+d.Name, d.Allocatable.Clone(), maps.Clone(d.Labels)
+	text := "node " + d.Name
+	has := d.Allocatable.Clone()
+	labels := maps.Clone(d.Labels)
 	if product, n := labels[workload.ProductLabel], has[gpu]; product != "" && has != nil && n > 0 {
 		text += fmt.Sprintf(" cards=%s:%d", product, n)
 		delete(has, gpu)
@@ -218,7 +223,8 @@ func (w *words) ofQueue(q *QueueSpec) {
 			if q.Annotations == nil {
 				q.Annotations = map[string]string{}
 			}
-			if q.Annotations[annotationKey(key)] = annotation(value); value == "" {
+			q.Annotations[annotationKey(key)] = annotation(value)
+			if value == "" {
 				delete(q.Annotations, annotationKey(key))
 			}
 		}

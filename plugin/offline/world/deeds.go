@@ -211,7 +211,8 @@ func (p *Pod) settleOn(w *World) {
 		return
 	}
 	p.update(func(pod *v1.Pod) {
-		if pod.Spec.NodeName = p.Spec.On; p.Spec.Bound {
+		pod.Spec.NodeName = p.Spec.On
+		if p.Spec.Bound {
 			return
 		}
 		pod.Status.Phase = v1.PodRunning
@@ -262,7 +263,10 @@ func (j *Job) replace(w *World, i int) {
 
 // anew is the pod without what it has been through.
 func (p PodSpec) anew() PodSpec {
-	p.On, p.Ran, p.Bound, p.Deleted = "", 0, false, false
+	p.On = ""
+	p.Ran = 0
+	p.Bound = false
+	p.Deleted = false
 	return p
 }
 
@@ -325,7 +329,8 @@ func (d FinishPod) apply(w *World) {
 	}
 	j.Pods[d.Pod].update(func(pod *v1.Pod) {
 		pod.DeletionTimestamp = nil
-		if pod.Status.Phase = v1.PodSucceeded; d.Failed {
+		pod.Status.Phase = v1.PodSucceeded
+		if d.Failed {
 			pod.Status.Phase = v1.PodFailed
 		}
 	})
@@ -400,7 +405,8 @@ func (d RelabelJob) apply(w *World) {
 func (o Whose) mark(object *metav1.ObjectMeta) {
 	object.Labels = maps.Clone(o.Labels)
 	for key, value := range map[string]string{policy.UserKey: o.User, policy.GroupsKey: o.Groups} {
-		if object.Annotations[key] = value; value == "" {
+		object.Annotations[key] = value
+		if value == "" {
 			delete(object.Annotations, key)
 		}
 	}

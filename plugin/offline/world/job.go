@@ -224,7 +224,8 @@ func (p PodSpec) String() string {
 		text += field("shares", p.Shares)
 	}
 	if n := requests[gpu]; n > 0 {
-		if delete(requests, gpu); p.Cards == "" || n != 1 || len(requests) > 0 {
+		delete(requests, gpu)
+		if p.Cards == "" || n != 1 || len(requests) > 0 {
 			text += field("gpus", strconv.Itoa(int(n)))
 		}
 		if len(requests) == 0 {

@@ -17,7 +17,8 @@ type minimiser struct {
 // fails reports whether a scenario is broken.
 func (m *minimiser) fails(s *Scenario) bool {
 	for range m.tries {
-		if m.runs--; m.runs < 0 {
+		m.runs--
+		if m.runs < 0 {
 			return false
 		}
 		if m.broken(s) {
@@ -32,7 +33,8 @@ func (m *minimiser) fails(s *Scenario) bool {
 func Minimise(s *Scenario, runs int, broken func(*Scenario) bool) *Scenario {
 	m := &minimiser{broken: broken, tries: 1, runs: runs}
 	for !m.fails(s) {
-		if m.tries *= 2; m.tries > 64 {
+		m.tries *= 2
+		if m.tries > 64 {
 			return s
 		}
 	}

@@ -57,7 +57,8 @@ func (s *Script) read(text string, defined map[string]string) error {
 // lines returns the lines of a text without comments. A line goes on after a backslash.
 func lines(text string) (all []string) {
 	for _, line := range strings.Split(strings.ReplaceAll(text, "\\\n", " "), "\n") {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") {
 			all = append(all, line)
 		}
 	}
@@ -98,7 +99,8 @@ func (s *Script) Steps(variant []string) (steps []Step, err error) {
 		}
 		step := Step{Command: words[0], Words: words[1:]}
 		if !slices.Contains([]string{"config", "cycle", "settle", "admit", "ask", "show"}, step.Command) {
-			if step.Deed, err = ParseDeed(line); err != nil {
+			step.Deed, err = ParseDeed(line)
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -130,7 +130,8 @@ func (w *words) resources(text string) workload.Resources {
 		if err != nil {
 			w.fail("%s: %v", text, err)
 		}
-		if all[name] = amount.Value(); name == "cpu" {
+		all[name] = amount.Value()
+		if name == "cpu" {
 			all[name] = amount.MilliValue()
 		}
 	}

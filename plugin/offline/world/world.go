@@ -279,7 +279,8 @@ func (w *World) Info() *api.ClusterInfo {
 		info.NodeList = slices.Concat(info.NodeList[w.Order%n:], info.NodeList[:w.Order%n])
 	}
 	for name, q := range w.Queues {
-		if info.Queues[api.QueueID(name)] = api.NewQueueInfo(q.Object); q.Spec.Hollow && w.Away == 0 { // Volcano panics on it
+		info.Queues[api.QueueID(name)] = api.NewQueueInfo(q.Object)
+		if q.Spec.Hollow && w.Away == 0 { // Volcano panics on it
 			info.Queues[api.QueueID(name)].Queue = nil
 		}
 	}
@@ -317,7 +318,9 @@ func (w *World) Follow(jobs map[api.JobID]*api.JobInfo) {
 			continue
 		}
 		was := j.Group.Status.Phase
-		j.Group.Status, j.Reasons, j.Waiting = job.PodGroup.Status, job.JobFitErrors, nil
+		j.Group.Status = job.PodGroup.Status
+		j.Reasons = job.JobFitErrors
+		j.Waiting = nil
 		for _, task := range job.TaskStatusIndex[api.Pipelined] {
 			j.Waiting = append(j.Waiting, task.Name+":"+task.NodeName)
 		}

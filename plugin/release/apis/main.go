@@ -42,7 +42,8 @@ func write(to string) error {
 		return copyModule(to, from)
 	}
 	log.Printf("%s %s is not available (%v): adding to %s what Volcano needs of it", module, wanted, err, fallback)
-	if from, err = download(fallback); err != nil {
+	from, err = download(fallback)
+	if err != nil {
 		return err
 	}
 	if err := copyModule(to, from); err != nil {

@@ -120,7 +120,8 @@ func (g *Gate) admit(w http.ResponseWriter, r *http.Request) *viewer {
 		may             *bool
 		group, resource string
 	}{{&v.queues, "scheduling.volcano.sh", "queues"}, {&v.nodes, "", "nodes"}, {&v.pods, "", "pods"}} {
-		if *of.may, err = g.reviews.mayList(r.Context(), who, of.group, of.resource, ""); err != nil {
+		*of.may, err = g.reviews.mayList(r.Context(), who, of.group, of.resource, "")
+		if err != nil {
 			g.unavailable(w, r, fmt.Sprintf("the access of %q could not be reviewed", who.GetName()), err)
 			return nil
 		}

@@ -87,7 +87,9 @@ func newReviews(config *rest.Config, cacheTime time.Duration, c clock.PassiveClo
 // clientOf returns a client with a limiter of its own, and with none if qps is negative.
 func clientOf(config *rest.Config, qps float32, burst int) (kubernetes.Interface, error) {
 	config = rest.CopyConfig(config)
-	config.QPS, config.Burst, config.Timeout = qps, burst, reviewTime
+	config.QPS = qps
+	config.Burst = burst
+	config.Timeout = reviewTime
 	return kubernetes.NewForConfig(config)
 }
 

@@ -73,5 +73,7 @@ func (l *strangersLog) add(address string, reviewed bool) {
 	l.log("warning: requests with tokens that are not known: %d, of which %d were refused without a review, "+
 		"because they were too many; the last one is from %s",
 		l.invalid, l.refused, address)
-	l.written, l.invalid, l.refused = l.clock.Now(), 0, 0
+	l.written = l.clock.Now()
+	l.invalid = 0
+	l.refused = 0
 }

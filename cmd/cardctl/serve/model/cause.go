@@ -71,7 +71,8 @@ func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) str
 		case f.Rule == report.OverNamespace:
 			of.Namespace = shown
 		case f.Rule == report.OverHolder:
-			if of.Holder = f.Reason.Holder; shown != f.Namespace {
+			of.Holder = f.Reason.Holder
+			if shown != f.Namespace {
 				of.Holder.Value = shown
 			}
 		case f.Rule == report.UnknownQueue && shown != f.Namespace:
@@ -180,7 +181,10 @@ func shortOf(f *explain.Finding) (resource, against string, lacks float64, bound
 		return "", "", 0, nil
 	}
 	s := f.Reason.Shortages
-	resource, against, lacks, bound = s[0].Resource, s[0].Against, s[0].Total-s[0].Bound, &s[0].Bound
+	resource = s[0].Resource
+	against = s[0].Against
+	lacks = s[0].Total - s[0].Bound
+	bound = &s[0].Bound
 	if len(s) > 1 && f.Reason.Cards != "" {
 		resource, bound = f.Reason.Cards, nil
 		for _, other := range s[1:] {

@@ -36,7 +36,9 @@ func (d *Detail) Has() []stock.Amount {
 
 // details finds them for all jobs, by jobKey.
 func details(w *engine.World, s *engine.Session) map[string]*Detail {
-	all, jobs, labels := map[string]*Detail{}, stock.Jobs(s), s.CardLabels()
+	all := map[string]*Detail{}
+	jobs := stock.Jobs(s)
+	labels := s.CardLabels()
 	shared := engine.SharedCards(w.Nodes, labels, s.CardFractions())
 	for _, g := range w.Groups {
 		d := &Detail{Requests: requestsOf(s, g, labels, shared)}

@@ -92,7 +92,8 @@ func (o *offer) add(leaf string, idle float64, above []string) {
 // next is the first leaf below a queue that has something left.
 func (o *offer) next(above string) (leaf string, idle float64) {
 	for leaves := o.below[above]; len(leaves) > 0; leaves = leaves[1:] {
-		if idle = o.idle[leaves[0]]; idle > 0 {
+		idle = o.idle[leaves[0]]
+		if idle > 0 {
 			o.below[above] = leaves
 			return leaves[0], idle
 		}
@@ -110,14 +111,18 @@ func (t *tree) loansOf(q *queues.Queue, h queues.Holding, borrowed float64, o *o
 			if lender == "" {
 				break
 			}
-			loan.Lender, loan.Below, loan.Amount = lender, above, min(idle, borrowed)
+			loan.Lender = lender
+			loan.Below = above
+			loan.Amount = min(idle, borrowed)
 			loans = append(loans, loan)
 			o.idle[lender] -= loan.Amount
 			borrowed -= loan.Amount
 		}
 	}
 	if borrowed > 0 {
-		loan.Lender, loan.Below, loan.Amount = "", "", borrowed
+		loan.Lender = ""
+		loan.Below = ""
+		loan.Amount = borrowed
 		loans = append(loans, loan)
 	}
 	return loans

@@ -107,7 +107,8 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 	}
 	m.Pending = waiting(world)
 	if m.Pending*len(world.Nodes) <= MostTried {
-		if m.Evictions, err = engine.Evictions(ctx, world, r.Configuration); err != nil {
+		m.Evictions, err = engine.Evictions(ctx, world, r.Configuration)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -131,7 +132,8 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 	m.indexNames()
 	m.Loans = Loans(m.Queues, m.lendsCardsOnly())
 	m.past()
-	if m.Checks, err = check(ctx, r, before); err != nil {
+	m.Checks, err = check(ctx, r, before)
+	if err != nil {
 		return nil, err
 	}
 	m.Took = time.Since(begun)

@@ -111,7 +111,8 @@ func openDepth(all []queues.Queue) int {
 	}
 	rows := at[0]
 	for depth := 1; depth <= deepest; depth++ {
-		if rows += at[depth]; rows > mostOpen {
+		rows += at[depth]
+		if rows > mostOpen {
 			return max(1, depth-1)
 		}
 	}

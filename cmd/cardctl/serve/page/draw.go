@@ -69,7 +69,8 @@ const eighths = 8
 // nothing.
 func (c Cells) Draws(amount float64, most int) Cells {
 	const least = 0.0005
-	if c.Amount = amount; amount < least || most <= 0 {
+	c.Amount = amount
+	if amount < least || most <= 0 {
 		c.Amount = 0
 		return c
 	}
@@ -206,7 +207,8 @@ func (c *Chart) line(values []float64) string {
 			continue
 		}
 		fmt.Fprintf(&path, "%s%.5g %.5g", letter, x(i, len(values)), c.y(v))
-		if letter = "L"; len(values) == 1 {
+		letter = "L"
+		if len(values) == 1 {
 			fmt.Fprintf(&path, "L%d %.5g", chartWidth, c.y(v))
 		}
 	}

@@ -215,7 +215,8 @@ func (f *Frame) own() url.Values {
 
 func set(values url.Values, pairs []string) url.Values {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if values.Del(pairs[i]); pairs[i+1] != "" {
+		values.Del(pairs[i])
+		if pairs[i+1] != "" {
 			values.Set(pairs[i], pairs[i+1])
 		}
 	}

@@ -165,7 +165,9 @@ func (b *Book) addQueues(t *Totals, locks []LockOut) {
 	sums := map[string]Cell{}
 	for _, c := range t.Cells {
 		sum := sums[c.Queue]
-		sum.Used, sum.Due, sum.Had = sum.Used+c.Used, sum.Due+c.Due, sum.Had+c.Had
+		sum.Used = sum.Used + c.Used
+		sum.Due = sum.Due + c.Due
+		sum.Had = sum.Had + c.Had
 		sums[c.Queue] = sum
 	}
 	var shares []float64

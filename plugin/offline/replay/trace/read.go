@@ -45,7 +45,8 @@ func Read(file string, in io.Reader, format Format) (*Trace, error) {
 		return nil, fmt.Errorf("%s: %w: expected one of the formats %s", file, ErrEmpty, strings.Join(Formats, ", "))
 	}
 	if format == "" {
-		if format = detect(string(head)); format == "" {
+		format = detect(string(head))
+		if format == "" {
 			return nil, fmt.Errorf("%s: %w: name it with --format, one of %s", file, ErrUnknown, strings.Join(Formats, ", "))
 		}
 	}

@@ -72,7 +72,9 @@ func (w *row) swf() *Job {
 		}
 		return x
 	}
-	submit, run, processors := field(swfSubmit), field(swfRun), field(swfRequested)
+	submit := field(swfSubmit)
+	run := field(swfRun)
+	processors := field(swfRequested)
 	if processors <= 0 {
 		processors = field(swfAllocated)
 	}

@@ -38,7 +38,9 @@ func (t *Trace) readTable(in io.Reader) error {
 	format := tables[t.Format]
 	end := &ending{Reader: in}
 	r := csv.NewReader(end)
-	r.FieldsPerRecord, r.ReuseRecord, r.LazyQuotes = -1, true, true
+	r.FieldsPerRecord = -1
+	r.ReuseRecord = true
+	r.LazyQuotes = true
 	columns, err := t.header(r, format)
 	if err != nil {
 		return err
@@ -47,7 +49,9 @@ func (t *Trace) readTable(in io.Reader) error {
 	w := &row{at: columns.at, counts: &reasons}
 	use := func(cells []string) {
 		line, _ := r.FieldPos(0)
-		w.cells, w.line, w.wrong = cells, line, ""
+		w.cells = cells
+		w.line = line
+		w.wrong = ""
 		if len(cells) != columns.n {
 			w.fail("%d columns: expected %d, as in the header", len(cells), columns.n)
 			if end.last != '\n' && r.InputOffset() >= end.read {
