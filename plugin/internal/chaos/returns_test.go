@@ -80,6 +80,9 @@ func (c *chaosCycle) checkReturned(name string) {
 	}
 	jobs := c.admittedNow()
 	for _, j := range jobs {
+		if job := c.jobOf(j); job.ReadyTaskNum() >= job.MinAvailable {
+			continue // it has its minimum, if on other cards than it names
+		}
 		minimum, certain := c.minimum(j)
 		c.lessAllocated(minimum, j, c.jobOf(j))
 		for level, queue := range c.Path(j.Spec.Queue) {

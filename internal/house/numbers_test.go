@@ -1,4 +1,4 @@
-package capacitycard_test
+package house
 
 import (
 	"regexp"

@@ -1,6 +1,6 @@
 // Package capacitycard_test guards the layers of this module: which package may
 // know of which.
-package capacitycard_test
+package house
 
 import (
 	"fmt"
@@ -284,6 +284,7 @@ var layers = []layer{
 		dir: "packaging", deny: []string{module + "/..."},
 		reason: "a module of its own, whose requirements are not those of the scheduler: it builds the others, and imports none",
 	},
+	{dir: "internal", reason: "checks the repository, and is imported by nobody"},
 	{dir: "profiles", reason: "recorded data, imported by no layer"},
 	{dir: "deploy", reason: "manifests, imported by no layer"},
 	{dir: "docs", reason: "text, imported by no layer"},

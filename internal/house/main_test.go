@@ -1,0 +1,17 @@
+// Package house checks the repository as a whole: layers, style, and that documentation, manifests and workflows say what
+// the code does. It has tests alone, and they run in the root of the repository.
+package house
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../.."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
