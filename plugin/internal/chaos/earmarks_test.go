@@ -8,7 +8,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/offline/world"
+	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // mark is a pod for which others were evicted, as the world knows it: docs/cards.md says what it

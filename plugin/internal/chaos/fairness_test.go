@@ -7,7 +7,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
-	"github.com/capacity-card/capacity-card/plugin/offline/world"
+	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // borrowsCards reports whether a job that gets some request has more of a card than its queue deserves.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
-	"github.com/capacity-card/capacity-card/plugin/offline/world"
+	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // groupsOf returns the weights of the groups that have a card, by the name of the group in quotas:

@@ -10,7 +10,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/offline/world"
+	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // TestDiscardedPlansNominate shows what Volcano writes to status.nominatedNodeName of a gang of which reclaim could

@@ -12,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/offline/world"
+	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // gangs turns jobs into gangs: their minimum is all their pods. Some have a launcher without cards. In half of these

@@ -8,7 +8,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/offline/world"
+	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // returns reports whether what reclaim and preempt can take back does not count against admission.

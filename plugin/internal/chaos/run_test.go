@@ -29,8 +29,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
+	"github.com/capacity-card/capacity-card/plugin/internal/world"
 	"github.com/capacity-card/capacity-card/plugin/offline"
-	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
 // violation is an invariant that does not hold.

@@ -16,7 +16,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/offline/world"
+	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // spare gives some queues small budgets of evictions in long windows, and has some enforce their quotas.

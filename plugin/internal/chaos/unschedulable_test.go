@@ -26,8 +26,8 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
+	"github.com/capacity-card/capacity-card/plugin/internal/world"
 	"github.com/capacity-card/capacity-card/plugin/offline"
-	"github.com/capacity-card/capacity-card/plugin/offline/world"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
