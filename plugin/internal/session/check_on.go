@@ -9,7 +9,7 @@ import (
 )
 
 // check panics if an invariant is broken, in builds with the tag "invariants".
-func (s *session) check() {
+func (s *Session) check() {
 	s.Index.Check()
 	for q := range index.Queue(s.Index.Len()) {
 		if has, want := s.Index.Share(q), s.rules.share(s.Index.Allocated(q), s.Index.Deserved.Row(q)); has != want {
