@@ -47,7 +47,7 @@ func FuzzDevices(f *testing.F) {
 			w.running = w.event(w.ix, w.running)
 			w.ix.Check()
 			if r.IntN(3) == 0 {
-				taken = append(taken, moment{w.ix.Snapshot(), slices.Clone(w.running)})
+				taken = append(taken, moment{w.ix.Version().Overlay(), slices.Clone(w.running)})
 			}
 			for range min(len(taken), r.IntN(3)) {
 				m := &taken[r.IntN(len(taken))]

@@ -36,7 +36,7 @@ func FuzzInvariants(f *testing.F) {
 		for range 3 {
 			other.event()
 		}
-		other.ix.Snapshot()
+		other.ix.Version().Overlay()
 		twin := build(t, r, c, other.ix, other.names, r.Shuffle)
 		twin.oracle = w.oracle
 		w.compareBounds()
@@ -170,7 +170,7 @@ func (w *world) checkCancels() {
 	if t == nil {
 		return
 	}
-	overlay, q, request := w.ix.Snapshot(), w.number(t.queue), w.vector(t.request)
+	overlay, q, request := w.ix.Version().Overlay(), w.number(t.queue), w.vector(t.request)
 	quota.Charge(&overlay, q, request)
 	quota.Refund(&overlay, q, request, w.scratch)
 	for _, p := range w.ix.Path(q) {

@@ -112,7 +112,7 @@ func (w *world) compareAdmission(name string) {
 		require.Equal(w.t, w.oracle.Allocatable(name, t.request),
 			w.at(quota.Allocatable(w.ix, &w.ix.RealCapability, q, request)), "allocatable: %v in %s", t.request, name)
 		require.Equal(w.t, w.oracle.LendsAll(name, t.request), w.lends(w.ix, q, request), "lends %v to %s", t.request, name)
-		overlay := w.ix.Snapshot()
+		overlay := w.ix.Version().Overlay()
 		s := snapshot{&overlay, w.oracle.Clone()}
 		for range w.rand.IntN(4) {
 			if c := pick(w.rand, w.known()); c != nil {

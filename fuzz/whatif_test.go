@@ -20,7 +20,7 @@ type snapshot struct {
 }
 
 func (w *world) snapshot() snapshot {
-	overlay := w.ix.Snapshot()
+	overlay := w.ix.Version().Overlay()
 	return snapshot{&overlay, w.oracle.Clone()}
 }
 

@@ -26,14 +26,14 @@ func ExampleBuildTree() {
 
 // A what-if simulation evicts a task of 4 cpu from the queue prod. At the same time, the
 // scheduler allocates a task of 2 cpu there.
-func ExampleIndex_Snapshot() {
+func ExampleIndex_Version() {
 	var ix index.Index
 	ix.Reset(index.BuildTree([]index.Node{{Name: "prod"}}, index.RootName), int(fastres.FirstFree))
 	prod := ix.Lookup("prod")
 	ix.Mutable(prod).Set(fastres.CPU, 10_000)
 	ix.RollUp()
 
-	simulated := ix.Snapshot()
+	simulated := ix.Version().Overlay()
 	for _, q := range simulated.Path(prod) {
 		simulated.Mutable(q).Increase(fastres.CPU, -4_000)
 	}

@@ -21,7 +21,7 @@ func TestSnapshotAllocatesNothing(t *testing.T) {
 	var taken index.Overlay
 	seen := 0.0
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
-		taken = ix.Snapshot()
+		taken = ix.Version().Overlay()
 		seen += taken.Allocated(b).Get(cpu)
 	}))
 	assert.Equal(t, 1001.0, seen)
@@ -39,7 +39,7 @@ func TestChargeAllocatesNothing(t *testing.T) {
 				refund(ix, b, x)
 			}
 		}), stray, when)
-		_ = ix.Snapshot()
+		_ = ix.Version().Overlay()
 		charge(ix, b, x)
 		refund(ix, b, x)
 	}
@@ -55,10 +55,10 @@ func TestSnapshotsEndWithTheSession(t *testing.T) {
 	}
 	ix, x := newIndex("", queues...), res{cpu: 1}.vector()
 	for _, snapshotLast := range []bool{false, true} {
-		_ = ix.Snapshot()
+		_ = ix.Version().Overlay()
 		charge(ix, 0, x)
 		if snapshotLast {
-			_ = ix.Snapshot()
+			_ = ix.Version().Overlay()
 		}
 		ix.Reset(ix.Tree, dims)
 		next := index.Queue(0)
@@ -74,7 +74,7 @@ func TestSnapshotsEndWithTheSession(t *testing.T) {
 func TestOverlayAllocatesOncePerQueue(t *testing.T) {
 	ix := newIndex("root", "root", "a", "b<a")
 	b, x := lookup(t, ix.Tree, "b"), res{cpu: 1, gpu: 1000}.vector()
-	o := ix.Snapshot()
+	o := ix.Version().Overlay()
 	charge(&o, b, x)
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
 		charge(&o, b, x)
@@ -90,7 +90,7 @@ func TestSnapshotsBetweenChanges(t *testing.T) {
 	var taken []index.Overlay
 	for range 100 {
 		for range 3 {
-			taken = append(taken, ix.Snapshot())
+			taken = append(taken, ix.Version().Overlay())
 		}
 		charge(ix, 0, x)
 		charge(ix, 0, x)

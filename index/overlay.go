@@ -32,9 +32,6 @@ func (ix *Index) Version() Version {
 	return Version{ix: ix, session: ix.session, number: ix.allocated.snapshot()}
 }
 
-// Snapshot returns an overlay of the present state, without changes.
-func (ix *Index) Snapshot() Overlay { return ix.Version().Overlay() }
-
 // Overlay returns an overlay without changes.
 func (v Version) Overlay() Overlay { return Overlay{Version: v} }
 

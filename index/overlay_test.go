@@ -17,9 +17,9 @@ func TestSnapshotIsolation(t *testing.T) {
 	root, a, b, c := ix.Root(), lookup(t, ix.Tree, "a"), lookup(t, ix.Tree, "b"), lookup(t, ix.Tree, "c")
 	charge(ix, b, res{cpu: 1, gpu: 1000}.vector())
 
-	first := ix.Snapshot()
+	first := ix.Version().Overlay()
 	charge(ix, b, res{cpu: 10}.vector())
-	second := ix.Snapshot()
+	second := ix.Version().Overlay()
 	charge(ix, c, res{cpu: 100, far: 5}.vector())
 	charge(&first, c, res{cpu: 1000, far: 7}.vector())
 	refund(&second, b, res{cpu: 11}.vector())
@@ -51,7 +51,7 @@ func TestClonesAreIndependent(t *testing.T) {
 	a, b := lookup(t, ix.Tree, "a"), lookup(t, ix.Tree, "b")
 	charge(ix, a, res{cpu: 1}.vector())
 
-	untouched := ix.Snapshot()
+	untouched := ix.Version().Overlay()
 	changed := untouched.Clone()
 	charge(&changed, a, res{cpu: 10}.vector())
 	ofChanged := changed.Clone()
@@ -77,14 +77,14 @@ func TestClonesAreIndependent(t *testing.T) {
 
 func TestValid(t *testing.T) {
 	ix := newIndex("root", "root", "a")
-	first := ix.Snapshot()
+	first := ix.Version().Overlay()
 	clone := first.Clone()
 	charge(ix, lookup(t, ix.Tree, "a"), res{cpu: 1}.vector())
 	assert.True(t, first.Valid(), "a charge does not end the session")
 	assert.True(t, clone.Valid())
 
 	ix.Reset(ix.Tree, dims)
-	second := ix.Snapshot()
+	second := ix.Version().Overlay()
 	late := first.Clone()
 	assert.False(t, first.Valid())
 	assert.False(t, clone.Valid())
@@ -138,7 +138,7 @@ func (m *model) step(most int) {
 		refund(m.ix, c.q, c.x)
 		m.apply(m.want, c, fastres.Vector.Sub)
 	case do < 8 && len(m.alive) < most:
-		m.alive = append(m.alive, &whatIf{m.ix.Snapshot(), copyAll(m.want)})
+		m.alive = append(m.alive, &whatIf{m.ix.Version().Overlay(), copyAll(m.want)})
 	case w == nil:
 	case do < 9 && len(m.alive) < most:
 		m.alive = append(m.alive, &whatIf{w.Clone(), copyAll(w.want)})
@@ -220,7 +220,7 @@ func TestParallelClones(t *testing.T) {
 	for q := range index.Queue(ix.Len()) {
 		charge(ix, q, randomCharge(r))
 	}
-	shared := ix.Snapshot()
+	shared := ix.Version().Overlay()
 	for q := range index.Queue(ix.Len()) {
 		charge(ix, q, randomCharge(r)) // the snapshot reads older rows
 	}

@@ -71,7 +71,7 @@ func TestRefundsKeepTheSums(t *testing.T) {
 	scratch := fastres.NewVector(dims)
 	for round := range 30 {
 		ix := randomTree(r, 15)
-		overlay := ix.Snapshot()
+		overlay := ix.Version().Overlay()
 		var a quota.Accounts = ix
 		if round%2 == 0 {
 			a = &overlay
@@ -144,7 +144,7 @@ func TestRefundOfGroups(t *testing.T) {
 	}
 
 	scratch := fastres.NewVector(names.Len())
-	overlay := ix.Snapshot()
+	overlay := ix.Version().Overlay()
 	for _, accounts := range []quota.Accounts{&overlay, &quota.Draft{Accounts: ix}, ix} {
 		for _, q := range []index.Queue{team, leaf} {
 			refund := quota.Refund(accounts, q, of(5000, 1000), scratch)

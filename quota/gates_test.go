@@ -42,7 +42,7 @@ func TestReserve(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			q := lookup(t, ix, test.queue)
 			assert.Equal(t, test.want, verdict(ix, quota.FitsBeside(ix, ix, &ix.RealCapability, q, test.dim, test.quantity)))
-			overlay := ix.Snapshot()
+			overlay := ix.Version().Overlay()
 			assert.Equal(t, test.want, verdict(ix, quota.FitsBeside(ix, &overlay, &ix.RealCapability, q, test.dim, test.quantity)), "what-if")
 		})
 	}

@@ -9,11 +9,15 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // rooms are the directories whose declarations a mutant can name.
 var rooms = []string{"fastres", "index", "quota", "plugin", "cmd/cardctl/audit"}
+
+// forTests are the names of directories with code for tests alone.
+var forTests = []string{"testdata", "offline", "world", "testbed"}
 
 // declaration is a function, type, constant or variable, and where it is.
 type declaration struct {
@@ -52,7 +56,7 @@ func readSources(tree string) (*sources, error) {
 			switch {
 			case err != nil:
 				return err
-			case entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "offline"): // offline is for tests
+			case entry.IsDir() && slices.Contains(forTests, entry.Name()):
 				return filepath.SkipDir
 			case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 				return nil

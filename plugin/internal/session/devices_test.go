@@ -289,7 +289,7 @@ func TestClaimsAreRestored(t *testing.T) {
 		return
 	}
 	node := f.Nodes["node"]
-	before := f.own.Index.Snapshot()
+	before := f.own.Index.Version().Overlay()
 	q := f.own.Index.Lookup("q")
 	for range 3 {
 		statement := framework.NewStatement(f.Session)
