@@ -2,6 +2,9 @@ package main
 
 // ofPlans are those of plans of evictions: the search, and what a session says of a plan.
 var ofPlans = []mutant{
+	{"keepsUntilDue", "if len(l.notices.marks) == 0 {", "if true {"},
+	{"see", "!all.uncharged && all.ofJobs == all.onNodes", "!all.uncharged"},
+	{"chooseMembers", "m.ends = 1", "m.ends = 0"},
 	{"cost.compare", "if c.broken != d.broken {", "if false {"},
 	{"cost.compare", "cmp.Compare(x.class, y.class), cmp.Compare(x.lost", "cmp.Compare(x.lost"},
 	{"cost.compare", "cmp.Compare(x.lost, y.lost), ", ""},

@@ -249,7 +249,7 @@ func (s *Session) NodesBeside(nodes map[string]*api.NodeInfo) (beside map[string
 	return beside
 }
 
-// SumOf returns how much of the resources of cards, of all together, is in r.
+// SumOf returns the sum of the resources of cards in r, in thousandths.
 func (s *Session) SumOf(r *api.Resource) (sum float64) {
 	for name, amount := range r.ScalarResources {
 		if s.registry.carded[name] {

@@ -38,7 +38,7 @@ type Job struct {
 	terminating []cards.Amount
 	pending     []cards.Amount // of pending tasks, each of its preferred card
 	lists       [][]fastres.Dim
-	// members are the pods of the minimum, the smallest first, and those that are being deleted last. They stay empty where
+	// members are the pods of the minimum, the smallest first. Pods that are being deleted come last. They stay empty where
 	// all unfinished pods are alike: then the minimum is minMembers times podSize.
 	members    []member
 	unfinished []member // all of them, in the same order
@@ -280,7 +280,8 @@ func (j *Job) chooseMembers(s *cards.Session) {
 		j.unfinished = append(j.unfinished, m)
 	}
 	slices.SortFunc(j.unfinished, func(x, y member) int {
-		return cmp.Or(cmp.Compare(x.ends, y.ends), cmp.Compare(x.total, y.total), cmp.Compare(x.task.Name, y.task.Name), cmp.Compare(x.task.UID, y.task.UID))
+		return cmp.Or(cmp.Compare(x.ends, y.ends), cmp.Compare(x.total, y.total),
+			cmp.Compare(x.task.Name, y.task.Name), cmp.Compare(x.task.UID, y.task.UID))
 	})
 
 	// The job starts again with others than the pods that are being deleted.
