@@ -206,7 +206,7 @@ func measure(b *testing.B, c *content, prepare operation, impls ...implementatio
 			if !call() {
 				b.Fatal("not the answer that was to be measured")
 			}
-			runtime.GC() // of what the preparation left, so that it does not run during the first calls
+			runtime.GC() // collects the garbage of the preparation, which would be collected during the first calls
 			b.ReportAllocs()
 			for b.Loop() {
 				if !call() {

@@ -94,7 +94,7 @@ func (s Shape) Make(seed uint64) Cluster {
 	return c
 }
 
-// room is what pods leave of the nodes.
+// room says where the next pods go: nodes in turn, and cards that no pod has yet.
 type room struct {
 	next  int     // the node of the next pod without a card
 	nodes [][]int // the nodes of each model that have cards left

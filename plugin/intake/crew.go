@@ -39,7 +39,7 @@ func (c *crew) share(workers, n int, do func(worker, from, to int)) {
 	c.do = nil // so that the session can be garbage collected
 }
 
-// work is that of one worker.
+// work does parts of the items until none is left.
 func (c *crew) work() {
 	worker := int(c.taken.Add(1)) - 1
 	for {

@@ -12,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// allocatable reports whether a task may be allocated now.
+// AllocatableOf reports whether a task may be allocated now.
 func (s *Session) AllocatableOf(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	frame := s.Frames.Open()
 	defer frame.Close()
@@ -85,7 +85,7 @@ func (s *Session) decideNode(b *quota.Books, task *api.TaskInfo, node *api.NodeI
 	return a, fit
 }
 
-// predicate admits the nodes on which a task can have its cards: the node has one
+// Predicate admits the nodes on which a task can have its cards: the node has one
 // of them, and the queue and all its ancestors have quota left for it.
 func (s *Session) Predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	return s.fitError(s.Reclaim.BooksFor(task), task, node)

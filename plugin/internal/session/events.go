@@ -15,7 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// onAllocate charges a task that was allocated or pipelined.
+// OnAllocate charges a task that was allocated or pipelined.
 func (s *Session) OnAllocate(event *framework.Event) {
 	q := s.QueueOf(event.Task)
 	if q == index.None || s.refuseEvent(event) {

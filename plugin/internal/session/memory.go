@@ -27,7 +27,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// memory holds the state that lasts across sessions. A session gives the same answers with
+// Memory holds the state that lasts across sessions. A session gives the same answers with
 // new memory, except for what package cards documents. Only the goroutine that
 // runs the session changes it.
 type Memory struct {

@@ -57,7 +57,7 @@ func RegisterAt(now func() time.Time) {
 	RegisterActions()
 }
 
-// builder builds the plugins of one name, and owns what is kept across sessions.
+// Builder builds the plugins of one name, and owns what is kept across sessions.
 type Builder struct {
 	Variant arguments.Variant
 	Now     func() time.Time // nil: time.Now
@@ -65,11 +65,13 @@ type Builder struct {
 	idle    []*Memory
 }
 
+// BuilderOf returns the builder of a name, with a memory of its own.
 func BuilderOf(name string) *Builder {
 	v, _ := arguments.VariantOf(name)
 	return &Builder{Variant: v}
 }
 
+// Build returns a plugin for one session.
 func (b *Builder) Build(given framework.Arguments) framework.Plugin {
 	return &Plugin{builder: b, arguments: given}
 }
@@ -97,7 +99,7 @@ func (b *Builder) giveBack(m *Memory) {
 	b.idle = append(b.idle, m)
 }
 
-// quotaPlugin is a plugin of one session.
+// Plugin is a plugin of one session.
 type Plugin struct {
 	builder   *Builder
 	arguments framework.Arguments
@@ -147,6 +149,7 @@ func Inspect(p framework.Plugin) (inspect.Inspection, bool) {
 	return InspectionOf(own.Session), true
 }
 
+// InspectionOf returns the inspection of an open session.
 func InspectionOf(s *Session) inspect.Inspection {
 	return inspect.Of(inspect.Session{Session: &s.Session, Settings: &s.Settings, Admit: &s.admit, Reclaim: &s.Reclaim, Explain: &s.explain,
 		Fences: &s.Memory.fences, Fairness: &s.Memory.Fairness, Budgets: &s.Memory.Budgets, Evictions: &s.Memory.evictions,

@@ -17,7 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// session serves the hooks of one scheduling session. Volcano runs a session in
+// Session serves the hooks of one scheduling session. Volcano runs a session in
 // one goroutine, and calls predicates, node order and simulation concurrently.
 type Session struct {
 	constraint.Session
@@ -36,9 +36,9 @@ type Session struct {
 		order func(s *Session, l, r *api.QueueInfo) int
 	}
 	byObject queueTable
-	// pendingRead: memory.pending has the tasks of this session.
+	// pendingRead: Memory.pending has the tasks of this session.
 	pendingRead bool
-	// notCharged are tasks whose allocation the allocate event refused. Volcano
+	// NotCharged are tasks whose allocation the allocate event refused. Volcano
 	// deallocates them next.
 	NotCharged map[api.TaskID]bool // nil where there are none
 	// pipelined are the tasks that were charged as they were pipelined.

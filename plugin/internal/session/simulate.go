@@ -22,7 +22,7 @@ var (
 	errNoQueue    = errors.New("the task's job or queue is not in this session")
 )
 
-// prePredicate takes the snapshot that simulations for a task start from. It
+// PrePredicate takes the snapshot that simulations for a task start from. It
 // copies no account.
 func (s *Session) PrePredicate(task *api.TaskInfo) error {
 	s.Reclaim.Prepare(task)
