@@ -23,9 +23,8 @@
 // # Layout
 //
 // Dimension 0 is cpu, 1 is memory, and 2 is pods. index.Names assigns the others. A vector
-// is one slice of words: first the bit mask of presence, in the layout of a
-// bits-and-blooms bitset, then the quantities. So the compiler passes a vector in
-// registers, and a row is contiguous in memory.
+// is one slice of words: first the bit mask of presence, then the quantities. So the compiler
+// passes a vector in registers, and a row is contiguous in memory.
 //
 // # Invariants
 //

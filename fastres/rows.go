@@ -6,8 +6,7 @@ import (
 )
 
 // Rows is an arena of vectors of the same length, addressed by number. Reset keeps the
-// memory, so that a session does not allocate what the session before allocated. The zero
-// Rows is empty and ready for Reset.
+// memory for the next session. The zero Rows is empty and ready for Reset.
 //
 // Invariant: len(words) = n·stride, stride = presenceWords(dims) + dims.
 type Rows struct {
@@ -20,8 +19,10 @@ type Rows struct {
 func (r *Rows) Reset(n, dims int) {
 	r.first = presenceWords(dims)
 	r.stride = r.first + dims
+
 	r.words = resize(r.words, n*r.stride)
 	clear(r.words)
+
 	for i := range n {
 		r.words[i*r.stride] = always
 	}
@@ -32,6 +33,7 @@ func (r *Rows) Len() int {
 	if r.stride == 0 {
 		return 0
 	}
+
 	return len(r.words) / r.stride
 }
 
@@ -65,6 +67,7 @@ func resize[T any](s []T, n int) []T {
 	if cap(s) < n || cap(s) > 8*(n+1024) {
 		return make([]T, n, n+n/8)
 	}
+
 	return s[:n]
 }
 

@@ -3,8 +3,6 @@ package fastres
 import (
 	"math"
 	"math/bits"
-
-	"github.com/bits-and-blooms/bitset"
 )
 
 // Dim is a dimension: its position in every vector of a session, from 0.
@@ -48,8 +46,10 @@ type Vector struct {
 // present, and every quantity is 0 (api.EmptyResource).
 func NewVector(dims int) Vector {
 	first := presenceWords(dims)
+
 	x := Vector{words: make([]uint64, first+dims), first: first}
 	x.words[0] = always
+
 	return x
 }
 
@@ -82,10 +82,6 @@ func (x Vector) Set(d Dim, quantity float64) {
 
 // Increase adds to the quantity of d and makes d present (api.Resource.AddScalar).
 func (x Vector) Increase(d Dim, quantity float64) { x.Set(d, x.Get(d)+quantity) }
-
-// Presence returns the set of the present dimensions. It shares memory with x: it is for
-// reading, until the next change of x.
-func (x Vector) Presence() *bitset.BitSet { return bitset.From(x.present()) }
 
 // Join makes the dimensions that are present in y present in x. x is at least as long as y.
 func (x Vector) Join(y Vector) {
@@ -153,12 +149,14 @@ func (x Vector) SetLesser(y, z Vector) {
 func (x Vector) SetExceeded(y, z Vector) {
 	clear(x.present())
 	x.words[0] = always
+
 	for d := range x.Len() {
 		excess := y.at(d) - z.at(d)
 		if excess > 0 {
-			x.words[d>>6] |= 1 << (d & 63)
+			x.Set(Dim(d), excess)
+		} else {
+			x.put(d, 0)
 		}
-		x.put(d, max(0, excess))
 	}
 }
 
@@ -201,21 +199,14 @@ func (x Vector) RaiseTo(floor Vector) {
 	}
 }
 
-// InheritFrom sets the dimensions that x does not set to those of parent: cpu and memory
-// that are 0 or less, and scalars that are absent (Volcano, capacity/capacity.go,
-// checkHierarchicalQueue).
+// InheritFrom copies from parent each dimension that x does not set. These are cpu and memory
+// of 0 or less, and absent scalars (Volcano, capacity/capacity.go, checkHierarchicalQueue).
 func (x Vector) InheritFrom(parent Vector) {
-	for d := int(CPU); d <= int(Memory); d++ {
-		if x.at(d) <= 0 {
-			x.put(d, parent.at(d))
-		}
-	}
-	for w, word := range parent.present() {
-		word &^= x.words[w]
-		x.words[w] |= word
-		for ; word != 0; word &= word - 1 {
-			d := w<<6 + bits.TrailingZeros64(word)
-			x.put(d, parent.at(d))
+	for d := range parent.Present() {
+		// cpu and memory are always present, so 0 means that x does not set them.
+		unset := !x.Has(d) || d <= Memory && x.Get(d) <= 0
+		if unset {
+			x.Set(d, parent.Get(d))
 		}
 	}
 }

@@ -132,9 +132,10 @@ func TestArithmeticMirrorsResource(t *testing.T) {
 }
 
 func exactlyLessEqual(x, y *api.Resource) bool {
-	l, r, present := vectorOf(x), vectorOf(y), vectorOf(x).Presence()
-	for d, ok := present.NextSet(0); ok; d, ok = present.NextSet(d + 1) {
-		if l.Get(fastres.Dim(d)) > r.Get(fastres.Dim(d)) {
+	left := vectorOf(x)
+	right := vectorOf(y)
+	for d := range left.Present() {
+		if left.Get(d) > right.Get(d) {
 			return false
 		}
 	}
