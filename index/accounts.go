@@ -2,40 +2,40 @@ package index
 
 import "github.com/capacity-card/capacity-card/fastres"
 
-// Index is the queues of a session, with one vector for each queue and account. Vectors
-// have the units of package fastres. Its memory is kept from one session to the next. The
-// zero Index is ready for Reset.
+// Index holds the queues of a session, with one vector for each queue and account. Vectors
+// have the units of package fastres. Later sessions reuse its memory. The zero Index is
+// ready for Reset.
 type Index struct {
 	*Tree
 
 	// The configuration of the queues, and what package quota computes from it.
 	Capability     Rows // as configured; then with what the queue inherits
 	RealCapability Rows // the bound of allocation, and of admission
-	// Lifted is RealCapability for the queues in which cards count, without the bounds of resources that only the total
-	// of the cluster gives (quota.LiftTotal). It has no rows where none is lifted: see Bounds.
+	// Lifted is RealCapability for the queues in which cards count. It leaves out the bounds of resources that only
+	// the total of the cluster gives (quota.LiftTotal). It has no rows if no queue is lifted: see Bounds.
 	Lifted Rows
-	// Admission and LiftedAdmission are the bounds of admission where queues have bounds of their own. They have no
-	// rows where none has: see AdmissionBounds.
+	// Admission and LiftedAdmission are the bounds of admission if some queue has a bound of its own. Otherwise they
+	// have no rows: see AdmissionBounds.
 	Admission       Rows
 	LiftedAdmission Rows
-	// Raised are the bounds of admission while a job is asked about that others have to give something
-	// back to, nil otherwise: see quota.Returns.
+	// Raised holds the bounds of admission for a job that is owed resources by others, while this job is asked about.
+	// Otherwise it is nil: see quota.Returns.
 	Raised          *Rows
 	Deserved        Rows
-	Guarantee       Rows // effective: at least Σ guarantee of the children, as far as the capability lets them have it
+	Guarantee       Rows // effective: at least Σ guarantee of the children, up to the capability
 	ChildGuarantees Rows // Σ guarantee of the children
 
 	// The usage of the queues' jobs, rolled up to every ancestor.
 	Request Rows // allocated + pending
 	Inqueue Rows // reserved for admitted jobs
 	Elastic Rows // allocated beyond the minimum of the jobs
-	// Terminating is the part of allocated that pods hold which are being deleted.
+	// Terminating is the part of allocated that belongs to pods under deletion.
 	Terminating Rows
 	// Reserved is kept for pods that may have a node and have none yet. It has no rows before
-	// the first of them: see quota.Reserve.
+	// the first such pod: see quota.Reserve.
 	Reserved Rows
 
-	names     *Names // nil where no groups of cards are known
+	names     *Names // nil if no groups of cards are known
 	allocated ledger
 	claims    deviceClaims
 	share     []float64 // a ratio without unit
@@ -49,29 +49,34 @@ type Index struct {
 // has dims dimensions, at least fastres.FirstFree. Earlier vectors and snapshots are
 // invalid.
 func (ix *Index) Reset(t *Tree, dims int) {
-	ix.Tree, ix.dims = t, dims
+	ix.Tree = t
+	ix.dims = dims
+
 	for _, rows := range []*Rows{
 		&ix.Capability, &ix.RealCapability, &ix.Deserved, &ix.Guarantee, &ix.ChildGuarantees,
 	} {
 		rows.Reset(t.Len(), dims)
 	}
+
 	ix.Lifted.Reset(0, dims)
 	ix.lifts = nil
 	ix.ResetUsage()
 }
 
 // ResetUsage begins a session with the same queues and the same configuration. It empties
-// the accounts of usage: allocated, Request, Inqueue, Elastic, Reserved, and the shares. Earlier
-// vectors of these accounts, and earlier snapshots, are invalid.
+// the shares and the accounts of usage: allocated, Request, Inqueue, Elastic, Terminating and
+// Reserved. Earlier vectors of these accounts, and earlier snapshots, are invalid.
 func (ix *Index) ResetUsage() {
 	n := ix.Len()
 	for _, rows := range []*Rows{&ix.Request, &ix.Inqueue, &ix.Elastic, &ix.Terminating} {
 		rows.Reset(n, ix.dims)
 	}
+
 	ix.Reserved.Reset(0, ix.dims)
 	ix.Admission.Reset(0, ix.dims)
 	ix.LiftedAdmission.Reset(0, ix.dims)
 	ix.Raised = nil
+
 	ix.allocated.reset(n, ix.dims)
 	ix.claims.reset()
 	ix.share = append(ix.share[:0], make([]float64, n)...)
@@ -79,7 +84,7 @@ func (ix *Index) ResetUsage() {
 	ix.session++
 }
 
-// Lift has Bounds return Lifted for some queues, which begins as a copy of RealCapability.
+// Lift makes Bounds return Lifted for some queues. Lifted begins as a copy of RealCapability.
 func (ix *Index) Lift(lifts []bool) {
 	ix.lifts = lifts
 	ix.Lifted.CopyFrom(&ix.RealCapability)
@@ -90,19 +95,21 @@ func (ix *Index) Bounds(q Queue) *Rows {
 	if ix.lifts != nil && ix.lifts[q] {
 		return &ix.Lifted
 	}
+
 	return &ix.RealCapability
 }
 
-// LargestBound returns the bound of q for those queues below it that are bounded least.
+// LargestBound returns the largest bound of q that applies to some queue below it.
 func (ix *Index) LargestBound(q Queue, d fastres.Dim) float64 {
 	if ix.lifts != nil {
 		return ix.Lifted.At(q, d)
 	}
+
 	return ix.RealCapability.At(q, d)
 }
 
-// AdmissionBounds returns the bounds of admission of q and its ancestors: Bounds, or less where some queue has
-// a bound of its own, or Raised while it is set.
+// AdmissionBounds returns the bounds of admission of q and its ancestors: Raised while it is set, or else Bounds,
+// lowered where some queue has a bound of its own.
 func (ix *Index) AdmissionBounds(q Queue) *Rows {
 	switch {
 	case ix.Raised != nil:
@@ -112,13 +119,14 @@ func (ix *Index) AdmissionBounds(q Queue) *Rows {
 	case ix.lifts != nil && ix.lifts[q]:
 		return &ix.LiftedAdmission
 	}
+
 	return &ix.Admission
 }
 
 // SetNames tells the index the names of its dimensions, for the groups of cards.
 func (ix *Index) SetNames(names *Names) { ix.names = names }
 
-// Regroup sets what the groups of cards have of x to what follows from its cards.
+// Regroup sets the quantities of card groups in x to the weighted sums of their cards.
 func (ix *Index) Regroup(x fastres.Vector) { ix.names.Regroup(x) }
 
 // Dims returns the number of dimensions of every vector of the session.
@@ -153,10 +161,12 @@ func (ix *Index) RollUp() {
 		if p == None {
 			continue
 		}
+
 		ix.Mutable(p).Add(ix.Allocated(q))
 		ix.Request.Row(p).Add(ix.Request.Row(q))
 		ix.Elastic.Row(p).Add(ix.Elastic.Row(q))
 		ix.Terminating.Row(p).Add(ix.Terminating.Row(q))
 	}
+
 	ix.Check()
 }

@@ -11,13 +11,16 @@ import (
 // Check panics if an invariant of package index is violated, in builds with the tag
 // "invariants". Other builds do nothing.
 func (ix *Index) Check() {
+
 	ix.checkTree()
 	ix.checkLedger()
 	ix.checkDeviceClaims()
+
 	ix.checkSums("allocated", ix.withoutDeviceClaims)
 	ix.checkSums("request", func(q Queue) fastres.Vector { return ix.Request.Row(q) })
 	ix.checkSums("elastic", func(q Queue) fastres.Vector { return ix.Elastic.Row(q) })
 	ix.checkSums("terminating", func(q Queue) fastres.Vector { return ix.Terminating.Row(q) })
+
 	if ix.Reserved.Len() > 0 {
 		ix.checkSums("reserved", func(q Queue) fastres.Vector { return ix.Reserved.Row(q) })
 	}
@@ -43,15 +46,19 @@ func (o *ownJobs) reset(n int) { *o = make([]bool, n) }
 func (ix *Index) checkSums(name string, account func(Queue) fastres.Vector) {
 	var below Rows
 	below.Reset(ix.Len(), ix.dims)
+
 	for q := Queue(ix.Len()) - 1; q >= 0; q-- {
 		if p := ix.Parent(q); p != None {
 			below.Row(p).Add(account(q))
 		}
+
 		if ix.IsLeaf(q) {
 			continue
 		}
+
 		for d := range fastres.Dim(ix.dims) {
-			children, own := below.At(q, d), account(q).Get(d)
+			children := below.At(q, d)
+			own := account(q).Get(d)
 			if own < children || own > children && !ix.own[q] {
 				panic(fmt.Sprintf("index: %s of %q in dimension %d is %v, its children's %v",
 					name, ix.Name(q), d, own, children))
@@ -60,42 +67,52 @@ func (ix *Index) checkSums(name string, account func(Queue) fastres.Vector) {
 	}
 }
 
-// withoutDeviceClaims returns allocated of q without what its claims add. Queues that share a claim
-// are charged for it each, and their ancestors once.
+// withoutDeviceClaims returns allocated of q without its device claims. A claim that several queues
+// share is charged to each of them, and once to their common ancestors.
 func (ix *Index) withoutDeviceClaims(q Queue) fastres.Vector {
 	rest := fastres.NewVector(ix.dims)
 	rest.CopyFrom(ix.Allocated(q))
+
 	for k, entry := range ix.claims.newest {
-		for _, of := range ix.claims.entries[entry].held.Devices {
-			if k.queue == q {
-				rest.Set(of.Dim, rest.Get(of.Dim)-of.Quantity)
-			}
+		if k.queue != q {
+			continue
+		}
+		for _, devices := range ix.claims.entries[entry].held.Devices {
+			rest.Set(devices.Dim, rest.Get(devices.Dim)-devices.Quantity)
 		}
 	}
+
 	return rest
 }
 
-// checkDeviceClaims expects allocated of every queue to have at least what its claims add, and the references
-// of an ancestor to be at least those of a queue below.
+// checkDeviceClaims expects that allocated of every queue covers its device claims, and that an ancestor
+// has at least as many references as each queue below.
 func (ix *Index) checkDeviceClaims() {
 	var sums Rows
 	sums.Reset(ix.Len(), ix.dims)
+
 	for k, entry := range ix.claims.newest {
 		held := ix.claims.entries[entry].held
 		if held.References < 0 || held.References == 0 && held.Devices != nil {
 			panic(fmt.Sprintf("index: %q holds %q: %v", ix.Name(k.queue), k.claim, held))
 		}
-		for _, of := range held.Devices {
-			sums.Row(k.queue).Increase(of.Dim, of.Quantity)
+
+		for _, devices := range held.Devices {
+			sums.Row(k.queue).Increase(devices.Dim, devices.Quantity)
 		}
+
 		if p := ix.Parent(k.queue); p != None && ix.DeviceClaim(p, k.claim).References < held.References {
 			panic(fmt.Sprintf("index: %q refers to %q more often than its parent", ix.Name(k.queue), k.claim))
 		}
 	}
+
 	for q := range Queue(ix.Len()) {
 		for d := range sums.Row(q).Scalars() {
-			if got, want := ix.AllocatedAt(q, d), sums.At(q, d); got < want {
-				panic(fmt.Sprintf("index: allocated of %q in dimension %d is %v, its claims' %v", ix.Name(q), d, got, want))
+			got := ix.AllocatedAt(q, d)
+			want := sums.At(q, d)
+			if got < want {
+				panic(fmt.Sprintf("index: allocated of %q in dimension %d is %v, its claims' %v",
+					ix.Name(q), d, got, want))
 			}
 		}
 	}
@@ -108,6 +125,7 @@ func (ix *Index) checkTree() {
 		if path[0] != q || len(path) > 1 && !ix.IsJoint(q) && path[1] != ix.Parent(q) || ix.Parent(q) >= q {
 			panic(fmt.Sprintf("index: path of %q is %v", ix.Name(q), path))
 		}
+
 		if ix.Rooted() && (top == ix.Root()) != (ix.Broken(q) == nil) {
 			panic(fmt.Sprintf("index: %q ends at %q, broken: %v", ix.Name(q), ix.Name(top), ix.Broken(q)))
 		}
@@ -116,6 +134,7 @@ func (ix *Index) checkTree() {
 
 func (ix *Index) checkLedger() {
 	l := &ix.allocated
+
 	for q := range Queue(ix.Len()) {
 		for row := l.newest[q]; l.previous[row] >= 0; row = l.previous[row] {
 			if l.version[row] <= l.version[l.previous[row]] || l.version[row] > l.current {
@@ -123,9 +142,11 @@ func (ix *Index) checkLedger() {
 			}
 		}
 	}
+
 	for q := range Queue(ix.Len()) {
 		for d := range fastres.Dim(ix.dims) {
-			if x := ix.Allocated(q); x.Get(d) < 0 || !x.Has(d) && x.Get(d) != 0 {
+			x := ix.Allocated(q)
+			if x.Get(d) < 0 || !x.Has(d) && x.Get(d) != 0 {
 				panic(fmt.Sprintf("index: allocated of %q in dimension %d is %v", ix.Name(q), d, x.Get(d)))
 			}
 		}

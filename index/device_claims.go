@@ -2,8 +2,7 @@ package index
 
 import "github.com/capacity-card/capacity-card/fastres"
 
-// DeviceClaim is a resource claim of a pod: devices that it has for itself, or shares with other
-// pods that name the same claim.
+// DeviceClaim is a resource claim of a pod. Pods that name the same claim share its devices.
 type DeviceClaim struct {
 	Name    string // with its namespace, unique in a session
 	Devices []Devices
@@ -15,15 +14,15 @@ type Devices struct {
 	Quantity float64
 }
 
-// Held is a claim as a queue holds it: as long as some pod of the queue, or of a queue below,
-// refers to it. The zero Held is a claim that the queue does not hold.
+// Held is a claim as a queue holds it. A queue holds a claim while a pod in it, or below it, refers
+// to the claim. The zero Held is a claim that the queue does not hold.
 type Held struct {
 	References int       // of pods
-	Devices    []Devices // that the queue is charged for the claim
+	Devices    []Devices // the charge of the queue for the claim
 }
 
-// deviceClaims keeps the device claims that queues hold, with the older versions that snapshots read, as
-// ledger does for allocated and with its versions.
+// deviceClaims keeps the device claims of all queues, with the older versions that snapshots read. It
+// works as ledger does for allocated, and shares its versions.
 //
 // Invariant: along newest[k] and previous, versions strictly decrease.
 type deviceClaims struct {
@@ -52,11 +51,12 @@ func (c *deviceClaims) reset() {
 func (c *deviceClaims) at(k claimKey, version int) Held {
 	entry, ok := c.newest[k]
 	if !ok {
-		return Held{}
+		entry = -1
 	}
 	for entry >= 0 && c.entries[entry].version > version {
 		entry = c.entries[entry].previous
 	}
+
 	if entry < 0 {
 		return Held{}
 	}
@@ -66,13 +66,16 @@ func (c *deviceClaims) at(k claimKey, version int) Held {
 // set changes a device claim in a version, which is the newest one.
 func (c *deviceClaims) set(k claimKey, held Held, version int) {
 	previous, ok := c.newest[k]
-	switch {
-	case !ok:
+	if !ok {
 		previous = -1
-	case c.entries[previous].version == version:
+	}
+
+	// No snapshot reads an entry of the newest version.
+	if ok && c.entries[previous].version == version {
 		c.entries[previous].held = held
 		return
 	}
+
 	if c.newest == nil {
 		c.newest = map[claimKey]int32{}
 	}
@@ -91,12 +94,13 @@ func (ix *Index) SetDeviceClaim(q Queue, name string, held Held) {
 	ix.claims.set(claimKey{q, name}, held, ix.allocated.begin())
 }
 
-// DeviceClaim returns a device claim as q holds it, with what the overlay changed.
+// DeviceClaim returns a device claim as q holds it, including the changes of the overlay.
 func (o *Overlay) DeviceClaim(q Queue, name string) Held {
 	k := claimKey{q, name}
 	if held, ok := o.claims[k]; ok {
 		return held
 	}
+
 	return o.ix.claims.at(k, o.number)
 }
 

@@ -41,18 +41,20 @@ func (l *ledger) reset(n, dims int) {
 	l.newest = l.newest[:0]
 	l.previous = l.previous[:0]
 	l.version = l.version[:0]
+
 	for q := range n {
 		l.newest = append(l.newest, int32(q))
 		l.previous = append(l.previous, -1)
 		l.version = append(l.version, 0)
 	}
-	l.current, l.frozen = 0, false
+	l.current = 0
+	l.frozen = false
 }
 
 // row returns the newest row of q, for reading.
 func (l *ledger) row(q Queue) fastres.Vector { return l.rows.Row(int(l.newest[q])) }
 
-// quantity returns that of d in the newest row of q.
+// quantity returns the quantity of d in the newest row of q.
 func (l *ledger) quantity(q Queue, d fastres.Dim) float64 { return l.rows.At(int(l.newest[q]), d) }
 
 // mutable returns the row of q for writing. It copies a row that a snapshot may read.
@@ -62,6 +64,7 @@ func (l *ledger) mutable(q Queue) fastres.Vector {
 	if l.version[row] == current {
 		return l.rows.Row(int(row))
 	}
+
 	copied := l.rows.Append(l.rows.Row(int(row)))
 	l.previous = append(l.previous, row)
 	l.version = append(l.version, current)
@@ -84,11 +87,12 @@ func (l *ledger) snapshot() int {
 	return l.current
 }
 
-// at returns the newest row of q whose version is not newer than the given one.
+// at returns the row of q that was the newest in a version.
 func (l *ledger) at(q Queue, version int) fastres.Vector {
 	row := l.newest[q]
 	for l.version[row] > version {
 		row = l.previous[row]
 	}
+
 	return l.rows.Row(int(row))
 }

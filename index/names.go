@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bits-and-blooms/bitset"
+
 	"github.com/capacity-card/capacity-card/fastres"
 )
 
@@ -13,11 +15,11 @@ import (
 // Names is ready for use.
 type Names struct {
 	resources, cards, devices map[string]fastres.Dim
-	names                     []string      // by dimension
-	card                      []bool        // by dimension
-	class                     []fastres.Dim // by dimension; 0 for what is no device
-	groups                    [][]Share     // by dimension; nil for what is in no group
-	group                     []bool        // by dimension; nil where there are no groups
+	names                     []string // by dimension
+	cardDims                  bitset.BitSet
+	class                     []fastres.Dim // by dimension; 0 for resources and cards
+	groups                    [][]Share     // by dimension; nil if it is in no group
+	groupDims                 bitset.BitSet
 	allGroups                 []fastres.Dim
 }
 
@@ -26,8 +28,8 @@ type Names struct {
 //
 //	account(group) = Σ Weight · charge(card)
 //
-// Weight and the quantities of cards are multiples of 2^-20 above 0, and what a group has of a quantity is
-// rounded down to one (Of). So sums are exact below 2^33 milli-cards.
+// Weight and the quantities of cards are multiples of 2^-20 above 0. Of rounds each product down to
+// such a multiple. Therefore sums are exact below 2^33 milli-cards.
 type Share struct {
 	Group  fastres.Dim
 	Weight float64
@@ -39,7 +41,7 @@ const grain = 1.0 / (1 << 20)
 // RoundDown rounds a quantity of a card down to a multiple of 2^-20 milli-cards.
 func RoundDown(milli float64) float64 { return math.Floor(milli/grain) * grain }
 
-// Of returns what the group has of a quantity of the card. Of(-x) is -Of(x).
+// Of converts a quantity of the card to a quantity of the group. Of(-x) is -Of(x).
 func (s Share) Of(milli float64) float64 { return math.Trunc(s.Weight*milli/grain) * grain }
 
 // fixedNames are the names of the dimensions that fastres fixes.
@@ -51,6 +53,7 @@ func (n *Names) Intern(resource string) fastres.Dim {
 	if d, ok := n.resources[resource]; ok {
 		return d
 	}
+
 	return n.add(n.resources, resource, false)
 }
 
@@ -60,6 +63,7 @@ func (n *Names) InternCard(card string) fastres.Dim {
 	if d, ok := n.cards[card]; ok {
 		return d
 	}
+
 	return n.add(n.cards, card, true)
 }
 
@@ -70,8 +74,10 @@ func (n *Names) InternClass(name string) fastres.Dim {
 	if d, ok := n.devices[name]; ok {
 		return d
 	}
+
 	d := n.add(n.devices, name, false)
 	n.class[d] = d
+
 	return d
 }
 
@@ -82,8 +88,10 @@ func (n *Names) InternCapacity(name string, class fastres.Dim) fastres.Dim {
 	if d, ok := n.devices[name]; ok {
 		return d
 	}
+
 	d := n.add(n.devices, name, false)
 	n.class[d] = class
+
 	return d
 }
 
@@ -91,9 +99,11 @@ func (n *Names) init() {
 	if n.resources != nil {
 		return
 	}
+
 	n.resources = map[string]fastres.Dim{}
 	n.cards = map[string]fastres.Dim{}
 	n.devices = map[string]fastres.Dim{}
+
 	for _, fixed := range fixedNames {
 		n.add(n.resources, fixed, false)
 	}
@@ -103,8 +113,11 @@ func (n *Names) add(to map[string]fastres.Dim, name string, card bool) fastres.D
 	d := fastres.Dim(len(n.names))
 	to[name] = d
 	n.names = append(n.names, name)
-	n.card = append(n.card, card)
 	n.class = append(n.class, 0)
+	if card {
+		n.cardDims.Set(uint(d))
+	}
+
 	return d
 }
 
@@ -141,33 +154,36 @@ func (n *Names) Name(d fastres.Dim) string {
 }
 
 // IsCard reports whether d is the dimension of a card.
-func (n *Names) IsCard(d fastres.Dim) bool { return int(d) < len(n.card) && n.card[d] }
+func (n *Names) IsCard(d fastres.Dim) bool { return n.cardDims.Test(uint(d)) }
 
-// SetGroups replaces all groups. dims are their dimensions: those of cards with the names of the groups, such
-// as "@hopper". of returns the groups of a card.
-func (n *Names) SetGroups(dims []fastres.Dim, of func(card fastres.Dim) []Share) {
+// SetGroups replaces all groups. dims are the dimensions of the groups. Each is the dimension of a card with the
+// name of the group, such as "@hopper". groupsOf returns the groups of a card.
+func (n *Names) SetGroups(dims []fastres.Dim, groupsOf func(card fastres.Dim) []Share) {
 	n.groups = nil
-	n.group = nil
+	n.groupDims = bitset.BitSet{}
 	n.allGroups = dims
 	if len(dims) == 0 {
 		return
 	}
-	n.groups, n.group = make([][]Share, len(n.names)), make([]bool, len(n.names))
+
 	for _, d := range dims {
-		n.group[d] = true
+		n.groupDims.Set(uint(d))
 	}
-	for d, card := range n.card {
-		if card && !n.group[d] {
-			n.groups[d] = of(fastres.Dim(d))
+
+	n.groups = make([][]Share, len(n.names))
+	for d := range n.cardDims.EachSet() {
+		if !n.groupDims.Test(d) {
+			n.groups[d] = groupsOf(fastres.Dim(d))
 		}
 	}
 }
 
-// Groups returns the groups of a card, none for another dimension. It is for nil Names, too.
+// Groups returns the groups of a card, and nil for another dimension or nil Names.
 func (n *Names) Groups(d fastres.Dim) []Share {
 	if n == nil || int(d) >= len(n.groups) {
 		return nil
 	}
+
 	return n.groups[d]
 }
 
@@ -177,21 +193,22 @@ func (n *Names) AllGroups() []fastres.Dim { return n.allGroups }
 // HasGroups reports whether there are groups of cards.
 func (n *Names) HasGroups() bool { return len(n.groups) > 0 }
 
-// Weight returns the weight of a card in a group, 0 if the group does not have it. It is for nil Names, too.
+// Weight returns the weight of a card in a group. It is 0 if the group does not have the card, or for nil Names.
 func (n *Names) Weight(card, group fastres.Dim) float64 {
 	for _, s := range n.Groups(card) {
 		if s.Group == group {
 			return s.Weight
 		}
 	}
+
 	return 0
 }
 
 // IsGroup reports whether d is the dimension of a group of cards. IsCard holds for it, too.
-func (n *Names) IsGroup(d fastres.Dim) bool { return int(d) < len(n.group) && n.group[d] }
+func (n *Names) IsGroup(d fastres.Dim) bool { return n.groupDims.Test(uint(d)) }
 
-// AddCard adds a quantity of a card, and of the groups that have it, to x. A negative quantity takes
-// it back.
+// AddCard adds a quantity of a card to x, and the corresponding quantities of its groups. A negative quantity
+// subtracts.
 func (n *Names) AddCard(x fastres.Vector, d fastres.Dim, quantity float64) {
 	x.Increase(d, quantity)
 	for _, s := range n.Groups(d) {
@@ -199,21 +216,25 @@ func (n *Names) AddCard(x fastres.Vector, d fastres.Dim, quantity float64) {
 	}
 }
 
-// Regroup sets what the groups have of x to what follows from its cards. It is for nil Names, too.
+// Regroup sets the quantities of card groups in x to the weighted sums of their cards. Nil Names have no groups.
 func (n *Names) Regroup(x fastres.Vector) {
 	if n == nil || !n.HasGroups() {
 		return
 	}
+
 	for _, group := range n.allGroups {
 		if int(group) < x.Len() && x.Has(group) {
 			x.Set(group, 0)
 		}
 	}
+
 	for d := range min(fastres.Dim(x.Len()), fastres.Dim(len(n.groups))) {
+		quantity := x.Get(d)
+		if quantity <= 0 {
+			continue
+		}
 		for _, s := range n.groups[d] {
-			if quantity := x.Get(d); quantity > 0 {
-				x.Increase(s.Group, s.Of(quantity))
-			}
+			x.Increase(s.Group, s.Of(quantity))
 		}
 	}
 }
@@ -224,6 +245,7 @@ func (n *Names) Class(d fastres.Dim) (class fastres.Dim, ok bool) {
 	if int(d) >= len(n.class) {
 		return 0, false
 	}
+
 	return n.class[d], n.class[d] != 0
 }
 

@@ -5,24 +5,29 @@ import (
 	"strings"
 )
 
-// mostCompared is the length of the longest names that are compared, in bytes: those of objects
-// have 253 at most. The time and the memory of a comparison are the product of both lengths.
+// mostCompared is the greatest length of names that are compared, in bytes. Names of objects have
+// at most 253. The time and the memory of a comparison are the product of both lengths.
 const mostCompared = 253
 
 // Nearest returns the name among names that a user most likely meant by name, or "" if
-// none is similar: one mistake, one more in a long name, and never more than every third
-// character. Case does not count.
+// none is similar. One mistake is allowed, one more in a long name, and never more than every
+// third character. Case does not count.
 func Nearest(name string, names []string) string {
 	nearest, least := "", -1
+	lower := []rune(strings.ToLower(name))
 	for _, other := range names {
-		if max(len(name), len(other)) > mostCompared {
+		length := max(len(name), len(other))
+		if length > mostCompared || other == name {
 			continue
 		}
-		n, length := distance([]rune(strings.ToLower(name)), []rune(strings.ToLower(other))), max(len(name), len(other))
-		if n <= 1+length/12 && 3*n <= length && other != name && (least < 0 || n < least) {
-			nearest, least = other, n
+
+		mistakes := distance(lower, []rune(strings.ToLower(other)))
+		similar := mistakes <= 1+length/12 && 3*mistakes <= length
+		if similar && (least < 0 || mistakes < least) {
+			nearest, least = other, mistakes
 		}
 	}
+
 	return nearest
 }
 
@@ -35,11 +40,10 @@ func DidYouMean(name string, names []string) string {
 	return ""
 }
 
-// distance is the number of mistakes that make a text of another one: characters that
-// are inserted, deleted, replaced, or swapped with the next one (optimal string
-// alignment).
+// distance is the number of edits that turn one text into another: a character is inserted,
+// deleted, replaced, or swapped with the next one (optimal string alignment).
 func distance(from, to []rune) int {
-	d := make([][]int, len(from)+1) // between the first i characters of from and j of to
+	d := make([][]int, len(from)+1) // d[i][j] compares the first i characters of from with the first j of to
 	for i := range d {
 		d[i] = make([]int, len(to)+1)
 		for j := range d[i] {
@@ -47,15 +51,19 @@ func distance(from, to []rune) int {
 				d[i][j] = i + j
 				continue
 			}
+
 			replaced := d[i-1][j-1]
 			if from[i-1] != to[j-1] {
 				replaced++
 			}
+
 			d[i][j] = min(replaced, d[i-1][j]+1, d[i][j-1]+1)
-			if i > 1 && j > 1 && from[i-1] == to[j-2] && from[i-2] == to[j-1] {
+			swapped := i > 1 && j > 1 && from[i-1] == to[j-2] && from[i-2] == to[j-1]
+			if swapped {
 				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
 			}
 		}
 	}
+
 	return d[len(from)][len(to)]
 }

@@ -15,12 +15,12 @@ import (
 type Overlay struct {
 	Version
 	touched []Queue      // the queues with a row here
-	rows    fastres.Rows // row i is that of touched[i]
+	rows    fastres.Rows // row i belongs to touched[i]
 	claims  map[claimKey]Held
 }
 
-// Version names the state of allocated at one moment of a session. It is three words, where an
-// overlay of it has room for changes.
+// Version names the state of allocated at one moment of a session. It has three words. An
+// overlay also has room for changes.
 type Version struct {
 	ix      *Index
 	session uint64
@@ -35,21 +35,22 @@ func (ix *Index) Version() Version {
 // Overlay returns an overlay without changes.
 func (v Version) Overlay() Overlay { return Overlay{Version: v} }
 
-// Valid reports whether the version is of the present session of the index. The methods of
-// its overlays are for valid ones only.
+// Valid reports whether the version belongs to the present session of the index. Only then may its
+// overlays be used.
 func (v Version) Valid() bool { return v.session == v.ix.session }
 
-// Changed returns the queues whose allocated has a private change. A change touches the
+// Changed returns the queues with a private change of allocated. A change touches the
 // whole path of a queue.
 func (o *Overlay) Changed() []Queue { return o.touched }
 
-// Clone returns an independent copy. It costs as much as o has changed rows.
+// Clone returns an independent copy. Its cost grows with the number of changed rows.
 func (o *Overlay) Clone() Overlay {
 	c := Overlay{Version: o.Version, claims: maps.Clone(o.claims)}
 	if len(o.touched) > 0 {
 		c.touched = slices.Clone(o.touched)
 		c.rows = o.rows.Clone()
 	}
+
 	return c
 }
 
@@ -62,15 +63,16 @@ func (o *Overlay) IsLeaf(q Queue) bool { return o.ix.IsLeaf(q) }
 // Children returns the child queues of q.
 func (o *Overlay) Children(q Queue) []Queue { return o.ix.Children(q) }
 
-// Regroup sets what the groups of cards have of x to what follows from its cards.
+// Regroup sets the quantities of card groups in x to the weighted sums of their cards.
 func (o *Overlay) Regroup(x fastres.Vector) { o.ix.Regroup(x) }
 
-// Allocated returns allocated of q, with what the overlay changed. It is for reading, and
+// Allocated returns allocated of q, including the changes of the overlay. It is for reading, and
 // invalid after the next change.
 func (o *Overlay) Allocated(q Queue) fastres.Vector {
 	if i := slices.Index(o.touched, q); i >= 0 {
 		return o.rows.Row(i)
 	}
+
 	return o.ix.allocated.at(q, o.number)
 }
 
@@ -83,9 +85,11 @@ func (o *Overlay) Mutable(q Queue) fastres.Vector {
 	if i := slices.Index(o.touched, q); i >= 0 {
 		return o.rows.Row(i)
 	}
+
 	if len(o.touched) == 0 {
 		o.rows.Reset(0, o.ix.dims)
 	}
 	o.touched = append(o.touched, q)
+
 	return o.rows.Row(o.rows.Append(o.ix.allocated.at(q, o.number)))
 }

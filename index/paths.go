@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,8 +25,8 @@ type Placement struct {
 	Queue   string // its name
 	Path    string // the annotation PathKey
 	Weights string // the annotation WeightsKey
-	// Parent is that of a NamespaceQueue, "" of any other queue. Its tenant may write the annotations, so they do not
-	// give its place.
+	// Parent is the parent of a NamespaceQueue, and "" for any other queue. The tenant of a NamespaceQueue may write
+	// the annotations, so they do not decide its place.
 	Parent string
 }
 
@@ -35,7 +36,7 @@ type Places struct {
 	// Weights holds the weight of each node among its siblings, by the node's name:
 	// above 0, at most math.MaxInt32. A queue without the annotations has no entry.
 	Weights map[string]float64
-	// Problems holds what is wrong with the annotations, by queue. A queue with a
+	// Problems holds the problems of annotations, by queue. A queue with a
 	// problem still has its place, unless its node is Misplaced.
 	Problems map[string]error
 
@@ -45,41 +46,28 @@ type Places struct {
 }
 
 // Place builds the nodes of a tree from the annotations of all queues. If no queue is at
-// the end of an inner path, Place adds a node whose name is the path. No Queue object can
+// the end of an inner path, Place adds a node that is named after the path. No Queue object can
 // have that name, because it contains "/". A queue without the annotations is a child of
-// the root. A NamespaceQueue is a child of its parent, with the weight 1. One of the namespace root may have a
-// path as its name: then the node of the path has a name that ends with "/".
+// the root. A NamespaceQueue is a child of its parent, with the weight 1. A NamespaceQueue of the
+// namespace root may have a path as its name. Then the node of the path has a name that ends with "/".
 //
 // A queue with bad annotations is Misplaced, and the other queues are not affected. Of two
-// queues with the same path, the first gets it. The weight of a name is that which the
-// queue at the end of its path gives, or else the largest that any queue gives.
+// queues with the same path, the first gets it. The queue at the end of a path decides the weight
+// of the last name. Without such a queue, the weight is the largest that any queue gives.
 func Place(queues []Placement, root string) *Places {
-	p := &Places{Weights: map[string]float64{}, Problems: map[string]error{}, root: root, owners: map[string]string{root: root}}
-	weights := make([][]float64, len(queues)) // nil: not placed by annotations
-	for i, q := range queues {
-		if q.Parent != "" {
-			p.placeBelow(q)
-			continue
-		}
-		if q.Queue == root || q.Path == "" && q.Weights == "" {
-			p.Nodes = append(p.Nodes, Node{Name: q.Queue})
-			if q.Path != "" && q.Path != root {
-				p.Problems[root] = fmt.Errorf("annotation %s: %q: this queue is the root itself", PathKey, q.Path)
-			}
-			continue
-		}
-		parsed, err := q.parse(root)
-		if owner, taken := p.owners[q.Path]; err == nil && taken {
-			err = fmt.Errorf("annotation %s: %q is the path of queue %q", PathKey, q.Path, owner)
-		}
-		if err != nil {
-			p.Nodes = append(p.Nodes, Node{Name: q.Queue, Misplaced: err})
-			p.Problems[q.Queue] = err
-			continue
-		}
-		p.owners[q.Path], weights[i] = q.Queue, parsed
-		p.Weights[q.Queue] = parsed[len(parsed)-1]
+	p := &Places{
+		Weights:  map[string]float64{},
+		Problems: map[string]error{},
+		root:     root,
+		owners:   map[string]string{root: root},
 	}
+
+	weights := make([][]float64, len(queues)) // nil for a queue that the annotations do not place
+	for i, q := range queues {
+		weights[i] = p.claim(q)
+	}
+
+	// All owners of paths are known from here on.
 	for i, q := range queues {
 		if weights[i] != nil {
 			p.place(q, weights[i])
@@ -90,7 +78,39 @@ func Place(queues []Placement, root string) *Places {
 			p.compare(q, weights[i])
 		}
 	}
+
 	return p
+}
+
+// claim makes a queue the owner of its path, and returns the weights of the names on the path. It adds the node of a
+// queue that has no path or a bad one, and returns nil for it.
+func (p *Places) claim(q Placement) []float64 {
+	switch {
+	case q.Parent != "":
+		p.placeBelow(q)
+		return nil
+	case q.Queue == p.root || q.Path == "" && q.Weights == "":
+		p.Nodes = append(p.Nodes, Node{Name: q.Queue})
+		if q.Path != "" && q.Path != p.root {
+			p.Problems[p.root] = fmt.Errorf("annotation %s: %q: this queue is the root itself", PathKey, q.Path)
+		}
+		return nil
+	}
+
+	weights, err := q.parse(p.root)
+	if owner, taken := p.owners[q.Path]; err == nil && taken {
+		err = fmt.Errorf("annotation %s: %q is the path of queue %q", PathKey, q.Path, owner)
+	}
+	if err != nil {
+		p.Nodes = append(p.Nodes, Node{Name: q.Queue, Misplaced: err})
+		p.Problems[q.Queue] = err
+		return nil
+	}
+
+	p.owners[q.Path] = q.Queue
+	p.Weights[q.Queue] = weights[len(weights)-1]
+
+	return weights
 }
 
 // placeBelow adds the node of a NamespaceQueue.
@@ -98,10 +118,13 @@ func (p *Places) placeBelow(q Placement) {
 	if p.below == nil {
 		p.below = map[string]bool{}
 	}
-	p.below[q.Queue], p.Weights[q.Queue] = true, 1
+	p.below[q.Queue] = true
+	p.Weights[q.Queue] = 1
 	p.Nodes = append(p.Nodes, Node{Name: q.Queue, Parent: q.Parent})
+
 	if q.Path != "" || q.Weights != "" {
-		p.Problems[q.Queue] = fmt.Errorf("annotation %s: a NamespaceQueue is below its parent, and has no other place", PathKey)
+		p.Problems[q.Queue] = fmt.Errorf(
+			"annotation %s: a NamespaceQueue is below its parent, and has no other place", PathKey)
 	}
 }
 
@@ -110,6 +133,7 @@ func (p *Places) inner(path string) string {
 	if p.below[path] {
 		return path + "/"
 	}
+
 	return path
 }
 
@@ -122,32 +146,39 @@ func (q Placement) parse(root string) ([]float64, error) {
 	case names[0] != root || len(names) == 1:
 		return nil, fmt.Errorf("annotation %s: %s does not start with %q", PathKey, quoted(q.Path), root+"/")
 	case len(names) > mostLevels:
-		return nil, fmt.Errorf("annotation %s: %s has %d names, more than %d", PathKey, quoted(q.Path), len(names), mostLevels)
+		return nil, fmt.Errorf("annotation %s: %s has %d names, more than %d",
+			PathKey, quoted(q.Path), len(names), mostLevels)
 	}
+
 	for _, name := range names {
 		if strings.TrimSpace(name) == "" {
 			return nil, fmt.Errorf("annotation %s: %s has an empty name", PathKey, quoted(q.Path))
 		}
 	}
-	weights := make([]float64, len(names))
 	if q.Weights == "" {
-		for i := range weights {
-			weights[i] = 1
-		}
-		return weights, nil
+		return slices.Repeat([]float64{1}, len(names)), nil
 	}
+	return q.parseWeights(len(names))
+}
+
+// parseWeights returns the weights of a number of names.
+func (q Placement) parseWeights(names int) ([]float64, error) {
 	texts := strings.Split(q.Weights, "/")
-	if len(texts) != len(names) {
+	if len(texts) != names {
 		return nil, fmt.Errorf("annotation %s: %s has %d weights, but %s has %d names",
-			WeightsKey, quoted(q.Weights), len(texts), PathKey, len(names))
+			WeightsKey, quoted(q.Weights), len(texts), PathKey, names)
 	}
+
+	weights := make([]float64, names)
 	for i, text := range texts {
 		weight, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(weight > 0 && weight <= math.MaxInt32) {
-			return nil, fmt.Errorf("annotation %s: %s is not a number above 0, and at most %d", WeightsKey, quoted(text), math.MaxInt32)
+			return nil, fmt.Errorf("annotation %s: %s is not a number above 0, and at most %d",
+				WeightsKey, quoted(text), math.MaxInt32)
 		}
 		weights[i] = weight
 	}
+
 	return weights, nil
 }
 
@@ -161,8 +192,9 @@ func (p *Places) place(q Placement, weights []float64) {
 	parent := p.root
 	for level, path := range prefixes(q.Path) {
 		name, owned := p.owners[path]
+
 		switch {
-		case level == 0:
+		case level == 0: // the root has its node
 		case owned && path == q.Path:
 			p.Nodes = append(p.Nodes, Node{Name: name, Parent: parent})
 		case !owned:
@@ -173,20 +205,23 @@ func (p *Places) place(q Placement, weights []float64) {
 			}
 			p.Weights[name] = max(weight, weights[level])
 		}
+
 		parent = name
 	}
 }
 
 // compare records a problem if a queue gives a name on its path another weight than the
-// one that counts.
+// weight in use.
 func (p *Places) compare(q Placement, weights []float64) {
 	for level, path := range prefixes(q.Path) {
 		name, owned := p.owners[path]
 		if !owned {
 			name = p.inner(path)
 		}
+
 		if counts := p.Weights[name]; level > 0 && weights[level] != counts {
-			p.Problems[q.Queue] = fmt.Errorf("annotation %s: the weight of %s is %v, not %v", WeightsKey, quoted(path), counts, weights[level])
+			p.Problems[q.Queue] = fmt.Errorf("annotation %s: the weight of %s is %v, not %v",
+				WeightsKey, quoted(path), counts, weights[level])
 			return
 		}
 	}
@@ -201,6 +236,7 @@ func prefixes(path string) iter.Seq2[int, string] {
 				yield(level, path)
 				return
 			}
+
 			if !yield(level, path[:at+end]) {
 				return
 			}

@@ -8,9 +8,11 @@ import "unicode/utf8"
 // Users write names and annotations of any length. Messages that quote them must
 // stay short.
 func Shorten(text string, most int) string {
+
 	if len(text) <= most {
 		return text
 	}
+
 	end := most
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--

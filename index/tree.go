@@ -48,9 +48,9 @@ type Tree struct {
 	start    []int32
 	children []int32 // the number of child queues
 	broken   []error
-	joints   [][]Queue // the parents of each joint; empty but in a forest
+	joints   [][]Queue // the parents of each joint; empty unless the tree is a forest
 	root     Queue
-	given    int // the number of nodes that were given; an added root does not count
+	given    int // the number of nodes that were given, without an added root
 }
 
 // BuildTree builds the tree of the given nodes. root is the name of the root queue,
@@ -65,13 +65,16 @@ func BuildTree(nodes []Node, root string) *Tree {
 	for _, n := range nodes {
 		b.add(n)
 	}
+
 	given := len(b.nodes)
 	if root != "" {
 		b.add(Node{Name: root})
 		b.link(root)
 	}
+
 	t := b.number(root)
 	t.given = given
+
 	return t
 }
 
@@ -81,15 +84,17 @@ func (t *Tree) Matches(n int, nodes func(yield func(Node) bool), root string) bo
 	if t == nil || t.Rooted() != (root != "") || t.Rooted() && t.Name(t.root) != root {
 		return false
 	}
-	madeUp := t.given < len(t.nodes)
+
+	rootAdded := t.given < len(t.nodes)
 	known := 0
 	for node := range nodes {
 		q, ok := t.byName[node.Name]
-		if !ok || t.nodes[q].Parent != node.Parent || madeUp && q == t.root {
+		if !ok || t.nodes[q].Parent != node.Parent || rootAdded && q == t.root {
 			return false
 		}
 		known++
 	}
+
 	return known == n && n == t.given
 }
 
@@ -107,6 +112,7 @@ func (t *Tree) Lookup(name string) Queue {
 	if q, ok := t.byName[name]; ok {
 		return q
 	}
+
 	return None
 }
 
@@ -135,6 +141,7 @@ func (t *Tree) Children(q Queue) (children []Queue) {
 			children = append(children, c)
 		}
 	}
+
 	return children
 }
 
@@ -142,6 +149,20 @@ func (t *Tree) Children(q Queue) (children []Queue) {
 // ErrUnknownParent or ErrCycle and names the queue at fault, which may be an ancestor of
 // q. Or it is Node.Misplaced of q or an ancestor. In flat mode it is nil.
 func (t *Tree) Broken(q Queue) error { return t.broken[q] }
+
+// newTree returns a tree of n queues without names and parents.
+func newTree(n int) *Tree {
+	return &Tree{
+		nodes:    make([]Node, n),
+		byName:   make(map[string]Queue, n),
+		parent:   make([]Queue, n),
+		start:    make([]int32, n+1),
+		children: make([]int32, n),
+		broken:   make([]error, n),
+		root:     None,
+		given:    n,
+	}
+}
 
 // builder is a tree under construction, in the order of the given nodes.
 type builder struct {
@@ -156,6 +177,7 @@ func (b *builder) add(n Node) {
 	if _, ok := b.byName[n.Name]; ok {
 		return
 	}
+
 	b.byName[n.Name] = len(b.nodes)
 	b.nodes = append(b.nodes, n)
 	b.parent = append(b.parent, -1)
@@ -165,22 +187,8 @@ func (b *builder) add(n Node) {
 
 // link sets parents and depths, and finds the queues that do not reach the root.
 func (b *builder) link(root string) {
-	for i, n := range b.nodes {
-		if n.Name == root {
-			continue
-		}
-		if n.Misplaced != nil {
-			b.broken[i] = n.Misplaced
-			continue
-		}
-		parent := cmp.Or(n.Parent, root)
-		p, ok := b.byName[parent]
-		if !ok {
-			b.broken[i] = fmt.Errorf("queue %q: %w: %q", n.Name, ErrUnknownParent, parent)
-			continue
-		}
-		b.parent[i] = p
-	}
+	b.linkParents(root)
+
 	const unvisited, onChain, done = 0, 1, 2
 	state := make([]int, len(b.nodes))
 	var chain []int
@@ -195,6 +203,8 @@ func (b *builder) link(root string) {
 		if at >= 0 && state[at] == onChain {
 			b.breakCycle(chain[slices.Index(chain, at):])
 		}
+
+		// From the top down: a queue follows its parent in depth and in being broken.
 		for _, c := range slices.Backward(chain) {
 			state[c] = done
 			if p := b.parent[c]; p >= 0 {
@@ -205,11 +215,33 @@ func (b *builder) link(root string) {
 	}
 }
 
+// linkParents sets the parents of all queues but the root. A queue without a valid parent is broken.
+func (b *builder) linkParents(root string) {
+	for i, n := range b.nodes {
+		if n.Name == root {
+			continue
+		}
+		if n.Misplaced != nil {
+			b.broken[i] = n.Misplaced
+			continue
+		}
+
+		parent := cmp.Or(n.Parent, root)
+		p, ok := b.byName[parent]
+		if !ok {
+			b.broken[i] = fmt.Errorf("queue %q: %w: %q", n.Name, ErrUnknownParent, parent)
+			continue
+		}
+		b.parent[i] = p
+	}
+}
+
 // breakCycle makes each queue of a cycle a top queue.
 func (b *builder) breakCycle(members []int) {
 	for _, m := range members {
 		b.broken[m] = fmt.Errorf("queue %q: %w: its parent is %q", b.nodes[m].Name, ErrCycle, b.nodes[m].Parent)
 	}
+
 	for _, m := range members {
 		b.parent[m] = -1
 	}
@@ -225,10 +257,8 @@ func (b *builder) number(root string) *Tree {
 	slices.SortFunc(order, func(x, y int) int {
 		return cmp.Or(cmp.Compare(b.depth[x], b.depth[y]), cmp.Compare(b.nodes[x].Name, b.nodes[y].Name))
 	})
-	t := &Tree{
-		nodes: make([]Node, n), byName: make(map[string]Queue, n), parent: make([]Queue, n),
-		start: make([]int32, n+1), children: make([]int32, n), broken: make([]error, n), root: None,
-	}
+
+	t := newTree(n)
 	number := make([]Queue, n)
 	for q, i := range order {
 		number[i] = Queue(q)
@@ -237,6 +267,8 @@ func (b *builder) number(root string) *Tree {
 		t.parent[q] = None
 		t.byName[b.nodes[i].Name] = Queue(q)
 	}
+
+	// A parent has a smaller number, so its path is complete.
 	for q, i := range order {
 		t.path = append(t.path, Queue(q))
 		if p := b.parent[i]; p >= 0 {
@@ -246,8 +278,10 @@ func (b *builder) number(root string) *Tree {
 		}
 		t.start[q+1] = int32(len(t.path))
 	}
+
 	if root != "" {
 		t.root = t.byName[root]
 	}
+
 	return t
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Upward iterates over a queue and its ancestors by their names, up to one without a parent, for
-// which parent returns "". It ends where a queue comes again.
+// Upward iterates over the names of a queue and its ancestors. parent returns "" for a queue without a parent.
+// The iteration ends before a queue that was visited already.
 func Upward(queue string, parent func(string) string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var path []string
