@@ -24,13 +24,13 @@ const (
 	typeAttribute    = "type"
 )
 
-// parts of cards are devices of a type, and have their profile in another attribute.
+// devicePart describes the devices that are parts of cards, by driver: their type, and the attribute of their profile.
 var devicePart = map[string]struct{ partType, profile string }{
 	driverNVIDIA: {"mig", "profile"},
 	driverAMD:    {"amdgpu-partition", "partitionProfile"},
 }
 
-// Of returns the attribute that names the cards of a driver, "" for a driver whose devices are no cards.
+// Of returns the attribute that names the cards of a driver. It returns "" for a driver without cards.
 func (a Attributes) Of(driver string) string {
 	if given := a[driver]; given != "" {
 		return given
@@ -38,46 +38,55 @@ func (a Attributes) Of(driver string) string {
 	if _, vendor := devicePart[driver]; vendor {
 		return productAttribute
 	}
+
 	return ""
 }
 
-// OfDevice returns the name of the card that a device is. A device of a driver of cards which lacks an
-// attribute for the name, or has one that cannot be a name, has none: then it returns the attribute. Both are ""
-// for a device that is no card, such as a network interface.
+// OfDevice returns the name of the card that a device is. If a driver of cards does not state a valid name for the
+// device, OfDevice returns the attribute that is missing or bad. Both results are "" for a device that is no card,
+// such as a network interface.
 func (a Attributes) OfDevice(driver string, device *resourcev1.Device) (name, missing string) {
 	attribute := a.Of(driver)
 	if attribute == "" {
 		return "", ""
 	}
+
 	product := asLabel(stringAttribute(driver, device, attribute))
 	if product == "" {
 		return "", attribute
 	}
+
 	part, vendor := devicePart[driver]
 	if !vendor || a[driver] != "" || stringAttribute(driver, device, typeAttribute) != part.partType {
 		return product, ""
 	}
-	profile := strings.ReplaceAll(stringAttribute(driver, device, part.profile), "+", ".") // as in the resource of the device plugin
+
+	// As in the resource name of the device plugin.
+	profile := strings.ReplaceAll(stringAttribute(driver, device, part.profile), "+", ".")
 	switch {
 	case !plain(profile):
 		return "", part.profile
 	case driver == driverNVIDIA:
 		return product + "/mig-" + profile + "-mixed", ""
 	}
+
 	return product + "/" + profile, ""
 }
 
-// stringAttribute returns the text of an attribute, "" for one of another type. A name without a domain has that of the
-// driver.
+// stringAttribute returns the text of an attribute, or "" for an attribute of another type. A name without a domain is
+// in the domain of the driver.
 func stringAttribute(driver string, device *resourcev1.Device, name string) string {
 	for _, key := range []string{name, driver + "/" + name} {
-		if value, ok := device.Attributes[resourcev1.QualifiedName(key)]; ok && value.StringValue != nil {
+		value, ok := device.Attributes[resourcev1.QualifiedName(key)]
+		if ok && value.StringValue != nil {
 			return *value.StringValue
 		}
 	}
+
 	if short, ok := strings.CutPrefix(name, driver+"/"); ok {
 		return stringAttribute(driver, device, short)
 	}
+
 	return ""
 }
 
@@ -90,29 +99,33 @@ func asLabel(product string) string {
 	return strings.Join(strings.Fields(notInLabels.ReplaceAllString(product, "")), "-")
 }
 
-// CurrentSlices returns the slices of the newest generation of each pool: a driver publishes a new generation before it
+// CurrentSlices returns the slices of the newest generation of each pool. A driver publishes a new generation before it
 // deletes the slices of the old one.
 func CurrentSlices(slices []*resourcev1.ResourceSlice) (current []*resourcev1.ResourceSlice) {
+
 	type pool struct{ driver, name string }
 	newest := map[pool]int64{}
 	for _, s := range slices {
 		p := pool{s.Spec.Driver, s.Spec.Pool.Name}
-		if generation, known := newest[p]; !known || s.Spec.Pool.Generation > generation {
+		generation, known := newest[p]
+		if !known || s.Spec.Pool.Generation > generation {
 			newest[p] = s.Spec.Pool.Generation
 		}
 	}
+
 	for _, s := range slices {
 		if s.Spec.Pool.Generation == newest[pool{s.Spec.Driver, s.Spec.Pool.Name}] {
 			current = append(current, s)
 		}
 	}
+
 	return current
 }
 
-// SliceDevice is a device of a slice that is a card, or would be one if it had the attribute for its name.
+// SliceDevice is a card among the devices of a slice. It may lack the attribute for its name.
 type SliceDevice struct {
 	Driver, Pool, Name string
-	Node               string // "" for one that several nodes can use
+	Node               string // "" for a device that several nodes can use
 	Card, Missing      string // see Attributes.OfDevice
 }
 
@@ -127,11 +140,13 @@ func (a Attributes) Devices(slices []*resourcev1.ResourceSlice) (all []SliceDevi
 					found.Node = *node
 				}
 			}
+
 			found.Card, found.Missing = a.OfDevice(s.Spec.Driver, d)
 			if found.Card != "" || found.Missing != "" {
 				all = append(all, found)
 			}
 		}
 	}
+
 	return all
 }

@@ -12,7 +12,7 @@
 //	card list    cards that a pod can use, the preferred first: "A|B". The pod gets one.
 //	unlabeled    of a node: it has a card resource, but lacks the label that names the card
 //	milli-cards  thousandths of a card (Milli)
-//	problem      what is wrong with an annotation, or with one key of it
+//	problem      an error in an annotation, or in one key of it
 //
 // # Names of cards
 //

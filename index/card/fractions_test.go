@@ -107,18 +107,18 @@ func TestSevenSeventhsOfOneCard(t *testing.T) {
 	for n := uint32(1); n <= 64; n++ {
 		sum := Milli(0)
 		for range n {
-			sum += part(1, n)
+			sum += quotient(1, n)
 		}
 		assert.LessOrEqual(t, sum, whole, n)
 		assert.Greater(t, sum, Milli(999.9), n)
 		for range n {
-			sum -= part(1, n)
+			sum -= quotient(1, n)
 		}
 		assert.Zero(t, sum, n)
 	}
-	assert.Equal(t, whole, part(math.MaxInt64, math.MaxUint32))
-	assert.Zero(t, part(-1, 8))
-	assert.Equal(t, whole-Milli(1)/(1<<20), part(1<<31-1, 1<<31), "rounded down")
+	assert.Equal(t, whole, quotient(math.MaxInt64, math.MaxUint32))
+	assert.Zero(t, quotient(-1, 8))
+	assert.Equal(t, whole-Milli(1)/(1<<20), quotient(1<<31-1, 1<<31), "rounded down")
 }
 
 // node returns a node with a registration.

@@ -7,22 +7,23 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Keys are the annotations that objects of some kind can have.
+// Keys are the annotations that a kind of object can have.
 type Keys []string
 
-// The annotations by object. Those of a job become those of its PodGroup, and those of a
-// pod without a job as well.
+// The annotations by object. Volcano copies the annotations of a job, or of a pod without a job, to the PodGroup.
 var (
-	QueueKeys = Keys{QuotaKey, DeservedKey, GuaranteeKey, NamespaceKey, HolderKey, BudgetKey, index.PathKey, index.WeightsKey}
-	JobKeys   = Keys{RequestKey}
-	PodKeys   = Keys{NameKey, nameAlias, RequestKey}
+	QueueKeys = Keys{
+		QuotaKey, DeservedKey, GuaranteeKey, NamespaceKey, HolderKey, BudgetKey, index.PathKey, index.WeightsKey,
+	}
+	JobKeys = Keys{RequestKey}
+	PodKeys = Keys{NameKey, nameAlias, RequestKey}
 )
 
 // Prefix begins the names of all annotations of cards.
 const Prefix = "volcano.sh/card"
 
-// prefixes are those of the annotations that this module reads. A key with such a prefix
-// that no rule reads is a mistake: the annotation counts for nothing.
+// prefixes begin the names of the annotations that this module reads. Another annotation with such a prefix
+// is a mistake, because it has no effect.
 var prefixes = []string{Prefix, index.PathKey}
 
 // Unknown returns the keys of annotations that have a prefix of this module and are not
@@ -30,11 +31,14 @@ var prefixes = []string{Prefix, index.PathKey}
 func (k Keys) Unknown(annotations map[string]string) []Problem {
 	var problems []Problem
 	for key := range annotations {
-		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) && !slices.Contains(k, key) {
+		ours := slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+		if ours && !slices.Contains(k, key) {
 			problems = append(problems, Problem{Key: key, Reason: k.reason(key)})
 		}
 	}
+
 	slices.SortFunc(problems, func(x, y Problem) int { return strings.Compare(x.Key, y.Key) })
+
 	return problems
 }
 
@@ -49,5 +53,6 @@ func (k Keys) reason(key string) string {
 	case slices.Contains(PodKeys, key):
 		return "is an annotation of pods and has no effect here"
 	}
+
 	return "is unknown and has no effect" + index.DidYouMean(key, k)
 }

@@ -1,7 +1,7 @@
 package card
 
 import (
-	"path"
+	"cmp"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -11,32 +11,28 @@ import (
 // cardLabels. A resource without an entry has the label of its vendor. The nil Labels have no entry.
 type Labels map[v1.ResourceName]string
 
-// documented are the labels with which vendors name a card where that is not <resource>.product, by
+// documented are the labels with which vendors name a card if the label is not <resource>.product, by
 // the pattern of the resource (path.Match).
 var documented = []struct{ resource, label string }{
 	{"amd.com/gpu", "amd.com/gpu.product-name"},                // the node labeller of the ROCm device plugin
-	{"gpu.intel.com/i915", "gpu.intel.com/product"},            // the rules of Intel's device plugins for node feature discovery
+	{"gpu.intel.com/i915", "gpu.intel.com/product"},            // node feature rules of the device plugins
 	{"gpu.intel.com/xe", "gpu.intel.com/product"},              //
 	{"huawei.com/Ascend*", "node.kubernetes.io/npu.chip.name"}, // NodeD and the Ascend device plugin
 	{"hygon.com/dcu", "hygon.com/dcu.name"},                    // the DCU device plugin
 }
 
-// Of returns the label that names the cards of a resource, or the annotation where nodes register them.
-// Shared cards need further labels.
+// Of returns the label that names the cards of a resource. It returns the annotation of the registration if nodes
+// register the cards. Shared cards need more labels.
 func (l Labels) Of(resource v1.ResourceName) string {
 	if annotation := registers(resource); annotation != "" {
 		return annotation
 	}
+
 	if shared(string(resource)) {
 		resource = wholeNVIDIA
 	}
-	if label := l[resource]; label != "" {
-		return label
-	}
-	if label := documentedLabel(resource); label != "" {
-		return label
-	}
-	return string(resource) + productSuffix
+
+	return cmp.Or(l[resource], documentedLabel(resource), string(resource)+productSuffix)
 }
 
 // on returns the label of a node that names the cards of a resource, "" for none. A label
@@ -48,27 +44,35 @@ func (l Labels) on(labels map[string]string, resource v1.ResourceName) string {
 	} else if _, ok := labels[label]; !ok {
 		label = documentedLabel(resource)
 	}
+
 	if _, ok := labels[label]; !ok {
 		return ""
 	}
+
 	return label
 }
 
-// Known reports whether a resource is known to be one of cards, whatever the labels of nodes.
+// Known reports whether a resource belongs to cards, whatever the labels of nodes.
 func (l Labels) Known(resource v1.ResourceName) bool { return l[resource] != "" || OfVendor(resource) }
 
-// documentedLabel returns the label that the vendor of a resource documents, "" for none. A part of
-// a card, such as huawei.com/Ascend310P-2c, has no label.
+// documentedLabel returns the label that the vendor of a resource documents. It returns "" for none, and for a part
+// of a card, such as huawei.com/Ascend310P-2c.
 func documentedLabel(resource v1.ResourceName) string {
+	// A part of a card has no label.
+	if strings.Contains(string(resource), "-") {
+		return ""
+	}
+
 	for _, d := range documented {
-		if ok, _ := path.Match(d.resource, string(resource)); ok && !strings.Contains(string(resource), "-") {
+		if matches(d.resource, resource) {
 			return d.label
 		}
 	}
+
 	return ""
 }
 
-// NamesWhole reports whether a resource can have a label of its own: the names of slices follow from
+// NamesWhole reports whether a resource can have a label of its own. The names of slices follow from
 // the labels of the whole card.
 func NamesWhole(resource v1.ResourceName) bool {
 	return extended(resource) && !shared(string(resource))

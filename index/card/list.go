@@ -1,6 +1,10 @@
 package card
 
-import "strings"
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+)
 
 // NameKey is the annotation of a pod with its card list, such as "NVIDIA-H200" or
 // "NVIDIA-H200|NVIDIA-H800".
@@ -25,15 +29,17 @@ func ParseList(text string) List {
 		}
 		return nil
 	}
+
 	var list List
-	seen := map[string]bool{}
+	seen := sets.New[string]()
 	for name := range strings.SplitSeq(text, separator) {
 		name = strings.TrimSpace(name)
-		if name != "" && !seen[name] {
-			seen[name] = true
+		if name != "" && !seen.Has(name) {
+			seen.Insert(name)
 			list = append(list, name)
 		}
 	}
+
 	return list
 }
 

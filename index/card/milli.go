@@ -32,7 +32,7 @@ func FormatDecimal(x float64) string {
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(x, 'f', 3, 64), "0"), ".")
 }
 
-// maxWhole is the largest whole number whose thousandths fit in an int64.
+// maxWhole is the largest whole number that fits in an int64 as thousandths.
 const maxWhole = math.MaxInt64 / 1000
 
 // thousandths returns a quantity in thousandths, from 0 to math.MaxInt64.
@@ -41,6 +41,7 @@ func thousandths(quantity resource.Quantity) int64 {
 	if whole, ok := quantity.AsInt64(); ok && whole <= maxWhole { // nearly every quantity
 		return max(0, whole) * 1000
 	}
+
 	if quantity.Sign() <= 0 {
 		return 0
 	}
@@ -48,5 +49,6 @@ func thousandths(quantity resource.Quantity) int64 {
 	if quantity.AsApproximateFloat64() >= maxWhole {
 		return math.MaxInt64
 	}
+
 	return quantity.MilliValue()
 }

@@ -27,8 +27,7 @@ type usage struct {
 //
 //	request = max(Σ containers + Σ sidecars, max over init containers i(init[i] + Σ sidecars before i))
 //
-// A sidecar is an init container with the restart policy Always. The quantity of a
-// container is its limit, or its request if it has no limit. Sums saturate at
+// The quantity of a container is its limit, or its request if it has no limit. Sums saturate at
 // math.MaxInt64 thousandths.
 //
 // Source: k8s.io/component-helpers, resource/helpers.go, PodRequests. The overhead of the
@@ -37,17 +36,18 @@ func Requests(pod *v1.Pod) []Request {
 	if pod == nil {
 		return nil
 	}
+
 	used := usages{}
 	for i := range pod.Spec.InitContainers {
 		container := &pod.Spec.InitContainers[i]
-		if restart := container.RestartPolicy; restart != nil && *restart == v1.ContainerRestartPolicyAlways {
+		if isSidecar(container) {
 			used.each(container, func(u *usage, milli int64) {
 				u.running = add(u.running, milli)
 				u.sidecars = add(u.sidecars, milli)
 			})
-		} else {
-			used.each(container, func(u *usage, milli int64) { u.peak = max(u.peak, add(u.sidecars, milli)) })
+			continue
 		}
+		used.each(container, func(u *usage, milli int64) { u.peak = max(u.peak, add(u.sidecars, milli)) })
 	}
 	for i := range pod.Spec.Containers {
 		used.each(&pod.Spec.Containers[i], func(u *usage, milli int64) { u.running = add(u.running, milli) })
@@ -55,35 +55,45 @@ func Requests(pod *v1.Pod) []Request {
 	if len(used) == 0 {
 		return nil // most pods
 	}
+
 	var requests []Request
 	for _, name := range slices.Sorted(maps.Keys(used)) {
-		if total := max(used[name].running, used[name].peak); total > 0 {
+		total := max(used[name].running, used[name].peak)
+		if total > 0 {
 			requests = append(requests, Request{Resource: name, Milli: Milli(total)})
 		}
 	}
+
 	return requests
+}
+
+// isSidecar reports whether an init container keeps running along with the containers.
+func isSidecar(container *v1.Container) bool {
+	return container.RestartPolicy != nil && *container.RestartPolicy == v1.ContainerRestartPolicyAlways
 }
 
 // usages holds the usage of each extended resource that a container names.
 type usages map[v1.ResourceName]*usage
 
-// each calls count for each extended resource of a container, with the limit, or with the
+// each calls count for each extended resource of a container. The quantity is the limit, or the
 // request if there is no limit.
 func (u usages) each(container *v1.Container, count func(u *usage, milli int64)) {
 	limits := container.Resources.Limits
 	for name, quantity := range limits {
 		if extended(name) {
-			count(u.of(name), thousandths(quantity))
+			count(u.get(name), thousandths(quantity))
 		}
 	}
+
 	for name, quantity := range container.Resources.Requests {
-		if _, limited := limits[name]; !limited && extended(name) {
-			count(u.of(name), thousandths(quantity))
+		_, limited := limits[name]
+		if !limited && extended(name) {
+			count(u.get(name), thousandths(quantity))
 		}
 	}
 }
 
-func (u usages) of(name v1.ResourceName) *usage {
+func (u usages) get(name v1.ResourceName) *usage {
 	if u[name] == nil {
 		u[name] = &usage{}
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/capacity-card/capacity-card/index"
 )
 
@@ -20,11 +22,11 @@ const (
 	DeservedKey  = "volcano.sh/card.deserved"  // of a queue: the cards that it can reclaim
 	GuaranteeKey = "volcano.sh/card.guarantee" // of a queue: the cards that others cannot use
 	RequestKey   = "volcano.sh/card.request"   // of a job: its minimum; keys are card lists
-	// NamespaceKey is the cards that each namespace can have in a queue and below.
+	// NamespaceKey states the cards that each namespace can have in a queue and below.
 	NamespaceKey = "volcano.sh/card.quota.namespace"
-	// HolderKey is the cards that users, groups, and values of labels can have in a queue and below.
+	// HolderKey states the cards that users, groups, and values of labels can have in a queue and below.
 	HolderKey = "volcano.sh/card.quota.by"
-	// BudgetKey is how long a queue and those below it can have cards, in card-hours per window.
+	// BudgetKey states how long a queue and its descendants can have cards, in card-hours per window.
 	BudgetKey = "volcano.sh/card.budget"
 )
 
@@ -81,16 +83,18 @@ func ParseQuota(text string) ([]Entry, []Problem) {
 		}
 		return key, ""
 	})
+
 	var entries []Entry
 	for _, name := range slices.Sorted(maps.Keys(cards)) {
 		entries = append(entries, Entry{Name: name, Cards: cards[name]})
 	}
+
 	return entries, problems
 }
 
 // ParseRequest parses a request annotation. It differs from ParseQuota in the keys, which
-// are card lists. "A|B" and "B|A" are different lists. "A|B" and "A | B|A" are the same
-// list. Requests are sorted by List.String.
+// are card lists. The order in a list counts: "A|B" and "B|A" are different lists. Space and
+// repetitions do not: "A|B" and "A | B|A" are the same list. Requests are sorted by List.String.
 func ParseRequest(text string) ([]ListRequest, []Problem) {
 	cards, problems := parse(text, func(key string) (name, reason string) {
 		if list := ParseList(key); list != nil {
@@ -98,82 +102,94 @@ func ParseRequest(text string) ([]ListRequest, []Problem) {
 		}
 		return key, namesNoCard
 	})
+
 	var requests []ListRequest
 	for _, name := range slices.Sorted(maps.Keys(cards)) {
 		requests = append(requests, ListRequest{List: ParseList(name), Count: cards[name]})
 	}
+
 	return requests, problems
 }
 
 // parse returns the values of the good keys of an annotation, and the problems of the bad
-// keys. normal returns the form in which a trimmed key is compared, and a reason if the key
+// keys. normalize returns the form in which a trimmed key is compared, and a reason if the key
 // is bad.
-func parse(text string, normal func(key string) (name, reason string)) (map[string]int64, []Problem) {
+func parse(text string, normalize func(key string) (name, reason string)) (map[string]int64, []Problem) {
 	members, broken := ReadObject(text)
 	if broken != "" {
 		return nil, []Problem{{Reason: broken}}
 	}
-	good, bad := make(map[string]int64, len(members)), map[string]string{}
+
+	good := make(map[string]int64, len(members))
+	bad := map[string]string{}
+	seen := sets.New[string]()
 	for _, m := range members {
 		name, reason := blankKey, namesNoCard
 		if key := strings.TrimSpace(m.Name); key != "" {
-			name, reason = normal(key)
+			name, reason = normalize(key)
 		}
-		if reason == "" && (has(good, name) || has(bad, name)) {
+		if reason == "" && seen.Has(name) {
 			reason = givenTwice
 		}
+		seen.Insert(name)
+
 		var cards int64
 		if reason == "" {
 			cards, reason = parseCards(m.Text)
 		}
-		if reason == "" {
-			good[name] = cards
-		} else {
+		if reason != "" {
 			delete(good, name)
 			bad[name] = reason
+			continue
 		}
+		good[name] = cards
 	}
+
 	var problems []Problem
 	for _, name := range slices.Sorted(maps.Keys(bad)) {
 		problems = append(problems, Problem{Key: name, Reason: bad[name]})
 	}
-	return good, problems
-}
 
-func has[V any](m map[string]V, key string) bool {
-	_, ok := m[key]
-	return ok
+	return good, problems
 }
 
 // Member is one key of a JSON object, with the text of its value.
 type Member struct{ Name, Text string }
 
-// ReadObject returns the members of a JSON object, in order and with repetitions, or why
-// text is not one JSON object. A map would lose repetitions. The decoder limits how deep
+// ReadObject returns the members of a JSON object, in order and with repetitions. broken is the
+// reason why text is not one JSON object. A map would lose repetitions. The decoder limits how deep
 // values nest.
 func ReadObject(text string) (members []Member, broken string) {
 	if strings.TrimSpace(text) == "" {
 		return nil, "it is empty"
 	}
+
 	decoder := json.NewDecoder(strings.NewReader(text))
-	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+	start, err := decoder.Token()
+	if err != nil || start != json.Delim('{') {
 		return nil, "it is not a JSON object"
 	}
+
 	for {
 		key, err := decoder.Token()
 		if err != nil {
 			return nil, brokenJSON(err)
 		}
+
 		name, ok := key.(string)
 		if !ok {
 			break // the end of the object: the decoder returns no other token here
 		}
+
 		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
+		err = decoder.Decode(&value)
+		if err != nil {
 			return nil, brokenJSON(err)
 		}
 		members = append(members, Member{Name: name, Text: string(value)})
 	}
+
+	// The decoder reads no further than the object.
 	if strings.Trim(text[decoder.InputOffset():], " \t\r\n") != "" {
 		return nil, "it goes on after the JSON object"
 	}
@@ -199,6 +215,7 @@ func parseCards(value string) (cards int64, reason string) {
 	case 'n', 't', 'f':
 		return 0, value + " is not a number of cards"
 	}
+
 	cards, whole := parseWhole(strings.TrimPrefix(value, "-"))
 	switch {
 	case value[0] == '-' && (cards != 0 || !whole):
@@ -210,7 +227,7 @@ func parseCards(value string) (cards int64, reason string) {
 }
 
 // parseWhole parses a JSON number without a sign, and reports whether it is whole. A number
-// above MaxCards is MaxCards. parseWhole works on the digits: a float64 rounds 1e-400 to 0
+// above MaxCards is MaxCards. parseWhole works on the digits, because a float64 rounds 1e-400 to 0
 // and 9007199254740993 to 9007199254740992, and 1e999999999 has too many digits for an
 // integer.
 func parseWhole(number string) (cards int64, whole bool) {
@@ -221,11 +238,13 @@ func parseWhole(number string) (cards int64, whole bool) {
 		power, _ = strconv.ParseInt(number[e+1:], 10, 64) // out of range, the result is the nearest int64
 		power = min(max(power, math.MinInt64/2), math.MaxInt64/2)
 	}
+
+	// The number becomes 0.<digits> * 10^power.
 	before, after, _ := strings.Cut(mantissa, ".")
 	digits := strings.TrimLeft(before+after, "0")
-	// The number is 0.<digits> * 10^power.
 	power += int64(len(digits) - len(after))
 	digits = strings.TrimRight(digits, "0")
+
 	switch {
 	case digits == "":
 		return 0, true
@@ -234,6 +253,7 @@ func parseWhole(number string) (cards int64, whole bool) {
 	case power > maxDigits:
 		return MaxCards, true
 	}
+
 	cards, _ = strconv.ParseInt(digits+strings.Repeat("0", int(power)-len(digits)), 10, 64)
 	return min(cards, MaxCards), true
 }
