@@ -12,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// Budget is how long a queue, and those below it, may have a card in a window.
+// Budget bounds the card-hours of a queue and its descendants in a window.
 type Budget struct {
 	Card   string  // or a group of cards
 	Hours  float64 // card-hours, above 0
@@ -28,21 +28,26 @@ func parseBudgets(v *Value, text string) bool {
 	if broken != "" {
 		return false
 	}
+
 	budgets := map[string]Budget{}
 	for _, m := range members {
 		value := ""
 		if json.Unmarshal([]byte(m.Text), &value) != nil {
 			return false
 		}
+
 		b, ok := ParseBudget(strings.TrimSpace(m.Name), value)
-		if _, twice := budgets[b.Card]; !ok || twice {
+		_, repeated := budgets[b.Card]
+		if !ok || repeated {
 			return false
 		}
 		budgets[b.Card] = b
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(budgets)) {
 		v.Budgets = append(v.Budgets, budgets[name])
 	}
+
 	return true
 }
 
@@ -52,9 +57,11 @@ func BudgetCardNames(annotations map[string]string) (names []string) {
 	if !parseBudgets(&v, annotations[card.BudgetKey]) {
 		return nil
 	}
+
 	for _, b := range v.Budgets {
 		names = append(names, b.Card)
 	}
+
 	return names
 }
 
@@ -64,9 +71,12 @@ func ParseBudget(card, text string) (b Budget, ok bool) {
 	if card == "" || strings.Contains(card, "|") || parts == nil {
 		return b, false
 	}
+
 	hours, err := strconv.ParseFloat(parts[1], 64)
 	window, wrong := ParseWindow(parts[2])
-	return Budget{Card: card, Hours: hours, Window: window}, err == nil && wrong == nil && hours > 0
+
+	b = Budget{Card: card, Hours: hours, Window: window}
+	return b, err == nil && wrong == nil && hours > 0
 }
 
 // ParseRuntime parses an announced length of a pod, such as 4h.
@@ -74,6 +84,7 @@ func ParseRuntime(text string) (d time.Duration, ok bool) {
 	if text == "" {
 		return 0, false // without the error of package time, which allocates
 	}
+
 	d, ok = ParseDuration(strings.TrimSpace(text))
 	return d, ok && d > 0
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Rate is the most evictions in any time of a length. The zero Rate is no bound.
+// Rate bounds the number of evictions in any period of a length. The zero Rate is no bound.
 type Rate struct {
 	Most   int // 1 to mostEvictions
 	Length time.Duration
@@ -15,17 +15,19 @@ type Rate struct {
 
 // String formats a rate as the annotation has it, such as 10/1h.
 func (r Rate) String() string {
-	n, unit := int(r.Length/time.Minute), "m"
+	n := int(r.Length / time.Minute)
+	unit := "m"
 	switch {
 	case n%(24*60) == 0:
 		n, unit = n/(24*60), "d"
 	case n%60 == 0:
 		n, unit = n/60, "h"
 	}
+
 	return strconv.Itoa(r.Most) + "/" + strconv.Itoa(n) + unit
 }
 
-// The lengths of rates, and what they count.
+// The bounds of rates.
 const (
 	leastRateLength = time.Minute
 	mostRateLength  = 31 * 24 * time.Hour
@@ -47,34 +49,39 @@ func parseRate(v *Value, text string) bool {
 	if parts == nil {
 		return false
 	}
+
 	most, _ := strconv.Atoi(parts[1]) // at most 5 digits
 	n, _ := strconv.Atoi(parts[2])
 	v.Rate = Rate{Most: most, Length: time.Duration(n) * rateUnits[parts[3]]}
-	return most <= mostEvictions && v.Rate.Length >= leastRateLength && v.Rate.Length <= mostRateLength
+
+	inBounds := v.Rate.Length >= leastRateLength && v.Rate.Length <= mostRateLength
+	return most <= mostEvictions && inBounds
 }
 
-// parseEnforce parses what is enforced, and how long pods may run on above a bound.
+// parseEnforce parses whether bounds are enforced, and how long pods may run on above a bound.
 func parseEnforce(v *Value, text string) (ok bool) {
 	if text == "off" {
 		return true
 	}
+
 	after, given := strings.CutPrefix(text, "after=")
 	after, v.Budgeted = strings.CutSuffix(after, ",budgets")
 	v.Duration, ok = ParseDuration(after)
+
 	v.Flag = given && ok
 	return v.Flag
 }
 
-// EvictionBudget returns how many pods of the queue and those below it may be evicted in a time.
+// EvictionBudget bounds the evictions of pods in the queue and below.
 func (v *Values) EvictionBudget() Rate { return v[EvictionBudget].Rate }
 
-// ReclaimBudget returns how many pods of other queues may be evicted for theirs in a time.
+// ReclaimBudget bounds the evictions of pods in other queues for pods in this queue and below.
 func (v *Values) ReclaimBudget() Rate { return v[ReclaimBudget].Rate }
 
-// EnforceQuota returns how long pods may run on above the bounds of the queue, and whether they are evicted at all.
+// EnforceQuota returns how long pods may run on above the bounds of the queue, and whether they are evicted afterwards.
 func (v *Values) EnforceQuota() (after time.Duration, on bool) {
 	return v[EnforceQuota].Duration, v[EnforceQuota].Flag
 }
 
-// EnforceBudgets reports whether a budget of card-hours that is used up is such a bound.
+// EnforceBudgets reports whether an exhausted budget of card-hours is such a bound.
 func (v *Values) EnforceBudgets() bool { return v[EnforceQuota].Budgeted }

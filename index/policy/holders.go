@@ -10,13 +10,13 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// The annotations of jobs that name whose they are, on the PodGroup or the pods.
+// The annotations of jobs that name their holders, on the PodGroup or the pods.
 const (
 	UserKey   = "volcano.sh/user"
 	GroupsKey = "volcano.sh/groups" // separated by commas
 )
 
-// The keys of limits. labelPrefix begins that of a label.
+// The keys of limits. A key of a label begins with labelPrefix.
 const (
 	userLimits  = "user"
 	groupLimits = "group"
@@ -24,51 +24,55 @@ const (
 	others      = "*"
 )
 
-// HolderLimits are the limits that a queue has for one key of jobs: user, group, or label: and the name of a label.
+// HolderLimits are the limits of a queue for one key of jobs: user, group, or label: and the name of a label.
 type HolderLimits struct {
 	Key    string
 	Limits []HolderLimit
 }
 
-// HolderLimit is the limit of a value, or of each other value by itself. One without cards limits nothing.
+// HolderLimit is the limit of one value, or of every other value by itself. A limit without cards has no effect.
 type HolderLimit struct {
 	Value string // "" for the jobs without the key
 	Other bool
 	Cards []card.Entry
 }
 
-// CountHolderLimits returns the number of limits that a queue has, those of namespaces as one. cards reports whether
-// cards count.
+// CountHolderLimits returns the number of limits that a queue has. All limits of namespaces count as one. cards reports
+// whether cards count.
 func (v *Values) CountHolderLimits(cards bool) (n int) {
 	if v[NamespaceCards].Set || v[NamespaceCapability].Set {
 		n++
 	}
+
 	if cards {
-		for _, of := range v[HolderCards].Holders {
-			n += len(of.Limits)
+		for _, h := range v[HolderCards].Holders {
+			n += len(h.Limits)
 		}
 	}
+
 	return n
 }
 
-// HolderCardNames returns the cards and groups of cards that limits of holders name, in order.
+// HolderCardNames returns the sorted names of the cards and groups of cards in the limits of holders.
 func HolderCardNames(annotations map[string]string) (names []string) {
 	var v Value
 	if !parseHolders(&v, annotations[card.HolderKey]) {
 		return nil
 	}
-	for _, of := range v.Holders {
-		for _, limit := range of.Limits {
+
+	for _, h := range v.Holders {
+		for _, limit := range h.Limits {
 			for _, entry := range limit.Cards {
 				names = append(names, entry.Name)
 			}
 		}
 	}
+
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// CompareHolderKeys orders keys as they are asked: namespace, user, group, and labels by name.
+// CompareHolderKeys orders keys as they are checked: namespace, user, group, and labels by name.
 func CompareHolderKeys(x, y string) int {
 	return cmp.Or(cmp.Compare(rankOf(x), rankOf(y)), strings.Compare(x, y))
 }
@@ -89,27 +93,38 @@ func rankOf(key string) int {
 func parseHolders(v *Value, text string) bool {
 	keys, ok := members(text)
 	for _, key := range keys {
-		values, good := members(key.Text)
+		limits, good := parseLimits(key.Text)
 		ok = ok && good && isHolderKey(key.Name)
-		of := HolderLimits{Key: key.Name}
-		for _, value := range values {
-			entries, problems := card.ParseQuota(value.Text)
-			ok = ok && len(problems) == 0
-			limit := HolderLimit{Value: value.Name, Other: value.Name == others, Cards: entries}
-			if limit.Other {
-				limit.Value = ""
-			}
-			of.Limits = append(of.Limits, limit)
-		}
-		if len(of.Limits) > 0 {
-			v.Holders = append(v.Holders, of)
+		if len(limits) > 0 {
+			v.Holders = append(v.Holders, HolderLimits{Key: key.Name, Limits: limits})
 		}
 	}
+
 	slices.SortFunc(v.Holders, func(x, y HolderLimits) int { return CompareHolderKeys(x.Key, y.Key) })
+
 	return ok
 }
 
-// members returns the members of a JSON object, sorted by name, and whether each name is there once.
+// parseLimits parses the limits of one key, sorted by value.
+func parseLimits(text string) (limits []HolderLimit, ok bool) {
+	values, ok := members(text)
+	for _, value := range values {
+		entries, problems := card.ParseQuota(value.Text)
+		ok = ok && len(problems) == 0
+
+		limit := HolderLimit{Value: value.Name, Cards: entries}
+		if value.Name == others {
+			limit.Value = ""
+			limit.Other = true
+		}
+		limits = append(limits, limit)
+	}
+
+	return limits, ok
+}
+
+// members returns the members of a JSON object, sorted by name. ok is false for a text that is not one JSON object, or
+// in which a name is repeated.
 func members(text string) (all []card.Member, ok bool) {
 	all, problem := card.ReadObject(text)
 	slices.SortFunc(all, func(x, y card.Member) int { return strings.Compare(x.Name, y.Name) })
@@ -118,6 +133,7 @@ func members(text string) (all []card.Member, ok bool) {
 			return all, false
 		}
 	}
+
 	return all, problem == ""
 }
 
@@ -127,5 +143,6 @@ func isHolderKey(key string) bool {
 	if isLabel {
 		return len(validation.IsQualifiedName(label)) == 0
 	}
+
 	return key == userLimits || key == groupLimits
 }

@@ -10,7 +10,7 @@ type OrderRule uint8
 
 // The orders.
 const (
-	BestEffort   OrderRule = iota // that of Volcano's plugins: a later job may pass an earlier one
+	BestEffort   OrderRule = iota // the order of Volcano's plugins: a later job may pass an earlier one
 	FIFO                          // by creation
 	PriorityFIFO                  // by priority, then by creation
 )
@@ -20,16 +20,17 @@ func (r OrderRule) String() string {
 	return [...]string{BestEffort: "best-effort", FIFO: "fifo", PriorityFIFO: "priority-fifo"}[r]
 }
 
-// Order is the order of the jobs of a queue. The zero Order is that of Volcano's plugins.
+// Order is the order of the jobs of a queue. The zero Order is BestEffort.
 type Order struct {
 	Rule OrderRule
 	Hold time.Duration // how long a job that waits for quota holds back later ones, 0 for never
 }
 
-// DefaultHold bounds the time for which a job holds back later ones, where the annotation has no hold=.
+// DefaultHold bounds the time for which a job holds back later ones, if the annotation has no hold=.
 const DefaultHold = time.Hour
 
-const wantOrder = "best-effort, fifo or priority-fifo, the latter two also with a duration of 0 or more, such as fifo,hold=30m"
+const wantOrder = "best-effort, fifo or priority-fifo, the latter two also with a duration of 0 or more, " +
+	"such as fifo,hold=30m"
 
 // parseOrder parses the order of jobs, and how long a job holds back later ones.
 func parseOrder(v *Value, text string) (ok bool) {
@@ -44,9 +45,11 @@ func parseOrder(v *Value, text string) (ok bool) {
 	default:
 		return false
 	}
+
 	if !bounded {
 		return true
 	}
+
 	text, given := strings.CutPrefix(hold, "hold=")
 	v.Order.Hold, ok = ParseDuration(text)
 	return given && ok

@@ -16,14 +16,15 @@ import (
 // WantDuration describes a valid duration, also of an argument.
 const WantDuration = "a duration of 0 or more, such as 30m"
 
-// What the other values are.
+// The descriptions of other valid values.
 const (
-	wantCount     = "a whole number above 0"
-	wantFactor    = "a number above 0 with at most 3 decimals, such as 1.5"
-	wantBudgets   = `a JSON object of cards and hours per window, such as {"NVIDIA-H200": "5000h/30d"}`
-	wantFlag      = "true or false"
-	wantCards     = `a JSON object of cards and whole numbers, such as {"NVIDIA-H200": 8}`
-	wantHolders   = `a JSON object of user, group or label:<name>, of values or *, and of cards, such as {"user": {"*": {"NVIDIA-H200": 8}}}`
+	wantCount   = "a whole number above 0"
+	wantFactor  = "a number above 0 with at most 3 decimals, such as 1.5"
+	wantBudgets = `a JSON object of cards and hours per window, such as {"NVIDIA-H200": "5000h/30d"}`
+	wantFlag    = "true or false"
+	wantCards   = `a JSON object of cards and whole numbers, such as {"NVIDIA-H200": 8}`
+	wantHolders = `a JSON object of user, group or label:<name>, of values or *, and of cards, ` +
+		`such as {"user": {"*": {"NVIDIA-H200": 8}}}`
 	wantResources = `a JSON object of resources and quantities of 0 or more, such as {"cpu": "64"}`
 )
 
@@ -43,6 +44,7 @@ func parseFactor(v *Value, text string) bool {
 	if parts == nil {
 		return false
 	}
+
 	milli, err := strconv.ParseInt(parts[1]+(parts[2] + "000")[:3], 10, 64)
 	v.Milli = milli
 	return err == nil && milli > 0
@@ -82,10 +84,12 @@ func ParseResources(text string) (list v1.ResourceList, ok bool) {
 	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &list) != nil {
 		return nil, false
 	}
+
 	for _, quantity := range list {
 		if quantity.Sign() < 0 || quantity.CmpInt64(math.MaxInt64) > 0 {
 			return nil, false
 		}
 	}
+
 	return list, true
 }

@@ -16,7 +16,7 @@ import (
 // Key identifies a policy annotation.
 type Key int
 
-// The keys, in the order of rules. Those from ReclaimFence on decide who takes from whom.
+// The keys, in the order of rules. The keys from ReclaimFence on decide which queue takes from which.
 const (
 	MaxJobs Key = iota
 	OvercommitFactor
@@ -39,11 +39,11 @@ const (
 	ReclaimBudget
 	EnforceQuota
 	EvictionGrace
-	keys // how many there are
+	keys // the number of keys
 )
 
-// The names of the annotations. Those of NamespaceCards, HolderCards and CardBudget are card.NamespaceKey,
-// card.HolderKey and card.BudgetKey.
+// The names of the annotations. The others are card.NamespaceKey for NamespaceCards, card.HolderKey for HolderCards,
+// and card.BudgetKey for CardBudget.
 const (
 	FairShareKey           = "volcano.sh/fair-share"
 	FairShareHoldKey       = "volcano.sh/fair-share-hold"
@@ -66,10 +66,10 @@ const (
 	OverrideKey            = "volcano.sh/override"       // windows of other values: package override reads it
 )
 
-// rule is how an annotation is read.
+// rule describes how an annotation is read.
 type rule struct {
 	name     string
-	want     string // what a value is, for the end of "is not …"
+	want     string // describes a valid value, for the end of "is not …"
 	inherits bool   // a queue without the annotation has the value of its parent
 	parse    func(*Value, string) bool
 }
@@ -105,7 +105,7 @@ type Value struct {
 	Count     int   // above 0
 	Milli     int64 // a factor in thousandths, above 0
 	Duration  time.Duration
-	Budgeted  bool // of EnforceQuota: budgets, too
+	Budgeted  bool // EnforceQuota also counts budgets
 	Cards     []card.Entry
 	Budgets   []Budget // by the names of cards
 	Rate      Rate
@@ -127,16 +127,16 @@ func (v *Values) SoftQuota() []card.Entry { return v[SoftQuota].Cards }
 // thousandths, 0 for no bound.
 func (v *Values) OvercommitFactor() int64 { return v[OvercommitFactor].Milli }
 
-// InqueueTimeout returns how long a job may be Inqueue without its minimum until nothing is
-// reserved for it any more, 0 for any time, and whether the queue or an ancestor states it.
+// InqueueTimeout returns how long the reservation for a job that is Inqueue without its minimum lasts, 0 for any time.
+// set: the queue or an ancestor states it.
 func (v *Values) InqueueTimeout() (timeout time.Duration, set bool) {
 	return v[InqueueTimeout].Duration, v[InqueueTimeout].Set
 }
 
-// NoFairShare reports whether the past of the queue does not count.
+// NoFairShare reports whether the past usage of the queue does not count.
 func (v *Values) NoFairShare() bool { return v[FairShare].Set && !v[FairShare].Flag }
 
-// FairShareWeight returns the weight of the queue's usage over time, in thousandths, 0 for that of
+// FairShareWeight returns the weight of the queue's usage over time, in thousandths. 0 stands for the weight of
 // its spec.
 func (v *Values) FairShareWeight() int64 { return v[FairShareWeight].Milli }
 
@@ -146,8 +146,8 @@ func (v *Values) FairShareNamespaces() (on, set bool) {
 	return v[FairShareNamespaces].Flag, v[FairShareNamespaces].Set
 }
 
-// FairShareHold returns how long a job of the queue waits for nodes until others may not borrow
-// its cards, 0 for any time.
+// FairShareHold returns how long a job of the queue waits for nodes before it holds the cards that it needs, so that
+// others may not borrow them. 0 means that it never holds cards.
 func (v *Values) FairShareHold() time.Duration { return v[FairShareHold].Duration }
 
 // Budgets returns the budgets of cards of the queue itself.
@@ -160,11 +160,12 @@ func (v *Values) FairShareKeys() (names []string) {
 			names = append(names, rules[k].name)
 		}
 	}
+
 	return names
 }
 
-// ReclaimFence reports whether no queue outside reclaims from below the queue, and none below
-// from outside.
+// ReclaimFence reports whether reclaim stops at the queue: no queue outside reclaims from the queue or below, and no
+// queue below reclaims from outside.
 func (v *Values) ReclaimFence() bool { return v[ReclaimFence].Flag }
 
 // MinRuntime returns how long a pod runs before other queues may reclaim it, 0 for any time.
@@ -177,13 +178,15 @@ func (v *Values) PreemptMinRuntime() time.Duration { return v[PreemptMinRuntime]
 // ReclaimDelay returns how long a pod waits before its queue reclaims for it, 0 for any time.
 func (v *Values) ReclaimDelay() time.Duration { return v[ReclaimDelay].Duration }
 
-// Inherit returns the values that hold in a queue, and those that its children inherit. own
-// are the values of the queue itself, and inherited those that it inherits. nil is none.
+// Inherit returns the values that hold in a queue, and the values that its children inherit. own
+// are the values of the queue itself, and inherited the values from its parent. nil is no value.
 func Inherit(own, inherited *Values) (values, below *Values) {
 	if own == nil {
 		return inherited, inherited
 	}
-	values, below = &Values{}, &Values{}
+
+	values = &Values{}
+	below = &Values{}
 	for k, r := range rules {
 		values[k] = own[k]
 		if inherited != nil && !own[k].Set {
@@ -193,6 +196,7 @@ func Inherit(own, inherited *Values) (values, below *Values) {
 			below[k] = values[k]
 		}
 	}
+
 	return values, below
 }
 
@@ -204,13 +208,17 @@ type Texts [keys]struct {
 
 // Annotated reports whether an object has any policy annotation.
 func Annotated(annotations map[string]string) bool {
-	return len(annotations) > 0 && slices.ContainsFunc(rules[:], func(r rule) bool {
+	if len(annotations) == 0 {
+		return false
+	}
+
+	return slices.ContainsFunc(rules[:], func(r rule) bool {
 		_, given := annotations[r.name]
 		return given
 	})
 }
 
-// Read returns the policy annotations among annotations.
+// Read returns the texts of all policy annotations.
 func Read(annotations map[string]string) (t Texts) {
 	for k, r := range rules {
 		t[k].Text, t[k].Given = annotations[r.name]
@@ -218,66 +226,77 @@ func Read(annotations map[string]string) (t Texts) {
 	return t
 }
 
-// Parse parses the annotations. Problem.Key is the name of the annotation. What a key with
-// a problem sets is up to the caller; here it is not set.
+// Parse parses the annotations. Problem.Key is the name of the annotation. A key with a problem is not set here. The
+// caller decides which value it has.
 func (t *Texts) Parse() (values Values, problems map[Key]card.Problem) {
 	for k, r := range rules {
 		if !t[k].Given {
 			continue
 		}
+
 		value := Value{Set: true}
 		if r.parse(&value, strings.TrimSpace(t[k].Text)) {
 			values[k] = value
 			continue
 		}
+
 		if problems == nil {
 			problems = map[Key]card.Problem{}
 		}
-		problems[Key(k)] = card.Problem{Key: r.name,
-			Reason: fmt.Sprintf("%s is not %s", strconv.Quote(index.Shorten(t[k].Text, 100)), r.want)}
+		problems[Key(k)] = card.Problem{
+			Key:    r.name,
+			Reason: fmt.Sprintf("%s is not %s", strconv.Quote(index.Shorten(t[k].Text, 100)), r.want),
+		}
 	}
+
 	return values, problems
 }
 
-// Held is a policy that holds in a queue.
+// Held is a policy that is in force in a queue.
 type Held struct {
 	Name  string // of the annotation
 	Text  string // of the annotation
-	Level int    // of the path: the queue that sets it, 0 for the queue itself
-	// Whole: it is one bound, or one fence, for the whole subtree of that queue.
+	Level int    // in the path: the queue that sets it, 0 for the queue itself
+	// Whole: the policy is one bound, or one fence, for the whole subtree of that queue.
 	Whole bool
-	// Takes: it decides who takes from whom, which is not so under the name proportion.
+	// Takes: the policy decides which queue takes from which. It has no effect under the name proportion.
 	Takes bool
 }
 
-// InForce returns the policies that hold in a queue, in the order of the keys. path has the
-// annotations of the queue and its ancestors, from the queue up. What a text lifts, such as a
-// duration of 0, is left out, and so is a text with a problem.
+// InForce returns the policies that are in force in a queue, in the order of the keys. path has the
+// annotations of the queue and its ancestors, from the queue up. InForce leaves out a text that lifts
+// a policy, such as a duration of 0, and a text with a problem.
 func InForce(path []map[string]string) (all []Held) {
 	var texts [keys][]Held
 	for level, annotations := range path {
 		if !Annotated(annotations) {
 			continue
 		}
+
 		t := Read(annotations)
 		values, _ := t.Parse()
 		for k, r := range rules {
-			if values[k].Set && (!r.inherits || texts[k] == nil) {
-				held := Held{Name: r.name, Text: strings.TrimSpace(t[k].Text), Level: level, Whole: !r.inherits, Takes: Key(k) >= ReclaimFence}
-				if values[k].lifts(Key(k)) {
-					held.Text = ""
-				}
-				texts[k] = append(texts[k], held)
+			if !values[k].Set || r.inherits && texts[k] != nil {
+				continue
 			}
+
+			held := Held{Name: r.name, Level: level, Whole: !r.inherits, Takes: Key(k) >= ReclaimFence}
+			if !values[k].lifts(Key(k)) {
+				held.Text = strings.TrimSpace(t[k].Text)
+			}
+			texts[k] = append(texts[k], held)
 		}
 	}
+
+	// A lifted policy has no text. Up to here, it hides the policy that the ancestors would pass on.
 	for k := range texts {
 		all = append(all, slices.DeleteFunc(texts[k], func(h Held) bool { return h.Text == "" })...)
 	}
+
 	return all
 }
 
-// lifts reports whether the value of a key is that of a queue without a policy.
+// lifts reports whether the value of a key has the effect of no policy.
 func (v Value) lifts(k Key) bool {
 	switch k {
 	case ReclaimFence, EnforceQuota:
@@ -304,14 +323,17 @@ func (v Value) lifts(k Key) bool {
 func Problems(annotations map[string]string) (all []card.Problem) {
 	if !Annotated(annotations) {
 		return nil
+
 	}
 	t := Read(annotations)
 	_, problems := t.Parse()
+
 	for k := range keys {
 		if p, bad := problems[k]; bad {
 			all = append(all, p)
 		}
 	}
+
 	return all
 }
 
@@ -320,31 +342,35 @@ func Keys() (all []string) {
 	for _, r := range rules {
 		all = append(all, r.name)
 	}
+
 	return all
 }
 
-// Prefix begins the names of all policy annotations, and those of Volcano itself. So an
-// unknown key is a mistake only if a policy is spelt nearly like it.
+// Prefix begins the names of all policy annotations, and of Volcano's own annotations. So an
+// unknown key is a mistake only if it resembles the name of a policy.
 const Prefix = "volcano.sh/"
 
 // Short returns the name of an annotation without the prefix, such as max-jobs.
 func Short(name string) string { return strings.TrimPrefix(name, Prefix) }
 
-// Unknown returns the keys of annotations that are most likely misspelt policies, in order.
+// Unknown returns the keys of annotations that are probably misspelt policies, in order.
 func Unknown(annotations map[string]string) (problems []card.Problem) {
 	for key := range annotations {
-		if !strings.HasPrefix(key, Prefix) || slices.Contains(names, key) || slices.Contains(card.QueueKeys, key) {
+		ours := strings.HasPrefix(key, Prefix)
+		if !ours || slices.Contains(names, key) || slices.Contains(card.QueueKeys, key) {
 			continue
 		}
+
 		if suggestion := index.DidYouMean(key, names); suggestion != "" {
 			problems = append(problems, card.Problem{Key: key, Reason: "is unknown and has no effect" + suggestion})
 		}
 	}
+
 	slices.SortFunc(problems, func(x, y card.Problem) int { return strings.Compare(x.Key, y.Key) })
 	return problems
 }
 
-// names are those of the policies. Misspelt names of cards are found by card.QueueKeys.
+// names are the names of the policies, without the names of cards: card.QueueKeys finds misspelt ones.
 var names = func() (all []string) {
 	all = append(all, OverrideKey)
 	for _, r := range rules {
@@ -352,5 +378,6 @@ var names = func() (all []string) {
 			all = append(all, r.name)
 		}
 	}
+
 	return all
 }()

@@ -20,24 +20,25 @@ const (
 // IsServiceType reports whether a text is a service class.
 func IsServiceType(text string) bool { return text == Inference || text == Training }
 
-// ExpectedRuntimeKey is the annotation of a pod or a PodGroup with the time that pods run. Volcano copies it from
+// ExpectedRuntimeKey is the annotation of a pod or a PodGroup with the expected runtime of pods. Volcano copies it from
 // Jobs to PodGroups.
 const ExpectedRuntimeKey = "volcano.sh/expected-runtime"
 
-// RuntimeProblem returns why the text of ExpectedRuntimeKey is wrong, "" for a valid one. Without a valid text the
-// pods have no announced length.
+// RuntimeProblem returns the problem of the text of ExpectedRuntimeKey, or "" for a valid text. An invalid text
+// announces no runtime.
 func RuntimeProblem(text string) string {
 	if _, ok := ParseRuntime(text); ok {
 		return ""
 	}
+
 	return fmt.Sprintf("%q is not a duration above 0, such as 4h", index.Shorten(text, 100))
 }
 
-// CheckpointKey is the annotation of a pod or a PodGroup with the time of its last checkpoint, which the job writes.
-// What the pods have done before is not lost if they are evicted.
+// CheckpointKey is the annotation of a pod or a PodGroup with the time of its last checkpoint. The job writes it.
+// An eviction does not lose the work before that time.
 const CheckpointKey = "volcano.sh/checkpoint-time"
 
-// timeLayouts are those of RFC 3339, with and without seconds.
+// timeLayouts are the layouts of RFC 3339, with and without seconds.
 var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04Z07:00"}
 
 // ParseTime parses a time, such as the text of CheckpointKey.
@@ -47,13 +48,16 @@ func ParseTime(text string) (at time.Time, ok bool) {
 			return at, true
 		}
 	}
+
 	return time.Time{}, false
 }
 
-// CheckpointProblem returns why the text of CheckpointKey is wrong, "" for a valid one. A wrong text counts as none.
+// CheckpointProblem returns the problem of the text of CheckpointKey, or "" for a valid text. An invalid text states no
+// checkpoint.
 func CheckpointProblem(text string) string {
 	if _, ok := ParseTime(text); ok {
 		return ""
 	}
+
 	return fmt.Sprintf("%q is not a time with a zone, such as 2026-12-01T08:30:00Z", index.Shorten(text, 100))
 }

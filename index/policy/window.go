@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Every says which windows follow one another.
+// Every tells how windows follow one another.
 type Every uint8
 
-// The windows: those of the calendar in UTC, and those of a fixed length.
+// The windows of the calendar in UTC, and windows of a fixed length.
 const (
 	EveryLength Every = iota // at the multiples of the length since 1970-01-01T00:00Z
 	EveryDay
@@ -18,7 +18,7 @@ const (
 	EveryMonth
 )
 
-// Window is the time in which a budget counts. Windows follow one another, or the window slides: then it
+// Window is the period in which a budget counts. Windows follow one another, or the window slides. A sliding window
 // ends now.
 type Window struct {
 	Every   Every
@@ -26,14 +26,14 @@ type Window struct {
 	Sliding bool          // with EveryLength
 }
 
-// The lengths of windows.
+// The bounds of window lengths.
 const (
 	leastWindow = time.Hour
 	mostWindow  = 366 * 24 * time.Hour
 )
 
-// Parts is the number of parts of a sliding window in which use is kept. What is older than the window
-// counts until the whole part is.
+// Parts is the number of parts of a sliding window in which usage is kept. Usage that is older than the window
+// counts until its whole part is older.
 const Parts = 48
 
 var everyNames = map[string]Every{"day": EveryDay, "week": EveryWeek, "month": EveryMonth}
@@ -47,18 +47,22 @@ func ParseWindow(text string) (Window, error) {
 	if every, calendar := everyNames[text]; calendar {
 		return Window{Every: every}, nil
 	}
+
 	parts := windowLength.FindStringSubmatch(text)
 	if parts == nil {
 		return Window{}, errWindow
 	}
+
 	n, _ := strconv.Atoi(parts[1])
 	w := Window{Length: time.Duration(n) * time.Hour, Sliding: parts[3] != ""}
 	if parts[2] == "d" {
 		w.Length *= 24
 	}
+
 	if w.Length < leastWindow || w.Length > mostWindow {
 		return Window{}, errWindow
 	}
+
 	return w, nil
 }
 
@@ -69,31 +73,37 @@ func (w Window) String() string {
 			return text
 		}
 	}
+
 	const day = 24 * time.Hour
 	text := strconv.Itoa(int(w.Length/time.Hour)) + "h"
 	if w.Length%day == 0 {
 		text = strconv.Itoa(int(w.Length/day)) + "d"
 	}
+
 	if w.Sliding {
 		text += " sliding"
 	}
+
 	return text
 }
 
-// Buckets returns how many parts use is kept in, and how long each is, 0 for windows that follow one another,
-// which have one part.
+// Buckets returns the number of parts in which usage is kept, and the length of each. Windows that follow one another
+// have one part. Its length is 0.
 func (w Window) Buckets() (n int, each time.Duration) {
 	if !w.Sliding {
 		return 1, 0
 	}
+
 	return Parts + 1, w.Length / Parts
 }
 
-// Begin returns when the oldest part of the window begins that counts at a time: the window itself, or for one that
-// slides, the part that began before it.
+// Begin returns the begin of the oldest part that counts at a time. It is the begin of the window itself, or for a
+// sliding window, of the part that includes its begin.
+
 func (w Window) Begin(at time.Time) time.Time {
 	at = at.UTC()
 	year, month, day := at.Date()
+
 	switch w.Every {
 	case EveryDay:
 		return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
@@ -102,15 +112,17 @@ func (w Window) Begin(at time.Time) time.Time {
 	case EveryMonth:
 		return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
 	}
+
 	if w.Sliding {
-		each := w.Length / Parts
-		return multiple(at, each).Add(-w.Length)
+		return multiple(at, w.Length/Parts).Add(-w.Length)
 	}
+
 	return multiple(at, w.Length)
 }
 
-// End returns when the window ends that a time is in. A sliding window that begins now ends after its length.
+// End returns the end of the window that includes a time. A sliding window that begins now ends after its length.
 func (w Window) End(at time.Time) time.Time {
+
 	begin := w.Begin(at)
 	switch w.Every {
 	case EveryDay:
@@ -120,20 +132,24 @@ func (w Window) End(at time.Time) time.Time {
 	case EveryMonth:
 		return begin.AddDate(0, 1, 0)
 	}
+
 	if w.Sliding {
 		return at.Add(w.Length)
 	}
+
 	return begin.Add(w.Length)
 }
 
 // multiple returns the latest multiple of a length since 1970 that is not after a time. Lengths are whole
-// seconds, so that it is exact.
+// seconds, so the result is exact.
 func multiple(at time.Time, length time.Duration) time.Time {
 	seconds := int64(length / time.Second)
 	unix := at.Unix()
+
 	rest := unix % seconds
 	if rest < 0 {
 		rest += seconds
 	}
+
 	return time.Unix(unix-rest, 0).UTC()
 }
