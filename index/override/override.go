@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
@@ -34,7 +35,8 @@ type value struct {
 	object map[string]json.RawMessage // the same as an object, nil if it is none
 }
 
-// At returns the windows that hold at a time, by their places in the list, and when that changes next, zero for never.
+// At returns the windows that hold at a time, by their places in the list. next is the time of the next change, zero
+// for never.
 func (o Overrides) At(now time.Time) (holding []int, next time.Time) {
 	for i, w := range o {
 		holds, change := w.at(now)
@@ -45,51 +47,58 @@ func (o Overrides) At(now time.Time) (holding []int, next time.Time) {
 			next = change
 		}
 	}
+
 	return holding, next
 }
 
-// Keys returns what a window sets, in order.
+// Keys returns the keys that a window sets, in order.
 func (w Window) Keys() []string { return slices.Sorted(maps.Keys(w.sets)) }
 
 // Text returns the text of a key that the window sets.
 func (w Window) Text(key string) string { return w.sets[key].text }
 
-// Change returns whether the window holds at a time, and when that changes next, zero for never.
+// Change reports whether the window holds at a time. next is the time of the next change, zero for never.
 func (w Window) Change(now time.Time) (holds bool, next time.Time) { return w.at(now) }
 
-// Dated reports whether the window holds one time, between two dates, and not each week.
+// Dated reports whether the window holds once, between two dates, rather than every week.
 func (w Window) Dated() bool {
 	_, dated := w.span.(once)
 	return dated
 }
 
-// Resources returns the resources that the window sets a field of the spec to, nil for none.
+// Resources returns the resources that the window sets for a field of the spec, nil for none.
 func (w Window) Resources(field string) v1.ResourceList {
 	list, _ := policy.ParseResources(w.sets[field].text)
 	return list
 }
 
-// Set returns the text of an annotation, or of the weight, while some windows hold. base is the text without them;
-// given is false where there is none.
+// Set returns the text of an annotation, or of the weight, while some windows hold. base is the text without windows.
+// given is false if there is no such text.
 func (o Overrides) Set(key, base string, given bool, holding []int) (text string, set bool) {
-	text, set = base, given
+	text = base
+	set = given
 	for _, i := range holding {
 		v, sets := o[i].sets[key]
 		if !sets {
 			continue
 		}
+
 		if v.object == nil || !set {
-			text, set = v.text, true
+			text = v.text
+			set = true
 			continue
 		}
+
 		all := map[string]json.RawMessage{}
 		if json.Unmarshal([]byte(text), &all) != nil {
-			continue // a text with a problem
+			continue // the text has a problem
 		}
+
 		maps.Copy(all, v.object)
 		merged, _ := json.Marshal(all)
 		text = string(merged)
 	}
+
 	return text, set
 }
 
@@ -107,32 +116,38 @@ var fields = []string{Capability, Deserved, Guarantee, Weight}
 var Annotations = func() []string {
 	all := append(policy.Keys(), card.QuotaKey, card.DeservedKey, card.GuaranteeKey)
 	slices.Sort(all)
+
 	return slices.Compact(all)
 }()
 
-// Problems returns the problems of the text of an annotation that a window can set.
+// Problems returns the problems in the text of an annotation that a window can set.
 func Problems(annotation, text string) []card.Problem {
 	switch annotation {
 	case card.QuotaKey, card.DeservedKey, card.GuaranteeKey:
 		_, problems := card.ParseQuota(text)
 		return problems
 	}
+
 	return policy.Problems(map[string]string{annotation: text})
 }
 
-// maxWindows bounds what a session reads of one queue.
+// maxWindows bounds the number of windows of one queue.
 const maxWindows = 50
 
 // Parse parses the annotation. With any problem, there are no windows.
 func Parse(text string) (Overrides, []card.Problem) {
 	var all []json.RawMessage
-	if err := json.Unmarshal([]byte(text), &all); err != nil || all == nil {
-		return nil, problem("%s is not a JSON list of windows, such as "+
-			`[{"from": "2026-12-01T00:00Z", "until": "2026-12-08T00:00Z", "card.quota": {"NVIDIA-H200": 32}}]`, quote(text))
+	err := json.Unmarshal([]byte(text), &all)
+	if err != nil || all == nil {
+		const example = `[{"from": "2026-12-01T00:00Z", "until": "2026-12-08T00:00Z", ` +
+			`"card.quota": {"NVIDIA-H200": 32}}]`
+		return nil, problem("%s is not a JSON list of windows, such as "+example, quote(text))
 	}
+
 	if len(all) > maxWindows {
 		return nil, problem("%d windows are more than %d", len(all), maxWindows)
 	}
+
 	var o Overrides
 	var problems []card.Problem
 	for i, raw := range all {
@@ -142,19 +157,22 @@ func Parse(text string) (Overrides, []card.Problem) {
 		}
 		o = append(o, w)
 	}
+
 	if len(problems) > 0 {
 		return nil, problems
 	}
+
 	return o, nil
 }
 
+// problem returns one problem of the annotation.
 func problem(format string, args ...any) []card.Problem {
 	return []card.Problem{{Key: Key, Reason: fmt.Sprintf(format, args...)}}
 }
 
 func quote(text string) string { return strconv.Quote(index.Shorten(text, 100)) }
 
-// The keys that say when a window holds.
+// The keys of a window that state when it holds.
 const (
 	fromKey  = "from"
 	untilKey = "until"
@@ -162,21 +180,24 @@ const (
 	zoneKey  = "zone"
 )
 
+// parseWindow parses a window, and returns all its problems.
 func parseWindow(raw json.RawMessage) (w Window, problems []string) {
 	given, broken := card.ReadObject(string(raw))
 	if broken != "" {
 		return w, []string{quote(string(raw)) + " is not a JSON object"}
 	}
-	seen := map[string]bool{}
+
+	seen := sets.New[string]()
 	for _, m := range given {
-		if seen[m.Name] {
+		if seen.Has(m.Name) {
 			problems = append(problems, quote(m.Name)+" is given more than once")
 		}
-		seen[m.Name] = true
+		seen.Insert(m.Name)
 	}
 	if len(problems) > 0 {
 		return w, problems
 	}
+
 	when := map[string]string{}
 	w.sets = map[string]value{}
 	for _, m := range given {
@@ -184,22 +205,25 @@ func parseWindow(raw json.RawMessage) (w Window, problems []string) {
 		switch m.Name {
 		case fromKey, untilKey, daysKey, zoneKey:
 			when[m.Name] = text
-			continue
+		default:
+			v, why := parseValue(m.Name, text)
+			if why != "" {
+				problems = append(problems, why)
+			}
+			w.sets[m.Name] = v
 		}
-		v, why := parseValue(m.Name, text)
-		if why != "" {
-			problems = append(problems, why)
-		}
-		w.sets[m.Name] = v
 	}
+
 	if len(w.sets) == 0 {
 		problems = append(problems, "it sets nothing")
 	}
+
 	var why string
 	w.span, why = parseSpan(when)
 	if why != "" {
 		problems = append(problems, why)
 	}
+
 	return w, problems
 }
 
@@ -209,39 +233,50 @@ func unquoted(raw string) string {
 	if json.Unmarshal([]byte(raw), &text) == nil && raw != "null" {
 		return strings.TrimSpace(text)
 	}
+
 	return raw
 }
 
-// parseValue parses what a window sets a key to.
+// parseValue parses the value of a key.
 func parseValue(key, text string) (v value, problem string) {
 	v.text = text
 	if strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &v.object) != nil {
 		return v, fmt.Sprintf("%s: %s is not a JSON object", quote(key), quote(text))
 	}
-	switch annotation := policy.Prefix + key; {
+
+	annotation := policy.Prefix + key
+	switch {
 	case slices.Contains(Annotations, annotation):
-		if problems := Problems(annotation, text); len(problems) > 0 {
-			return v, key + ": " + strings.ReplaceAll(problems[0].Error(), strconv.Quote(annotation)+": ", "")
+		problems := Problems(annotation, text)
+		if len(problems) > 0 {
+			reason := strings.ReplaceAll(problems[0].Error(), strconv.Quote(annotation)+": ", "")
+			return v, key + ": " + reason
 		}
 	case key == Weight:
-		if n, err := strconv.ParseInt(text, 10, 32); err != nil || n < 1 {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || n < 1 {
 			return v, fmt.Sprintf("%s: %s is not a whole number above 0", key, quote(text))
 		}
 	case slices.Contains(fields, key):
-		if _, ok := policy.ParseResources(text); !ok {
-			return v, fmt.Sprintf(`%s: %s is not a JSON object of resources and quantities of 0 or more, such as {"cpu": "64"}`, key, quote(text))
+		_, ok := policy.ParseResources(text)
+		if !ok {
+			return v, fmt.Sprintf(
+				`%s: %s is not a JSON object of resources and quantities of 0 or more, such as {"cpu": "64"}`,
+				key, quote(text))
 		}
 	default:
 		return v, quote(key) + " is not a key that a window can set" + index.DidYouMean(key, known())
 	}
+
 	return v, ""
 }
 
-// known are all members that a window can have.
+// known returns all keys that a window can have.
 func known() []string {
 	all := append([]string{fromKey, untilKey, daysKey, zoneKey}, fields...)
 	for _, annotation := range Annotations {
 		all = append(all, policy.Short(annotation))
 	}
+
 	return all
 }
