@@ -9,7 +9,7 @@ type Index struct {
 	*Tree
 
 	// The configuration of the queues, and what package quota computes from it.
-	Capability     Rows // as configured; then with what the queue inherits
+	Capability     Rows // as configured, later also the inherited values
 	RealCapability Rows // the bound of allocation, and of admission
 	// Lifted is RealCapability for the queues in which cards count. It leaves out the bounds of resources that only
 	// the total of the cluster gives (quota.LiftTotal). It has no rows if no queue is lifted: see Bounds.

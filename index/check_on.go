@@ -11,7 +11,6 @@ import (
 // Check panics if an invariant of package index is violated, in builds with the tag
 // "invariants". Other builds do nothing.
 func (ix *Index) Check() {
-
 	ix.checkTree()
 	ix.checkLedger()
 	ix.checkDeviceClaims()

@@ -25,8 +25,7 @@
 //     first, and a backward loop visits children first.
 //   - A name keeps its dimension for the life of its Names. All vectors of a session have
 //     the same length.
-//   - allocated of a parent = Σ allocated of its children + what is charged to the parent
-//     itself.
+//   - allocated of a parent = Σ allocated of its children + charges of the parent itself
 //   - A snapshot never shows a later change, and an overlay never changes the index.
 //
 // Builds with the tag "invariants" check them when Index.Check is called.

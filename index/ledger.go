@@ -7,8 +7,7 @@ import "github.com/capacity-card/capacity-card/fastres"
 //
 // A snapshot is the number of a version, so it costs nothing to take. The first write to
 // a row after a snapshot goes to a copy with a new version, and the copy links to the row
-// that it replaces. A snapshot reads the newest row whose version is not newer than the
-// snapshot itself.
+// that it replaces. A snapshot reads the row that was the newest in its version.
 //
 // # Example
 //

@@ -8,7 +8,6 @@ import "unicode/utf8"
 // Users write names and annotations of any length. Messages that quote them must
 // stay short.
 func Shorten(text string, most int) string {
-
 	if len(text) <= most {
 		return text
 	}
@@ -17,5 +16,6 @@ func Shorten(text string, most int) string {
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
+
 	return text[:end] + "…"
 }

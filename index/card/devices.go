@@ -102,7 +102,6 @@ func asLabel(product string) string {
 // CurrentSlices returns the slices of the newest generation of each pool. A driver publishes a new generation before it
 // deletes the slices of the old one.
 func CurrentSlices(slices []*resourcev1.ResourceSlice) (current []*resourcev1.ResourceSlice) {
-
 	type pool struct{ driver, name string }
 	newest := map[pool]int64{}
 	for _, s := range slices {

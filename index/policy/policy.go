@@ -323,11 +323,10 @@ func (v Value) lifts(k Key) bool {
 func Problems(annotations map[string]string) (all []card.Problem) {
 	if !Annotated(annotations) {
 		return nil
-
 	}
+
 	t := Read(annotations)
 	_, problems := t.Parse()
-
 	for k := range keys {
 		if p, bad := problems[k]; bad {
 			all = append(all, p)

@@ -99,11 +99,9 @@ func (w Window) Buckets() (n int, each time.Duration) {
 
 // Begin returns the begin of the oldest part that counts at a time. It is the begin of the window itself, or for a
 // sliding window, of the part that includes its begin.
-
 func (w Window) Begin(at time.Time) time.Time {
 	at = at.UTC()
 	year, month, day := at.Date()
-
 	switch w.Every {
 	case EveryDay:
 		return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
@@ -122,7 +120,6 @@ func (w Window) Begin(at time.Time) time.Time {
 
 // End returns the end of the window that includes a time. A sliding window that begins now ends after its length.
 func (w Window) End(at time.Time) time.Time {
-
 	begin := w.Begin(at)
 	switch w.Every {
 	case EveryDay:
