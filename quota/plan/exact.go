@@ -11,24 +11,28 @@ func (s *search) leaveOut() {
 	if len(units) == 0 {
 		return
 	}
-	nodes := slices.Clone(s.nodes)
+	best := slices.Clone(s.steps)
 	slices.SortStableFunc(units, func(x, y *unit) int { return x.cost.compare(&y.cost) })
 
 	for i := len(units) - 1; i >= 0; i-- {
 		others := slices.Delete(slices.Clone(units), i, i+1)
 		if s.seat(others) {
-			units, nodes = others, slices.Clone(s.nodes)
+			units = others
+			best = slices.Clone(s.steps)
 		}
 	}
-	s.restore(units, nodes)
+	s.replay(best)
 }
 
-// restore makes a plan again that was possible.
-func (s *search) restore(units []*unit, nodes []int) {
+// replay makes a plan again, step by step: in another order, a bound may refuse a step.
+func (s *search) replay(steps []step) {
 	s.undo(0)
-	s.evictAll(units)
-	for pod, node := range nodes {
-		s.place(pod, node)
+	for _, st := range steps {
+		if st.pod == None {
+			s.evict(st.unit)
+		} else {
+			s.place(st.pod, st.node)
+		}
 	}
 }
 
@@ -53,6 +57,7 @@ func (s *search) seat(units []*unit) bool {
 // the claimant lacks that on its node, or a bound that the unit relieves refuses the pod. If not, the state is that of
 // another set.
 func (s *search) justified(units []*unit) bool {
+	steps := slices.Clone(s.steps)
 	nodes := slices.Clone(s.nodes)
 	for i, u := range units {
 		s.undo(0)
@@ -61,7 +66,7 @@ func (s *search) justified(units []*unit) bool {
 			return false
 		}
 	}
-	s.restore(units, nodes)
+	s.replay(steps)
 	return true
 }
 
@@ -134,17 +139,12 @@ func (s *search) orderNodes(pod int) []int {
 // tryOthers tries other sets of units, where there are few, and keeps the cheapest one that suffices. It reports
 // whether no set is better.
 func (s *search) tryOthers(found bool) bool {
-	best, nodes := s.units(0), slices.Clone(s.nodes)
+	t := trial{search: s, best: slices.Clone(s.steps), cost: s.costOf(s.units(0)), found: found}
 	if len(s.all) <= fewUnits {
-		t := trial{search: s, best: best, nodes: nodes, found: found}
-		t.cost = s.costOf(best)
 		t.extend(nil, 0)
-		best = t.best
-		nodes = t.nodes
-		found = t.found
 	}
-	if found {
-		s.restore(best, nodes)
+	if t.found {
+		s.replay(t.best)
 	} else {
 		s.undo(0)
 	}
@@ -154,8 +154,7 @@ func (s *search) tryOthers(found bool) bool {
 // trial is the best set of units so far.
 type trial struct {
 	*search
-	best  []*unit
-	nodes []int
+	best  []step
 	cost  cost
 	found bool
 }
@@ -167,8 +166,7 @@ func (t *trial) extend(units []*unit, from int) {
 		return
 	}
 	if t.seat(units) {
-		t.best = slices.Clone(units)
-		t.nodes = slices.Clone(t.state.nodes)
+		t.best = slices.Clone(t.steps)
 		t.cost = sum
 		t.found = true
 		return

@@ -145,3 +145,38 @@ func FuzzPlan(f *testing.F) {
 		}))
 	})
 }
+
+// inOrder is a world where the pod of job 1 may be evicted only after the pod of job 0.
+type inOrder struct{ *world }
+
+func (w inOrder) Evict(job int, pods []int) Spared {
+	if job == 1 && w.queues[1].allocated > 0 {
+		return ByDeserved
+	}
+	return w.world.Evict(job, pods)
+}
+
+// TestKeepsTheOrder makes a plan that needs its evictions in an order that is not the order of their costs.
+func TestKeepsTheOrder(t *testing.T) {
+	room := []float64{1000}
+	victim := func(node, class int) Job {
+		pod := Candidate{Node: node, Frees: room, For: []bool{true}, Class: class}
+		return Job{Spare: 1, Pods: []Candidate{pod}}
+	}
+	w := &world{
+		queues: []modelQueue{{allocated: 2000, limit: 9000}, {allocated: 1000}, {allocated: 1000}, {limit: 9000, deserved: 9000}},
+		claim:  3,
+		owners: []int{1, 2},
+		cannot: map[at]bool{{0, 1}: true, {1, 0}: true},
+	}
+	w.p = Problem{
+		Pods:     []Pod{{Kind: 0, Requests: room}, {Kind: 1, Requests: room}},
+		Nodes:    []Node{{Free: []float64{0}}, {Free: []float64{0}}},
+		Jobs:     []Job{victim(0, 1), victim(1, 0)},
+		Accounts: inOrder{w},
+	}
+
+	got := Make(&w.p)
+	assert.Equal(t, []int{0, 1}, got.Nodes)
+	assert.Equal(t, []Victim{{0, 0}, {1, 0}}, got.Victims)
+}

@@ -40,6 +40,7 @@ type step struct {
 	unit     *unit
 	evicted  []int // pods of the job
 	pod      int   // of the claimant; None for an eviction
+	node     int   // of the pod
 }
 
 func newState(p *Problem) *state {
@@ -192,7 +193,7 @@ func (s *state) place(pod, node int) quota.Verdict {
 
 	s.change(node, s.Pods[pod].Requests, -1)
 	s.nodes[pod] = node
-	s.steps = append(s.steps, step{accounts: mark, pod: pod})
+	s.steps = append(s.steps, step{accounts: mark, pod: pod, node: node})
 	return v
 }
 
