@@ -24,9 +24,9 @@ const (
 	Modified Type = "modified"
 	// Deleted has the last state of the object.
 	Deleted Type = "deleted"
-	// Gap says that changes of the kind between the revisions From and Revision are not known.
+	// Gap states that the changes of the kind between the revisions From and Revision are not known.
 	Gap Type = "gap"
-	// Marked has a Mark. Its revision is the highest that was recorded before it.
+	// Marked has a Mark. Its revision is the highest recorded revision before it.
 	Marked Type = "mark"
 )
 
@@ -66,6 +66,7 @@ func Create(path string) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return NewWriter(file), nil
 }
 
@@ -79,6 +80,7 @@ func NewWriter(file io.WriteCloser) *Writer {
 func (w *Writer) Add(record Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	if record.Type == Marked && record.Revision == 0 {
 		record.Revision = w.revision
 	}
@@ -91,15 +93,17 @@ func (w *Writer) Add(record Record) {
 // Mark writes a mark.
 func (w *Writer) Mark(what, name, text string) { w.MarkAt(0, what, name, text) }
 
-// MarkAt writes a mark about the state at a revision, 0 for that of the last change.
+// MarkAt writes a mark about the state at a revision. 0 stands for the revision of the last change.
 func (w *Writer) MarkAt(revision int64, what, name, text string) {
-	w.Add(Record{Type: Marked, Revision: revision, Time: time.Now(), Mark: &Mark{What: what, Name: name, Text: text}})
+	mark := &Mark{What: what, Name: name, Text: text}
+	w.Add(Record{Type: Marked, Revision: revision, Time: time.Now(), Mark: mark})
 }
 
 // Close ends the history, and returns the first error of all writes.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	return errors.Join(w.err, w.zip.Close(), w.file.Close())
 }
 
@@ -109,12 +113,14 @@ func Write(path string, records []Record) error {
 	if err != nil {
 		return err
 	}
+
 	for _, record := range records {
 		// Not Add: marks keep their revisions.
 		if w.err == nil {
 			w.err = w.encoder.Encode(record)
 		}
 	}
+
 	return w.Close()
 }
 
@@ -125,10 +131,12 @@ func Open(path string) ([]Record, error) {
 		return nil, err
 	}
 	defer file.Close()
+
 	records, err := Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+
 	return records, nil
 }
 
@@ -138,15 +146,19 @@ func Read(from io.Reader) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var records []Record
-	for decoder := json.NewDecoder(bufio.NewReader(zip)); ; {
+	decoder := json.NewDecoder(bufio.NewReader(zip))
+	for {
 		var record Record
-		switch err := decoder.Decode(&record); {
+		err := decoder.Decode(&record)
+		switch {
 		case errors.Is(err, io.EOF):
 			return Sorted(records), nil
 		case err != nil:
 			return nil, fmt.Errorf("record %d: %w", len(records)+1, err)
 		}
+
 		records = append(records, record)
 	}
 }
@@ -156,6 +168,7 @@ func Sorted(records []Record) []Record {
 	slices.SortStableFunc(records, func(a, b Record) int {
 		return cmp.Or(cmp.Compare(a.Revision, b.Revision), cmp.Compare(after(a), after(b)))
 	})
+
 	return records
 }
 

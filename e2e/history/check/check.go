@@ -14,12 +14,13 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// Run checks a history, whose records are in order of revision.
+// Run checks a history. Its records are in order of revision.
 func Run(records []history.Record) (*Report, error) {
 	changes, err := decodeAll(records)
 	if err != nil {
 		return nil, err
 	}
+
 	return replay(changes)
 }
 
@@ -32,10 +33,11 @@ func decodeAll(records []history.Record) ([]change, error) {
 		}
 		changes = append(changes, c)
 	}
+
 	return changes, nil
 }
 
-// cluster is the state of a cluster at one revision, and what of its past the rules need.
+// cluster is the state of a cluster at one revision, and the part of its past that the rules need.
 type cluster struct {
 	windows
 	report        *Report
@@ -51,18 +53,18 @@ type cluster struct {
 
 	// wrong are the queues that had a wrong annotation.
 	wrong map[string]bool
-	// seen is when the last change of each kind arrived.
+	// seen holds the time of the last change of each kind.
 	seen      map[string]time.Time
 	evictions []*eviction
 	// doubtful are evictions that are unjust unless another pod of the queue was bound in the same cycle.
 	doubtful []*eviction
-	// changedAt is the time of the last change of a queue, of a node, and of what counts.
+	// changedAt is the time of the last change of a queue, of a node, or of the pods that count.
 	changedAt time.Time
 	// ended are pods that counted, with the time at which they ended.
 	ended []ended
-	// gone are pods that waited and are gone.
+	// gone are pods that were deleted while they waited.
 	gone []*pod
-	// lastRest is the time of the last Quiet, and edited that of the last edit of each queue.
+	// lastRest is the time of the last Quiet. edited holds the time of the last edit of each queue.
 	lastRest time.Time
 	edited   map[string]time.Time
 }
@@ -73,6 +75,7 @@ type ended struct {
 	until time.Time
 }
 
+// replay checks all changes.
 func replay(changes []change) (*Report, error) {
 	c := &cluster{
 		report:    &Report{Excused: map[string]int{}, Marks: map[string]int{}},
@@ -84,35 +87,41 @@ func replay(changes []change) (*Report, error) {
 		seen:      map[string]time.Time{},
 		edited:    map[string]time.Time{},
 	}
+
 	for _, each := range changes {
 		if each.Revision != c.revision && each.Type != history.Marked {
 			c.report.Revisions++
 		}
-		// Watches arrive side by side, so times are not quite in order of revision.
 		c.revision = each.Revision
+
+		// Watches run concurrently, so times are not quite in order of revision.
 		if each.Time.After(c.now) {
 			c.now = each.Time
 		}
-		if err := c.take(each); err != nil {
+
+		err := c.take(each)
+		if err != nil {
 			return nil, err
 		}
 		c.settle(c.now.Add(-Lag))
 	}
 	c.settle(c.now)
+
 	return c.report, nil
 }
 
-// take brings the state to the next revision, and checks what it changes.
+// take advances the state to the next revision, and checks the changes.
 func (c *cluster) take(each change) error {
 	switch each.Type {
 	case history.Marked:
 		return c.takeMark(each.Mark)
 	case history.Gap:
-		// What happened between is not known, so it may have been in any order.
+		// The order of the changes in a gap is not known.
 		c.faults = append(c.faults, interval{what: "gap", from: c.seen[each.Kind], until: c.now})
 		c.report.Marks["gap "+each.Kind]++
 		return nil
 	}
+
 	c.seen[each.Kind] = c.now
 	switch object := each.object.(type) {
 	case *corev1.Node:
@@ -126,6 +135,7 @@ func (c *cluster) take(each change) error {
 	case *corev1.Event:
 		c.takeEvent(object, each.Type)
 	}
+
 	return nil
 }
 
@@ -134,22 +144,14 @@ func (c *cluster) takeMark(mark *history.Mark) error {
 	if mark.What == Restart || mark.What == Fenced {
 		c.forgetCards()
 	}
+
 	if c.windows.mark(mark.What, mark.Name, c.now) {
 		return nil
 	}
+
 	switch mark.What {
 	case Configured:
-		c.configuration, c.groups = Configuration{}, card.Groups{}
-		if err := json.Unmarshal([]byte(mark.Text), &c.configuration); err != nil {
-			return fmt.Errorf("revision %d: reading the configuration: %w", c.revision, err)
-		}
-		for name, entries := range c.configuration.Groups {
-			group, err := card.NewGroup(name, entries)
-			if err != nil {
-				return fmt.Errorf("revision %d: group %s: %w", c.revision, name, err)
-			}
-			c.groups[name] = group
-		}
+		return c.configure(mark.Text)
 	case Quiet:
 		c.rest()
 		c.lastRest = c.now
@@ -160,6 +162,27 @@ func (c *cluster) takeMark(mark *history.Mark) error {
 	default:
 		return fmt.Errorf("revision %d: a mark %q", c.revision, mark.What)
 	}
+
+	return nil
+}
+
+// configure reads a Configuration.
+func (c *cluster) configure(text string) error {
+	c.configuration = Configuration{}
+	c.groups = card.Groups{}
+	err := json.Unmarshal([]byte(text), &c.configuration)
+	if err != nil {
+		return fmt.Errorf("revision %d: reading the configuration: %w", c.revision, err)
+	}
+
+	for name, entries := range c.configuration.Groups {
+		group, err := card.NewGroup(name, entries)
+		if err != nil {
+			return fmt.Errorf("revision %d: group %s: %w", c.revision, name, err)
+		}
+		c.groups[name] = group
+	}
+
 	return nil
 }
 
@@ -174,6 +197,7 @@ func (c *cluster) takeNode(object *corev1.Node, deleted bool) {
 		all = &versions[node]{}
 		c.nodes[object.Name] = all
 	}
+
 	c.changedAt = c.now
 	if deleted {
 		all.put(c.now, node{})
@@ -188,17 +212,21 @@ func (c *cluster) takeQueue(object *scheduling.Queue, kind history.Type) {
 		all = &versions[queue]{}
 		c.queues[object.Name] = all
 	}
+
 	before := all.now()
 	after := queue{}
 	if kind != history.Deleted {
 		after = readQueue(object, lastGood(all.since(c.view(c.now))))
 	}
 	if after.same(before) {
-		return // status alone
+		return // only the status changed
 	}
+
 	all.put(c.now, after)
-	c.edited[object.Name], c.changedAt = c.now, c.now
+	c.edited[object.Name] = c.now
+	c.changedAt = c.now
 	c.wrong[object.Name] = c.wrong[object.Name] || after.bad
+
 	if kind != history.Listed {
 		c.countExcess(object.Name)
 	}
@@ -210,6 +238,7 @@ func (c *cluster) takePodGroup(object *scheduling.PodGroup, deleted bool) {
 		delete(c.podGroups, name)
 		return
 	}
+
 	c.podGroups[name] = object
 	c.checkConditions(object)
 }
@@ -222,41 +251,52 @@ func (c *cluster) takePod(object *corev1.Pod, kind history.Type) {
 	}
 	after := readPod(object)
 	c.pods[object.UID] = after
-	after.created, after.said = c.now, c.now
+	after.created = c.now
+	after.said = c.now
 	if before != nil {
-		after.created = before.created
-		if reasonOf(before.object) == reasonOf(object) {
-			after.said = before.said
-		}
-		after.bound = before.bound
-		after.at = before.at
-		after.queue = before.queue
-		after.card = before.card
-		if before.counts() && !after.counts() {
-			c.end(after)
-		}
-		c.checkEvictedOnce(before, after)
+		c.carry(before, after)
 	}
+
 	if after.bound == 0 && object.Spec.NodeName != "" {
 		c.bind(after, kind == history.Listed)
 	}
+
 	if after.evicted && (before == nil || !before.evicted) && kind != history.Listed {
 		c.evict(after)
 	}
 }
 
-// end notes that a pod no longer counts.
+// carry hands over what earlier states of a pod tell, and checks the change.
+func (c *cluster) carry(before, after *pod) {
+	after.created = before.created
+	if reasonOf(before.object) == reasonOf(after.object) {
+		after.said = before.said
+	}
+
+	after.bound = before.bound
+	after.at = before.at
+	after.queue = before.queue
+	after.card = before.card
+	if before.counts() && !after.counts() {
+		c.end(after)
+	}
+
+	c.checkEvictedOnce(before, after)
+}
+
+// end records that a pod no longer counts.
 func (c *cluster) end(p *pod) {
 	c.ended = append(c.ended, ended{p, c.now})
 	c.changedAt = c.now
 }
 
-// dropPod forgets a pod that is deleted.
+// dropPod forgets a deleted pod.
 func (c *cluster) dropPod(uid types.UID) {
 	p := c.pods[uid]
 	if p == nil {
 		return
 	}
+
 	delete(c.pods, uid)
 	switch {
 	case p.counts():
@@ -264,6 +304,7 @@ func (c *cluster) dropPod(uid types.UID) {
 	case p.object.Spec.NodeName == "":
 		c.gone = append(c.gone, p)
 	}
+
 	for _, e := range c.evictions {
 		if e.pod.object.UID == uid && e.until.IsZero() {
 			e.until = c.now
@@ -274,9 +315,13 @@ func (c *cluster) dropPod(uid types.UID) {
 // find reports a finding.
 func (c *cluster) find(rule Rule, objects []string, format string, arguments ...any) {
 	c.report.Findings = append(c.report.Findings, Finding{
-		Revision: c.revision, Time: c.now, Rule: rule, Objects: objects, Text: fmt.Sprintf(format, arguments...),
+		Revision: c.revision,
+		Time:     c.now,
+		Rule:     rule,
+		Objects:  objects,
+		Text:     fmt.Sprintf(format, arguments...),
 	})
 }
 
-// excuse counts what a reason excuses.
+// excuse counts a breach that a reason excuses.
 func (c *cluster) excuse(reason string) { c.report.Excused[reason]++ }

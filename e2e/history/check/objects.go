@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -20,97 +22,120 @@ import (
 // Configuration holds the settings of volcano-scheduler.conf that the rules depend on.
 type Configuration struct {
 	Plugin string `json:"plugin"`
-	// Plain is set where cards do not count: queues are bounded by their capability, resource by resource.
+	// Plain: cards do not count. Queues are bounded by their capability, resource by resource.
 	Plain     bool                         `json:"plain,omitempty"`
 	Hierarchy bool                         `json:"hierarchy,omitempty"`
 	Groups    map[string]map[string]string `json:"groups,omitempty"`
 }
 
-// amounts are cards, in thousandths, by card or by "@" and the name of a group.
+// amounts are milli-cards, by card or by "@" and the name of a group.
 type amounts map[string]card.Milli
 
-// queue holds the bounds of a Queue that are in force.
+func (a amounts) get(name string) (amount card.Milli, has bool) {
+	amount, has = a[name]
+	return amount, has
+}
+
+// queue holds the bounds of a Queue.
 type queue struct {
 	exists, open bool
 	parent       string
 	quota        amounts
-	// deserved and guarantee have what the annotations name; the quota is the default of every other card.
+	// deserved and guarantee hold the amounts in the annotations. The quota is the default for every other card.
 	deserved, guarantee amounts
 	namespace           amounts
 	bad                 bool // an annotation is wrong
-	// capability is that of the spec, by resource.
+	// capability is the capability in the spec, by resource.
 	capability amounts
 }
 
-// readQueue reads a Queue. Of a value that is wrong, the last one that was right stays in force.
+// readQueue reads a Queue. A wrong value leaves the last good one in force.
 func readQueue(object *scheduling.Queue, last queue) queue {
-	q := queue{exists: true, open: object.Status.State == scheduling.QueueStateOpen, parent: cmp.Or(object.Spec.Parent, "root")}
-	read := func(key string, last amounts, whole bool) amounts {
-		text, has := object.Annotations[key]
-		if !has {
-			return nil
-		}
-		entries, problems := card.ParseQuota(text)
-		values := amounts{}
-		for _, entry := range entries {
-			values[entry.Name] = card.Cards(entry.Cards)
-		}
-		for _, problem := range problems {
-			q.bad = true
-			if value, had := last[problem.Key]; had {
-				values[problem.Key] = value
-			}
-			if problem.Key == "" || whole {
-				return maps.Clone(last)
-			}
-		}
-		return values
+	q := queue{
+		exists:     true,
+		open:       object.Status.State == scheduling.QueueStateOpen,
+		parent:     cmp.Or(object.Spec.Parent, "root"),
+		capability: amounts{},
 	}
-	q.quota = read(card.QuotaKey, last.quota, false)
-	q.deserved = read(card.DeservedKey, last.deserved, false)
-	q.guarantee = read(card.GuaranteeKey, last.guarantee, false)
-	q.namespace = read(card.NamespaceKey, last.namespace, true)
-	q.capability = amounts{}
+
+	q.quota = q.readAmounts(object, card.QuotaKey, last.quota, false)
+	q.deserved = q.readAmounts(object, card.DeservedKey, last.deserved, false)
+	q.guarantee = q.readAmounts(object, card.GuaranteeKey, last.guarantee, false)
+	q.namespace = q.readAmounts(object, card.NamespaceKey, last.namespace, true)
 	for resource, quantity := range object.Spec.Capability {
 		q.capability[string(resource)] = card.MilliOf(quantity)
 	}
+
 	return q
 }
 
-// lastGood returns the values that may stay in force for one that is wrong, the most of each card: the scheduler may
-// have missed each of the versions in the window.
+// readAmounts reads an annotation. whole: one bad key makes the whole annotation wrong.
+func (q *queue) readAmounts(object *scheduling.Queue, key string, last amounts, whole bool) amounts {
+	text, has := object.Annotations[key]
+	if !has {
+		return nil
+	}
+
+	entries, problems := card.ParseQuota(text)
+	values := amounts{}
+	for _, entry := range entries {
+		values[entry.Name] = card.Cards(entry.Cards)
+	}
+
+	for _, problem := range problems {
+		q.bad = true
+		if value, had := last[problem.Key]; had {
+			values[problem.Key] = value
+		}
+		if problem.Key == "" || whole {
+			return maps.Clone(last)
+		}
+	}
+
+	return values
+}
+
+// lastGood returns the values that may stay in force instead of a wrong one. It takes the largest amount of each card,
+// because the scheduler may have missed any of the versions in the window.
 func lastGood(in []version[queue]) (last queue) {
-	most := func(of func(queue) amounts) amounts {
+	largest := func(field func(queue) amounts) amounts {
 		all := amounts{}
 		for _, v := range in {
-			for name, amount := range of(v.value) {
+			for name, amount := range field(v.value) {
 				all[name] = max(all[name], amount)
 			}
 		}
 		return all
 	}
-	last.quota = most(func(q queue) amounts { return q.quota })
-	last.deserved = most(func(q queue) amounts { return q.deserved })
-	last.guarantee = most(func(q queue) amounts { return q.guarantee })
-	last.namespace = most(func(q queue) amounts { return q.namespace })
+
+	last.quota = largest(func(q queue) amounts { return q.quota })
+	last.deserved = largest(func(q queue) amounts { return q.deserved })
+	last.guarantee = largest(func(q queue) amounts { return q.guarantee })
+	last.namespace = largest(func(q queue) amounts { return q.namespace })
+
 	return last
 }
 
 // bound returns the quota of a card, and false if the queue has none of its own.
-func (q queue) bound(name string, leaf bool, groups card.Groups) (card.Milli, bool) {
-	if quota, has := q.quota[name]; has {
+func (q queue) bound(cardName string, leaf bool, groups card.Groups) (card.Milli, bool) {
+	if quota, has := q.quota[cardName]; has {
 		return quota, true
 	}
+
+	// In an inner queue, a card without a quota has no bound. In a leaf, it has the quota of its groups, or 0.
 	if !leaf {
 		return 0, false
 	}
-	for group := range q.quota {
-		if g, is := strings.CutPrefix(group, card.GroupPrefix); is {
-			if _, has := groups[g].Of(name); has {
-				return 0, false
-			}
+	for key := range q.quota {
+		name, isGroup := strings.CutPrefix(key, card.GroupPrefix)
+		if !isGroup {
+			continue
+		}
+		if _, has := groups[name].Of(cardName); has {
+			return 0, false
 		}
 	}
+
 	return 0, true
 }
 
@@ -119,6 +144,7 @@ func (q queue) deserves(name string) card.Milli {
 	if value, has := q.deserved[name]; has {
 		return value
 	}
+
 	return q.quota[name]
 }
 
@@ -127,6 +153,7 @@ func (q queue) guarantees(name string) card.Milli {
 	if value, has := q.guarantee[name]; has {
 		return min(value, cmp.Or(q.quota[name], value))
 	}
+
 	return q.quota[name]
 }
 
@@ -137,41 +164,51 @@ type node struct {
 	allocatable   corev1.ResourceList
 }
 
-// has is the amount of a card.
+// has returns the amount of a card on the node.
 func (n node) has(name string) (sum card.Milli) {
 	for _, each := range n.cards {
 		if each.Name == name {
 			sum += each.Milli
 		}
 	}
+
 	return sum
 }
 
+// readNode reads the cards and the state of a Node.
 func readNode(object *corev1.Node) node {
-	n := node{exists: true, ready: !object.Spec.Unschedulable, cards: map[corev1.ResourceName]card.Card{}, allocatable: object.Status.Allocatable}
+	n := node{
+		exists:      true,
+		ready:       !object.Spec.Unschedulable,
+		cards:       map[corev1.ResourceName]card.Card{},
+		allocatable: object.Status.Allocatable,
+	}
+
 	for _, each := range card.OnNode(object, nil).Cards {
 		n.cards[each.Resource] = each
 	}
+
 	for _, condition := range object.Status.Conditions {
 		if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
 			n.ready = false
 		}
 	}
+
 	return n
 }
 
-// pod is a pod, and what it counts for.
+// pod is a pod, and the card and queue that it counts for.
 type pod struct {
 	object *corev1.Pod
 	name   string // Pod namespace/name
-	// request has the number of cards that it requests, of one card resource.
+	// request is the number of requested cards, of one card resource.
 	request card.Request
 	list    card.List
 
 	evicted bool
 	created time.Time
-	said    time.Time // when it got the reason that it waits for
-	// Of a pod that is bound: since when, in which queue, for which card. The card is "" where it cannot be known.
+	said    time.Time // when it got its present reason to wait
+	// For a bound pod: the revision, the time, the queue, and the card. The card is "" if it is not known.
 	bound int64
 	at    time.Time
 	queue string
@@ -179,11 +216,16 @@ type pod struct {
 }
 
 func readPod(object *corev1.Pod) *pod {
-	p := &pod{object: object, name: objectName("Pod", object.Namespace, object.Name), list: card.NameOf(object.Annotations)}
+	p := &pod{
+		object: object,
+		name:   objectName("Pod", object.Namespace, object.Name),
+		list:   card.NameOf(object.Annotations),
+	}
 	if requests := card.Requests(object); len(requests) > 0 {
 		p.request = requests[0]
 	}
 	p.evicted = evictedFor(object) != ""
+
 	return p
 }
 
@@ -200,53 +242,51 @@ func (p *pod) terminates() bool { return p.evicted || p.object.DeletionTimestamp
 
 // waits reports whether the pod could get a node.
 func (p *pod) waits() bool {
-	return p.object.Spec.NodeName == "" && p.object.DeletionTimestamp == nil && p.object.Status.Phase == corev1.PodPending
+	phase := p.object.Status.Phase
+	return p.object.Spec.NodeName == "" && p.object.DeletionTimestamp == nil && phase == corev1.PodPending
 }
 
 // names reports whether the pod may have a card.
-func (p *pod) names(name string) bool {
-	if p.list == nil {
-		return true
-	}
-	for _, each := range p.list {
-		if each == name {
-			return true
-		}
-	}
-	return false
-}
+func (p *pod) names(name string) bool { return p.list == nil || slices.Contains(p.list, name) }
 
-// evictedFor returns why the scheduler has evicted a pod, "" if it has not.
+// evictedFor returns the reason of the scheduler to evict a pod, or "" if it has not evicted the pod.
 func evictedFor(object *corev1.Pod) string {
-	for _, condition := range object.Status.Conditions {
-		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue && condition.Reason == corev1.PodReasonPreemptionByScheduler {
-			for _, ready := range object.Status.Conditions {
-				if ready.Type == corev1.PodReady && ready.Reason == "Evict" {
-					return ready.Message
-				}
-			}
-			return condition.Message
-		}
+	conditions := object.Status.Conditions
+	preempted := slices.IndexFunc(conditions, func(c corev1.PodCondition) bool {
+		byScheduler := c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonPreemptionByScheduler
+		return c.Type == corev1.DisruptionTarget && byScheduler
+	})
+	if preempted < 0 {
+		return ""
 	}
-	return ""
+
+	notReady := slices.IndexFunc(conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Reason == "Evict"
+	})
+	if notReady >= 0 {
+		return conditions[notReady].Message
+	}
+
+	return conditions[preempted].Message
 }
 
-// reasonOf is the reason that a pod waits for.
+// reasonOf returns the reason for which a pod waits.
 func reasonOf(object *corev1.Pod) string {
 	for _, condition := range object.Status.Conditions {
 		if condition.Type == corev1.PodScheduled {
 			return condition.Message
 		}
 	}
+
 	return ""
 }
 
-// groupOf is the name of a pod's PodGroup.
+// groupOf returns the name of a pod's PodGroup.
 func groupOf(object *corev1.Pod) string {
 	return object.Namespace + "/" + object.Annotations[scheduling.KubeGroupNameAnnotationKey]
 }
 
-// queueNamed is the queue that the annotations of a pod name.
+// queueNamed returns the queue that the annotations of a pod name.
 func queueNamed(object *corev1.Pod) string {
 	return cmp.Or(object.Annotations[batch.QueueNameKey], object.Annotations[scheduling.QueueNameAnnotationKey])
 }
@@ -262,52 +302,44 @@ func objectName(kind, namespace, name string) string {
 type change struct {
 	history.Record
 	object any
-	name   string // as objectName has it
+	name   string // as objectName returns it
 	uid    types.UID
 }
 
-// decode reads the objects that rules look at.
+// newObject returns an empty object of a kind that rules look at, or nil.
+func newObject(kind string) metav1.Object {
+	switch kind {
+	case "Node":
+		return &corev1.Node{}
+	case "Pod":
+		return &corev1.Pod{}
+	case "Queue":
+		return &scheduling.Queue{}
+	case "PodGroup":
+		return &scheduling.PodGroup{}
+	case "Event":
+		return &corev1.Event{}
+	}
+
+	return nil
+}
+
+// decode reads the object of a record, if rules look at it.
 func decode(record history.Record) (change, error) {
 	c := change{Record: record}
-	if record.Object == nil {
+	object := newObject(record.Kind)
+	if record.Object == nil || object == nil {
 		return c, nil
 	}
-	var err error
-	read := func(object any) { err = json.Unmarshal(record.Object, object) }
-	switch record.Kind {
-	case "Node":
-		object := &corev1.Node{}
-		read(object)
-		c.object = object
-		c.name = objectName("Node", "", object.Name)
-		c.uid = object.UID
-	case "Pod":
-		object := &corev1.Pod{}
-		read(object)
-		c.object = object
-		c.name = objectName("Pod", object.Namespace, object.Name)
-		c.uid = object.UID
-	case "Queue":
-		object := &scheduling.Queue{}
-		read(object)
-		c.object = object
-		c.name = objectName("Queue", "", object.Name)
-		c.uid = object.UID
-	case "PodGroup":
-		object := &scheduling.PodGroup{}
-		read(object)
-		c.object = object
-		c.name = objectName("PodGroup", object.Namespace, object.Name)
-		c.uid = object.UID
-	case "Event":
-		object := &corev1.Event{}
-		read(object)
-		c.object = object
-		c.name = objectName("Event", object.Namespace, object.Name)
-		c.uid = object.UID
-	}
+
+	err := json.Unmarshal(record.Object, object)
 	if err != nil {
 		return c, fmt.Errorf("revision %d: a %s: %w", record.Revision, record.Kind, err)
 	}
+
+	c.object = object
+	c.name = objectName(record.Kind, object.GetNamespace(), object.GetName())
+	c.uid = object.GetUID()
+
 	return c, nil
 }

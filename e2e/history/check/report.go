@@ -37,21 +37,21 @@ const (
 
 // Rules of rest.
 const (
-	// EvictedForOne: what a victim leaves is for a pod that then gets a node.
+	// EvictedForOne: another pod gets the node of a victim.
 	EvictedForOne Rule = "a pod is evicted for one that then runs"
-	// FitsRuns: no pod waits that fits.
+	// FitsRuns: no pod that fits waits.
 	FitsRuns Rule = "what fits runs"
-	// FitsAdmitted: no job waits for its admission that fits.
+	// FitsAdmitted: no job that fits waits for its admission.
 	FitsAdmitted Rule = "a job that fits is admitted"
-	// ReasonIsTrue: the reason of a pod that waits states the quota, and what the queue has.
+	// ReasonIsTrue: the reason of a waiting pod states the quota and the usage of the queue.
 	ReasonIsTrue Rule = "a reason agrees with the state"
-	// EvictionsEnd: nothing is being evicted.
+	// EvictionsEnd: no pod is under eviction.
 	EvictionsEnd Rule = "evictions end"
-	// MetricsCount: metrics say what is counted.
+	// MetricsCount: metrics agree with the pods that count.
 	MetricsCount Rule = "metrics equal what is counted"
 )
 
-// Finding is a promise that was broken.
+// Finding is a broken promise.
 type Finding struct {
 	Revision int64
 	Time     time.Time
@@ -62,7 +62,8 @@ type Finding struct {
 }
 
 func (f Finding) String() string {
-	return fmt.Sprintf("revision %d, %s: %s: %s (%s)", f.Revision, f.Time.Format("15:04:05.000"), f.Rule, f.Text, strings.Join(f.Objects, ", "))
+	return fmt.Sprintf("revision %d, %s: %s: %s (%s)",
+		f.Revision, f.Time.Format("15:04:05.000"), f.Rule, f.Text, strings.Join(f.Objects, ", "))
 }
 
 // same reports whether two findings are the same, in the same history.
@@ -73,29 +74,31 @@ func (f Finding) same(other Finding) bool {
 // Report has the findings of a check, and counts of the changes that it checked.
 type Report struct {
 	Findings []Finding
-	// Revisions is the number of revisions that were checked, and Placed that of the pods that were bound.
+	// Revisions is the number of checked revisions. Placed is the number of bound pods.
 	Revisions, Placed int
-	// Evicted is the number of pods that were evicted, and Served that of those for which another pod got the node.
+	// Evicted is the number of victims. Served is the number of victims that made room for another pod on the node.
 	Evicted, Served int
 	// Rests is the number of marks Quiet.
 	Rests int
-	// Excused counts what a rule forbids, and a reason excuses, by reason.
+	// Excused counts breaches of a rule that a reason excuses, by reason.
 	Excused map[string]int
-	// Marks counts the marks, by what they are and their names, and the gaps.
+	// Marks counts the marks by word and name, and the gaps.
 	Marks map[string]int
 }
 
-// String has the figures, and the findings.
+// String formats the figures and the findings.
 func (r *Report) String() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%d revisions checked, %d pods bound, %d evicted and %d of them for a pod that got the node, %d times at rest\n",
-		r.Revisions, r.Placed, r.Evicted, r.Served, r.Rests)
+	fmt.Fprintf(&s, "%d revisions checked, %d pods bound, ", r.Revisions, r.Placed)
+	fmt.Fprintf(&s, "%d evicted and %d of them for a pod that got the node, %d times at rest\n",
+		r.Evicted, r.Served, r.Rests)
 	for _, reason := range slices.Sorted(maps.Keys(r.Excused)) {
 		fmt.Fprintf(&s, "excused %d times: %s\n", r.Excused[reason], reason)
 	}
 	for _, finding := range r.Findings {
 		fmt.Fprintln(&s, finding)
 	}
+
 	return s.String()
 }
 
@@ -107,7 +110,8 @@ func (r *Report) Add(other *Report) {
 	r.Evicted += other.Evicted
 	r.Served += other.Served
 	r.Rests += other.Rests
-	r.Excused, r.Marks = sum(r.Excused, other.Excused), sum(r.Marks, other.Marks)
+	r.Excused = sum(r.Excused, other.Excused)
+	r.Marks = sum(r.Marks, other.Marks)
 }
 
 func sum(a, b map[string]int) map[string]int {

@@ -1,58 +1,64 @@
 package check
 
 import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/capacity-card/capacity-card/e2e/history"
 )
 
-// Shorten returns the part of a history in which a finding is the same: no record after it, and of the objects only
-// those without which it is not found. It drops objects by ever smaller parts of those that are left.
+// Shorten returns a part of a history with the same finding. It drops the records after the finding, and all objects
+// that the finding does not need. It tries to drop ever smaller parts of the remaining objects.
 func Shorten(records []history.Record, finding Finding) ([]history.Record, error) {
 	changes, err := decodeAll(records)
 	if err != nil {
 		return nil, err
 	}
+
 	last := len(changes)
 	for last > 0 && changes[last-1].Revision > finding.Revision {
 		last--
 	}
 	changes = changes[:last]
-	still := func(some []change) bool {
-		report, err := replay(some)
-		if err != nil {
-			return false
-		}
-		for _, each := range report.Findings {
-			if each.same(finding) {
-				return true
-			}
-		}
-		return false
-	}
-	if !still(changes) {
+	if !finding.in(changes) {
 		return records, nil
 	}
-	objects := objectsOf(changes)
-	for size := (len(objects) + 1) / 2; size > 0; size /= 2 {
-		for at := 0; at < len(objects); {
-			dropped := map[string]bool{}
-			for _, name := range objects[at:min(at+size, len(objects))] {
-				dropped[name] = true
-			}
-			if rest := without(changes, dropped); still(rest) {
-				changes, objects = rest, objectsOf(rest)
-				continue
-			}
-			at += size
-		}
-	}
-	shortened := make([]history.Record, 0, len(changes))
-	for _, each := range changes {
+
+	var shortened []history.Record
+	for _, each := range finding.minimize(changes) {
 		shortened = append(shortened, each.Record)
 	}
+
 	return shortened, nil
 }
 
-// key names the object that a record is a revision of, or the mark, or the kind of a gap.
+// in reports whether a replay of changes has the finding.
+func (f Finding) in(changes []change) bool {
+	report, err := replay(changes)
+	return err == nil && slices.ContainsFunc(report.Findings, f.same)
+}
+
+// minimize drops the objects that the finding does not need.
+func (f Finding) minimize(changes []change) []change {
+	objects := objectsOf(changes)
+	for size := (len(objects) + 1) / 2; size > 0; size /= 2 {
+		for at := 0; at < len(objects); {
+			rest := without(changes, objects[at:min(at+size, len(objects))])
+			if !f.in(rest) {
+				at += size
+				continue
+			}
+
+			changes = rest
+			objects = objectsOf(rest)
+		}
+	}
+
+	return changes
+}
+
+// key identifies the object of a record, or the mark, or the kind of a gap.
 func (c change) key() string {
 	switch {
 	case c.Mark != nil:
@@ -63,23 +69,28 @@ func (c change) key() string {
 	return c.name + " " + string(c.uid)
 }
 
+// objectsOf returns the keys of all objects in changes, in order.
 func objectsOf(changes []change) (keys []string) {
-	seen := map[string]bool{}
+	seen := sets.New[string]()
 	for _, each := range changes {
-		if key := each.key(); !seen[key] {
-			seen[key] = true
+		key := each.key()
+		if !seen.Has(key) {
+			seen.Insert(key)
 			keys = append(keys, key)
 		}
 	}
+
 	return keys
 }
 
-func without(changes []change, dropped map[string]bool) []change {
-	rest := make([]change, 0, len(changes))
+// without returns the changes of all other objects.
+func without(changes []change, dropped []string) (rest []change) {
+	leftOut := sets.New(dropped...)
 	for _, each := range changes {
-		if !dropped[each.key()] {
+		if !leftOut.Has(each.key()) {
 			rest = append(rest, each)
 		}
 	}
+
 	return rest
 }

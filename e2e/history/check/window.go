@@ -1,27 +1,28 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
 
-// Lag is how long after a change the scheduler knows it, as long as there is no fault. It takes milliseconds; the rest
-// is for a machine that is busy with other things.
+// Lag bounds the time until the scheduler knows a change, if there is no fault. It usually takes milliseconds. The rest
+// is for a busy machine.
 const Lag = 5 * time.Second
 
-// What the marks of a history say.
+// The words of marks.
 const (
-	// Configured has a Configuration as text: it is in force from now on.
+	// Configured has a Configuration as text, which is in force from now on.
 	Configured = "configured"
 	// Fault begins a fault, and FaultEnds ends it. Between, the scheduler may see and do everything late.
 	Fault, FaultEnds = "fault", "fault ends"
-	// Restart is a scheduler that has ended. What it knew and did not store is lost.
+	// Restart is the end of a scheduler. It loses all knowledge that it did not store.
 	Restart = "restart"
-	// Fenced begins the time in which a scheduler acts although another one leads, since nothing keeps it from that: it
-	// was stopped for longer than its lease. FenceEnds ends it.
+	// Fenced begins a period in which a scheduler acts although another one leads. It was stopped for longer than its
+	// lease, and nothing prevents it from acting. FenceEnds ends the period.
 	Fenced, FenceEnds = "two leaders", "one leader"
-	// Replaced begins the time in which another program schedules, whose decisions are not judged. ReplacedEnds ends
-	// it.
+	// Replaced begins a period in which another program schedules. Its decisions are not judged. ReplacedEnds ends the
+	// period.
 	Replaced, ReplacedEnds = "replaced", "replaced ends"
 	// Note is a change that the scheduler sees.
 	Note = "note"
@@ -31,7 +32,7 @@ const (
 	Metrics = "metrics"
 )
 
-// interval is a time; until is zero while it lasts.
+// interval is a period. until is zero while it lasts.
 type interval struct {
 	what        string
 	from, until time.Time
@@ -41,17 +42,17 @@ type interval struct {
 type windows struct {
 	faults   []interval
 	restarts []time.Time
-	// others are the times in which the scheduler is not the only one; what they are called is the excuse.
+	// others are the periods in which the scheduler is not the only one. Their name is the excuse.
 	others []interval
 }
 
-// What excuses decisions that are not those of the scheduler under test.
+// The excuses for decisions of other schedulers than the one under test.
 const (
 	noFence  = "a scheduler that was stopped for longer than its lease went on, and the API server has no fence"
 	replaced = "another program scheduled"
 )
 
-// mark notes a fault or a restart, and reports whether it is one.
+// mark records a mark of a fault, a restart or another scheduler, and reports whether it is one.
 func (w *windows) mark(what, name string, at time.Time) bool {
 	switch what {
 	case Fault:
@@ -74,7 +75,7 @@ func (w *windows) mark(what, name string, at time.Time) bool {
 	return true
 }
 
-// end ends the last interval of a name that has not ended.
+// end ends the last open interval with a name.
 func end(all []interval, name string, at time.Time) {
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].what == name && all[i].until.IsZero() {
@@ -84,29 +85,32 @@ func end(all []interval, name string, at time.Time) {
 	}
 }
 
-// view is the oldest time of which a decision that shows at t may have been: Lag before, and before each fault that is
-// less than Lag older than that.
+// view returns the earliest time that a decision at t may be based on. It is Lag before t, and Lag before each fault
+// that lasts into this period.
 func (w *windows) view(t time.Time) time.Time {
 	oldest := t.Add(-Lag)
-	for i := len(w.faults) - 1; i >= 0; i-- {
-		fault := w.faults[i]
+	for _, fault := range slices.Backward(w.faults) {
 		if fault.from.After(t) || !fault.until.IsZero() && fault.until.Before(oldest) {
 			continue
 		}
-		if before := fault.from.Add(-Lag); before.Before(oldest) {
+
+		before := fault.from.Add(-Lag)
+		if before.Before(oldest) {
 			oldest = before
 		}
 	}
+
 	return oldest
 }
 
-// another returns what excuses a decision that shows at t, since another scheduler may have made it, or "".
+// another returns an excuse for a decision at t if another scheduler may have made it, or "".
 func (w *windows) another(t time.Time) string {
 	for _, each := range w.others {
 		if !t.Before(each.from) && (each.until.IsZero() || t.Before(each.until.Add(Lag))) {
 			return each.what
 		}
 	}
+
 	return ""
 }
 
@@ -120,7 +124,7 @@ func (w *windows) restarted(from, until time.Time) bool {
 	return false
 }
 
-// faulty names the fault that there was between two times, or "".
+// faulty returns the name of a fault between two times, or "".
 func (w *windows) faulty(from, until time.Time) string {
 	for _, fault := range w.faults {
 		if !fault.from.After(until) && (fault.until.IsZero() || !fault.until.Before(from)) {
@@ -128,10 +132,11 @@ func (w *windows) faulty(from, until time.Time) string {
 			return name
 		}
 	}
+
 	return ""
 }
 
-// versions are the values of something over time.
+// versions are the values of an object over time.
 type versions[T any] []version[T]
 
 type version[T any] struct {
@@ -139,22 +144,24 @@ type version[T any] struct {
 	value T
 }
 
-// put adds the value from now on.
+// put adds a value that is in force from a time on.
 func (v *versions[T]) put(at time.Time, value T) { *v = append(*v, version[T]{at, value}) }
 
-// since returns the values that were in force at some time from then on; the last one is that of now.
+// since returns the values that were in force at some time from then on. The last one is the present value.
 func (v versions[T]) since(then time.Time) []version[T] {
 	first := len(v) - 1
 	for first > 0 && v[first].from.After(then) {
 		first--
 	}
+
 	return v[max(first, 0):]
 }
 
-// now is the value in force, or the zero value if there never was one.
+// now returns the value in force, or the zero value if there never was one.
 func (v versions[T]) now() (value T) {
 	if len(v) == 0 {
 		return value
 	}
+
 	return v[len(v)-1].value
 }
