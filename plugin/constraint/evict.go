@@ -13,100 +13,113 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// BeginVictims starts a question about victims: none counts yet.
+// BeginVictims starts a question about victims, which has none yet.
 func (s *Session) BeginVictims() {
-	for _, e := range s.evictions {
-		e.Begin()
+	for _, h := range s.with(onEvictions) {
+		h.Evictions.Begin()
 	}
 }
 
-// AllowsVictim reports whether a task of a queue may be evicted for one of the queue to beside the victims of the
-// question, and CountVictim counts it as one, n = 1, or takes that back, n = -1.
+// AllowsVictim reports whether a task of a queue may be evicted for a task of the queue to, beside the victims of the
+// question.
 func (s *Session) AllowsVictim(from, to index.Queue) bool {
-	return !slices.ContainsFunc(s.evictions, func(e Evictions) bool { return !e.Allows(from, to) })
+	for _, h := range s.with(onEvictions) {
+		if !h.Evictions.Allows(from, to) {
+			return false
+		}
+	}
+	return true
 }
 
+// CountVictim adds n victims to the question: 1, or -1 to take one back.
 func (s *Session) CountVictim(from, to index.Queue, n int) {
-	for _, e := range s.evictions {
-		e.Count(from, to, n)
+	for _, h := range s.with(onEvictions) {
+		h.Evictions.Count(from, to, n)
 	}
 }
 
-// EvictionRoom returns how many tasks of a queue may be evicted now for nobody, and the most that may ever be at once.
+// EvictionRoom returns how many tasks of a queue may be evicted now for no other task, and the most that may ever be
+// evicted at once.
 func (s *Session) EvictionRoom(from index.Queue) (now, most int) {
 	now, most = math.MaxInt, math.MaxInt
-	for _, e := range s.evictions {
-		n, m := e.Room(from, index.None)
-		now, most = min(now, n), min(most, m)
+	for _, h := range s.with(onEvictions) {
+		n, m := h.Evictions.Room(from, index.None)
+		now = min(now, n)
+		most = min(most, m)
 	}
 	return now, most
 }
 
-// NoteEvicted counts a task of a queue that is evicted for one of the queue to, n = 1, or that is not after all, n =
-// -1. It is not called for one that is evicted for its own queue, which does not count.
+// NoteEvicted counts a task of a queue that is evicted for a task of the queue to, n = 1, or takes that back, n = -1.
+// It is not called for a task that is evicted for its own queue: that does not count.
 func (s *Session) NoteEvicted(from, to index.Queue, n int) {
 	if from == index.None {
 		return
 	}
-	for _, e := range s.evictions {
-		e.Evicted(from, to, n)
+	for _, h := range s.with(onEvictions) {
+		h.Evictions.Evicted(from, to, n)
 	}
 }
 
 // GivesNotice reports whether some tasks get notice before they are evicted.
-func (s *Session) GivesNotice() bool { return len(s.notifiers) > 0 }
+func (s *Session) GivesNotice() bool { return len(s.with(onNotifier)) > 0 }
 
-// NoticeOf returns until when a task of a queue may not be evicted, if it gets notice now at the latest. It is safe for
-// many goroutines.
+// NoticeOf returns the time until which a task of a queue may not be evicted, if it gets notice now at the latest. It
+// is safe for many goroutines.
 func (s *Session) NoticeOf(q index.Queue, task *api.TaskInfo) (until time.Time) {
-	for _, n := range s.notifiers {
-		if at := n.Notice(q, task); at.After(until) {
+	for _, h := range s.with(onNotifier) {
+		if at := h.Notifier.Notice(q, task); at.After(until) {
 			until = at
 		}
 	}
 	return until
 }
 
-// GiveNotice gives a task of a queue notice, and HasNotice reports whether it has it.
+// GiveNotice gives a task of a queue notice.
 func (s *Session) GiveNotice(q index.Queue, task *api.TaskInfo, why string) {
-	for _, n := range s.notifiers {
-		n.Give(q, task, why)
+	for _, h := range s.with(onNotifier) {
+		h.Notifier.Give(q, task, why)
 	}
 }
 
+// HasNotice reports whether a task of a queue has notice.
 func (s *Session) HasNotice(q index.Queue, task *api.TaskInfo) bool {
-	return slices.ContainsFunc(s.notifiers, func(n Notifier) bool { return n.Has(q, task) })
+	return slices.ContainsFunc(s.with(onNotifier), func(h *Hooks) bool { return h.Notifier.Has(q, task) })
 }
 
-// Enforces reports whether constraints evict tasks for no other task.
-func (s *Session) Enforces() bool { return len(s.enforcers) > 0 }
+// Enforces reports whether a feature evicts tasks for no other task.
+func (s *Session) Enforces() bool { return len(s.with(onEvictExcess)) > 0 }
 
-// Enforce evicts what constraints evict when the session opens.
+// Enforce evicts the tasks that features evict when the session opens.
 func (s *Session) Enforce() {
-	for _, e := range s.enforcers {
-		e.EvictExcess()
+	for _, h := range s.with(onEvictExcess) {
+		h.EvictExcess()
 	}
 }
 
-// HasSpent reports whether a queue itself has used up what it may have of a card for some time.
+// HasSpent reports whether a queue itself may have no more of a card for some time.
 func (s *Session) HasSpent(q index.Queue, d fastres.Dim) bool {
-	return slices.ContainsFunc(s.spenders, func(of Spender) bool { return of.Spent(q, d) })
+	return slices.ContainsFunc(s.with(onSpent), func(h *Hooks) bool { return h.Spent(q, d) })
 }
 
-// EvictForNobody evicts a task when the session opens. Its queue keeps what it has until the next session, so that
-// nobody gets it while the pod terminates, and rules about what will be do without it.
+// EvictForNobody evicts a task when the session opens. Its queue keeps the charge until the next session, so that no
+// task gets the room while the pod terminates. The accounts of the future are without the task.
 //
-// Volcano calls the events of the plugins that have opened, those of later tiers find the task Releasing when they
-// open. When the session closes, this would not be sound: Volcano closes plugins in no order, and upstream's panic at
-// events afterwards. The action shuffle, which asks VictimTasks, is in few configurations.
+// Volcano calls the events of the plugins that have opened; plugins of later tiers find the task Releasing when they
+// open. Evicting when the session closes would not be sound: Volcano closes plugins in no order, and upstream panics at
+// later events. Few configurations have the action shuffle, which asks VictimTasks.
 func (s *Session) EvictForNobody(task *api.TaskInfo, reason string) error {
 	frame := s.Frames.Open()
 	defer frame.Close()
-	q, charge := s.QueueOf(task), frame.Vector()
+
+	q := s.QueueOf(task)
+	charge := frame.Vector()
 	s.Intake.SetCharge(charge, q, task, task.NodeName)
+
 	if err := s.Volcano.Evict(task, reason); err != nil {
 		return err
 	}
+
 	s.Books.Refund(q, s.Intake.AccountOf(task.Job), charge)
 	s.NoteEvicted(q, index.None, 1)
 	return nil

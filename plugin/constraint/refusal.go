@@ -102,13 +102,6 @@ type Shortfall struct {
 	Until time.Time
 }
 
-// Measurer is a rule whose refusals are explained by comparisons.
-type Measurer interface {
-	// Measure returns the comparison by which the rule refuses a quantity of one dimension, with the
-	// verdict Admitted if it fits. It is safe for many goroutines.
-	Measure(r *Refusal, d fastres.Dim, milli float64) Shortfall
-}
-
 // Refused adds the outcome of the rules to what was asked, and the comparisons that decided. It is memory of
 // the frame. With the zero Frame it is safe for many goroutines.
 func (s *Session) Refused(f Frame, asked Refusal, o cards.Outcome) *Refusal {
@@ -258,8 +251,8 @@ func (s *Session) requested(r *Refusal) iter.Seq2[fastres.Dim, float64] {
 // for a reason, or for whatever reason where it is Admitted.
 func (s *Session) measure(r *Refusal, reason quota.Reason, d fastres.Dim, milli float64) Shortfall {
 	of := s.measureQuotas(r, d, milli)
-	for i := 0; i < len(s.measurers) && (of.OK() || reason != quota.Admitted && of.Reason != reason); i++ {
-		of = s.measurers[i].Measure(r, d, milli)
+	for i := 0; i < len(s.with(onMeasure)) && (of.OK() || reason != quota.Admitted && of.Reason != reason); i++ {
+		of = s.with(onMeasure)[i].Measure(r, d, milli)
 	}
 	if of.OK() || reason != quota.Admitted && of.Reason != reason {
 		return Shortfall{}

@@ -37,8 +37,6 @@ type eviction struct {
 	counted       bool // for the budgets of evictions
 }
 
-var _ constraint.Watcher = &Session{}
-
 // Prepare notes the task that the next evictions are for.
 func (s *Session) Prepare(task *api.TaskInfo) {
 	s.evictions.evictor = task

@@ -57,18 +57,9 @@ func (r *Budgets) Now() time.Time { return r.now }
 // left returns the part of the limit that is neither used nor what pods with an announced length still need.
 func (b *Budget) left() float64 { return b.Limit - b.Used - b.Needed }
 
-var (
-	_ constraint.TaskRule = (*Budgets)(nil)
-	_ constraint.CardRule = (*Budgets)(nil)
-	_ constraint.Reserver = (*Budgets)(nil)
-	_ constraint.Measurer = (*Budgets)(nil)
-	_ constraint.Watcher  = (*Budgets)(nil)
-	_ constraint.Spender  = (*Budgets)(nil)
-)
-
 // Open charges what queues have had, and returns the rule, nil where no queue has a budget. stored is what was loaded,
 // nil for nothing, and loads says that it is still being read.
-func Open(s *constraint.Session, m *Memory, stored *store.State, loads bool) any {
+func Open(s *constraint.Session, m *Memory, stored *store.State, loads bool) *constraint.Hooks {
 	if !Wanted(s) {
 		m.budgets, m.had = nil, had{}
 		return nil
@@ -86,7 +77,28 @@ func Open(s *constraint.Session, m *Memory, stored *store.State, loads bool) any
 	}
 	r.readHeld()
 	m.budgets = r
-	return r
+	return r.hooks()
+}
+
+// hooks returns the hooks of budgets of card-hours.
+func (r *Budgets) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitCards:    r.admitCards,
+		Hold:          r.hold,
+		Withdraw:      r.withdraw,
+		Fit:           r.fit,
+		FitCard:       r.fitCard,
+		FitOwn:        r.fitCard, // no eviction gives time back
+		Lacks:         nil,       // for the same reason
+		MayTake:       nil,       // for the same reason
+		Charge:        nil,       // a simulation takes no time
+		Charged:       func(a constraint.Ask) { r.note(a, false) },
+		Refunded:      func(a constraint.Ask) { r.note(a, true) },
+		CompareQueues: nil, // a budget is no share
+		Spent:         r.spentBy,
+		Measure:       r.measure,
+		Close:         r.close,
+	}
 }
 
 // readBudgets sets the bounds, and returns the columns that they need.
@@ -134,7 +146,7 @@ func (r *Budgets) readUsed() {
 	for q := range index.Queue(s.Index.Len()) { // parents come first
 		for dim := range r.dims {
 			at := r.at(q, dim)
-			if r.Spent(q, r.dims[dim]) {
+			if r.spentBy(q, r.dims[dim]) {
 				continue
 			}
 			r.spent[at] = -1
@@ -214,11 +226,11 @@ func (r *Budgets) takenOf(request cards.Request, listed, d fastres.Dim) float64 
 	return partOf(r.session, listed, d, float64(request.Of(listed)))
 }
 
-// Hold adds what a job needs that is admitted.
-func (r *Budgets) Hold(a constraint.JobAsk) { r.holdNeed(a, 1) }
+// hold adds what a job needs that is admitted.
+func (r *Budgets) hold(a constraint.JobAsk) { r.holdNeed(a, 1) }
 
-// Withdraw takes it back.
-func (r *Budgets) Withdraw(a constraint.JobAsk) (restore func()) {
+// withdraw takes it back.
+func (r *Budgets) withdraw(a constraint.JobAsk) (restore func()) {
 	r.holdNeed(a, -1)
 	return func() { r.holdNeed(a, 1) }
 }

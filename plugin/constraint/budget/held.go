@@ -29,10 +29,6 @@ func (r *Budgets) readHeld() {
 	}
 }
 
-// Charged and Refunded note the tasks that get and lose cards, for Close.
-func (r *Budgets) Charged(a constraint.Ask)  { r.note(a, false) }
-func (r *Budgets) Refunded(a constraint.Ask) { r.note(a, true) }
-
 func (r *Budgets) note(a constraint.Ask, had bool) {
 	for _, d := range r.dims {
 		if _, noted := r.changed[a.Task.UID]; !noted && a.Request.Get(d) > 0 {
@@ -41,9 +37,9 @@ func (r *Budgets) note(a constraint.Ask, had bool) {
 	}
 }
 
-// Close notes what queues have until the next session. Pods that wait for a node, or for victims, have nothing, and
+// close notes what queues have until the next session. Pods that wait for a node, or for victims, have nothing, and
 // those that were evicted have their cards as long as quotas count them.
-func (r *Budgets) Close() {
+func (r *Budgets) close() {
 	s := r.session
 	for id, c := range r.changed {
 		job := s.Volcano.Jobs[c.job]

@@ -3,8 +3,6 @@ package budget
 import (
 	"slices"
 
-	"volcano.sh/volcano/pkg/scheduler/api"
-
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
@@ -13,19 +11,19 @@ import (
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
-// Fit refuses a request with a card whose budget is used up.
-func (r *Budgets) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
+// fit refuses a request with a card whose budget is used up.
+func (r *Budgets) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	for i := 0; i < len(r.dims) && v.OK(); i++ {
 		if milli := a.Request.Get(r.dims[i]); milli > 0 {
-			v = r.FitCard(b, a, r.dims[i], milli)
+			v = r.fitCard(b, a, r.dims[i], milli)
 		}
 	}
 	return v
 }
 
-// FitCard refuses a card whose budget is used up, in the queue or above it.
-func (r *Budgets) FitCard(_ *quota.Books, a constraint.Ask, d fastres.Dim, _ float64) quota.Verdict {
+// fitCard refuses a card whose budget is used up, in the queue or above it.
+func (r *Budgets) fitCard(_ *quota.Books, a constraint.Ask, d fastres.Dim, _ float64) quota.Verdict {
 	if i := r.refusing(a.Queue, d); i >= 0 {
 		return quota.Verdict{Reason: quota.OverBudget, Queue: r.bounds[i].Queue}
 	}
@@ -49,8 +47,8 @@ func (r *Budgets) refusing(q index.Queue, d fastres.Dim) int32 {
 	return -1
 }
 
-// Spent reports whether the budget of a queue itself is used up.
-func (r *Budgets) Spent(q index.Queue, d fastres.Dim) bool {
+// spentBy reports whether the budget of a queue itself is used up.
+func (r *Budgets) spentBy(q index.Queue, d fastres.Dim) bool {
 	dim := slices.Index(r.dims, d)
 	if dim < 0 {
 		return false
@@ -59,21 +57,8 @@ func (r *Budgets) Spent(q index.Queue, d fastres.Dim) bool {
 	return own >= 0 && r.bounds[own].Used >= r.bounds[own].Limit
 }
 
-// FitOwn refuses what FitCard refuses: no eviction gives time back.
-func (r *Budgets) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
-	return r.FitCard(b, a, d, milli)
-}
-
-// Lacks is false for the same reason.
-func (r *Budgets) Lacks(*quota.Books, constraint.Ask, index.Queue, *api.TaskInfo, fastres.Dim, float64) bool {
-	return false
-}
-
-// PrepareCards prepares nothing.
-func (r *Budgets) PrepareCards() {}
-
-// AdmitCards admits a job if its minimum, for its length, fits into what is left: of a list, that of one card.
-func (r *Budgets) AdmitCards(a constraint.JobAsk) cards.Outcome {
+// admitCards admits a job if its minimum, for its length, fits into what is left: of a list, that of one card.
+func (r *Budgets) admitCards(a constraint.JobAsk) cards.Outcome {
 	r.length = jobLength(a.Job)
 	clear(r.taken)
 	for part := range a.Cards.Selectors() {
@@ -128,8 +113,8 @@ func (r *Budgets) take(q index.Queue, request cards.Request, card fastres.Dim) {
 	}
 }
 
-// Measure returns the numbers of the first budget that refuses a quantity of a card.
-func (r *Budgets) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
+// measure returns the numbers of the first budget that refuses a quantity of a card.
+func (r *Budgets) measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
 	dim := slices.Index(r.dims, d)
 	if dim < 0 {
 		return constraint.Shortfall{}

@@ -14,12 +14,12 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Policy knows the service classes of jobs.
-type Policy struct {
+// classes knows the service classes of jobs.
+type classes struct {
 	session *constraint.Session
 	owners  map[string]quota.Class // by the kind of a pod's owner
-	// reclaimer and victim are the jobs that were asked about last: tasks of one job often follow
-	// one another (BenchmarkPolicies).
+	// reclaimer and victim are the jobs that were asked about last: tasks of one job often follow one another
+	// (BenchmarkPolicies).
 	reclaimer, victim jobClass
 	gang              *gang // of the last question; nil before the first
 }
@@ -36,44 +36,66 @@ type jobClass struct {
 	class quota.Class
 }
 
-var _ constraint.TakePolicy = &Policy{}
-
-// Open returns the policy, nil where classes decide nothing.
-func Open(s *constraint.Session, byClass bool, owners map[string]quota.Class) any {
+// Open returns the hooks, nil where classes decide nothing.
+func Open(s *constraint.Session, byClass bool, owners map[string]quota.Class) *constraint.Hooks {
 	if !byClass {
 		return nil
 	}
-	return &Policy{session: s, owners: owners}
+	return (&classes{session: s, owners: owners}).hooks()
 }
 
-// Of returns the service class of a task: that of its PodGroup, or else of the kind of object
-// that owns the pod.
+// hooks returns the hooks of service classes.
+func (c *classes) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob:      nil, // classes decide only who takes from whom
+		Hold:          nil, // for the same reason
+		Fit:           nil, // for the same reason
+		FitOwn:        nil, // for the same reason
+		Lacks:         nil, // for the same reason
+		MayTake:       c.mayTake,
+		Protection:    c.protection,
+		Spares:        nil, // classes are about jobs of different queues
+		Charge:        nil, // the victims of a simulation were chosen before
+		Charged:       nil, // classes count nothing
+		CompareQueues: nil, // where reclaim is damped, the order of queues asks MayTake
+	}
+}
+
+// Of returns the service class of a task: the class of its PodGroup, or else of the kind of object that owns the pod.
 func Of(s *constraint.Session, owners map[string]quota.Class, task *api.TaskInfo) quota.Class {
-	return (&Policy{session: s, owners: owners}).of(&jobClass{}, task)
+	return (&classes{session: s, owners: owners}).classOf(&jobClass{}, task)
 }
 
-// of returns the service class of a task, with that of the job that was asked about last.
-func (p *Policy) of(last *jobClass, task *api.TaskInfo) quota.Class {
+// classOf returns the service class of a task. last is the job that was asked about last.
+func (c *classes) classOf(last *jobClass, task *api.TaskInfo) quota.Class {
 	if last.job != task.Job {
 		*last = jobClass{job: task.Job}
-		if job := p.session.Volcano.Jobs[task.Job]; job != nil && job.PodGroup != nil {
+		if job := c.session.Volcano.Jobs[task.Job]; job != nil && job.PodGroup != nil {
 			last.class = arguments.Classes[job.PodGroup.Annotations[policy.ServiceTypeKey]]
 		}
 	}
-	if last.class != quota.Unclassified || len(p.owners) == 0 {
+
+	if last.class != quota.Unclassified || len(c.owners) == 0 {
 		return last.class
 	}
-	return p.owners[ownerKind(task.Pod)]
+	return c.owners[ownerKind(task.Pod)]
 }
 
-// Stated returns the name of the service class of a pod, from the annotations of its PodGroup and
-// from its owners, "" for none.
+// Stated returns the name of the service class of a pod, from the annotations of its PodGroup and from its owners, ""
+// for none.
 func Stated(annotations map[string]string, pod *v1.Pod, owners map[string]quota.Class) string {
 	class, stated := arguments.Classes[annotations[policy.ServiceTypeKey]]
 	if !stated {
 		class = owners[ownerKind(pod)]
 	}
-	return map[quota.Class]string{quota.Inference: policy.Inference, quota.Training: policy.Training}[class]
+
+	switch class {
+	case quota.Inference:
+		return policy.Inference
+	case quota.Training:
+		return policy.Training
+	}
+	return ""
 }
 
 // ownerKind returns the kind of a pod's controller, or else of its first owner, "" for none.
@@ -87,45 +109,46 @@ func ownerKind(pod *v1.Pod) string {
 	return ""
 }
 
-// MayTake refuses training.
-func (p *Policy) MayTake(q index.Queue, task *api.TaskInfo) quota.Verdict {
-	p.gang = nil
-	if p.of(&p.reclaimer, task) == quota.Training {
+// mayTake refuses training.
+func (c *classes) mayTake(q index.Queue, task *api.TaskInfo) quota.Verdict {
+	c.gang = nil
+	if c.classOf(&c.reclaimer, task) == quota.Training {
 		return quota.Verdict{Reason: quota.TrainingJob, Queue: q}
 	}
-	return quota.Verdict{Reason: quota.Admitted, Queue: q}
+	return constraint.Admitted(q)
 }
 
-func (p *Policy) Protection(r constraint.Reclaimer, _ index.Queue, task *api.TaskInfo) quota.Protection {
+func (c *classes) protection(r constraint.Reclaimer, _ index.Queue, task *api.TaskInfo) quota.Protection {
 	if r.Task != nil {
-		return quota.ProtectionOf(p.of(&p.reclaimer, r.Task), p.of(&p.victim, task))
+		return quota.ProtectionOf(c.classOf(&c.reclaimer, r.Task), c.classOf(&c.victim, task))
 	}
-	if p.gang == nil || p.gang.job != r.Gang {
-		p.gang = &gang{r.Gang, p.ofGang(r.Gang)}
+
+	if c.gang == nil || c.gang.job != r.Gang {
+		c.gang = &gang{r.Gang, c.classOfGang(r.Gang)}
 	}
-	return quota.ProtectionOf(p.gang.class, p.of(&p.victim, task))
+	return quota.ProtectionOf(c.gang.class, c.classOf(&c.victim, task))
 }
 
-// ofGang returns the service class for which a whole job takes from others: training if one of its
-// pending tasks is, and inference if all are.
-func (p *Policy) ofGang(job *api.JobInfo) quota.Class {
+// classOfGang returns the service class for which a whole job takes from others: training if one of its pending tasks is
+// training, and inference if all are inference.
+func (c *classes) classOfGang(job *api.JobInfo) quota.Class {
 	if job == nil {
 		return quota.Unclassified
 	}
-	tasks, inference := job.TaskStatusIndex[api.Pending], 0
-	for _, task := range tasks {
-		switch p.of(&p.reclaimer, task) {
+
+	pending := job.TaskStatusIndex[api.Pending]
+	inference := 0
+	for _, task := range pending {
+		switch c.classOf(&c.reclaimer, task) {
 		case quota.Training:
 			return quota.Training
 		case quota.Inference:
 			inference++
 		}
 	}
-	if inference > 0 && inference == len(tasks) {
+
+	if inference > 0 && inference == len(pending) {
 		return quota.Inference
 	}
 	return quota.Unclassified
 }
-
-// Spares spares none: classes say nothing about jobs of one queue.
-func (p *Policy) Spares(index.Queue, *api.TaskInfo) bool { return false }

@@ -21,8 +21,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
-// Rule evicts what is above the bounds of the queues with the policy.
-type Rule struct {
+// rule evicts what is above the bounds of the queues with the policy.
+type rule struct {
 	session  *constraint.Session
 	ledger   *evict.Ledger
 	recorder *record.Recorder
@@ -39,14 +39,12 @@ type excess struct {
 	spent           bool    // the budget of card-hours is used up
 }
 
-var _ constraint.Enforcer = (*Rule)(nil)
-
 // Open returns the rule, nil where no queue has the policy. loads says that what was stored is still being read.
-func Open(s *constraint.Session, ledger *evict.Ledger, recorder *record.Recorder, loads bool) any {
+func Open(s *constraint.Session, ledger *evict.Ledger, recorder *record.Recorder, loads bool) *constraint.Hooks {
 	if s.Intake.HasPolicies() {
 		for q := range index.Queue(s.Index.Len()) {
 			if _, on := s.Intake.Policies(q).EnforceQuota(); on {
-				return &Rule{session: s, ledger: ledger, recorder: recorder, loads: loads}
+				return (&rule{session: s, ledger: ledger, recorder: recorder, loads: loads}).hooks()
 			}
 		}
 	}
@@ -54,9 +52,26 @@ func Open(s *constraint.Session, ledger *evict.Ledger, recorder *record.Recorder
 	return nil
 }
 
-// EvictExcess evicts the smallest set of pods in the order of evict.Choose, as far as the budgets of evictions have
+// hooks returns the hooks of quotas that are enforced. Pods are evicted when a session opens, before its hooks are
+// registered with Volcano.
+func (r *rule) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob:      nil, // the victims stay in the accounts of now, so that nobody gets what they hold
+		Hold:          nil, // for the same reason
+		Fit:           nil, // for the same reason
+		FitOwn:        nil, // the accounts of the future are without the victims
+		Lacks:         nil, // for the same reason
+		MayTake:       nil, // for the same reason
+		Charge:        nil, // a simulation begins with the accounts of now
+		Charged:       nil, // the handler of events is registered later
+		CompareQueues: nil, // shares are of now
+		EvictExcess:   r.evictExcess,
+	}
+}
+
+// evictExcess evicts the smallest set of pods in the order of evict.Choose, as far as the budgets of evictions have
 // room.
-func (r *Rule) EvictExcess() {
+func (r *rule) evictExcess() {
 	if r.loads {
 		return
 	}
@@ -88,7 +103,7 @@ func (r *Rule) EvictExcess() {
 
 // waits gives notice to pods of a job, and reports whether they may not be evicted yet. Nor may they where the budgets
 // of evictions have no room for them beside others of this session that have notice.
-func (r *Rule) waits(tasks []*api.TaskInfo, pods []int) (waits bool) {
+func (r *rule) waits(tasks []*api.TaskInfo, pods []int) (waits bool) {
 	s := r.session
 	for _, pod := range pods {
 		q := s.QueueOf(tasks[pod])
@@ -108,7 +123,7 @@ func (r *Rule) waits(tasks []*api.TaskInfo, pods []int) (waits bool) {
 }
 
 // evict evicts a pod, with the reason that Volcano writes to its events.
-func (r *Rule) evict(task *api.TaskInfo, frees []float64) {
+func (r *rule) evict(task *api.TaskInfo, frees []float64) {
 	reason := policy.Short(policy.EnforceQuotaKey)
 	if i := slices.IndexFunc(frees, func(amount float64) bool { return amount > 0 }); i >= 0 {
 		reason += ": " + r.describe(r.excesses[i])
@@ -121,7 +136,7 @@ func (r *Rule) evict(task *api.TaskInfo, frees []float64) {
 }
 
 // describe formats an excess.
-func (r *Rule) describe(e excess) string {
+func (r *rule) describe(e excess) string {
 	queue, name := r.session.Index.Name(e.queue), r.session.Names.Name(e.dim)
 	if e.spent {
 		return fmt.Sprintf("queue <%s> has used up its budget of <%s>, and has <%s>", queue, name, r.quantityText(e.dim, e.has))
@@ -130,13 +145,13 @@ func (r *Rule) describe(e excess) string {
 		r.quantityText(e.dim, e.bound))
 }
 
-func (r *Rule) quantityText(d fastres.Dim, quantity float64) string {
+func (r *rule) quantityText(d fastres.Dim, quantity float64) string {
 	return format.Amount(r.session.Names.Name(d), format.Readable(d, quantity), format.Mi)
 }
 
 // readExcesses notes which queues are above their bounds, announces those that are so anew, and finds those that have
 // been for as long as they may.
-func (r *Rule) readExcesses() {
+func (r *rule) readExcesses() {
 	s, all := r.session, map[[2]string]bool{}
 	for q := range index.Queue(s.Index.Len()) {
 		after, on := s.Intake.Policies(q).EnforceQuota()
@@ -173,7 +188,7 @@ func (r *Rule) readExcesses() {
 }
 
 // resource is the name of a dimension in what is stored: that of a card can be that of a resource, too.
-func (r *Rule) resource(d fastres.Dim) string {
+func (r *rule) resource(d fastres.Dim) string {
 	if r.session.Names.IsCard(d) {
 		return "card " + r.session.Names.Name(d)
 	}
@@ -181,7 +196,7 @@ func (r *Rule) resource(d fastres.Dim) string {
 }
 
 // announce records an event on a queue that is above lower bounds than before.
-func (r *Rule) announce(q index.Queue, after time.Duration, news []excess) {
+func (r *rule) announce(q index.Queue, after time.Duration, news []excess) {
 	queue := r.session.Intake.Queues[q]
 	if queue == nil {
 		return
@@ -203,7 +218,7 @@ func (r *Rule) announce(q index.Queue, after time.Duration, news []excess) {
 }
 
 // jobs returns the jobs with pods that free something of an excess, and their tasks.
-func (r *Rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
+func (r *rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
 	s := r.session
 	below := make([]bool, s.Index.Len()) // in the queue of an excess, or below
 	for q := range below {
@@ -241,7 +256,7 @@ func (r *Rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
 }
 
 // reliefOf returns what a task of a queue frees of each excess, nil for nothing.
-func (r *Rule) reliefOf(q index.Queue, charge fastres.Vector) (frees []float64) {
+func (r *rule) reliefOf(q index.Queue, charge fastres.Vector) (frees []float64) {
 	for i, e := range r.excesses {
 		if amount := charge.Get(e.dim); amount > 0 && slices.Contains(r.session.Index.Path(q), e.queue) {
 			if frees == nil {

@@ -57,12 +57,6 @@ func (b *Budget) Left() int {
 	return max(0, b.Rate.Most-b.Used)
 }
 
-var (
-	_ constraint.TakePolicy = (*Budgets)(nil)
-	_ constraint.Evictions  = (*Budgets)(nil)
-	_ constraint.Measurer   = (*Budgets)(nil)
-)
-
 // Wanted reports whether a queue has a budget of evictions, or enforces its quota.
 func Wanted(s *constraint.Session) bool {
 	if !s.Intake.HasPolicies() {
@@ -77,7 +71,7 @@ func Wanted(s *constraint.Session) bool {
 }
 
 // Open returns the budgets, nil where no queue has one. loads says that what was stored is still being read.
-func Open(s *constraint.Session, m *Memory, loads bool) any {
+func Open(s *constraint.Session, m *Memory, loads bool) *constraint.Hooks {
 	m.budgets = nil
 	if !bounded(s) {
 		return nil
@@ -91,7 +85,25 @@ func Open(s *constraint.Session, m *Memory, loads bool) any {
 		b.fewest = min(b.fewest, of.Rate.Most)
 	}
 	b.taken = b.read(&ledger.Taken, policy.ReclaimBudgetKey, (*policy.Values).ReclaimBudget)
-	return b
+	return b.hooks()
+}
+
+// hooks returns the hooks of budgets of evictions.
+func (b *Budgets) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob:      nil, // they bound only who is evicted
+		Hold:          nil, // for the same reason
+		Fit:           nil, // for the same reason
+		FitOwn:        nil, // for the same reason
+		Lacks:         nil, // for the same reason
+		MayTake:       b.mayTake,
+		Spares:        nil, // evictions within a queue do not count
+		Charge:        nil, // the victims of a simulation were chosen before
+		Charged:       nil, // package reclaim counts an eviction that was named for a pod of another queue
+		CompareQueues: nil, // a budget is no share
+		Evictions:     b,
+		Measure:       b.measure,
+	}
 }
 
 // bounded reports whether a queue has a budget of evictions.
@@ -215,17 +227,17 @@ func (b *Budgets) Evicted(from, to index.Queue, n int) {
 	b.ledger.Changed = true
 }
 
-// MayTake refuses a queue that has used up its own budget. One above it does not count for what the queue takes from
+// mayTake refuses a queue that has used up its own budget. One above it does not count for what the queue takes from
 // others below that one, so Allows decides about it.
-func (b *Budgets) MayTake(q index.Queue, _ *api.TaskInfo) quota.Verdict {
+func (b *Budgets) mayTake(q index.Queue, _ *api.TaskInfo) quota.Verdict {
 	if of := b.taken[q]; of != nil && of.Left() == 0 {
 		return quota.Verdict{Reason: quota.ReclaimBudgetUsed, Queue: q}
 	}
 	return quota.Verdict{Reason: quota.Admitted, Queue: q}
 }
 
-// Measure returns the numbers of the budget by which MayTake refuses.
-func (b *Budgets) Measure(of *constraint.Refusal, _ fastres.Dim, _ float64) constraint.Shortfall {
+// measure returns the numbers of the budget by which MayTake refuses.
+func (b *Budgets) measure(of *constraint.Refusal, _ fastres.Dim, _ float64) constraint.Shortfall {
 	if of.Verdict.Reason != quota.ReclaimBudgetUsed {
 		return constraint.Shortfall{}
 	}
@@ -237,11 +249,3 @@ func (b *Budgets) Measure(of *constraint.Refusal, _ fastres.Dim, _ float64) cons
 	}
 	return short
 }
-
-// Protection protects nobody: Allows decides.
-func (b *Budgets) Protection(constraint.Reclaimer, index.Queue, *api.TaskInfo) quota.Protection {
-	return quota.ByDeserved
-}
-
-// Spares spares nobody: evictions within a queue do not count.
-func (b *Budgets) Spares(index.Queue, *api.TaskInfo) bool { return false }

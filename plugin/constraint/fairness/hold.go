@@ -32,8 +32,8 @@ type holding struct {
 	until time.Time
 }
 
-// Hold is the rule of a session in which jobs hold cards.
-type Hold struct {
+// cardHolds is the rule of a session in which jobs hold cards.
+type cardHolds struct {
 	session *constraint.Session
 	held    []heldCard
 }
@@ -51,19 +51,14 @@ type waiting struct {
 	since time.Time
 }
 
-var (
-	_ constraint.TaskRule = (*Hold)(nil)
-	_ constraint.Measurer = (*Hold)(nil)
-)
-
 // OpenHold ends and begins holds, and returns their rule, nil where no job holds a card. It is called
 // after the other constraints, which decide whether a job lacks nothing but nodes.
-func OpenHold(s *constraint.Session, m *Memory) any {
+func OpenHold(s *constraint.Session, m *Memory) *constraint.Hooks {
 	if m.history == nil || !s.Intake.HasPolicies() {
 		m.holds = holds{}
 		return nil
 	}
-	h := &Hold{session: s}
+	h := &cardHolds{session: s}
 	jobs := h.waiting(m.holds.ended)
 	m.holds.expire(s, jobs)
 	next := map[string]holding{}
@@ -86,7 +81,24 @@ func OpenHold(s *constraint.Session, m *Memory) any {
 	if len(h.held) == 0 {
 		return nil
 	}
-	return h
+	return h.hooks()
+}
+
+// hooks returns the hooks of cards that a job holds.
+func (h *cardHolds) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob:      nil, // what is promised is not placed
+		Hold:          nil, // for the same reason
+		Fit:           h.fit,
+		FitCard:       h.fitCard,
+		FitOwn:        h.fitCard, // no eviction makes room beside a hold
+		Lacks:         nil,       // for the same reason
+		MayTake:       nil,       // FitOwn decides
+		Charge:        nil,       // a hold is no account
+		Charged:       nil,       // for the same reason
+		CompareQueues: nil,       // a hold follows the order and changes nothing
+		Measure:       h.measure,
+	}
 }
 
 // expire ends the holds that have lasted for their time, and those of jobs that do not wait any more.
@@ -109,13 +121,13 @@ func (m *holds) expire(s *constraint.Session, jobs []*waiting) {
 }
 
 // limit is how long a job of a queue waits until it holds cards, and how long it holds them.
-func (h *Hold) limit(q index.Queue) time.Duration {
+func (h *cardHolds) limit(q index.Queue) time.Duration {
 	return h.session.Intake.Policies(q).FairShareHold()
 }
 
 // waiting returns the admitted jobs of queues with the annotation that lack nothing but nodes, the one
 // that waits for the longest time first.
-func (h *Hold) waiting(ended map[api.JobID]time.Time) (jobs []*waiting) {
+func (h *cardHolds) waiting(ended map[api.JobID]time.Time) (jobs []*waiting) {
 	s := h.session
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
@@ -135,7 +147,7 @@ func (h *Hold) waiting(ended map[api.JobID]time.Time) (jobs []*waiting) {
 }
 
 // needsOf returns what a job needs for its minimum, nil where it has that, or lacks more than nodes.
-func (h *Hold) needsOf(q index.Queue, job *api.JobInfo) *waiting {
+func (h *cardHolds) needsOf(q index.Queue, job *api.JobInfo) *waiting {
 	s := h.session
 	w := &waiting{job: job, queue: q, needs: fastres.NewVector(s.Intake.Dims.Length())}
 	one, missing := fastres.NewVector(w.needs.Len()), int(job.MinAvailable-job.ReadyTaskNum()-job.WaitingTaskNum())
@@ -168,7 +180,7 @@ func (h *Hold) needsOf(q index.Queue, job *api.JobInfo) *waiting {
 }
 
 // addCards adds the cards of a pod to what a job needs, and reports whether the nodes have as much.
-func (h *Hold) addCards(needs fastres.Vector, pod *cards.PodRequest) bool {
+func (h *cardHolds) addCards(needs fastres.Vector, pod *cards.PodRequest) bool {
 	if pod.None() {
 		return true
 	}
@@ -183,7 +195,7 @@ func (h *Hold) addCards(needs fastres.Vector, pod *cards.PodRequest) bool {
 }
 
 // cardOfList returns the first card of a list of which the nodes have as much as a job needs.
-func (h *Hold) cardOfList(list []fastres.Dim, needs fastres.Vector, amount float64) (fastres.Dim, bool) {
+func (h *cardHolds) cardOfList(list []fastres.Dim, needs fastres.Vector, amount float64) (fastres.Dim, bool) {
 	for _, d := range list {
 		if needs.Get(d)+amount <= h.session.Intake.Total.Get(d) {
 			return d, true
@@ -194,7 +206,7 @@ func (h *Hold) cardOfList(list []fastres.Dim, needs fastres.Vector, amount float
 
 // holder returns the job that holds a card: the one that did before, or else the first in the order of
 // queues that has waited long enough, nil for none.
-func (h *Hold) holder(jobs []*waiting, d fastres.Dim, before holding) *waiting {
+func (h *cardHolds) holder(jobs []*waiting, d fastres.Dim, before holding) *waiting {
 	for _, w := range jobs {
 		if w.job.UID == before.job && w.needs.Get(d) > 0 {
 			return w
@@ -209,7 +221,7 @@ func (h *Hold) holder(jobs []*waiting, d fastres.Dim, before holding) *waiting {
 }
 
 // isFirst reports whether no queue that waits for a card goes before q.
-func (h *Hold) isFirst(q index.Queue, d fastres.Dim) bool {
+func (h *cardHolds) isFirst(q index.Queue, d fastres.Dim) bool {
 	s, ix := h.session, h.session.Index
 	for r := range index.Queue(ix.Len()) {
 		if r == q || !s.Intake.Eligible(r).OK() || ix.Request.At(r, d) <= ix.AllocatedAt(r, d) {
@@ -223,19 +235,19 @@ func (h *Hold) isFirst(q index.Queue, d fastres.Dim) bool {
 	return true
 }
 
-// Fit refuses what would be borrowed of cards that another job holds.
-func (h *Hold) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
+// fit refuses what would be borrowed of cards that another job holds.
+func (h *cardHolds) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	for i := 0; i < len(h.held) && v.OK(); i++ {
 		if d := h.held[i].dim; a.Request.Get(d) > 0 {
-			v = h.FitCard(b, a, d, a.Request.Get(d))
+			v = h.fitCard(b, a, d, a.Request.Get(d))
 		}
 	}
 	return v
 }
 
-// FitCard does the same for one card. A pod that others were evicted for gets what they left.
-func (h *Hold) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
+// fitCard does the same for one card. A pod that others were evicted for gets what they left.
+func (h *cardHolds) fitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	if h.holderBefore(b, a.Task, a.Queue, d, milli) != nil {
 		return quota.Verdict{Reason: quota.HeldForFairShare, Queue: a.Queue}
 	}
@@ -243,7 +255,7 @@ func (h *Hold) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli fl
 }
 
 // holderBefore returns the job that holds a quantity of a card which q would borrow for a task, nil for none.
-func (h *Hold) holderBefore(b *quota.Books, task *api.TaskInfo, q index.Queue, d fastres.Dim, milli float64) *waiting {
+func (h *cardHolds) holderBefore(b *quota.Books, task *api.TaskInfo, q index.Queue, d fastres.Dim, milli float64) *waiting {
 	for _, x := range h.held {
 		if x.dim == d && (task == nil || task.Job != x.by.job.UID && !h.session.Books.Waits(task)) &&
 			b.Queues.AllocatedAt(q, d)+milli > h.session.Index.Deserved.At(q, d) {
@@ -253,8 +265,8 @@ func (h *Hold) holderBefore(b *quota.Books, task *api.TaskInfo, q index.Queue, d
 	return nil
 }
 
-// Measure names the job that holds what is refused.
-func (h *Hold) Measure(r *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
+// measure names the job that holds what is refused.
+func (h *cardHolds) measure(r *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
 	if r.Admission {
 		return constraint.Shortfall{}
 	}
@@ -265,16 +277,6 @@ func (h *Hold) Measure(r *constraint.Refusal, d fastres.Dim, milli float64) cons
 	}
 	return constraint.Shortfall{Verdict: quota.Verdict{Reason: quota.HeldForFairShare, Queue: q},
 		Detail: fmt.Sprintf("job <%s/%s> of queue <%s>", w.job.Namespace, w.job.Name, h.session.Index.Name(w.queue))}
-}
-
-// Lacks is false: no eviction ends a hold.
-func (h *Hold) Lacks(*quota.Books, constraint.Ask, index.Queue, *api.TaskInfo, fastres.Dim, float64) bool {
-	return false
-}
-
-// FitOwn refuses what FitCard refuses, whoever is evicted.
-func (h *Hold) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
-	return h.FitCard(b, a, d, milli)
 }
 
 // HolderOf returns the job that holds a card in the session that was opened last, "" for none.

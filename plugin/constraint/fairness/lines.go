@@ -25,7 +25,7 @@ type place struct {
 }
 
 // makeLines returns the lines of the children of p.
-func (t *startTags) makeLines(o *Order, p index.Queue) []line {
+func (t *startTags) makeLines(o *order, p index.Queue) []line {
 	lines := []line{}
 	for s := t.child[p]; s != index.None; s = t.next[s] {
 		if t.passed[s] || t.turns[s] == 0 {
@@ -44,7 +44,7 @@ func (t *startTags) makeLines(o *Order, p index.Queue) []line {
 	return lines
 }
 
-func (t *startTags) placeOf(o *Order, s index.Queue, after float64) place {
+func (t *startTags) placeOf(o *order, s index.Queue, after float64) place {
 	return place{s, after, t.rankWith(o, s, t.stepOf(s), after)}
 }
 
@@ -52,7 +52,7 @@ func (t *startTags) stepOf(s index.Queue) []float64 { return t.step[int(s)*len(t
 
 // merge puts the turns of queues in their order, from the first one of each. It leaves out those that request nothing
 // but what the turns before them have used up.
-func (t *startTags) merge(o *Order, first []place) (turns []place, sums []float64) {
+func (t *startTags) merge(o *order, first []place) (turns []place, sums []float64) {
 	h := &places{first, func(x, y place) int { return cmp.Or(x.rank.compare(y.rank), t.tie(o, x.of, y.of)) }}
 	sum := make([]float64, len(t.free))
 	for heap.Init(h); h.Len() > 0; {

@@ -11,32 +11,52 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// leastRuntime is the shortest min-runtime of a queue whose borrowed cards may be taken by level.
-// Without one, queues could take cards from one another in each session.
+// leastRuntime is the shortest min-runtime of a queue whose borrowed cards may be taken by level. Without a minimum,
+// queues could take cards from one another in each session.
 const leastRuntime = time.Minute
 
-// Loans let queues take cards that others borrow, though they deserve no more themselves (the argument
-// fairShareReclaim): where the level of the taker afterwards, times a factor above 1, is at most that of the loser
-// afterwards. So the loser cannot take the card back before levels change.
-type Loans struct{ order *Order }
+// loans let queues take cards that others borrow, though they deserve no more (the argument fairShareReclaim).
+//
+// The level of the taker afterwards, times a factor above 1, must be at most the level of the loser afterwards. So the
+// loser cannot take the card back before levels change.
+type loans struct{ order *order }
 
-var _ constraint.LoanRule = Loans{}
-
-// OpenLoans returns the rule, nil where it is off.
-func OpenLoans(m *Memory, with *arguments.FairShare) any {
+// OpenLoans returns the hooks, nil where the argument is off.
+func OpenLoans(m *Memory, with *arguments.FairShare) *constraint.Hooks {
 	if with.Reclaim == 0 {
 		return nil
 	}
-	return Loans{&m.order}
+
+	if m.loanHooks == nil {
+		m.loanHooks = loans{&m.order}.hooks()
+	}
+	return m.loanHooks
 }
 
-// AllowLoan compares the levels of one card.
-func (l Loans) AllowLoan(b quota.View, t constraint.Loan) bool {
+// hooks returns the hooks of borrowed cards that are taken.
+func (l loans) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob:      nil, // it is about running pods
+		Hold:          nil, // for the same reason
+		Fit:           nil, // quotas alone bound what queues borrow
+		FitOwn:        nil, // for the same reason
+		Lacks:         nil, // for the same reason
+		AllowLoan:     l.allow,
+		Charge:        nil, // no pod is evicted in a simulation
+		Charged:       nil, // levels are compared when they are asked for
+		CompareQueues: nil, // the order does not change
+	}
+}
+
+// allow compares the levels of one card.
+func (l loans) allow(b quota.View, t constraint.Loan) bool {
 	s := l.order.session
 	to, from, ok := quota.Rivals(s.Index, t.To, t.From)
 	if !ok || !l.settles(s.Intake.Policies(t.From).MinRuntime()) {
 		return false
 	}
+
+	// The loser, and each queue above it up to the rival, borrows the card.
 	for _, p := range s.Index.Path(t.From) {
 		if b.AllocatedAt(p, t.Card) <= s.Index.Deserved.At(p, t.Card) {
 			return false
@@ -45,22 +65,22 @@ func (l Loans) AllowLoan(b quota.View, t constraint.Loan) bool {
 			break
 		}
 	}
+
 	taker := l.order.levelWith(to, t.Card, b.AllocatedAt(to, t.Card)+t.Gained)
 	loser := l.order.levelWith(from, t.Card, b.AllocatedAt(from, t.Card)-t.Lost)
 	return taker*l.order.with.Reclaim <= loser && !math.IsInf(taker, 1)
 }
 
-// settles reports whether exchanges with a queue of some min-runtime come to rest. Levels that hardly follow what
-// queues have now are overtaken before a pod may be taken back, and then all that is borrowed changes hands again and
-// again.
-func (l Loans) settles(minRuntime time.Duration) bool {
+// settles reports whether exchanges with a queue of some min-runtime come to rest. Levels must follow what queues have
+// now before a pod may be taken back. Otherwise all that is borrowed changes hands again and again.
+func (l loans) settles(minRuntime time.Duration) bool {
 	with := l.order.with
 	return minRuntime >= leastRuntime && with.Horizon >= min(minRuntime, with.HalfLife)
 }
 
-// levelWith returns the level of a queue for one card, with some amount of it in place of what the queue
-// has. It is infinite for a queue without a norm, and 0 where the usage of the card does not count.
-func (o *Order) levelWith(q index.Queue, card fastres.Dim, allocated float64) float64 {
+// levelWith returns the level of a queue for one card, with some amount of it in place of what the queue has. It is
+// infinite for a queue without a norm, and 0 where the usage of the card does not count.
+func (o *order) levelWith(q index.Queue, card fastres.Dim, allocated float64) float64 {
 	m := o.memory
 	if c, counts := m.columnOf(card); counts {
 		return m.history.LevelWith(q, o.gammaOf(q), c, o.heldOf(q, card, allocated))

@@ -14,13 +14,13 @@ import (
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
-// Namespaces orders the jobs of a queue by the usage of their namespaces (the argument fairShareNamespaces).
+// namespaces orders the jobs of a queue by the usage of their namespaces (the argument fairShareNamespaces).
 //
 // Volcano keeps jobs in heaps, whose keys must not change while the session runs. So each job gets a start
 // tag, as in start-time fair queueing, when the first two jobs of its queue are compared: the usage of its
 // namespace then, with what the jobs of the namespace request that go before it.
-type Namespaces struct {
-	order  *Order
+type namespaces struct {
+	order  *order
 	orders []bool // by queue
 
 	asked sync.Map   // jobs that the other plugins compare for the tags
@@ -28,17 +28,12 @@ type Namespaces struct {
 	tags  map[index.Queue]map[api.JobID]float64
 }
 
-var (
-	_ constraint.JobOrder = (*Namespaces)(nil)
-	_ constraint.Watcher  = (*Namespaces)(nil)
-)
-
 // OpenNamespaces returns the order, nil where no queue has it. It is called after Open.
-func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare) any {
+func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare) *constraint.Hooks {
 	if with.HalfLife == 0 || !with.Namespaces && !s.Intake.HasPolicies() {
 		return nil
 	}
-	n := &Namespaces{order: &m.order, orders: make([]bool, s.Index.Len())}
+	n := &namespaces{order: &m.order, orders: make([]bool, s.Index.Len())}
 	for q := range n.orders {
 		n.orders[q] = n.order.ordersNamespaces(index.Queue(q))
 	}
@@ -61,11 +56,28 @@ func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare)
 	}
 	m.history.Namespaces().Begin()
 	n.tags = map[index.Queue]map[api.JobID]float64{}
-	return n
+	return n.hooks()
+}
+
+// hooks returns the hooks of usage of namespaces over time.
+func (n *namespaces) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob:    nil, // usage changes the order alone
+		Hold:        nil, // for the same reason
+		Fit:         nil, // for the same reason
+		FitOwn:      nil, // for the same reason
+		Lacks:       nil, // for the same reason
+		MayTake:     nil, // for the same reason
+		Charge:      nil, // jobs are not ordered in simulations
+		Charged:     func(a constraint.Ask) { n.changed(a, 1) },
+		Refunded:    func(a constraint.Ask) { n.changed(a, -1) },
+		CompareJobs: n.compareJobs,
+		OnlyThere:   arguments.FairShareNamespaces, // a plugin that orders all jobs leaves nothing to decide
+	}
 }
 
 // ordersNamespaces reports whether usage orders the namespaces of a queue.
-func (o *Order) ordersNamespaces(q index.Queue) bool {
+func (o *order) ordersNamespaces(q index.Queue) bool {
 	if on, set := o.session.Intake.Policies(q).FairShareNamespaces(); set {
 		return on
 	}
@@ -73,7 +85,7 @@ func (o *Order) ordersNamespaces(q index.Queue) bool {
 }
 
 // addHeld adds a charge, or takes it back, to what a namespace has.
-func (n *Namespaces) addHeld(q index.Queue, namespace string, charge fastres.Vector, sign float64) {
+func (n *namespaces) addHeld(q index.Queue, namespace string, charge fastres.Vector, sign float64) {
 	m := n.order.memory
 	for c, d := range m.dims {
 		if amount := charge.Get(d); amount > 0 {
@@ -82,18 +94,14 @@ func (n *Namespaces) addHeld(q index.Queue, namespace string, charge fastres.Vec
 	}
 }
 
-// Charged and Refunded follow what namespaces have in the session. Tags stay as they are.
-func (n *Namespaces) Charged(a constraint.Ask)  { n.changed(a, 1) }
-func (n *Namespaces) Refunded(a constraint.Ask) { n.changed(a, -1) }
-
-func (n *Namespaces) changed(a constraint.Ask, sign float64) {
+func (n *namespaces) changed(a constraint.Ask, sign float64) {
 	if n.orders[a.Queue] {
 		n.addHeld(a.Queue, a.Task.Namespace, a.Request, sign)
 	}
 }
 
-// CompareJobs compares the start tags of two jobs of one queue.
-func (n *Namespaces) CompareJobs(l, r *api.JobInfo) int {
+// compareJobs compares the start tags of two jobs of one queue.
+func (n *namespaces) compareJobs(l, r *api.JobInfo) int {
 	q := n.order.session.Index.Lookup(string(l.Queue))
 	if q == index.None || l.Queue != r.Queue || !n.orders[q] {
 		return 0
@@ -111,11 +119,8 @@ func (n *Namespaces) CompareJobs(l, r *api.JobInfo) int {
 	return cmp.Compare(tags[l.UID], tags[r.UID])
 }
 
-// OnlyThere names the argument: a plugin that orders all jobs leaves nothing to decide.
-func (n *Namespaces) OnlyThere() string { return arguments.FairShareNamespaces }
-
 // tagsOf returns the start tags of the jobs of a queue.
-func (n *Namespaces) tagsOf(q index.Queue) map[api.JobID]float64 {
+func (n *namespaces) tagsOf(q index.Queue) map[api.JobID]float64 {
 	var jobs []*api.JobInfo
 	for _, job := range n.order.session.Volcano.Jobs {
 		if n.order.session.Index.Lookup(string(job.Queue)) == q {
@@ -145,7 +150,7 @@ func (n *Namespaces) tagsOf(q index.Queue) map[api.JobID]float64 {
 
 // tag returns the start tag of a job, and adds what the job requests to what its namespace requests before
 // other jobs. For a job without pending pods, whose pods may be victims, it is the usage of what it has.
-func (n *Namespaces) tag(q index.Queue, job *api.JobInfo, before []float64) (tag float64) {
+func (n *namespaces) tag(q index.Queue, job *api.JobInfo, before []float64) (tag float64) {
 	o := n.order
 	requests, columns := n.requests(q, job)
 	who := usage.Member{Queue: o.session.Index.Name(q), Namespace: job.Namespace}
@@ -161,7 +166,7 @@ func (n *Namespaces) tag(q index.Queue, job *api.JobInfo, before []float64) (tag
 
 // requests returns what the pending pods of a job request by column, with the first card of each list, and
 // the columns that count: those of pending pods, with all cards of lists, or else of running ones.
-func (n *Namespaces) requests(q index.Queue, job *api.JobInfo) (requests []float64, columns []int) {
+func (n *namespaces) requests(q index.Queue, job *api.JobInfo) (requests []float64, columns []int) {
 	s, m := n.order.session, n.order.memory
 	sum, one := fastres.NewVector(s.Intake.Dims.Length()), fastres.NewVector(s.Intake.Dims.Length())
 	requests = make([]float64, len(m.dims))

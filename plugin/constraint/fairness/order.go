@@ -34,7 +34,9 @@ type Memory struct {
 	ranks   []rank
 	holds   holds
 	tags    startTags
-	order   Order // of the session that is open
+	order   order // of the session that is open
+	// The hooks of order and loans are made once: they ask the order of the session that is open.
+	orderHooks, loanHooks *constraint.Hooks
 }
 
 // rank is the place of a queue among its siblings.
@@ -45,27 +47,22 @@ type rank struct {
 	gamma         float64
 }
 
-// Order is the order of queues in a session.
-type Order struct {
+// order is the order of queues in a session.
+type order struct {
 	session *constraint.Session
 	memory  *Memory
 	with    *arguments.FairShare
 	gamma   float64
 }
 
-var (
-	_ constraint.QueueOrder = (*Order)(nil)
-	_ constraint.Watcher    = (*Order)(nil)
-)
-
 // Open lets the time since the last session pass, and returns the order, nil where it is off. stored is what was
 // loaded, nil for nothing.
-func Open(s *constraint.Session, m *Memory, with *arguments.FairShare, stored *store.State) any {
+func Open(s *constraint.Session, m *Memory, with *arguments.FairShare, stored *store.State) *constraint.Hooks {
 	if with.HalfLife == 0 {
 		m.history = nil
 		return nil
 	}
-	m.order = Order{s, m, with, usage.Decay(with.Horizon, with.HalfLife)}
+	m.order = order{s, m, with, usage.Decay(with.Horizon, with.HalfLife)}
 	o := &m.order
 	o.readColumns()
 	switch {
@@ -93,11 +90,30 @@ func Open(s *constraint.Session, m *Memory, with *arguments.FairShare, stored *s
 	for q := range index.Queue(s.Index.Len()) {
 		o.rank(q)
 	}
-	return o
+	if m.orderHooks == nil {
+		m.orderHooks = o.hooks()
+	}
+	return m.orderHooks
+}
+
+// hooks returns the hooks of usage over time.
+func (o *order) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob:      nil, // usage changes the order alone
+		Hold:          nil, // what is reserved is not used
+		Fit:           nil, // usage changes the order alone
+		FitOwn:        nil, // what a queue deserves does not depend on usage
+		Lacks:         nil, // for the same reason
+		MayTake:       nil, // for the same reason
+		Charge:        nil, // queues are not ordered in simulations
+		Charged:       func(a constraint.Ask) { o.changed(a.Queue, true) },
+		Refunded:      func(a constraint.Ask) { o.changed(a.Queue, false) },
+		CompareQueues: o.compareQueues,
+	}
 }
 
 // readColumns sets the columns: all cards, or what the argument fairShareOf names.
-func (o *Order) readColumns() {
+func (o *order) readColumns() {
 	m, names := o.memory, o.session.Names
 	m.dims = m.dims[:0]
 	for d := range fastres.Dim(names.Len()) {
@@ -121,7 +137,7 @@ func (o *Order) readColumns() {
 
 // counts reports whether the usage of a card or resource counts. Where cards have no names, their
 // resources count.
-func (o *Order) counts(name string, isCard bool) bool {
+func (o *order) counts(name string, isCard bool) bool {
 	for _, of := range o.with.Of {
 		if of == name || of == arguments.FairShareOfCards && (isCard || card.OfVendor(v1.ResourceName(name))) {
 			return true
@@ -132,23 +148,23 @@ func (o *Order) counts(name string, isCard bool) bool {
 
 // countsIn reports whether a column counts in a queue. Where the cards of a queue count by name, a resource such as
 // nvidia.com/gpu is the same cards once more, of which the queue deserves nothing.
-func (o *Order) countsIn(q index.Queue, column int) bool {
+func (o *order) countsIn(q index.Queue, column int) bool {
 	return !o.memory.vendors[column] || !o.session.Cards.Counted(q)
 }
 
 // read sets what a queue has now.
-func (o *Order) read(q index.Queue) {
+func (o *order) read(q index.Queue) {
 	for c, d := range o.memory.dims {
 		o.memory.history.Set(q, c, o.held(q, d))
 	}
 }
 
 // held returns the part of what a queue has that counts as usage.
-func (o *Order) held(q index.Queue, d fastres.Dim) float64 {
+func (o *order) held(q index.Queue, d fastres.Dim) float64 {
 	return o.heldOf(q, d, o.session.Index.AllocatedAt(q, d))
 }
 
-func (o *Order) heldOf(q index.Queue, d fastres.Dim, allocated float64) float64 {
+func (o *order) heldOf(q index.Queue, d fastres.Dim, allocated float64) float64 {
 	if o.with.Counts == arguments.FairShareCountsBorrowed {
 		allocated -= o.session.Index.Deserved.At(q, d)
 	}
@@ -156,7 +172,7 @@ func (o *Order) heldOf(q index.Queue, d fastres.Dim, allocated float64) float64 
 }
 
 // norm returns what the usage of a queue is compared with.
-func (o *Order) norm(q index.Queue, d fastres.Dim) float64 {
+func (o *order) norm(q index.Queue, d fastres.Dim) float64 {
 	s := o.session
 	if o.with.By != arguments.FairShareByWeight {
 		return s.Index.Deserved.At(q, d)
@@ -169,7 +185,7 @@ func (o *Order) norm(q index.Queue, d fastres.Dim) float64 {
 }
 
 // gammaOf returns γ of a queue. Of one whose past does not count, only the present does.
-func (o *Order) gammaOf(q index.Queue) float64 {
+func (o *order) gammaOf(q index.Queue) float64 {
 	if o.session.Intake.Policies(q).NoFairShare() {
 		return 0
 	}
@@ -178,7 +194,7 @@ func (o *Order) gammaOf(q index.Queue) float64 {
 
 // readWants sets the columns that count for each queue: those that pending pods in it and below
 // request. A queue without such pods is compared where it may lose pods: the columns that it holds count.
-func (o *Order) readWants() {
+func (o *order) readWants() {
 	o.readLists()
 	m, ix := o.memory, o.session.Index
 	m.wants, m.ends = m.wants[:0], m.ends[:0]
@@ -202,7 +218,7 @@ func (o *Order) readWants() {
 
 // readLists notes all cards of the lists of pending pods. If only the first one counted, pods could name a card first
 // that their queue has never had.
-func (o *Order) readLists() {
+func (o *order) readLists() {
 	m, s := o.memory, o.session
 	m.listed = m.listed[:0]
 	if len(s.Intake.Lists) == 0 {
@@ -221,7 +237,7 @@ func (o *Order) readLists() {
 }
 
 // waitsFor reports whether pending pods of a queue, or below it, request what a column counts.
-func (o *Order) waitsFor(q index.Queue, column int, d fastres.Dim) bool {
+func (o *order) waitsFor(q index.Queue, column int, d fastres.Dim) bool {
 	m, ix := o.memory, o.session.Index
 	if !o.countsIn(q, column) {
 		return false
@@ -244,7 +260,7 @@ func (m *Memory) wantsOf(q index.Queue) []int32 {
 }
 
 // rank computes the rank of a queue.
-func (o *Order) rank(q index.Queue) {
+func (o *order) rank(q index.Queue) {
 	m := o.memory
 	ix := o.session.Index
 	wants := o.memory.wantsOf(q)
@@ -258,10 +274,10 @@ func (o *Order) rank(q index.Queue) {
 	m.ranks[q] = r
 }
 
-// CompareQueues compares two queues of one priority. A queue that waits for what it deserves goes first, since it would
+// compareQueues compares two queues of one priority. A queue that waits for what it deserves goes first, since it would
 // otherwise reclaim from the other; then the one with the lower level. Queues of different parents are compared by the
 // ranks that queues above them have when it is their turn.
-func (o *Order) CompareQueues(l, r index.Queue) int {
+func (o *order) compareQueues(l, r index.Queue) int {
 	lc, rc, ok := quota.Rivals(o.session.Index, l, r)
 	switch {
 	case !ok:
@@ -274,11 +290,7 @@ func (o *Order) CompareQueues(l, r index.Queue) int {
 	return o.memory.tags.compare(o, l, r, lc, rc)
 }
 
-// Charged and Refunded follow what queues have in the session.
-func (o *Order) Charged(a constraint.Ask)  { o.changed(a.Queue, true) }
-func (o *Order) Refunded(a constraint.Ask) { o.changed(a.Queue, false) }
-
-func (o *Order) changed(q index.Queue, got bool) {
+func (o *order) changed(q index.Queue, got bool) {
 	for _, above := range o.session.Index.Path(q) {
 		o.read(above)
 		o.rank(above)

@@ -12,7 +12,7 @@ import (
 
 // restore replaces the history by a stored one. The time since it was stored passes for the pods
 // that run now, from their starts; what has ended in between is lost.
-func (o *Order) restore(stored *store.State) {
+func (o *order) restore(stored *store.State) {
 	s := o.session
 	m := o.memory
 	now := stored.Now
@@ -51,7 +51,7 @@ func (o *Order) restore(stored *store.State) {
 
 // setHeld makes x what q has by a task, and reports whether that is anything. By a pod that is being deleted, it has
 // its cards alone.
-func (o *Order) setHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) bool {
+func (o *order) setHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) bool {
 	s, occupied := o.session, o.session.Cards.Occupied(task)
 	if !occupied && !api.AllocatedStatus(task.Status) {
 		return false
@@ -68,7 +68,7 @@ func (o *Order) setHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) boo
 }
 
 // counted returns the fraction of what a queue has that counts as usage.
-func (o *Order) counted(q index.Queue, d fastres.Dim) float64 {
+func (o *order) counted(q index.Queue, d fastres.Dim) float64 {
 	if allocated := o.session.Index.AllocatedAt(q, d); allocated > 0 {
 		return o.held(q, d) / allocated
 	}

@@ -86,7 +86,7 @@ func (t *startTags) isPassed(q index.Queue, now rank) bool {
 
 // compare compares the queues l and r by the tags for lc and rc, which are above them, or the queues themselves, and
 // which have one parent.
-func (t *startTags) compare(o *Order, l, r, lc, rc index.Queue) int {
+func (t *startTags) compare(o *order, l, r, lc, rc index.Queue) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.ready {
@@ -130,14 +130,14 @@ func (t *startTags) changed(q index.Queue, got bool) {
 }
 
 // tag returns the tag of q for a queue above it.
-func (t *startTags) tag(o *Order, q, above index.Queue) rank {
+func (t *startTags) tag(o *order, q, above index.Queue) rank {
 	if !t.known[q] {
 		t.setTags(o, q)
 	}
 	return t.tags[int(q)*t.height+t.tree.Depth(q)-t.tree.Depth(above)]
 }
 
-func (t *startTags) setTags(o *Order, q index.Queue) {
+func (t *startTags) setTags(o *order, q index.Queue) {
 	tags, path := t.tags[int(q)*t.height:], t.tree.Path(q)
 	tags[0] = o.memory.ranks[q]
 	for height, p := range path[1:] {
@@ -162,7 +162,7 @@ func (t *startTags) setTags(o *Order, q index.Queue) {
 }
 
 // ahead is the number of turns of a line that are before that of q, which is c or below it, at a rank of c.
-func (t *startTags) ahead(o *Order, l *line, c, q index.Queue, at rank) int {
+func (t *startTags) ahead(o *order, l *line, c, q index.Queue, at rank) int {
 	switch priority := o.priority(q); {
 	case !l.inner && l.priority > priority:
 		return len(l.turns)
@@ -179,7 +179,7 @@ func (t *startTags) ahead(o *Order, l *line, c, q index.Queue, at rank) int {
 }
 
 // rankWith returns the rank of a queue that has got a number of times some amounts more than at first.
-func (t *startTags) rankWith(o *Order, q index.Queue, amounts []float64, times float64) rank {
+func (t *startTags) rankWith(o *order, q index.Queue, amounts []float64, times float64) rank {
 	m, wants := o.memory, o.memory.wantsOf(q)
 	r := rank{gamma: m.ranks[q].gamma, within: len(wants) > 0}
 	for _, c := range wants {
@@ -193,7 +193,7 @@ func (t *startTags) rankWith(o *Order, q index.Queue, amounts []float64, times f
 }
 
 // read reads what queues have and request.
-func (t *startTags) read(o *Order) {
+func (t *startTags) read(o *order) {
 	ix, columns := o.session.Index, len(o.memory.dims)
 	n := ix.Len()
 	t.ready, t.height = true, 1
@@ -237,7 +237,7 @@ func (t *startTags) read(o *Order) {
 }
 
 // readTurns counts turns, and divides what pending pods request.
-func (t *startTags) readTurns(o *Order) {
+func (t *startTags) readTurns(o *order) {
 	s, columns := o.session, len(t.free)
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
@@ -266,7 +266,7 @@ func (t *startTags) readTurns(o *Order) {
 
 // addLists adds what the pods of a job request by lists: of each list, the first card of which some is free. The pods
 // of a job count as alike.
-func (t *startTags) addLists(o *Order, q index.Queue, job *api.JobInfo, pods float64) {
+func (t *startTags) addLists(o *order, q index.Queue, job *api.JobInfo, pods float64) {
 	s := o.session
 	frame := s.Frames.Open()
 	defer frame.Close()
@@ -291,7 +291,7 @@ func (t *startTags) addLists(o *Order, q index.Queue, job *api.JobInfo, pods flo
 }
 
 // firstFree returns the first column that counts of a list, and of which some is free, -1 for none.
-func (t *startTags) firstFree(o *Order, list []fastres.Dim) (column int, of fastres.Dim) {
+func (t *startTags) firstFree(o *order, list []fastres.Dim) (column int, of fastres.Dim) {
 	for _, d := range list {
 		if c, counts := o.memory.columnOf(d); counts && t.free[c] > 0 {
 			return c, d
@@ -322,7 +322,7 @@ func (r rank) compare(other rank) int {
 
 // tie orders siblings of one rank. It returns 0 for queues without columns that count, whose shares decide. Others go
 // before these, by the shares that they had at first: with shares that change in the session, tags would.
-func (t *startTags) tie(o *Order, l, r index.Queue) int {
+func (t *startTags) tie(o *order, l, r index.Queue) int {
 	lw, rw := len(o.memory.wantsOf(l)) > 0, len(o.memory.wantsOf(r)) > 0
 	switch {
 	case !lw && !rw:
@@ -340,7 +340,7 @@ func (t *startTags) tie(o *Order, l, r index.Queue) int {
 	return cmp.Or(lq.Queue.CreationTimestamp.Compare(rq.Queue.CreationTimestamp.Time), cmp.Compare(lq.UID, rq.UID))
 }
 
-func (o *Order) priority(q index.Queue) int32 {
+func (o *order) priority(q index.Queue) int32 {
 	if queue := o.session.Intake.Queues[q]; queue != nil {
 		return queue.Queue.Spec.Priority
 	}

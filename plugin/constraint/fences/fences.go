@@ -9,13 +9,11 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Policy spares tasks that a fence separates from the reclaimer (quota.Fences).
-type Policy struct{ fences *quota.Fences }
+// policy spares tasks that a fence separates from the reclaimer (quota.Fences).
+type policy struct{ fences *quota.Fences }
 
-var _ constraint.TakePolicy = Policy{}
-
-// Open returns the policy, nil where no queue has a fence.
-func Open(s *constraint.Session, fences *quota.Fences) any {
+// Open returns the hooks, nil where no queue has a fence.
+func Open(s *constraint.Session, fences *quota.Fences) *constraint.Hooks {
 	some := false
 	fences.Reset(s.Index.Tree, func(q index.Queue) bool {
 		fenced := s.Intake.HasPolicies() && s.Intake.Policies(q).ReclaimFence()
@@ -25,19 +23,29 @@ func Open(s *constraint.Session, fences *quota.Fences) any {
 	if !some {
 		return nil
 	}
-	return Policy{fences}
+	return policy{fences}.hooks()
 }
 
-func (p Policy) MayTake(q index.Queue, _ *api.TaskInfo) quota.Verdict {
-	return quota.Verdict{Reason: quota.Admitted, Queue: q}
+// hooks returns the hooks of fences.
+func (p policy) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob:      nil, // a fence bounds only who takes
+		Hold:          nil, // for the same reason
+		Fit:           nil, // for the same reason
+		FitOwn:        nil, // for the same reason
+		Lacks:         nil, // for the same reason
+		MayTake:       nil, // a fence depends on the victim
+		Protection:    p.protection,
+		Spares:        nil, // the jobs of a queue are within the same fences
+		Charge:        nil, // the victims of a simulation were chosen before
+		Charged:       nil, // a fence counts nothing
+		CompareQueues: nil, // all queues can have pending jobs
+	}
 }
 
-func (p Policy) Protection(r constraint.Reclaimer, q index.Queue, _ *api.TaskInfo) quota.Protection {
+func (p policy) protection(r constraint.Reclaimer, q index.Queue, _ *api.TaskInfo) quota.Protection {
 	if p.fences.Separate(q, r.Queue) {
 		return quota.Spared
 	}
 	return quota.ByDeserved
 }
-
-// Spares spares none: the jobs of a queue are within the same fences.
-func (p Policy) Spares(index.Queue, *api.TaskInfo) bool { return false }

@@ -31,17 +31,32 @@ type reservation struct {
 	active bool
 }
 
-var (
-	_ constraint.TaskRule = &Rule{}
-	_ constraint.Watcher  = &Rule{}
-	_ constraint.Measurer = &Rule{}
-)
-
 // Open returns the rule of a session in which Volcano removes queue allocation gates.
 func Open(s *constraint.Session) *Rule {
 	r := &Rule{session: s, pods: map[api.TaskID]reservation{}}
 	r.rows.Reset(0, s.Intake.Dims.Length())
 	return r
+}
+
+// Hooks returns the hooks of queue allocation gates, nil for a nil rule.
+func (r *Rule) Hooks() *constraint.Hooks {
+	if r == nil {
+		return nil
+	}
+	return &constraint.Hooks{
+		AdmitJob:      nil, // the reservations are a part of the job's minimum, which inqueue has
+		Hold:          nil, // a gate is removed after admission
+		Fit:           r.fit,
+		FitCard:       r.fitCard,
+		FitOwn:        nil, // a reservation ends when its pod has a node, and until then Fit refuses the victims
+		Lacks:         r.lacks,
+		MayTake:       nil, // Fit decides with the victims gone
+		Charge:        nil, // a pod that is placed in a simulation keeps its reservation: the simulation refuses rather
+		Charged:       r.charged,
+		Refunded:      r.refunded,
+		CompareQueues: nil, // reservations are no part of share
+		Measure:       r.measure,
+	}
 }
 
 // Begin reserves what the pods request that wait for a node and whose gate is gone. Pods with the
@@ -122,8 +137,8 @@ func (r *Rule) cardFor(a constraint.Ask, request cards.Request) fastres.Dim {
 	return request.Selector.Dims[0]
 }
 
-// Charged takes back what is reserved for a task that gets a node.
-func (r *Rule) Charged(a constraint.Ask) {
+// charged takes back what is reserved for a task that gets a node.
+func (r *Rule) charged(a constraint.Ask) {
 	kept, known := r.pods[a.Task.UID]
 	if !known || !kept.active {
 		return
@@ -135,21 +150,21 @@ func (r *Rule) Charged(a constraint.Ask) {
 	r.session.Index.Check()
 }
 
-// Refunded reserves again what a task requests that lost the node it had in this session.
+// refunded reserves again what a task requests that lost the node it had in this session.
 //
 // DIVERGES: upstream does so for pods that are evicted, too. Then what they leave is kept from
 // the pod that they are evicted for.
-func (r *Rule) Refunded(a constraint.Ask) {
+func (r *Rule) refunded(a constraint.Ask) {
 	if a.Task.Status == api.Pending && reserve.OptedIn(a.Task) {
 		r.reserve(a.Queue, a.Task)
 	}
 }
 
-// Fit compares with what is reserved now, also in drafts and simulations.
-func (r *Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
+// fit compares with what is reserved now, also in drafts and simulations.
+func (r *Rule) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	if r.active > 0 {
 		for d := range a.Request.Requested() {
-			if v := r.FitCard(b, a, d, a.Request.Get(d)); !v.OK() {
+			if v := r.fitCard(b, a, d, a.Request.Get(d)); !v.OK() {
 				return v
 			}
 		}
@@ -157,9 +172,9 @@ func (r *Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 }
 
-// FitCard lets a task with a reservation have another card of its list, as far as that is not
+// fitCard lets a task with a reservation have another card of its list, as far as that is not
 // reserved.
-func (r *Rule) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
+func (r *Rule) fitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	if r.active == 0 {
 		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	}
@@ -176,8 +191,8 @@ func (r *Rule) beyondOwn(task *api.TaskInfo, d fastres.Dim, milli float64) float
 	return milli
 }
 
-// Measure compares as FitCard does.
-func (r *Rule) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
+// measure compares as FitCard does.
+func (r *Rule) measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
 	s := r.session
 	milli = r.beyondOwn(of.Task, d, milli)
 	if of.Admission || r.active == 0 || milli <= 0 {
@@ -188,9 +203,9 @@ func (r *Rule) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) con
 	})
 }
 
-// Lacks reports whether a queue that the task is in as well has too little room beside what is reserved: what the task
+// lacks reports whether a queue that the task is in as well has too little room beside what is reserved: what the task
 // leaves is room.
-func (r *Rule) Lacks(b *quota.Books, a constraint.Ask, q index.Queue, _ *api.TaskInfo, d fastres.Dim, milli float64) bool {
+func (r *Rule) lacks(b *quota.Books, a constraint.Ask, q index.Queue, _ *api.TaskInfo, d fastres.Dim, milli float64) bool {
 	milli = r.beyondOwn(a.Task, d, milli)
 	if r.active == 0 || milli <= 0 {
 		return false
@@ -199,12 +214,6 @@ func (r *Rule) Lacks(b *quota.Books, a constraint.Ask, q index.Queue, _ *api.Tas
 	return slices.ContainsFunc(quota.Common(ix, a.Queue, q), func(p index.Queue) bool {
 		return quota.BesideNumbers(ix, b.Queues, limit, p, d, milli).Exceeded()
 	})
-}
-
-// FitOwn has nothing to say, as upstream: a reservation ends when its pod has a node. Until then, Fit
-// refuses the victims.
-func (r *Rule) FitOwn(_ *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64) quota.Verdict {
-	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 }
 
 // Len returns the number of pods with a reservation. It is for nil rules, too.

@@ -1,5 +1,4 @@
-// Package gone follows the cards that pods have and that no node gives any more: they are available as long as a pod
-// has them.
+// Package gone follows cards on lost nodes: they are available as long as a pod has them.
 package gone
 
 import (
@@ -7,31 +6,47 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 )
 
-// Watcher follows what is available (intake.Session.Available).
-type Watcher struct{ session *constraint.Session }
+// watcher follows what is available (intake.Session.Available).
+type watcher struct{ session *constraint.Session }
 
-var _ constraint.Watcher = Watcher{}
-
-// Open returns the watcher, nil where each node gives the cards of its pods.
-func Open(s *constraint.Session) any {
+// Open returns the hooks, nil where each node gives the cards of its pods.
+func Open(s *constraint.Session) *constraint.Hooks {
 	if !s.Intake.Gone {
 		return nil
 	}
-	return Watcher{s}
+	return watcher{s}.hooks()
 }
 
-func (w Watcher) Charged(a constraint.Ask)  { w.change(a, 1) }
-func (w Watcher) Refunded(a constraint.Ask) { w.change(a, -1) }
+// hooks returns the hooks of cards that no node gives any more.
+func (w watcher) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob:      nil, // the bounds have the cards since the session opened
+		Hold:          nil, // for the same reason
+		Fit:           nil, // for the same reason
+		FitOwn:        nil, // for the same reason
+		Lacks:         nil, // for the same reason; the pods free nothing on a node
+		MayTake:       nil, // for the same reason
+		Charge:        nil, // a simulation compares with the same bounds
+		Charged:       func(a constraint.Ask) { w.change(a, 1) },
+		Refunded:      func(a constraint.Ask) { w.change(a, -1) },
+		CompareQueues: nil, // share compares with deserved
+	}
+}
 
-func (w Watcher) change(a constraint.Ask, sign float64) {
+// change adds the cards of a task to what is available, or subtracts them (sign -1).
+func (w watcher) change(a constraint.Ask, sign card.Milli) {
 	s := w.session
+	name := a.Task.NodeName
 	node := s.Cards.NodeOf(a.Task)
-	for r := range s.Cards.RequestsOn(s.Cards.PodRequest(a.Queue, a.Task.Pod), a.Task.NodeName) {
+
+	for r := range s.Cards.RequestsOn(s.Cards.PodRequest(a.Queue, a.Task.Pod), name) {
 		for d, amount := range r.On(node) {
-			change := card.Milli(sign) * amount
-			if !s.Cards.Gone(a.Task.NodeName, r, d) {
-				change = s.Intake.HoldCard(a.Task.NodeName, r, d, change)
+			change := sign * amount
+			if !s.Cards.Gone(name, r, d) {
+				// The node gives the card: only a part that it does not give changes.
+				change = s.Intake.HoldCard(name, r, d, change)
 			}
+
 			s.Names.AddCard(s.Intake.Available, d, float64(change))
 			s.Names.AddCard(s.Intake.AvailableThen, d, float64(change))
 		}

@@ -60,10 +60,8 @@ type Notices struct {
 	most     []time.Duration // by queue, what it and those above it grant
 }
 
-var _ constraint.Notifier = (*Notices)(nil)
-
 // Open returns the notices, nil where no queue grants any. Then the pods that had some are forgotten.
-func Open(s *constraint.Session, m *Memory, recorder *record.Recorder) any {
+func Open(s *constraint.Session, m *Memory, recorder *record.Recorder) *constraint.Hooks {
 	m.notices = nil
 	most := granted(s)
 	if most == nil {
@@ -77,7 +75,24 @@ func Open(s *constraint.Session, m *Memory, recorder *record.Recorder) any {
 	}
 	m.writer.flush(s.Volcano.KubeClient())
 	m.notices = &Notices{session: s, memory: m, recorder: recorder, most: most}
-	return m.notices
+	return m.notices.hooks()
+}
+
+// hooks returns the hooks of notice before evictions. Package reclaim keeps a plan and its victims for the claimant
+// meanwhile.
+func (n *Notices) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob:      nil, // victims have their nodes, and their evictors belong to admitted jobs
+		Hold:          nil, // for the same reason
+		Fit:           nil, // the accounts of the future are without the victims, and have the claimant
+		FitOwn:        nil, // for the same reason
+		Lacks:         nil, // for the same reason
+		MayTake:       nil, // for the same reason
+		Charge:        nil, // a simulation begins with the future
+		Charged:       nil, // package reclaim ends the plan of a victim that goes
+		CompareQueues: nil, // share compares what is there
+		Notifier:      n,
+	}
 }
 
 // granted returns the most grace of each queue, nil where all have none: the least of the values on its path.

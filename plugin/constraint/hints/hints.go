@@ -44,12 +44,12 @@ type Settings struct {
 	Together bool
 }
 
-// Session notes the refusals of one session. Volcano asks predicates from many goroutines.
-type Session struct {
+// session notes the refusals of one session. Volcano asks predicates from many goroutines.
+type session struct {
 	*constraint.Session
 	Settings
-	memory  *Memory
-	reasons Reasons
+	memory *Memory
+	show   func(job *api.JobInfo) // shows the last reason of a job about which Volcano did not ask
 
 	mu      sync.Mutex
 	refused map[api.JobID]refusal
@@ -65,33 +65,44 @@ type placed struct {
 	times int // charges, less refunds
 }
 
-var (
-	_ constraint.Watcher  = &Session{}
-	_ constraint.Reserver = &Session{}
-	_ constraint.Witness  = &Session{}
-	_ constraint.Closer   = &Session{}
-)
-
-// Reasons shows the last reason of a job about which Volcano did not ask.
-type Reasons interface {
-	Show(job *api.JobInfo)
-}
-
 // Open has Volcano ask m when an object changes, and begins to note refusals. It returns nil where Volcano keeps no
 // refusals.
-func Open(s *constraint.Session, m *Memory, settings func() Settings, reasons Reasons) any {
+func Open(s *constraint.Session, m *Memory, settings func() Settings, show func(job *api.JobInfo)) *constraint.Hooks {
 	if !release.CachesUnschedulable() {
 		return nil
 	}
 	with := settings()
 	m.open(s, with.Together)
 	release.AddHintProvider(s.Volcano, s.Plugin, m.Wakes)
-	return &Session{Session: s, Settings: with, memory: m, reasons: reasons, refused: map[api.JobID]refusal{},
+	notes := &session{Session: s, Settings: with, memory: m, show: show, refused: map[api.JobID]refusal{},
 		placed: map[api.TaskID]placed{}, admitted: map[index.Queue]bool{}}
+	return notes.hooks()
 }
 
-// NoteRejection notes that a job, or a task of it, was refused.
-func (s *Session) NoteRejection(r constraint.Rejection) {
+// hooks returns the hooks of the cache of unschedulable jobs.
+func (s *session) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob: nil, // it refuses nothing
+		Hold:     func(a constraint.JobAsk) { s.admitted[a.Queue] = true },
+		Withdraw: func(a constraint.JobAsk) (restore func()) {
+			s.admitted[a.Queue] = true
+			return func() {}
+		},
+		Fit:           nil, // it refuses nothing
+		FitOwn:        nil, // for the same reason
+		Lacks:         nil, // Volcano asks the actions that evict about all jobs
+		MayTake:       nil, // for the same reason
+		Charge:        nil, // simulations are for the actions that evict
+		Charged:       func(a constraint.Ask) { s.place(a, 1) },
+		Refunded:      func(a constraint.Ask) { s.place(a, -1) },
+		CompareQueues: nil, // it refuses nothing
+		NoteRejection: s.noteRejection,
+		Close:         s.close,
+	}
+}
+
+// noteRejection notes that a job, or a task of it, was refused.
+func (s *session) noteRejection(r constraint.Rejection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := s.refused[r.Job]
@@ -116,11 +127,7 @@ func (s *Session) NoteRejection(r constraint.Rejection) {
 	s.refused[r.Job] = of
 }
 
-// Charged and Refunded note a task that is placed, or loses its place.
-func (s *Session) Charged(a constraint.Ask)  { s.place(a, 1) }
-func (s *Session) Refunded(a constraint.Ask) { s.place(a, -1) }
-
-func (s *Session) place(a constraint.Ask, times int) {
+func (s *session) place(a constraint.Ask, times int) {
 	times += s.placed[a.Task.UID].times
 	if times == 0 {
 		delete(s.placed, a.Task.UID)
@@ -129,16 +136,8 @@ func (s *Session) place(a constraint.Ask, times int) {
 	s.placed[a.Task.UID] = placed{a.Queue, times}
 }
 
-// Hold and Withdraw note the admission of a job, and its end.
-func (s *Session) Hold(a constraint.JobAsk) { s.admitted[a.Queue] = true }
-
-func (s *Session) Withdraw(a constraint.JobAsk) (restore func()) {
-	s.admitted[a.Queue] = true
-	return func() {}
-}
-
-// Close decides which refusals Volcano keeps.
-func (s *Session) Close() {
+// close decides which refusals Volcano keeps.
+func (s *session) close() {
 	inTime := s.Windows || !s.Books.Empty()
 	changed := s.changed()
 	s.memory.mu.Lock()
@@ -146,7 +145,7 @@ func (s *Session) Close() {
 	before := s.memory.refused
 	for id, job := range s.Volcano.Jobs {
 		if release.Skipped(job) && before[id].told && !s.refused[id].told {
-			s.reasons.Show(job)
+			s.show(job)
 		}
 	}
 	for id, of := range s.refused {
@@ -163,7 +162,7 @@ func (s *Session) Close() {
 }
 
 // changed returns the names of the queues in which the session has placed tasks or admitted jobs, and of those above.
-func (s *Session) changed() map[string]bool {
+func (s *session) changed() map[string]bool {
 	queues := maps.Clone(s.admitted)
 	for _, p := range s.placed {
 		queues[p.queue] = true

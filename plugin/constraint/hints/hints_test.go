@@ -17,7 +17,7 @@ import (
 )
 
 // noting opens a session of the jobs and queues of remembering that have not been refused yet.
-func noting(with Settings) *Session {
+func noting(with Settings) *session {
 	m := remembering()
 	s := &constraint.Session{Volcano: &framework.Session{Jobs: map[api.JobID]*api.JobInfo{}}, Index: &index.Index{Tree: m.tree}, Books: &earmark.Session{}}
 	for id, queue := range m.queues {
@@ -25,11 +25,11 @@ func noting(with Settings) *Session {
 	}
 	m.refused = nil
 	m.open(s, with.Together)
-	return &Session{Session: s, Settings: with, memory: m, refused: map[api.JobID]refusal{}, placed: map[api.TaskID]placed{},
+	return &session{Session: s, Settings: with, memory: m, refused: map[api.JobID]refusal{}, placed: map[api.TaskID]placed{},
 		admitted: map[index.Queue]bool{}}
 }
 
-func (s *Session) queue(name string) index.Queue { return s.Index.Lookup(name) }
+func (s *session) queue(name string) index.Queue { return s.Index.Lookup(name) }
 
 // TestRefusalsThatMayBeKept notes one refusal of ns/leaf in a session, by queue a.
 func TestRefusalsThatMayBeKept(t *testing.T) {
@@ -70,9 +70,9 @@ func TestRefusalsThatMayBeKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := noting(test.with)
-			s.NoteRejection(constraint.Rejection{Job: "ns/leaf", Verdict: quota.Verdict{Reason: test.reason, Queue: s.queue("a")},
+			s.noteRejection(constraint.Rejection{Job: "ns/leaf", Verdict: quota.Verdict{Reason: test.reason, Queue: s.queue("a")},
 				Several: test.several, Admission: test.admission})
-			s.Close()
+			s.close()
 			kept, ok := s.memory.refused["ns/leaf"]
 			if assert.Equal(t, test.want != nil, ok) && ok {
 				assert.Equal(t, *test.want, kept)
@@ -85,32 +85,32 @@ func TestRefusalsThatMayBeKept(t *testing.T) {
 // on nodes.
 func TestRefusalsBesideChanges(t *testing.T) {
 	all := []api.JobID{"ns/closed", "ns/leaf", "ns/wide"}
-	task := func(s *Session, queue string) constraint.Ask {
+	task := func(s *session, queue string) constraint.Ask {
 		return constraint.Ask{Task: &api.TaskInfo{UID: "t"}, Queue: s.queue(queue)}
 	}
 	for name, test := range map[string]struct {
-		change func(s *Session)
+		change func(s *session)
 		want   []api.JobID
 	}{
-		"nothing":                                 {func(*Session) {}, all},
-		"a task is placed below a":                {func(s *Session) { s.Charged(task(s, "a2")) }, []api.JobID{"ns/closed"}},
-		"a task is placed elsewhere":              {func(s *Session) { s.Charged(task(s, "b")) }, []api.JobID{"ns/closed", "ns/leaf"}},
-		"a task is evicted below a":               {func(s *Session) { s.Refunded(task(s, "a2")) }, []api.JobID{"ns/closed"}},
-		"a task is placed and taken back":         {func(s *Session) { s.Charged(task(s, "a2")); s.Refunded(task(s, "a2")) }, all},
-		"an eviction is discarded":                {func(s *Session) { s.Refunded(task(s, "a2")); s.Charged(task(s, "a2")) }, all},
-		"a job is admitted below a":               {func(s *Session) { s.Hold(constraint.JobAsk{Queue: s.queue("a2")}) }, []api.JobID{"ns/closed"}},
-		"the promise of a job is taken elsewhere": {func(s *Session) { s.Withdraw(constraint.JobAsk{Queue: s.queue("b")})() }, []api.JobID{"ns/closed", "ns/leaf"}},
+		"nothing":                                 {func(*session) {}, all},
+		"a task is placed below a":                {func(s *session) { s.hooks().Charged(task(s, "a2")) }, []api.JobID{"ns/closed"}},
+		"a task is placed elsewhere":              {func(s *session) { s.hooks().Charged(task(s, "b")) }, []api.JobID{"ns/closed", "ns/leaf"}},
+		"a task is evicted below a":               {func(s *session) { s.hooks().Refunded(task(s, "a2")) }, []api.JobID{"ns/closed"}},
+		"a task is placed and taken back":         {func(s *session) { s.hooks().Charged(task(s, "a2")); s.hooks().Refunded(task(s, "a2")) }, all},
+		"an eviction is discarded":                {func(s *session) { s.hooks().Refunded(task(s, "a2")); s.hooks().Charged(task(s, "a2")) }, all},
+		"a job is admitted below a":               {func(s *session) { s.hooks().Hold(constraint.JobAsk{Queue: s.queue("a2")}) }, []api.JobID{"ns/closed"}},
+		"the promise of a job is taken elsewhere": {func(s *session) { s.hooks().Withdraw(constraint.JobAsk{Queue: s.queue("b")})() }, []api.JobID{"ns/closed", "ns/leaf"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := noting(Settings{})
 			reject := func(job api.JobID, reason quota.Reason) {
-				s.NoteRejection(constraint.Rejection{Job: job, Verdict: quota.Verdict{Reason: reason, Queue: s.queue("a")}})
+				s.noteRejection(constraint.Rejection{Job: job, Verdict: quota.Verdict{Reason: reason, Queue: s.queue("a")}})
 			}
 			reject("ns/closed", quota.Admitted)
 			reject("ns/leaf", quota.OverQuota)
 			reject("ns/wide", quota.Guaranteed)
 			test.change(s)
-			s.Close()
+			s.close()
 			assert.Equal(t, test.want, slices.Sorted(maps.Keys(s.memory.refused)))
 		})
 	}
@@ -120,11 +120,11 @@ func TestRefusalsBesideChanges(t *testing.T) {
 func TestRefusalsOfAJob(t *testing.T) {
 	s := noting(Settings{})
 	for range 2 {
-		s.NoteRejection(constraint.Rejection{Job: "ns/leaf", Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: s.queue("a1")}, Told: true})
+		s.noteRejection(constraint.Rejection{Job: "ns/leaf", Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: s.queue("a1")}, Told: true})
 	}
-	s.NoteRejection(constraint.Rejection{Job: "ns/leaf", Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: s.queue("a")}})
-	s.NoteRejection(constraint.Rejection{Job: "ns/leaf", Verdict: quota.Verdict{Reason: quota.Guaranteed, Queue: s.queue("a")}})
-	s.Close()
+	s.noteRejection(constraint.Rejection{Job: "ns/leaf", Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: s.queue("a")}})
+	s.noteRejection(constraint.Rejection{Job: "ns/leaf", Verdict: quota.Verdict{Reason: quota.Guaranteed, Queue: s.queue("a")}})
+	s.close()
 	assert.Equal(t, refusal{queues: []string{"a1", "a"}, anywhere: true, told: true}, s.memory.refused["ns/leaf"])
 
 	next := &constraint.Session{Volcano: &framework.Session{Jobs: map[api.JobID]*api.JobInfo{}}, Index: s.Index}

@@ -14,43 +14,55 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Rule applies the rules of quotas to the accounts of holders (quota.Holders).
-type Rule struct {
+// rule applies the rules of quotas to the accounts of holders (quota.Holders).
+type rule struct {
 	session *constraint.Session
 	holders *intake.Holders
 }
 
-var (
-	_ constraint.TaskRule  = &Rule{}
-	_ constraint.ClaimRule = &Rule{}
-	_ constraint.JobRule   = &Rule{}
-	_ constraint.CardRule  = &Rule{}
-	_ constraint.Account   = &Rule{}
-	_ constraint.Watcher   = &Rule{}
-	_ constraint.Reserver  = &Rule{}
-	_ constraint.Measurer  = &Rule{}
-)
-
 // Open returns the rule, nil where no queue limits any holder.
-func Open(s *constraint.Session) any {
+func Open(s *constraint.Session) *constraint.Hooks {
 	if s.Intake.Holders == nil {
 		return nil
 	}
-	return &Rule{s, s.Intake.Holders}
+	return (&rule{s, s.Intake.Holders}).hooks()
 }
 
-func (r *Rule) accounts() *index.Index { return &r.holders.Quota.Accounts }
-func (r *Rule) bounds() *index.Rows    { return &r.accounts().RealCapability }
+// hooks returns the hooks of limits of namespaces, users, groups and labels.
+func (r *rule) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob:      r.admitJob,
+		PrepareCards:  r.prepareCards,
+		AdmitCards:    r.admitCards,
+		Hold:          r.hold,
+		Withdraw:      r.withdraw,
+		Fit:           r.fit,
+		FitCard:       r.fitCard,
+		FitClaims:     r.fitClaims,
+		FitOwn:        r.fitOwn,
+		Lacks:         r.lacks,
+		MayTake:       nil, // FitOwn refuses a task that no victim of another queue helps
+		Charge:        r.charge,
+		Refund:        r.refund,
+		Charged:       r.charged,
+		Refunded:      r.refunded,
+		CompareQueues: nil, // queues and not holders are ordered
+		Measure:       r.measure,
+	}
+}
+
+func (r *rule) accounts() *index.Index { return &r.holders.Quota.Accounts }
+func (r *rule) bounds() *index.Rows    { return &r.accounts().RealCapability }
 
 // of returns the account of a task's job, None where no queue limits one of its holders, or for no task.
-func (r *Rule) of(task *api.TaskInfo) index.Queue {
+func (r *rule) of(task *api.TaskInfo) index.Queue {
 	if task == nil {
 		return index.None
 	}
 	return r.session.Intake.AccountOf(task.Job)
 }
 
-func (r *Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
+func (r *rule) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	at := r.of(a.Task)
 	if at == index.None {
 		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
@@ -58,7 +70,7 @@ func (r *Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	return r.refusal(a.Queue, quota.Allocatable(b.Holders, r.bounds(), at, a.Request))
 }
 
-func (r *Rule) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
+func (r *rule) fitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	at := r.of(a.Task)
 	if at == index.None {
 		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
@@ -66,9 +78,9 @@ func (r *Rule) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli fl
 	return r.refusal(a.Queue, quota.CardFits(b.Holders, r.bounds(), at, d, milli))
 }
 
-// FitClaims looks at what the accounts of the holders hold: another pod of the queue may share a claim, and be none of
+// fitClaims looks at what the accounts of the holders hold: another pod of the queue may share a claim, and be none of
 // theirs.
-func (r *Rule) FitClaims(b *quota.Books, a constraint.Ask, claims []index.DeviceClaim) quota.Verdict {
+func (r *rule) fitClaims(b *quota.Books, a constraint.Ask, claims []index.DeviceClaim) quota.Verdict {
 	at := r.of(a.Task)
 	if at == index.None {
 		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
@@ -77,15 +89,15 @@ func (r *Rule) FitClaims(b *quota.Books, a constraint.Ask, claims []index.Device
 }
 
 // refusal converts a verdict about an account to one about q or an ancestor.
-func (r *Rule) refusal(q index.Queue, v quota.Verdict) quota.Verdict {
+func (r *rule) refusal(q index.Queue, v quota.Verdict) quota.Verdict {
 	if v.OK() {
 		return quota.Verdict{Reason: quota.Admitted, Queue: q}
 	}
 	return r.holders.Quota.Refusal(v)
 }
 
-// Measure compares in the accounts of the job's holders, as the rules that refuse do.
-func (r *Rule) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
+// measure compares in the accounts of the job's holders, as the rules that refuse do.
+func (r *rule) measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
 	at := r.session.Intake.AccountOf(of.Job)
 	if at == index.None {
 		return constraint.Shortfall{}
@@ -112,8 +124,8 @@ func (r *Rule) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) con
 	return constraint.Shortfall{}
 }
 
-// Lacks looks at the accounts that both tasks share.
-func (r *Rule) Lacks(b *quota.Books, a constraint.Ask, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) bool {
+// lacks looks at the accounts that both tasks share.
+func (r *rule) lacks(b *quota.Books, a constraint.Ask, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) bool {
 	at, from := r.of(a.Task), r.of(task)
 	if at == index.None || from == index.None {
 		return false
@@ -123,8 +135,8 @@ func (r *Rule) Lacks(b *quota.Books, a constraint.Ask, q index.Queue, task *api.
 	})
 }
 
-// FitOwn looks at the holders in the queue itself.
-func (r *Rule) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
+// fitOwn looks at the holders in the queue itself.
+func (r *rule) fitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	if at := r.of(a.Task); at != index.None {
 		for _, p := range r.accounts().Path(at) {
 			place := r.holders.Quota.Place(p)
@@ -136,8 +148,8 @@ func (r *Rule) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli flo
 	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 }
 
-// AdmitJob applies the rule of enqueue to the holders of a job.
-func (r *Rule) AdmitJob(a constraint.JobAsk) quota.Verdict {
+// admitJob applies the rule of enqueue to the holders of a job.
+func (r *rule) admitJob(a constraint.JobAsk) quota.Verdict {
 	at := r.session.Intake.AccountOf(a.Job.UID)
 	if at == index.None || !a.HasMinimum {
 		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
@@ -145,16 +157,16 @@ func (r *Rule) AdmitJob(a constraint.JobAsk) quota.Verdict {
 	return r.refusal(a.Queue, quota.Enqueueable(r.accounts(), at, a.Minimum))
 }
 
-// PrepareCards drops the reservations of jobs that the limit of one of their holders does not allow.
-func (r *Rule) PrepareCards() {
+// prepareCards drops the reservations of jobs that the limit of one of their holders does not allow.
+func (r *rule) prepareCards() {
 	dropped := r.holders.Reservations.Prune(r.accounts())
 	r.holders.Reservations.Drop(dropped)
 	r.session.Reservations.Drop(dropped)
 }
 
-// AdmitCards does the same as AdmitJob for the job's cards. A list is assigned within the limits of each
+// admitCards does the same as AdmitJob for the job's cards. A list is assigned within the limits of each
 // holder by itself, and within the quotas of queues by itself.
-func (r *Rule) AdmitCards(a constraint.JobAsk) cards.Outcome {
+func (r *rule) admitCards(a constraint.JobAsk) cards.Outcome {
 	at := r.session.Intake.AccountOf(a.Job.UID)
 	if at == index.None {
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}}
@@ -173,19 +185,19 @@ func (r *Rule) AdmitCards(a constraint.JobAsk) cards.Outcome {
 	return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}}
 }
 
-func (r *Rule) Charge(b *quota.Books, a constraint.Ask) {
+func (r *rule) charge(b *quota.Books, a constraint.Ask) {
 	if at := r.of(a.Task); at != index.None {
 		quota.Charge(b.Holders, at, a.Request)
 	}
 }
 
-func (r *Rule) Refund(b *quota.Books, a constraint.Ask, scratch fastres.Vector) {
+func (r *rule) refund(b *quota.Books, a constraint.Ask, scratch fastres.Vector) {
 	if at := r.of(a.Task); at != index.None {
 		quota.Refund(b.Holders, at, a.Request, scratch)
 	}
 }
 
-func (r *Rule) Charged(a constraint.Ask) {
+func (r *rule) charged(a constraint.Ask) {
 	at := r.of(a.Task)
 	if at == index.None {
 		return
@@ -195,7 +207,7 @@ func (r *Rule) Charged(a constraint.Ask) {
 	r.session.Books.ChargedHolders(at, a.Request)
 }
 
-func (r *Rule) Refunded(a constraint.Ask) {
+func (r *rule) refunded(a constraint.Ask) {
 	at := r.of(a.Task)
 	if at == index.None {
 		return
@@ -208,8 +220,8 @@ func (r *Rule) Refunded(a constraint.Ask) {
 	r.holders.Reservations.Refunded()
 }
 
-// Hold reserves the cards of a job for its holders.
-func (r *Rule) Hold(a constraint.JobAsk) {
+// hold reserves the cards of a job for its holders.
+func (r *rule) hold(a constraint.JobAsk) {
 	at := r.session.Intake.AccountOf(a.Job.UID)
 	if at == index.None {
 		return
@@ -222,7 +234,7 @@ func (r *Rule) Hold(a constraint.JobAsk) {
 	}
 }
 
-func (r *Rule) Withdraw(a constraint.JobAsk) (restore func()) {
+func (r *rule) withdraw(a constraint.JobAsk) (restore func()) {
 	lists := r.holders.Reservations.Withdraw(a.Job)
 	return func() { r.holders.Reservations.Add(lists) }
 }

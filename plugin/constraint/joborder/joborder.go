@@ -19,9 +19,9 @@ import (
 // Judge returns the verdict of admission on a job, and whether the job could be admitted if no other had anything.
 type Judge func(job *api.JobInfo) (v quota.Verdict, possible bool)
 
-// Rule is the order of the jobs of queues (quota.Earlier). Volcano asks about the jobs of a queue in this order only
+// rule is the order of the jobs of queues (quota.Earlier). Volcano asks about the jobs of a queue in this order only
 // where no plugin before this one orders them in another way, so the rule does not depend on it.
-type Rule struct {
+type rule struct {
 	session  *constraint.Session
 	recorder *record.Recorder
 	judge    Judge
@@ -39,22 +39,12 @@ type queue struct {
 	at    int            // the number of changes for which first is right, 0 for none
 }
 
-var (
-	_ constraint.JobRule  = (*Rule)(nil)
-	_ constraint.TaskRule = (*Rule)(nil)
-	_ constraint.JobOrder = (*Rule)(nil)
-	_ constraint.Preparer = (*Rule)(nil)
-	_ constraint.Watcher  = (*Rule)(nil)
-	_ constraint.Reserver = (*Rule)(nil)
-	_ constraint.Measurer = (*Rule)(nil)
-)
-
 // Open returns the rule, nil where no queue has an order of its own.
-func Open(s *constraint.Session, recorder *record.Recorder, judge Judge) any {
+func Open(s *constraint.Session, recorder *record.Recorder, judge Judge) *constraint.Hooks {
 	if !s.Intake.HasPolicies() {
 		return nil
 	}
-	r := &Rule{session: s, recorder: recorder, judge: judge, changes: 1}
+	r := &rule{session: s, recorder: recorder, judge: judge, changes: 1}
 	for q := range index.Queue(s.Index.Len()) {
 		order := s.Intake.Policies(q).JobOrder()
 		if order.Rule == policy.BestEffort || !s.Index.IsLeaf(q) {
@@ -77,11 +67,38 @@ func Open(s *constraint.Session, recorder *record.Recorder, judge Judge) any {
 		of := &r.queues[q]
 		slices.SortFunc(of.jobs, func(x, y *api.JobInfo) int { return of.compare(x, y) })
 	}
-	return r
+	return r.hooks()
+}
+
+// hooks returns the hooks of the order of jobs.
+func (r *rule) hooks() *constraint.Hooks {
+	// After any change, another job may hold back the others.
+	changed := func(constraint.Ask) { r.changes++ }
+	return &constraint.Hooks{
+		AdmitJob: r.admitJob,
+		Hold:     func(constraint.JobAsk) { r.changes++ },
+		Withdraw: func(constraint.JobAsk) (restore func()) {
+			r.changes++
+			return func() { r.changes++ }
+		},
+		Prepare: r.prepare,
+		Fit:     r.fit,
+		FitCard: nil, // Fit holds a task back as a whole
+		FitOwn: func(b *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64) quota.Verdict {
+			return r.fit(b, a) // nothing is evicted for a task that is held back
+		},
+		Lacks:       nil, // no eviction ends the hold of another job
+		MayTake:     nil, // FitOwn decides
+		Charge:      nil, // a simulation decides as it was when the task was prepared
+		Charged:     changed,
+		Refunded:    changed,
+		CompareJobs: r.compareJobs, // jobs are held back wherever the plugin stands, so OnlyThere is not set
+		Measure:     r.measure,
+	}
 }
 
 // read takes up a job of q, and ends its hold where that is over.
-func (r *Rule) read(q index.Queue, job *api.JobInfo) {
+func (r *rule) read(q index.Queue, job *api.JobInfo) {
 	earlier := earlierOf(job)
 	of := &r.queues[q]
 	if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) > 0 {
@@ -110,19 +127,16 @@ func placeOf(job *api.JobInfo) quota.JobPlace {
 	return quota.JobPlace{Priority: job.Priority, Created: job.CreationTimestamp.Time, Name: string(job.UID)}
 }
 
-// CompareJobs orders the jobs of a queue that has an order.
-func (r *Rule) CompareJobs(l, o *api.JobInfo) int {
+// compareJobs orders the jobs of a queue that has an order.
+func (r *rule) compareJobs(l, o *api.JobInfo) int {
 	if q := r.session.Index.Lookup(string(l.Queue)); q != index.None && l.Queue == o.Queue && r.queues[q].order.Rule != policy.BestEffort {
 		return r.queues[q].compare(l, o)
 	}
 	return 0
 }
 
-// OnlyThere is "": jobs are held back wherever the plugin stands.
-func (r *Rule) OnlyThere() string { return "" }
-
-// Prepare finds the job of q that holds back others now.
-func (r *Rule) Prepare(q index.Queue) {
+// prepare finds the job of q that holds back others now.
+func (r *rule) prepare(q index.Queue) {
 	if q == index.None || r.judging || r.queues[q].at == r.changes {
 		return
 	}
@@ -142,7 +156,7 @@ func (r *Rule) Prepare(q index.Queue) {
 }
 
 // state returns the state of a job of q.
-func (r *Rule) state(q index.Queue, job *api.JobInfo) quota.Earlier {
+func (r *rule) state(q index.Queue, job *api.JobInfo) quota.Earlier {
 	t := earlierOf(job).Earlier
 	switch {
 	case t.Over || complete(job):
@@ -158,7 +172,7 @@ func (r *Rule) state(q index.Queue, job *api.JobInfo) quota.Earlier {
 }
 
 // holderBefore returns the job that holds back a job of q, nil for none.
-func (r *Rule) holderBefore(q index.Queue, job *api.JobInfo) *api.JobInfo {
+func (r *rule) holderBefore(q index.Queue, job *api.JobInfo) *api.JobInfo {
 	if q == index.None || job == nil {
 		return nil
 	}
@@ -168,22 +182,22 @@ func (r *Rule) holderBefore(q index.Queue, job *api.JobInfo) *api.JobInfo {
 	return nil
 }
 
-// AdmitJob refuses a job while an earlier one waits for quota.
-func (r *Rule) AdmitJob(a constraint.JobAsk) quota.Verdict {
+// admitJob refuses a job while an earlier one waits for quota.
+func (r *rule) admitJob(a constraint.JobAsk) quota.Verdict {
 	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	if r.judging {
 		return v
 	}
-	r.Prepare(a.Queue)
+	r.prepare(a.Queue)
 	if r.holderBefore(a.Queue, a.Job) != nil {
 		v.Reason = quota.HeldByOrder
 	}
 	return v
 }
 
-// Fit refuses the pods of an admitted job that an earlier one holds back. A pod that others were evicted for gets what
+// fit refuses the pods of an admitted job that an earlier one holds back. A pod that others were evicted for gets what
 // they left.
-func (r *Rule) Fit(_ *quota.Books, a constraint.Ask) quota.Verdict {
+func (r *rule) fit(_ *quota.Books, a constraint.Ask) quota.Verdict {
 	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	if a.Task == nil || a.Task.BestEffort || a.Queue == index.None || r.queues[a.Queue].first == nil {
 		return v
@@ -199,23 +213,8 @@ func (r *Rule) Fit(_ *quota.Books, a constraint.Ask) quota.Verdict {
 	return v
 }
 
-// FitCard has nothing to say: Fit decides about the task.
-func (r *Rule) FitCard(_ *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64) quota.Verdict {
-	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
-}
-
-// Lacks is false: no eviction ends the hold of another job.
-func (r *Rule) Lacks(*quota.Books, constraint.Ask, index.Queue, *api.TaskInfo, fastres.Dim, float64) bool {
-	return false
-}
-
-// FitOwn refuses what Fit refuses, whoever is evicted.
-func (r *Rule) FitOwn(b *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64) quota.Verdict {
-	return r.Fit(b, a)
-}
-
-// Measure names the job that holds back what is refused, and the time until which it does at most.
-func (r *Rule) Measure(of *constraint.Refusal, _ fastres.Dim, _ float64) constraint.Shortfall {
+// measure names the job that holds back what is refused, and the time until which it does at most.
+func (r *rule) measure(of *constraint.Refusal, _ fastres.Dim, _ float64) constraint.Shortfall {
 	if of.Verdict.Reason != quota.HeldByOrder {
 		return constraint.Shortfall{}
 	}
@@ -226,13 +225,4 @@ func (r *Rule) Measure(of *constraint.Refusal, _ fastres.Dim, _ float64) constra
 	}
 	return constraint.Shortfall{Verdict: of.Verdict, Until: state.state.Began.Add(state.order.Hold),
 		Detail: fmt.Sprintf("job <%s/%s> goes first (order: %s)", by.Namespace, by.Name, state.order.Rule)}
-}
-
-// Charged, Refunded, Hold and Withdraw note that another job may hold back others now.
-func (r *Rule) Charged(constraint.Ask)  { r.changes++ }
-func (r *Rule) Refunded(constraint.Ask) { r.changes++ }
-func (r *Rule) Hold(constraint.JobAsk)  { r.changes++ }
-func (r *Rule) Withdraw(constraint.JobAsk) (restore func()) {
-	r.changes++
-	return func() { r.changes++ }
 }

@@ -29,13 +29,13 @@ func started(job *api.JobInfo) bool {
 }
 
 // reserved reports whether what an admitted job lacks of its minimum is reserved for it.
-func (r *Rule) reserved(q index.Queue, job *api.JobInfo) bool {
+func (r *rule) reserved(q index.Queue, job *api.JobInfo) bool {
 	return intake.HasMinimum(job) && r.session.Intake.HasReservation(q, job)
 }
 
 // lacksQuota reports whether what an admitted job lacks of its minimum does not fit under the quotas of its queue
 // and those above, and would if nobody had anything.
-func (r *Rule) lacksQuota(q index.Queue, job *api.JobInfo) bool {
+func (r *rule) lacksQuota(q index.Queue, job *api.JobInfo) bool {
 	tasks := missing(job)
 	if len(tasks) == 0 {
 		return false
@@ -43,7 +43,7 @@ func (r *Rule) lacksQuota(q index.Queue, job *api.JobInfo) bool {
 	now := r.session.Books.Now.Queues
 	beside := func(p index.Queue, d fastres.Dim) float64 { return now.AllocatedAt(p, d) }
 	alone := func(index.Queue, fastres.Dim) float64 { return 0 }
-	return !r.fit(q, tasks, beside) && r.fit(q, tasks, alone)
+	return !r.fitAll(q, tasks, beside) && r.fitAll(q, tasks, alone)
 }
 
 // missing returns the pods that a job lacks of its minimum, none where it lacks more than nodes and quota for them.
@@ -63,9 +63,9 @@ func missing(job *api.JobInfo) (tasks []*api.TaskInfo) {
 	return tasks[:n]
 }
 
-// fit reports whether pods of q fit under the quotas beside what queues have. A pod gets the first card of its list
+// fitAll reports whether pods of q fit under the quotas beside what queues have. A pod gets the first card of its list
 // that fits.
-func (r *Rule) fit(q index.Queue, tasks []*api.TaskInfo, has func(index.Queue, fastres.Dim) float64) bool {
+func (r *rule) fitAll(q index.Queue, tasks []*api.TaskInfo, has func(index.Queue, fastres.Dim) float64) bool {
 	s := r.session
 	needs, one := fastres.NewVector(s.Intake.Dims.Length()), fastres.NewVector(s.Intake.Dims.Length())
 	fits := func(d fastres.Dim, milli float64) bool {
@@ -92,7 +92,7 @@ func (r *Rule) fit(q index.Queue, tasks []*api.TaskInfo, has func(index.Queue, f
 }
 
 // fitCards adds the cards of a pod to what is needed, and reports whether they fit.
-func (r *Rule) fitCards(needs fastres.Vector, pod *cards.PodRequest, fits func(fastres.Dim, float64) bool) bool {
+func (r *rule) fitCards(needs fastres.Vector, pod *cards.PodRequest, fits func(fastres.Dim, float64) bool) bool {
 	names := r.session.Names
 	for request := range r.session.Cards.Requests(pod) {
 		at := slices.IndexFunc(request.Selector.Dims, func(d fastres.Dim) bool {

@@ -7,37 +7,52 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Rule counts the admitted jobs of queues (quota.Jobs).
-type Rule struct{ jobs *quota.Jobs }
+// rule counts the admitted jobs of queues (quota.Jobs).
+type rule struct{ jobs *quota.Jobs }
 
-var (
-	_ constraint.JobRule  = Rule{}
-	_ constraint.Reserver = Rule{}
-	_ constraint.Measurer = Rule{}
-)
-
-// Open returns the rule, nil where no queue bounds its jobs.
-func Open(s *constraint.Session, jobs *quota.Jobs) any {
+// Open returns the hooks, nil where no queue bounds its jobs.
+func Open(s *constraint.Session, jobs *quota.Jobs) *constraint.Hooks {
 	jobs.Reset(s.Index.Tree, s.Intake.Admitted, s.Intake.MaxJobs())
 	if !jobs.Bounded() {
 		return nil
 	}
-	return Rule{jobs}
+	return rule{jobs}.hooks()
 }
 
-func (r Rule) AdmitJob(a constraint.JobAsk) quota.Verdict { return r.jobs.Fits(a.Queue) }
-
-// Measure returns the numbers of jobs, whatever is requested.
-func (r Rule) Measure(of *constraint.Refusal, _ fastres.Dim, _ float64) constraint.Shortfall {
-	if of.Verdict.Reason != quota.TooManyJobs {
-		return constraint.Shortfall{}
+// hooks returns the hooks of the number of jobs.
+func (r rule) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob:      r.admitJob,
+		Hold:          r.hold,
+		Withdraw:      r.withdraw,
+		Fit:           nil, // the job of a task is admitted
+		FitOwn:        nil, // an eviction ends no job
+		Lacks:         nil, // for the same reason
+		MayTake:       nil, // for the same reason
+		Charge:        nil, // a simulation admits no job
+		Charged:       nil, // a job counts from its admission to its end
+		CompareQueues: nil, // jobs are no resource
+		Measure:       r.measure,
 	}
-	return constraint.Shortfall{Verdict: of.Verdict, Numbers: r.jobs.Numbers(of.Verdict.Queue), Against: constraint.MaxJobs}
 }
 
-func (r Rule) Hold(a constraint.JobAsk) { r.jobs.Admit(a.Queue) }
+func (r rule) admitJob(a constraint.JobAsk) quota.Verdict { return r.jobs.Fits(a.Queue) }
 
-func (r Rule) Withdraw(a constraint.JobAsk) (restore func()) {
+func (r rule) hold(a constraint.JobAsk) { r.jobs.Admit(a.Queue) }
+
+func (r rule) withdraw(a constraint.JobAsk) (restore func()) {
 	r.jobs.Leave(a.Queue)
 	return func() { r.jobs.Admit(a.Queue) }
+}
+
+// measure returns the number of jobs, whatever is requested.
+func (r rule) measure(refusal *constraint.Refusal, _ fastres.Dim, _ float64) constraint.Shortfall {
+	if refusal.Verdict.Reason != quota.TooManyJobs {
+		return constraint.Shortfall{}
+	}
+	return constraint.Shortfall{
+		Verdict: refusal.Verdict,
+		Numbers: r.jobs.Numbers(refusal.Verdict.Queue),
+		Against: constraint.MaxJobs,
+	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Rule is the rule of soft quotas (quota.Soft).
-type Rule struct {
+// rule is the rule of soft quotas (quota.Soft).
+type rule struct {
 	session *constraint.Session
 	soft    quota.Soft
 	dims    []fastres.Dim
@@ -41,22 +41,12 @@ type kind struct {
 	amounts       []float64     // by column, nil for none
 }
 
-var (
-	_ constraint.TaskRule    = (*Rule)(nil)
-	_ constraint.LoanRule    = (*Rule)(nil)
-	_ constraint.VictimOrder = (*Rule)(nil)
-	_ constraint.Preparer    = (*Rule)(nil)
-	_ constraint.Watcher     = (*Rule)(nil)
-	_ constraint.Reserver    = (*Rule)(nil)
-	_ constraint.Measurer    = (*Rule)(nil)
-)
-
 // Open returns the rule, nil where no queue has a soft quota of a card that the session has.
-func Open(s *constraint.Session) any {
+func Open(s *constraint.Session) *constraint.Hooks {
 	if !s.Intake.HasPolicies() || s.Cards == nil {
 		return nil
 	}
-	r := &Rule{session: s}
+	r := &rule{session: s}
 	for q := range index.Queue(s.Index.Len()) {
 		for d := range r.quotas(q) {
 			if !slices.Contains(r.dims, d) {
@@ -76,11 +66,32 @@ func Open(s *constraint.Session) any {
 		return quota.NoSoftQuota
 	})
 	r.readWaiting()
-	return r
+	return r.hooks()
+}
+
+// hooks returns the hooks of soft quotas.
+func (r *rule) hooks() *constraint.Hooks {
+	return &constraint.Hooks{
+		AdmitJob:      nil,                                              // the quota bounds it, as it bounds what queues borrow without a soft quota
+		Hold:          func(a constraint.JobAsk) { r.changed(a.Queue) }, // nothing is reserved: the job is one that waits
+		Withdraw:      nil,                                              // a job that loses its promise waits on
+		Prepare:       r.prepare,
+		Fit:           r.fit,
+		FitCard:       r.fitCard,
+		FitOwn:        r.fitOwn,
+		Lacks:         r.lacks,
+		AllowLoan:     r.allowLoan,
+		Charge:        nil, // simulations ask with what is wanted since the task was prepared
+		Charged:       func(a constraint.Ask) { r.note(a, -1) },
+		Refunded:      func(a constraint.Ask) { r.note(a, 1) },
+		CompareQueues: nil, // queues that wait compete as without a soft quota
+		LosesFirst:    func(q, to index.Queue) bool { return r.soft.LosesFirst(r.session.Index, q, to) },
+		Measure:       r.measure,
+	}
 }
 
 // quotas visits the soft quotas of a queue itself, of cards and groups that the session has and that count there.
-func (r *Rule) quotas(q index.Queue) iter.Seq2[fastres.Dim, float64] {
+func (r *rule) quotas(q index.Queue) iter.Seq2[fastres.Dim, float64] {
 	return func(yield func(fastres.Dim, float64) bool) {
 		for _, entry := range r.session.Intake.Policies(q).SoftQuota() {
 			if d, known := r.session.Names.LookupCard(entry.Name); known && r.session.Cards.Counted(q) && !yield(d, float64(entry.Cards)*1000) {
@@ -91,7 +102,7 @@ func (r *Rule) quotas(q index.Queue) iter.Seq2[fastres.Dim, float64] {
 }
 
 // readWaiting reads the pending tasks of all jobs: some are admitted later in the session.
-func (r *Rule) readWaiting() {
+func (r *rule) readWaiting() {
 	s := r.session
 	r.jobs, r.of = make([][]*job, s.Index.Len()), map[api.TaskID]*kind{}
 	for _, of := range s.Volcano.Jobs {
@@ -108,7 +119,7 @@ func (r *Rule) readWaiting() {
 
 // kindsOf returns the pending tasks of a job by what they request, in memory of the rule: most jobs request no card
 // with a soft quota.
-func (r *Rule) kindsOf(q index.Queue, of *api.JobInfo) []kind {
+func (r *rule) kindsOf(q index.Queue, of *api.JobInfo) []kind {
 	r.kinds = r.kinds[:0]
 	at := -1
 	for _, task := range of.TaskStatusIndex[api.Pending] {
@@ -127,7 +138,7 @@ func (r *Rule) kindsOf(q index.Queue, of *api.JobInfo) []kind {
 	return r.kinds
 }
 
-func (r *Rule) newJob(of *api.JobInfo, kinds []kind) *job {
+func (r *rule) newJob(of *api.JobInfo, kinds []kind) *job {
 	q := r.session.Index.Lookup(string(of.Queue))
 	for _, task := range of.TaskStatusIndex[api.Pending] {
 		pod := r.session.Cards.PodRequest(q, task.Pod)
@@ -139,7 +150,7 @@ func (r *Rule) newJob(of *api.JobInfo, kinds []kind) *job {
 }
 
 // amounts returns what a pod requests of cards with a soft quota, of a list the first card; nil for nothing.
-func (r *Rule) amounts(q index.Queue, pod *cards.PodRequest) (amounts []float64) {
+func (r *rule) amounts(q index.Queue, pod *cards.PodRequest) (amounts []float64) {
 	add := func(d fastres.Dim, milli float64) {
 		if c := r.soft.Column(d); c >= 0 && milli > 0 {
 			if amounts == nil {
@@ -161,8 +172,8 @@ func (r *Rule) amounts(q index.Queue, pod *cards.PodRequest) (amounts []float64)
 	return amounts
 }
 
-// Prepare computes again what queues want.
-func (r *Rule) Prepare(index.Queue) {
+// prepare computes again what queues want.
+func (r *rule) prepare(index.Queue) {
 	for _, q := range r.stale {
 		for c := range r.dims {
 			wanted, room := 0.0, r.soft.Room(q, c)
@@ -177,7 +188,7 @@ func (r *Rule) Prepare(index.Queue) {
 
 // wantedBy returns what a job wants, if it is admitted. Tasks that another rule of the queue itself refuses are left
 // out.
-func (r *Rule) wantedBy(j *job, q index.Queue, column int, room float64) float64 {
+func (r *rule) wantedBy(j *job, q index.Queue, column int, room float64) float64 {
 	if j.IsPending() && conf.EnabledActionMap["enqueue"] { // without the action, allocate admits all jobs
 		return 0
 	}
@@ -195,42 +206,32 @@ func (r *Rule) wantedBy(j *job, q index.Queue, column int, room float64) float64
 	return quota.WantedByJob(r.tasks, int(j.MinAvailable-j.ReadyTaskNum()-j.WaitingTaskNum()), room)
 }
 
-// Charged and Refunded follow who waits.
-func (r *Rule) Charged(a constraint.Ask)  { r.note(a, -1) }
-func (r *Rule) Refunded(a constraint.Ask) { r.note(a, 1) }
-
-func (r *Rule) note(a constraint.Ask, tasks int) {
+func (r *rule) note(a constraint.Ask, tasks int) {
 	if k := r.of[a.Task.UID]; k != nil {
 		k.Tasks += tasks
 	}
 	r.changed(a.Queue)
 }
 
-// Hold follows which jobs are admitted. Nothing is reserved for them.
-func (r *Rule) Hold(a constraint.JobAsk) { r.changed(a.Queue) }
-
-// Withdraw does nothing: a job that loses its promise waits on.
-func (r *Rule) Withdraw(constraint.JobAsk) (restore func()) { return func() {} }
-
-func (r *Rule) changed(q index.Queue) {
+func (r *rule) changed(q index.Queue) {
 	if q != index.None && !slices.Contains(r.stale, q) {
 		r.stale = append(r.stale, q)
 	}
 }
 
-// Fit applies the rule to the cards of a request.
-func (r *Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
+// fit applies the rule to the cards of a request.
+func (r *rule) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	for i := 0; i < len(r.dims) && v.OK(); i++ {
 		if milli := a.Request.Get(r.dims[i]); milli > 0 {
-			v = r.FitCard(b, a, r.dims[i], milli)
+			v = r.fitCard(b, a, r.dims[i], milli)
 		}
 	}
 	return v
 }
 
-// FitCard refuses what others want. A pod that others were evicted for gets what they left.
-func (r *Rule) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
+// fitCard refuses what others want. A pod that others were evicted for gets what they left.
+func (r *rule) fitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	c := r.soft.Column(d)
 	if c < 0 || milli <= 0 || a.Queue == index.None || a.Task != nil && r.session.Books.Waits(a.Task) {
 		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
@@ -238,14 +239,14 @@ func (r *Rule) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli fl
 	return r.soft.Fits(b.Queues, a.Queue, c, milli)
 }
 
-// Lacks reports whether the task takes a queue that both are below above its soft quota, where others want the card.
-func (r *Rule) Lacks(b *quota.Books, a constraint.Ask, q index.Queue, _ *api.TaskInfo, d fastres.Dim, milli float64) bool {
-	v := r.FitCard(b, a, d, milli)
+// lacks reports whether the task takes a queue that both are below above its soft quota, where others want the card.
+func (r *rule) lacks(b *quota.Books, a constraint.Ask, q index.Queue, _ *api.TaskInfo, d fastres.Dim, milli float64) bool {
+	v := r.fitCard(b, a, d, milli)
 	return !v.OK() && slices.Contains(quota.Common(r.session.Index, a.Queue, q), v.Queue)
 }
 
-// FitOwn refuses what takes the queue itself above its soft quota: nothing is evicted for that in other queues.
-func (r *Rule) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
+// fitOwn refuses what takes the queue itself above its soft quota: nothing is evicted for that in other queues.
+func (r *rule) fitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	if c := r.soft.Column(d); c >= 0 && milli > 0 && a.Queue != index.None &&
 		b.Queues.Allocated(a.Queue).Get(d)+milli > r.soft.Most(a.Queue, c) {
 		return quota.Verdict{Reason: quota.OverSoftQuota, Queue: a.Queue}
@@ -253,8 +254,8 @@ func (r *Rule) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli flo
 	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 }
 
-// AllowLoan lets a queue that stays within its soft quota take back what another one has above its own.
-func (r *Rule) AllowLoan(b quota.View, l constraint.Loan) bool {
+// allowLoan lets a queue that stays within its soft quota take back what another one has above its own.
+func (r *rule) allowLoan(b quota.View, l constraint.Loan) bool {
 	back := false
 	for c, d := range r.dims {
 		gained, lost := r.quantities(l, d)
@@ -267,7 +268,7 @@ func (r *Rule) AllowLoan(b quota.View, l constraint.Loan) bool {
 }
 
 // quantities returns what a loan changes in a dimension: its card, or a group of it.
-func (r *Rule) quantities(l constraint.Loan, d fastres.Dim) (gained, lost float64) {
+func (r *rule) quantities(l constraint.Loan, d fastres.Dim) (gained, lost float64) {
 	if d == l.Card {
 		return l.Gained, l.Lost
 	}
@@ -279,11 +280,8 @@ func (r *Rule) quantities(l constraint.Loan, d fastres.Dim) (gained, lost float6
 	return 0, 0
 }
 
-// LosesFirst reports whether q, or a queue above it that the taker is not below, is above its soft quota.
-func (r *Rule) LosesFirst(q, to index.Queue) bool { return r.soft.LosesFirst(r.session.Index, q, to) }
-
-// Measure returns the numbers of the first queue that is above its soft quota.
-func (r *Rule) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
+// measure returns the numbers of the first queue that is above its soft quota.
+func (r *rule) measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
 	c := r.soft.Column(d)
 	if c < 0 || of.Admission || of.Books == nil || of.Verdict.Queue == index.None {
 		return constraint.Shortfall{}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"github.com/capacity-card/capacity-card/plugin/admit"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
 	"github.com/capacity-card/capacity-card/plugin/constraint/claims"
 	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
@@ -24,88 +25,103 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// features are the constraints in the order in which they are asked, which is the order of the
-// reasons (quota.Reason). One that is off is nil, and no hook meets it.
-var features = []func(*Session) any{
-	func(s *Session) any { return jobs.Open(&s.Session, &s.Memory.jobs) },
-	func(s *Session) any { return joborder.Open(&s.Session, &s.Memory.recorder, s.admit.Judge) },
-	func(s *Session) any { return admit.Quotas{Session: &s.Session} },
-	func(s *Session) any { return guarantees.Open(&s.Session) },
-	func(s *Session) any { return holders.Open(&s.Session) },
-	func(s *Session) any {
-		return budget.Open(&s.Session, &s.Memory.Budgets, s.stored, s.loads)
-	},
-	func(s *Session) any { return soft.Open(&s.Session) },
-	(*Session).useGates,
-	func(s *Session) any { return devices.Open(&s.Session) },
-	func(s *Session) any { return claims.Open(&s.Session) },
-	func(s *Session) any { return gone.Open(&s.Session) },
-	func(s *Session) any {
-		return fairness.Open(&s.Session, &s.Memory.Fairness, &s.Settings.FairShare, s.stored)
-	},
-	func(s *Session) any {
-		return fairness.OpenNamespaces(&s.Session, &s.Memory.Fairness, &s.Settings.FairShare)
-	},
-	func(s *Session) any { return fairness.OpenLoans(&s.Memory.Fairness, &s.Settings.FairShare) },
-	func(s *Session) any { return fairness.OpenHold(&s.Session, &s.Memory.Fairness) },
-}
-
-// takePolicies are those of reclaim and preempt. The name proportion has none, as upstream.
-var takePolicies = []func(*Session) any{
-	func(s *Session) any { return fences.Open(&s.Session, &s.Memory.fences) },
-	func(s *Session) any { return classes.Open(&s.Session, s.Settings.ByClass, s.Settings.Owners) },
-	func(s *Session) any { return runtimes.Open(&s.Session) },
-	func(s *Session) any {
-		return evictions.Open(&s.Session, &s.Memory.evictions, s.loads)
-	},
-	func(s *Session) any { return grace.Open(&s.Session, &s.Memory.Grace, &s.Memory.recorder) },
-	func(s *Session) any {
-		return enforce.Open(&s.Session, &s.Memory.evictions.Ledger, &s.Memory.recorder, s.loads)
-	},
-}
-
-// useGates opens the reservations of pods without their gate, which allocatable adds to.
-func (s *Session) useGates() any {
-	if !s.Settings.Gates || s.variant.Proportion {
-		return nil
-	}
-	s.gates = gates.Open(&s.Session)
-	return s.gates
-}
-
-// openFeatures makes the constraints active that are on, and opens admission and reclaim.
+// openFeatures makes the features active that are on, and opens admission and reclaim.
 func (s *Session) openFeatures() {
-	m := s.Memory
 	s.openStore()
-	for _, feature := range features {
-		if f := feature(s); f != nil {
-			s.Use(f)
-		}
-	}
-	for _, policy := range takePolicies {
-		if s.variant.Proportion {
-			break
-		}
-		if p := policy(s); p != nil {
-			s.Use(p)
-		}
+	s.useRules()
+	s.useFairness()
+	if !s.variant.Proportion { // upstream's proportion has no such rules
+		s.usePolicies()
 	}
 	s.OpenGroups()
+
+	s.openAdmission()
+	s.openReclaim()
+	s.Use(hints.Open(&s.Session, &s.Memory.hints, s.hintSettings, s.Memory.journal.Show))
+}
+
+// useRules opens the features that decide what jobs and tasks may have. They are asked in the order of the calls, which
+// is the order of the reasons (quota.Reason).
+func (s *Session) useRules() {
+	own := &s.Session
+	m := s.Memory
+	quotas := admit.Quotas{Session: own}
+
+	s.Use(jobs.Open(own, &m.jobs))
+	s.Use(joborder.Open(own, &m.recorder, s.admit.Judge))
+	s.Use(&constraint.Hooks{AdmitJob: quotas.AdmitJob})
+	s.Use(guarantees.Open(own))
+	s.Use(holders.Open(own))
+	s.Use(budget.Open(own, &m.Budgets, s.stored, s.loads))
+	s.Use(soft.Open(own))
+	s.useGates()
+	s.Use(devices.Open(own))
+	s.Use(claims.Open(own))
+	s.Use(gone.Open(own))
+}
+
+// useGates opens the reservations of pods without their gate, which the hook Allocatable adds to.
+func (s *Session) useGates() {
+	if s.Settings.Gates && !s.variant.Proportion {
+		s.gates = gates.Open(&s.Session)
+		s.Use(s.gates.Hooks())
+	}
+}
+
+// useFairness opens the features that follow usage over time, after the rules. A job holds cards only where the rules
+// leave it nothing to wait for except nodes.
+func (s *Session) useFairness() {
+	own := &s.Session
+	history := &s.Memory.Fairness
+	settings := &s.Settings.FairShare
+
+	s.Use(fairness.Open(own, history, settings, s.stored))
+	s.Use(fairness.OpenNamespaces(own, history, settings))
+	s.Use(fairness.OpenLoans(history, settings))
+	s.Use(fairness.OpenHold(own, history))
+}
+
+// usePolicies opens the features that decide who takes from whom.
+func (s *Session) usePolicies() {
+	own := &s.Session
+	m := s.Memory
+
+	s.Use(fences.Open(own, &m.fences))
+	s.Use(classes.Open(own, s.Settings.ByClass, s.Settings.Owners))
+	s.Use(runtimes.Open(own))
+	s.Use(evictions.Open(own, &m.evictions, s.loads))
+	s.Use(grace.Open(own, &m.Grace, &m.recorder))
+	s.Use(enforce.Open(own, &m.evictions.Ledger, &m.recorder, s.loads))
+}
+
+func (s *Session) openAdmission() {
+	m := s.Memory
 	s.explain = report.Explainer{Index: s.Index, Names: s.Names, Cards: s.Cards, Total: s.Intake.Total}
+
 	s.admit.Open(&s.Session, &m.Admit,
 		admit.Reports{Explain: &s.explain, Journal: m.journal, Metrics: m.metrics, Recorder: &m.recorder},
-		admit.Settings{Gates: s.Settings.Bounds.Gates, Scalars: s.variant.Scalars, Displace: s.Settings.Displace,
-			Reclaimable: s.Settings.AdmitReclaimable, Victims: &s.Reclaim})
+		admit.Settings{
+			Gates:       s.Settings.Bounds.Gates,
+			Scalars:     s.variant.Scalars,
+			Displace:    s.Settings.Displace,
+			Reclaimable: s.Settings.AdmitReclaimable,
+			Victims:     &s.Reclaim,
+		})
+}
+
+func (s *Session) openReclaim() {
+	m := s.Memory
 	s.Reclaim.Open(&s.Session, m.reclaim, s.variant, &s.Settings,
 		reclaim.Reports{Explain: &s.explain, Metrics: m.metrics, Exchanges: m.exchanges, Order: s})
-	s.Use(&s.Reclaim)
-	if h := hints.Open(&s.Session, &m.hints, s.hintSettings, m.journal); h != nil {
-		s.Use(h)
-	}
+
+	s.Use(&constraint.Hooks{Charged: s.Reclaim.Charged, Refunded: s.Reclaim.Refunded, Close: s.Reclaim.Close})
 }
 
 // hintSettings returns what ends refusals in time.
 func (s *Session) hintSettings() hints.Settings {
-	return hints.Settings{Windows: s.Memory.queues.HasWindows(), Promises: s.Settings.Displace || s.Intake.HasTimeouts(),
-		Together: s.variant.Proportion}
+	return hints.Settings{
+		Windows:  s.Memory.queues.HasWindows(),
+		Promises: s.Settings.Displace || s.Intake.HasTimeouts(),
+		Together: s.variant.Proportion,
+	}
 }

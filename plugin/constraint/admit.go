@@ -1,0 +1,74 @@
+package constraint
+
+import (
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// AdmitsJob applies the rules of jobs to a job.
+func (s *Session) AdmitsJob(a JobAsk) quota.Verdict {
+	v := Admitted(a.Queue)
+	rules := s.with(onAdmitJob)
+	for i := 0; i < len(rules) && v.OK(); i++ {
+		v = rules[i].AdmitJob(a)
+	}
+	return v
+}
+
+// PrepareCards is called before the quotas of queues decide on the cards of a job.
+func (s *Session) PrepareCards() {
+	for _, h := range s.with(onPrepareCards) {
+		h.PrepareCards()
+	}
+}
+
+// AdmitsCards applies the rules of cards to a job, after the quotas of queues.
+func (s *Session) AdmitsCards(a JobAsk) cards.Outcome {
+	o := cards.Outcome{Verdict: Admitted(a.Queue)}
+	rules := s.with(onAdmitCards)
+	for i := 0; i < len(rules) && o.Verdict.OK(); i++ {
+		o = rules[i].AdmitCards(a)
+	}
+	return o
+}
+
+// LimitRefuses reports whether a limit of a holder or a budget refuses a job, whatever the quotas of queues say.
+func (s *Session) LimitRefuses(a JobAsk) bool {
+	byLimit := func(v quota.Verdict) bool { return v.Reason.OfHolder() || v.Reason == quota.OverBudget }
+
+	for _, h := range s.with(onAdmitJob) {
+		if byLimit(h.AdmitJob(a)) {
+			return true
+		}
+	}
+	if a.Cards == nil {
+		return false
+	}
+	for _, h := range s.with(onAdmitCards) {
+		if byLimit(h.AdmitCards(a).Verdict) {
+			return true
+		}
+	}
+	return false
+}
+
+// HoldFor reserves for an admitted job what features hold for it.
+func (s *Session) HoldFor(a JobAsk) {
+	for _, h := range s.with(onHold) {
+		h.Hold(a)
+	}
+}
+
+// WithdrawFor takes back what features hold for a job. restore holds it again.
+func (s *Session) WithdrawFor(a JobAsk) (restore func()) {
+	var restores []func()
+	for _, h := range s.with(onWithdraw) {
+		restores = append(restores, h.Withdraw(a))
+	}
+
+	return func() {
+		for _, restore := range restores {
+			restore()
+		}
+	}
+}
