@@ -8,16 +8,16 @@ import (
 	"github.com/capacity-card/capacity-card/e2e/history/check"
 )
 
-// fault is one way in which something fails. It returns when that is over.
+// fault is one kind of failure. inject returns when the failure is over.
 type fault struct {
 	name string
-	// blind faults keep the scheduler from seeing or doing something in time. The others are changes that it sees.
+	// blind faults delay the observations or actions of the scheduler. The other faults are changes that it sees.
 	blind bool
-	// rare faults are injected only if they are named: what else runs in this process takes minutes to go on after
-	// them.
+	// rare faults are injected only if they are named, because other components of this process need minutes to
+	// recover.
 	rare   bool
 	inject func(*round, context.Context) error
-	// can reports whether the round has what the fault needs, nil for nothing.
+	// can reports whether the round meets the needs of the fault. nil: it has no needs.
 	can func(*Options) bool
 }
 
@@ -45,18 +45,20 @@ var faults = []fault{
 // inject injects a fault and marks it.
 func (r *round) inject(ctx context.Context, f fault) error {
 	r.log("fault %s", f.name)
-	begin, end := check.Note, ""
 	if f.blind {
-		begin, end = check.Fault, check.FaultEnds
+		r.writer.Mark(check.Fault, f.name, "")
+	} else {
+		r.writer.Mark(check.Note, f.name, "")
 	}
-	r.writer.Mark(begin, f.name, "")
+
 	err := f.inject(r, ctx)
-	if end != "" {
-		r.writer.Mark(end, f.name, "")
+	if f.blind {
+		r.writer.Mark(check.FaultEnds, f.name, "")
 	}
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("fault %s: %w", f.name, err)
 	}
+
 	return nil
 }
 

@@ -17,54 +17,69 @@ func (r *round) killLeader(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := leader.current().Kill(); err != nil {
+
+	err = leader.current().Kill()
+	if err != nil {
 		return err
 	}
+
 	_, err = r.schedulers.awaitLeader(patience)
+
 	return err
 }
 
 func (r *round) killBoth(context.Context) error {
 	for _, each := range r.schedulers.replicas {
-		if err := each.current().Kill(); err != nil {
+		err := each.current().Kill()
+		if err != nil {
 			return err
 		}
 	}
+
 	_, err := r.schedulers.awaitLeader(patience)
 	return err
 }
 
-// pauseLeader stops the leader for longer than its lease. It goes on where it was, until it notices.
+// pauseLeader stops the leader for longer than its lease. Then the leader continues until it notices that it lost the
+// lease.
 func (r *round) pauseLeader(ctx context.Context) error {
 	leader, err := r.schedulers.awaitLeader(patience)
 	if err != nil {
 		return err
 	}
+
 	process := leader.current()
-	if err := process.Pause(); err != nil {
+	err = process.Pause()
+	if err != nil {
 		return err
 	}
+
 	pause(ctx, lease+2*time.Second)
+
 	r.writer.Mark(check.Fenced, leader.name, "")
 	defer r.writer.Mark(check.FenceEnds, leader.name, "")
-	if err := process.Continue(); err != nil {
+	err = process.Continue()
+	if err != nil {
 		return err
 	}
+
 	select {
 	case <-process.Exited():
 	case <-time.After(patience):
 		return fmt.Errorf("%s lost its lease, and goes on", leader.name)
 	}
+
 	_, err = r.schedulers.awaitLeader(patience)
 	return err
 }
 
-// cutLeader takes the API server away from the leader, so long that it gives up.
+// cutLeader disconnects the leader from the API server until it gives up.
 func (r *round) cutLeader(ctx context.Context) error {
 	leader, err := r.schedulers.awaitLeader(patience)
 	if err != nil {
 		return err
 	}
+
 	process := leader.current()
 	leader.proxy.Cut()
 	select {
@@ -76,11 +91,12 @@ func (r *round) cutLeader(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = r.schedulers.awaitLeader(patience)
 	return err
 }
 
-// cutWatches ends all connections of the schedulers, some times.
+// cutWatches ends all connections of the schedulers several times.
 func (r *round) cutWatches(ctx context.Context) error {
 	for range 5 {
 		r.each(func(p *controlplane.Proxy) {
@@ -89,6 +105,7 @@ func (r *round) cutWatches(ctx context.Context) error {
 		})
 		pause(ctx, 300*time.Millisecond)
 	}
+
 	return nil
 }
 
@@ -98,11 +115,12 @@ func (r *round) each(do func(*controlplane.Proxy)) {
 	}
 }
 
-// interfere has the proxies interfere for some time.
+// interfere makes the proxies interfere with requests for a while.
 func (r *round) interfere(ctx context.Context, with func(*http.Request) controlplane.Interference) error {
 	r.each(func(p *controlplane.Proxy) { p.Interfere(with) })
 	pause(ctx, 3*time.Second)
 	r.each(func(p *controlplane.Proxy) { p.Interfere(nil) })
+
 	_, err := r.schedulers.awaitLeader(patience)
 	return err
 }
@@ -113,34 +131,40 @@ func (r *round) slow(ctx context.Context) error {
 	})
 }
 
-// answerErrors has three in ten requests fail: too many, an error, or a conflict where something is written.
+// answerErrors makes three in ten requests fail: too many requests, an error, or a conflict if the request writes.
 func (r *round) answerErrors(ctx context.Context) error {
 	return r.interfere(ctx, func(request *http.Request) controlplane.Interference {
 		statuses := []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 		if writes(request) {
 			statuses = append(statuses, http.StatusConflict)
 		}
+
 		if rand.IntN(10) >= 3 {
 			return controlplane.Interference{}
 		}
+
 		return controlplane.Interference{Status: statuses[rand.IntN(len(statuses))]}
 	})
 }
 
-// loseAnswers has the API server do what is asked, and the scheduler not learn of it.
+// loseAnswers makes the API server serve requests of the scheduler without an answer.
 func (r *round) loseAnswers(ctx context.Context) error {
 	return r.interfere(ctx, func(request *http.Request) controlplane.Interference {
-		return controlplane.Interference{Lost: writes(request) && !strings.Contains(request.URL.Path, "/leases/") && rand.IntN(10) < 3}
+		candidate := writes(request) && !strings.Contains(request.URL.Path, "/leases/")
+		return controlplane.Interference{Lost: candidate && rand.IntN(10) < 3}
 	})
 }
 
 func writes(request *http.Request) bool { return request.Method != http.MethodGet }
 
 func (r *round) restartAPIServer(context.Context) error {
-	if err := r.plane.RestartAPIServer(); err != nil {
+	err := r.plane.RestartAPIServer()
+	if err != nil {
 		return err
 	}
-	_, err := r.schedulers.awaitLeader(patience)
+
+	_, err = r.schedulers.awaitLeader(patience)
+
 	return err
 }
 
@@ -148,10 +172,13 @@ func (r *round) restartAPIServer(context.Context) error {
 func (r *round) reload(ctx context.Context) error {
 	other := r.world
 	other.plugin = "capacity"
-	if err := r.configure(other); err != nil {
+	err := r.configure(other)
+	if err != nil {
 		return err
 	}
+
 	pause(ctx, 4*time.Second)
+
 	return r.configure(r.world)
 }
 
@@ -159,49 +186,64 @@ func (r *round) reload(ctx context.Context) error {
 func (r *round) rollBack(ctx context.Context) error {
 	other := r.world
 	other.plugin = "capacity"
+
 	r.writer.Mark(check.Replaced, "", "")
 	defer r.writer.Mark(check.ReplacedEnds, "", "")
-	if err := r.replace(r.Volcano, other); err != nil {
+	err := r.replace(r.Volcano, other)
+	if err != nil {
 		return err
 	}
+
 	pause(ctx, 4*time.Second)
+
 	return r.replace(r.Program, r.world)
 }
 
-// replace ends both schedulers, and starts those of a program and a configuration in their place.
+// replace replaces both schedulers by another program with another configuration.
 func (r *round) replace(program string, w world) error {
 	r.schedulers.runs(program)
-	if err := r.configure(w); err != nil {
+	err := r.configure(w)
+	if err != nil {
 		return err
 	}
+
 	return r.killBoth(context.Background())
 }
 
-// fillDisk has etcd store nothing for a while.
+// fillDisk makes etcd refuse writes for a while.
 func (r *round) fillDisk(ctx context.Context) error {
-	if err := r.plane.FillDisk(context.Background()); err != nil {
+	err := r.plane.FillDisk(context.Background())
+	if err != nil {
 		return err
 	}
+
 	pause(ctx, 3*time.Second)
-	if err := r.plane.FreeDisk(context.Background()); err != nil {
+
+	err = r.plane.FreeDisk(context.Background())
+	if err != nil {
 		return err
 	}
-	_, err := r.schedulers.awaitLeader(patience)
+
+	_, err = r.schedulers.awaitLeader(patience)
+
 	return err
 }
 
-// Webhooks are Volcano's: a program and the process that runs it.
+// Webhooks are Volcano's webhooks: the program, and its process.
 type Webhooks struct {
 	Program string
 	Process *controlplane.Process
 }
 
-// loseWebhooks takes Volcano's webhooks away for a while: nobody can create a job or a pod.
-func (r *round) loseWebhooks(ctx context.Context) (err error) {
-	if err := r.Webhooks.Process.Kill(); err != nil {
+// loseWebhooks stops Volcano's webhooks for a while. Then nobody can create a job or a pod.
+func (r *round) loseWebhooks(ctx context.Context) error {
+	err := r.Webhooks.Process.Kill()
+	if err != nil {
 		return err
 	}
+
 	pause(ctx, 3*time.Second)
 	r.Webhooks.Process, err = r.plane.StartWebhooks(context.Background(), r.Webhooks.Program)
+
 	return err
 }

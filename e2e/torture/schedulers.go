@@ -18,16 +18,16 @@ import (
 	"github.com/capacity-card/capacity-card/e2e/history/check"
 )
 
-// lease is how long a leader that is gone keeps others from leading.
+// lease is the time for which a lost leader prevents others from leading.
 const lease = 4 * time.Second
 
-// restartDelay is the time until a process that has ended is started again.
+// restartDelay is the time between the end of a process and its restart.
 const restartDelay = 500 * time.Millisecond
 
-// leads is in the log of a scheduler that has become the leader.
+// leads is the text in the log of a scheduler that became the leader.
 const leads = "uccessfully acquired lease"
 
-// replica is one of the schedulers: a process that is started again whenever it ends.
+// replica is one of the schedulers: a process that restarts whenever it ends.
 type replica struct {
 	name  string
 	proxy *controlplane.Proxy
@@ -47,54 +47,76 @@ type schedulers struct {
 	program  atomic.Pointer[string]
 }
 
-// runs has the replicas run a program when they start the next time.
+// runs sets the program that the replicas run from their next start on.
 func (s *schedulers) runs(program string) { s.program.Store(&program) }
 
 // startSchedulers starts two schedulers of a program.
-func startSchedulers(cp *controlplane.ControlPlane, program, directory, configuration string, w *history.Writer) (*schedulers, error) {
+func startSchedulers(
+	cp *controlplane.ControlPlane, program, directory, configuration string, w *history.Writer,
+) (*schedulers, error) {
 	// The scheduler watches the whole directory of its configuration.
-	file := filepath.Join(directory, "conf", "volcano-scheduler.conf")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	s := &schedulers{file: filepath.Join(directory, "conf", "volcano-scheduler.conf")}
+	err := os.MkdirAll(filepath.Dir(s.file), 0o700)
+	if err != nil {
 		return nil, err
 	}
-	s := &schedulers{file: file}
+
 	s.runs(program)
-	if err := s.write(configuration); err != nil {
+	err = s.write(configuration)
+	if err != nil {
 		return nil, err
 	}
+
 	for i := range 2 {
 		r := &replica{name: fmt.Sprintf("scheduler-%d", i+1), over: make(chan struct{})}
-		var err error
 		r.proxy, err = cp.StartProxy(filepath.Join(directory, r.name+".kubeconfig"))
 		if err != nil {
 			return nil, err
 		}
+
 		r.start = func() (*controlplane.Process, error) {
-			return cp.StartProcess(*s.program.Load(), "--kubeconfig="+r.proxy.Kubeconfig, "--scheduler-conf="+file, "--schedule-period=100ms",
-				"--enable-metrics=true", "--leader-elect=true", "--leader-elect-resource-namespace="+controlplane.VolcanoNamespace,
-				"--leader-elect-lease-duration="+lease.String(), "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms")
+			return cp.StartProcess(*s.program.Load(), s.flags(r.proxy.Kubeconfig)...)
 		}
 		r.process, err = r.start()
 		if err != nil {
 			return nil, err
 		}
+
 		s.replicas = append(s.replicas, r)
 		r.done.Add(1)
 		go r.supervise(w)
 	}
+
 	return s, nil
 }
 
-// write replaces the configuration. The schedulers read it again.
+// flags returns the flags of a scheduler.
+func (s *schedulers) flags(kubeconfig string) []string {
+	return []string{
+		"--kubeconfig=" + kubeconfig,
+		"--scheduler-conf=" + s.file,
+		"--schedule-period=100ms",
+		"--enable-metrics=true",
+		"--leader-elect=true",
+		"--leader-elect-resource-namespace=" + controlplane.VolcanoNamespace,
+		"--leader-elect-lease-duration=" + lease.String(),
+		"--leader-elect-renew-deadline=3s",
+		"--leader-elect-retry-period=500ms",
+	}
+}
+
+// write replaces the configuration. The schedulers notice the change.
 func (s *schedulers) write(configuration string) error {
 	temporary := s.file + ".new"
-	if err := os.WriteFile(temporary, []byte(configuration), 0o600); err != nil {
+	err := os.WriteFile(temporary, []byte(configuration), 0o600)
+	if err != nil {
 		return err
 	}
+
 	return os.Rename(temporary, s.file)
 }
 
-// supervise starts the process again whenever it has ended.
+// supervise restarts the process whenever it ends.
 func (r *replica) supervise(w *history.Writer) {
 	defer r.done.Done()
 	for {
@@ -104,18 +126,21 @@ func (r *replica) supervise(w *history.Writer) {
 		case <-r.current().Exited():
 		}
 		w.Mark(check.Restart, r.name, "")
+
 		select {
 		case <-r.over:
 			return
 		case <-time.After(restartDelay):
 		}
 		next, err := r.start()
+
 		r.mu.Lock()
 		if err != nil {
 			r.err = err
 			r.mu.Unlock()
 			return
 		}
+
 		r.process = next
 		r.mu.Unlock()
 	}
@@ -134,17 +159,19 @@ func (r *replica) leading() bool {
 		return false
 	default:
 	}
+
 	log, err := r.current().Log()
 	return err == nil && strings.Contains(log, leads)
 }
 
-// leader is the replica that leads, nil while there is none.
+// leader returns the replica that leads, or nil.
 func (s *schedulers) leader() *replica {
 	for _, r := range s.replicas {
 		if r.leading() {
 			return r
 		}
 	}
+
 	return nil
 }
 
@@ -155,6 +182,7 @@ func (s *schedulers) awaitLeader(patience time.Duration) (*replica, error) {
 			return r, nil
 		}
 	}
+
 	return nil, fmt.Errorf("no scheduler leads after %s", patience)
 }
 
@@ -166,43 +194,51 @@ func (s *schedulers) stop() error {
 		if r.err != nil {
 			return r.err
 		}
-		// One that is paused would not end otherwise than by force.
-		if err := r.current().Kill(); err != nil {
+
+		// Only a kill ends a paused process.
+		err := r.current().Kill()
+		if err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// metrics are those series of a replica that package check reads, and the number of its cycles.
+// metrics returns the series of a replica that package check reads, and the number of its cycles.
 func (r *replica) metrics() (string, error) {
 	response, err := http.Get(r.current().Metrics)
 	if err != nil {
 		return "", err
 	}
+
 	defer response.Body.Close()
-	var some strings.Builder
-	for lines := bufio.NewScanner(response.Body); ; {
-		if !lines.Scan() {
-			return some.String(), lines.Err()
-		}
-		if line := lines.Text(); strings.HasPrefix(line, "volcano_queue_") || strings.HasPrefix(line, "volcano_e2e_") {
-			some.WriteString(line + "\n")
+
+	var series strings.Builder
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		line := lines.Text()
+		if strings.HasPrefix(line, "volcano_queue_") || strings.HasPrefix(line, "volcano_e2e_") {
+			series.WriteString(line + "\n")
 		}
 	}
+
+	return series.String(), lines.Err()
 }
 
 var cyclesSeries = regexp.MustCompile(`(?m)^volcano_e2e_scheduling_latency_milliseconds_count (\d+)$`)
 
-// cycles is the number of cycles that a replica has run.
+// cycles returns the number of cycles that a replica has run.
 func (r *replica) cycles() (int, error) {
 	text, err := r.metrics()
 	if err != nil {
 		return 0, err
 	}
+
 	count := cyclesSeries.FindStringSubmatch(text)
 	if count == nil {
 		return 0, nil
 	}
+
 	return strconv.Atoi(count[1])
 }

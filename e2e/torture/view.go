@@ -42,7 +42,7 @@ type view struct {
 // listens matches the line in which the pages state their address.
 var listens = regexp.MustCompile(`(?m)^http://(\S+)$`)
 
-// attack is one request of somebody who should get nothing for it.
+// attack is one request that must have no effect.
 type attack struct {
 	name string
 	run  func(*view, context.Context) error
@@ -51,43 +51,61 @@ type attack struct {
 var attacks = []attack{
 	{"never-reads", (*view).neverRead},
 	{"host", func(v *view, ctx context.Context) error {
-		return v.refused(ctx, http.MethodGet, "/queues", "", http.StatusMisdirectedRequest, func(r *http.Request) { r.Host = "pages.example.com" })
+		return v.refused(ctx, http.MethodGet, "/queues", "", http.StatusMisdirectedRequest,
+			func(r *http.Request) { r.Host = "pages.example.com" })
 	}},
 	{"origin", func(v *view, ctx context.Context) error {
-		return v.refused(ctx, http.MethodPost, "/whatif", url.Values{"set": {"queue/q0:cards." + h200 + "=0"}}.Encode(), http.StatusForbidden,
+		change := url.Values{"set": {"queue/q0:cards." + h200 + "=0"}}.Encode()
+		return v.refused(ctx, http.MethodPost, "/whatif", change, http.StatusForbidden,
 			func(r *http.Request) { r.Header.Set("Origin", "http://pages.example.com") })
 	}},
 	{"path", func(v *view, ctx context.Context) error {
 		return v.refused(ctx, http.MethodGet, "/assets/..%2f..%2f..%2fetc%2fpasswd", "", http.StatusNotFound, nil)
 	}},
 	{"name", func(v *view, ctx context.Context) error {
-		return v.refused(ctx, http.MethodGet, "/queue/"+url.PathEscape(`"><script>alert(1)</script>`), "", http.StatusNotFound, nil)
+		queue := url.PathEscape(`"><script>alert(1)</script>`)
+		return v.refused(ctx, http.MethodGet, "/queue/"+queue, "", http.StatusNotFound, nil)
 	}},
 	{"no-http", (*view).noHTTP},
 }
 
 // startView starts the pages, and waits until they have read the cluster.
 func startView(ctx context.Context, plane *controlplane.ControlPlane, program, configuration string) (*view, error) {
-	process, err := plane.StartProgram("view", program, "serve", "--listen=127.0.0.1:0", "--kubeconfig="+plane.Kubeconfig(), "--scheduler-conf="+configuration)
+	process, err := plane.StartProgram("view", program,
+		"serve", "--listen=127.0.0.1:0", "--kubeconfig="+plane.Kubeconfig(), "--scheduler-conf="+configuration)
 	if err != nil {
 		return nil, err
 	}
+
 	v := &view{process: process, attacks: map[string]int{}}
 	for end := time.Now().Add(patience); ; pause(ctx, 100*time.Millisecond) {
-		log, err := process.Log()
-		if err != nil {
+		ready, err := v.ready(ctx)
+		switch {
+		case err != nil:
 			return nil, errors.Join(err, v.stop())
-		}
-		if found := listens.FindStringSubmatch(log); found != nil {
-			v.address = found[1]
-			if status, _, err := v.send(ctx, http.MethodGet, "/readyz", "", nil); err == nil && status == http.StatusOK {
-				return v, nil
-			}
-		}
-		if time.Now().After(end) {
+		case ready:
+			return v, nil
+		case time.Now().After(end):
 			return nil, errors.Join(fmt.Errorf("cardctl serve is not ready after %s", patience), v.stop())
 		}
 	}
+}
+
+// ready reads the address of the pages, and reports whether they are ready.
+func (v *view) ready(ctx context.Context) (bool, error) {
+	log, err := v.process.Log()
+	if err != nil {
+		return false, err
+	}
+
+	found := listens.FindStringSubmatch(log)
+	if found == nil {
+		return false, nil
+	}
+
+	v.address = found[1]
+	status, _, err := v.send(ctx, http.MethodGet, "/readyz", "", nil)
+	return err == nil && status == http.StatusOK, nil
 }
 
 // stop ends the pages.
@@ -95,6 +113,7 @@ func (v *view) stop() error {
 	for _, conn := range v.readers {
 		_ = conn.Close() // the other side may have closed it
 	}
+
 	select {
 	case <-v.process.Exited():
 		text, err := v.process.Log()
@@ -104,8 +123,10 @@ func (v *view) stop() error {
 	}
 }
 
-// send sends a request, which may be changed first.
-func (v *view) send(ctx context.Context, method, path, body string, change func(*http.Request)) (status int, text string, err error) {
+// send sends a request. change may alter it before.
+func (v *view) send(
+	ctx context.Context, method, path, body string, change func(*http.Request),
+) (status int, text string, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+v.address+path, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
@@ -116,38 +137,43 @@ func (v *view) send(ctx context.Context, method, path, body string, change func(
 	if change != nil {
 		change(request)
 	}
+
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0, "", err
 	}
 	defer response.Body.Close()
+
 	read, err := io.ReadAll(response.Body)
 	return response.StatusCode, string(read), err
 }
 
-// refused sends a request that has to be answered with a status, and with none of the texts of the request.
+// refused sends a request that must get a status, and none of the secret texts.
 func (v *view) refused(ctx context.Context, method, path, body string, want int, change func(*http.Request)) error {
 	status, text, err := v.send(ctx, method, path, body, change)
 	switch {
 	case err != nil:
-		return nil // it says nothing, which next tells
+		return nil // attacked notices pages that do not answer
 	case status != want:
 		return fmt.Errorf("%s %s is answered with %d, not %d", method, path, status, want)
 	case strings.Contains(text, "<script>alert") || strings.Contains(text, "root:"):
 		return fmt.Errorf("%s %s is answered with %q", method, path, text)
 	}
+
 	return nil
 }
 
-// neverRead asks for the stream of changes, and never reads it. The oldest such client goes.
+// neverRead asks for the stream of changes, and never reads it. It closes the oldest such connection beyond a limit.
 func (v *view) neverRead(ctx context.Context) error {
 	if v.ask(ctx, net.IPv4(127, 0, 0, 1)) != nil {
-		return nil // it says nothing, which next tells
+		return nil // attacked notices pages that do not answer
 	}
+
 	if len(v.readers) > mostReaders {
 		_ = v.readers[0].Close()
 		v.readers = v.readers[1:]
 	}
+
 	return nil
 }
 
@@ -157,67 +183,78 @@ func (v *view) ask(ctx context.Context, from net.IP) error {
 	if err != nil {
 		return err
 	}
+
 	_, _ = fmt.Fprintf(conn, "GET /events?after=0 HTTP/1.1\r\nHost: %s\r\n\r\n", v.address) // it may be closed already
 	v.readers = append(v.readers, conn)
 	return nil
 }
 
-// noHTTP sends what is no request.
+// noHTTP sends bytes that are not an HTTP request.
 func (v *view) noHTTP(context.Context) error {
 	conn, err := net.Dial("tcp", v.address)
 	if err != nil {
 		return nil
 	}
+
 	defer conn.Close()
+
 	_, _ = io.WriteString(conn, strings.Repeat("\x16\x03\x01\x00A: \n", 4096))
+
 	return nil
 }
 
-// attacked attacks the pages until ctx ends. It fails where an attack gets what it should not, and where others get no
-// page for long.
+// attacked attacks the pages until ctx ends. It fails if an attack succeeds, or if other clients get no page for long.
 func (v *view) attacked(ctx context.Context, draw *rand.Rand) error {
 	answered := time.Now()
 	for ctx.Err() == nil {
 		for range 20 {
 			a := attacks[max(0, draw.IntN(2*len(attacks))-len(attacks))] // half of them never read
 			v.attacks[a.name]++
-			if err := a.run(v, ctx); err != nil {
+			err := a.run(v, ctx)
+			if err != nil {
 				return fmt.Errorf("attack %s: %w", a.name, err)
 			}
 		}
+
 		status, _, err := v.send(ctx, http.MethodGet, "/queues", "", nil)
 		if err == nil && status == http.StatusOK {
 			answered = time.Now()
 		}
-		if waited := time.Since(answered); waited > patience {
+		waited := time.Since(answered)
+		if waited > patience {
 			return fmt.Errorf("the pages have had no answer for %s: %d, %w", waited, status, err)
 		}
+
 		pause(ctx, 100*time.Millisecond)
 	}
+
 	return nil
 }
 
 var peak = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// bounded fails where the pages have taken more memory than they may.
+// bounded fails if the pages have used too much memory.
 func (v *view) bounded() error {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", v.process.PID()))
 	if err != nil {
 		return err
 	}
+
 	found := peak.FindSubmatch(status)
 	if found == nil {
 		return errors.New("the memory of the pages is not known")
 	}
+
 	kilobytes, err := strconv.Atoi(string(found[1]))
 	if err == nil && kilobytes > mostMemory>>10 {
 		err = fmt.Errorf("the pages have taken %d MiB", kilobytes>>10)
 	}
+
 	return err
 }
 
-// agrees waits until the pages show the cards that pods of each queue have. A pod keeps the card that its node had when
-// it got the node, so only the sum of a queue is known once a node has had another label.
+// agrees waits until the pages show the cards of the pods in each queue. A pod keeps the card that its node had at
+// binding. Therefore only the sum of a queue is known after a node had another label.
 func (r *round) agrees(ctx context.Context, v *view) error {
 	var shown, have map[string]int64
 	for end := time.Now().Add(patience); time.Now().Before(end); pause(ctx, 200*time.Millisecond) {
@@ -226,14 +263,17 @@ func (r *round) agrees(ctx context.Context, v *view) error {
 		if err != nil {
 			return err
 		}
+
 		shown, err = v.cards(ctx)
 		if err == nil && r.relabeled {
-			shown, have = sums(shown), sums(have)
+			shown = sums(shown)
+			have = sums(have)
 		}
 		if err == nil && maps.Equal(shown, have) {
 			return nil
 		}
 	}
+
 	return fmt.Errorf("the pages show %v, and the pods have %v", shown, have)
 }
 
@@ -244,15 +284,17 @@ func sums(cards map[string]int64) map[string]int64 {
 		queue, _, _ := strings.Cut(name, " ")
 		queues[queue] += n
 	}
+
 	return queues
 }
 
-// cards are those of leaf queues that the pages show, by queue and card.
+// cards returns the cards of leaf queues in the pages, by queue and card.
 func (v *view) cards(ctx context.Context) (map[string]int64, error) {
 	_, text, err := v.send(ctx, http.MethodGet, "/queues.json", "", nil)
 	if err != nil {
 		return nil, err
 	}
+
 	var list struct {
 		Items []struct {
 			Queue     string
@@ -263,47 +305,59 @@ func (v *view) cards(ctx context.Context) (map[string]int64, error) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
+	err = json.Unmarshal([]byte(text), &list)
+	if err != nil {
 		return nil, err
 	}
+
 	cards := map[string]int64{}
 	for _, q := range list.Items {
 		for _, resource := range q.Resources {
-			group := strings.HasPrefix(resource.Resource, "@") // the sum of its cards
-			if strings.HasPrefix(q.Queue, "q") && resource.Card && !group && resource.Allocated != 0 {
+			isGroup := strings.HasPrefix(resource.Resource, "@") // the sum of its cards
+			isCard := resource.Card && !isGroup
+			if strings.HasPrefix(q.Queue, "q") && isCard && resource.Allocated != 0 {
 				cards[q.Queue+" "+resource.Resource] = resource.Allocated
 			}
 		}
 	}
+
 	return cards, nil
 }
 
-// cards are those that pods on nodes have, by queue and card.
+// cards returns the cards of pods on nodes, by queue and card.
 func (r *round) cards(ctx context.Context) (map[string]int64, error) {
 	nodes, err := r.plane.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	model := map[string]string{}
-	for i := range nodes.Items {
-		model[nodes.Items[i].Name] = nodes.Items[i].Labels[product]
-	}
+
 	pods, err := r.plane.Kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
+
+	model := map[string]string{}
+	for i := range nodes.Items {
+		model[nodes.Items[i].Name] = nodes.Items[i].Labels[product]
+	}
+
 	cards := map[string]int64{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if pod.Spec.NodeName == "" || ended {
 			continue
 		}
-		group, err := r.plane.Volcano.SchedulingV1beta1().PodGroups(pod.Namespace).Get(ctx, pod.Annotations[scheduling.KubeGroupNameAnnotationKey], metav1.GetOptions{})
+
+		groups := r.plane.Volcano.SchedulingV1beta1().PodGroups(pod.Namespace)
+		group, err := groups.Get(ctx, pod.Annotations[scheduling.KubeGroupNameAnnotationKey], metav1.GetOptions{})
 		if err != nil {
 			return nil, err
 		}
+
 		amount := pod.Spec.Containers[0].Resources.Requests[gpu]
 		cards[group.Spec.Queue+" "+model[pod.Spec.NodeName]] += amount.Value()
 	}
+
 	return cards, nil
 }

@@ -26,29 +26,29 @@ const (
 	product = "nvidia.com/gpu.product"
 	gpu     = corev1.ResourceName("nvidia.com/gpu")
 
-	// slice is the resource of nodes of which the cards are divided, as with MIG in the mixed strategy.
+	// slice is the resource of nodes with divided cards, as with MIG in the mixed strategy.
 	slice = corev1.ResourceName("nvidia.com/mig-3g.71gb")
 )
 
 var models = []string{h200, h800, rtx4090}
 
-// sliceOf is the card of a slice of a model.
+// sliceOf returns the name of a slice of a model.
 func sliceOf(model string) string { return model + "/mig-3g.71gb-mixed" }
 
-// namespaces are those of the tenants.
+// namespaces are the namespaces of the tenants.
 var namespaces = []string{"torture-a", "torture-b"}
 
-// world is the objects that a round begins with.
+// world holds the initial objects of a round.
 type world struct {
 	plugin string
-	// plain worlds have bounds of resources, whatever the cards.
+	// plain worlds have bounds of resources, and none of cards.
 	plain  bool
 	tree   bool
 	groups map[string]map[string]string
 	nodes  []*corev1.Node
-	// queues are those that take jobs, and inner those above them.
+	// queues are the leaf queues, and inner are their parents.
 	queues, inner []string
-	// parents has the parent of each queue.
+	// parents maps each queue to its parent.
 	parents map[string]string
 }
 
@@ -61,10 +61,12 @@ func drawWorld(draw *rand.Rand, plugin string) world {
 	if draw.IntN(4) == 0 && !w.plain {
 		w.groups = map[string]map[string]string{"hopper": {h200: "1", h800: "1"}}
 	}
+
 	for i := range 5 {
 		model := models[min(i/2, 2)]
 		w.nodes = append(w.nodes, newNode(fmt.Sprintf("torture-%d", i), model, []int64{4, 4, 8}[draw.IntN(3)]))
 	}
+
 	for i := range 4 {
 		name := fmt.Sprintf("q%d", i)
 		w.queues = append(w.queues, name)
@@ -74,24 +76,34 @@ func drawWorld(draw *rand.Rand, plugin string) world {
 	}
 	if w.tree {
 		w.inner = []string{"eng", "biz"}
-		w.parents["eng"], w.parents["biz"] = "root", "root"
+		w.parents["eng"] = "root"
+		w.parents["biz"] = "root"
 	}
+
 	return w
 }
 
 func newNode(name, model string, cards int64) *corev1.Node {
 	has := corev1.ResourceList{
-		corev1.ResourceCPU: quantity(64), corev1.ResourceMemory: resource.MustParse("512Gi"), corev1.ResourcePods: quantity(110), gpu: quantity(cards),
+		corev1.ResourceCPU:    quantity(64),
+		corev1.ResourceMemory: resource.MustParse("512Gi"),
+		corev1.ResourcePods:   quantity(110),
+		gpu:                   quantity(cards),
 	}
+
+	labels := map[string]string{corev1.LabelHostname: name, product: model}
+
 	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name, product: model}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 		Status: corev1.NodeStatus{
-			Capacity: has, Allocatable: has, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+			Capacity:    has,
+			Allocatable: has,
+			Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		},
 	}
 }
 
-// configuration is the volcano-scheduler.conf.
+// configuration returns the volcano-scheduler.conf.
 func (w world) configuration() string {
 	var arguments strings.Builder
 	if w.groups != nil {
@@ -130,20 +142,20 @@ tiers:
 `, w.plugin, w.tree, arguments.String())
 }
 
-// stated is the same for the checker.
+// stated returns the configuration for the checker.
 func (w world) stated() string {
 	text, _ := json.Marshal(check.Configuration{Plugin: w.plugin, Plain: w.plain, Hierarchy: w.tree, Groups: w.groups})
 	return string(text)
 }
 
-// drawBounds draws the annotations and the spec of a queue that takes jobs, or of one above. An annotation that it does
-// not get is nil.
+// drawBounds draws the annotations and the spec of a leaf queue or an inner one. nil removes an annotation.
 func (w world) drawBounds(draw *rand.Rand, inner bool) (annotations, spec map[string]any) {
 	if w.plain {
 		return nil, map[string]any{"weight": 1 + draw.IntN(4), "capability": map[corev1.ResourceName]string{
 			gpu: fmt.Sprint(4 + draw.IntN(12)), slice: fmt.Sprint(4 + draw.IntN(8)),
 		}}
 	}
+
 	quota := map[string]int{}
 	deserved := map[string]int{}
 	guarantee := map[string]int{}
@@ -154,10 +166,10 @@ func (w world) drawBounds(draw *rand.Rand, inner bool) (annotations, spec map[st
 			most += 4
 		}
 		quota[model] = most
+
+		guarantee[model] = 0
 		if draw.IntN(4) == 0 {
 			guarantee[model] = 1 + draw.IntN(2)
-		} else {
-			guarantee[model] = 0
 		}
 		deserved[model] = max(guarantee[model], min(most, draw.IntN(6)))
 		if draw.IntN(4) == 0 {
@@ -165,18 +177,24 @@ func (w world) drawBounds(draw *rand.Rand, inner bool) (annotations, spec map[st
 		}
 	}
 	for _, model := range models[:2] {
-		quota[sliceOf(model)], guarantee[sliceOf(model)] = 4+draw.IntN(8), 0
+		quota[sliceOf(model)] = 4 + draw.IntN(8)
+		guarantee[sliceOf(model)] = 0
 	}
 	if w.groups != nil && draw.IntN(2) == 0 {
-		quota["@hopper"], guarantee["@hopper"] = 2+draw.IntN(8), 0
+		quota["@hopper"] = 2 + draw.IntN(8)
+		guarantee["@hopper"] = 0
 	}
+
 	annotations = map[string]any{
-		"volcano.sh/card.quota": text(quota), "volcano.sh/card.deserved": text(deserved), "volcano.sh/card.guarantee": text(guarantee),
+		"volcano.sh/card.quota":           text(quota),
+		"volcano.sh/card.deserved":        text(deserved),
+		"volcano.sh/card.guarantee":       text(guarantee),
 		"volcano.sh/card.quota.namespace": nil,
 	}
 	if len(namespace) > 0 {
 		annotations["volcano.sh/card.quota.namespace"] = text(namespace)
 	}
+
 	return annotations, nil
 }
 
@@ -185,33 +203,42 @@ func text(value map[string]int) string {
 	return string(text)
 }
 
-// badValues are annotations that are wrong.
+// badValues are wrong texts of annotations.
 var badValues = []string{
-	`{"NVIDIA-H200": 3`, `{"NVIDIA-H200": -1}`, `{"NVIDIA-H200": 1.5, "NVIDIA-H800": 2}`, `{"NVIDIA-H200": "2"}`, `[]`, ``, `{"": 1}`, `{"A|B": 1}`,
+	`{"NVIDIA-H200": 3`, `{"NVIDIA-H200": -1}`, `{"NVIDIA-H200": 1.5, "NVIDIA-H800": 2}`, `{"NVIDIA-H200": "2"}`,
+	`[]`, ``, `{"": 1}`, `{"A|B": 1}`,
 }
 
 func newQueue(name, parent string) *scheduling.Queue {
-	return &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: scheduling.QueueSpec{Weight: 1, Parent: parent}}
+	return &scheduling.Queue{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       scheduling.QueueSpec{Weight: 1, Parent: parent},
+	}
 }
 
-// drawJob draws a job: a gang or not, of one size of pods, on one card, either of two, or slices of one, forever or for
-// some seconds.
+// drawJob draws a job: a gang or not, with pods of one size. The pods run on one card, on either of two, or on slices
+// of one card. They run forever, or for some seconds.
 func drawJob(draw *rand.Rand, name, queue string) *batch.Job {
 	list := models[draw.IntN(len(models))]
 	if draw.IntN(4) == 0 {
-		if other := models[draw.IntN(len(models))]; other != list {
+		other := models[draw.IntN(len(models))]
+		if other != list {
 			list += "|" + other
 		}
 	}
 	resource := gpu
 	if draw.IntN(8) == 0 {
-		list, resource = sliceOf(models[draw.IntN(2)]), slice
+		list = sliceOf(models[draw.IntN(2)])
+		resource = slice
 	}
-	cards, replicas := []int64{1, 1, 2}[draw.IntN(3)], int32(1+draw.IntN(5))
+
+	cards := []int64{1, 1, 2}[draw.IntN(3)]
+	replicas := int32(1 + draw.IntN(5))
 	minimum := int32(1)
 	if draw.IntN(5) < 2 {
 		minimum = replicas
 	}
+
 	container := corev1.Container{Name: "main", Image: "nginx", Resources: corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: quantity(1), resource: quantity(cards)},
 		Limits:   corev1.ResourceList{resource: quantity(cards)},
@@ -219,15 +246,24 @@ func drawJob(draw *rand.Rand, name, queue string) *batch.Job {
 	if draw.IntN(3) == 0 {
 		container.Command = []string{"sleep", fmt.Sprint(1 + draw.IntN(6))}
 	}
+
+	pod := corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{container}}
+
 	job := &batch.Job{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespaces[draw.IntN(len(namespaces))]}}
-	job.Spec = batch.JobSpec{SchedulerName: "volcano", Queue: queue, MinAvailable: minimum, MaxRetry: 3, Tasks: []batch.TaskSpec{{
-		Name: "worker", Replicas: replicas, Template: corev1.PodTemplateSpec{
+	job.Spec = batch.JobSpec{
+		SchedulerName: "volcano",
+		Queue:         queue,
+		MinAvailable:  minimum,
+		MaxRetry:      3,
+		Tasks: []batch.TaskSpec{{Name: "worker", Replicas: replicas, Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"volcano.sh/card.name": list}},
-			Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{container}},
-		},
-	}}}
-	if draw.IntN(3) == 0 {
-		job.Annotations = map[string]string{"volcano.sh/card.request": text(map[string]int{list: int(cards) * int(minimum)})}
+			Spec:       pod,
+		}}},
 	}
+	if draw.IntN(3) == 0 {
+		request := text(map[string]int{list: int(cards) * int(minimum)})
+		job.Annotations = map[string]string{"volcano.sh/card.request": request}
+	}
+
 	return job
 }
