@@ -38,36 +38,45 @@ func (cp *ControlPlane) startAPIServer(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("writing credentials: %w", err)
 	}
+
 	// The listener is opened here rather than by a port number, which another process could take in between.
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
+
 	done, err := cp.runAPIServer(listener)
 	if err != nil {
 		return err
 	}
+
 	cp.stops = append(cp.stops, func() error { return cp.stopAPIServer() })
-	if err := cp.createClients(listener.Addr().String(), token); err != nil {
+	err = cp.createClients(listener.Addr().String(), token)
+	if err != nil {
 		return err
 	}
+
 	return cp.awaitAPIServer(done)
 }
 
 // RestartAPIServer ends the API server, and starts another one in its place, at the same address and with nothing in
 // its memory. It returns when that is ready.
 func (cp *ControlPlane) RestartAPIServer() error {
-	if err := cp.stopAPIServer(); err != nil {
+	err := cp.stopAPIServer()
+	if err != nil {
 		return err
 	}
+
 	listener, err := net.Listen("tcp", cp.Address)
 	if err != nil {
 		return err
 	}
+
 	done, err := cp.runAPIServer(listener)
 	if err != nil {
 		return err
 	}
+
 	return cp.awaitAPIServer(done)
 }
 
@@ -77,8 +86,9 @@ func (cp *ControlPlane) runAPIServer(listener net.Listener) (done chan error, er
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("reading flags: %w", err), listener.Close())
 	}
-	// The API server takes an end of its context during its start for a fatal error and exits the process. So it does
-	// not see the caller's context: the wait below runs to its end, and Stop cancels.
+
+	// The API server exits the process if its context ends during its start. Therefore it does not get the caller's
+	// context. The wait below runs to its end, and Stop cancels.
 	serving, cancel := context.WithCancel(context.Background())
 	completed, err := serverOptions.Complete(serving)
 	if err == nil {
@@ -88,8 +98,10 @@ func (cp *ControlPlane) runAPIServer(listener net.Listener) (done chan error, er
 		cancel()
 		return nil, errors.Join(fmt.Errorf("completing options: %w", err), listener.Close())
 	}
+
 	done = make(chan error, 1)
 	go func() { done <- app.Run(serving, completed) }()
+
 	cp.stopAPIServer = func() error {
 		cancel()
 		select {
@@ -100,33 +112,40 @@ func (cp *ControlPlane) runAPIServer(listener net.Listener) (done chan error, er
 			return fmt.Errorf("kube-apiserver did not stop within %s", apiServerShutdown)
 		}
 	}
+
 	return done, nil
 }
 
 // writeCredentials writes the token of the only user and the key that signs service account tokens.
 func (cp *ControlPlane) writeCredentials() (token string, err error) {
 	secret := make([]byte, 16)
-	if _, err := rand.Read(secret); err != nil {
+	_, err = rand.Read(secret)
+	if err != nil {
 		return "", err
 	}
+
 	token = hex.EncodeToString(secret)
 	line := token + ",admin,admin,system:masters\n"
-	if err := os.WriteFile(cp.path("tokens.csv"), []byte(line), 0o600); err != nil {
+	err = os.WriteFile(cp.path("tokens.csv"), []byte(line), 0o600)
+	if err != nil {
 		return "", err
 	}
+
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return "", err
 	}
+
 	pem, err := keyutil.MarshalPrivateKeyToPEM(key)
 	if err != nil {
 		return "", err
 	}
+
 	return token, keyutil.WriteKey(cp.path("service-account.key"), pem)
 }
 
-// apiServerOptions are kube-apiserver's options as its command line would set them. Off are parts that need components
-// that are not here (service accounts, node conditions) and those that throttle, since all clients are this process.
+// apiServerOptions returns kube-apiserver's options as its command line would set them. It disables parts that need
+// missing components (service accounts, node conditions), and throttling, because all clients are in this process.
 func (cp *ControlPlane) apiServerOptions(listener net.Listener) (*options.ServerRunOptions, error) {
 	serverOptions := options.NewServerRunOptions()
 	serverOptions.SecureServing.Listener = listener
@@ -134,6 +153,7 @@ func (cp *ControlPlane) apiServerOptions(listener net.Listener) (*options.Server
 	for _, section := range serverOptions.Flags().FlagSets {
 		flags.AddFlagSet(section)
 	}
+
 	key := cp.path("service-account.key")
 	arguments := []string{
 		"--etcd-servers=unix:" + cp.path("etcd.sock"),
@@ -161,9 +181,11 @@ func (cp *ControlPlane) apiServerOptions(listener net.Listener) (*options.Server
 	if cp.compaction > 0 {
 		arguments = append(arguments, "--etcd-compaction-interval="+cp.compaction.String())
 	}
-	if err := flags.Parse(arguments); err != nil {
+	err := flags.Parse(arguments)
+	if err != nil {
 		return nil, err
 	}
+
 	return serverOptions, serverOptions.GenericServerRunOptions.ComponentGlobalsRegistry.Set()
 }
 
@@ -174,29 +196,37 @@ func (cp *ControlPlane) createClients(address, token string) error {
 	if err != nil {
 		return fmt.Errorf("writing the kubeconfig: %w", err)
 	}
+
 	cp.RestConfig, err = clientcmd.BuildConfigFromFlags("", cp.Kubeconfig())
 	if err != nil {
 		return err
 	}
+
 	cp.RestConfig.QPS = -1
 	cp.Kube, err = kubernetes.NewForConfig(cp.RestConfig)
 	if err != nil {
 		return err
 	}
+
 	cp.Volcano, err = vcclientset.NewForConfig(cp.RestConfig)
+
 	return err
 }
 
-// WriteKubeconfig writes a kubeconfig for whom a token stands for, and for an address at which the API server can be
-// reached, its own or that of a proxy.
+// WriteKubeconfig writes a kubeconfig for the user with a token. address is the address of the API server or of a
+// proxy.
 func (cp *ControlPlane) WriteKubeconfig(path, address, token string) error {
 	// The API server has signed a certificate for itself, which is its own authority.
 	authority, err := os.ReadFile(cp.path("apiserver.crt"))
 	if err != nil {
 		return err
 	}
+
 	config := clientcmdapi.NewConfig()
-	config.Clusters["controlplane"] = &clientcmdapi.Cluster{Server: "https://" + address, CertificateAuthorityData: authority}
+	config.Clusters["controlplane"] = &clientcmdapi.Cluster{
+		Server:                   "https://" + address,
+		CertificateAuthorityData: authority,
+	}
 	config.AuthInfos["user"] = &clientcmdapi.AuthInfo{Token: token}
 	config.Contexts["controlplane"] = &clientcmdapi.Context{Cluster: "controlplane", AuthInfo: "user"}
 	config.CurrentContext = "controlplane"
@@ -208,7 +238,7 @@ func (cp *ControlPlane) Kubeconfig() string {
 	return cp.path("kubeconfig")
 }
 
-// awaitAPIServer waits until the API server is ready and has created the namespace "default", which it does on its own
+// awaitAPIServer waits until the API server is ready and has created the namespace "default". It creates the namespace
 // some time after it starts to serve. done yields the API server's error if it gives up.
 func (cp *ControlPlane) awaitAPIServer(done chan error) error {
 	var last error
@@ -219,16 +249,20 @@ func (cp *ControlPlane) awaitAPIServer(done chan error) error {
 			return false, fmt.Errorf("the server ended: %w", err)
 		default:
 		}
+
 		_, last = cp.Kube.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 		if last != nil {
 			return false, nil
 		}
+
 		_, last = cp.Kube.CoreV1().Namespaces().Get(ctx, metav1.NamespaceDefault, metav1.GetOptions{})
 		return !apierrors.IsNotFound(last), nil
 	}
+
 	err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, apiServerReadiness, true, ready)
 	if wait.Interrupted(err) {
 		return fmt.Errorf("not ready after %s: %w", apiServerReadiness, last)
 	}
+
 	return err
 }

@@ -20,8 +20,8 @@ type run struct {
 	status  int32
 }
 
-// runOfPod returns how long a pod runs: as long as its last container. Containers that the restart policy restarts make
-// it run forever; that they are down in between is not played.
+// runOfPod returns how long a pod runs: as long as its last container. A pod with a container that restarts runs
+// forever. The pauses between restarts are not simulated.
 func runOfPod(pod *corev1.Pod) run {
 	var whole run
 	for i := range pod.Spec.Containers {
@@ -31,16 +31,18 @@ func runOfPod(pod *corev1.Pod) run {
 		if r.forever || restarts {
 			return run{forever: true}
 		}
+
 		whole.after = max(whole.after, r.after)
 		if r.status != 0 {
 			whole.status = r.status
 		}
 	}
+
 	return whole
 }
 
-// runOf reads the command of a container, such as sleep 10s && exit 3. Without one, an image serves forever, except for
-// busybox, whose shell ends at once.
+// runOf reads the command of a container, such as sleep 10s && exit 3. Without a command, an image serves forever. Only
+// the shell of busybox ends at once.
 func runOf(container *corev1.Container) run {
 	words := slices.Concat(container.Command, container.Args)
 	if len(words) == 0 {
@@ -50,6 +52,7 @@ func runOf(container *corev1.Container) run {
 	if len(words) == 3 && path.Base(words[0]) == "sh" && words[1] == "-c" {
 		return runOfScript(words[2])
 	}
+
 	return runOfScript(strings.Join(words, " "))
 }
 
@@ -61,6 +64,7 @@ func runOfScript(script string) (r run) {
 			r.status = commandNotFound
 			return r
 		}
+
 		switch words[0] {
 		case "sleep":
 			seconds, err := strconv.Atoi(strings.TrimSuffix(words[1], "s"))
@@ -68,6 +72,7 @@ func runOfScript(script string) (r run) {
 				r.status = 1
 				return r
 			}
+
 			r.after += time.Duration(seconds) * time.Second
 		case "exit":
 			status, err := strconv.ParseUint(words[1], 10, 8)
@@ -81,5 +86,6 @@ func runOfScript(script string) (r run) {
 			return r
 		}
 	}
+
 	return r
 }

@@ -20,8 +20,8 @@ import (
 // ErrRunning is returned by Start while another control plane of this process has not been stopped.
 var ErrRunning = errors.New("another control plane is running in this process")
 
-// ComponentLabel is the label of profiles that names the stage of Start whose goroutines were sampled. The connections
-// of the clients of a ControlPlane count as kube-apiserver.
+// ComponentLabel is the label of samples in profiles. It names the stage of Start that started the goroutine. The
+// connections of the clients of a ControlPlane count as kube-apiserver.
 const ComponentLabel = "component"
 
 // running guards the process-wide state that the components share.
@@ -36,10 +36,10 @@ type Options struct {
 	// Commands makes pods end as their commands do: a shell's sleeps and exits. Pods run on nodes that exist, and take
 	// time to end when they are deleted. By default every bound pod runs until it is deleted, and then it is gone.
 	Commands bool
-	// Compaction is the time between two compactions of etcd, each of which discards what is older than the one before.
-	// Default: that of kube-apiserver, 5m.
+	// Compaction is the time between two compactions of etcd. Each discards the revisions before the previous one.
+	// Default: 5m, as in kube-apiserver.
 	Compaction time.Duration
-	// Environment is that of StartProcess, beside the variables of this process: key=value.
+	// Environment holds variables for StartProcess, in addition to the variables of this process: key=value.
 	Environment []string
 }
 
@@ -59,48 +59,58 @@ type ControlPlane struct {
 	directory      string
 	log            *logFile
 	etcd           *etcdserver.EtcdServer
-	// stopAPIServer ends the API server that runs.
+	// stopAPIServer ends the running API server.
 	stopAPIServer func() error
-	// stops undoes what Start and StartScheduler did; Stop calls it from the last to the first.
+	// stops undo the steps of Start and StartScheduler. Stop calls them from the last to the first.
 	stops []func() error
-	// schedulers counts the schedulers started so far; each has a configuration directory of its own.
+	// schedulers counts the schedulers started so far. Each has its own configuration directory.
 	schedulers int
 }
 
-// Start boots the control plane and returns once Volcano's controllers run; the scheduler is started separately. When
-// it fails, or when ctx ends first, everything that was started is stopped again, and the error names the log that was
-// kept.
+// Start boots the control plane and returns once Volcano's controllers run. The scheduler is started separately. If
+// Start fails, or if ctx ends first, it stops all components again. The error names the log, which is kept.
 func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	if !running.CompareAndSwap(false, true) {
 		return nil, ErrRunning
 	}
+
 	cp := &ControlPlane{
-		schedulePeriod: options.SchedulePeriod, commands: options.Commands, compaction: options.Compaction, environment: options.Environment,
+		schedulePeriod: options.SchedulePeriod,
+		commands:       options.Commands,
+		compaction:     options.Compaction,
+		environment:    options.Environment,
 	}
 	if cp.schedulePeriod == 0 {
 		cp.schedulePeriod = 200 * time.Millisecond
 	}
+
 	err := cp.boot(ctx, options.Progress)
 	if err == nil {
 		return cp, nil
 	}
+
 	if ctx.Err() == nil && cp.log != nil {
-		if kept, keepErr := cp.KeepLog(); keepErr == nil {
+		kept, keepErr := cp.KeepLog()
+		if keepErr == nil {
 			err = fmt.Errorf("%w (log: %s)", err, kept)
 		}
 	}
-	if stopErr := cp.Stop(); stopErr != nil {
+	stopErr := cp.Stop()
+	if stopErr != nil {
 		return nil, fmt.Errorf("%v; then stopping: %w", err, stopErr)
 	}
+
 	return nil, err
 }
 
 // boot runs the stages of Start in order and stops between two of them when ctx has ended.
 func (cp *ControlPlane) boot(ctx context.Context, progress func(string, time.Duration)) error {
 	start := time.Now()
-	if err := cp.createDirectory(); err != nil {
+	err := cp.createDirectory()
+	if err != nil {
 		return fmt.Errorf("creating the working directory: %w", err)
 	}
+
 	stages := []struct {
 		name string
 		run  func(context.Context) error
@@ -116,36 +126,44 @@ func (cp *ControlPlane) boot(ctx context.Context, progress func(string, time.Dur
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := labeled(ctx, stage.name, stage.run); err != nil {
+
+		err := labeled(ctx, stage.name, stage.run)
+		if err != nil {
 			return fmt.Errorf("starting %s: %w", stage.name, err)
 		}
+
 		if progress != nil {
 			progress(stage.name, time.Since(start))
 		}
 	}
+
 	return nil
 }
 
-// labeled runs a stage whose goroutines have its name in profiles.
+// labeled runs a stage. In profiles, its goroutines have the name of the stage.
 func labeled(ctx context.Context, name string, run func(context.Context) error) (err error) {
 	pprof.Do(ctx, pprof.Labels(ComponentLabel, name), func(ctx context.Context) { err = run(ctx) })
 	return err
 }
 
-// createDirectory makes the directory that everything lives in and sends the components' logs to a file there.
+// createDirectory creates the directory for all files and sends the logs of the components to a file there.
 func (cp *ControlPlane) createDirectory() error {
 	directory, err := os.MkdirTemp("", "controlplane-")
 	if err != nil {
 		return err
 	}
+
 	cp.directory = directory
 	cp.stops = append(cp.stops, func() error { return os.RemoveAll(directory) })
+
 	log, err := openLog(cp.path("log"))
 	if err != nil {
 		return err
 	}
+
 	cp.log = log
 	cp.stops = append(cp.stops, log.close)
+
 	return nil
 }
 
@@ -158,21 +176,25 @@ func (cp *ControlPlane) path(name string) string {
 // into the moved file.
 func (cp *ControlPlane) KeepLog() (string, error) {
 	kept := cp.directory + ".log"
-	if err := os.Rename(cp.path("log"), kept); err != nil {
+	err := os.Rename(cp.path("log"), kept)
+	if err != nil {
 		return "", fmt.Errorf("keeping the log: %w", err)
 	}
+
 	return kept, nil
 }
 
-// Stop stops everything in the reverse order of its start and removes the directory. It takes a second or two and is
-// bounded: a component that does not stop in time is left to the end of the process and reported.
+// Stop stops all components in the reverse order of their start and removes the directory. It takes a second or two. It
+// reports a component that does not stop in time, and leaves it running until the process ends.
 func (cp *ControlPlane) Stop() error {
 	klog.Flush()
+
 	var errs []error
 	for i := len(cp.stops) - 1; i >= 0; i-- {
 		errs = append(errs, cp.stops[i]())
 	}
 	cp.stops = nil
 	running.Store(false)
+
 	return errors.Join(errs...)
 }

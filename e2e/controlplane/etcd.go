@@ -13,13 +13,16 @@ import (
 // maxSocketPath is the longest path a unix socket may have on every system that Go supports.
 const maxSocketPath = 103
 
-// startEtcd starts a one-member etcd that listens on unix sockets only, so it needs no ports and no other process
-// reaches it. Nothing survives Stop, so nothing is worth an fsync.
+// startEtcd starts an etcd with one member. It listens on unix sockets only, so it needs no ports and no other process
+// reaches it. No data survives Stop, so it does not call fsync.
 func (cp *ControlPlane) startEtcd(ctx context.Context) error {
-	client, peer := cp.path("etcd.sock"), cp.path("peer.sock")
+	client := cp.path("etcd.sock")
+	peer := cp.path("peer.sock")
 	if len(peer) > maxSocketPath {
-		return fmt.Errorf("socket path %s is longer than %d characters: set TMPDIR to a shorter directory", peer, maxSocketPath)
+		return fmt.Errorf("socket path %s is longer than %d characters: set TMPDIR to a shorter directory",
+			peer, maxSocketPath)
 	}
+
 	config := embed.NewConfig()
 	config.Dir = cp.path("etcd")
 	config.LogOutputs = []string{cp.path("log")}
@@ -27,7 +30,8 @@ func (cp *ControlPlane) startEtcd(ctx context.Context) error {
 	config.UnsafeNoFsync = true
 	config.ListenClientUrls = []url.URL{{Scheme: "unix", Path: client}}
 	config.ListenPeerUrls = []url.URL{{Scheme: "unix", Path: peer}}
-	// What a member advertises must be host:port. A member without peers never has it dialled.
+
+	// The advertised address must be host:port. Nobody dials it, because the member has no peers.
 	advertised := url.URL{Scheme: "http", Host: "127.0.0.1:2380"}
 	config.AdvertiseClientUrls = []url.URL{advertised}
 	config.AdvertisePeerUrls = []url.URL{advertised}
@@ -37,11 +41,13 @@ func (cp *ControlPlane) startEtcd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	cp.etcd = etcd.Server
 	cp.stops = append(cp.stops, func() error {
 		etcd.Close()
 		return nil
 	})
+
 	select {
 	case <-etcd.Server.ReadyNotify():
 		return nil
@@ -54,13 +60,12 @@ func (cp *ControlPlane) startEtcd(ctx context.Context) error {
 	}
 }
 
-// FillDisk has etcd refuse whatever is to be stored, as when its space is used up, until FreeDisk. What it has can be
-// read, and deleted.
+// FillDisk makes etcd refuse writes until FreeDisk, as if its space were used up. Reads and deletions still work.
 func (cp *ControlPlane) FillDisk(ctx context.Context) error {
 	return cp.alarm(ctx, etcdserverpb.AlarmRequest_ACTIVATE)
 }
 
-// FreeDisk ends what FillDisk began.
+// FreeDisk undoes FillDisk.
 func (cp *ControlPlane) FreeDisk(ctx context.Context) error {
 	return cp.alarm(ctx, etcdserverpb.AlarmRequest_DEACTIVATE)
 }

@@ -13,23 +13,23 @@ import (
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 )
 
-// garbageResync is how often the garbage collector looks for new kinds, as in kube-controller-manager.
+// garbageResync is the period in which the garbage collector looks for new kinds, as in kube-controller-manager.
 const garbageResync = 30 * time.Second
 
-// startGarbageCollector runs Kubernetes' garbage collector, the one part of kube-controller-manager that Volcano cannot
-// do without: it removes the pods and the pod group of a job that is deleted.
+// startGarbageCollector runs Kubernetes' garbage collector. Volcano needs this part of kube-controller-manager: it
+// removes the pods and the pod group of a deleted job.
 func (cp *ControlPlane) startGarbageCollector(context.Context) error {
 	client, err := metadata.NewForConfig(cp.RestConfig)
 	if err != nil {
 		return err
 	}
+
 	running, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
 	kube := informers.NewSharedInformerFactory(cp.Kube, 0)
 	objects := metadatainformer.NewSharedInformerFactory(client, 0)
 	factory := informerfactory.NewInformerFactory(kube, objects)
 	started := make(chan struct{})
-	close(started) // there are no informers yet that the collector would have to wait for; it starts its own
+	close(started) // the collector starts its own informers, and has no others to wait for
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(cp.Kube.Discovery()))
 	collector, err := garbagecollector.NewGarbageCollector(running, cp.Kube, client, mapper,
 		garbagecollector.DefaultIgnoredResources(), factory, started)
@@ -37,6 +37,8 @@ func (cp *ControlPlane) startGarbageCollector(context.Context) error {
 		cancel()
 		return err
 	}
+
+	done := make(chan struct{})
 	cp.stops = append(cp.stops, func() error {
 		cancel()
 		<-done
@@ -47,5 +49,6 @@ func (cp *ControlPlane) startGarbageCollector(context.Context) error {
 		collector.Run(running, 2, garbageResync)
 	}()
 	go collector.Sync(running, cp.Kube.Discovery(), garbageResync)
+
 	return nil
 }

@@ -19,12 +19,12 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// termination is how long a pod takes to end after it is deleted, where pods run commands. The time of the deletion is
-// stored in whole seconds, so it is up to a second less.
+// termination is the time that a deleted pod takes to end, if pods run commands. The time of the deletion is stored in
+// whole seconds, so a pod may end up to a second earlier.
 const termination = time.Second
 
-// kubelet plays the kubelets of all nodes: a pod that is bound runs, a pod that is deleted is gone. A pod ends by
-// itself only if pods run commands; otherwise see CompletePods.
+// kubelet simulates the kubelets of all nodes. A bound pod runs, and a deleted pod disappears. A pod ends by itself
+// only if pods run commands. Otherwise, see CompletePods.
 type kubelet struct {
 	kube     kubernetes.Interface
 	pods     corelisters.PodLister
@@ -42,6 +42,7 @@ func (cp *ControlPlane) startKubelet(ctx context.Context) error {
 	informer := factory.Core().V1().Pods()
 	all := informers.NewSharedInformerFactory(cp.Kube, 0)
 	nodes := all.Core().V1().Nodes()
+
 	k := &kubelet{
 		kube:     cp.Kube,
 		pods:     informer.Lister(),
@@ -57,6 +58,7 @@ func (cp *ControlPlane) startKubelet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	running, cancel := context.WithCancel(context.Background())
 	var workers sync.WaitGroup
 	cp.stops = append(cp.stops, func() error {
@@ -67,12 +69,14 @@ func (cp *ControlPlane) startKubelet(ctx context.Context) error {
 		all.Shutdown()
 		return nil
 	})
+
 	synced := []cache.InformerSynced{informer.Informer().HasSynced, nodes.Informer().HasSynced}
 	factory.Start(running.Done())
 	all.Start(running.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return fmt.Errorf("waiting for the pods and nodes: %w", ctx.Err())
 	}
+
 	for range 4 {
 		workers.Add(1)
 		go func() {
@@ -81,6 +85,7 @@ func (cp *ControlPlane) startKubelet(ctx context.Context) error {
 			}
 		}()
 	}
+
 	return nil
 }
 
@@ -90,55 +95,78 @@ func (k *kubelet) next(ctx context.Context) bool {
 	if shutdown {
 		return false
 	}
+
 	defer k.work.Done(name)
-	if err := k.sync(ctx, name); err != nil {
+
+	err := k.sync(ctx, name)
+	if err != nil {
 		k.work.AddRateLimited(name)
-		return true
+	} else {
+		k.work.Forget(name)
 	}
-	k.work.Forget(name)
+
 	return true
 }
 
+// sync brings a pod to its next state.
 func (k *kubelet) sync(ctx context.Context, name cache.ObjectName) error {
 	pod, err := k.pods.Pods(name.Namespace).Get(name.Name)
-	switch {
-	case apierrors.IsNotFound(err):
+	if apierrors.IsNotFound(err) {
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return err
+	}
+
+	switch {
 	case pod.DeletionTimestamp != nil:
-		if left := k.terminating(pod); left > 0 {
-			k.work.AddAfter(name, left)
-			return nil
-		}
-		now := int64(0)
-		err := k.kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
-			GracePeriodSeconds: &now,
-			Preconditions:      metav1.NewUIDPreconditions(string(pod.UID)),
-		})
-		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			return nil // gone already, or a new pod has its name
-		}
-		return err
+		return k.terminate(ctx, name, pod)
 	case k.commands && !k.hasNode(pod):
 		return nil
 	case pod.Status.Phase == corev1.PodPending:
-		started := metav1.Now()
-		return patchStatus(ctx, k.kube, pod, corev1.PodStatus{
-			Phase:     corev1.PodRunning,
-			StartTime: &started,
-			Conditions: []corev1.PodCondition{
-				{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: started},
-			},
-			ContainerStatuses: containers(pod, true, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: started}}),
-		})
+		return k.start(ctx, pod)
 	case k.commands && pod.Status.Phase == corev1.PodRunning && pod.Status.StartTime != nil:
 		return k.follow(ctx, name, pod)
 	}
+
 	return nil
 }
 
-// hasNode reports whether the node that the pod is bound to exists. Nobody runs the pods of another one.
+// terminate removes a deleted pod when its time is over.
+func (k *kubelet) terminate(ctx context.Context, name cache.ObjectName, pod *corev1.Pod) error {
+	left := k.terminating(pod)
+	if left > 0 {
+		k.work.AddAfter(name, left)
+		return nil
+	}
+
+	err := k.kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+		GracePeriodSeconds: new(int64),
+		Preconditions:      metav1.NewUIDPreconditions(string(pod.UID)),
+	})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // gone already, or a new pod has its name
+	}
+
+	return err
+}
+
+// start sets a bound pod Running.
+func (k *kubelet) start(ctx context.Context, pod *corev1.Pod) error {
+	started := metav1.Now()
+	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: started}}
+
+	return patchStatus(ctx, k.kube, pod, corev1.PodStatus{
+		Phase:     corev1.PodRunning,
+		StartTime: &started,
+		Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: started},
+		},
+		ContainerStatuses: containers(pod, true, state),
+	})
+}
+
+// hasNode reports whether the node of the pod exists. Otherwise no kubelet runs the pod.
 func (k *kubelet) hasNode(pod *corev1.Pod) bool {
 	_, err := k.nodes.Get(pod.Spec.NodeName)
 	return err == nil
@@ -153,8 +181,8 @@ func (k *kubelet) terminating(pod *corev1.Pod) time.Duration {
 	return time.Until(pod.DeletionTimestamp.Add(min(grace, termination) - grace))
 }
 
-// follow ends a running pod when its containers have ended. The start is stored in whole seconds, so each pod gets one
-// more.
+// follow ends a running pod when its containers have ended. The start is stored in whole seconds, so each pod gets an
+// additional second.
 func (k *kubelet) follow(ctx context.Context, name cache.ObjectName, pod *corev1.Pod) error {
 	r := runOfPod(pod)
 	if r.forever {
@@ -164,6 +192,7 @@ func (k *kubelet) follow(ctx context.Context, name cache.ObjectName, pod *corev1
 		k.work.AddAfter(name, left)
 		return nil
 	}
+
 	return complete(ctx, k.kube, pod, r.status)
 }
 
@@ -177,26 +206,35 @@ func (cp *ControlPlane) CompletePods(ctx context.Context, namespace, selector st
 	if err != nil {
 		return 0, fmt.Errorf("listing the pods to complete: %w", err)
 	}
+
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if err := complete(ctx, cp.Kube, pod, 0); err != nil {
+		err := complete(ctx, cp.Kube, pod, 0)
+		if err != nil {
 			return i, fmt.Errorf("completing pod %s/%s: %w", namespace, pod.Name, err)
 		}
 	}
+
 	return len(pods.Items), nil
 }
 
-// complete ends a pod all of whose containers have exited with a status.
+// complete ends a pod. All its containers exit with a status.
 func complete(ctx context.Context, kube kubernetes.Interface, pod *corev1.Pod, status int32) error {
 	finished := metav1.Now()
 	phase, reason := corev1.PodSucceeded, "Completed"
 	if status != 0 {
 		phase, reason = corev1.PodFailed, "Error"
 	}
+
 	return patchStatus(ctx, kube, pod, corev1.PodStatus{
 		Phase: phase,
 		Conditions: []corev1.PodCondition{
-			{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "Pod" + reason, LastTransitionTime: finished},
+			{
+				Type:               corev1.PodReady,
+				Status:             corev1.ConditionFalse,
+				Reason:             "Pod" + reason,
+				LastTransitionTime: finished,
+			},
 		},
 		ContainerStatuses: containers(pod, false, corev1.ContainerState{
 			Terminated: &corev1.ContainerStateTerminated{ExitCode: status, Reason: reason, FinishedAt: finished},
@@ -204,7 +242,7 @@ func complete(ctx context.Context, kube kubernetes.Interface, pod *corev1.Pod, s
 	})
 }
 
-// containers returns the status of a pod whose containers are all in one state.
+// containers returns the statuses of a pod's containers, all in one state.
 func containers(pod *corev1.Pod, ready bool, state corev1.ContainerState) []corev1.ContainerStatus {
 	var statuses []corev1.ContainerStatus
 	for _, container := range pod.Spec.Containers {
@@ -212,10 +250,11 @@ func containers(pod *corev1.Pod, ready bool, state corev1.ContainerState) []core
 			Name: container.Name, Image: container.Image, Started: &ready, Ready: ready, State: state,
 		})
 	}
+
 	return statuses
 }
 
-// patchStatus merges status into the pod's; a pod that is gone needs none.
+// patchStatus merges status into the pod's status. It ignores a pod that is gone.
 func patchStatus(ctx context.Context, kube kubernetes.Interface, pod *corev1.Pod, status corev1.PodStatus) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},
@@ -224,10 +263,12 @@ func patchStatus(ctx context.Context, kube kubernetes.Interface, pod *corev1.Pod
 	if err != nil {
 		return err
 	}
+
 	pods := kube.CoreV1().Pods(pod.Namespace)
 	_, err = pods.Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
+
 	return err
 }

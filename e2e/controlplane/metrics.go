@@ -20,6 +20,7 @@ func (cp *ControlPlane) ServeMetrics() (address string, err error) {
 	if err != nil {
 		return "", err
 	}
+
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(prometheus.GathererFunc(schedulerMetrics), promhttp.HandlerOpts{}))
 	healthz.InstallHandler(mux)
@@ -28,12 +29,14 @@ func (cp *ControlPlane) ServeMetrics() (address string, err error) {
 	go func() {
 		_ = server.Serve(listener) // until Close
 	}()
+
 	return listener.Addr().String(), nil
 }
 
-// schedulerMetrics are those of Volcano. The other components of this process register their metrics in the same place.
+// schedulerMetrics returns Volcano's metrics. The other components of this process use the same registry.
 func schedulerMetrics() ([]*dto.MetricFamily, error) {
 	families, err := prometheus.DefaultGatherer.Gather()
+
 	return slices.DeleteFunc(families, func(family *dto.MetricFamily) bool {
 		return !strings.HasPrefix(family.GetName(), "volcano_")
 	}), err

@@ -9,7 +9,7 @@ import (
 	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
 )
 
-// Mirror is a copy of what the API server has, kept up to date: nodes, pods, events, queues, pod groups and jobs.
+// Mirror is an up-to-date copy of the objects in the API server: nodes, pods, events, queues, pod groups and jobs.
 type Mirror struct {
 	Kube    informers.SharedInformerFactory
 	Volcano vcinformers.SharedInformerFactory
@@ -22,6 +22,7 @@ func (cp *ControlPlane) StartMirror(ctx context.Context, handler cache.ResourceE
 		Kube:    informers.NewSharedInformerFactory(cp.Kube, 0),
 		Volcano: vcinformers.NewSharedInformerFactory(cp.Volcano, 0),
 	}
+
 	var synced []cache.InformerSynced
 	for _, informer := range []cache.SharedIndexInformer{
 		m.Kube.Core().V1().Nodes().Informer(),
@@ -37,10 +38,12 @@ func (cp *ControlPlane) StartMirror(ctx context.Context, handler cache.ResourceE
 		}
 		synced = append(synced, registration.HasSynced)
 	}
+
 	m.Kube.Start(ctx.Done())
 	m.Volcano.Start(ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return nil, fmt.Errorf("watching the cluster: %w", ctx.Err())
 	}
+
 	return m, nil
 }

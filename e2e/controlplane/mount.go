@@ -24,17 +24,19 @@ const (
 )
 
 // StartInstalledScheduler starts a Volcano scheduler with the configuration of the ConfigMap
-// volcano-scheduler-configmap, and follows the ConfigMap as cmd/vc-scheduler in a pod does: a change that is refused is
-// logged and changes nothing. stop is that of StartScheduler.
+// volcano-scheduler-configmap. It follows the ConfigMap as cmd/vc-scheduler in a pod does: it logs a wrong change and
+// does not apply it. stop works as in StartScheduler.
 func (cp *ControlPlane) StartInstalledScheduler(ctx context.Context) (stop func(), err error) {
 	directory, err := cp.Mount(ctx, VolcanoNamespace, schedulerConfig)
 	if err != nil {
 		return nil, fmt.Errorf("mounting ConfigMap %s/%s: %w", VolcanoNamespace, schedulerConfig, err)
 	}
+
 	stage, err := guard.NewStage(filepath.Join(directory, configurationFile))
 	if err != nil {
 		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
 	}
+
 	cp.stops = append(cp.stops, func() error {
 		stage.Close()
 		return nil
@@ -49,13 +51,16 @@ func (cp *ControlPlane) Mount(ctx context.Context, namespace, name string) (dire
 	if err != nil {
 		return "", err
 	}
+
 	one := func(options *metav1.ListOptions) {
 		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(cp.Kube, 0, informers.WithNamespace(namespace),
 		informers.WithTweakListOptions(one))
+
 	write := func(object any) {
-		if err := writeFiles(directory, object.(*corev1.ConfigMap).Data); err != nil {
+		err := writeFiles(directory, object.(*corev1.ConfigMap).Data)
+		if err != nil {
 			klog.Errorf("Writing the files of ConfigMap %s/%s: %v", namespace, name, err)
 		}
 	}
@@ -66,6 +71,7 @@ func (cp *ControlPlane) Mount(ctx context.Context, namespace, name string) (dire
 	if err != nil {
 		return "", err
 	}
+
 	running, cancel := context.WithCancel(context.Background())
 	cp.stops = append(cp.stops, func() error {
 		cancel()
@@ -76,19 +82,24 @@ func (cp *ControlPlane) Mount(ctx context.Context, namespace, name string) (dire
 	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		return "", ctx.Err()
 	}
+
 	return directory, nil
 }
 
-// writeFiles replaces files by renames, so that nobody reads a part of one.
+// writeFiles replaces files by renames, so that nobody reads a partial file.
 func writeFiles(directory string, files map[string]string) error {
 	for name, text := range files {
 		path := filepath.Join(directory, name)
-		if err := os.WriteFile(path+".next", []byte(text), 0o600); err != nil {
+		err := os.WriteFile(path+".next", []byte(text), 0o600)
+		if err != nil {
 			return err
 		}
-		if err := os.Rename(path+".next", path); err != nil {
+
+		err = os.Rename(path+".next", path)
+		if err != nil {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 // processShutdown bounds the time until a process stops.
 const processShutdown = 10 * time.Second
 
-// Process is a program that runs as a process of its own, as in a Deployment. Stop of the control plane kills it.
+// Process is a program in a separate process, as in a Deployment. Stop of the control plane kills it.
 type Process struct {
 	// Metrics is the URL of a scheduler's metrics, if they are enabled.
 	Metrics string
@@ -24,48 +24,56 @@ type Process struct {
 	exited    chan struct{}
 }
 
-// StartProcess runs the program at a path, a scheduler, with these flags, and with those that it needs here: addresses
-// that are free, and a kubeconfig for the admin unless there is one among the flags, which win. It does not wait.
+// StartProcess runs a scheduler, the program at a path, with the given flags. It adds free addresses and a kubeconfig
+// for the admin. The given flags override these. It does not wait.
 func (cp *ControlPlane) StartProcess(program string, flags ...string) (*Process, error) {
 	metrics, healthz, err := freeAddresses()
 	if err != nil {
 		return nil, err
 	}
+
 	own := []string{"--kubeconfig=" + cp.Kubeconfig(), "--listen-address=" + metrics, "--healthz-address=" + healthz}
 	p, err := cp.StartProgram("scheduler", program, append(own, flags...)...)
 	if err != nil {
 		return nil, err
 	}
+
 	p.Metrics = "http://" + metrics + "/metrics"
+
 	return p, nil
 }
 
-// StartProgram runs a program, with a directory of its own for its log and its files, whose name begins with the given
-// one. It does not wait.
+// StartProgram runs a program with a separate directory for its log and its files. The name of the directory begins
+// with the given name. It does not wait.
 func (cp *ControlPlane) StartProgram(name, program string, arguments ...string) (*Process, error) {
 	directory, err := os.MkdirTemp(cp.directory, name+"-")
 	if err != nil {
 		return nil, err
 	}
+
 	p := &Process{directory: directory, exited: make(chan struct{})}
 	log, err := os.Create(filepath.Join(p.directory, "log"))
 	if err != nil {
 		return nil, err
 	}
+
 	defer log.Close()
 	p.command = exec.Command(program, arguments...)
 	p.command.Env = append(os.Environ(), "DEBUG_SOCKET_DIR="+p.directory, "TMPDIR="+p.directory)
 	p.command.Env = append(p.command.Env, cp.environment...)
-	p.command.Stdout, p.command.Stderr = log, log
-	if err := p.command.Start(); err != nil {
+	p.command.Stdout = log
+	p.command.Stderr = log
+	err = p.command.Start()
+	if err != nil {
 		return nil, err
 	}
+
 	go func() {
-		// What it returns is in the state of the process, too.
-		_ = p.command.Wait()
+		_ = p.command.Wait() // the state of the process holds the error, too
 		close(p.exited)
 	}()
 	cp.stops = append(cp.stops, p.Kill)
+
 	return p, nil
 }
 
@@ -76,23 +84,25 @@ func freeAddresses() (first, second string, err error) {
 	if err != nil {
 		return "", "", err
 	}
+
 	two, err := listen()
 	if err != nil {
 		return "", "", errors.Join(err, one.Close())
 	}
+
 	return one.Addr().String(), two.Addr().String(), errors.Join(one.Close(), two.Close())
 }
 
-// PID is the process's number.
+// PID returns the number of the process.
 func (p *Process) PID() int { return p.command.Process.Pid }
 
-// Exited is closed when the process has ended; then Status is its exit status, -1 if a signal ended it.
+// Exited returns a channel that is closed when the process has ended. Then Status returns its exit status.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Status is the exit status of a process that has ended.
+// Status returns the exit status of a process that has ended, -1 if a signal ended it.
 func (p *Process) Status() int { return p.command.ProcessState.ExitCode() }
 
-// Log is all that the process has written so far.
+// Log returns the output of the process so far.
 func (p *Process) Log() (string, error) {
 	text, err := os.ReadFile(filepath.Join(p.directory, "log"))
 	return string(text), err
@@ -101,13 +111,13 @@ func (p *Process) Log() (string, error) {
 // Stop terminates the process, as Kubernetes does, and waits for it.
 func (p *Process) Stop() error { return p.end(syscall.SIGTERM) }
 
-// Kill ends the process without a chance to do anything more, and waits for it.
+// Kill ends the process at once, and waits for it.
 func (p *Process) Kill() error { return p.end(os.Kill) }
 
-// Pause stops the process where it is, until Continue.
+// Pause suspends the process until Continue.
 func (p *Process) Pause() error { return p.command.Process.Signal(syscall.SIGSTOP) }
 
-// Continue has a paused process go on, as if no time had passed.
+// Continue resumes a paused process.
 func (p *Process) Continue() error { return p.command.Process.Signal(syscall.SIGCONT) }
 
 func (p *Process) end(signal os.Signal) error {
@@ -116,9 +126,12 @@ func (p *Process) end(signal os.Signal) error {
 		return nil
 	default:
 	}
-	if err := p.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+
+	err := p.command.Process.Signal(signal)
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
+
 	select {
 	case <-p.exited:
 		return nil

@@ -18,18 +18,18 @@ import (
 
 // Interference is the fault that a Proxy injects into one request.
 type Interference struct {
-	// Delay passes before the request does.
+	// Delay is the time before the request is forwarded.
 	Delay time.Duration
 	// Status, if not 0, is the answer in place of the API server's.
 	Status int
-	// Lost has the API server serve the request, and the client see an error.
+	// Lost: the API server serves the request, and the client gets an error.
 	Lost bool
 }
 
-// Proxy stands between a client and the API server, which neither of them notices. It speaks HTTP, so that it can
-// answer in the place of the API server; proxies of connections, such as toxiproxy, cannot.
+// Proxy is a transparent proxy between a client and the API server. It speaks HTTP, so it can answer instead of the API
+// server. Proxies of connections, such as toxiproxy, cannot do that.
 type Proxy struct {
-	// Kubeconfig is the path of a kubeconfig for the admin that leads through the proxy.
+	// Kubeconfig is the path of a kubeconfig for the admin, with the address of the proxy.
 	Kubeconfig string
 
 	server    *http.Server
@@ -46,19 +46,24 @@ func (cp *ControlPlane) StartProxy(kubeconfig string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(authority)
 	certificate, err := tls.LoadX509KeyPair(cp.path("apiserver.crt"), cp.path("apiserver.key"))
 	if err != nil {
 		return nil, err
 	}
+
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	if err := cp.WriteKubeconfig(kubeconfig, listener.Addr().String(), cp.RestConfig.BearerToken); err != nil {
+
+	err = cp.WriteKubeconfig(kubeconfig, listener.Addr().String(), cp.RestConfig.BearerToken)
+	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
+
 	p := &Proxy{Kubeconfig: kubeconfig, conns: map[net.Conn]bool{}}
 	forward := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "https", Host: cp.Address}) },
@@ -75,10 +80,12 @@ func (cp *ControlPlane) StartProxy(kubeconfig string) (*Proxy, error) {
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}},
 		ErrorLog:          log.New(io.Discard, "", 0),
 	}
+
 	cp.stops = append(cp.stops, p.server.Close)
 	go func() {
 		_ = p.server.ServeTLS(listener, "", "") // until Close
 	}()
+
 	return p, nil
 }
 
@@ -88,12 +95,14 @@ func (p *Proxy) serve(forward http.Handler, w http.ResponseWriter, r *http.Reque
 		forward.ServeHTTP(w, r)
 		return
 	}
+
 	with := (*interfere)(r)
 	select {
 	case <-time.After(with.Delay):
 	case <-r.Context().Done():
-		return // the client is gone, and so is what it asked for
+		return // the client is gone
 	}
+
 	switch {
 	case with.Lost:
 		forward.ServeHTTP(discard{http.Header{}}, r)
@@ -108,14 +117,14 @@ func (p *Proxy) serve(forward http.Handler, w http.ResponseWriter, r *http.Reque
 	}
 }
 
-// discard is the answer that nobody sees.
+// discard is an http.ResponseWriter that drops the answer.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header            { return d.header }
 func (d discard) Write(text []byte) (int, error) { return len(text), nil }
 func (d discard) WriteHeader(int)                {}
 
-// Interfere has the proxy ask what to do to each request, until it is called with nil.
+// Interfere sets the function that decides the interference with each request. nil ends the interference.
 func (p *Proxy) Interfere(with func(*http.Request) Interference) {
 	if with == nil {
 		p.interfere.Store(nil)
@@ -133,19 +142,22 @@ func (p *Proxy) Mend() { p.setCut(false) }
 func (p *Proxy) setCut(cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	p.cut = cut
 	if !cut {
 		return
 	}
+
 	for conn := range p.conns {
 		conn.Close()
 	}
 }
 
-// track knows the connections that are open.
+// track keeps the set of open connections.
 func (p *Proxy) track(conn net.Conn, state http.ConnState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	switch state {
 	case http.StateNew:
 		p.conns[conn] = true

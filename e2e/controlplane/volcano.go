@@ -26,7 +26,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/metrics"
 	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
 
-	// What Volcano's controller manager and scheduler import for their registrations.
+	// The imports of Volcano's controller manager and scheduler for their registrations.
 	_ "volcano.sh/volcano/pkg/controllers/colocationconfig"
 	_ "volcano.sh/volcano/pkg/controllers/cronjob"
 	_ "volcano.sh/volcano/pkg/controllers/garbagecollector"
@@ -42,14 +42,14 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/guard"
 )
 
-// lastCycle is the longest that a scheduler's last cycle may take.
+// lastCycle bounds the time of a scheduler's last cycle.
 const lastCycle = time.Minute
 
-// initMetrics sets up what Volcano's predicates plugin takes for granted; once is enough for the process.
+// initMetrics registers the metrics that Volcano's predicates plugin needs, once for the process.
 var initMetrics = sync.OnceFunc(metrics.InitKubeSchedulerRelatedMetrics)
 
-// startControllers runs the controllers that Volcano's controller manager runs by default: all but the sharding
-// controller, whose package is not even imported here. The numbers of workers are that binary's defaults too.
+// startControllers runs the controllers that Volcano's controller manager runs by default: all except the sharding
+// controller, which is not even imported here. The numbers of workers are the defaults, too.
 func (cp *ControlPlane) startControllers(context.Context) error {
 	option := &framework.ControllerOption{
 		KubeClient:              cp.Kube,
@@ -66,17 +66,21 @@ func (cp *ControlPlane) startControllers(context.Context) error {
 		WorkerThreadsForGC:      1,
 		Config:                  cp.RestConfig,
 	}
+
 	var controllers []framework.Controller
 	var errs []error
 	framework.ForeachController(func(controller framework.Controller) {
-		if err := controller.Initialize(option); err != nil {
+		err := controller.Initialize(option)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("initializing %s: %w", controller.Name(), err))
 		}
 		controllers = append(controllers, controller)
 	})
-	if err := errors.Join(errs...); err != nil {
+	err := errors.Join(errs...)
+	if err != nil {
 		return err
 	}
+
 	stop := make(chan struct{})
 	cp.stops = append(cp.stops, func() error {
 		close(stop)
@@ -85,29 +89,35 @@ func (cp *ControlPlane) startControllers(context.Context) error {
 	for _, controller := range controllers {
 		go controller.Run(stop)
 	}
+
 	return nil
 }
 
 // StartScheduler starts a Volcano scheduler with the given configuration, the text of a volcano-scheduler.conf. It
-// returns when the scheduler's caches are full and the first cycle is under way. stop ends it and its last cycle, and
-// Stop does so as well; after stop another scheduler can be started on the same control plane.
+// returns when the scheduler's caches are full and the first cycle has begun. stop waits for the last cycle. Stop does
+// the same. After stop, another scheduler can start on the same control plane.
 func (cp *ControlPlane) StartScheduler(configuration string) (stop func(), err error) {
-	if err := checkConfiguration(configuration); err != nil {
+	err = checkConfiguration(configuration)
+	if err != nil {
 		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
 	}
+
 	path, err := cp.writeConfiguration(configuration)
 	if err != nil {
 		return nil, fmt.Errorf("writing the scheduler configuration: %w", err)
 	}
+
 	return cp.startSchedulerAt(path)
 }
 
 // startSchedulerAt starts a Volcano scheduler with the configuration in a file, which it watches.
 func (cp *ControlPlane) startSchedulerAt(path string) (stop func(), err error) {
 	// The scheduler serves its log level on a socket, by default in a directory shared by all schedulers of a machine.
-	if err := os.Setenv("DEBUG_SOCKET_DIR", cp.directory); err != nil {
+	err = os.Setenv("DEBUG_SOCKET_DIR", cp.directory)
+	if err != nil {
 		return nil, err
 	}
+
 	serverOption := options.NewServerOption()
 	serverOption.AddFlags(pflag.NewFlagSet("vc-scheduler", pflag.ContinueOnError)) // sets the defaults
 	serverOption.SchedulerConf = path
@@ -115,6 +125,7 @@ func (cp *ControlPlane) startSchedulerAt(path string) (stop func(), err error) {
 	serverOption.EnableCacheDumper = false
 	serverOption.RegisterOptions()
 	initMetrics()
+
 	// Both remember the first scheduler of the process and its clients.
 	cache.RegisterBindMethod(nil)
 	predicates.ResetVolumeBindingPluginForTest()
@@ -123,6 +134,7 @@ func (cp *ControlPlane) startSchedulerAt(path string) (stop func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating the scheduler: %w", err)
 	}
+
 	stopped := make(chan struct{})
 	stop = sync.OnceFunc(func() {
 		close(stopped)
@@ -133,48 +145,56 @@ func (cp *ControlPlane) startSchedulerAt(path string) (stop func(), err error) {
 		return nil
 	})
 	instance.Run(stopped)
+
 	return stop, nil
 }
 
-// awaitLastCycle waits until the scheduler that was stopped runs no cycle. Volcano keeps variables of the process that
-// the next scheduler sets anew, and a cycle that reads them meanwhile crashes. Scheduler.Run gives no way to wait for
-// the end of its loop, so the stacks of the goroutines tell.
+// awaitLastCycle waits until the stopped scheduler runs no cycle. The next scheduler resets global variables of
+// Volcano, and a cycle that reads them meanwhile crashes. Nothing signals the end of the loop of Scheduler.Run, so
+// awaitLastCycle looks at the stacks of the goroutines.
 func awaitLastCycle() {
 	over := func(context.Context) (bool, error) {
 		var stacks strings.Builder
 		err := pprof.Lookup("goroutine").WriteTo(&stacks, 2)
 		return err == nil && !cycling(stacks.String()), err
 	}
-	if err := wait.PollUntilContextTimeout(context.Background(), 5*time.Millisecond, lastCycle, true, over); err != nil {
+
+	err := wait.PollUntilContextTimeout(context.Background(), 5*time.Millisecond, lastCycle, true, over)
+	if err != nil {
 		klog.Errorf("Waiting for the last cycle of the scheduler: %v", err)
 	}
 }
 
-// cycling reports whether one of the goroutines is the loop of a scheduler's cycles: wait.Until, which Scheduler.Run
-// started (volcano pkg/scheduler/scheduler.go:98).
+// cycling reports whether one of the goroutines is the loop of a scheduler's cycles: the wait.Until of Scheduler.Run
+// (volcano pkg/scheduler/scheduler.go:98).
 func cycling(stacks string) bool {
+	const createdByRun = "created by volcano.sh/volcano/pkg/scheduler.(*Scheduler).Run "
 	return slices.ContainsFunc(strings.Split(stacks, "\n\n"), func(stack string) bool {
-		return strings.Contains(stack, "/wait.Until(") && strings.Contains(stack, "created by volcano.sh/volcano/pkg/scheduler.(*Scheduler).Run ")
+		return strings.Contains(stack, "/wait.Until(") && strings.Contains(stack, createdByRun)
 	})
 }
 
-// checkConfiguration rejects what vc-scheduler rejects, and keys that the scheduler does not know, which it drops
-// without a word to its caller.
+// checkConfiguration rejects a configuration that vc-scheduler rejects. It also rejects unknown keys, which the
+// scheduler ignores silently.
 func checkConfiguration(configuration string) error {
-	if err := yaml.UnmarshalStrict([]byte(configuration), &conf.SchedulerConfiguration{}); err != nil {
+	err := yaml.UnmarshalStrict([]byte(configuration), &conf.SchedulerConfiguration{})
+	if err != nil {
 		return err
 	}
+
 	return guard.Check(configuration)
 }
 
-// writeConfiguration writes the configuration into a directory of its own, since the scheduler watches the whole
-// directory and reads the file again whenever anything in it changes.
+// writeConfiguration writes the configuration into a separate directory. The scheduler watches the whole directory, and
+// reads the file again at each change in it.
 func (cp *ControlPlane) writeConfiguration(configuration string) (string, error) {
 	cp.schedulers++
 	directory := cp.path(fmt.Sprintf("scheduler-%d", cp.schedulers))
-	if err := os.Mkdir(directory, 0o700); err != nil {
+	err := os.Mkdir(directory, 0o700)
+	if err != nil {
 		return "", err
 	}
+
 	path := filepath.Join(directory, "volcano-scheduler.conf")
 	return path, os.WriteFile(path, []byte(configuration), 0o600)
 }

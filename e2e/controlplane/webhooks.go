@@ -20,7 +20,7 @@ import (
 // webhooksReadiness bounds the start of the webhook manager.
 const webhooksReadiness = 60 * time.Second
 
-// VolcanoChart is the directory of Volcano's Helm chart in its module.
+// VolcanoChart returns the directory of Volcano's Helm chart in its module.
 func VolcanoChart() (string, error) {
 	module, err := VolcanoModule()
 	return filepath.Join(module, "installer", "helm", "chart", "volcano"), err
@@ -33,41 +33,62 @@ func (cp *ControlPlane) StartWebhooks(ctx context.Context, program string, flags
 	if err != nil {
 		return nil, err
 	}
+
 	text, err := os.ReadFile(filepath.Join(chart, "templates", "webhooks.yaml"))
 	if err != nil {
 		return nil, err
 	}
+
 	host, port, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
+
 	objects, paths, err := renderWebhooks(string(text), "https://"+net.JoinHostPort(host, port))
 	if err != nil {
 		return nil, fmt.Errorf("rendering the webhooks of Volcano's chart: %w", err)
 	}
-	if err := cp.Apply(ctx, objects, "volcano"); err != nil {
+
+	err = cp.Apply(ctx, objects, "volcano")
+	if err != nil {
 		return nil, err
 	}
-	// The first certificate is the server's, the second that of its authority.
+
+	// The first certificate is for the server, the second for its authority.
 	certificates, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.ParseIP(host)}, nil)
 	if err != nil {
 		return nil, err
 	}
-	certFile, keyFile := cp.path("webhooks.crt"), cp.path("webhooks.key")
-	if err := cert.WriteCert(certFile, certificates); err != nil {
+
+	certFile := cp.path("webhooks.crt")
+	err = cert.WriteCert(certFile, certificates)
+	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(keyFile, key, 0o600); err != nil {
+
+	keyFile := cp.path("webhooks.key")
+	err = os.WriteFile(keyFile, key, 0o600)
+	if err != nil {
 		return nil, err
 	}
-	own := []string{"--kubeconfig=" + cp.Kubeconfig(), "--listen-address=" + host, "--port=" + port,
-		"--tls-cert-file=" + certFile, "--tls-private-key-file=" + keyFile, "--ca-cert-file=" + certFile,
-		"--admission-conf=" + filepath.Join(chart, "config", "volcano-admission.conf"), "--enabled-admission=" + strings.Join(paths, ","),
-		"--webhook-namespace=" + VolcanoNamespace, "--webhook-service-name=volcano-admission-service"}
+
+	own := []string{
+		"--kubeconfig=" + cp.Kubeconfig(),
+		"--listen-address=" + host,
+		"--port=" + port,
+		"--tls-cert-file=" + certFile,
+		"--tls-private-key-file=" + keyFile,
+		"--ca-cert-file=" + certFile,
+		"--admission-conf=" + filepath.Join(chart, "config", "volcano-admission.conf"),
+		"--enabled-admission=" + strings.Join(paths, ","),
+		"--webhook-namespace=" + VolcanoNamespace,
+		"--webhook-service-name=volcano-admission-service",
+	}
 	p, err := cp.StartProgram("webhooks", program, append(own, flags...)...)
 	if err != nil {
 		return nil, err
 	}
+
 	return p, awaitWebhooks(ctx, p, net.JoinHostPort(host, port))
 }
 
@@ -80,39 +101,44 @@ func freeAddress() (host, port string, err error) {
 	return net.SplitHostPort(one)
 }
 
-// awaitWebhooks waits until the webhook manager listens, which it does after it has published its certificate.
+// awaitWebhooks waits until the webhook manager listens. By then, it has published its certificate.
 func awaitWebhooks(ctx context.Context, p *Process, address string) error {
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, webhooksReadiness, true, func(ctx context.Context) (bool, error) {
+	listens := func(ctx context.Context) (bool, error) {
 		select {
 		case <-p.Exited():
 			log, _ := p.Log()
 			return false, fmt.Errorf("it ended with status %d: %s", p.Status(), log)
 		default:
 		}
+
 		connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 		if err != nil {
 			return false, nil
 		}
 		return true, connection.Close()
-	})
+	}
+
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, webhooksReadiness, true, listens)
 	if err != nil {
 		return fmt.Errorf("waiting for the webhook manager: %w", err)
 	}
+
 	return nil
 }
 
 // chartCondition finds the paths of the webhooks that a chart can be told to install.
 var chartCondition = regexp.MustCompile(`regexMatch "([^"]+)"`)
 
-// renderWebhooks renders the webhook configurations of Volcano's chart, all of them, for a webhook manager at a URL
-// instead of a service. It returns the paths of the webhooks as well.
+// renderWebhooks renders all webhook configurations of Volcano's chart, for a webhook manager at a URL instead of a
+// service. It also returns the paths of the webhooks.
 func renderWebhooks(text, url string) (objects []*unstructured.Unstructured, paths []string, err error) {
 	for _, match := range chartCondition.FindAllStringSubmatch(text, -1) {
 		paths = append(paths, match[1])
 	}
+
 	functions := template.FuncMap{
 		"regexMatch": regexp.MatchString,
-		// Only called for values that are not set here.
+		// These are only called for values that are not set here.
 		"toYaml":  func(any) string { return "" },
 		"nindent": func(int, string) string { return "" },
 	}
@@ -120,6 +146,7 @@ func renderWebhooks(text, url string) (objects []*unstructured.Unstructured, pat
 	if err != nil {
 		return nil, nil, err
 	}
+
 	var manifest bytes.Buffer
 	err = chart.Execute(&manifest, map[string]any{
 		"Release": map[string]any{"Name": "integration", "Namespace": VolcanoNamespace},
@@ -131,6 +158,7 @@ func renderWebhooks(text, url string) (objects []*unstructured.Unstructured, pat
 	if err != nil {
 		return nil, nil, err
 	}
+
 	for _, document := range regexp.MustCompile(`(?m)^---\s*$`).Split(manifest.String(), -1) {
 		object, err := parse([]byte(document))
 		if err != nil {
@@ -139,7 +167,9 @@ func renderWebhooks(text, url string) (objects []*unstructured.Unstructured, pat
 		if len(object.Object) == 0 {
 			continue
 		}
-		if err := redirect(object, url); err != nil {
+
+		err = redirect(object, url)
+		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", object.GetName(), err)
 		}
 		objects = append(objects, object)
@@ -147,6 +177,7 @@ func renderWebhooks(text, url string) (objects []*unstructured.Unstructured, pat
 	if len(objects) != len(paths) {
 		return nil, nil, fmt.Errorf("%d webhook configurations for %d paths", len(objects), len(paths))
 	}
+
 	return objects, paths, nil
 }
 
@@ -156,16 +187,19 @@ func redirect(configuration *unstructured.Unstructured, url string) error {
 	if err != nil {
 		return err
 	}
+
 	for _, webhook := range webhooks {
 		fields, ok := webhook.(map[string]any)
 		if !ok {
 			return fmt.Errorf("a webhook is no object")
 		}
+
 		path, _, err := unstructured.NestedString(fields, "clientConfig", "service", "path")
 		if err != nil {
 			return err
 		}
 		fields["clientConfig"] = map[string]any{"url": url + path}
 	}
+
 	return unstructured.SetNestedSlice(configuration.Object, webhooks, "webhooks")
 }

@@ -25,17 +25,19 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 )
 
-// namespaceResync is the resync period of deleted namespaces, that of kube-controller-manager.
+// namespaceResync is the resync period of deleted namespaces, as in kube-controller-manager.
 const namespaceResync = 5 * time.Minute
 
 // StartWorkloadControllers runs Kubernetes' own controllers of Deployments and ReplicaSets until ctx ends.
 func (cp *ControlPlane) StartWorkloadControllers(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactory(cp.Kube, 0)
-	apps, pods := factory.Apps().V1(), factory.Core().V1().Pods()
+	apps := factory.Apps().V1()
+	pods := factory.Core().V1().Pods()
 	deployments, err := deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), pods, cp.Kube)
 	if err != nil {
 		return fmt.Errorf("creating the controller of Deployments: %w", err)
 	}
+
 	replicaSets := replicaset.NewReplicaSetController(ctx, apps.ReplicaSets(), pods, cp.Kube, replicaset.BurstReplicas)
 	factory.Start(ctx.Done())
 	go deployments.Run(ctx, 2)
@@ -43,45 +45,53 @@ func (cp *ControlPlane) StartWorkloadControllers(ctx context.Context) error {
 	return nil
 }
 
-// construct makes a controller of Kubernetes. Releases of Kubernetes order its arguments in several ways, and have more
-// of them: informers of alpha types, which are nil where their feature gate is off.
+// construct makes a controller of Kubernetes. The order of the arguments differs between releases of Kubernetes. Some
+// have additional arguments: informers of alpha types, which are nil if their feature gate is off.
 func construct[C any](constructor any, arguments ...any) (controller C, err error) {
-	of := reflect.ValueOf(constructor)
-	in := make([]reflect.Value, of.Type().NumIn())
+	function := reflect.ValueOf(constructor)
+	signature := function.Type()
+	in := make([]reflect.Value, signature.NumIn())
 	for i := range in {
-		in[i] = reflect.Zero(of.Type().In(i))
-		fits := func(a any) bool { return reflect.TypeOf(a).AssignableTo(of.Type().In(i)) }
-		if at := slices.IndexFunc(arguments, fits); at >= 0 {
-			in[i], arguments = reflect.ValueOf(arguments[at]), slices.Delete(arguments, at, at+1)
+		in[i] = reflect.Zero(signature.In(i))
+		fits := func(a any) bool { return reflect.TypeOf(a).AssignableTo(signature.In(i)) }
+		at := slices.IndexFunc(arguments, fits)
+		if at >= 0 {
+			in[i] = reflect.ValueOf(arguments[at])
+			arguments = slices.Delete(arguments, at, at+1)
 		}
 	}
 	if len(arguments) > 0 {
-		return controller, fmt.Errorf("%s does not take %T", of.Type(), arguments[0])
+		return controller, fmt.Errorf("%s does not take %T", signature, arguments[0])
 	}
-	out := of.Call(in)
-	if err, failed := out[1].Interface().(error); failed {
+
+	out := function.Call(in)
+	err, failed := out[1].Interface().(error)
+	if failed {
 		return controller, err
 	}
+
 	return out[0].Interface().(C), nil
 }
 
-// StartClaimController runs Kubernetes' own controller of ResourceClaims until ctx ends: it makes those of templates,
-// and takes devices back from claims whose pods have ended.
+// StartClaimController runs Kubernetes' own controller of ResourceClaims until ctx ends. It creates claims from
+// templates, and releases the devices of claims after their pods have ended.
 func (cp *ControlPlane) StartClaimController(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactory(cp.Kube, 0)
 	resources := factory.Resource().V1()
-	claims, err := construct[*resourceclaim.Controller](resourceclaim.NewController, klog.FromContext(ctx), resourceclaim.Features{PrioritizedList: true},
-		cp.Kube, factory.Core().V1().Pods(), resources.ResourceClaims(), resources.ResourceClaimTemplates())
+	claims, err := construct[*resourceclaim.Controller](resourceclaim.NewController, klog.FromContext(ctx),
+		resourceclaim.Features{PrioritizedList: true}, cp.Kube, factory.Core().V1().Pods(),
+		resources.ResourceClaims(), resources.ResourceClaimTemplates())
 	if err != nil {
 		return fmt.Errorf("creating the controller of ResourceClaims: %w", err)
 	}
+
 	factory.Start(ctx.Done())
 	go claims.Run(ctx, 2)
 	return nil
 }
 
-// StartJobControllers runs Kubernetes' own controllers of Jobs, ReplicationControllers and namespaces until ctx ends. A
-// namespace that is deleted is emptied only with the last.
+// StartJobControllers runs Kubernetes' own controllers of Jobs, ReplicationControllers and namespaces until ctx ends.
+// The last one empties deleted namespaces.
 func (cp *ControlPlane) StartJobControllers(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactory(cp.Kube, 0)
 	pods := factory.Core().V1().Pods()
@@ -89,13 +99,17 @@ func (cp *ControlPlane) StartJobControllers(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("creating the controller of Jobs: %w", err)
 	}
+
 	objects, err := metadata.NewForConfig(cp.RestConfig)
 	if err != nil {
 		return err
 	}
-	replicas := replication.NewReplicationManager(ctx, pods, factory.Core().V1().ReplicationControllers(), cp.Kube, replication.BurstReplicas)
-	namespaces := namespace.NewNamespaceController(ctx, cp.Kube, objects, cp.Kube.Discovery().ServerPreferredNamespacedResources,
-		factory.Core().V1().Namespaces(), namespaceResync, corev1.FinalizerKubernetes)
+
+	replicas := replication.NewReplicationManager(ctx, pods, factory.Core().V1().ReplicationControllers(), cp.Kube,
+		replication.BurstReplicas)
+	namespaces := namespace.NewNamespaceController(ctx, cp.Kube, objects,
+		cp.Kube.Discovery().ServerPreferredNamespacedResources, factory.Core().V1().Namespaces(), namespaceResync,
+		corev1.FinalizerKubernetes)
 	factory.Start(ctx.Done())
 	go jobs.Run(ctx, 2)
 	go replicas.Run(ctx, 2)
@@ -111,21 +125,25 @@ func (cp *ControlPlane) StartKubeScheduler(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("creating kube-scheduler: %w", err)
 	}
+
 	broadcaster.StartRecordingToSink(ctx.Done())
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
-	if err := instance.WaitForHandlersSync(ctx); err != nil {
+	err = instance.WaitForHandlersSync(ctx)
+	if err != nil {
 		return fmt.Errorf("starting kube-scheduler: %w", err)
 	}
+
 	go instance.Run(ctx)
 	return nil
 }
 
-// StartDefaultScheduler plays kube-scheduler until ctx ends: it binds the pods that do not name Volcano's to one node.
-// Volcano's own Deployments are such pods.
+// StartDefaultScheduler simulates kube-scheduler until ctx ends. It binds pods with the default scheduler to one node,
+// such as the pods of Volcano's own Deployments.
 func (cp *ControlPlane) StartDefaultScheduler(ctx context.Context, node string) error {
 	unbound := func(options *metav1.ListOptions) {
-		options.FieldSelector = fields.Set{"spec.schedulerName": corev1.DefaultSchedulerName, "spec.nodeName": ""}.AsSelector().String()
+		waiting := fields.Set{"spec.schedulerName": corev1.DefaultSchedulerName, "spec.nodeName": ""}
+		options.FieldSelector = waiting.AsSelector().String()
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(cp.Kube, 0, informers.WithTweakListOptions(unbound))
 	bind := func(object any) {
@@ -134,13 +152,18 @@ func (cp *ControlPlane) StartDefaultScheduler(ctx context.Context, node string) 
 			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 			Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 		}
-		if err := cp.Kube.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{}); err != nil && ctx.Err() == nil {
+		err := cp.Kube.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
+		if err != nil && ctx.Err() == nil {
 			klog.Errorf("Binding pod %s/%s: %v", pod.Namespace, pod.Name, err)
 		}
 	}
-	if _, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: bind}); err != nil {
+
+	pods := factory.Core().V1().Pods().Informer()
+	_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: bind})
+	if err != nil {
 		return err
 	}
+
 	factory.Start(ctx.Done())
 	return nil
 }
