@@ -125,8 +125,12 @@ var layers = []layer{
 		reason: "admits jobs, by the quotas and whatever constraints are active",
 	},
 	{
-		dir: "plugin/reclaim", allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/arguments", module + "/quota/plan"}),
+		dir: "plugin/reclaim", allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/arguments", module + "/plugin/reclaim/notice", module + "/quota/plan"}),
 		reason: "chooses who is evicted, by the quotas and whatever constraints are active",
+	},
+	{
+		dir: "plugin/reclaim/notice", allow: append(below(), module+"/plugin/earmark"), silent: true,
+		reason: "keeps plans from session to session, and knows no session",
 	},
 	{
 		dir: "plugin/earmark", allow: below(),

@@ -1,10 +1,8 @@
-// Package admit decides which jobs may have their pods created, and keeps what is reserved for
-// them.
+// Package admit decides which jobs may have their pods created, and keeps the reservations of
+// these jobs.
 package admit
 
 import (
-	"slices"
-
 	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -32,7 +30,7 @@ type Memory struct {
 	returns      quota.Returns
 }
 
-// Reports tells people what is decided.
+// Reports tells people about decisions.
 type Reports struct {
 	Explain  *report.Explainer
 	Journal  *report.Journal
@@ -50,15 +48,9 @@ type Session struct {
 	// displace: a job may displace the promises of jobs with a lower priority.
 	displace   bool
 	displacing displacement
-	promised   map[api.QueueID][]*api.JobInfo // see promisedIn; nil until then
+	promises   promises
 	returns    returns
 	chosen     choice
-}
-
-// choice is a job that was asked about last with other pods as its minimum than usual.
-type choice struct {
-	job    *api.JobInfo
-	chosen reserve.Chosen
 }
 
 // Settings are the arguments that concern admission.
@@ -66,12 +58,12 @@ type Settings struct {
 	Gates    reserve.Gates
 	Scalars  bool
 	Displace bool
-	// Reclaimable: what reclaim and preempt can take back does not count against a job.
+	// Reclaimable: resources that reclaim and preempt can take back do not count against a job.
 	Reclaimable bool
 	Victims     Victims
 }
 
-// Victims knows whom preempt can evict.
+// Victims knows the tasks that preempt can evict.
 type Victims interface {
 	// VictimsWithin returns the tasks that preempt can evict for a task of their queue, as far as other plugins say.
 	VictimsWithin(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo
@@ -79,8 +71,15 @@ type Victims interface {
 
 // Open begins to admit jobs.
 func (s *Session) Open(of *constraint.Session, m *Memory, to Reports, with Settings) {
-	*s = Session{Session: of, Reports: to, memory: m, gates: with.Gates, scalars: with.Scalars, displace: with.Displace}
-	s.openReturns(with)
+	*s = Session{
+		Session:  of,
+		Reports:  to,
+		memory:   m,
+		gates:    with.Gates,
+		scalars:  with.Scalars,
+		displace: with.Displace,
+		returns:  openReturns(&m.returns, with),
+	}
 }
 
 // JobEnqueueable votes on whether a job may have its pods created. It changes no account.
@@ -89,10 +88,12 @@ func (s *Session) JobEnqueueable(obj any) int {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	minimum := frame.Vector()
+
 	outcome := s.decideInPlace(s.decide(minimum, job), job)
 	if outcome.Verdict.OK() {
 		return util.Permit
 	}
+
 	if outcome.Verdict.Reason == quota.SearchExhausted {
 		s.Metrics.CountExhausted(outcome.Verdict.Queue)
 	}
@@ -114,8 +115,10 @@ func (s *Session) Reason(job *api.JobInfo) *report.Reason {
 }
 
 // refusal is the outcome of admission with the minimum that it is about.
-func (s *Session) refusal(frame constraint.Frame, minimum fastres.Vector, job *api.JobInfo, outcome cards.Outcome) *constraint.Refusal {
-	return s.Refused(frame, constraint.Refusal{Request: minimum, Admission: true, Job: job.UID, Queue: outcome.Verdict.Queue}, outcome)
+func (s *Session) refusal(frame constraint.Frame, minimum fastres.Vector, job *api.JobInfo,
+	outcome cards.Outcome) *constraint.Refusal {
+	refusal := constraint.Refusal{Request: minimum, Admission: true, Job: job.UID, Queue: outcome.Verdict.Queue}
+	return s.Refused(frame, refusal, outcome)
 }
 
 // decide applies the rules of enqueue to a job. It sets minimum to the part of the job's minimum
@@ -124,14 +127,17 @@ func (s *Session) decide(minimum fastres.Vector, job *api.JobInfo) cards.Outcome
 	return s.decideIn(&s.memory.asking, minimum, job)
 }
 
-// decideIn does so with memory for the cards of the job.
+// decideIn is decide with memory for the cards of the job.
 func (s *Session) decideIn(memory *reserve.Job, minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
 	v := s.Intake.Eligible(s.Index.Lookup(string(job.Queue)))
 	if !v.OK() {
 		return cards.Outcome{Verdict: v}
 	}
-	lowered := s.lower()
-	defer s.raiseAgain(lowered)
+
+	// A rule may ask about a job while it decides about another one.
+	s.returns.suspend()
+	defer s.returns.resume()
+
 	a := s.askOf(memory, minimum, v.Queue, job)
 	if a.Cards != nil {
 		s.prune()
@@ -139,11 +145,25 @@ func (s *Session) decideIn(memory *reserve.Job, minimum fastres.Vector, job *api
 	return s.decideReturned(s.decideOnce(a), a)
 }
 
+// askOf returns the question about a job of q that waits for admission.
+func (s *Session) askOf(memory *reserve.Job, minimum fastres.Vector, q index.Queue,
+	job *api.JobInfo) constraint.JobAsk {
+	return constraint.JobAsk{
+		Job:        job,
+		Queue:      q,
+		Minimum:    minimum,
+		HasMinimum: intake.HasMinimum(job),
+		Cards:      s.cardsOf(memory, q, job),
+	}
+}
+
 // decideOnce applies the rules under the bounds of admission as they are.
 func (s *Session) decideOnce(a constraint.JobAsk) cards.Outcome {
-	if v := s.AdmitsJob(a); !v.OK() || a.Cards == nil {
+	v := s.AdmitsJob(a)
+	if !v.OK() || a.Cards == nil {
 		return cards.Outcome{Verdict: v}
 	}
+
 	s.PrepareCards()
 	outcome := s.admitCards(a)
 	if outcome.Verdict.OK() {
@@ -152,28 +172,32 @@ func (s *Session) decideOnce(a constraint.JobAsk) cards.Outcome {
 	return outcome
 }
 
+// choice is a job that is admitted with other pods as its minimum than usual. It is about the job that was decided on
+// last, and JobEnqueued reserves for these pods. The zero choice is the usual minimum.
+type choice struct {
+	job    *api.JobInfo
+	chosen reserve.Chosen
+}
+
 // admitCards decides about the cards of a job. If its smallest pods do not fit together, other pods may be its minimum.
 func (s *Session) admitCards(a constraint.JobAsk) cards.Outcome {
 	s.chosen = choice{}
 	outcome := s.admitMinimum(a)
-	if !outcome.Verdict.OK() && a.Cards.SeveralKinds() && s.chooseMinimum(a) {
-		outcome = cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}}
+	if outcome.Verdict.OK() || !a.Cards.SeveralKinds() {
+		return outcome
 	}
-	return outcome
+
+	chosen, ok := a.Cards.ChooseMinimum(s.Cards, func() bool { return s.admitMinimum(a).Verdict.OK() })
+	if !ok {
+		return outcome
+	}
+	s.chosen = choice{job: a.Job, chosen: chosen}
+	return cards.Outcome{Verdict: constraint.Admitted(a.Queue)}
 }
 
 // admitMinimum decides about the cards of a job with its minimum as it is.
 func (s *Session) admitMinimum(a constraint.JobAsk) cards.Outcome {
 	return s.memory.Reservations.Admit(s.Index, s.Cards, a.Queue, a.Queue, a.Cards)
-}
-
-// chooseMinimum makes other pods the minimum of a job, and reports whether the job is admitted with them.
-func (s *Session) chooseMinimum(a constraint.JobAsk) bool {
-	chosen, ok := a.Cards.ChooseMinimum(s.Cards, func() bool { return s.admitMinimum(a).Verdict.OK() })
-	if ok {
-		s.chosen = choice{a.Job, chosen}
-	}
-	return ok
 }
 
 // Quotas is the rule of jobs that the quotas of queues state. It stands among the constraints
@@ -187,8 +211,9 @@ type Quotas struct{ *constraint.Session }
 // it. A gang that loses a pod before it runs is then never admitted again.
 func (r Quotas) AdmitJob(a constraint.JobAsk) quota.Verdict {
 	if !a.HasMinimum {
-		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+		return constraint.Admitted(a.Queue)
 	}
+
 	frame := r.Frames.Open()
 	defer frame.Close()
 	allocated := frame.Vector()
@@ -199,6 +224,7 @@ func (r Quotas) AdmitJob(a constraint.JobAsk) quota.Verdict {
 	}
 	setAllocated(r.Session, allocated, a.Job, a.Cards)
 	a.Minimum.Sub(allocated)
+
 	v := quota.Enqueueable(r.Index, a.Queue, a.Minimum)
 	if !complete {
 		v.Reason = quota.OverQuota
@@ -212,13 +238,16 @@ func (r Quotas) AdmitJob(a constraint.JobAsk) quota.Verdict {
 // DIVERGES: upstream refuses a job for them, unless the first node with such cards makes it ignore the name.
 func (r Quotas) exemptParts(minimum fastres.Vector) {
 	for d := range minimum.Requested() {
-		if !r.Names.IsCard(d) && r.Intake.Total.Get(d) == 0 && card.IsMemoryOrCores(v1.ResourceName(r.Names.Name(d))) {
+		if r.Names.IsCard(d) || r.Intake.Total.Get(d) != 0 {
+			continue
+		}
+		if card.IsMemoryOrCores(v1.ResourceName(r.Names.Name(d))) {
 			minimum.Set(d, 0)
 		}
 	}
 }
 
-// setAllocated sets x to what a job has, without its cards.
+// setAllocated sets x to the allocated resources of a job, without its cards.
 func setAllocated(s *constraint.Session, x fastres.Vector, job *api.JobInfo, jobCards *reserve.Job) {
 	s.Intake.Dims.Set(x, job.Allocated)
 	if jobCards != nil {
@@ -239,7 +268,7 @@ func (s *Session) cardsOf(memory *reserve.Job, q index.Queue, job *api.JobInfo) 
 	return memory
 }
 
-// JobEnqueued reserves the minimum of a job that is admitted, less what the job already has.
+// JobEnqueued reserves the minimum of a job that is admitted, less the part that the job already has.
 func (s *Session) JobEnqueued(obj any) {
 	job := obj.(*api.JobInfo)
 	q := s.Index.Lookup(string(job.Queue))
@@ -247,9 +276,11 @@ func (s *Session) JobEnqueued(obj any) {
 	if q == index.None {
 		return
 	}
+
 	s.displaceFor(job)
 	s.Metrics.ObserveAdmission(q, waited)
 	s.beginPromise(q, job)
+
 	frame := s.Frames.Open()
 	defer frame.Close()
 	a := s.admitted(frame, q, job)
@@ -262,68 +293,7 @@ func (s *Session) JobEnqueued(obj any) {
 		s.chargeInqueue(a, reservation)
 		s.Metrics.PublishInqueue(q, reservation)
 	})
-	if s.promised != nil && !slices.Contains(s.promised[job.Queue], job) {
-		s.promised[job.Queue] = append(s.promised[job.Queue], job)
-	}
+
+	s.promises.add(job)
 	s.Index.Check()
-}
-
-// admitted returns the question about a job of q that is admitted.
-func (s *Session) admitted(frame constraint.Frame, q index.Queue, job *api.JobInfo) constraint.JobAsk {
-	a := constraint.JobAsk{Job: job, Queue: q, HasMinimum: intake.HasMinimum(job), Inqueue: frame.Vector(),
-		Cards: s.cardsOf(&s.memory.holding, q, job)}
-	a.Inqueue.Reset()
-	if a.Cards != nil && s.chosen.job == job {
-		a.Cards.UseChosen(s.Cards, s.chosen.chosen)
-	}
-	return a
-}
-
-// eachReservation visits what is reserved for an admitted job, but for cards that the job can
-// choose among: each card by itself, and then the rest of its minimum.
-func (s *Session) eachReservation(a constraint.JobAsk, visit func(fastres.Vector)) {
-	frame := s.Frames.Open()
-	defer frame.Close()
-	reservation := frame.Vector()
-	if a.Cards != nil {
-		s.memory.Reservations.EachCharge(s.Cards, a.Queue, a.Job, a.Cards, func(d fastres.Dim, milli float64) {
-			reservation.Reset()
-			s.Names.AddCard(reservation, d, milli)
-			visit(reservation)
-		})
-	}
-	if !a.HasMinimum {
-		return
-	}
-	minimum := frame.Vector()
-	allocated := frame.Vector()
-	gated := frame.Vector()
-	s.Intake.SetMinimum(minimum, a.Job)
-	setAllocated(s.Session, allocated, a.Job, a.Cards)
-	s.Intake.SetGated(gated, a.Job)
-	if a.Cards != nil {
-		a.Cards.ExemptMinimum(s.Cards, minimum)
-		a.Cards.ExemptGated(gated)
-	}
-	quota.Reservation(reservation, minimum, allocated, gated)
-	visit(reservation)
-}
-
-// chargeInqueue adds a reservation of a job to inqueue of its queue and above, and of the account
-// of its holders. withdrawInqueue takes it back. A limit of a holder caps what queues above
-// reserve, so that the two are one change (quota.Holders).
-func (s *Session) chargeInqueue(a constraint.JobAsk, reservation fastres.Vector) {
-	if account := s.Intake.AccountOf(a.Job.UID); account != index.None {
-		s.Intake.Holders.ChargeInqueue(s.Index, a.Queue, account, a.Job, reservation)
-		return
-	}
-	quota.ChargeInqueue(s.Index, a.Queue, reservation)
-}
-
-func (s *Session) withdrawInqueue(a constraint.JobAsk, reservation fastres.Vector) {
-	if account := s.Intake.AccountOf(a.Job.UID); account != index.None {
-		s.Intake.Holders.WithdrawInqueue(s.Index, a.Queue, account, a.Job, reservation)
-		return
-	}
-	quota.WithdrawInqueue(s.Index, a.Queue, reservation)
 }

@@ -11,28 +11,30 @@ import (
 )
 
 // Judge returns the verdict of admission on a job, and whether the job could be admitted if no other had anything. A
-// rule may call it while it decides about another job: it keeps what it reads apart.
+// rule may call it while it decides about another job: it has memory of its own.
 func (s *Session) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	minimum := frame.Vector()
 	minimum.Reset()
-	lowered := s.lower()
-	defer s.raiseAgain(lowered)
+
+	s.returns.suspend()
+	defer s.returns.resume()
 	v = s.decideIn(&s.memory.judged, minimum, job).Verdict
 	if v.OK() || v.Queue == index.None {
 		return v, v.OK()
 	}
+
 	q := s.Index.Lookup(string(job.Queue))
 	a := s.askOf(&s.memory.judged, minimum, q, job)
 	return v, s.possible(a) && !s.LimitRefuses(a)
 }
 
 // possible reports whether a job fits under the bounds of admission of its queue and all queues above while they are
-// empty. a.Minimum holds what the job lacks, without cards.
+// empty. a.Minimum holds the part of its minimum that the job lacks, without cards.
 func (s *Session) possible(a constraint.JobAsk) bool {
-	bounds, path := s.Index.AdmissionBounds(a.Queue), s.Index.Path(a.Queue)
-	for _, p := range path {
+	bounds := s.Index.AdmissionBounds(a.Queue)
+	for _, p := range s.Index.Path(a.Queue) {
 		for d := range a.Minimum.Requested() {
 			if a.Minimum.Get(d) > bounds.At(p, d) {
 				return false
@@ -42,8 +44,10 @@ func (s *Session) possible(a constraint.JobAsk) bool {
 	if a.Cards == nil {
 		return true
 	}
+
 	for part := range a.Cards.Selectors() {
-		if request := a.Cards.Missing(part); float64(request.Amount) > s.mostOf(a.Queue, request) {
+		request := a.Cards.Missing(part)
+		if float64(request.Amount) > s.mostOf(a.Queue, request) {
 			return false
 		}
 	}
@@ -54,14 +58,14 @@ func (s *Session) possible(a constraint.JobAsk) bool {
 func (s *Session) mostOf(q index.Queue, request cards.Request) (most float64) {
 	bounds := s.Index.AdmissionBounds(q)
 	for _, d := range request.Selector.Dims {
-		of := fastres.MaxQuantity
+		bound := fastres.MaxQuantity
 		for _, p := range s.Index.Path(q) {
-			of = min(of, bounds.At(p, d))
+			bound = min(bound, bounds.At(p, d))
 			for _, share := range s.Names.Groups(d) {
-				of = min(of, bounds.At(p, share.Group)/share.Weight)
+				bound = min(bound, bounds.At(p, share.Group)/share.Weight)
 			}
 		}
-		most += of
+		most += bound
 	}
 	return most
 }

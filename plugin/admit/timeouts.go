@@ -13,21 +13,24 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
-// WriteTimeouts writes the condition Inqueue of jobs whose time begins or is over, and records
+// WriteTimeouts writes the condition Inqueue of jobs with a time that begins or is over, and records
 // an event for the latter.
 func (s *Session) WriteTimeouts() {
 	timed := s.Intake.Timed
 	slices.SortFunc(timed, func(x, y intake.Timed) int { return cmp.Compare(x.Job.UID, y.Job.UID) })
-	for _, each := range timed {
-		if !each.Over {
-			reserve.BeginPromise(each.Job, s.Now)
+
+	for _, promise := range timed {
+		if !promise.Over {
+			reserve.BeginPromise(promise.Job, s.Now)
 			continue
 		}
-		message := fmt.Sprintf("The job has been Inqueue for more than %v without its minimum: its minimum is not reserved any more, "+
-			"and other jobs can be admitted. It starts when there is room", s.Intake.InqueueTimeout(each.Queue))
-		reserve.EndPromise(each.Job, s.Now, reserve.InqueueTimeout, message)
-		s.Metrics.CountTimeout(each.Queue)
-		s.Recorder.RecordPodGroup(s.Volcano, each.Job.PodGroup, record.PromiseEvent(reserve.InqueueTimeout, message))
+		message := fmt.Sprintf("The job has been Inqueue for more than %v without its minimum: its minimum is not reserved "+
+			"any more, and other jobs can be admitted. It starts when there is room",
+			s.Intake.InqueueTimeout(promise.Queue))
+		reserve.EndPromise(promise.Job, s.Now, reserve.InqueueTimeout, message)
+		s.Metrics.CountTimeout(promise.Queue)
+		event := record.PromiseEvent(reserve.InqueueTimeout, message)
+		s.Recorder.RecordPodGroup(s.Volcano, promise.Job.PodGroup, event)
 	}
 }
 

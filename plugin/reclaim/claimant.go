@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/util"
 
@@ -19,13 +21,38 @@ type claimant struct {
 	minimum bool // the job starts with these pods
 	within  bool // others of the same queue are evicted for it, by priority
 
-	tasks  []*api.TaskInfo // those that are alike follow one another
+	tasks  []*api.TaskInfo // tasks that are alike follow one another
 	kindOf []int           // by task
 	kinds  int
 
-	prepared map[api.TaskID]bool     // whether the plugins can decide about a task
-	suits    map[int]map[string]bool // by kind, the nodes that may suit it
-	spared   map[api.TaskID]bool     // whether another plugin spares a task
+	// The other plugins are asked once for a claimant.
+	prepared map[api.TaskID]answer    // can they decide about a task of the claimant
+	consent  map[api.TaskID]answer    // do they agree to the eviction of a task
+	suits    map[int]sets.Set[string] // the nodes that may suit a kind, once one of its tasks is prepared
+}
+
+// answer is the answer of the other plugins to a question.
+type answer int8
+
+const (
+	unasked answer = iota
+	granted
+	refused
+)
+
+func answered(yes bool) answer {
+	if yes {
+		return granted
+	}
+	return refused
+}
+
+// action is the name of the action that evicts for a claimant.
+func (c *claimant) action() string {
+	if c.within {
+		return "preempt"
+	}
+	return "reclaim"
 }
 
 // reclaimer is the claimant as policies know it.
@@ -39,37 +66,53 @@ func (c *claimant) reclaimer() constraint.Reclaimer {
 // claimantOf returns the pods that a job of q lacks to its minimum, or else one pod. skip has kinds of pods that are
 // not asked for again. It returns nil for none.
 func (s *Session) claimantOf(job *api.JobInfo, q index.Queue, within bool, skip []*api.TaskInfo) *claimant {
-	var pending []*api.TaskInfo
-	for _, task := range job.TaskStatusIndex[api.Pending] {
-		if !task.SchGated && !task.BestEffort && !s.Books.Waits(task) {
-			pending = append(pending, task)
-		}
+	pending := s.pendingOf(job)
+	minimum := s.lacking(job, pending)
+
+	tasks := minimum
+	if len(minimum) == 0 {
+		tasks = firstBeyond(pending, skip)
 	}
-	ordered := util.NewPriorityQueue(s.Volcano.TaskOrderFn)
-	for _, task := range pending {
-		ordered.Push(task)
-	}
-	pending = pending[:0]
-	for !ordered.Empty() {
-		pending = append(pending, ordered.Pop().(*api.TaskInfo))
+	if len(tasks) == 0 || slices.ContainsFunc(tasks, constraint.NeverPreempts) {
+		return nil
 	}
 
-	c := &claimant{job: job, queue: q, within: within, prepared: map[api.TaskID]bool{}, suits: map[int]map[string]bool{}, spared: map[api.TaskID]bool{}}
-	c.tasks = s.lacking(job, pending)
-	c.minimum = len(c.tasks) > 0
-	if !c.minimum {
-		for _, task := range pending {
-			if !slices.ContainsFunc(skip, func(other *api.TaskInfo) bool { return alike(task, other) }) {
-				c.tasks = []*api.TaskInfo{task}
-				break
-			}
-		}
-	}
-	if len(c.tasks) == 0 || slices.ContainsFunc(c.tasks, constraint.NeverPreempts) {
-		return nil
+	c := &claimant{
+		job:      job,
+		queue:    q,
+		minimum:  len(minimum) > 0,
+		within:   within,
+		tasks:    tasks,
+		prepared: map[api.TaskID]answer{},
+		consent:  map[api.TaskID]answer{},
+		suits:    map[int]sets.Set[string]{},
 	}
 	c.sort(s)
 	return c
+}
+
+// pendingOf returns the pending tasks of a job that others can be evicted for, in the order of tasks.
+func (s *Session) pendingOf(job *api.JobInfo) (pending []*api.TaskInfo) {
+	ordered := util.NewPriorityQueue(s.Volcano.TaskOrderFn)
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !task.SchGated && !task.BestEffort && !s.Books.Waits(task) {
+			ordered.Push(task)
+		}
+	}
+	for !ordered.Empty() {
+		pending = append(pending, ordered.Pop().(*api.TaskInfo))
+	}
+	return pending
+}
+
+// firstBeyond returns the first pending task that is like none of the tasks to skip.
+func firstBeyond(pending, skip []*api.TaskInfo) []*api.TaskInfo {
+	for _, task := range pending {
+		if !slices.ContainsFunc(skip, func(other *api.TaskInfo) bool { return alike(task, other) }) {
+			return []*api.TaskInfo{task}
+		}
+	}
+	return nil
 }
 
 // lacking returns the pending tasks with which a job has its minimum, first those that its roles lack. It returns none
@@ -85,33 +128,40 @@ func (s *Session) lacking(job *api.JobInfo, pending []*api.TaskInfo) (tasks []*a
 	}
 	missing := int(job.MinAvailable-job.ReadyTaskNum()-job.WaitingTaskNum()) - waits
 
-	taken := make([]bool, len(pending))
+	rest := pending
+	// The minimums of roles count only where they are a part of the minimum of the job.
 	if job.MinAvailable >= job.TaskMinAvailableTotal {
-		for _, task := range job.Tasks {
-			if api.AllocatedStatus(task.Status) || task.Status == api.Succeeded || task.Status == api.Pipelined {
-				roles[task.TaskRole]++
-			}
-		}
-		for i, task := range pending {
-			if roles[task.TaskRole] < int(job.TaskMinAvailable[task.TaskRole]) {
-				roles[task.TaskRole]++
-				taken[i] = true
-				tasks = append(tasks, task)
-			}
-		}
+		tasks, rest = lackingInRoles(job, pending, roles)
 	}
-	for i, task := range pending {
-		if len(tasks) < missing && !taken[i] {
-			tasks = append(tasks, task)
-		}
-	}
-	if len(tasks) < missing {
+
+	more := max(0, missing-len(tasks))
+	if more > len(rest) {
 		return nil
 	}
-	return tasks
+	return append(tasks, rest[:more]...)
 }
 
-// sort numbers the kinds of the tasks. Those with the fewest cards to choose from go first, then those that request the
+// lackingInRoles returns the pending tasks that the roles of a job lack to their minimums, and the rest. roles has the
+// number of tasks by role that wait for a node.
+func lackingInRoles(job *api.JobInfo, pending []*api.TaskInfo, roles map[string]int) (lacking, rest []*api.TaskInfo) {
+	for _, task := range job.Tasks {
+		if api.AllocatedStatus(task.Status) || task.Status == api.Succeeded || task.Status == api.Pipelined {
+			roles[task.TaskRole]++
+		}
+	}
+
+	for _, task := range pending {
+		if roles[task.TaskRole] >= int(job.TaskMinAvailable[task.TaskRole]) {
+			rest = append(rest, task)
+			continue
+		}
+		roles[task.TaskRole]++
+		lacking = append(lacking, task)
+	}
+	return lacking, rest
+}
+
+// sort numbers the kinds of the tasks. Kinds with the fewest cards to choose from go first, then those that request the
 // most.
 func (c *claimant) sort(s *Session) {
 	var kinds []*api.TaskInfo
@@ -124,16 +174,21 @@ func (c *claimant) sort(s *Session) {
 		}
 		kindOf[task.UID] = kind
 	}
+
 	choices := make([]int, len(kinds))
 	amounts := make([]float64, len(kinds))
 	for kind, task := range kinds {
 		choices[kind], amounts[kind] = s.choicesOf(c.queue, task)
 	}
-
 	slices.SortStableFunc(c.tasks, func(x, y *api.TaskInfo) int {
 		k, l := kindOf[x.UID], kindOf[y.UID]
-		return cmp.Or(cmp.Compare(choices[k], choices[l]), cmp.Compare(amounts[l], amounts[k]), cmp.Compare(k, l))
+		return cmp.Or(
+			cmp.Compare(choices[k], choices[l]),
+			cmp.Compare(amounts[l], amounts[k]),
+			cmp.Compare(k, l),
+		)
 	})
+
 	for _, task := range c.tasks {
 		c.kindOf = append(c.kindOf, kindOf[task.UID])
 	}
@@ -148,6 +203,7 @@ func (s *Session) choicesOf(q index.Queue, task *api.TaskInfo) (choices int, amo
 	if pod.None() {
 		return any, 0
 	}
+
 	choices = any
 	for r := range s.Cards.Requests(pod) {
 		choices = min(choices, len(r.Selector.Dims))
@@ -166,17 +222,14 @@ func alike(x, y *api.TaskInfo) bool {
 
 // prepare calls PrePredicate for a task, once, and finds the nodes that may suit its kind.
 func (c *claimant) prepare(s *Session, task *api.TaskInfo, kind int) bool {
-	ready, known := c.prepared[task.UID]
-	if known {
-		return ready
-	}
-	ready = s.Volcano.PrePredicateFn(task) == nil
-	c.prepared[task.UID] = ready
-	if ready && c.suits[kind] == nil {
-		c.suits[kind] = map[string]bool{}
-		for _, node := range s.Volcano.FilterOutUnschedulableAndUnresolvableNodesForTask(task) {
-			c.suits[kind][node.Name] = true
+	if c.prepared[task.UID] == unasked {
+		c.prepared[task.UID] = answered(s.Volcano.PrePredicateFn(task) == nil)
+		if c.prepared[task.UID] == granted && c.suits[kind] == nil {
+			c.suits[kind] = sets.Set[string]{}
+			for _, node := range s.Volcano.FilterOutUnschedulableAndUnresolvableNodesForTask(task) {
+				c.suits[kind].Insert(node.Name)
+			}
 		}
 	}
-	return ready
+	return c.prepared[task.UID] == granted
 }

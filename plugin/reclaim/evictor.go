@@ -25,25 +25,30 @@ type evictor struct {
 
 	// Set by place.
 	node  *api.NodeInfo
-	cards *cards.Node // those of the node
+	cards *cards.Node // of the node
 	want  want        // of the card that was asked about last
 }
 
 // want is whether an evictor may take a card of its node from other queues, and whether the node
-// lacks it. An evictor has it for all pods of the node.
+// lacks it. It is the same for all pods of the node, which often have the same card.
 type want struct {
 	request       cards.Request
 	card          fastres.Dim
 	mayTake, lack bool
 }
 
-// evictorOf returns the evictor for a task, with memory for what it is charged and requests. Only
+// evictorOf returns the evictor for a task, with memory for its charge and its request. Only
 // reclaim needs the latter.
 func (s *Session) evictorOf(task *api.TaskInfo, charge, request fastres.Vector) evictor {
 	q := s.QueueOf(task)
 	pod := s.Cards.PodRequest(q, task.Pod)
-	return evictor{Reclaimer: constraint.Reclaimer{Queue: q, Task: task}, pod: pod, hasCards: !pod.None() && s.Cards.Uses(pod),
-		charge: charge, request: request}
+	return evictor{
+		Reclaimer: constraint.Reclaimer{Queue: q, Task: task},
+		pod:       pod,
+		hasCards:  !pod.None() && s.Cards.Uses(pod),
+		charge:    charge,
+		request:   request,
+	}
 }
 
 // onNode returns the question about the evictor on the node where it was placed.
@@ -51,30 +56,32 @@ func (e *evictor) onNode() constraint.Ask {
 	return constraint.Ask{Task: e.Task, Queue: e.Queue, Pod: e.pod, Request: e.charge, Complete: true}
 }
 
-// place sets what the evictor is charged on a node, and reports whether it can run there: the node
-// has its cards, and it requests nothing that the session does not know, which no queue admits. The
-// node does not matter to an evictor without cards. Where quotas do not bound
-// victims, unknown resources do not matter, as upstream.
+// place sets the charge of the evictor on a node, and reports whether it can run there: the node
+// has its cards, and it requests no resource that the session does not know, which no queue admits. The
+// node does not matter to an evictor without cards. Under the name proportion, unknown resources do not
+// matter, as upstream.
 func (s *Session) place(e *evictor, node string) bool {
-	if e.hasCards {
-		e.node = s.Volcano.Nodes[node]
-		e.cards = s.Cards.Node(node)
-		e.want = want{}
-		if e.node == nil || e.cards == nil || !s.Cards.Usable(e.Queue, e.pod, e.cards) {
-			return false
-		}
-		return s.Intake.SetChargeOn(e.charge, e.Queue, e.Task, e.pod, e.cards) || s.rules.unbounded
+	if !e.hasCards {
+		return e.Queue == index.None || s.Intake.SetCharge(e.charge, e.Queue, e.Task, node) || s.rules.proportion
 	}
-	return e.Queue == index.None || s.Intake.SetCharge(e.charge, e.Queue, e.Task, node) || s.rules.unbounded
+
+	e.node = s.Volcano.Nodes[node]
+	e.cards = s.Cards.Node(node)
+	e.want = want{}
+	if e.node == nil || e.cards == nil || !s.Cards.Usable(e.Queue, e.pod, e.cards) {
+		return false
+	}
+	return s.Intake.SetChargeOn(e.charge, e.Queue, e.Task, e.pod, e.cards) || s.rules.proportion
 }
 
-// setRequest sets what a reclaimer requests, with the cards that it has on the node where it is placed. With
+// setRequest sets the request of a reclaimer, with the cards that it has on the node where it is placed. With
 // damping it need not deserve cpu and memory that it is exempt from.
 func (s *Session) setRequest(e *evictor) {
 	s.Intake.Dims.Set(e.request, e.Task.InitResreq)
 	if !e.hasCards {
 		return
 	}
+
 	if s.settings.Damping > 0 && s.settings.Cards.UnlimitedCPUMemory {
 		e.request.Set(fastres.CPU, 0)
 		e.request.Set(fastres.Memory, 0)
@@ -82,26 +89,22 @@ func (s *Session) setRequest(e *evictor) {
 	s.Cards.AddOn(e.request, e.pod, e.cards)
 }
 
-// frees reports whether the eviction of a task of q on the evictor's node, which q is charged for and whose pod is
-// read, frees something that the evictor lacks: a resource of the node, or room in a queue that both are in. A task
-// with cards must free a card that is lacking: cards are not taken for the sake of cpu or memory.
-func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest, charge fastres.Vector) bool {
-	if s.Cards.Occupies(pod) {
-		return s.Cards.Frees(e.pod, pod, e.cards, func(r cards.Request, d fastres.Dim) bool {
-			if e.want.request != r || e.want.card != d {
-				e.want = s.wantOf(e, r, d)
-			}
-			if q != e.Queue && !e.want.mayTake {
-				return false
-			}
-			if e.want.lack || charge.Get(d) > 0 && s.lacksQuota(e, q, task, d) {
-				return true
-			}
-			return slices.ContainsFunc(s.Names.Groups(d), func(share index.Share) bool {
-				return charge.Get(share.Group) > 0 && s.lacksQuota(e, q, task, share.Group)
-			})
-		})
+// frees reports whether the eviction of a task of q on the evictor's node frees something that the evictor lacks: a
+// resource of the node, or room in a queue that both are in. q is charged charge for the task, and pod is its
+// statement about cards.
+func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest,
+	charge fastres.Vector) bool {
+	if !s.Cards.Occupies(pod) {
+		return s.freesResource(e, q, task, charge)
 	}
+	// Cards are not taken for the sake of cpu or memory.
+	return s.Cards.Frees(e.pod, pod, e.cards, func(r cards.Request, d fastres.Dim) bool {
+		return s.freesCard(e, q, task, charge, r, d)
+	})
+}
+
+// freesResource is frees for a task without cards.
+func (s *Session) freesResource(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector) bool {
 	for _, name := range task.Resreq.ResourceNames() {
 		if task.Resreq.Get(name) > 0 && s.lacks(e, name) {
 			return true
@@ -115,65 +118,93 @@ func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, pod *card
 	return false
 }
 
+// freesCard is frees for a request of the evictor and a card that the task has.
+func (s *Session) freesCard(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector,
+	r cards.Request, d fastres.Dim) bool {
+	if e.want.request != r || e.want.card != d {
+		e.want = s.wantOf(e, r, d)
+	}
+	if q != e.Queue && !e.want.mayTake {
+		return false
+	}
+
+	if e.want.lack || charge.Get(d) > 0 && s.lacksQuota(e, q, task, d) {
+		return true
+	}
+	return slices.ContainsFunc(s.Names.Groups(d), func(share index.Share) bool {
+		return charge.Get(share.Group) > 0 && s.lacksQuota(e, q, task, share.Group)
+	})
+}
+
 // wantOf returns the want for d, the card of the evictor's node for a request.
 func (s *Session) wantOf(e *evictor, r cards.Request, d fastres.Dim) want {
 	return want{
-		request: r, card: d,
+		request: r,
+		card:    d,
 		mayTake: s.mayTakeCard(e.Queue, d, float64(r.Of(d)), e.charge).OK(),
 		lack:    s.Cards.UsesAny(r, func(name v1.ResourceName) bool { return s.lacks(e, name) }),
 	}
 }
 
+// isModel reports whether a dimension is a card of one model, and not a group of cards or another resource.
+func (s *Session) isModel(d fastres.Dim) bool { return s.Names.IsCard(d) && !s.Names.IsGroup(d) }
+
 // mayTakeCard decides whether q may take a quantity of a card from other queues: it deserves the card, or another queue
 // borrows so much that q may take some of it. all has the sum of the requests that are decided together, and is empty
 // where the sum is not known.
 func (s *Session) mayTakeCard(q index.Queue, d fastres.Dim, milli float64, all fastres.Vector) quota.Verdict {
-	v := s.deserves(q, d, milli, all)
-	if v.Reason == quota.OverDeserved && s.FindsLoan(s.Books.Future.Queues, q, d, milli) {
+	future := s.Books.Future.Queues
+	v := s.deserves(future, q, d, milli, all)
+	if v.Reason == quota.OverDeserved && s.FindsLoan(future, q, d, milli) {
 		v.Reason = quota.Admitted
 	}
 	return v
 }
 
-// takesLoan decides about a victim of q, which is charged for it, for an evictor whose queue may not
+// takesLoan decides about a victim of q, which is charged for it, for an evictor with a queue that may not
 // deserve its cards: it gets these from queues that borrow enough.
 func (s *Session) takesLoan(e *evictor, q index.Queue, charge fastres.Vector) bool {
 	for d := range e.charge.Requested() {
-		if !s.Names.IsCard(d) || s.Names.IsGroup(d) || s.deserves(e.Queue, d, 0, e.charge).OK() {
+		if !s.isModel(d) || s.deserves(s.Books.Future.Queues, e.Queue, d, 0, e.charge).OK() {
 			continue
 		}
-		if !s.AllowsLoan(&s.memory.victims, constraint.Loan{To: e.Queue, From: q, Card: d, Gained: e.charge.Get(d), Lost: charge.Get(d)}) {
+		loan := constraint.Loan{To: e.Queue, From: q, Card: d, Gained: e.charge.Get(d), Lost: charge.Get(d)}
+		if !s.AllowsLoan(&s.memory.victims, loan) {
 			return false
 		}
 	}
 	return true
 }
 
-// deserves decides whether q may take a quantity of a card from other queues, or what all has of the card if that is
-// more. It deserves the card if it deserves that much of each group of the card, too, as far as it deserves some amount
-// of the group.
-func (s *Session) deserves(q index.Queue, d fastres.Dim, milli float64, all fastres.Vector) quota.Verdict {
+// deserves decides whether q, by some accounts, may take a quantity of a card from other queues, or the quantity that
+// all has of the card if that is more. It deserves the card if it deserves that much of each group of the card, too, as
+// far as it deserves some amount of the group.
+func (s *Session) deserves(a quota.View, q index.Queue, d fastres.Dim, milli float64,
+	all fastres.Vector) quota.Verdict {
 	atLeast := func(milli float64, d fastres.Dim) float64 {
 		if all.Len() == 0 {
 			return milli
 		}
 		return max(milli, all.Get(d))
 	}
-	future := s.Books.Future.Queues
+	levels := s.settings.Levels
 	milli = atLeast(milli, d)
-	v := quota.PreemptiveCard(s.Index, future, s.Limit, q, d, milli, s.settings.Levels)
+
+	v := quota.PreemptiveCard(s.Index, a, s.Limit, q, d, milli, levels)
 	for _, share := range s.Names.Groups(d) {
 		if v.OK() && s.Index.Deserved.Row(q).Has(share.Group) {
-			v = quota.PreemptiveCard(s.Index, future, s.Limit, q, share.Group, atLeast(share.Of(milli), share.Group), s.settings.Levels)
+			ofGroup := atLeast(share.Of(milli), share.Group)
+			v = quota.PreemptiveCard(s.Index, a, s.Limit, q, share.Group, ofGroup, levels)
 		}
 	}
 	return v
 }
 
 // lacks reports whether the node has less of a resource than the evictor requests, once the pods
-// that are being deleted are gone, and those have their place that others were evicted for.
+// that are being deleted are gone, and pods with earmarks have their places.
 func (s *Session) lacks(e *evictor, name v1.ResourceName) bool {
-	n, request := e.node, e.Task.InitResreq.Get(name)
+	n := e.node
+	request := e.Task.InitResreq.Get(name)
 	if kept := s.Books.KeptOn(n.Name, e.Task); kept != nil {
 		request += kept.Get(name)
 	}

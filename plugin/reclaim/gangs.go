@@ -27,37 +27,32 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 	if eviction.Job != nil && s.beginGang(eviction.Job) {
 		return nil, util.Permit
 	}
+
 	pods := s.pendingCards(to, eviction.Job)
 	useful := func(task *api.TaskInfo) bool {
 		q := s.QueueOf(task)
 		return q != index.None && s.Index.Broken(q) == nil && s.freesForAny(to, pods, q, task)
 	}
 	if eviction.Kind == release.GangPreempt {
-		return slices.DeleteFunc(slices.Clone(s.unspared(candidates)), func(task *api.TaskInfo) bool { return !useful(task) }), util.Permit
+		useless := func(task *api.TaskInfo) bool { return !useful(task) }
+		return slices.DeleteFunc(slices.Clone(s.unspared(candidates)), useless), util.Permit
 	}
 	if !s.gangMayTake(to, eviction.Job) {
 		return nil, util.Permit
 	}
+
 	frame := s.Frames.Open()
 	defer frame.Close()
-	g, charge := gangOf(frame, to, eviction.Job), frame.Vector()
+	g := gangOf(frame, to, eviction.Job)
+	charge := frame.Vector()
 	s.beginVictims()
 	var victims []*api.TaskInfo
 	for _, task := range candidates {
-		if !useful(task) {
-			continue
-		}
-		q := s.QueueOf(task)
-		protection := s.Protection(g.Reclaimer, q, task)
-		s.Intake.SetCharge(charge, q, task, task.NodeName)
-		if protection == quota.Spared || protection == quota.ByDeserved && s.keeps(q, charge) {
-			continue
-		}
-		if s.AllowsVictim(q, to) && s.rules.takeForGang(s, g, q, task.NodeName, charge, protection) {
-			s.CountVictim(q, to, 1)
+		if useful(task) && s.evictForGang(g, task, charge) {
 			victims = append(victims, task)
 		}
 	}
+
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] gang reclaim may evict %d of %d tasks: %v", s.Plugin, len(victims), len(candidates), victims)
 	}
@@ -65,14 +60,32 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 	return victims, util.Permit
 }
 
+// evictForGang decides about one victim for a gang, and counts it as gone. charge is memory for the charge of the
+// victim.
+func (s *Session) evictForGang(g *gang, task *api.TaskInfo, charge fastres.Vector) bool {
+	q := s.QueueOf(task)
+	protection := s.Protection(g.Reclaimer, q, task)
+	s.Intake.SetCharge(charge, q, task, task.NodeName)
+	if protection == quota.Spared || protection == quota.ByDeserved && s.keeps(q, charge) {
+		return false
+	}
+
+	if !s.AllowsVictim(q, g.Queue) || !s.takeForGang(g, q, task.NodeName, charge, protection) {
+		return false
+	}
+	s.CountVictim(q, g.Queue, 1)
+	return true
+}
+
 // gangMayTake decides whether the policies allow each pending task of a job to take from other
 // queues.
 func (s *Session) gangMayTake(q index.Queue, job *api.JobInfo) bool {
-	if job != nil {
-		for _, task := range job.TaskStatusIndex[api.Pending] {
-			if !s.MayTake(q, task).OK() {
-				return false
-			}
+	if job == nil {
+		return true
+	}
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !s.MayTake(q, task).OK() {
+			return false
 		}
 	}
 	return true
@@ -81,15 +94,15 @@ func (s *Session) gangMayTake(q index.Queue, job *api.JobInfo) bool {
 // beginGang notes for whom the next evictions are, and reports whether all pending tasks of the job
 // wait for pods that were evicted for them before.
 func (s *Session) beginGang(job *api.JobInfo) (waits bool) {
-	if before := s.evictions.evictor; before == nil || before.Job != job.UID {
-		s.evictions.named = nil
-	}
+	s.evictions.prepareJob(job.UID)
 	others := false
 	for _, task := range job.TaskStatusIndex[api.Pending] {
-		if !task.SchGated && !task.BestEffort {
-			s.evictions.evictor, waits = task, true
-			others = others || !s.Books.Waits(task)
+		if task.SchGated || task.BestEffort {
+			continue
 		}
+		s.evictions.evictor = task
+		waits = true
+		others = others || !s.Books.Waits(task)
 	}
 	return waits && !others
 }
@@ -97,20 +110,28 @@ func (s *Session) beginGang(job *api.JobInfo) (waits bool) {
 // gang is a whole job that others would be evicted for.
 type gang struct {
 	constraint.Reclaimer
-	read    bool                // the fields below are set; only takeGang reads them
+	read    bool                // readGang has set the next two fields
 	pods    []*cards.PodRequest // of the tasks with cards
 	request fastres.Vector      // of the pending tasks together, without cards
-	charge  fastres.Vector      // with cards
+	charge  fastres.Vector      // memory for the request with cards
 }
 
 // gangOf returns the gang of a job of q.
 func gangOf(frame constraint.Frame, q index.Queue, job *api.JobInfo) *gang {
-	return &gang{Reclaimer: constraint.Reclaimer{Queue: q, Gang: job}, request: frame.Vector(), charge: frame.Vector()}
+	return &gang{
+		Reclaimer: constraint.Reclaimer{Queue: q, Gang: job},
+		request:   frame.Vector(),
+		charge:    frame.Vector(),
+	}
 }
 
-// readGang sets what the pending tasks of a gang request. Volcano simulates the placement of all of
+// readGang reads the requests of the pending tasks of a gang, once. Volcano simulates the placement of all of
 // them.
 func (s *Session) readGang(g *gang) {
+	if g.read {
+		return
+	}
+
 	var tasks []*api.TaskInfo
 	for _, task := range g.Gang.TaskStatusIndex[api.Pending] {
 		if !task.SchGated {
@@ -118,36 +139,34 @@ func (s *Session) readGang(g *gang) {
 		}
 	}
 	pods, _ := s.requestAll(g.Queue, g.request, tasks)
-	g.pods, g.read = slices.Clone(pods), true
+	g.pods = slices.Clone(pods)
+	g.read = true
 }
 
-// takeGangByDeserved is the rule for a gang without reclaimDamping and ancestorReclaimLevel, which
-// does not compare what the gang requests.
-func (s *Session) takeGangByDeserved(g *gang, q index.Queue, _ string, victim fastres.Vector, protection quota.Protection) bool {
-	return s.memory.victims.TakeForGang(q, victim, g.Queue, protection)
-}
-
-// takeGang applies the rule of reclaim to one victim of q. reclaimDamping and ancestorReclaimLevel
-// compare what the gang requests, with the cards of the victim's node for the tasks that can use
-// them, and the first card of the list for all others.
+// takeForGang applies the rule of reclaim to one victim of q on a node. Without reclaimDamping and
+// ancestorReclaimLevel, the request of the gang does not matter. These two compare it, with the cards of the victim's
+// node for the tasks that can use them, and the first card of the list for all others.
 //
 // DIVERGES: upstream's gang reclaim ignores ancestorReclaimLevel.
-func (s *Session) takeGang(g *gang, q index.Queue, node string, victim fastres.Vector, protection quota.Protection) bool {
-	if g.Queue == index.None {
-		return s.takeGangByDeserved(g, q, node, victim, protection)
+func (s *Session) takeForGang(g *gang, q index.Queue, node string, victim fastres.Vector,
+	protection quota.Protection) bool {
+	compares := s.settings.Damping != 0 || s.settings.Levels != 0
+	if !compares || g.Queue == index.None {
+		return s.memory.victims.TakeForGang(q, victim, g.Queue, protection)
 	}
-	if !g.read {
-		s.readGang(g)
-	}
+
+	s.readGang(g)
 	g.charge.CopyFrom(g.request)
 	for _, pod := range g.pods {
-		if n := s.Cards.Node(node); n != nil && s.Cards.Usable(g.Queue, pod, n) {
+		n := s.Cards.Node(node)
+		if n != nil && s.Cards.Usable(g.Queue, pod, n) {
 			s.Cards.AddOn(g.charge, pod, n)
 			continue
 		}
 		for r := range s.Cards.Requests(pod) {
 			if len(r.Selector.Dims) > 0 {
-				s.Names.AddCard(g.charge, r.Selector.Dims[0], float64(r.Of(r.Selector.Dims[0])))
+				d := r.Selector.Dims[0]
+				s.Names.AddCard(g.charge, d, float64(r.Of(d)))
 			}
 		}
 	}
@@ -179,9 +198,14 @@ func (s *Session) freesForAny(to index.Queue, pods []*cards.PodRequest, q index.
 		return true
 	}
 	node := s.Cards.Node(task.NodeName)
+	if node == nil {
+		return false
+	}
+
+	mayTake := func(r cards.Request, d fastres.Dim) bool {
+		return q == to || s.deserves(s.Books.Future.Queues, to, d, float64(r.Of(d)), fastres.Vector{}).OK()
+	}
 	return slices.ContainsFunc(pods, func(pod *cards.PodRequest) bool {
-		return node != nil && s.Cards.Usable(to, pod, node) && s.Cards.Frees(pod, occupied, node, func(r cards.Request, d fastres.Dim) bool {
-			return q == to || s.deserves(to, d, float64(r.Of(d)), fastres.Vector{}).OK()
-		})
+		return s.Cards.Usable(to, pod, node) && s.Cards.Frees(pod, occupied, node, mayTake)
 	})
 }

@@ -4,7 +4,7 @@ import "volcano.sh/volcano/pkg/scheduler/api"
 
 // forgetLostNodes lets pending tasks preempt again that wait for a node which is gone. Volcano's preempt passes over
 // a pod for as long as status.nominatedNodeName names a node that the session does not have, and nobody clears that
-// name. Their earmarks have ended with the node. A task gets a Pod of its own, since Volcano's cache shares it.
+// name. Their earmarks have ended with the node.
 //
 // DIVERGES: upstream never preempts for such a pod again (preempt/preempt.go, taskEligibleToPreempt; upstream issue
 // 5131).
@@ -15,7 +15,8 @@ func (s *Session) forgetLostNodes() {
 			if node == "" || s.Volcano.Nodes[node] != nil {
 				continue
 			}
-			pod := *task.Pod
+
+			pod := *task.Pod // Volcano's cache shares the old one
 			pod.Status.NominatedNodeName = ""
 			task.Pod = &pod
 		}

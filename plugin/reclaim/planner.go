@@ -1,8 +1,6 @@
 package reclaim
 
 import (
-	"slices"
-
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -12,18 +10,11 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/release"
-	"github.com/capacity-card/capacity-card/quota"
 	"github.com/capacity-card/capacity-card/quota/plan"
 )
 
 // mostAttempts bounds how often a plan is made again because another plugin refuses a part of it.
 const mostAttempts = 4
-
-// hold is a pod of a claimant that fits on idle resources and waits for allocate. Later claimants leave it its room.
-type hold struct {
-	ask  constraint.Ask
-	node string
-}
 
 // Plans reports whether the session plans evictions. Where it does not, Volcano's own actions ask for one pod at a
 // time.
@@ -36,7 +27,10 @@ func (s *Session) NoteAllocate() { s.allocated = true }
 //
 // DIVERGES: upstream's action reclaim asks for one pod on one node at a time, and commits before anybody sees the
 // whole.
-func (s *Session) Reclaim() { s.serveAll(false) }
+func (s *Session) Reclaim() {
+	p := planner{Session: s}
+	p.serveAll()
+}
 
 // Preempt carries out plans within queues: jobs of a lower priority lose pods. Volcano's action decides afterwards
 // within jobs.
@@ -45,20 +39,46 @@ func (s *Session) Reclaim() { s.serveAll(false) }
 // whole, since its pods are on several nodes.
 func (s *Session) Preempt() {
 	s.forgetLostNodes()
-	s.serveAll(true)
+	p := planner{Session: s, within: true}
+	p.serveAll()
 }
 
+// planner makes plans for the claimants of one action, and carries them out.
+type planner struct {
+	*Session
+	within bool   // the action is preempt, and not reclaim
+	cached *field // see field
+	holds  []hold
+}
+
+// hold is a pod of a claimant that fits on idle resources and waits for allocate. Later claimants leave it its room.
+type hold struct {
+	ask  constraint.Ask
+	node string
+}
+
+// field returns the nodes and the running pods, which stay the same until forgetField.
+func (p *planner) field() *field {
+	if p.cached == nil {
+		p.cached = p.readField()
+	}
+	return p.cached
+}
+
+// forgetField is called when pods are evicted, or get notice.
+func (p *planner) forgetField() { p.cached = nil }
+
 // serveAll serves the claimants in the order of queues and jobs.
-func (s *Session) serveAll(within bool) {
-	queues := util.NewPriorityQueue(s.Volcano.QueueOrderFn)
+func (p *planner) serveAll() {
+	queues := util.NewPriorityQueue(p.Volcano.QueueOrderFn)
 	waiting := map[api.QueueID]*util.PriorityQueue{}
-	for _, job := range s.Volcano.Jobs {
-		queue := s.Volcano.Queues[job.Queue]
-		if queue == nil || !s.claims(job) || within && job.ContainsNetworkTopology() {
+	for _, job := range p.Volcano.Jobs {
+		queue := p.Volcano.Queues[job.Queue]
+		if queue == nil || !p.claims(job) || p.within && job.ContainsNetworkTopology() {
 			continue
 		}
 		if waiting[queue.UID] == nil {
-			waiting[queue.UID] = util.NewPriorityQueue(s.Volcano.JobOrderFn)
+			waiting[queue.UID] = util.NewPriorityQueue(p.Volcano.JobOrderFn)
 			queues.Push(queue)
 		}
 		waiting[queue.UID].Push(job)
@@ -66,280 +86,214 @@ func (s *Session) serveAll(within bool) {
 
 	for !queues.Empty() {
 		queue := queues.Pop().(*api.QueueInfo)
-		if !within && s.Volcano.Overused(queue) {
+		if !p.within && p.Volcano.Overused(queue) {
 			continue
 		}
-		s.serve(waiting[queue.UID].Pop().(*api.JobInfo), within)
-		if !waiting[queue.UID].Empty() {
+		jobs := waiting[queue.UID]
+		p.serve(jobs.Pop().(*api.JobInfo))
+		if !jobs.Empty() {
 			queues.Push(queue)
 		}
 	}
-	s.field, s.holds = nil, nil
 }
 
 // claims reports whether a job is admitted, valid, and starves.
-func (s *Session) claims(job *api.JobInfo) bool {
+func (p *planner) claims(job *api.JobInfo) bool {
 	if job.IsPending() {
 		return false
 	}
-	valid := s.Volcano.JobValid(job)
-	return (valid == nil || valid.Pass) && s.Volcano.JobStarving(job)
+	valid := p.Volcano.JobValid(job)
+	return (valid == nil || valid.Pass) && p.Volcano.JobStarving(job)
 }
 
 // serve plans for a job, as a whole to its minimum, then pod by pod, as long as it starves.
-func (s *Session) serve(job *api.JobInfo, within bool) {
-	q := s.QueueOf(&api.TaskInfo{Job: job.UID})
-	var failed []*api.TaskInfo
-	for q != index.None && s.Volcano.JobStarving(job) {
-		c := s.claimantOf(job, q, within, failed)
+func (p *planner) serve(job *api.JobInfo) {
+	q := p.QueueOf(&api.TaskInfo{Job: job.UID})
+	var skip []*api.TaskInfo
+
+	for q != index.None && p.Volcano.JobStarving(job) {
+		c := p.claimantOf(job, q, p.within, skip)
 		if c == nil {
 			return
 		}
-		if s.satisfy(c) {
+		if p.satisfy(c) {
 			continue
 		}
 		if c.minimum {
 			return
 		}
-		failed = append(failed, c.tasks[0])
+		skip = append(skip, c.tasks[0])
 	}
 }
 
 // satisfy plans for a claimant and carries the plan out. It reports whether somebody is evicted, now or at the end of a
 // notice.
-func (s *Session) satisfy(c *claimant) bool {
-	s.PrepareQueue(c.queue)
-	if !s.mayClaim(c) {
+func (p *planner) satisfy(c *claimant) bool {
+	p.PrepareQueue(c.queue)
+	if !p.mayClaim(c) {
 		return false
 	}
+
 	for range mostAttempts {
-		p, l, told := s.choose(c)
-		switch {
-		case !p.Found():
-			return false
-		case len(p.Victims) == 0:
-			s.holdFor(l, p)
+		found := p.choose(c)
+		if !found.Found() {
 			return false
 		}
-		done, again := s.carryOut(l, p, told)
-		if !again {
-			return done
+		if len(found.Victims) == 0 {
+			p.holdFor(found)
+			return false
+		}
+
+		switch p.carryOut(found) {
+		case carriedOut:
+			return true
+		case failed:
+			return false
 		}
 	}
 	return false
 }
 
-// choose makes the plan for a claimant. Victims with a notice that is over go first. Then pods without notice do,
-// unless the least work decides. told: some victims must have notice first.
-func (s *Session) choose(c *claimant) (p plan.Plan, l *ledger, told bool) {
-	due := s.dueFor(c)
-	if due != nil {
-		p, l = s.planFor(c, dueVictims)
-		if p.Found() {
-			return p, l, false
-		}
-		s.forget(due)
-	}
-	if !s.GivesNotice() {
-		p, l = s.planFor(c, anyVictims)
-		return p, l, false
-	}
-	if !s.settings.ByWork {
-		p, l = s.planFor(c, readyVictims)
-	}
-	if !p.Found() {
-		p, l = s.planFor(c, anyVictims)
-	}
-	for _, v := range p.Victims {
-		told = told || s.hasNotice(l.jobs[v.Job].tasks[v.Pod])
-	}
-	return p, l, told
-}
-
-// victimsFrom says which pods can be victims of a plan.
-type victimsFrom int
-
-const (
-	anyVictims   victimsFrom = iota
-	readyVictims             // those that need no notice
-	dueVictims               // those of the claimant's own plan
-)
-
 // mayClaim reports whether the queue of a claimant may take from others, or within itself.
-func (s *Session) mayClaim(c *claimant) bool {
+func (p *planner) mayClaim(c *claimant) bool {
 	if c.within {
-		return s.Intake.Eligible(c.queue).OK()
+		return p.Intake.Eligible(c.queue).OK()
 	}
-	return s.Preemptive(c.queue, c.tasks)
+	return p.Preemptive(c.queue, c.tasks)
 }
 
-// planFor makes the plan for a claimant with some pods as victims.
-func (s *Session) planFor(c *claimant, from victimsFrom) (plan.Plan, *ledger) {
-	if s.field == nil {
-		s.field = s.readField()
-	}
-	f := s.field
-	problem := &plan.Problem{Nodes: s.nodesFor(f), Whole: s.takesWhole(c)}
-	var jobs []*losingJob
-	for j := range f.jobs {
-		job := &f.jobs[j]
-		if !s.offers(c, job) {
-			continue
-		}
-		of := s.keptFrom(c, job, from)
-		of.Class = s.classOf(c, f, job.queue)
-		jobs, problem.Jobs = append(jobs, job), append(problem.Jobs, of)
-	}
-	for i, task := range c.tasks {
-		pod := plan.Pod{Kind: c.kindOf[i], Requests: f.requests(s, c.queue, task)}
-		known := 0
-		for r := range f.resources {
-			if pod.Requests[r] > 0 {
-				known++
-			}
-		}
-		if known < requested(task) {
-			return plan.Plan{}, nil // no node has the resource
-		}
-		problem.Pods = append(problem.Pods, pod)
-	}
-	l := s.openLedger(c, f, jobs)
-	problem.Accounts = l
-	return plan.Make(problem), l
+// proposal is a plan for a claimant, with the accounts that it was made with.
+type proposal struct {
+	plan.Plan
+	ledger *ledger
 }
 
-// requested returns how many resources a task requests.
-func requested(task *api.TaskInfo) (n int) {
-	for _, name := range task.InitResreq.ResourceNames() {
-		if task.InitResreq.Get(name) > 0 {
-			n++
+// nodeOf returns the node of a pod of the claimant.
+func (found *proposal) nodeOf(pod int) *api.NodeInfo {
+	return found.ledger.field.nodes[found.Nodes[pod]]
+}
+
+// victims returns the tasks that the plan evicts.
+func (found *proposal) victims() (tasks []*api.TaskInfo) {
+	for _, v := range found.Victims {
+		tasks = append(tasks, found.ledger.jobs[v.Job].tasks[v.Pod])
+	}
+	return tasks
+}
+
+// choose makes the plan for a claimant. Victims with a notice that is over go first. Then pods without notice do,
+// unless the least work decides.
+func (p *planner) choose(c *claimant) *proposal {
+	due := p.memory.notices.DueFor(c.job.UID, c.within)
+	if due != nil {
+		found := p.planFor(c, dueVictims)
+		if found.Found() {
+			return found
+		}
+		p.forget(due)
+	}
+
+	if p.GivesNotice() && !p.settings.ByWork {
+		found := p.planFor(c, readyVictims)
+		if found.Found() {
+			return found
 		}
 	}
-	return n
-}
-
-// nodesFor returns the nodes without what earlier claimants wait for.
-func (s *Session) nodesFor(f *field) []plan.Node {
-	if len(s.holds) == 0 {
-		return f.free
-	}
-	nodes := slices.Clone(f.free)
-	for _, h := range s.holds {
-		n := slices.IndexFunc(f.nodes, func(node *api.NodeInfo) bool { return node.Name == h.node })
-		nodes[n].Free = slices.Clone(nodes[n].Free)
-		for r, requested := range f.requests(s, h.ask.Queue, h.ask.Task) {
-			nodes[n].Free[r] -= requested
-		}
-	}
-	return nodes
-}
-
-// keptFrom returns a job without the pods that cannot be victims: all that are kept for other claimants, and more.
-func (s *Session) keptFrom(c *claimant, job *losingJob, from victimsFrom) plan.Job {
-	of := job.Job
-	if !s.GivesNotice() {
-		return of
-	}
-	of.Pods = slices.Clone(of.Pods)
-	for i, task := range job.tasks {
-		to := s.notices.kept[task.UID]
-		if to != "" && to != c.job.UID || to == "" && from == dueVictims || from != anyVictims && s.hasNotice(task) {
-			of.Pods[i].Fixed = true
-		}
-	}
-	return of
-}
-
-// offers reports whether pods of a job may be evicted for a claimant at all.
-func (s *Session) offers(c *claimant, job *losingJob) bool {
-	if c.within {
-		return job.queue == c.queue && job.info != c.job
-	}
-	return job.queue != c.queue && s.Volcano.Queues[job.info.Queue].Reclaimable()
-}
-
-// classOf is added to the classes of the pods of a queue. Queues above their soft quota lose first, then those that are
-// nearer in the tree.
-func (s *Session) classOf(c *claimant, f *field, q index.Queue) int {
-	far := f.deepest
-	if s.Index.Rooted() {
-		far -= quota.LCADepth(s.Index, q, c.queue)
-	}
-	if !s.LoseFirst(q, c.queue) {
-		far += f.deepest + 1
-	}
-	return far * f.classes
+	return p.planFor(c, anyVictims)
 }
 
 // holdFor keeps the room of a claimant that fits on idle resources. If allocate has looked at the claimant in this
 // session and left it pending, something that plans do not see refuses it, and it holds nothing.
-func (s *Session) holdFor(l *ledger, p plan.Plan) {
-	if s.allocated {
+func (p *planner) holdFor(found *proposal) {
+	if p.allocated {
 		return
 	}
-	for i, node := range p.Nodes {
-		s.holds = append(s.holds, hold{ask: l.ask(i, l.spotOf(i, node)), node: l.field.nodes[node].Name})
+	l := found.ledger
+	for pod, node := range found.Nodes {
+		p.holds = append(p.holds, hold{ask: l.ask(pod, l.spotOf(pod, node)), node: found.nodeOf(pod).Name})
 	}
 }
 
-// carryOut evicts the victims of a plan and gives each pod of the claimant its node, all or nothing. Where told, the
-// victims get notice first. again: another plugin refuses a part of the plan, and a new one may succeed.
-func (s *Session) carryOut(l *ledger, p plan.Plan, told bool) (done, again bool) {
-	c := l.claimant
+// result is how the execution of a plan ends.
+type result int
+
+const (
+	failed     result = iota
+	planAgain         // another plugin refuses a part of the plan, and a new one may succeed
+	carriedOut        // victims are evicted, or have notice
+)
+
+// carryOut evicts the victims of a plan and gives each pod of the claimant its node, all or nothing. If some victims
+// must have notice first, it announces the plan.
+func (p *planner) carryOut(found *proposal) result {
+	c := found.ledger.claimant
 	var victims []*api.TaskInfo
-	for _, v := range p.Victims {
-		victims = append(victims, l.jobs[v.Job].tasks[v.Pod].Clone())
+	for _, task := range found.victims() {
+		victims = append(victims, task.Clone())
 	}
-	if !s.agreeOn(c, victims) {
-		return false, true
+	if !p.agreeOn(c, victims) {
+		return planAgain
 	}
-	if told {
-		s.announce(l, p)
-		return true, false
+
+	if p.needsNotice(found.victims()) {
+		p.announce(found)
+		p.forgetField()
+		return carriedOut
 	}
-	for i, task := range c.tasks {
-		if !c.prepare(s, task, c.kindOf[i]) {
-			return false, false
+
+	for pod, task := range c.tasks {
+		if !c.prepare(p.Session, task, c.kindOf[pod]) {
+			return failed
 		}
 	}
 
-	s.evictions.evictor, s.evictions.named = c.tasks[0], victims
-	statement := framework.NewStatement(s.Volcano)
+	p.evictions.prepare(c.tasks[0], victims...)
+	statement := framework.NewStatement(p.Volcano)
+	end := p.evictAll(statement, c, victims)
+	if end == carriedOut {
+		end = p.pipelineAll(statement, found)
+	}
+	if end == carriedOut && !p.Volcano.JobPipelined(c.job) {
+		end = failed
+	}
+
+	if end != carriedOut {
+		statement.Discard()
+		return end
+	}
+	statement.Commit()
+	p.forgetField()
+	return carriedOut
+}
+
+// evictAll evicts the victims for a claimant.
+func (p *planner) evictAll(statement *framework.Statement, c *claimant, victims []*api.TaskInfo) result {
 	for _, victim := range victims {
 		err := release.Evict(statement, victim, c.action())
 		if err != nil {
-			klog.Errorf("[%s] failed to evict task %s/%s: %v", s.Plugin, victim.Namespace, victim.Name, err)
-			statement.Discard()
-			return false, false
+			klog.Errorf("[%s] failed to evict task %s/%s: %v", p.Plugin, victim.Namespace, victim.Name, err)
+			return failed
 		}
 	}
-	for i, task := range c.tasks {
-		node := l.field.nodes[p.Nodes[i]]
-		err := s.Volcano.PredicateForPreemptAction(task, node) // again: pods of the claimant are there by now
+	return carriedOut
+}
+
+// pipelineAll has each pod of the claimant wait for its node. A node that another plugin refuses does not suit the kind
+// of the pod any more.
+func (p *planner) pipelineAll(statement *framework.Statement, found *proposal) result {
+	c := found.ledger.claimant
+	for pod, task := range c.tasks {
+		node := found.nodeOf(pod)
+		err := p.Volcano.PredicateForPreemptAction(task, node) // again: pods of the claimant are there by now
 		if err == nil {
 			err = release.Pipeline(statement, task, node.Name, true)
 		}
 		if err != nil {
-			klog.V(3).Infof("[%s] task %s/%s cannot wait for node %s: %v", s.Plugin, task.Namespace, task.Name, node.Name, err)
-			statement.Discard()
-			delete(c.suits[c.kindOf[i]], node.Name)
-			return false, true
+			klog.V(3).Infof("[%s] task %s/%s cannot wait for node %s: %v",
+				p.Plugin, task.Namespace, task.Name, node.Name, err)
+			c.suits[c.kindOf[pod]].Delete(node.Name)
+			return planAgain
 		}
 	}
-
-	if !s.Volcano.JobPipelined(c.job) {
-		statement.Discard()
-		return false, false
-	}
-	statement.Commit()
-	s.field = nil
-	return true, false
-}
-
-// action is the name of the action that evicts for a claimant.
-func (c *claimant) action() string {
-	if c.within {
-		return "preempt"
-	}
-	return "reclaim"
+	return carriedOut
 }

@@ -10,27 +10,30 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Preemptable keeps, of the victims that all other plugins agree on, those that free what a
-// preemptor with cards lacks, and none for one that the quotas do not admit without them. It calls
-// the other plugins itself: Volcano takes the victims of the first tier that names any, so an
-// answer from a tier in which no other plugin has one would overrule them. Volcano asks about the
-// tasks of one node at a time, from many goroutines.
+// Preemptable returns the victims that all other plugins accept and that free a card the preemptor lacks. If the
+// preemptor would still exceed a quota without them, it returns none. Without cards, it abstains where the quotas admit
+// the preemptor. Volcano asks about the tasks of one node at a time, from many goroutines.
+//
+// It asks the other plugins itself: Volcano takes the victims of the first tier that names any, so an
+// answer from a tier in which no other plugin has one would overrule them.
 //
 // DIVERGES: upstream evicts pods for a task that the quotas refuse afterwards, if its job
 // counts as ready for other pods, such as those without requests.
 func (s *Session) Preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
-	if s.asks(preemptor) {
+	if s.inquiries.has(preemptor) {
 		return nil, util.Abstain
 	}
 	if !s.rules.plans {
 		return s.preemptable(preemptor, preemptees)
 	}
+
 	// Plans decide between jobs (Preempt). Within a job, nobody waits for the end of a notice.
-	unasked := func(task *api.TaskInfo) bool { return task.Job != preemptor.Job || s.hasNotice(task) }
-	offered := slices.DeleteFunc(slices.Clone(preemptees), unasked)
+	planned := func(task *api.TaskInfo) bool { return task.Job != preemptor.Job || s.hasNotice(task) }
+	offered := slices.DeleteFunc(slices.Clone(preemptees), planned)
 	if len(offered) == 0 && len(preemptees) > 0 {
 		return nil, util.Reject
 	}
+
 	victims, vote := s.preemptable(preemptor, offered)
 	if vote == util.Abstain && len(offered) < len(preemptees) {
 		return s.agreedInQueue(preemptor, offered), util.Permit
@@ -47,19 +50,20 @@ func (s *Session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 	if e.Queue != index.None && !s.Intake.Eligible(e.Queue).OK() {
 		return nil, util.Reject // allocatable refuses it afterwards
 	}
-	all := len(preemptees)
-	preemptees = s.unspared(preemptees)
-	if len(preemptees) == 0 && all > 0 {
+
+	unspared := s.unspared(preemptees)
+	if len(unspared) == 0 && len(preemptees) > 0 {
 		return nil, util.Reject
 	}
 	if !e.hasCards {
-		answer := s.admitsPreemption(&e, preemptees)
-		if answer == util.Abstain && len(preemptees) < all {
-			return s.agreedInQueue(preemptor, preemptees), util.Permit // the others know nothing of who is spared
+		vote := s.admitsPreemption(&e, unspared)
+		if vote == util.Abstain && len(unspared) < len(preemptees) {
+			return s.agreedInQueue(preemptor, unspared), util.Permit // the others do not know who is spared
 		}
-		return nil, answer
+		return nil, vote
 	}
-	useful := s.useful(&e, preemptees)
+
+	useful := s.useful(&e, unspared)
 	if len(useful) == 0 {
 		return nil, util.Reject
 	}
@@ -81,12 +85,13 @@ func (s *Session) unspared(tasks []*api.TaskInfo) []*api.TaskInfo {
 // admitsPreemption abstains where the quotas admit an evictor without cards, once the victims of
 // the other plugins are gone.
 func (s *Session) admitsPreemption(e *evictor, preemptees []*api.TaskInfo) int {
-	switch {
-	case e.Queue == index.None:
+	if e.Queue == index.None {
 		return util.Abstain
-	case !s.place(e, "") || !s.fitsWithout(e, preemptees):
+	}
+	if !s.place(e, "") || !s.fitsWithout(e, preemptees) {
 		return util.Reject
 	}
+
 	admitted := s.fitsWithout(e, nil)
 	if admitted && s.Books.Empty() {
 		return util.Abstain
@@ -98,8 +103,8 @@ func (s *Session) admitsPreemption(e *evictor, preemptees []*api.TaskInfo) int {
 	return util.Reject
 }
 
-// leavesRoomWithout reports whether the node of some victims has room for an evictor beside what is
-// earmarked there for others, once they are gone.
+// leavesRoomWithout reports whether the node of some victims has room for an evictor next to the
+// earmarks of other jobs there, once the victims are gone.
 func (s *Session) leavesRoomWithout(e *evictor, victims []*api.TaskInfo) bool {
 	if len(victims) == 0 {
 		return true
@@ -108,18 +113,20 @@ func (s *Session) leavesRoomWithout(e *evictor, victims []*api.TaskInfo) bool {
 	return node == nil || s.Books.LeavesRoom(e.Task, node, false, victims)
 }
 
-// useful returns the preemptees that free what an evictor with cards lacks on their node. Where
+// useful returns the preemptees that free something that an evictor with cards lacks on their node. Where
 // the quotas have no room for a card of the node, they have that card. Volcano evicts until there
 // is room for some card of a list, which other nodes may have.
 func (s *Session) useful(e *evictor, preemptees []*api.TaskInfo) []*api.TaskInfo {
 	charge := fastres.NewVector(e.charge.Len())
+	useful := make([]*api.TaskInfo, 0, len(preemptees))
 	node := ""
 	usable := false
-	useful := make([]*api.TaskInfo, 0, len(preemptees))
 	var full []fastres.Dim
+
 	for i, task := range preemptees {
 		if i == 0 || task.NodeName != node {
-			node, usable = task.NodeName, s.place(e, task.NodeName)
+			node = task.NodeName
+			usable = s.place(e, node)
 			if usable {
 				full = s.fullCards(full[:0], e)
 			}
@@ -128,6 +135,7 @@ func (s *Session) useful(e *evictor, preemptees []*api.TaskInfo) []*api.TaskInfo
 		if q == index.None || !usable {
 			continue
 		}
+
 		s.Intake.SetCharge(charge, q, task, node)
 		hasNone := func(d fastres.Dim) bool { return charge.Get(d) == 0 }
 		if s.frees(e, q, task, s.Cards.Stated(task.Pod), charge) && !slices.ContainsFunc(full, hasNone) {
@@ -137,7 +145,7 @@ func (s *Session) useful(e *evictor, preemptees []*api.TaskInfo) []*api.TaskInfo
 	return useful
 }
 
-// fullCards appends the cards on the evictor's node of which the quotas have too few left.
+// fullCards appends the cards on the evictor's node that the quotas have too little room for.
 func (s *Session) fullCards(full []fastres.Dim, e *evictor) []fastres.Dim {
 	a := e.onNode()
 	for d := range e.charge.Requested() {

@@ -19,36 +19,39 @@ func (s *Session) Preemptive(q index.Queue, tasks []*api.TaskInfo) bool {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	request := frame.Vector()
+
 	outcome := cards.Outcome{Verdict: s.mayTakeAll(q, tasks)}
 	if outcome.Verdict.OK() {
-		outcome = s.rules.preemptive(s, q, request, tasks)
+		outcome = s.preemptive(q, request, tasks)
 		if s.rules.overused {
 			s.Metrics.SetOverused(q, !outcome.Verdict.OK())
 		}
 	}
+
 	if !outcome.Verdict.OK() && klog.V(3).Enabled() {
+		refusal := constraint.Refusal{Request: request, Task: firstOf(tasks), Queue: q, Books: &s.Books.Future}
 		klog.Infof("[%s] nothing may be evicted for %d tasks: %s", s.Plugin, len(tasks),
-			s.Explain.Explain(s.Refused(frame,
-				constraint.Refusal{Request: request, Task: firstOf(tasks), Queue: q, Books: &s.Books.Future}, outcome)))
+			s.Explain.Explain(s.Refused(frame, refusal, outcome)))
 	}
 	return outcome.Verdict.OK()
 }
 
-// MayReclaim decides whether q may take from other queues for a task. It sets request to what the
-// task requests, without cards.
+// MayReclaim decides whether q may take from other queues for a task. It sets request to the request of the
+// task, without cards.
 func (s *Session) MayReclaim(q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
 	one := []*api.TaskInfo{task}
-	if v := s.mayTakeAll(q, one); !v.OK() {
+	v := s.mayTakeAll(q, one)
+	if !v.OK() {
 		return cards.Outcome{Verdict: v}
 	}
-	return s.rules.preemptive(s, q, request, one)
+	return s.preemptive(q, request, one)
 }
 
 // mayReclaim reports whether q may take from other queues for some tasks together.
 func (s *Session) mayReclaim(q index.Queue, tasks []*api.TaskInfo) bool {
 	frame := s.Frames.Open()
 	defer frame.Close()
-	return s.mayTakeAll(q, tasks).OK() && s.rules.preemptive(s, q, frame.Vector(), tasks).Verdict.OK()
+	return s.mayTakeAll(q, tasks).OK() && s.preemptive(q, frame.Vector(), tasks).Verdict.OK()
 }
 
 // mayTakeAll decides whether q takes jobs, and the policies allow each of some tasks to take from
@@ -61,34 +64,46 @@ func (s *Session) mayTakeAll(q index.Queue, tasks []*api.TaskInfo) quota.Verdict
 	return v
 }
 
-// fitNow is the rule under the name proportion: the tasks fit under deserved.
-func (s *Session) fitNow(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome {
-	_, complete := s.requestAll(q, request, tasks)
-	return cards.Outcome{Verdict: s.Fits(&s.Books.Now,
-		&constraint.Ask{Task: firstOf(tasks), Queue: q, Request: request, Complete: complete})}
-}
-
-// takeDeserved applies the rule of preemption to tasks of q. Tasks with cards take cards from other
-// queues, so q must have less of one of them than it deserves.
-func (s *Session) takeDeserved(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome {
+// preemptive decides whether the quotas allow q to take from other queues for tasks. It sets request to their request
+// together, without cards.
+func (s *Session) preemptive(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome {
 	pods, complete := s.requestAll(q, request, tasks)
-	v := quota.Verdict{Reason: quota.OverQuota, Queue: q}
-	switch future := s.Books.Future.Queues; {
-	case !complete:
-		return cards.Outcome{Verdict: v}
-	case len(pods) == 0:
-		v = quota.Preemptive(s.Index, future, s.LimitOf(q), q, request, s.settings.Levels)
-	case fastres.Fits(future.Allocated(q), request, s.LimitOf(q).Row(q)):
-		v.Reason = quota.Admitted
+	if s.rules.proportion { // the tasks fit under deserved
+		a := &constraint.Ask{Task: firstOf(tasks), Queue: q, Request: request, Complete: complete}
+		return cards.Outcome{Verdict: s.Fits(&s.Books.Now, a)}
 	}
+	if !complete {
+		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: q}}
+	}
+
 	a := &constraint.Ask{Task: firstOf(tasks), Queue: q}
+	v := s.deservesRequest(q, request, len(pods) > 0)
 	if v.OK() {
 		v = s.FitsOwnRequest(&s.Books.Future, a, request) // no victim of another queue makes room there
 	}
 	if !v.OK() {
 		return cards.Outcome{Verdict: v}
 	}
-	var all fastres.Vector // what the tasks take together, as far as it is certain
+	return s.mayTakeCards(a, pods)
+}
+
+// deservesRequest decides whether q deserves some of a request. Tasks with cards take cards from other queues, so q has
+// to deserve one of the cards instead (mayTakeCards).
+func (s *Session) deservesRequest(q index.Queue, request fastres.Vector, withCards bool) quota.Verdict {
+	future := s.Books.Future.Queues
+	if !withCards {
+		return quota.Preemptive(s.Index, future, s.LimitOf(q), q, request, s.settings.Levels)
+	}
+	if !fastres.Fits(future.Allocated(q), request, s.LimitOf(q).Row(q)) {
+		return quota.Verdict{Reason: quota.OverQuota, Queue: q}
+	}
+	return constraint.Admitted(q)
+}
+
+// mayTakeCards decides whether the queue of a may take the cards of pods from other queues. Equal pods are decided
+// together.
+func (s *Session) mayTakeCards(a *constraint.Ask, pods []*cards.PodRequest) cards.Outcome {
+	var all fastres.Vector // of all pods together, as far as it is certain
 	if len(pods) > 1 || len(pods) == 1 && !pods[0].OnlyWhole() {
 		frame := s.Frames.Open()
 		defer frame.Close()
@@ -96,34 +111,43 @@ func (s *Session) takeDeserved(q index.Queue, request fastres.Vector, tasks []*a
 		all.Reset()
 		s.addCertain(all, pods)
 	}
-	var refused cards.Request
+
+	var request cards.Request
 	for i, pod := range pods {
 		if slices.Contains(pods[:i], pod) {
 			continue
 		}
-		equal := 0.0
-		for _, other := range pods[i:] {
-			if other == pod {
-				equal++
-			}
-		}
-		if v := s.Cards.Fit(q, pod, &refused, func(d fastres.Dim, milli float64) quota.Verdict {
-			if v := s.mayTakeCard(q, d, milli*equal, all); !v.OK() {
+		equal := float64(count(pods[i:], pod))
+		v := s.Cards.Fit(a.Queue, pod, &request, func(d fastres.Dim, milli float64) quota.Verdict {
+			v := s.mayTakeCard(a.Queue, d, milli*equal, all)
+			if !v.OK() {
 				return v
 			}
 			return s.FitsOwn(&s.Books.Future, a, d, milli*equal)
-		}); !v.OK() {
-			return cards.Outcome{Verdict: v, Request: refused}
+		})
+		if !v.OK() {
+			return cards.Outcome{Verdict: v, Request: request}
 		}
 	}
-	return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
+	return cards.Outcome{Verdict: constraint.Admitted(a.Queue)}
+}
+
+// count returns how often a request is among pods.
+func count(pods []*cards.PodRequest, pod *cards.PodRequest) (n int) {
+	for _, other := range pods {
+		if other == pod {
+			n++
+		}
+	}
+	return n
 }
 
 // addCertain adds the requests of pods that one card alone serves to x.
 func (s *Session) addCertain(x fastres.Vector, pods []*cards.PodRequest) {
 	for _, pod := range pods {
 		for r := range s.Cards.Requests(pod) {
-			if dims := r.Selector.Dims; len(dims) == 1 {
+			dims := r.Selector.Dims
+			if len(dims) == 1 {
 				s.Names.AddCard(x, dims[0], float64(r.Of(dims[0])))
 			}
 		}
@@ -140,13 +164,17 @@ func firstOf(tasks []*api.TaskInfo) *api.TaskInfo {
 	return nil
 }
 
-// requestAll sets request to what tasks of q request together, without cards. It returns the
-// requests of those that have cards, in memory of the session.
-func (s *Session) requestAll(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) (pods []*cards.PodRequest, complete bool) {
+// requestAll sets request to the request of tasks of q together, without cards. It returns the
+// requests of those that have cards, in memory of the session, and whether all resources are known.
+func (s *Session) requestAll(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) (
+	pods []*cards.PodRequest, complete bool) {
 	frame := s.Frames.Open()
 	defer frame.Close()
-	pods, complete = s.memory.pods[:0], true
-	into, counted := request, 0 // the first task needs no sum
+	pods = s.memory.pods[:0]
+	complete = true
+
+	into := request // the first task needs no sum
+	counted := 0
 	for _, task := range tasks {
 		if task == nil {
 			continue
@@ -164,6 +192,7 @@ func (s *Session) requestAll(q index.Queue, request fastres.Vector, tasks []*api
 			pods = append(pods, pod)
 		}
 	}
+
 	if counted == 0 {
 		request.Reset()
 	}

@@ -13,16 +13,17 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Reclaimable returns the tasks among reclaimees that reclaimer may evict. Tasks whose queue does
-// not exist or does not reach the root are none. Volcano asks about the tasks of one node at a
+// Reclaimable returns the tasks among reclaimees that reclaimer may evict. A task is none if its queue does
+// not exist or does not reach the root. Volcano asks about the tasks of one node at a
 // time.
 func (s *Session) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
-	if s.asks(reclaimer) {
+	if s.inquiries.has(reclaimer) {
 		return reclaimees, util.Permit
 	}
 	if s.Books.Waits(reclaimer) {
 		return nil, util.Permit
 	}
+
 	frame := s.Frames.Open()
 	defer frame.Close()
 	e := &s.reclaimer
@@ -30,22 +31,20 @@ func (s *Session) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 	if !s.MayTake(e.Queue, reclaimer).OK() {
 		return nil, util.Permit
 	}
-	if s.rules.needsQueue && e.Queue == index.None {
+	if s.rules.ordered && e.Queue == index.None {
 		return nil, util.Reject
 	}
-	victims := s.rules.name(s, e, reclaimees)
+
+	if s.rules.ordered {
+		reclaimees = s.evictionOrder(reclaimer, reclaimees)
+	}
+	victims := s.victimsAmong(e, reclaimees)
 	s.evictions.named = victims
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s may evict %d of %d tasks: %v",
 			s.Plugin, reclaimer.Namespace, reclaimer.Name, len(victims), len(reclaimees), victims)
 	}
 	return victims, util.Permit
-}
-
-// orderedVictims returns the tasks that an evictor may evict, in the order in which Volcano evicts
-// them.
-func (s *Session) orderedVictims(e *evictor, tasks []*api.TaskInfo) []*api.TaskInfo {
-	return s.victimsAmong(e, s.evictionOrder(e.Task, tasks))
 }
 
 // evictionOrder returns tasks in the order in which Volcano evicts them for a task. Volcano's own
@@ -65,6 +64,7 @@ func (s *Session) victimsAmong(e *evictor, tasks []*api.TaskInfo) (victims []*ap
 	if !e.hasCards {
 		return s.appendVictims(nil, "", e, tasks, len(tasks))
 	}
+
 	for rest := tasks; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].NodeName == rest[0].NodeName {
@@ -79,63 +79,62 @@ func (s *Session) victimsAmong(e *evictor, tasks []*api.TaskInfo) (victims []*ap
 // appendVictims appends the tasks among reclaimees that an evictor may evict, none unless all of
 // them together let it in at every level. node is where the evictor gets its cards, and most is the
 // number of all tasks that it is asked about.
-func (s *Session) appendVictims(victims []*api.TaskInfo, node string, e *evictor, reclaimees []*api.TaskInfo, most int) []*api.TaskInfo {
+func (s *Session) appendVictims(victims []*api.TaskInfo, node string, e *evictor, reclaimees []*api.TaskInfo,
+	most int) []*api.TaskInfo {
 	if !s.place(e, node) {
 		return victims
 	}
 	s.setRequest(e)
+
+	frame := s.Frames.Open()
+	defer frame.Close()
+	charge := frame.Vector()
 	before := len(victims)
-	s.eachVictim(e, reclaimees, func(task *api.TaskInfo) bool {
+	job, q := api.JobID(""), index.None
+	for _, task := range reclaimees {
+		if task.Job != job { // tasks of one job often follow one another (BenchmarkReclaimable)
+			job = task.Job
+			q = s.QueueOf(task)
+		}
+		if !s.evict(e, q, task, charge) {
+			continue
+		}
 		if victims == nil {
 			victims = make([]*api.TaskInfo, 0, most)
 		}
 		victims = append(victims, task)
-		return true
-	})
-	if s.rules.unbounded || e.Queue == index.None || s.fitsWithoutVictims(e) {
+	}
+
+	if s.rules.proportion || e.Queue == index.None || s.fitsWithoutVictims(e) {
 		return victims
 	}
 	return victims[:before]
 }
 
-// eachVictim visits the tasks that an evictor may evict on the node where it is placed, until visit
-// returns false. They count as gone.
-func (s *Session) eachVictim(e *evictor, reclaimees []*api.TaskInfo, visit func(*api.TaskInfo) bool) {
-	frame := s.Frames.Open()
-	defer frame.Close()
-	charge := frame.Vector()
-	job, q := api.JobID(""), index.None
-	for _, task := range reclaimees {
-		if task.Job != job { // tasks of one job often follow one another (BenchmarkReclaimable)
-			job, q = task.Job, s.QueueOf(task)
-		}
-		if q == index.None || s.Index.Broken(q) != nil {
-			continue
-		}
-		protection := s.Protection(e.Reclaimer, q, task)
-		if protection == quota.Spared {
-			continue
-		}
-		if e.hasCards {
-			pod := s.Cards.Read(task) // once: pods of queues without cards are not in the table of pods yet
-			s.Intake.SetChargeOn(charge, q, task, pod, e.cards)
-			if !s.frees(e, q, task, pod, charge) || s.HasLoans() && !s.takesLoan(e, q, charge) {
-				continue
-			}
-		} else {
-			s.Intake.SetCharge(charge, q, task, task.NodeName)
-		}
-		if protection == quota.ByDeserved && s.keeps(q, charge) {
-			continue
-		}
-		if s.evict(e, q, task, charge, protection) && !visit(task) {
-			return
-		}
+// evict decides about one victim of q on the node where the evictor is placed. It counts the victim as gone on all its
+// accounts. charge is memory for the charge of the victim.
+func (s *Session) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector) bool {
+	if q == index.None || s.Index.Broken(q) != nil {
+		return false
 	}
-}
+	protection := s.Protection(e.Reclaimer, q, task)
+	if protection == quota.Spared {
+		return false
+	}
 
-// evict decides about one victim of q, and counts it as gone on all its accounts.
-func (s *Session) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector, protection quota.Protection) bool {
+	if e.hasCards {
+		pod := s.Cards.Read(task) // once: pods of queues without cards are not in the table of pods yet
+		s.Intake.SetChargeOn(charge, q, task, pod, e.cards)
+		if !s.frees(e, q, task, pod, charge) || s.HasLoans() && !s.takesLoan(e, q, charge) {
+			return false
+		}
+	} else {
+		s.Intake.SetCharge(charge, q, task, task.NodeName)
+	}
+	if protection == quota.ByDeserved && s.keeps(q, charge) {
+		return false
+	}
+
 	if !s.AllowsVictim(q, e.Queue) || !s.take(q, charge, e.Queue, e.request, e.charge, protection) {
 		return false
 	}
@@ -144,14 +143,13 @@ func (s *Session) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fa
 	return true
 }
 
-// keeps reports whether a task that q is charged for has a card of which q has no more than it
-// deserves, nor of a group of the card.
+// keeps reports whether q has no more than it deserves of some card in a charge, nor of a group of the card.
 func (s *Session) keeps(q index.Queue, charge fastres.Vector) bool {
 	if !s.Cards.Counted(q) {
 		return false
 	}
 	for d := range charge.Requested() {
-		if s.Names.IsCard(d) && !s.Names.IsGroup(d) && s.memory.victims.KeepsCard(q, d) && s.keepsGroups(q, d) {
+		if s.isModel(d) && s.memory.victims.KeepsCard(q, d) && s.keepsGroups(q, d) {
 			return true
 		}
 	}

@@ -23,6 +23,7 @@ func (s *Session) JobStarving(obj any) bool {
 	if !quota.Eligible(s.Index.Tree, q).OK() {
 		return false
 	}
+
 	frame := s.Frames.Open()
 	defer frame.Close()
 	request := frame.Vector()
@@ -41,7 +42,7 @@ func (s *Session) StarvingProblem() string {
 		own := false
 		for _, p := range tier.Plugins {
 			own = own || p.Name == s.Plugin
-			if p.Name == "gang" && p.EnabledJobStarving != nil && *p.EnabledJobStarving {
+			if p.Name == gangPlugin && p.EnabledJobStarving != nil && *p.EnabledJobStarving {
 				return arguments.ReclaimBeyondMinimum + " has no effect while gang decides which jobs starve; " +
 					"set enableJobStarving: false for the plugin gang"
 			}

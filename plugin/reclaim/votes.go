@@ -1,17 +1,22 @@
 package reclaim
 
 import (
+	"sync"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 )
 
-// takesWhole reports whether whole jobs are evicted for a claimant: by the argument reclaimGangs, or because the plugin
-// gang, which keeps the minimum of jobs, has no vote.
-func (s *Session) takesWhole(c *claimant) bool {
-	return s.settings.WholeGangs || !GangVotes(s.Volcano.Tiers, c.within)
+// gangPlugin is the name of the plugin that keeps the minimum of jobs.
+const gangPlugin = "gang"
+
+// takesWhole reports whether whole jobs are evicted: by the argument reclaimGangs, or because the plugin gang, which
+// keeps the minimum of jobs, has no vote.
+func (s *Session) takesWhole(within bool) bool {
+	return s.settings.WholeGangs || !GangVotes(s.Volcano.Tiers, within)
 }
 
-// GangVotes reports whether the plugin gang has a vote on the victims of reclaim, or within a queue on those of
+// GangVotes reports whether the plugin gang has a vote on the victims of reclaim, or within a queue on the victims of
 // preempt.
 func GangVotes(tiers []conf.Tier, within bool) bool {
 	for _, tier := range tiers {
@@ -28,44 +33,39 @@ func GangVotes(tiers []conf.Tier, within bool) bool {
 	return false
 }
 
-const gangPlugin = "gang"
+// inquiries are the questions that this package itself asks all plugins. The plugin of this package is one of them,
+// and has to recognize its own question. The zero inquiries are ready, and safe for many goroutines.
+type inquiries struct{ open sync.Map }
 
-// agrees reports whether all other plugins agree to the eviction of a task for a claimant. The planner itself keeps the
-// minimum of jobs, so the plugin gang is not asked.
-func (s *Session) agrees(c *claimant, task *api.TaskInfo) bool {
-	spared, known := c.spared[task.UID]
-	if !known {
-		spared = len(s.askOthers(c, []*api.TaskInfo{task})) == 0
-		c.spared[task.UID] = spared
-	}
-	return !spared
+// ask asks about the victims of a task. The task of the question is a copy, so that no other question has it.
+func (i *inquiries) ask(evictor *api.TaskInfo, about func(question *api.TaskInfo) []*api.TaskInfo) []*api.TaskInfo {
+	question := *evictor
+	i.open.Store(&question, true)
+	defer i.open.Delete(&question)
+	return about(&question)
 }
 
-// agreeOn reports whether the other plugins agree to all evictions together. Those that they do not agree to are spared
-// from then on.
-func (s *Session) agreeOn(c *claimant, victims []*api.TaskInfo) bool {
-	agreed := s.askOthers(c, victims)
-	all := true
-	for _, victim := range victims {
-		if !has(agreed, victim) {
-			c.spared[victim.UID] = true
-			all = false
-		}
-	}
-	return all
+// has reports whether a question about the victims of a task is an inquiry.
+func (i *inquiries) has(question *api.TaskInfo) bool {
+	_, own := i.open.Load(question)
+	return own
 }
 
-// askOthers returns the tasks that all other plugins allow to evict for a claimant. Gang is asked as if no job had a
-// minimum: it is the planner that keeps minimums.
-func (s *Session) askOthers(c *claimant, tasks []*api.TaskInfo) []*api.TaskInfo {
-	question := *c.tasks[0]
-	s.asking.Store(&question, true)
-	defer s.asking.Delete(&question)
+// agreedInQueue returns the tasks that all other plugins allow preempt to evict. It is safe for many goroutines.
+func (s *Session) agreedInQueue(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
+	return s.inquiries.ask(preemptor, func(question *api.TaskInfo) []*api.TaskInfo {
+		return s.Volcano.Preemptable(question, tasks)
+	})
+}
 
+// agreedWithoutGang returns the tasks that all other plugins allow to evict for a task. Gang is asked as if no job had
+// a minimum: the planner keeps minimums.
+func (s *Session) agreedWithoutGang(evictor *api.TaskInfo, tasks []*api.TaskInfo, within bool) []*api.TaskInfo {
 	minimums := map[*api.JobInfo]int32{}
 	for _, task := range tasks {
 		job := s.Volcano.Jobs[task.Job]
-		if _, known := minimums[job]; !known && job != nil {
+		_, known := minimums[job]
+		if !known && job != nil {
 			minimums[job] = job.MinAvailable
 			job.MinAvailable = -1
 		}
@@ -75,18 +75,43 @@ func (s *Session) askOthers(c *claimant, tasks []*api.TaskInfo) []*api.TaskInfo 
 			job.MinAvailable = minimum
 		}
 	}()
-	if c.within {
-		return s.Volcano.Preemptable(&question, tasks)
+
+	if within {
+		return s.agreedInQueue(evictor, tasks)
 	}
-	return s.Volcano.Reclaimable(&question, tasks)
+	return s.inquiries.ask(evictor, func(question *api.TaskInfo) []*api.TaskInfo {
+		return s.Volcano.Reclaimable(question, tasks)
+	})
 }
 
 // VictimsWithin returns the tasks that the other plugins allow preempt to evict for a task of their queue. Where whole
 // jobs may be taken, gang spares none.
 func (s *Session) VictimsWithin(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
-	c := &claimant{tasks: []*api.TaskInfo{preemptor}, within: true}
-	if s.takesWhole(c) {
-		return s.askOthers(c, tasks)
+	if s.takesWhole(true) {
+		return s.agreedWithoutGang(preemptor, tasks, true)
 	}
 	return s.agreedInQueue(preemptor, tasks)
+}
+
+// agrees reports whether all other plugins agree to the eviction of a task for a claimant.
+func (s *Session) agrees(c *claimant, task *api.TaskInfo) bool {
+	if c.consent[task.UID] == unasked {
+		agreed := s.agreedWithoutGang(c.tasks[0], []*api.TaskInfo{task}, c.within)
+		c.consent[task.UID] = answered(len(agreed) > 0)
+	}
+	return c.consent[task.UID] == granted
+}
+
+// agreeOn reports whether the other plugins agree to all evictions together. Tasks that they do not agree to are spared
+// from then on.
+func (s *Session) agreeOn(c *claimant, victims []*api.TaskInfo) bool {
+	agreed := s.agreedWithoutGang(c.tasks[0], victims, c.within)
+	all := true
+	for _, victim := range victims {
+		if !has(agreed, victim) {
+			c.consent[victim.UID] = refused
+			all = false
+		}
+	}
+	return all
 }

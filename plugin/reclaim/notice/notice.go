@@ -1,0 +1,234 @@
+// Package notice keeps plans with victims that get notice before they are evicted (constraint.Notifier).
+//
+// Nobody is evicted for such a plan at first: its victims are told, and the plan is kept from session to session.
+//
+//	        ┌─────────┐  the last notice is over   ┌─────┐
+//	Add ──▶ │ Running │ ─────────────────────────▶ │ Due │
+//	        └─────────┘                            └─────┘
+//	             │ not needed any more                │ carried out, refused, not needed any more,
+//	             │                                    │ or Lateness has passed
+//	             ▼                                    ▼
+//	           Ended                                Ended
+//
+// While a plan is Running, it is booked: the future accounts are without its victims, and its pods have their places.
+// Once it is Due, a new plan with its victims is made for the claimant. In both states, the victims are kept for the
+// job of the claimant, and are offered to no other job.
+//
+// Time stands still in a session, so a plan changes from Running to Due only between two sessions. When a session
+// opens, each plan is Suspended until the session has decided whether it is still needed.
+package notice
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/earmark"
+)
+
+// Lateness bounds how long the victims of a plan are kept after their notice, for a claimant that nobody asks about.
+const Lateness = time.Minute
+
+// State is what a plan waits for.
+type State int
+
+// The states of a plan. StateAt computes the last three from the time.
+const (
+	Suspended State = iota // the session has not decided yet whether the plan is needed
+	Running                // a notice is not over
+	Due                    // all notices are over: the victims may be evicted
+	Ended                  // the plan is kept no longer
+)
+
+// StateAt returns the state of a plan with notices that last until a time.
+func StateAt(until, now time.Time) State {
+	switch over := now.Sub(until); {
+	case over < 0:
+		return Running
+	case over <= Lateness:
+		return Due
+	}
+	return Ended
+}
+
+// Plan is a plan of evictions for a claimant: some pods of a job that wait.
+type Plan struct {
+	Job     api.JobID
+	Queue   api.QueueID
+	Within  bool // the victims are of the claimant's own queue
+	Pods    []Pod
+	Victims []Victim
+
+	state State
+	until time.Time       // the end of the last notice
+	marks []*earmark.Mark // the places of the pods, while the plan is Running
+}
+
+// Pod is a pod of the claimant, and its place in the plan.
+type Pod struct {
+	Task    api.TaskID
+	Node    string
+	Request *api.Resource
+	Cards   card.List
+}
+
+// PodOf returns a pod of a claimant with a node as its place.
+func PodOf(task *api.TaskInfo, node string) Pod {
+	return Pod{
+		Task:    task.UID,
+		Node:    node,
+		Request: task.InitResreq.Clone(),
+		Cards:   card.NameOf(task.Pod.Annotations),
+	}
+}
+
+// Describes reports whether a task still requests what it requested when the plan was made.
+func (p *Pod) Describes(task *api.TaskInfo) bool {
+	return slices.Equal(p.Cards, card.NameOf(task.Pod.Annotations)) && p.Request.Equal(task.InitResreq, api.Zero)
+}
+
+// Victim is a pod that is evicted at the end of its notice.
+type Victim struct {
+	Job  api.JobID
+	Task api.TaskID
+	Node string
+}
+
+// VictimOf returns a running task as a victim.
+func VictimOf(task *api.TaskInfo) Victim {
+	return Victim{Job: task.Job, Task: task.UID, Node: task.NodeName}
+}
+
+// Until returns when the last notice of a plan is over.
+func (p *Plan) Until() time.Time { return p.until }
+
+// Board is the plans that are kept. It lasts across sessions. The zero Board is ready.
+type Board struct {
+	plans []*Plan
+	kept  map[api.TaskID]api.JobID // the victims, by the job that they are kept for
+}
+
+// Suspend begins a session: all plans are Suspended, and no victim is kept.
+func (b *Board) Suspend() {
+	b.kept = nil
+	for _, p := range b.plans {
+		p.state = Suspended
+		p.marks = nil
+	}
+}
+
+// Resume asks about each plan, in the order of Add, whether it is still needed. Plans that are not are Ended. needed
+// calls Run or Expire for the others.
+func (b *Board) Resume(needed func(*Plan) bool) {
+	b.plans = slices.DeleteFunc(b.plans, func(p *Plan) bool {
+		if needed(p) {
+			return false
+		}
+		p.state = Ended
+		return true
+	})
+}
+
+// Add keeps a new plan.
+func (b *Board) Add(p *Plan) { b.plans = append(b.plans, p) }
+
+// Run makes a plan Running until a time. marks are the places of its pods in the session.
+func (b *Board) Run(p *Plan, until time.Time, marks []*earmark.Mark) {
+	p.state = Running
+	p.until = until
+	p.marks = marks
+	b.keep(p)
+}
+
+// Expire makes a plan Due: its notices ended at a time.
+func (b *Board) Expire(p *Plan, until time.Time) {
+	p.state = Due
+	p.until = until
+	b.keep(p)
+}
+
+// keep keeps the victims of a plan for its job.
+func (b *Board) keep(p *Plan) {
+	if b.kept == nil {
+		b.kept = map[api.TaskID]api.JobID{}
+	}
+	for _, v := range p.Victims {
+		b.kept[v.Task] = p.Job
+	}
+}
+
+// End ends a plan. It returns the places that the session has to take back.
+func (b *Board) End(p *Plan) []*earmark.Mark {
+	for _, v := range p.Victims {
+		delete(b.kept, v.Task)
+	}
+	b.plans = slices.DeleteFunc(b.plans, func(other *Plan) bool { return other == p })
+
+	marks := p.marks
+	p.state = Ended
+	p.marks = nil
+	return marks
+}
+
+// Close lets go of the tasks of the session, so that they can be garbage collected.
+func (b *Board) Close() {
+	for _, p := range b.plans {
+		p.marks = nil
+	}
+}
+
+// KeptFor returns the job that a victim is kept for, "" for none.
+func (b *Board) KeptFor(victim api.TaskID) api.JobID { return b.kept[victim] }
+
+// DueFor returns the plan of a job that is Due, nil for none.
+func (b *Board) DueFor(job api.JobID, within bool) *Plan {
+	i := slices.IndexFunc(b.plans, func(p *Plan) bool { return p.Job == job && p.Within == within && p.state == Due })
+	if i < 0 {
+		return nil
+	}
+	return b.plans[i]
+}
+
+// With returns the plans that have a task as a victim.
+func (b *Board) With(victim api.TaskID) (plans []*Plan) {
+	for _, p := range b.plans {
+		if slices.ContainsFunc(p.Victims, func(v Victim) bool { return v.Task == victim }) {
+			plans = append(plans, p)
+		}
+	}
+	return plans
+}
+
+// AnyRunning reports whether some plan is Running.
+func (b *Board) AnyRunning() bool {
+	return slices.ContainsFunc(b.plans, func(p *Plan) bool { return p.state == Running })
+}
+
+// Booked iterates over the places of all plans that are Running.
+func (b *Board) Booked() iter.Seq[*earmark.Mark] {
+	return func(yield func(*earmark.Mark) bool) {
+		for _, p := range b.plans {
+			for _, m := range p.marks {
+				if !yield(m) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Kept iterates over the victims that are kept, each with its plan.
+func (b *Board) Kept() iter.Seq2[Victim, *Plan] {
+	return func(yield func(Victim, *Plan) bool) {
+		for _, p := range b.plans {
+			for _, v := range p.Victims {
+				if b.kept[v.Task] == p.Job && !yield(v, p) {
+					return
+				}
+			}
+		}
+	}
+}

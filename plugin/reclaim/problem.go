@@ -1,0 +1,119 @@
+package reclaim
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+	"github.com/capacity-card/capacity-card/quota/plan"
+)
+
+// victimsFrom says which pods can be victims of a plan.
+type victimsFrom int
+
+const (
+	anyVictims   victimsFrom = iota
+	readyVictims             // victims that need no notice
+	dueVictims               // victims of the claimant's own plan, once their notice is over
+)
+
+// allows reports whether a pod that is kept for a job, "" for none, can be a victim for the claimant of a job.
+func (from victimsFrom) allows(keptFor, claimant api.JobID, hasNotice bool) bool {
+	if keptFor != "" && keptFor != claimant {
+		return false
+	}
+	switch from {
+	case readyVictims:
+		return !hasNotice
+	case dueVictims:
+		return keptFor != "" && !hasNotice
+	}
+	return true
+}
+
+// planFor makes the plan for a claimant with some pods as victims.
+func (p *planner) planFor(c *claimant, from victimsFrom) *proposal {
+	f := p.field()
+	problem := &plan.Problem{Nodes: p.freeNodes(f), Whole: p.takesWhole(c.within)}
+
+	var jobs []*losingJob
+	for j := range f.jobs {
+		job := &f.jobs[j]
+		if !p.offers(c, job) {
+			continue
+		}
+		offered := p.offeredOf(c, job, from)
+		offered.Class = p.classOf(c, f, job.queue)
+		problem.Jobs = append(problem.Jobs, offered)
+		jobs = append(jobs, job)
+	}
+
+	for i, task := range c.tasks {
+		requests := f.requests(p.Session, c.queue, task)
+		if !f.knowsAll(task, requests) {
+			return &proposal{}
+		}
+		problem.Pods = append(problem.Pods, plan.Pod{Kind: c.kindOf[i], Requests: requests})
+	}
+
+	l := p.openLedger(c, f, jobs)
+	problem.Accounts = l
+	return &proposal{Plan: plan.Make(problem), ledger: l}
+}
+
+// freeNodes returns the nodes without the room that earlier claimants wait for.
+func (p *planner) freeNodes(f *field) []plan.Node {
+	if len(p.holds) == 0 {
+		return f.free
+	}
+
+	nodes := slices.Clone(f.free)
+	for _, h := range p.holds {
+		n := slices.IndexFunc(f.nodes, func(node *api.NodeInfo) bool { return node.Name == h.node })
+		nodes[n].Free = slices.Clone(nodes[n].Free)
+		for r, requested := range f.requests(p.Session, h.ask.Queue, h.ask.Task) {
+			nodes[n].Free[r] -= requested
+		}
+	}
+	return nodes
+}
+
+// offers reports whether pods of a job may be evicted for a claimant at all.
+func (p *planner) offers(c *claimant, job *losingJob) bool {
+	if c.within {
+		return job.queue == c.queue && job.info != c.job
+	}
+	return job.queue != c.queue && p.Volcano.Queues[job.info.Queue].Reclaimable()
+}
+
+// offeredOf returns a job for a problem. Pods that cannot be victims for the claimant are fixed.
+func (p *planner) offeredOf(c *claimant, job *losingJob, from victimsFrom) plan.Job {
+	offered := job.Job
+	if !p.GivesNotice() {
+		return offered
+	}
+
+	offered.Pods = slices.Clone(offered.Pods)
+	for i, task := range job.tasks {
+		keptFor := p.memory.notices.KeptFor(task.UID)
+		if !from.allows(keptFor, c.job.UID, p.hasNotice(task)) {
+			offered.Pods[i].Fixed = true
+		}
+	}
+	return offered
+}
+
+// classOf is added to the classes of the pods of a queue. Queues above their soft quota lose first, then those that are
+// nearer in the tree.
+func (p *planner) classOf(c *claimant, f *field, q index.Queue) int {
+	far := f.deepest
+	if p.Index.Rooted() {
+		far -= quota.LCADepth(p.Index, q, c.queue)
+	}
+	if !p.LoseFirst(q, c.queue) {
+		far += f.deepest + 1
+	}
+	return far * f.classes
+}

@@ -1,0 +1,257 @@
+package reclaim_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	_ "volcano.sh/volcano/pkg/scheduler/actions" // registers all actions
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
+	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
+	"github.com/capacity-card/capacity-card/plugin/offline"
+)
+
+func TestMain(m *testing.M) {
+	offline.Quiet()
+	session.RegisterActions()
+	os.Exit(m.Run())
+}
+
+// scheduler is a scheduler with a memory and a clock, on a cluster with cards of the model A.
+type scheduler struct {
+	workload.Cluster
+	arguments framework.Arguments
+	now       time.Time
+	builder   *session.Builder
+}
+
+// newScheduler returns a scheduler on nodes with eight cards each. The queue owner deserves all cards, and the queue
+// borrower none.
+func newScheduler(nodes ...string) *scheduler {
+	s := &scheduler{now: time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)}
+	s.builder = session.BuilderOf(session.Name)
+	s.builder.Now = func() time.Time { return s.now }
+	for _, name := range nodes {
+		s.Nodes = append(s.Nodes, workload.Node{
+			Name:        name,
+			Labels:      map[string]string{"nvidia.com/gpu.product": "A"},
+			Allocatable: workload.Resources{"cpu": 64000, "memory": 256 << 30, "pods": 100, testbed.GPU: 8},
+		})
+	}
+	all := 8 * len(nodes)
+	return s.queue("owner", all, all, 0).queue("borrower", all, 0, 0)
+}
+
+// queue adds a queue with a quota, a deserved and a guarantee of cards.
+func (s *scheduler) queue(name string, quota, deserved, guarantee int) *scheduler {
+	text := func(n int) string { return fmt.Sprintf(`{"A":%d}`, n) }
+	s.Queues = append(s.Queues, workload.Queue{
+		Name:       name,
+		Weight:     1,
+		Capability: workload.Resources{"cpu": 1 << 30, "memory": 1 << 50},
+		Annotations: map[string]string{
+			"volcano.sh/card.quota":     text(quota),
+			"volcano.sh/card.deserved":  text(deserved),
+			"volcano.sh/card.guarantee": text(guarantee),
+		},
+	})
+	return s
+}
+
+// pods adds a job of n pods with cards, and a minimum. The pods run on a node, or wait if it is "".
+func (s *scheduler) pods(name, queue, node string, n int, gpus int64, minimum int32) *scheduler {
+	job := workload.Job{Name: name, Queue: queue, Phase: workload.Inqueue, MinMember: minimum}
+	for i := range n {
+		task := workload.Task{
+			Name:        fmt.Sprintf("%s-%d", name, i),
+			Status:      workload.TaskPending,
+			Request:     workload.Resources{"cpu": 100, "memory": 1 << 20, testbed.GPU: gpus},
+			Annotations: map[string]string{card.NameKey: "A"},
+		}
+		if node != "" {
+			job.Phase = workload.Running
+			task.Status = workload.TaskRunning
+			task.Node = node
+		}
+		job.Tasks = append(job.Tasks, task)
+	}
+	s.Jobs = append(s.Jobs, job)
+	return s
+}
+
+// last returns the queue and the job that were added last.
+func (s *scheduler) last() (*workload.Queue, *workload.Job) {
+	return &s.Queues[len(s.Queues)-1], &s.Jobs[len(s.Jobs)-1]
+}
+
+// cycle runs an action in one session. It returns the pods that the action evicts, and the node that each pod waits for.
+func (s *scheduler) cycle(t *testing.T, action framework.Action) (evicted []string, waits map[string]string) {
+	t.Helper()
+	info, err := cluster.Build(s.Cluster, t.Name())
+	require.NoError(t, err)
+	cache := offline.NewCache(info)
+
+	var own *session.Plugin
+	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
+	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
+	framework.RegisterPluginBuilder(session.Name, func(framework.Arguments) framework.Plugin {
+		own = s.builder.Build(s.arguments).(*session.Plugin)
+		return own
+	})
+	ssn := offline.Open(cache, offline.Tiers(false, priority.PluginName, gang.PluginName, session.Name))
+	defer own.OnSessionClose(ssn)
+	action.Execute(ssn)
+
+	waits = map[string]string{}
+	for _, job := range ssn.Jobs {
+		for _, task := range job.Tasks {
+			if task.Status == api.Pipelined {
+				waits[task.Name] = task.NodeName
+			}
+		}
+	}
+	slices.Sort(cache.Evicted)
+	return cache.Evicted, waits
+}
+
+// TestReclaim reclaims cards for the queue owner.
+func TestReclaim(t *testing.T) {
+	for name, test := range map[string]struct {
+		make  func() *scheduler
+		want  int // number of victims
+		waits int // number of pods that wait for a node
+	}{
+		"lent cards are reclaimed": {func() *scheduler {
+			return newScheduler("n").pods("runs", "borrower", "n", 8, 1, 0).pods("claim", "owner", "", 1, 3, 1)
+		}, 3, 1},
+		"no more than the pod lacks": {func() *scheduler {
+			return newScheduler("n").pods("runs", "borrower", "n", 7, 1, 0).pods("claim", "owner", "", 1, 2, 1)
+		}, 1, 1},
+		"nobody goes for a pod that fits on idle cards": {func() *scheduler {
+			return newScheduler("n").pods("runs", "borrower", "n", 6, 1, 0).pods("claim", "owner", "", 1, 2, 1)
+		}, 0, 0},
+		"a borrower reclaims nothing": {func() *scheduler {
+			return newScheduler("n").pods("runs", "owner", "n", 8, 1, 0).pods("claim", "borrower", "", 1, 1, 1)
+		}, 0, 0},
+		"guaranteed cards stay": {func() *scheduler {
+			return newScheduler("n").queue("sure", 8, 0, 6).pods("runs", "sure", "n", 8, 1, 0).
+				pods("claim", "owner", "", 1, 3, 1)
+		}, 0, 0},
+		"a queue keeps the cards that it deserves": {func() *scheduler {
+			return newScheduler("n").queue("peer", 8, 4, 0).pods("runs", "peer", "n", 8, 1, 0).
+				pods("claim", "owner", "", 1, 5, 1)
+		}, 0, 0},
+		"and loses those beyond": {func() *scheduler {
+			return newScheduler("n").queue("peer", 8, 4, 0).pods("runs", "peer", "n", 8, 1, 0).
+				pods("claim", "owner", "", 1, 4, 1)
+		}, 4, 1},
+		"a gang gets both nodes": {func() *scheduler {
+			return newScheduler("n", "m").pods("x", "borrower", "n", 1, 8, 0).pods("y", "borrower", "m", 1, 8, 0).
+				pods("claim", "owner", "", 2, 8, 2)
+		}, 2, 2},
+		"or none": {func() *scheduler {
+			return newScheduler("n", "m").pods("x", "borrower", "n", 1, 8, 0).pods("y", "owner", "m", 1, 8, 0).
+				pods("claim", "owner", "", 2, 8, 2)
+		}, 0, 0},
+		"the minimum of a job stays": {func() *scheduler {
+			return newScheduler("n").pods("runs", "borrower", "n", 2, 4, 2).pods("claim", "owner", "", 1, 4, 1)
+		}, 0, 0},
+		"unless whole jobs are taken": {func() *scheduler {
+			s := newScheduler("n").pods("runs", "borrower", "n", 2, 4, 2).pods("claim", "owner", "", 1, 4, 1)
+			s.arguments = framework.Arguments{arguments.ReclaimGangs: "whole"}
+			return s
+		}, 2, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			evicted, waits := test.make().cycle(t, session.NewReclaim())
+			assert.Len(t, evicted, test.want, evicted)
+			assert.Len(t, waits, test.waits, waits)
+		})
+	}
+}
+
+// TestPreempt preempts cards within a queue, by priority.
+func TestPreempt(t *testing.T) {
+	for priority, want := range map[int32]int{1: 0, 5: 0, 9: 1} {
+		s := newScheduler("n").pods("runs", "owner", "n", 2, 4, 0)
+		_, runs := s.last()
+		runs.Priority = 5
+		_, claim := s.pods("claim", "owner", "", 1, 4, 1).last()
+		claim.Priority = priority
+		evicted, _ := s.cycle(t, session.NewPreempt())
+		assert.Len(t, evicted, want, "priority %d", priority)
+	}
+}
+
+// TestNotice gives the victims notice of ten minutes first. They are evicted once it is over.
+func TestNotice(t *testing.T) {
+	s := newScheduler("n")
+	borrower := &s.Queues[1]
+	borrower.Annotations[policy.EvictionGraceKey] = "10m"
+	_, runs := s.pods("runs", "borrower", "n", 2, 4, 0).last()
+	runs.Annotations = map[string]string{policy.EvictionGraceKey: "10m"}
+	s.pods("claim", "owner", "", 1, 8, 1)
+
+	next := func(after time.Duration) int {
+		s.now = s.now.Add(after)
+		evicted, _ := s.cycle(t, session.NewReclaim())
+		return len(evicted)
+	}
+	assert.Zero(t, next(0), "they are told")
+	assert.Zero(t, next(9*time.Minute))
+	assert.Equal(t, 2, next(time.Minute))
+}
+
+// TestNoticeForNobody deletes the pod that others have notice for. They stay.
+func TestNoticeForNobody(t *testing.T) {
+	s := newScheduler("n")
+	s.Queues[1].Annotations[policy.EvictionGraceKey] = "10m"
+	_, runs := s.pods("runs", "borrower", "n", 1, 8, 0).last()
+	runs.Annotations = map[string]string{policy.EvictionGraceKey: "10m"}
+	s.pods("claim", "owner", "", 1, 8, 1)
+	evicted, _ := s.cycle(t, session.NewReclaim())
+	assert.Empty(t, evicted)
+
+	s.Jobs = s.Jobs[:1]
+	for range 3 {
+		s.now = s.now.Add(5 * time.Minute)
+		evicted, _ = s.cycle(t, session.NewReclaim())
+		assert.Empty(t, evicted)
+	}
+}
+
+// TestEarmarks has a rival while victims terminate for the pod claim-0: their room is not for the rival, and nobody
+// else is evicted for claim-0.
+func TestEarmarks(t *testing.T) {
+	s := newScheduler("n").pods("runs", "borrower", "n", 8, 1, 0).pods("claim", "owner", "", 1, 3, 1)
+	evicted, waits := s.cycle(t, session.NewReclaim())
+	require.Len(t, evicted, 3)
+	require.Equal(t, map[string]string{"claim-0": "n"}, waits)
+
+	for i := range s.Jobs[0].Tasks {
+		task := &s.Jobs[0].Tasks[i]
+		if slices.Contains(evicted, task.Name) {
+			task.Status = workload.TaskReleasing
+		}
+	}
+	rival, _ := s.queue("rival", 8, 8, 0).pods("rival", "rival", "", 1, 3, 1).last()
+	rival.Priority = 9
+	evicted, waits = s.cycle(t, session.NewReclaim())
+	assert.Len(t, evicted, 3)
+	assert.Equal(t, map[string]string{"rival-0": "n"}, waits)
+}
