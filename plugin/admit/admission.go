@@ -97,6 +97,7 @@ func (s *Session) JobEnqueueable(obj any) int {
 	if outcome.Verdict.Reason == quota.SearchExhausted {
 		s.Metrics.CountExhausted(outcome.Verdict.Queue)
 	}
+
 	refusal := s.refusal(frame, minimum, job, outcome)
 	s.NoteRefused(refusal)
 	if s.Journal.Refuse(s.Explain, job, refusal) {
@@ -191,6 +192,7 @@ func (s *Session) admitCards(a constraint.JobAsk) cards.Outcome {
 	if !ok {
 		return outcome
 	}
+
 	s.chosen = choice{job: a.Job, chosen: chosen}
 	return cards.Outcome{Verdict: constraint.Admitted(a.Queue)}
 }
@@ -222,6 +224,7 @@ func (r Quotas) AdmitJob(a constraint.JobAsk) quota.Verdict {
 		a.Cards.ExemptMinimum(r.Session.Cards, a.Minimum)
 		r.exemptParts(a.Minimum)
 	}
+
 	setAllocated(r.Session, allocated, a.Job, a.Cards)
 	a.Minimum.Sub(allocated)
 
@@ -260,6 +263,7 @@ func (s *Session) cardsOf(memory *reserve.Job, q index.Queue, job *api.JobInfo) 
 	if !s.Cards.Counted(q) {
 		return nil
 	}
+
 	memory.Gates = s.gates
 	memory.Read(s.Cards, job, s.Cards.Read)
 	if !memory.HasCards() {
@@ -289,6 +293,7 @@ func (s *Session) JobEnqueued(obj any) {
 	if a.Cards != nil {
 		s.memory.Reservations.AddJob(s.Cards, q, job, a.Cards)
 	}
+
 	s.eachReservation(a, func(reservation fastres.Vector) {
 		s.chargeInqueue(a, reservation)
 		s.Metrics.PublishInqueue(q, reservation)

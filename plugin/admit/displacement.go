@@ -24,9 +24,9 @@ type displacement struct {
 
 // decideInPlace returns the outcome of admission where jobs may displace others (the argument
 // displacePromises). outcome is the outcome without that. If it refuses the job, s.displacing
-// becomes the jobs in place of which the job is admitted: jobs of its queue with a lower priority
-// that are Inqueue and have no pod on a node. They are as few as can be, and those with a higher
-// priority and a longer life keep their promise before others. It changes no account.
+// becomes the jobs that lose their promise to the job. They are Inqueue in the same queue, have a
+// lower priority and no pod on a node. They are as few as can be. Jobs with a higher priority and a
+// longer life keep their promise before others. It changes no account.
 func (s *Session) decideInPlace(outcome cards.Outcome, job *api.JobInfo) cards.Outcome {
 	s.displacing = displacement{}
 	if !s.displace || !endsWithPromises(outcome.Verdict.Reason) {
@@ -56,6 +56,7 @@ func (s *Session) decideInPlace(outcome cards.Outcome, job *api.JobInfo) cards.O
 	if !admitted {
 		return outcome
 	}
+
 	s.displacing.job = job
 	for _, p := range loses {
 		s.displacing.loses = append(s.displacing.loses, p.job)
@@ -70,6 +71,7 @@ func (s *Session) withdrawBelow(job *api.JobInfo) (withdrawn []*promise) {
 			withdrawn = append(withdrawn, s.withdraw(other))
 		}
 	}
+
 	slices.SortFunc(withdrawn, func(x, y *promise) int {
 		return cmp.Or(
 			cmp.Compare(y.job.Priority, x.job.Priority),
@@ -85,7 +87,7 @@ func endsWithPromises(reason quota.Reason) bool {
 	return reason == quota.OverQuota || reason.OfHolder() || reason == quota.TooManyJobs
 }
 
-// displaceFor ends the admission of the jobs in place of which a job is admitted. They wait to be
+// displaceFor ends the admission of the jobs that lose their promise to a job. They wait to be
 // admitted again, and keep their pods.
 func (s *Session) displaceFor(job *api.JobInfo) {
 	if s.displacing.job != job {

@@ -41,6 +41,7 @@ func (s *Session) possible(a constraint.JobAsk) bool {
 			}
 		}
 	}
+
 	if a.Cards == nil {
 		return true
 	}

@@ -19,6 +19,7 @@ func (s *Session) preemptedFor(job *api.JobInfo) fastres.Vector {
 	if !s.returns.preempts || !mayPreempt(job) {
 		return s.returns.none
 	}
+
 	key := preemptors{queue: job.Queue, priority: job.Priority}
 	if known, ok := s.returns.preempted[key]; ok {
 		return known
@@ -32,7 +33,7 @@ func (s *Session) preemptedFor(job *api.JobInfo) fastres.Vector {
 	return sum
 }
 
-// byJob divides tasks in the order of their jobs into those of each job.
+// byJob divides tasks that are in the order of their jobs into one slice for each job.
 func byJob(tasks []*api.TaskInfo) (jobs [][]*api.TaskInfo) {
 	for i, task := range tasks {
 		if i == 0 || task.Job != tasks[i-1].Job {
@@ -65,8 +66,8 @@ func (s *Session) runningJobs() map[api.QueueID][]*api.JobInfo {
 	return running
 }
 
-// victimsFor returns the tasks that preempt can evict for a job: tasks of jobs with a lower priority that no policy and
-// no other plugin spares, in the order of jobs.
+// victimsFor returns the tasks that preempt can evict for a job, in the order of jobs. Their jobs have a lower
+// priority, and no policy and no other plugin spares them.
 func (s *Session) victimsFor(job *api.JobInfo) []*api.TaskInfo {
 	var candidates []*api.TaskInfo
 	for _, other := range s.returns.running[job.Queue] {
@@ -99,6 +100,7 @@ func preemptorOf(job *api.JobInfo) *api.TaskInfo {
 		own := *task
 		return &own
 	}
+
 	return &api.TaskInfo{
 		Job:        job.UID,
 		Namespace:  job.Namespace,
@@ -143,6 +145,7 @@ func (s *Session) setElastic(x fastres.Vector, q index.Queue, job *api.JobInfo) 
 	if jobCards != nil {
 		jobCards.ExemptMinimum(s.Cards, minimum)
 	}
+
 	setAllocated(s.Session, allocated, job, jobCards)
 
 	x.SetExceeded(allocated, minimum)

@@ -24,6 +24,7 @@ func (p *promises) readFrom(jobs map[api.JobID]*api.JobInfo) {
 	if p.read {
 		return
 	}
+
 	p.read = true
 	p.jobs = map[api.QueueID][]*api.JobInfo{}
 	for _, job := range jobs {
@@ -74,6 +75,7 @@ type promise struct {
 // withdraw takes the promise of a job back.
 func (s *Session) withdraw(job *api.JobInfo) *promise {
 	p := &promise{job: job, queue: s.Index.Lookup(string(job.Queue))}
+
 	frame := s.Frames.Open()
 	defer frame.Close()
 	if s.Intake.HasReservation(p.queue, job) {
@@ -84,6 +86,7 @@ func (s *Session) withdraw(job *api.JobInfo) *promise {
 			p.amounts = append(p.amounts, amount)
 		})
 	}
+
 	s.revoke(p)
 	return p
 }

@@ -106,6 +106,7 @@ func TestByJob(t *testing.T) {
 		return tasks
 	}
 	assert.Empty(t, byJob(nil))
-	assert.Equal(t, [][]*api.TaskInfo{tasks("a", "a"), tasks("b"), tasks("c", "c")}, byJob(tasks("a", "a", "b", "c", "c")))
+	want := [][]*api.TaskInfo{tasks("a", "a"), tasks("b"), tasks("c", "c")}
+	assert.Equal(t, want, byJob(tasks("a", "a", "b", "c", "c")))
 	assert.Equal(t, tasks("a", "b"), slices.Concat(byJob(tasks("a", "b"))...))
 }

@@ -9,8 +9,8 @@ import (
 
 // bounds are the bounds of admission, which are raised for one job at a time (quota.Returns).
 type bounds interface {
-	// Raise raises the bounds for a job of q, and reports whether anything is given back to it. preempted is what
-	// preempt can take for the job.
+	// Raise raises the bounds for a job of q, and reports whether anything is given back to it. preempted is the
+	// resources that preempt can take for the job.
 	Raise(q index.Queue, preempted fastres.Vector) (some bool)
 	// Lower makes the bounds plain.
 	Lower()

@@ -19,6 +19,7 @@ func (s *Session) admitted(frame constraint.Frame, q index.Queue, job *api.JobIn
 		Inqueue:    frame.Vector(),
 		Cards:      s.cardsOf(&s.memory.holding, q, job),
 	}
+
 	a.Inqueue.Reset()
 	if a.Cards != nil && s.chosen.job == job {
 		a.Cards.UseChosen(s.Cards, s.chosen.chosen)
@@ -32,6 +33,7 @@ func (s *Session) eachReservation(a constraint.JobAsk, visit func(fastres.Vector
 	frame := s.Frames.Open()
 	defer frame.Close()
 	reservation := frame.Vector()
+
 	if a.Cards != nil {
 		s.memory.Reservations.EachCharge(s.Cards, a.Queue, a.Job, a.Cards, func(d fastres.Dim, milli float64) {
 			reservation.Reset()
@@ -39,6 +41,7 @@ func (s *Session) eachReservation(a constraint.JobAsk, visit func(fastres.Vector
 			visit(reservation)
 		})
 	}
+
 	if !a.HasMinimum {
 		return
 	}

@@ -37,6 +37,7 @@ func openReturns(b bounds, with Settings) returns {
 	has := func(actions ...string) bool {
 		return slices.ContainsFunc(actions, func(name string) bool { return conf.EnabledActionMap[name] })
 	}
+
 	return returns{
 		raising:  raising{bounds: b},
 		reclaims: with.Reclaimable && has("reclaim", "gangreclaim"),
@@ -51,7 +52,8 @@ func (r *returns) on() bool { return r.reclaims || r.preempts }
 // AccountsChanged tells that a task got or lost a node.
 func (s *Session) AccountsChanged() { s.returns.fresh = false }
 
-// decideReturned decides again about a job that does not fit, with bounds that are raised by what is given back to it.
+// decideReturned decides again about a job that does not fit. The bounds are raised by the resources that others give
+// back to it.
 func (s *Session) decideReturned(refused cards.Outcome, a constraint.JobAsk) cards.Outcome {
 	if !s.returns.on() || refused.Verdict.Reason != quota.OverQuota || !s.readReturns() {
 		return refused
@@ -106,7 +108,7 @@ func (s *Session) readReturns() bool {
 	return true
 }
 
-// raiseForReservations raises all bounds by what is given back to the jobs with reservations.
+// raiseForReservations raises all bounds by the resources that jobs with reservations are given back.
 func (s *Session) raiseForReservations() {
 	first := map[index.Queue]*api.JobInfo{} // with the highest priority, by queue
 	for job := range s.memory.Reservations.Jobs() {
@@ -131,6 +133,7 @@ func (s *Session) prune() {
 	if !s.returns.on() || reservations.Pruned() || reservations.Len() == 0 || !s.readReturns() {
 		return
 	}
+
 	s.raiseForReservations()
 	reservations.Prune(s.Index)
 	s.returns.settle()

@@ -24,8 +24,8 @@ func (s *Session) WriteTimeouts() {
 			reserve.BeginPromise(promise.Job, s.Now)
 			continue
 		}
-		message := fmt.Sprintf("The job has been Inqueue for more than %v without its minimum: its minimum is not reserved "+
-			"any more, and other jobs can be admitted. It starts when there is room",
+		message := fmt.Sprintf("The job has been Inqueue for more than %v without its minimum: its minimum is not "+
+			"reserved any more, and other jobs can be admitted. It starts when there is room",
 			s.Intake.InqueueTimeout(promise.Queue))
 		reserve.EndPromise(promise.Job, s.Now, reserve.InqueueTimeout, message)
 		s.Metrics.CountTimeout(promise.Queue)

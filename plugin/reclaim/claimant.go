@@ -26,8 +26,8 @@ type claimant struct {
 	kinds  int
 
 	// The other plugins are asked once for a claimant.
-	prepared map[api.TaskID]answer    // can they decide about a task of the claimant
-	consent  map[api.TaskID]answer    // do they agree to the eviction of a task
+	prepared map[api.TaskID]answer    // whether they can decide about a task of the claimant
+	consent  map[api.TaskID]answer    // whether they agree to the eviction of a task
 	suits    map[int]sets.Set[string] // the nodes that may suit a kind, once one of its tasks is prepared
 }
 
@@ -40,6 +40,7 @@ const (
 	refused
 )
 
+// answered returns the answer yes or no.
 func answered(yes bool) answer {
 	if yes {
 		return granted
@@ -99,6 +100,7 @@ func (s *Session) pendingOf(job *api.JobInfo) (pending []*api.TaskInfo) {
 			ordered.Push(task)
 		}
 	}
+
 	for !ordered.Empty() {
 		pending = append(pending, ordered.Pop().(*api.TaskInfo))
 	}
@@ -128,8 +130,8 @@ func (s *Session) lacking(job *api.JobInfo, pending []*api.TaskInfo) (tasks []*a
 	}
 	missing := int(job.MinAvailable-job.ReadyTaskNum()-job.WaitingTaskNum()) - waits
 
-	rest := pending
 	// The minimums of roles count only where they are a part of the minimum of the job.
+	rest := pending
 	if job.MinAvailable >= job.TaskMinAvailableTotal {
 		tasks, rest = lackingInRoles(job, pending, roles)
 	}
@@ -180,6 +182,7 @@ func (c *claimant) sort(s *Session) {
 	for kind, task := range kinds {
 		choices[kind], amounts[kind] = s.choicesOf(c.queue, task)
 	}
+
 	slices.SortStableFunc(c.tasks, func(x, y *api.TaskInfo) int {
 		k, l := kindOf[x.UID], kindOf[y.UID]
 		return cmp.Or(
@@ -231,5 +234,6 @@ func (c *claimant) prepare(s *Session, task *api.TaskInfo, kind int) bool {
 			}
 		}
 	}
+
 	return c.prepared[task.UID] == granted
 }

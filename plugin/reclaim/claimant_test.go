@@ -42,19 +42,20 @@ func inRoles(minimum int32, roles map[string]int32, statuses ...string) (job *ap
 
 // TestLacking returns the pods with which a job has its minimum.
 func TestLacking(t *testing.T) {
+	one, two := map[string]int32{"m": 1}, map[string]int32{"m": 2} // minimums of the role m
 	for name, test := range map[string]struct {
 		minimum int32
 		roles   map[string]int32
 		tasks   []string
 		want    []api.TaskID
 	}{
-		"the first pods":              {2, nil, []string{"w waits", "w waits", "w waits"}, []api.TaskID{"0", "1"}},
-		"less those that run":         {2, nil, []string{"w runs", "w waits", "w waits"}, []api.TaskID{"1"}},
-		"it has its minimum":          {1, nil, []string{"w runs", "w waits"}, nil},
-		"too few pods":                {3, nil, []string{"w waits", "w waits"}, nil},
-		"roles go first":              {2, map[string]int32{"m": 1}, []string{"w waits", "w waits", "m waits"}, []api.TaskID{"2", "0"}},
-		"a role has its minimum":      {2, map[string]int32{"m": 1}, []string{"m runs", "m waits", "w waits"}, []api.TaskID{"1"}},
-		"more than the job's minimum": {1, map[string]int32{"m": 2}, []string{"w waits", "m waits", "m waits"}, []api.TaskID{"0"}},
+		"the first pods":         {2, nil, []string{"w waits", "w waits", "w waits"}, []api.TaskID{"0", "1"}},
+		"less those that run":    {2, nil, []string{"w runs", "w waits", "w waits"}, []api.TaskID{"1"}},
+		"it has its minimum":     {1, nil, []string{"w runs", "w waits"}, nil},
+		"too few pods":           {3, nil, []string{"w waits", "w waits"}, nil},
+		"roles go first":         {2, one, []string{"w waits", "w waits", "m waits"}, []api.TaskID{"2", "0"}},
+		"a role has its minimum": {2, one, []string{"m runs", "m waits", "w waits"}, []api.TaskID{"1"}},
+		"more than the job's":    {1, two, []string{"w waits", "m waits", "m waits"}, []api.TaskID{"0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job, pending := inRoles(test.minimum, test.roles, test.tasks...)

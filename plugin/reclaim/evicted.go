@@ -9,7 +9,7 @@ import (
 
 // evictions records who is evicted for whom in a session, and which tasks got a node.
 //
-// Volcano does not say for whom it evicts a task. It is the evictor: the task that PrePredicate prepared last, or the
+// Volcano names no reason for an eviction. It is for the evictor: the task that PrePredicate prepared last, or the
 // claimant of a plan. An eviction that Volcano discards is undone.
 type evictions struct {
 	evictor *api.TaskInfo // of the next evictions, nil where none was prepared
@@ -36,8 +36,8 @@ func (e *evictions) prepare(evictor *api.TaskInfo, named ...*api.TaskInfo) {
 	e.named = named
 }
 
-// prepareJob begins evictions for a whole job. Volcano asks for one bundle of victims after the other, so those that
-// were named for the job before stay.
+// prepareJob begins evictions for a whole job. Volcano asks about one bundle of victims after the other. As long as it
+// asks for the same job, the named victims stay.
 func (e *evictions) prepareJob(job api.JobID) {
 	if e.evictor == nil || e.evictor.Job != job {
 		e.named = nil

@@ -10,8 +10,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// The room that victims leave belongs to the pod that they were evicted for, until that pod has a node: in its
-// queue and all ancestors, in its namespace, and on the node (package earmark).
+// The room that victims leave belongs to the pod that they were evicted for, until that pod has a node. It is kept in
+// the queue of the pod and all ancestors, in its namespace, and on the node (package earmark).
 //
 // DIVERGES: upstream has no earmarks. A session in which cards count nowhere has none either.
 
@@ -27,6 +27,7 @@ func (s *Session) openEarmarks() {
 			s.memory.earmarks.Forget(mark) // the node has another card now
 			continue
 		}
+
 		account := s.Intake.AccountOf(mark.Task.Job)
 		s.Books.Add(earmark.Mark{Earmark: mark, Queue: e.Queue, Account: account, Charge: e.charge})
 	}
@@ -49,9 +50,9 @@ func (s *Session) LeavesRoom(task *api.TaskInfo) bool {
 	return node == nil || s.Books.LeavesRoom(task, node, true)
 }
 
-// LeavesToAllocate reports whether a task that waits for a node is left to the action allocate: the node has room now,
-// nobody is evicted for its job, and the job has its minimum without it. Nothing binds a pod that another action places
-// there. Allocate itself has a pod wait only where the node has no room now.
+// LeavesToAllocate reports whether a task that waits for a node is left to the action allocate. It is if the node has
+// room now, nobody is evicted for its job, and the job has its minimum without it. Nothing binds a pod that another
+// action places there. Allocate itself has a pod wait only where the node has no room now.
 //
 // DIVERGES: upstream's preempt places pods on idle room as well. If it runs before allocate, such a pod never starts.
 func (s *Session) LeavesToAllocate(task *api.TaskInfo) bool {
@@ -95,6 +96,7 @@ func (s *Session) Refunded(a constraint.Ask) {
 	if a.Task.Status != api.Releasing {
 		return
 	}
+
 	e := s.evictions.evict(a.Task)
 	if e.counted {
 		s.NoteEvicted(a.Queue, s.QueueOf(e.evictor), 1)
@@ -156,6 +158,7 @@ func (s *Session) keepEarmarks() {
 		if job == nil {
 			continue
 		}
+
 		var evictors []*api.TaskInfo
 		for _, task := range job.TaskStatusIndex[api.Pipelined] {
 			task.EvictionOccurred = true // so that Volcano writes its nominatedNodeName, which outlasts the scheduler

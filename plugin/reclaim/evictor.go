@@ -30,7 +30,8 @@ type evictor struct {
 }
 
 // want is whether an evictor may take a card of its node from other queues, and whether the node
-// lacks it. It is the same for all pods of the node, which often have the same card.
+// lacks reports whether the node has less of a resource than the evictor requests. Pods that are being deleted
+// count as gone, and pods with earmarks have their places.
 type want struct {
 	request       cards.Request
 	card          fastres.Dim
@@ -56,10 +57,9 @@ func (e *evictor) onNode() constraint.Ask {
 	return constraint.Ask{Task: e.Task, Queue: e.Queue, Pod: e.pod, Request: e.charge, Complete: true}
 }
 
-// place sets the charge of the evictor on a node, and reports whether it can run there: the node
-// has its cards, and it requests no resource that the session does not know, which no queue admits. The
-// node does not matter to an evictor without cards. Under the name proportion, unknown resources do not
-// matter, as upstream.
+// place sets the charge of the evictor on a node, and reports whether the evictor can run there. The node
+// must have its cards; without cards, the node does not matter. No queue admits a resource that the session
+// does not know. Under the name proportion, unknown resources do not matter, as upstream.
 func (s *Session) place(e *evictor, node string) bool {
 	if !e.hasCards {
 		return e.Queue == index.None || s.Intake.SetCharge(e.charge, e.Queue, e.Task, node) || s.rules.proportion
@@ -71,6 +71,7 @@ func (s *Session) place(e *evictor, node string) bool {
 	if e.node == nil || e.cards == nil || !s.Cards.Usable(e.Queue, e.pod, e.cards) {
 		return false
 	}
+
 	return s.Intake.SetChargeOn(e.charge, e.Queue, e.Task, e.pod, e.cards) || s.rules.proportion
 }
 
@@ -86,12 +87,13 @@ func (s *Session) setRequest(e *evictor) {
 		e.request.Set(fastres.CPU, 0)
 		e.request.Set(fastres.Memory, 0)
 	}
+
 	s.Cards.AddOn(e.request, e.pod, e.cards)
 }
 
-// frees reports whether the eviction of a task of q on the evictor's node frees something that the evictor lacks: a
-// resource of the node, or room in a queue that both are in. q is charged charge for the task, and pod is its
-// statement about cards.
+// frees reports whether the eviction of a task of q on the evictor's node frees something that the evictor lacks. This
+// is a resource of the node, or room in a queue that both are in. charge is the charge of q for the task. pod is the
+// statement of the task about cards.
 func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest,
 	charge fastres.Vector) bool {
 	if !s.Cards.Occupies(pod) {
@@ -110,6 +112,7 @@ func (s *Session) freesResource(e *evictor, q index.Queue, task *api.TaskInfo, c
 			return true
 		}
 	}
+
 	for d := range charge.Requested() {
 		if s.lacksQuota(e, q, task, d) {
 			return true
@@ -149,9 +152,9 @@ func (s *Session) wantOf(e *evictor, r cards.Request, d fastres.Dim) want {
 // isModel reports whether a dimension is a card of one model, and not a group of cards or another resource.
 func (s *Session) isModel(d fastres.Dim) bool { return s.Names.IsCard(d) && !s.Names.IsGroup(d) }
 
-// mayTakeCard decides whether q may take a quantity of a card from other queues: it deserves the card, or another queue
-// borrows so much that q may take some of it. all has the sum of the requests that are decided together, and is empty
-// where the sum is not known.
+// mayTakeCard decides whether q may take a quantity of a card from other queues. It may if it deserves the card, or if
+// another queue borrows so much that q may take some of it. all is the sum of the requests that are decided together.
+// It is empty where the sum is not known.
 func (s *Session) mayTakeCard(q index.Queue, d fastres.Dim, milli float64, all fastres.Vector) quota.Verdict {
 	future := s.Books.Future.Queues
 	v := s.deserves(future, q, d, milli, all)
@@ -161,8 +164,8 @@ func (s *Session) mayTakeCard(q index.Queue, d fastres.Dim, milli float64, all f
 	return v
 }
 
-// takesLoan decides about a victim of q, which is charged for it, for an evictor with a queue that may not
-// deserve its cards: it gets these from queues that borrow enough.
+// takesLoan decides about a victim of q, for an evictor with a queue that may not deserve its cards. Such an
+// evictor gets them from queues that borrow enough. charge is the charge of the victim.
 func (s *Session) takesLoan(e *evictor, q index.Queue, charge fastres.Vector) bool {
 	for d := range e.charge.Requested() {
 		if !s.isModel(d) || s.deserves(s.Books.Future.Queues, e.Queue, d, 0, e.charge).OK() {
@@ -173,12 +176,13 @@ func (s *Session) takesLoan(e *evictor, q index.Queue, charge fastres.Vector) bo
 			return false
 		}
 	}
+
 	return true
 }
 
-// deserves decides whether q, by some accounts, may take a quantity of a card from other queues, or the quantity that
-// all has of the card if that is more. It deserves the card if it deserves that much of each group of the card, too, as
-// far as it deserves some amount of the group.
+// deserves decides whether q deserves a quantity of a card beyond its allocated in the accounts a. If all has more of
+// the card, that quantity counts. For each group of the card with a deserved of its own, q has to deserve the same
+// share of the group, too.
 func (s *Session) deserves(a quota.View, q index.Queue, d fastres.Dim, milli float64,
 	all fastres.Vector) quota.Verdict {
 	atLeast := func(milli float64, d fastres.Dim) float64 {
@@ -187,6 +191,7 @@ func (s *Session) deserves(a quota.View, q index.Queue, d fastres.Dim, milli flo
 		}
 		return max(milli, all.Get(d))
 	}
+
 	levels := s.settings.Levels
 	milli = atLeast(milli, d)
 

@@ -33,6 +33,7 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 		q := s.QueueOf(task)
 		return q != index.None && s.Index.Broken(q) == nil && s.freesForAny(to, pods, q, task)
 	}
+
 	if eviction.Kind == release.GangPreempt {
 		useless := func(task *api.TaskInfo) bool { return !useful(task) }
 		return slices.DeleteFunc(slices.Clone(s.unspared(candidates)), useless), util.Permit
@@ -43,8 +44,9 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 
 	frame := s.Frames.Open()
 	defer frame.Close()
-	g := gangOf(frame, to, eviction.Job)
+	g := s.gangOf(frame, to, eviction.Job)
 	charge := frame.Vector()
+
 	s.beginVictims()
 	var victims []*api.TaskInfo
 	for _, task := range candidates {
@@ -56,6 +58,7 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] gang reclaim may evict %d of %d tasks: %v", s.Plugin, len(victims), len(candidates), victims)
 	}
+
 	s.evictions.named = append(s.evictions.named, victims...) // Volcano asks about one bundle of pods after the other
 	return victims, util.Permit
 }
@@ -73,6 +76,7 @@ func (s *Session) evictForGang(g *gang, task *api.TaskInfo, charge fastres.Vecto
 	if !s.AllowsVictim(q, g.Queue) || !s.takeForGang(g, q, task.NodeName, charge, protection) {
 		return false
 	}
+
 	s.CountVictim(q, g.Queue, 1)
 	return true
 }
@@ -83,6 +87,7 @@ func (s *Session) gangMayTake(q index.Queue, job *api.JobInfo) bool {
 	if job == nil {
 		return true
 	}
+
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if !s.MayTake(q, task).OK() {
 			return false
@@ -91,10 +96,11 @@ func (s *Session) gangMayTake(q index.Queue, job *api.JobInfo) bool {
 	return true
 }
 
-// beginGang notes for whom the next evictions are, and reports whether all pending tasks of the job
-// wait for pods that were evicted for them before.
+// beginGang notes the job of the next evictions. It reports whether all pending tasks of the job wait for pods
+// that were evicted for them before.
 func (s *Session) beginGang(job *api.JobInfo) (waits bool) {
 	s.evictions.prepareJob(job.UID)
+
 	others := false
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if task.SchGated || task.BestEffort {
@@ -110,52 +116,46 @@ func (s *Session) beginGang(job *api.JobInfo) (waits bool) {
 // gang is a whole job that others would be evicted for.
 type gang struct {
 	constraint.Reclaimer
-	read    bool                // readGang has set the next two fields
-	pods    []*cards.PodRequest // of the tasks with cards
-	request fastres.Vector      // of the pending tasks together, without cards
-	charge  fastres.Vector      // memory for the request with cards
+	// compares: reclaimDamping or ancestorReclaimLevel compare the request of the gang. Only they need the rest.
+	compares bool
+	pods     []*cards.PodRequest // of the pending tasks with cards
+	request  fastres.Vector      // of the pending tasks together, without cards
+	charge   fastres.Vector      // memory for the request with cards
 }
 
-// gangOf returns the gang of a job of q.
-func gangOf(frame constraint.Frame, q index.Queue, job *api.JobInfo) *gang {
-	return &gang{
-		Reclaimer: constraint.Reclaimer{Queue: q, Gang: job},
-		request:   frame.Vector(),
-		charge:    frame.Vector(),
-	}
-}
-
-// readGang reads the requests of the pending tasks of a gang, once. Volcano simulates the placement of all of
-// them.
-func (s *Session) readGang(g *gang) {
-	if g.read {
-		return
+// gangOf returns the gang of a job of q. Volcano simulates the placement of all its pending tasks.
+func (s *Session) gangOf(frame constraint.Frame, q index.Queue, job *api.JobInfo) *gang {
+	g := &gang{Reclaimer: constraint.Reclaimer{Queue: q, Gang: job}}
+	g.compares = q != index.None && (s.settings.Damping != 0 || s.settings.Levels != 0)
+	if !g.compares {
+		return g
 	}
 
 	var tasks []*api.TaskInfo
-	for _, task := range g.Gang.TaskStatusIndex[api.Pending] {
+	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if !task.SchGated {
 			tasks = append(tasks, task)
 		}
 	}
-	pods, _ := s.requestAll(g.Queue, g.request, tasks)
+
+	g.request = frame.Vector()
+	g.charge = frame.Vector()
+	pods, _ := s.requestAll(q, g.request, tasks)
 	g.pods = slices.Clone(pods)
-	g.read = true
+	return g
 }
 
 // takeForGang applies the rule of reclaim to one victim of q on a node. Without reclaimDamping and
-// ancestorReclaimLevel, the request of the gang does not matter. These two compare it, with the cards of the victim's
+// ancestorReclaimLevel, the request of the gang does not matter. These two compare it. It has the cards of the victim's
 // node for the tasks that can use them, and the first card of the list for all others.
 //
 // DIVERGES: upstream's gang reclaim ignores ancestorReclaimLevel.
 func (s *Session) takeForGang(g *gang, q index.Queue, node string, victim fastres.Vector,
 	protection quota.Protection) bool {
-	compares := s.settings.Damping != 0 || s.settings.Levels != 0
-	if !compares || g.Queue == index.None {
+	if !g.compares {
 		return s.memory.victims.TakeForGang(q, victim, g.Queue, protection)
 	}
 
-	s.readGang(g)
 	g.charge.CopyFrom(g.request)
 	for _, pod := range g.pods {
 		n := s.Cards.Node(node)
@@ -170,6 +170,7 @@ func (s *Session) takeForGang(g *gang, q index.Queue, node string, victim fastre
 			}
 		}
 	}
+
 	return s.take(q, victim, g.Queue, g.charge, g.charge, protection)
 }
 
@@ -178,6 +179,7 @@ func (s *Session) pendingCards(q index.Queue, job *api.JobInfo) (pods []*cards.P
 	if job == nil || s.Cards == nil {
 		return nil
 	}
+
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		pod := s.Cards.PodRequest(q, task.Pod)
 		if !pod.None() && s.Cards.Uses(pod) && !slices.Contains(pods, pod) {

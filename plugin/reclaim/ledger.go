@@ -15,7 +15,7 @@ import (
 type ledger struct {
 	*Session
 	claimant *claimant
-	field    *field
+	snapshot *snapshot
 	jobs     []*losingJob // by job of the problem
 
 	request fastres.Vector // of the claimant, with the cards that are certain
@@ -42,12 +42,12 @@ type loss struct {
 }
 
 // openLedger begins a plan for a claimant. Earlier claimants have the room that they wait for.
-func (p *planner) openLedger(c *claimant, f *field, jobs []*losingJob) *ledger {
+func (p *planner) openLedger(c *claimant, snap *snapshot, jobs []*losingJob) *ledger {
 	length := p.Intake.Dims.Length()
 	l := &ledger{
 		Session:  p.Session,
 		claimant: c,
-		field:    f,
+		snapshot: snap,
 		jobs:     jobs,
 		request:  fastres.NewVector(length),
 		most:     fastres.NewVector(length),

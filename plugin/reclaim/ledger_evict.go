@@ -31,8 +31,8 @@ func (l *ledger) Evict(job int, pods []int) plan.Spared {
 	return by
 }
 
-// evictFirst evicts the first of some pods for which the rules hold. If some have cards, it is one of these: a launcher
-// without cards gives no cards away that its queue deserves.
+// evictFirst evicts the first of some pods for which the rules hold. If some have cards, it is one of these. Otherwise
+// the eviction of a launcher without cards would give away cards that its queue deserves.
 func (l *ledger) evictFirst(loser *losingJob, pods []int) (first int, by plan.Spared) {
 	withCards := slices.ContainsFunc(pods, func(pod int) bool { return l.occupies(loser, pod) })
 	for _, pod := range pods {
@@ -44,6 +44,7 @@ func (l *ledger) evictFirst(loser *losingJob, pods []int) (first int, by plan.Sp
 			return pod, by
 		}
 	}
+
 	return plan.None, by
 }
 
@@ -52,8 +53,9 @@ func (l *ledger) occupies(loser *losingJob, pod int) bool {
 	return loser.pods[pod] != nil && l.Cards.Occupies(loser.pods[pod])
 }
 
-// evictPod evicts one pod, with the least protection that it has.
-func (l *ledger) evictPod(loser *losingJob, pod int, least quota.Protection) plan.Spared {
+// evictPod evicts one pod. The rules of reclaim protect it (ByDeserved), or the guarantees of the queues alone
+// (ByGuarantee).
+func (l *ledger) evictPod(loser *losingJob, pod int, protectedBy quota.Protection) plan.Spared {
 	task, q := loser.tasks[pod], loser.queue
 	by := l.policy(q, task)
 	if by != plan.Taken {
@@ -67,7 +69,7 @@ func (l *ledger) evictPod(loser *losingJob, pod int, least quota.Protection) pla
 		quota.Refund(l.memory.draft.Queues, q, charge, l.scratch)
 	case !l.keepsUntilDue(q, charge):
 		return plan.ByGuarantee
-	case !l.takes(q, charge, task, least):
+	case !l.takes(q, charge, task, protectedBy):
 		if l.memory.victims.AboveDeserved(q, charge) {
 			return plan.ByGuarantee
 		}
@@ -80,17 +82,19 @@ func (l *ledger) evictPod(loser *losingJob, pod int, least quota.Protection) pla
 	return plan.Taken
 }
 
-// keepsUntilDue reports whether the queues of a pod keep their guarantees without it, as long as notices run: until
+// keepsUntilDue reports whether the queues of a pod keep their guarantees without it, as long as notices run. Until
 // then, the claimants of announced plans have nothing.
 func (l *ledger) keepsUntilDue(q index.Queue, charge fastres.Vector) bool {
-	if !l.memory.notices.AnyRunning() {
+	booked := l.memory.notices.Booked()
+	if len(booked) == 0 {
 		return true // takes asks for the guarantees
 	}
 
 	mark := l.Mark()
-	for m := range l.memory.notices.Booked() {
+	for _, m := range booked {
 		quota.Refund(l.memory.draft.Queues, m.Queue, m.Charge, l.scratch)
 	}
+
 	keeps := l.memory.victims.TakeForGang(q, charge, l.claimant.queue, quota.ByGuarantee)
 	l.Undo(mark)
 	return keeps
@@ -118,10 +122,10 @@ func (l *ledger) policy(q index.Queue, task *api.TaskInfo) plan.Spared {
 	return plan.Taken
 }
 
-// takes applies the rules of reclaim to a pod of q, and counts it as gone.
-func (l *ledger) takes(q index.Queue, charge fastres.Vector, task *api.TaskInfo, least quota.Protection) bool {
+// takes applies the rules that protect a pod of q, and counts it as gone.
+func (l *ledger) takes(q index.Queue, charge fastres.Vector, task *api.TaskInfo, protectedBy quota.Protection) bool {
 	to := l.claimant.queue
-	if least == quota.ByGuarantee {
+	if protectedBy == quota.ByGuarantee {
 		return l.memory.victims.TakeForGang(q, charge, to, quota.ByGuarantee)
 	}
 
@@ -132,8 +136,8 @@ func (l *ledger) takes(q index.Queue, charge fastres.Vector, task *api.TaskInfo,
 	return l.take(q, charge, to, l.request, l.request, protection)
 }
 
-// lends decides about a pod of q for a claimant with a queue that deserves no more of its cards: it gets these from
-// queues that borrow enough.
+// lends decides about a pod of q, for a claimant with a queue that may not deserve its cards. Such a claimant gets them
+// from queues that borrow enough.
 func (l *ledger) lends(q index.Queue, charge fastres.Vector) bool {
 	if !l.HasLoans() {
 		return true

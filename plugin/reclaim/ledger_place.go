@@ -56,6 +56,7 @@ func (l *ledger) MayTake(pod, node int) bool {
 	if !at.hasCards {
 		return quota.Preemptive(l.Index, victims, l.LimitOf(q), q, at.charge, l.settings.Levels).OK()
 	}
+
 	for d := range at.charge.Requested() {
 		milli := at.charge.Get(d)
 		if l.isModel(d) && !l.deservesMore(d, milli).OK() && !l.FindsLoan(victims, q, d, milli) {
@@ -91,7 +92,7 @@ func (l *ledger) Relieves(pod, node, job, victim int) bool {
 // CanRun asks the other plugins whether a node suits a pod. Evictions can free the resources that the pod lacks there.
 func (l *ledger) CanRun(pod, node int) bool {
 	task, kind := l.claimant.tasks[pod], l.claimant.kindOf[pod]
-	on := l.field.nodes[node]
+	on := l.snapshot.nodes[node]
 	if !l.claimant.prepare(l.Session, task, kind) || !l.claimant.suits[kind].Has(on.Name) {
 		return false
 	}
@@ -117,7 +118,7 @@ func (l *ledger) spotOf(pod, node int) *spot {
 		return known
 	}
 
-	on := l.field.nodes[node]
+	on := l.snapshot.nodes[node]
 	charge := fastres.NewVector(l.scratch.Len())
 	at := &spot{evictor: l.evictorOf(l.claimant.tasks[pod], charge, fastres.Vector{})}
 	at.usable = l.place(&at.evictor, on.Name)

@@ -18,22 +18,20 @@ type losingJob struct {
 	plan.Job
 	info  *api.JobInfo
 	queue index.Queue
-	rank  int32               // of the queue
 	tasks []*api.TaskInfo     // by pod of the Job
 	pods  []*cards.PodRequest // their statements about cards
 }
 
 // readJobs reads the jobs with pods that can be evicted.
-func (f *field) readJobs(s *Session) {
-	at := f.numbers()
+func (snap *snapshot) readJobs(s *Session) {
 	for _, job := range s.Volcano.Jobs {
-		f.readJob(s, job, at)
+		snap.readJob(s, job)
 	}
-	slices.SortFunc(f.jobs, func(x, y losingJob) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(snap.jobs, func(x, y losingJob) int { return strings.Compare(x.Name, y.Name) })
 }
 
-// readJob adds a job if one of its running pods can be evicted. at has the numbers of nodes.
-func (f *field) readJob(s *Session, job *api.JobInfo, at map[string]int) {
+// readJob adds a job if one of its running pods can be evicted.
+func (snap *snapshot) readJob(s *Session, job *api.JobInfo) {
 	q := s.Index.Lookup(string(job.Queue))
 	if q == index.None || s.Index.Broken(q) != nil || s.Volcano.Queues[job.Queue] == nil {
 		return
@@ -47,54 +45,54 @@ func (f *field) readJob(s *Session, job *api.JobInfo, at map[string]int) {
 	l.Name = string(job.UID)
 	l.Spare = int(job.ReadyTaskNum() - job.MinAvailable)
 	l.Roles = constraint.SpareRoles(job)
+
 	evictable := false
 	for _, task := range tasks {
 		pod := s.statedBy(task)
-		c := f.candidate(s, job, task, pod, at)
+		c := snap.candidate(s, job, task, pod)
 		evictable = evictable || !c.Fixed
 		l.Pods = append(l.Pods, c)
 		l.pods = append(l.pods, pod)
 	}
 
 	if evictable {
-		f.jobs = append(f.jobs, l)
+		snap.jobs = append(snap.jobs, l)
 	}
 }
 
 // candidate returns a running task of a job as a candidate. Its class and order are set later.
-func (f *field) candidate(s *Session, job *api.JobInfo, task *api.TaskInfo, pod *cards.PodRequest,
-	at map[string]int) plan.Candidate {
+func (snap *snapshot) candidate(s *Session, job *api.JobInfo, task *api.TaskInfo,
+	pod *cards.PodRequest) plan.Candidate {
 	c := plan.Candidate{
 		Name:  task.Name,
 		Role:  task.TaskRole,
-		Node:  plan.None,
+		Node:  snap.numberOf(task.NodeName),
 		Fixed: !api.PreemptableStatus(task.Status) || !task.Preemptable,
-	}
-	if n, known := at[task.NodeName]; known {
-		c.Node = n
 	}
 	if s.settings.ByWork {
 		c.Lost = int64(constraint.Unsaved(task, job, s.Now).Seconds())
 	}
-	c.Frees, c.For = f.frees(s, task, pod)
+
+	c.Frees, c.For = snap.frees(s, task, pod)
 	return c
 }
 
-// rankQueues numbers the queues of the jobs in the order in which they lose pods: the last one in the order of queues
-// loses first, since it has the most beyond its deserved. Equal queues have the same number.
-func (f *field) rankQueues(s *Session) {
+// ranksOfQueues numbers the queues of the jobs in the order in which they lose pods. The last one in the order of
+// queues loses first, since it has the most beyond its deserved. Equal queues have the same number.
+func (snap *snapshot) ranksOfQueues(s *Session) map[api.QueueID]int32 {
 	var queues []*api.QueueInfo
-	seen := map[api.QueueID]bool{}
-	for j := range f.jobs {
-		queue := s.Volcano.Queues[f.jobs[j].info.Queue]
-		if !seen[queue.UID] {
-			seen[queue.UID] = true
+	ranks := map[api.QueueID]int32{}
+	for j := range snap.jobs {
+		queue := s.Volcano.Queues[snap.jobs[j].info.Queue]
+		_, known := ranks[queue.UID]
+		if !known {
+			ranks[queue.UID] = 0
 			queues = append(queues, queue)
 		}
 	}
+
 	slices.SortStableFunc(queues, func(x, y *api.QueueInfo) int { return s.Order.CompareQueues(y, x) })
 
-	ranks := map[api.QueueID]int32{}
 	rank := int32(0)
 	for i, queue := range queues {
 		if i > 0 && s.Order.CompareQueues(queues[i-1], queue) != 0 {
@@ -102,12 +100,10 @@ func (f *field) rankQueues(s *Session) {
 		}
 		ranks[queue.UID] = rank
 	}
-	for j := range f.jobs {
-		f.jobs[j].rank = ranks[s.Volcano.Queues[f.jobs[j].info.Queue].UID]
-	}
+	return ranks
 }
 
-// ranked is a candidate with the priorities that protect it: those of its queue, its job, and itself.
+// ranked is a candidate with its class: the priorities of its queue, its job, and itself.
 type ranked struct {
 	candidate *plan.Candidate
 	task      *api.TaskInfo
@@ -115,28 +111,33 @@ type ranked struct {
 }
 
 // rank sets the class and the order of all candidates. In a class, the youngest pod is evicted first.
-func (f *field) rank(s *Session) {
+func (snap *snapshot) rank(s *Session) {
+	ranks := snap.ranksOfQueues(s)
 	var all []ranked
-	for j := range f.jobs {
-		job := &f.jobs[j]
-		first := job.rank
+	for j := range snap.jobs {
+		job := &snap.jobs[j]
+		queue := s.Volcano.Queues[job.info.Queue]
+		first := ranks[queue.UID]
 		if s.settings.ByWork {
-			first = s.Volcano.Queues[job.info.Queue].Queue.Spec.Priority
+			first = queue.Queue.Spec.Priority
 		}
+
 		for i, task := range job.tasks {
 			class := [3]int32{first, job.info.Priority, task.Priority}
 			all = append(all, ranked{candidate: &job.Pods[i], task: task, class: class})
 		}
 	}
+
 	slices.SortFunc(all, func(x, y ranked) int {
 		return cmp.Or(slices.Compare(x.class[:], y.class[:]), s.compareAge(x.task, y.task))
 	})
 
+	// Candidates with the same priorities are of one class.
 	for i := range all {
 		if i == 0 || all[i].class != all[i-1].class {
-			f.classes++
+			snap.classes++
 		}
-		all[i].candidate.Class = f.classes - 1
+		all[i].candidate.Class = snap.classes - 1
 		all[i].candidate.Order = i
 	}
 }

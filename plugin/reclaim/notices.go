@@ -34,7 +34,9 @@ func (s *Session) resume(p *notice.Plan) bool {
 	until := s.endOf(p)
 	switch notice.StateAt(until, s.Now) {
 	case notice.Running:
-		allowed := p.Within || s.mayReclaim(s.QueueOf(tasks[0]), tasks)
+		frame := s.Frames.Open()
+		defer frame.Close()
+		allowed := p.Within || s.mayReclaim(s.QueueOf(tasks[0]), frame.Vector(), tasks).Verdict.OK()
 		return allowed && s.book(p, tasks, until)
 	case notice.Due:
 		s.memory.notices.Expire(p, until)
@@ -76,6 +78,7 @@ func (s *Session) hasVictims(p *notice.Plan) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -110,6 +113,7 @@ func (s *Session) book(p *notice.Plan, tasks []*api.TaskInfo, until time.Time) b
 		if e.Queue == index.None || !s.place(&e, node) {
 			return false
 		}
+
 		places = append(places, earmark.Mark{
 			Earmark: earmark.Earmark{Task: task, Node: node},
 			Queue:   e.Queue,
@@ -149,6 +153,7 @@ func leave(places []earmark.Mark, node string, resources *api.Resource) {
 		if places[i].Node != node {
 			continue
 		}
+
 		unused := beyond(left, places[i].Kept)
 		places[i].Kept = beyond(places[i].Kept, left)
 		left = unused
@@ -178,6 +183,7 @@ func (s *Session) announce(found *proposal) {
 	if c.within {
 		why = "preempt, for a pod of its own queue"
 	}
+
 	for _, task := range found.victims() {
 		p.Victims = append(p.Victims, notice.VictimOf(task))
 		s.GiveNotice(s.QueueOf(task), task, why)
@@ -205,8 +211,8 @@ func (s *Session) endNoticesOf(task *api.TaskInfo) {
 	}
 }
 
-// Kept iterates over the running tasks that are kept as victims for others, each with the time at which the last notice
-// of its plan is over.
+// Kept iterates over the running tasks that are kept as victims for others. With each goes the time at which the last
+// notice of its plan is over.
 func (s *Session) Kept() iter.Seq2[*api.TaskInfo, time.Time] {
 	return func(yield func(*api.TaskInfo, time.Time) bool) {
 		for v, p := range s.memory.notices.Kept() {

@@ -46,27 +46,27 @@ func (s *Session) Preempt() {
 // planner makes plans for the claimants of one action, and carries them out.
 type planner struct {
 	*Session
-	within bool   // the action is preempt, and not reclaim
-	cached *field // see field
+	within bool      // the action is preempt, and not reclaim
+	cached *snapshot // see snapshot
 	holds  []hold
 }
 
 // hold is a pod of a claimant that fits on idle resources and waits for allocate. Later claimants leave it its room.
 type hold struct {
 	ask  constraint.Ask
-	node string
+	node int // of the snapshot: all snapshots of a session have the same nodes
 }
 
-// field returns the nodes and the running pods, which stay the same until forgetField.
-func (p *planner) field() *field {
+// snapshot returns the nodes and the running pods. They stay the same until forgetSnapshot.
+func (p *planner) snapshot() *snapshot {
 	if p.cached == nil {
-		p.cached = p.readField()
+		p.cached = p.readSnapshot()
 	}
 	return p.cached
 }
 
-// forgetField is called when pods are evicted, or get notice.
-func (p *planner) forgetField() { p.cached = nil }
+// forgetSnapshot is called when pods are evicted, or get notice.
+func (p *planner) forgetSnapshot() { p.cached = nil }
 
 // serveAll serves the claimants in the order of queues and jobs.
 func (p *planner) serveAll() {
@@ -77,6 +77,7 @@ func (p *planner) serveAll() {
 		if queue == nil || !p.claims(job) || p.within && job.ContainsNetworkTopology() {
 			continue
 		}
+
 		if waiting[queue.UID] == nil {
 			waiting[queue.UID] = util.NewPriorityQueue(p.Volcano.JobOrderFn)
 			queues.Push(queue)
@@ -89,6 +90,7 @@ func (p *planner) serveAll() {
 		if !p.within && p.Volcano.Overused(queue) {
 			continue
 		}
+
 		jobs := waiting[queue.UID]
 		p.serve(jobs.Pop().(*api.JobInfo))
 		if !jobs.Empty() {
@@ -170,7 +172,7 @@ type proposal struct {
 
 // nodeOf returns the node of a pod of the claimant.
 func (found *proposal) nodeOf(pod int) *api.NodeInfo {
-	return found.ledger.field.nodes[found.Nodes[pod]]
+	return found.ledger.snapshot.nodes[found.Nodes[pod]]
 }
 
 // victims returns the tasks that the plan evicts.
@@ -199,18 +201,20 @@ func (p *planner) choose(c *claimant) *proposal {
 			return found
 		}
 	}
+
 	return p.planFor(c, anyVictims)
 }
 
-// holdFor keeps the room of a claimant that fits on idle resources. If allocate has looked at the claimant in this
-// session and left it pending, something that plans do not see refuses it, and it holds nothing.
+// holdFor keeps the room of a claimant that fits on idle resources. If allocate has run in this session and left the
+// claimant pending, something that plans do not see refuses it. Then it holds nothing.
 func (p *planner) holdFor(found *proposal) {
 	if p.allocated {
 		return
 	}
+
 	l := found.ledger
 	for pod, node := range found.Nodes {
-		p.holds = append(p.holds, hold{ask: l.ask(pod, l.spotOf(pod, node)), node: found.nodeOf(pod).Name})
+		p.holds = append(p.holds, hold{ask: l.ask(pod, l.spotOf(pod, node)), node: node})
 	}
 }
 
@@ -237,7 +241,7 @@ func (p *planner) carryOut(found *proposal) result {
 
 	if p.needsNotice(found.victims()) {
 		p.announce(found)
-		p.forgetField()
+		p.forgetSnapshot()
 		return carriedOut
 	}
 
@@ -261,8 +265,9 @@ func (p *planner) carryOut(found *proposal) result {
 		statement.Discard()
 		return end
 	}
+
 	statement.Commit()
-	p.forgetField()
+	p.forgetSnapshot()
 	return carriedOut
 }
 
@@ -288,6 +293,7 @@ func (p *planner) pipelineAll(statement *framework.Statement, found *proposal) r
 		if err == nil {
 			err = release.Pipeline(statement, task, node.Name, true)
 		}
+
 		if err != nil {
 			klog.V(3).Infof("[%s] task %s/%s cannot wait for node %s: %v",
 				p.Plugin, task.Namespace, task.Name, node.Name, err)
@@ -295,5 +301,6 @@ func (p *planner) pipelineAll(statement *framework.Statement, found *proposal) r
 			return planAgain
 		}
 	}
+
 	return carriedOut
 }

@@ -14,8 +14,8 @@ import (
 // preemptor would still exceed a quota without them, it returns none. Without cards, it abstains where the quotas admit
 // the preemptor. Volcano asks about the tasks of one node at a time, from many goroutines.
 //
-// It asks the other plugins itself: Volcano takes the victims of the first tier that names any, so an
-// answer from a tier in which no other plugin has one would overrule them.
+// It asks the other plugins itself, because Volcano takes the victims of the first tier that names any. An
+// answer from a tier in which no other plugin has one would overrule the others.
 //
 // DIVERGES: upstream evicts pods for a task that the quotas refuse afterwards, if its job
 // counts as ready for other pods, such as those without requests.
@@ -67,6 +67,7 @@ func (s *Session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 	if len(useful) == 0 {
 		return nil, util.Reject
 	}
+
 	victims := s.agreedInQueue(preemptor, useful)
 	if !s.fitsWithout(&e, victims) || !s.leavesRoomWithout(&e, victims) {
 		return nil, util.Reject
@@ -96,6 +97,7 @@ func (s *Session) admitsPreemption(e *evictor, preemptees []*api.TaskInfo) int {
 	if admitted && s.Books.Empty() {
 		return util.Abstain
 	}
+
 	victims := s.agreedInQueue(e.Task, preemptees)
 	if (admitted || s.fitsWithout(e, victims)) && s.leavesRoomWithout(e, victims) {
 		return util.Abstain
@@ -103,8 +105,8 @@ func (s *Session) admitsPreemption(e *evictor, preemptees []*api.TaskInfo) int {
 	return util.Reject
 }
 
-// leavesRoomWithout reports whether the node of some victims has room for an evictor next to the
-// earmarks of other jobs there, once the victims are gone.
+// leavesRoomWithout reports whether an evictor has room on the node of some victims once they are gone, next to
+// the earmarks of other jobs there.
 func (s *Session) leavesRoomWithout(e *evictor, victims []*api.TaskInfo) bool {
 	if len(victims) == 0 {
 		return true

@@ -39,19 +39,16 @@ func (s *Session) Preemptive(q index.Queue, tasks []*api.TaskInfo) bool {
 // MayReclaim decides whether q may take from other queues for a task. It sets request to the request of the
 // task, without cards.
 func (s *Session) MayReclaim(q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
-	one := []*api.TaskInfo{task}
-	v := s.mayTakeAll(q, one)
+	return s.mayReclaim(q, request, []*api.TaskInfo{task})
+}
+
+// mayReclaim is MayReclaim for some tasks together.
+func (s *Session) mayReclaim(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome {
+	v := s.mayTakeAll(q, tasks)
 	if !v.OK() {
 		return cards.Outcome{Verdict: v}
 	}
-	return s.preemptive(q, request, one)
-}
-
-// mayReclaim reports whether q may take from other queues for some tasks together.
-func (s *Session) mayReclaim(q index.Queue, tasks []*api.TaskInfo) bool {
-	frame := s.Frames.Open()
-	defer frame.Close()
-	return s.mayTakeAll(q, tasks).OK() && s.preemptive(q, frame.Vector(), tasks).Verdict.OK()
+	return s.preemptive(q, request, tasks)
 }
 
 // mayTakeAll decides whether q takes jobs, and the policies allow each of some tasks to take from
@@ -72,6 +69,7 @@ func (s *Session) preemptive(q index.Queue, request fastres.Vector, tasks []*api
 		a := &constraint.Ask{Task: firstOf(tasks), Queue: q, Request: request, Complete: complete}
 		return cards.Outcome{Verdict: s.Fits(&s.Books.Now, a)}
 	}
+
 	if !complete {
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: q}}
 	}
@@ -84,6 +82,7 @@ func (s *Session) preemptive(q index.Queue, request fastres.Vector, tasks []*api
 	if !v.OK() {
 		return cards.Outcome{Verdict: v}
 	}
+
 	return s.mayTakeCards(a, pods)
 }
 
@@ -117,6 +116,7 @@ func (s *Session) mayTakeCards(a *constraint.Ask, pods []*cards.PodRequest) card
 		if slices.Contains(pods[:i], pod) {
 			continue
 		}
+
 		equal := float64(count(pods[i:], pod))
 		v := s.Cards.Fit(a.Queue, pod, &request, func(d fastres.Dim, milli float64) quota.Verdict {
 			v := s.mayTakeCard(a.Queue, d, milli*equal, all)
@@ -129,6 +129,7 @@ func (s *Session) mayTakeCards(a *constraint.Ask, pods []*cards.PodRequest) card
 			return cards.Outcome{Verdict: v, Request: request}
 		}
 	}
+
 	return cards.Outcome{Verdict: constraint.Admitted(a.Queue)}
 }
 
@@ -179,6 +180,7 @@ func (s *Session) requestAll(q index.Queue, request fastres.Vector, tasks []*api
 		if task == nil {
 			continue
 		}
+
 		if counted == 1 {
 			into = frame.Vector()
 		}
@@ -187,6 +189,7 @@ func (s *Session) requestAll(q index.Queue, request fastres.Vector, tasks []*api
 			request.Add(into)
 		}
 		counted++
+
 		complete = complete && known
 		if !pod.None() && s.Cards.Uses(pod) {
 			pods = append(pods, pod)

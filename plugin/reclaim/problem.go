@@ -24,6 +24,7 @@ func (from victimsFrom) allows(keptFor, claimant api.JobID, hasNotice bool) bool
 	if keptFor != "" && keptFor != claimant {
 		return false
 	}
+
 	switch from {
 	case readyVictims:
 		return !hasNotice
@@ -35,47 +36,48 @@ func (from victimsFrom) allows(keptFor, claimant api.JobID, hasNotice bool) bool
 
 // planFor makes the plan for a claimant with some pods as victims.
 func (p *planner) planFor(c *claimant, from victimsFrom) *proposal {
-	f := p.field()
-	problem := &plan.Problem{Nodes: p.freeNodes(f), Whole: p.takesWhole(c.within)}
+	snap := p.snapshot()
+	problem := &plan.Problem{Nodes: p.freeNodes(snap), Whole: p.takesWhole(c.within)}
 
 	var jobs []*losingJob
-	for j := range f.jobs {
-		job := &f.jobs[j]
+	for j := range snap.jobs {
+		job := &snap.jobs[j]
 		if !p.offers(c, job) {
 			continue
 		}
 		offered := p.offeredOf(c, job, from)
-		offered.Class = p.classOf(c, f, job.queue)
+		offered.Class = p.classOf(c, snap, job.queue)
+
 		problem.Jobs = append(problem.Jobs, offered)
 		jobs = append(jobs, job)
 	}
 
 	for i, task := range c.tasks {
-		requests := f.requests(p.Session, c.queue, task)
-		if !f.knowsAll(task, requests) {
+		if !snap.hasAll(task) {
 			return &proposal{}
 		}
+		requests := snap.requests(p.Session, c.queue, task)
 		problem.Pods = append(problem.Pods, plan.Pod{Kind: c.kindOf[i], Requests: requests})
 	}
 
-	l := p.openLedger(c, f, jobs)
+	l := p.openLedger(c, snap, jobs)
 	problem.Accounts = l
 	return &proposal{Plan: plan.Make(problem), ledger: l}
 }
 
 // freeNodes returns the nodes without the room that earlier claimants wait for.
-func (p *planner) freeNodes(f *field) []plan.Node {
+func (p *planner) freeNodes(snap *snapshot) []plan.Node {
 	if len(p.holds) == 0 {
-		return f.free
+		return snap.free
 	}
 
-	nodes := slices.Clone(f.free)
+	nodes := slices.Clone(snap.free)
 	for _, h := range p.holds {
-		n := slices.IndexFunc(f.nodes, func(node *api.NodeInfo) bool { return node.Name == h.node })
-		nodes[n].Free = slices.Clone(nodes[n].Free)
-		for r, requested := range f.requests(p.Session, h.ask.Queue, h.ask.Task) {
-			nodes[n].Free[r] -= requested
+		free := slices.Clone(nodes[h.node].Free)
+		for r, requested := range snap.requests(p.Session, h.ask.Queue, h.ask.Task) {
+			free[r] -= requested
 		}
+		nodes[h.node].Free = free
 	}
 	return nodes
 }
@@ -102,18 +104,19 @@ func (p *planner) offeredOf(c *claimant, job *losingJob, from victimsFrom) plan.
 			offered.Pods[i].Fixed = true
 		}
 	}
+
 	return offered
 }
 
 // classOf is added to the classes of the pods of a queue. Queues above their soft quota lose first, then those that are
 // nearer in the tree.
-func (p *planner) classOf(c *claimant, f *field, q index.Queue) int {
-	far := f.deepest
+func (p *planner) classOf(c *claimant, snap *snapshot, q index.Queue) int {
+	far := snap.deepest
 	if p.Index.Rooted() {
 		far -= quota.LCADepth(p.Index, q, c.queue)
 	}
 	if !p.LoseFirst(q, c.queue) {
-		far += f.deepest + 1
+		far += snap.deepest + 1
 	}
-	return far * f.classes
+	return far * snap.classes
 }

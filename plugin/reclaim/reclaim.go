@@ -3,7 +3,7 @@
 //	planner.go      the actions reclaim and preempt: plans for whole claimants, in the order of queues and jobs
 //	problem.go      the problem that a plan solves (quota/plan)
 //	claimant.go     the pods that a plan is made for
-//	field.go        the free resources of nodes, and the jobs that can lose pods
+//	snapshot.go     the free resources of nodes, and the jobs that can lose pods
 //	losers.go       the order in which these jobs lose pods
 //	ledger.go       the answers of the session to a plan: its accounts
 //	ledger_evict.go which pods a plan may evict

@@ -13,9 +13,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Reclaimable returns the tasks among reclaimees that reclaimer may evict. A task is none if its queue does
-// not exist or does not reach the root. Volcano asks about the tasks of one node at a
-// time.
+// Reclaimable returns the tasks among reclaimees that reclaimer may evict. A task is no victim if its queue does not
+// exist or does not reach the root. Volcano asks about the tasks of one node at a time.
 func (s *Session) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	if s.inquiries.has(reclaimer) {
 		return reclaimees, util.Permit
@@ -40,6 +39,7 @@ func (s *Session) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 	}
 	victims := s.victimsAmong(e, reclaimees)
 	s.evictions.named = victims
+
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s may evict %d of %d tasks: %v",
 			s.Plugin, reclaimer.Namespace, reclaimer.Name, len(victims), len(reclaimees), victims)
@@ -76,8 +76,8 @@ func (s *Session) victimsAmong(e *evictor, tasks []*api.TaskInfo) (victims []*ap
 	return victims
 }
 
-// appendVictims appends the tasks among reclaimees that an evictor may evict, none unless all of
-// them together let it in at every level. node is where the evictor gets its cards, and most is the
+// appendVictims appends the tasks among reclaimees that an evictor may evict. It appends none unless all of
+// them together let the evictor in at every level. node is where the evictor gets its cards. most is the
 // number of all tasks that it is asked about.
 func (s *Session) appendVictims(victims []*api.TaskInfo, node string, e *evictor, reclaimees []*api.TaskInfo,
 	most int) []*api.TaskInfo {
@@ -89,6 +89,7 @@ func (s *Session) appendVictims(victims []*api.TaskInfo, node string, e *evictor
 	frame := s.Frames.Open()
 	defer frame.Close()
 	charge := frame.Vector()
+
 	before := len(victims)
 	job, q := api.JobID(""), index.None
 	for _, task := range reclaimees {
@@ -96,6 +97,7 @@ func (s *Session) appendVictims(victims []*api.TaskInfo, node string, e *evictor
 			job = task.Job
 			q = s.QueueOf(task)
 		}
+
 		if !s.evict(e, q, task, charge) {
 			continue
 		}
@@ -117,6 +119,7 @@ func (s *Session) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fa
 	if q == index.None || s.Index.Broken(q) != nil {
 		return false
 	}
+
 	protection := s.Protection(e.Reclaimer, q, task)
 	if protection == quota.Spared {
 		return false
@@ -131,6 +134,7 @@ func (s *Session) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fa
 	} else {
 		s.Intake.SetCharge(charge, q, task, task.NodeName)
 	}
+
 	if protection == quota.ByDeserved && s.keeps(q, charge) {
 		return false
 	}
@@ -138,6 +142,7 @@ func (s *Session) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fa
 	if !s.AllowsVictim(q, e.Queue) || !s.take(q, charge, e.Queue, e.request, e.charge, protection) {
 		return false
 	}
+
 	s.CountVictim(q, e.Queue, 1)
 	s.memory.draft.RemoveBeside(q, task, charge)
 	return true
@@ -148,6 +153,7 @@ func (s *Session) keeps(q index.Queue, charge fastres.Vector) bool {
 	if !s.Cards.Counted(q) {
 		return false
 	}
+
 	for d := range charge.Requested() {
 		if s.isModel(d) && s.memory.victims.KeepsCard(q, d) && s.keepsGroups(q, d) {
 			return true

@@ -99,7 +99,7 @@ func (s *scheduler) last() (*workload.Queue, *workload.Job) {
 	return &s.Queues[len(s.Queues)-1], &s.Jobs[len(s.Jobs)-1]
 }
 
-// cycle runs an action in one session. It returns the pods that the action evicts, and the node that each pod waits for.
+// cycle runs an action in one session. It returns the pods that the action evicts, and the nodes that pods wait for.
 func (s *scheduler) cycle(t *testing.T, action framework.Action) (evicted []string, waits map[string]string) {
 	t.Helper()
 	info, err := cluster.Build(s.Cluster, t.Name())

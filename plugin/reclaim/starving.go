@@ -19,6 +19,7 @@ func (s *Session) JobStarving(obj any) bool {
 	if job.IsStarving() {
 		return true
 	}
+
 	q := s.Index.Lookup(string(job.Queue))
 	if !quota.Eligible(s.Index.Tree, q).OK() {
 		return false

@@ -25,6 +25,7 @@ func GangVotes(tiers []conf.Tier, within bool) bool {
 			if within {
 				enabled = p.EnabledPreemptable
 			}
+
 			if p.Name == gangPlugin && enabled != nil && *enabled {
 				return true
 			}
@@ -70,6 +71,7 @@ func (s *Session) agreedWithoutGang(evictor *api.TaskInfo, tasks []*api.TaskInfo
 			job.MinAvailable = -1
 		}
 	}
+
 	defer func() {
 		for job, minimum := range minimums {
 			job.MinAvailable = minimum

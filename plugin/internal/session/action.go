@@ -6,11 +6,10 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// plannedAction is an action of Volcano that evicts pods. It carries out plans where a plugin of this package makes
-// some.
+// plannedAction is an action of Volcano that evicts pods. Where a plugin of this package plans evictions, it carries
+// out the plans.
 //
-// DIVERGES: upstream's actions evict for one pod at a time. Register puts actions that plan for whole jobs in their
-// place.
+// DIVERGES: upstream's actions evict for one pod at a time. Register replaces them by actions that plan for whole jobs.
 type plannedAction struct {
 	framework.Action
 	plan func(s *Session)
@@ -20,10 +19,12 @@ type plannedAction struct {
 
 // NewReclaim returns the action reclaim. Where cards count, or policies decide who is evicted, it carries out plans for
 // whole jobs (quota/plan). Elsewhere it is Volcano's.
-func NewReclaim() framework.Action { return plannedAction{Action: reclaim.New(), plan: planReclaim} }
+func NewReclaim() framework.Action {
+	return plannedAction{Action: reclaim.New(), plan: planReclaim}
+}
 
-// NewPreempt returns the action preempt, which carries out plans as NewReclaim does. What tasks of one job take from
-// one another is left to Volcano's action.
+// NewPreempt returns the action preempt, which carries out plans as NewReclaim does. Volcano's action then decides
+// between the tasks of one job.
 func NewPreempt() framework.Action {
 	return plannedAction{Action: preempt.New(), plan: planPreempt, then: true}
 }
@@ -31,14 +32,17 @@ func NewPreempt() framework.Action {
 func planReclaim(s *Session) { s.Reclaim.Reclaim() }
 func planPreempt(s *Session) { s.Reclaim.Preempt() }
 
-// RegisterActions puts the actions with plans in the place of those that Volcano has registered. Register calls it. A
-// shared object of one plugin calls it when it is loaded.
+// RegisterActions replaces the actions that Volcano has registered by actions with plans. Register calls it. A shared
+// object of one plugin calls it when it is loaded.
 func RegisterActions() {
 	framework.RegisterAction(NewReclaim())
 	framework.RegisterAction(NewPreempt())
-	for name, plan := range map[string]func(*Session){"gangreclaim": planReclaim, "gangpreempt": planPreempt} {
+
+	gangs := map[string]func(*Session){"gangreclaim": planReclaim, "gangpreempt": planPreempt}
+	for name, plan := range gangs {
 		action, known := framework.GetAction(name) // from v1.15 on
-		if _, planned := action.(plannedAction); known && !planned {
+		_, planned := action.(plannedAction)
+		if known && !planned {
 			framework.RegisterAction(plannedAction{Action: action, plan: plan})
 		}
 	}
@@ -57,6 +61,8 @@ func (a plannedAction) Execute(ssn *framework.Session) {
 	if plans {
 		a.plan(inForce.of(ssn))
 	}
+
+	// After preempt with plans, Volcano's action decides within jobs.
 	if !plans || a.then {
 		a.Action.Execute(ssn)
 	}

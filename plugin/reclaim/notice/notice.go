@@ -32,7 +32,7 @@ import (
 // Lateness bounds how long the victims of a plan are kept after their notice, for a claimant that nobody asks about.
 const Lateness = time.Minute
 
-// State is what a plan waits for.
+// State is the state of a plan.
 type State int
 
 // The states of a plan. StateAt computes the last three from the time.
@@ -85,7 +85,7 @@ func PodOf(task *api.TaskInfo, node string) Pod {
 	}
 }
 
-// Describes reports whether a task still requests what it requested when the plan was made.
+// Describes reports whether the request of a task is still the same as when the plan was made.
 func (p *Pod) Describes(task *api.TaskInfo) bool {
 	return slices.Equal(p.Cards, card.NameOf(task.Pod.Annotations)) && p.Request.Equal(task.InitResreq, api.Zero)
 }
@@ -202,22 +202,12 @@ func (b *Board) With(victim api.TaskID) (plans []*Plan) {
 	return plans
 }
 
-// AnyRunning reports whether some plan is Running.
-func (b *Board) AnyRunning() bool {
-	return slices.ContainsFunc(b.plans, func(p *Plan) bool { return p.state == Running })
-}
-
-// Booked iterates over the places of all plans that are Running.
-func (b *Board) Booked() iter.Seq[*earmark.Mark] {
-	return func(yield func(*earmark.Mark) bool) {
-		for _, p := range b.plans {
-			for _, m := range p.marks {
-				if !yield(m) {
-					return
-				}
-			}
-		}
+// Booked returns the places of all plans that are Running.
+func (b *Board) Booked() (places []*earmark.Mark) {
+	for _, p := range b.plans {
+		places = append(places, p.marks...)
 	}
+	return places
 }
 
 // Kept iterates over the victims that are kept, each with its plan.

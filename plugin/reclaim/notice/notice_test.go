@@ -45,7 +45,7 @@ func planOf(job api.JobID, within bool, victims ...api.TaskID) *notice.Plan {
 
 // booked returns the nodes of all places, and kept the victims that are kept.
 func booked(b *notice.Board) (nodes []string) {
-	for m := range b.Booked() {
+	for _, m := range b.Booked() {
 		nodes = append(nodes, m.Node)
 	}
 	return nodes
