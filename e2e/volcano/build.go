@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -17,29 +18,33 @@ const (
 	ours     = "ours"
 )
 
-// kubernetesVersion is that of Kubernetes in go.mod.
+// kubernetesVersion returns the version of Kubernetes in go.mod.
 func kubernetesVersion() string {
-	version, err := controlplane.GoCommand(context.Background(), "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
+	ctx := context.Background()
+	version, err := controlplane.GoCommand(ctx, "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
 	if err != nil {
 		return "unknown"
 	}
 	return version
 }
 
-// schedulers are their packages.
+// schedulers are the packages of the schedulers.
 var schedulers = map[string]string{
 	upstream: "volcano.sh/volcano/cmd/scheduler",
 	ours:     "github.com/capacity-card/capacity-card/cmd/vc-scheduler",
 }
 
-// tools are the programs that the suites need beside a scheduler.
+// tools are the other programs that the suites need.
 var tools = map[string]string{
 	"webhook-manager": "volcano.sh/volcano/cmd/webhook-manager",
 	"vcctl":           "volcano.sh/volcano/cmd/cli",
 }
 
-// pinned are modules whose versions must be those of the schedulers.
-var pinned = []string{"volcano.sh/volcano", "volcano.sh/apis", "k8s.io/kubernetes", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"}
+// pinned are modules that must have the same versions in the suites and in the schedulers.
+var pinned = []string{
+	"volcano.sh/volcano", "volcano.sh/apis",
+	"k8s.io/kubernetes", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
+}
 
 // releaseOfModule is the release of Volcano in go.mod, such as v1.14.1.
 var releaseOfModule = sync.OnceValue(func() string {
@@ -54,43 +59,56 @@ var releaseOfModule = sync.OnceValue(func() string {
 // build builds the programs and the suites into a directory.
 func build(ctx context.Context, directory string, suites []suite) error {
 	fmt.Println("Building Volcano's suites and both schedulers in", directory)
-	if err := os.MkdirAll(directory, 0o755); err != nil {
+	err := os.MkdirAll(directory, 0o755)
+	if err != nil {
 		return err
 	}
+
 	for name, path := range schedulers {
-		if _, err := controlplane.GoCommand(ctx, "build", "-ldflags=-s -w", "-o", filepath.Join(directory, name), path); err != nil {
+		_, err := controlplane.GoCommand(ctx, "build", "-ldflags=-s -w", "-o", filepath.Join(directory, name), path)
+		if err != nil {
 			return err
 		}
 	}
+
+	// Tools and suites need more modules than this one.
 	modFile, flags, err := controlplane.CopyModFile(ctx, directory)
 	if err != nil {
 		return err
 	}
+
 	flags = append(flags, "-ldflags=-s -w", "-o")
 	for name, path := range tools {
-		if _, err := controlplane.GoCommand(ctx, append(append([]string{"build"}, flags...), filepath.Join(directory, name), path)...); err != nil {
+		arguments := slices.Concat([]string{"build"}, flags, []string{filepath.Join(directory, name), path})
+		_, err := controlplane.GoCommand(ctx, arguments...)
+		if err != nil {
 			return err
 		}
 	}
 	for _, s := range suites {
-		if _, err := controlplane.GoCommand(ctx, append(append([]string{"test", "-c"}, flags...), filepath.Join(directory, s.name+".test"),
-			s.packagePath())...); err != nil {
+		binary := filepath.Join(directory, s.name+".test")
+		arguments := slices.Concat([]string{"test", "-c"}, flags, []string{binary, s.packagePath()})
+		_, err := controlplane.GoCommand(ctx, arguments...)
+		if err != nil {
 			return err
 		}
 	}
+
 	return samePinned(ctx, modFile)
 }
 
-// samePinned fails if what the suites need has changed the versions of Volcano or Kubernetes.
+// samePinned fails if the needs of the suites have changed the versions of Volcano or Kubernetes.
 func samePinned(ctx context.Context, modFile string) error {
 	list := append([]string{"list", "-m"}, pinned...)
 	want, err := controlplane.GoCommand(ctx, list...)
 	if err != nil {
 		return err
 	}
+
 	got, err := controlplane.GoCommand(ctx, append([]string{"list", "-modfile=" + modFile}, list[1:]...)...)
 	if err == nil && got != want {
 		err = fmt.Errorf("the suites are built with\n%s\nand the schedulers with\n%s", got, want)
 	}
+
 	return err
 }

@@ -26,14 +26,17 @@ var (
 	network = resources("100m", "50Mi")
 )
 
-// workers is the number of nodes next to that of the control plane.
+// workers is the number of nodes without the one of the control plane.
 const workers = 4
 
 func resources(cpu, memory string) corev1.ResourceList {
-	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
+	return corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse(cpu),
+		corev1.ResourceMemory: resource.MustParse(memory),
+	}
 }
 
-// furnish creates the nodes of Volcano's CI, what runs on them, and the scheduler's configuration.
+// furnish creates the nodes of Volcano's CI, the pods on them, and the scheduler's configuration.
 func furnish(ctx context.Context, cp *controlplane.ControlPlane, s suite, conf string) error {
 	for _, name := range []string{metav1.NamespaceSystem, controlplane.VolcanoNamespace} {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -42,13 +45,41 @@ func furnish(ctx context.Context, cp *controlplane.ControlPlane, s suite, conf s
 			return err
 		}
 	}
+
 	configMap := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: controlplane.VolcanoNamespace, Name: schedulerConfigMap},
 		Data:       map[string]string{schedulerConfFile: conf},
 	}
-	if _, err := cp.Kube.CoreV1().ConfigMaps(configMap.Namespace).Create(ctx, configMap, metav1.CreateOptions{}); err != nil {
+	_, err := cp.Kube.CoreV1().ConfigMaps(configMap.Namespace).Create(ctx, configMap, metav1.CreateOptions{})
+	if err != nil {
 		return err
 	}
+
+	for _, n := range kindNodes() {
+		err := join(ctx, cp, n)
+		if err != nil {
+			return fmt.Errorf("creating node %s: %w", n.Name, err)
+		}
+
+		err = connect(ctx, cp, n.Name)
+		if err != nil {
+			return fmt.Errorf("creating the pod of the network on node %s: %w", n.Name, err)
+		}
+	}
+
+	for i := range s.kwok {
+		taint := corev1.Taint{Key: "kwok.x-k8s.io/node", Value: "fake", Effect: corev1.TaintEffectNoSchedule}
+		err := join(ctx, cp, node(fmt.Sprintf("kwok-node-%d", i), kwokNode, taint))
+		if err != nil {
+			return fmt.Errorf("creating kwok's node %d: %w", i, err)
+		}
+	}
+
+	return nil
+}
+
+// kindNodes returns the nodes of kind: the control plane and its workers.
+func kindNodes() []*corev1.Node {
 	controlPlane := corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}
 	nodes := []*corev1.Node{node("integration-control-plane", machine, controlPlane)}
 	for i := range workers {
@@ -58,35 +89,25 @@ func furnish(ctx context.Context, cp *controlplane.ControlPlane, s suite, conf s
 		}
 		nodes = append(nodes, node(name, machine))
 	}
-	for _, n := range nodes {
-		if err := join(ctx, cp, n); err != nil {
-			return fmt.Errorf("creating node %s: %w", n.Name, err)
-		}
-		if err := connect(ctx, cp, n.Name); err != nil {
-			return fmt.Errorf("creating the pod of the network on node %s: %w", n.Name, err)
-		}
-	}
-	for i := range s.kwok {
-		taint := corev1.Taint{Key: "kwok.x-k8s.io/node", Value: "fake", Effect: corev1.TaintEffectNoSchedule}
-		if err := join(ctx, cp, node(fmt.Sprintf("kwok-node-%d", i), kwokNode, taint)); err != nil {
-			return fmt.Errorf("creating kwok's node %d: %w", i, err)
-		}
-	}
-	return nil
+
+	return nodes
 }
 
-// node describes a node that is ready.
+// node describes a ready node.
 func node(name string, capacity corev1.ResourceList, taints ...corev1.Taint) *corev1.Node {
 	capacity = capacity.DeepCopy()
 	capacity[corev1.ResourcePods] = resource.MustParse("110")
+	ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"}
+
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
 			corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
 		}},
 		Spec: corev1.NodeSpec{Taints: taints},
 		Status: corev1.NodeStatus{
-			Capacity: capacity, Allocatable: capacity,
-			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"}},
+			Capacity:    capacity,
+			Allocatable: capacity,
+			Conditions:  []corev1.NodeCondition{ready},
 		},
 	}
 }
@@ -96,22 +117,29 @@ func join(ctx context.Context, cp *controlplane.ControlPlane, n *corev1.Node) er
 	if err != nil {
 		return err
 	}
+
 	created.Status = n.Status
 	_, err = cp.Kube.CoreV1().Nodes().UpdateStatus(ctx, created, metav1.UpdateOptions{})
+
 	return err
 }
 
-// connect creates the pod of kind's network on a node. It takes cpu that the suites count as used.
+// connect creates the pod of kind's network on a node. The suites count its cpu as used.
 func connect(ctx context.Context, cp *controlplane.ControlPlane, node string) error {
+	container := corev1.Container{
+		Name:      "kindnet-cni",
+		Image:     "kindnetd",
+		Resources: corev1.ResourceRequirements{Requests: network, Limits: network},
+	}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "kindnet-" + node},
 		Spec: corev1.PodSpec{
-			NodeName: node,
-			Containers: []corev1.Container{{Name: "kindnet-cni", Image: "kindnetd",
-				Resources: corev1.ResourceRequirements{Requests: network, Limits: network}}},
+			NodeName:    node,
+			Containers:  []corev1.Container{container},
 			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 		},
 	}
+
 	_, err := cp.Kube.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 	return err
 }

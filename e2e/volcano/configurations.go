@@ -33,34 +33,45 @@ var configurations = []configuration{
 		return c.replaceProportion(yaml.MapSlice{{Key: "name", Value: "capacity"}})
 	}},
 	{"capacity-tree", "capacity with a tree", func(c *schedulerConf) error {
-		return c.replaceProportion(yaml.MapSlice{{Key: "name", Value: "capacity"}, {Key: "enableHierarchy", Value: true}})
+		return c.replaceProportion(yaml.MapSlice{
+			{Key: "name", Value: "capacity"},
+			{Key: "enableHierarchy", Value: true},
+		})
 	}},
 	{"capacity-first-tier", "capacity in the first tier", func(c *schedulerConf) error {
-		if err := c.removeProportion(); err != nil {
+		err := c.removeProportion()
+		if err != nil {
 			return err
 		}
+
 		c.Tiers[0].Plugins = append(c.Tiers[0].Plugins, yaml.MapSlice{{Key: "name", Value: "capacity"}})
 		return nil
 	}},
 }
 
-// text is the configuration as the scheduler reads it.
+// text returns the configuration as the scheduler reads it.
 func (c configuration) text() (string, error) {
 	chart, err := controlplane.VolcanoChart()
 	if err != nil {
 		return "", err
 	}
+
 	ci, err := os.ReadFile(filepath.Join(chart, "config", schedulerConfFile))
 	if err != nil {
 		return "", err
 	}
+
 	var conf schedulerConf
-	if err := yaml.UnmarshalStrict(ci, &conf); err != nil {
+	err = yaml.UnmarshalStrict(ci, &conf)
+	if err != nil {
 		return "", fmt.Errorf("reading %s of Volcano's chart: %w", schedulerConfFile, err)
 	}
-	if err := c.change(&conf); err != nil {
+
+	err = c.change(&conf)
+	if err != nil {
 		return "", err
 	}
+
 	text, err := yaml.Marshal(conf)
 	return string(text), err
 }
@@ -74,6 +85,7 @@ func (c *schedulerConf) proportion() (tier, plugin int, err error) {
 			}
 		}
 	}
+
 	return 0, 0, fmt.Errorf("%s of Volcano's chart does not have proportion", schedulerConfFile)
 }
 

@@ -1,11 +1,11 @@
 // Command volcano runs the end-to-end suites of Volcano's own repository, once with Volcano's scheduler and once with
-// ours, in several configurations, and compares them spec by spec. It fails where a spec passes with Volcano's
-// scheduler and fails with ours.
+// ours, in several configurations, and compares them spec by spec. It fails if a spec passes with Volcano's scheduler
+// and fails with ours.
 //
-// The suites are built from the Volcano module of go.mod and are not changed. Each run has a control plane of its own,
-// in a process of its own: an API server, the controllers of Kubernetes and Volcano, kube-scheduler, Volcano's webhooks
-// and a simulated kubelet, whose pods end as their commands do. Suites spend most of their time waiting, so several run
-// side by side.
+// The suites are built from the Volcano module of go.mod and are not changed. Each run has a separate control plane in
+// a separate process: an API server, the controllers of Kubernetes and Volcano, kube-scheduler, Volcano's webhooks and
+// a simulated kubelet. Its pods end as their commands do. Suites spend most of their time waiting, so several run at
+// the same time.
 //
 // The outcomes go to e2e/volcano/results, and from there to docs/volcano-e2e.md.
 package main
@@ -23,7 +23,7 @@ import (
 	"syscall"
 )
 
-// Where things go, seen from the root of the module.
+// The places of results and programs, relative to the root of the module.
 const (
 	resultsDirectory = "e2e/volcano/results"
 	page             = "docs/volcano-e2e.md"
@@ -34,23 +34,28 @@ const (
 const repeats = 2
 
 func main() {
-	lanes := flag.Int("lanes", 4, "suites that run side by side, each with 0.8 GiB of memory; 0 writes the page of the results that are there")
+	lanes := flag.Int("lanes", 4, "suites that run side by side, each with 0.8 GiB of memory; "+
+		"0 writes the page of the results that are there")
 	suitePattern := flag.String("suites", "", "only suites that match this regular expression")
 	configurationPattern := flag.String("configurations", "", "only configurations that match this regular expression")
-	specs := flag.String("specs", "", "only specs that match this regular expression; the results are printed and not written")
-	alone := flag.String("run", "", "run one suite, on a control plane in this process: suite,configuration,scheduler,directory")
+	specs := flag.String("specs", "", "only specs that match this regular expression; "+
+		"the results are printed and not written")
+	alone := flag.String("run", "", "run one suite, on a control plane in this process: "+
+		"suite,configuration,scheduler,directory")
 	flag.Parse()
+
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
-	err := func() error {
-		switch {
-		case *alone != "":
-			return runAlone(ctx, *alone, *specs)
-		case *lanes == 0:
-			return writePage()
-		}
-		return runAll(ctx, *lanes, *suitePattern, *configurationPattern, *specs)
-	}()
+
+	var err error
+	switch {
+	case *alone != "":
+		err = runAlone(ctx, *alone, *specs)
+	case *lanes == 0:
+		err = writePage()
+	default:
+		err = runAll(ctx, *lanes, *suitePattern, *configurationPattern, *specs)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "volcano:", err)
 		os.Exit(1)
@@ -63,18 +68,23 @@ func runAll(ctx context.Context, lanes int, suitePattern, configurationPattern, 
 	if err != nil {
 		return err
 	}
+
 	chosen, err := selected(configurations, configurationPattern, func(c configuration) string { return c.name })
 	if err != nil {
 		return err
 	}
+
 	work, err := filepath.Abs(filepath.Join(workDirectory, releaseOfModule()))
 	if err != nil {
 		return err
 	}
-	if err := build(ctx, work, suites); err != nil {
+
+	err = build(ctx, work, suites)
+	if err != nil {
 		return err
 	}
-	// What came to an end is kept even if something else did not.
+
+	// The results of complete trials are kept even if other trials fail.
 	r, err := compare(ctx, runner{work: work, lanes: lanes}, suites, chosen, specs)
 	if specs == "" && len(r.rows) > 0 {
 		err = errors.Join(err, update(r))
@@ -82,19 +92,24 @@ func runAll(ctx context.Context, lanes int, suitePattern, configurationPattern, 
 	if err != nil {
 		return err
 	}
-	fmt.Print("\n" + r.table())
-	if defects := r.defects(); len(defects) > 0 {
-		return fmt.Errorf("%d specs pass with Volcano's scheduler and fail with ours:\n  %s", len(defects), strings.Join(defects, "\n  "))
+
+	fmt.Print("\n" + r.Table())
+	defects := r.defects()
+	if len(defects) > 0 {
+		return fmt.Errorf("%d specs pass with Volcano's scheduler and fail with ours:\n  %s",
+			len(defects), strings.Join(defects, "\n  "))
 	}
+
 	return nil
 }
 
-// selected returns the items whose names match a regular expression.
+// selected returns the items with names that match a regular expression.
 func selected[T any](items []T, pattern string, name func(T) string) (matching []T, err error) {
 	expression, err := regexp.Compile("^(?:" + pattern + ")$")
 	if err != nil {
 		return nil, err
 	}
+
 	for _, item := range items {
 		if pattern == "" || expression.MatchString(name(item)) {
 			matching = append(matching, item)
@@ -103,5 +118,6 @@ func selected[T any](items []T, pattern string, name func(T) string) (matching [
 	if len(matching) == 0 {
 		return nil, fmt.Errorf("nothing matches %s", pattern)
 	}
+
 	return matching, nil
 }

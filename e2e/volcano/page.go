@@ -22,34 +22,39 @@ func writePage() error {
 	return os.WriteFile(page, []byte(text), 0o644)
 }
 
-// renderPage makes the page of the results in a directory.
+// renderPage renders the page of the results in a directory.
 func renderPage(directory string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(directory, "*.tsv"))
 	if err != nil {
 		return "", err
 	}
+
 	var all []*results
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return "", err
 		}
+
 		r, err := parseResults(string(text))
 		if err != nil {
 			return "", fmt.Errorf("reading %s: %w", file, err)
 		}
 		all = append(all, r)
 	}
+
 	functions := template.FuncMap{"join": strings.Join, "escape": escape}
 	parsed, err := template.New("page").Funcs(functions).Parse(pageTemplate)
 	if err != nil {
 		return "", err
 	}
+
 	var b strings.Builder
 	err = parsed.Execute(&b, map[string]any{
 		"Releases": all, "Repeats": repeats, "Workers": workers,
 		"Omissions": table(omissions), "Causes": table(causes),
 	})
+
 	return b.String(), err
 }
 
@@ -58,7 +63,7 @@ func escape(text string) string {
 	return strings.NewReplacer("|", `\|`, "[", `\[`, "]", `\]`, "<", `\<`, "{", `\{`, "$", `\$`).Replace(text)
 }
 
-// table makes rows of remarks.
+// table formats remarks as rows.
 func table(remarks []remark) (rows []string) {
 	for _, r := range remarks {
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", r.suite, escape(r.prefix), r.reason))
@@ -69,36 +74,6 @@ func table(remarks []remark) (rows []string) {
 // Volcano and Kubernetes are the versions.
 func (r *results) Volcano() string    { return r.volcano }
 func (r *results) Kubernetes() string { return r.kubernetes }
-
-// table counts the outcomes per suite and configuration.
-func (r *results) table() string {
-	var b strings.Builder
-	b.WriteString("| suite | configuration |")
-	for _, c := range columns {
-		fmt.Fprintf(&b, " %s |", c.title)
-	}
-	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(columns)) + "\n")
-	for _, suite := range r.Suites() {
-		for _, configuration := range configurations {
-			rows := slices.DeleteFunc(r.of(suite), func(row *row) bool { return row.outcomes[configuration.name] == outcome{} })
-			if len(rows) == 0 {
-				continue
-			}
-			fmt.Fprintf(&b, "| %s | %s |", suite, configuration.title)
-			for _, c := range columns {
-				n := 0
-				for _, row := range rows {
-					if c.has(row.outcomes[configuration.name]) {
-						n++
-					}
-				}
-				fmt.Fprintf(&b, " %d |", n)
-			}
-			b.WriteString("\n")
-		}
-	}
-	return b.String()
-}
 
 // columns are the counts of the table.
 var columns = []struct {
@@ -114,34 +89,73 @@ var columns = []struct {
 	{"skipped by Volcano", func(o outcome) bool { return o.upstream == skipped }},
 }
 
-// Table is table for the page.
-func (r *results) Table() string { return r.table() }
+// Table counts the outcomes per suite and configuration.
+func (r *results) Table() string {
+	var b strings.Builder
+	b.WriteString("| suite | configuration |")
+	for _, c := range columns {
+		fmt.Fprintf(&b, " %s |", c.title)
+	}
+	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(columns)) + "\n")
 
-// Suites are the names of the suites, in their order.
+	for _, suite := range r.Suites() {
+		for _, configuration := range configurations {
+			outcomes := r.outcomes(suite, configuration.name)
+			if len(outcomes) == 0 {
+				continue
+			}
+
+			fmt.Fprintf(&b, "| %s | %s |", suite, configuration.title)
+			for _, c := range columns {
+				fmt.Fprintf(&b, " %d |", countFunc(outcomes, c.has))
+			}
+			b.WriteString("\n")
+		}
+	}
+
+	return b.String()
+}
+
+func countFunc(outcomes []outcome, has func(outcome) bool) (n int) {
+	for _, o := range outcomes {
+		if has(o) {
+			n++
+		}
+	}
+
+	return n
+}
+
+// Suites returns the names of the suites, in their order.
 func (r *results) Suites() (names []string) {
 	for _, row := range r.rows {
 		if !slices.Contains(names, row.suite) {
 			names = append(names, row.suite)
 		}
 	}
+
 	return names
 }
 
-func (r *results) of(suite string) (rows []*row) {
+// outcomes returns the outcomes of a suite in a configuration.
+func (r *results) outcomes(suite, configuration string) (all []outcome) {
 	for _, row := range r.rows {
-		if row.suite == suite {
-			rows = append(rows, row)
+		o := row.outcomes[configuration]
+		if row.suite == suite && o != (outcome{}) {
+			all = append(all, o)
 		}
 	}
-	return rows
+
+	return all
 }
 
-// list returns the specs with an outcome, with the configurations that they have it in.
+// list returns the specs with an outcome, and the configurations in which they have it.
 func (r *results) list(has func(outcome) bool) (lines []string) {
 	for _, row := range r.rows {
 		var in []string
 		for _, c := range configurations {
-			if o := row.outcomes[c.name]; has(o) {
+			o := row.outcomes[c.name]
+			if has(o) {
 				in = append(in, fmt.Sprintf("%s (%s)", c.name, o))
 			}
 		}
@@ -149,10 +163,11 @@ func (r *results) list(has func(outcome) bool) (lines []string) {
 			lines = append(lines, fmt.Sprintf("| %s | %s | %s |", row.suite, escape(row.spec), strings.Join(in, ", ")))
 		}
 	}
+
 	return lines
 }
 
-// Lists are the specs that the page names above the others.
+// Lists returns the specs that the page names individually.
 func (r *results) Lists() []list {
 	return []list{
 		{"Passed with Volcano's scheduler, failed with ours", r.list(outcome.defect)},

@@ -34,7 +34,7 @@ func (s specReport) name() string {
 	return strings.Join(append(append([]string{}, s.ContainerHierarchyTexts...), s.LeafNodeText), " ")
 }
 
-// readReport returns the outcomes of the specs of a trial. Specs that were not selected are not among them.
+// readReport returns the outcomes of the selected specs of a trial.
 func readReport(t trial) (outcomes map[string]string, err error) {
 	text, err := os.ReadFile(filepath.Join(t.directory, reportFile))
 	if err != nil {
@@ -43,11 +43,14 @@ func readReport(t trial) (outcomes map[string]string, err error) {
 	return outcomesOf(t.suite.name, text)
 }
 
+// outcomesOf returns the outcomes of the specs in a report.
 func outcomesOf(suite string, text []byte) (map[string]string, error) {
 	var r report
-	if err := json.Unmarshal(text, &r); err != nil {
+	err := json.Unmarshal(text, &r)
+	if err != nil {
 		return nil, fmt.Errorf("reading the report of %s: %w", suite, err)
 	}
+
 	outcomes := map[string]string{}
 	for _, part := range r {
 		for _, s := range part.SpecReports {
@@ -55,6 +58,7 @@ func outcomesOf(suite string, text []byte) (map[string]string, error) {
 			if outcome == "" {
 				continue
 			}
+
 			name := s.name()
 			for n := 2; outcomes[name] != ""; n++ { // two specs may have one name
 				name = fmt.Sprintf("%s (%d)", s.name(), n)
@@ -62,13 +66,16 @@ func outcomesOf(suite string, text []byte) (map[string]string, error) {
 			outcomes[name] = outcome
 		}
 	}
+
 	if len(outcomes) == 0 {
 		return nil, fmt.Errorf("the report of %s has no specs", suite)
 	}
+
 	return outcomes, nil
 }
 
-// outcome is empty for what is no spec of Volcano, and for a spec that was not selected.
+// outcome returns the outcome of a spec of Volcano. It is empty for any other part, and for a spec that was not
+// selected.
 func (s specReport) outcome(suite string) string {
 	switch {
 	case s.LeafNodeType != "It" || strings.HasPrefix(s.name(), kubernetesSpecs):
@@ -82,5 +89,6 @@ func (s specReport) outcome(suite string) string {
 	case s.State == "skipped":
 		return ""
 	}
+
 	return failed
 }

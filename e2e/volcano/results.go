@@ -6,16 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // outcome has the results of a spec with each scheduler, a letter for each attempt.
 type outcome struct{ upstream, ours string }
 
-// String is how the file of results has an outcome, such as fp/p.
+// String formats the outcome for the file of results, such as fp/p.
 func (o outcome) String() string { return o.upstream + "/" + o.ours }
 
 func parseOutcome(text string) (outcome, error) {
@@ -30,16 +33,16 @@ func parseOutcome(text string) (outcome, error) {
 func (o outcome) passedUpstream() bool { return strings.Contains(o.upstream, passed) }
 func (o outcome) passedOurs() bool     { return strings.Contains(o.ours, passed) }
 
-// differs: one scheduler has passed the spec, and the other one has not.
+// differs reports whether the spec passes with exactly one scheduler.
 func (o outcome) differs() bool { return o.passedUpstream() != o.passedOurs() }
 
-// defect is the difference that must not be.
+// defect reports whether the spec passes with Volcano's scheduler only.
 func (o outcome) defect() bool { return o.passedUpstream() && !o.passedOurs() }
 
-// better is the other difference.
+// better reports whether the spec passes with our scheduler only.
 func (o outcome) better() bool { return o.passedOurs() && !o.passedUpstream() }
 
-// bothFail says that the spec fails here, whichever the scheduler.
+// bothFail reports whether the spec fails with both schedulers.
 func (o outcome) bothFail() bool {
 	return !o.passedUpstream() && !o.passedOurs() && strings.Contains(o.upstream+o.ours, failed)
 }
@@ -50,7 +53,7 @@ type row struct {
 	outcomes    map[string]outcome
 }
 
-// results are those of one release of Volcano.
+// results are the results of one release of Volcano.
 type results struct {
 	volcano, kubernetes string
 	rows                []*row
@@ -60,14 +63,17 @@ func newResults() *results {
 	return &results{volcano: releaseOfModule(), kubernetes: kubernetesVersion()}
 }
 
-// row returns that of a spec.
+// row returns the row of a spec. It adds a missing one.
 func (r *results) row(suite, spec string) *row {
 	i := slices.IndexFunc(r.rows, func(each *row) bool { return each.suite == suite && each.spec == spec })
 	if i >= 0 {
 		return r.rows[i]
 	}
-	r.rows = append(r.rows, &row{suite, spec, map[string]outcome{}})
-	return r.rows[len(r.rows)-1]
+
+	added := &row{suite, spec, map[string]outcome{}}
+	r.rows = append(r.rows, added)
+
+	return added
 }
 
 // add adds an attempt of each spec of the trials.
@@ -76,21 +82,25 @@ func (r *results) add(trials []finished) {
 		for spec, result := range t.outcomes {
 			row := r.row(t.suite.name, spec)
 			o := row.outcomes[t.configuration.name]
+			ran := result == passed || result == failed
 			switch {
-			case t.scheduler == upstream && (result == passed || result == failed || o.upstream == ""):
+			case t.scheduler == upstream && (ran || o.upstream == ""):
 				o.upstream += result
-			case t.scheduler == ours && (result == passed || result == failed || o.ours == ""):
+			case t.scheduler == ours && (ran || o.ours == ""):
 				o.ours += result
 			}
 			row.outcomes[t.configuration.name] = o
 		}
 	}
+
 	r.sort()
 }
 
 // sort orders rows by suite and name, so that equal results make equal files.
 func (r *results) sort() {
-	slices.SortFunc(r.rows, func(a, b *row) int { return cmp.Or(cmp.Compare(a.suite, b.suite), cmp.Compare(a.spec, b.spec)) })
+	slices.SortFunc(r.rows, func(a, b *row) int {
+		return cmp.Or(cmp.Compare(a.suite, b.suite), cmp.Compare(a.spec, b.spec))
+	})
 }
 
 // differing returns the specs of a suite in which the schedulers differ in a configuration.
@@ -100,6 +110,7 @@ func (r *results) differing(suite, configuration string) (specs []string) {
 			specs = append(specs, row.spec)
 		}
 	}
+
 	return specs
 }
 
@@ -112,13 +123,14 @@ func (r *results) defects() (specs []string) {
 			}
 		}
 	}
+
 	return specs
 }
 
-// path is that of the file of a release.
+// path returns the path of the file of a release.
 func path(release string) string { return filepath.Join(resultsDirectory, release+".tsv") }
 
-// header is the first line of a file: what the results are of, and the configurations.
+// header returns the first line of a file: the versions, and the configurations.
 func (r *results) header() []string {
 	columns := []string{"suite", "Volcano " + r.volcano + " Kubernetes " + r.kubernetes}
 	for _, c := range configurations {
@@ -127,28 +139,32 @@ func (r *results) header() []string {
 	return columns
 }
 
-// text is the file: a line per spec, and a column per configuration.
+// text returns the text of the file: a line per spec, and a column per configuration.
 func (r *results) text() (string, error) {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	w.Comma = '\t'
-	if err := w.Write(r.header()); err != nil {
+	err := w.Write(r.header())
+	if err != nil {
 		return "", err
 	}
+
 	for _, row := range r.rows {
 		line := []string{row.suite, row.spec}
 		for _, c := range configurations {
 			line = append(line, row.outcomes[c.name].String())
 		}
-		if err := w.Write(line); err != nil {
+		err := w.Write(line)
+		if err != nil {
 			return "", err
 		}
 	}
 	w.Flush()
+
 	return b.String(), w.Error()
 }
 
-// parseResults is the reverse of text.
+// parseResults parses the text of a file of results.
 func parseResults(text string) (*results, error) {
 	reader := csv.NewReader(strings.NewReader(text))
 	reader.Comma = '\t'
@@ -159,10 +175,13 @@ func parseResults(text string) (*results, error) {
 	if len(lines) == 0 {
 		return nil, errors.New("no header")
 	}
+
 	r := &results{}
-	if _, err := fmt.Sscanf(lines[0][1], "Volcano %s Kubernetes %s", &r.volcano, &r.kubernetes); err != nil {
+	_, err = fmt.Sscanf(lines[0][1], "Volcano %s Kubernetes %s", &r.volcano, &r.kubernetes)
+	if err != nil {
 		return nil, fmt.Errorf("reading the header: %w", err)
 	}
+
 	names := lines[0][2:]
 	for _, line := range lines[1:] {
 		row := r.row(line[0], line[1])
@@ -173,49 +192,58 @@ func parseResults(text string) (*results, error) {
 			}
 		}
 	}
+
 	return r, nil
 }
 
-// update replaces in the file of the release what was run, and writes the page.
+// update replaces the repeated suites in the file of the release, and writes the page.
 func update(fresh *results) error {
 	text, err := os.ReadFile(path(fresh.volcano))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	merged := fresh
 	if err == nil {
 		merged, err = parseResults(string(text))
 		if err != nil {
 			return err
 		}
+
 		merged.kubernetes = fresh.kubernetes
 		merged.replace(fresh)
-	}
-	if err := os.MkdirAll(resultsDirectory, 0o755); err != nil {
-		return err
 	}
 	updated, err := merged.text()
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path(fresh.volcano), []byte(updated), 0o644); err != nil {
+
+	err = os.MkdirAll(resultsDirectory, 0o755)
+	if err != nil {
 		return err
 	}
+
+	err = os.WriteFile(path(fresh.volcano), []byte(updated), 0o644)
+	if err != nil {
+		return err
+	}
+
 	return writePage()
 }
 
 // replace takes over the suites and configurations that were run again.
 func (r *results) replace(fresh *results) {
 	type cell struct{ suite, configuration string }
-	ran := map[cell]bool{}
+	ran := sets.New[cell]()
 	for _, row := range fresh.rows {
 		for name := range row.outcomes {
-			ran[cell{row.suite, name}] = true
+			ran.Insert(cell{row.suite, name})
 		}
 	}
+
 	for _, row := range r.rows {
 		for _, c := range configurations {
-			if ran[cell{row.suite, c.name}] {
+			if ran.Has(cell{row.suite, c.name}) {
 				delete(row.outcomes, c.name)
 			}
 		}
@@ -225,13 +253,11 @@ func (r *results) replace(fresh *results) {
 			r.row(row.suite, row.spec).outcomes[name] = o
 		}
 	}
+
+	// A spec without outcomes does not exist any more.
 	r.rows = slices.DeleteFunc(r.rows, func(row *row) bool {
-		for _, o := range row.outcomes {
-			if o != (outcome{}) {
-				return false
-			}
-		}
-		return true
+		maps.DeleteFunc(row.outcomes, func(_ string, o outcome) bool { return o == outcome{} })
+		return len(row.outcomes) == 0
 	})
 	r.sort()
 }
