@@ -25,10 +25,12 @@ func filesIn(directory, parent string) ([]file, error) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
+
 		name, err := filepath.Rel(parent, path)
 		if err != nil {
 			return err
 		}
+
 		content, err := os.ReadFile(path)
 		files = append(files, file{filepath.ToSlash(name), 0o644, content})
 		return err
@@ -36,19 +38,27 @@ func filesIn(directory, parent string) ([]file, error) {
 	return files, err
 }
 
-// writeTar writes files in their order, all with one time and without the owner that they
-// have here.
+// writeTar writes files in their order. All have one time, and none has an owner.
 func writeTar(to io.Writer, created time.Time, files []file) error {
 	archive := tar.NewWriter(to)
 	for _, f := range files {
-		header := &tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.content)), ModTime: created, Format: tar.FormatUSTAR}
-		if err := archive.WriteHeader(header); err != nil {
+		err := archive.WriteHeader(&tar.Header{
+			Name:    f.name,
+			Mode:    f.mode,
+			Size:    int64(len(f.content)),
+			ModTime: created,
+			Format:  tar.FormatUSTAR,
+		})
+		if err != nil {
 			return err
 		}
-		if _, err := archive.Write(f.content); err != nil {
+
+		_, err = archive.Write(f.content)
+		if err != nil {
 			return err
 		}
 	}
+
 	return archive.Close()
 }
 
@@ -61,6 +71,7 @@ func writeArchive(path string, created time.Time, files []file) error {
 	if filepath.Ext(path) == ".tar" {
 		return errors.Join(writeTar(to, created, files), to.Close())
 	}
+
 	compressed := gzip.NewWriter(to)
 	return errors.Join(writeTar(compressed, created, files), compressed.Close(), to.Close())
 }

@@ -40,7 +40,7 @@ var programs = []program{
 	},
 }
 
-// binary is a program that was built, with what the go command recorded in it.
+// binary is a built program, with the versions that the go command recorded in it.
 type binary struct {
 	program
 	platform
@@ -49,26 +49,29 @@ type binary struct {
 	dependencies []dependency
 }
 
-// versions are those of what was built.
+// versions are the versions of a binary.
 type versions struct {
 	release string // of this module; devel if the source is no clone with git
 	commit  string // unknown if the source is no clone with git
 	volcano string // for example v1.14.1
 }
 
-// build builds a program for those of the platforms that are wanted.
+// build builds a program for the selected platforms.
 func (o options) build(p program, platforms []platform) ([]binary, error) {
 	var all []binary
 	for _, on := range platforms {
 		if !o.platforms.has(on.String()) {
 			continue
 		}
+
 		b := binary{program: p, platform: on, path: filepath.Join(o.binaries, on.os+"-"+on.arch, p.name)}
-		if err := b.build(o.source); err != nil {
+		err := b.build(o.source)
+		if err != nil {
 			return nil, fmt.Errorf("building %s for %s: %w", p.name, on, err)
 		}
 		all = append(all, b)
 	}
+
 	return all, nil
 }
 
@@ -82,17 +85,21 @@ func (b *binary) build(source string) error {
 	if err != nil {
 		return err
 	}
+
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w", "-o", path, "./cmd/"+b.name)
 	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+b.os, "GOARCH="+b.arch)
 	cmd.Stderr = os.Stderr
-	if err := cmd.Run(); err != nil {
+	err = cmd.Run()
+	if err != nil {
 		return err
 	}
+
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
 		return err
 	}
+
 	b.versions = versionsOf(info)
 	b.dependencies, err = dependenciesOf(source, info)
 	return err
@@ -113,11 +120,12 @@ func versionsOf(info *debug.BuildInfo) versions {
 			found.volcano = d.Version
 		}
 	}
+
 	return found
 }
 
-// timestamp is the time in everything that is made from the sources: SOURCE_DATE_EPOCH, or
-// the time of the commit.
+// timestamp returns the time in all files of a release: SOURCE_DATE_EPOCH, or the time of the
+// commit.
 func timestamp(source string) (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// chart is the source of the Helm chart, and chartFiles what it shares with the kustomize
-// directories. These files exist once in the repository.
+// chart is the source of the Helm chart. chartFiles are the files that it shares with the kustomize
+// directories. They exist once in the repository.
 const chart = "deploy/charts/capacity-card"
 
 var chartFiles = []string{
@@ -33,33 +33,43 @@ func printChart(o options) error {
 	return err
 }
 
-// assembleChart writes the chart with the files that it shares into a directory below
-// output, and returns it. Without a version, the chart has those in Chart.yaml.
+// assembleChart writes the chart with its shared files into a directory below output, and returns
+// the directory. Without a version, the chart has the versions in Chart.yaml.
 func (o options) assembleChart() (string, error) {
 	to := filepath.Join(o.output, filepath.Base(chart))
-	if err := os.RemoveAll(to); err != nil {
+	err := os.RemoveAll(to)
+	if err != nil {
 		return "", err
 	}
-	if err := os.CopyFS(to, os.DirFS(filepath.Join(o.source, chart))); err != nil {
+
+	err = os.CopyFS(to, os.DirFS(filepath.Join(o.source, chart)))
+	if err != nil {
 		return "", err
 	}
-	if err := os.Mkdir(filepath.Join(to, "files"), 0o755); err != nil {
+
+	err = os.Mkdir(filepath.Join(to, "files"), 0o755)
+	if err != nil {
 		return "", err
 	}
+
 	for _, name := range chartFiles {
 		content, err := os.ReadFile(filepath.Join(o.source, name))
 		if err != nil {
 			return "", err
 		}
-		if err := os.WriteFile(filepath.Join(to, "files", filepath.Base(name)), content, 0o644); err != nil {
+
+		err = os.WriteFile(filepath.Join(to, "files", filepath.Base(name)), content, 0o644)
+		if err != nil {
 			return "", err
 		}
 	}
 	if o.version == "" {
 		return to, nil
 	}
-	// Helm wants the version of the chart without v.
-	return to, rewrite(filepath.Join(to, "Chart.yaml"), filepath.Join(to, "Chart.yaml"), map[string]string{
+
+	// Helm expects the version of the chart without v.
+	metadata := filepath.Join(to, "Chart.yaml")
+	return to, rewrite(metadata, metadata, map[string]string{
 		`(?m)^version: .*$`:    "version: " + strings.TrimPrefix(o.version, "v"),
 		`(?m)^appVersion: .*$`: "appVersion: " + o.version,
 	})
@@ -71,8 +81,10 @@ func rewrite(to, from string, replacements map[string]string) error {
 	if err != nil {
 		return err
 	}
+
 	for old, new := range replacements {
 		text = regexp.MustCompile(old).ReplaceAll(text, []byte(new))
 	}
+
 	return os.WriteFile(to, text, 0o644)
 }

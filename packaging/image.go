@@ -28,8 +28,8 @@ const (
 	repository = "github.com/capacity-card/capacity-card"
 	registry   = "ghcr.io/capacity-card" // where a release pushes the images to
 
-	// user is that of Volcano's chart and of deploy/drop-in. A number lets the kubelet
-	// see that it is not root.
+	// user is the user of Volcano's chart and of deploy/drop-in. With a number, the kubelet
+	// can see that it is not root.
 	user = "1000:1000"
 )
 
@@ -38,20 +38,23 @@ func buildImages(o options) error {
 		if !o.programs.has(p.name) {
 			continue
 		}
+
 		built, err := o.build(p, linux)
 		if err != nil {
 			return err
 		}
+
 		img, err := writeImage(o.source, built, filepath.Join(o.output, p.name))
 		if err != nil {
 			return err
 		}
 		fmt.Printf("%s  %s\n", img.digest, img.reference())
 	}
+
 	return nil
 }
 
-// image is an image that was written.
+// image is a written image.
 type image struct {
 	program
 	versions
@@ -73,18 +76,22 @@ func writeImage(source string, built []binary, directory string) (*image, error)
 	if len(built) == 0 {
 		return nil, fmt.Errorf("no platform for the image in %s", directory)
 	}
+
 	created, err := timestamp(source)
 	if err != nil {
 		return nil, err
 	}
+
 	roots, err := rootCertificates(source)
 	if err != nil {
 		return nil, err
 	}
+
 	base, err := baseLayer(source, roots, created)
 	if err != nil {
 		return nil, err
 	}
+
 	result := &image{program: built[0].program, versions: built[0].versions, dependencies: roots}
 	labels := result.labels(created)
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
@@ -93,6 +100,7 @@ func writeImage(source string, built []binary, directory string) (*image, error)
 		if err != nil {
 			return nil, err
 		}
+
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{
 			Add: one, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: b.os, Architecture: b.arch}},
 		})
@@ -103,17 +111,23 @@ func writeImage(source string, built []binary, directory string) (*image, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.RemoveAll(directory); err != nil {
+
+	err = os.RemoveAll(directory)
+	if err != nil {
 		return nil, err
 	}
+
 	path, err := layout.Write(directory, empty.Index)
 	if err != nil {
 		return nil, err
 	}
-	return result, path.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": result.reference()}))
+
+	name := map[string]string{"org.opencontainers.image.ref.name": result.reference()}
+
+	return result, path.AppendIndex(index, layout.WithAnnotations(name))
 }
 
-// labels are those of the OCI image specification.
+// labels returns the labels of the OCI image specification.
 func (i *image) labels(created time.Time) map[string]string {
 	const prefix = "org.opencontainers.image."
 	return map[string]string{
@@ -130,63 +144,85 @@ func (i *image) labels(created time.Time) map[string]string {
 	}
 }
 
-// platformImage is the image for one platform: the base, and above it the program with the
+// platformImage returns the image for one platform: the base, and above it the program with the
 // licenses of its modules.
 func platformImage(b binary, base v1.Layer, labels map[string]string, created time.Time) (v1.Image, error) {
 	content, err := os.ReadFile(b.path)
 	if err != nil {
 		return nil, err
 	}
+
 	programLayer, err := layerOf(created,
 		file{"licenses/THIRD-PARTY-LICENSES", 0o644, notices(b.dependencies)},
 		file{b.name, 0o755, content})
 	if err != nil {
 		return nil, err
 	}
-	config := &v1.ConfigFile{
-		Created: v1.Time{Time: created}, OS: b.os, Architecture: b.arch, RootFS: v1.RootFS{Type: "layers"},
-		Config: v1.Config{User: user, Entrypoint: []string{"/" + b.name}, Env: []string{"PATH=/"}, WorkingDir: "/", Labels: labels},
-	}
-	configured, err := mutate.ConfigFile(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1),
-		types.OCIConfigJSON), config)
+
+	manifest := mutate.MediaType(empty.Image, types.OCIManifestSchema1)
+	configured, err := mutate.ConfigFile(mutate.ConfigMediaType(manifest, types.OCIConfigJSON), &v1.ConfigFile{
+		Created:      v1.Time{Time: created},
+		OS:           b.os,
+		Architecture: b.arch,
+		RootFS:       v1.RootFS{Type: "layers"},
+		Config: v1.Config{
+			User:       user,
+			Entrypoint: []string{"/" + b.name},
+			Env:        []string{"PATH=/"},
+			WorkingDir: "/",
+			Labels:     labels,
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
+
+	history := func(by string) v1.History { return v1.History{Created: v1.Time{Time: created}, CreatedBy: by} }
 	return mutate.Append(configured,
-		mutate.Addendum{Layer: base, History: v1.History{Created: v1.Time{Time: created}, CreatedBy: "directories, users and root certificates"}},
-		mutate.Addendum{Layer: programLayer, History: v1.History{Created: v1.Time{Time: created}, CreatedBy: "go build ./cmd/" + b.name}})
+		mutate.Addendum{Layer: base, History: history("directories, users and root certificates")},
+		mutate.Addendum{Layer: programLayer, History: history("go build ./cmd/" + b.name)})
 }
 
-// rootCertificates is the module with Mozilla's root certificates. They are in its version, so
-// that they do not depend on this machine.
+// rootCertificates returns the module with Mozilla's root certificates. The certificates are part of its
+// version, so they do not depend on this machine.
 func rootCertificates(source string) ([]dependency, error) {
 	this, ok := debug.ReadBuildInfo()
 	if !ok {
 		return nil, fmt.Errorf("packaging is built without modules")
 	}
-	at := slices.IndexFunc(this.Deps, func(m *debug.Module) bool { return m.Path == "golang.org/x/crypto/x509roots/fallback" })
+
+	const fallback = "golang.org/x/crypto/x509roots/fallback"
+	at := slices.IndexFunc(this.Deps, func(m *debug.Module) bool { return m.Path == fallback })
+
 	return locate(source, this.Deps[at])
 }
 
-// baseLayer has what a static program expects of a file system. The scheduler writes the
+// baseLayer returns the files that a static program expects. The scheduler writes the
 // checked configuration to /tmp.
 func baseLayer(source string, roots []dependency, created time.Time) (v1.Layer, error) {
 	license, err := os.ReadFile(filepath.Join(source, "LICENSE"))
 	if err != nil {
 		return nil, err
 	}
+
 	var certificates []byte
 	for root := range bundle.Roots() {
-		// A file of certificates cannot have the constraint of a root that is distrusted
+		// A file of certificates cannot express the constraint of a root that is distrusted
 		// from a date on.
 		if root.Constraint == nil {
-			certificates = append(certificates, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate})...)
+			block := &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}
+			certificates = append(certificates, pem.EncodeToMemory(block)...)
 		}
 	}
+
+	const (
+		group  = "root:x:0:\ncapacity-card:x:1000:\n"
+		passwd = "root:x:0:0:root:/:/sbin/nologin\ncapacity-card:x:1000:1000:capacity-card:/:/sbin/nologin\n"
+	)
 	return layerOf(created,
 		file{"etc/", 0o755, nil},
-		file{"etc/group", 0o644, []byte("root:x:0:\ncapacity-card:x:1000:\n")},
-		file{"etc/passwd", 0o644, []byte("root:x:0:0:root:/:/sbin/nologin\ncapacity-card:x:1000:1000:capacity-card:/:/sbin/nologin\n")},
+		file{"etc/group", 0o644, []byte(group)},
+		file{"etc/passwd", 0o644, []byte(passwd)},
 		file{"etc/ssl/", 0o755, nil},
 		file{"etc/ssl/certs/", 0o755, nil},
 		file{"etc/ssl/certs/ca-certificates.crt", 0o644, certificates},
@@ -204,27 +240,32 @@ func layerOf(created time.Time, files ...file) (v1.Layer, error) {
 		go func() { writer.CloseWithError(writeTar(writer, created, files)) }()
 		return reader, nil
 	}
+
 	return tarball.LayerFromOpener(opener, tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
 }
 
-// unpack writes the files of an image with the modes that it gives them, and prints its
-// configuration.
+// unpack writes the files of an image with their modes, and prints its configuration.
 func unpack(o options) error {
 	found, err := findImage(o.layout, o.platforms.String())
 	if err != nil {
 		return err
 	}
+
 	files := mutate.Extract(found)
 	defer files.Close()
 	command := exec.Command("tar", "--extract", "--preserve-permissions", "--directory", o.output)
-	command.Stdin, command.Stderr = files, os.Stderr
-	if err := command.Run(); err != nil {
+	command.Stdin = files
+	command.Stderr = os.Stderr
+	err = command.Run()
+	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", o.layout, err)
 	}
+
 	config, err := found.ConfigFile()
 	if err != nil {
 		return err
 	}
+
 	return json.NewEncoder(os.Stdout).Encode(config)
 }
 
@@ -234,14 +275,17 @@ func findImage(directory, on string) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	indexes, err := partial.FindIndexes(whole, match.MediaTypes(string(types.OCIImageIndex)))
 	if err != nil {
 		return nil, err
 	}
+
 	wanted, err := v1.ParsePlatform(on)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, index := range indexes {
 		images, err := partial.FindImages(index, match.Platforms(*wanted))
 		if err != nil {
@@ -251,5 +295,6 @@ func findImage(directory, on string) (v1.Image, error) {
 			return images[0], nil
 		}
 	}
+
 	return nil, fmt.Errorf("%s has no image for %s", directory, on)
 }

@@ -1,7 +1,7 @@
-// Command packaging makes what a release has: images, SBOMs, charts, archives,
+// Command packaging makes the files of a release: images, SBOMs, charts, archives,
 // manifests and checksums. The same commit and the same Go make the same bytes.
 //
-// It is a module of its own, so that what it requires is no requirement of the scheduler.
+// It is a separate module, so that the scheduler does not depend on its requirements.
 // Makefile calls it in the root of the repository.
 package main
 
@@ -29,7 +29,7 @@ func (l *list) Set(text string) error {
 	return nil
 }
 
-// has is whether a value is wanted. An empty list wants all.
+// has reports whether a value is selected. An empty list selects all.
 func (l list) has(value string) bool { return len(l) == 0 || slices.Contains(l, value) }
 
 var commands = []struct {
@@ -45,7 +45,8 @@ var commands = []struct {
 }
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	err := run(os.Args[1:])
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "packaging:", err)
 		os.Exit(1)
 	}
@@ -58,15 +59,20 @@ func run(arguments []string) error {
 			fmt.Fprintf(&names, "\n  %-9s %s", c.name, c.summary)
 			continue
 		}
-		o, flags := options{}, flag.NewFlagSet(c.name, flag.ExitOnError)
-		flags.StringVar(&o.source, "source", ".", "the `directory` of the repository; of a release, a clean clone with its tag")
+
+		var o options
+		flags := flag.NewFlagSet(c.name, flag.ExitOnError)
+		flags.StringVar(&o.source, "source", ".",
+			"the `directory` of the repository; of a release, a clean clone with its tag")
 		flags.StringVar(&o.binaries, "binaries", "bin/binaries", "the `directory` of the programs")
 		flags.StringVar(&o.output, "o", c.output, "the `directory` to write to")
 		flags.StringVar(&o.layout, "layout", "", "the `directory` of the image to unpack")
 		flags.StringVar(&o.version, "version", "", "the release, for example v0.1.0")
 		flags.Var(&o.programs, "programs", "only these programs, with commas between them")
 		flags.Var(&o.platforms, "platforms", "only these platforms, with commas between them")
-		if err := flags.Parse(arguments[1:]); err != nil {
+
+		err := flags.Parse(arguments[1:])
+		if err != nil {
 			return err
 		}
 		if flags.NArg() > 0 {
@@ -74,5 +80,6 @@ func run(arguments []string) error {
 		}
 		return c.run(o)
 	}
+
 	return fmt.Errorf("name a command:%s", names.String())
 }

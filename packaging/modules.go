@@ -32,14 +32,15 @@ type dependency struct {
 	notices       string   // the text of the files
 }
 
-// dependenciesOf returns the modules of a program, the standard library, and the npm packages
-// whose files are embedded, in order. source is the directory of the repository.
+// dependenciesOf returns the modules of a program, the standard library, and the embedded npm
+// packages, in order. source is the directory of the repository.
 func dependenciesOf(source string, info *debug.BuildInfo) ([]dependency, error) {
 	std := &debug.Module{Path: "std", Version: strings.TrimPrefix(info.GoVersion, "go")}
 	all, err := locate(source, append([]*debug.Module{std}, info.Deps...)...)
 	if err != nil {
 		return nil, err
 	}
+
 	if info.Path == repository+"/cmd/cardctl" {
 		npm, err := embedded(filepath.Join(source, "cmd/cardctl/serve"))
 		if err != nil {
@@ -47,87 +48,125 @@ func dependenciesOf(source string, info *debug.BuildInfo) ([]dependency, error) 
 		}
 		all = append(all, npm...)
 	}
+
 	return union(all), nil
 }
 
 // union returns dependencies each once and in order.
 func union(several ...[]dependency) []dependency {
-	all := slices.SortedFunc(slices.Values(slices.Concat(several...)), func(a, b dependency) int { return cmp.Compare(a.url(), b.url()) })
+	all := slices.Concat(several...)
+	slices.SortFunc(all, func(a, b dependency) int { return cmp.Compare(a.url(), b.url()) })
+
 	return slices.CompactFunc(all, func(a, b dependency) bool { return a.url() == b.url() })
 }
 
 // url is the package URL, which names a dependency in an SBOM.
 func (d *dependency) url() string { return "pkg:" + d.kind + "/" + d.path + "@" + d.version }
 
-// embedded returns the npm packages whose files the pages of cardctl have, which "make assets"
-// copied into the sources.
+// embedded returns the npm packages in the pages of cardctl. "make assets" copied their files into
+// the sources.
 func embedded(pages string) ([]dependency, error) {
 	text, err := os.ReadFile(filepath.Join(pages, "assets/package.json"))
 	if err != nil {
 		return nil, err
 	}
+
 	var manifest struct{ Dependencies map[string]string }
-	if err := json.Unmarshal(text, &manifest); err != nil {
+	err = json.Unmarshal(text, &manifest)
+	if err != nil {
 		return nil, fmt.Errorf("reading the npm packages: %w", err)
 	}
+
 	var all []dependency
 	for name, version := range manifest.Dependencies {
-		d := dependency{kind: "npm", path: name, version: version,
-			directory: filepath.Join(pages, "page/static"), files: []string{"LICENSE." + name}}
-		if err := d.readLicenses(); err != nil {
+		d := dependency{
+			kind:      "npm",
+			path:      name,
+			version:   version,
+			directory: filepath.Join(pages, "page/static"),
+			files:     []string{"LICENSE." + name},
+		}
+		err := d.readLicenses()
+		if err != nil {
 			return nil, err
 		}
 		all = append(all, d)
 	}
+
 	return all, nil
 }
 
 // locate finds the directories of modules that a program records, and their licenses.
 func locate(source string, modules ...*debug.Module) ([]dependency, error) {
 	command := exec.Command("go", "env", "GOROOT", "GOMODCACHE")
-	command.Dir = source // which selects the release of Go
+	command.Dir = source // it selects the release of Go
 	output, err := command.Output()
 	if err != nil {
 		return nil, fmt.Errorf("looking for Go and the module cache: %w", err)
 	}
+
 	directories := strings.Split(string(output), "\n")
+	goRoot, cache := directories[0], directories[1]
+
 	var all []dependency
 	for _, m := range modules {
-		d := dependency{kind: "golang", path: m.Path, version: m.Version, sum: m.Sum, directory: directories[0]}
-		if m.Replace != nil && modfile.IsDirectoryPath(m.Replace.Path) {
-			d.version = "devel"
-			d.sum = ""
-			d.directory = m.Replace.Path
-			if !filepath.IsAbs(d.directory) { // a checkout of Volcano (VOLCANO_SRC) is
-				d.directory = filepath.Join(source, d.directory)
-			}
-			d.note = "The build replaces version " + m.Version + " by the directory " + m.Replace.Path + "."
-		} else if m.Path != "std" {
-			if m.Replace != nil {
-				d.path = m.Replace.Path
-				d.version = m.Replace.Version
-				d.sum = m.Replace.Sum
-			}
-			path, err := module.EscapePath(d.path)
+		d := dependency{kind: "golang", path: m.Path, version: m.Version, sum: m.Sum, directory: goRoot}
+		switch {
+		case m.Replace != nil && modfile.IsDirectoryPath(m.Replace.Path):
+			d.replaceBy(source, m)
+		case m.Path != "std":
+			err := d.findInCache(cache, m)
 			if err != nil {
 				return nil, err
 			}
-			version, err := module.EscapeVersion(d.version)
-			if err != nil {
-				return nil, err
-			}
-			d.directory = filepath.Join(directories[1], path+"@"+version)
 		}
-		if err := d.readLicenses(); err != nil {
+
+		err := d.readLicenses()
+		if err != nil {
 			return nil, err
 		}
 		all = append(all, d)
 	}
+
 	return all, nil
 }
 
-// licenseFile are the names of license files. LICENSE.docs is that of documentation, which no
-// program has.
+// replaceBy describes a module that a directory replaces.
+func (d *dependency) replaceBy(source string, m *debug.Module) {
+	d.version = "devel"
+	d.sum = ""
+	d.directory = m.Replace.Path
+	if !filepath.IsAbs(d.directory) { // the path of a checkout of Volcano (VOLCANO_SRC) is absolute
+		d.directory = filepath.Join(source, d.directory)
+	}
+	d.note = "The build replaces version " + m.Version + " by the directory " + m.Replace.Path + "."
+}
+
+// findInCache finds the directory of a module in the module cache.
+func (d *dependency) findInCache(cache string, m *debug.Module) error {
+	if m.Replace != nil {
+		d.path = m.Replace.Path
+		d.version = m.Replace.Version
+		d.sum = m.Replace.Sum
+	}
+
+	path, err := module.EscapePath(d.path)
+	if err != nil {
+		return err
+	}
+
+	version, err := module.EscapeVersion(d.version)
+	if err != nil {
+		return err
+	}
+
+	d.directory = filepath.Join(cache, path+"@"+version)
+
+	return nil
+}
+
+// licenseFile matches the names of license files. LICENSE.docs is for documentation, which no
+// program contains.
 var (
 	licenseFile   = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice)([.-].*)?$`)
 	noLicenseFile = regexp.MustCompile(`\.(go|docs)$`)
@@ -137,39 +176,56 @@ var (
 // are names and years.
 const leastCoverage = 75
 
-// readLicenses finds the license files, unless they are known, reads them, and names the
+// readLicenses finds the license files, unless they are known. It reads them, and names the
 // licenses in them.
 func (d *dependency) readLicenses() error {
 	if d.files == nil {
-		entries, err := os.ReadDir(d.directory)
+		err := d.findLicenseFiles()
 		if err != nil {
-			return fmt.Errorf("looking for the licenses of %s: %w", d.url(), err)
-		}
-		for _, entry := range entries {
-			if !entry.IsDir() && licenseFile.MatchString(entry.Name()) && !noLicenseFile.MatchString(entry.Name()) {
-				d.files = append(d.files, entry.Name())
-			}
+			return err
 		}
 	}
+
 	for _, name := range d.files {
 		text, err := os.ReadFile(filepath.Join(d.directory, name))
 		if err != nil {
 			return err
 		}
+
 		d.notices += fmt.Sprintf("==== %s %s: %s\n\n%s\n\n", d.path, d.version, name, strings.TrimSpace(string(text)))
-		if coverage := licensecheck.Scan(text); coverage.Percent >= leastCoverage {
-			for _, match := range coverage.Match {
-				d.licenses = append(d.licenses, match.ID)
-			}
+		coverage := licensecheck.Scan(text)
+		if coverage.Percent < leastCoverage {
+			continue
+		}
+
+		for _, match := range coverage.Match {
+			d.licenses = append(d.licenses, match.ID)
 		}
 	}
 	slices.Sort(d.licenses)
 	d.licenses = slices.Compact(d.licenses)
+
 	return nil
 }
 
-// notices are the license files of dependencies, which every copy of a program has to come
-// with.
+// findLicenseFiles lists the license files in the directory.
+func (d *dependency) findLicenseFiles() error {
+	entries, err := os.ReadDir(d.directory)
+	if err != nil {
+		return fmt.Errorf("looking for the licenses of %s: %w", d.url(), err)
+	}
+
+	for _, entry := range entries {
+		isLicense := licenseFile.MatchString(entry.Name()) && !noLicenseFile.MatchString(entry.Name())
+		if isLicense && !entry.IsDir() {
+			d.files = append(d.files, entry.Name())
+		}
+	}
+
+	return nil
+}
+
+// notices returns the license files of dependencies. Every copy of a program must include them.
 func notices(dependencies []dependency) []byte {
 	var all []byte
 	for _, d := range dependencies {
@@ -181,7 +237,7 @@ func notices(dependencies []dependency) []byte {
 // allowed are the licenses that a dependency can have; docs/dev/DEPENDENCIES.md says why.
 var allowed = []string{"0BSD", "Apache-2.0", "BSD-1-Clause", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0"}
 
-// checkLicenses returns what is wrong with the licenses of dependencies.
+// checkLicenses returns the problems of the licenses of dependencies.
 func checkLicenses(dependencies []dependency) error {
 	var problems []error
 	for _, d := range dependencies {
@@ -190,10 +246,12 @@ func checkLicenses(dependencies []dependency) error {
 		}
 		for _, license := range d.licenses {
 			if !slices.Contains(allowed, license) {
-				problems = append(problems, fmt.Errorf("%s %s has the license %s, which is not among the allowed ones", d.path, d.version, license))
+				problems = append(problems, fmt.Errorf("%s %s has the license %s, which is not among the allowed ones",
+					d.path, d.version, license))
 			}
 		}
 	}
+
 	return errors.Join(problems...)
 }
 
@@ -204,6 +262,7 @@ func printLicenses(o options) error {
 		if err != nil {
 			return err
 		}
+
 		for _, b := range built {
 			all = union(all, b.dependencies)
 		}
@@ -212,8 +271,10 @@ func printLicenses(o options) error {
 	for _, d := range all {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", d.path, d.version, strings.Join(d.licenses, ", "))
 	}
-	if err := table.Flush(); err != nil {
+	err := table.Flush()
+	if err != nil {
 		return err
 	}
+
 	return checkLicenses(all)
 }

@@ -11,17 +11,19 @@ import (
 // parts are the headings with which the notes of a release begin: docs/dev/RELEASING.md.
 var parts = []string{"Update", "Decisions", "Known problems"}
 
-// printNotes prints the section of a release in CHANGELOG.md, whose links lead to the pages of the
+// printNotes prints the section of a release in CHANGELOG.md. Its links lead to the pages of the
 // release.
 func printNotes(o options) error {
 	text, err := os.ReadFile(filepath.Join(o.source, "CHANGELOG.md"))
 	if err != nil {
 		return err
 	}
+
 	notes, err := notesOf(string(text), o.version)
 	if err == nil {
 		fmt.Print(notes)
 	}
+
 	return err
 }
 
@@ -30,12 +32,14 @@ func notesOf(changelog, version string) (string, error) {
 	if version == "" || !found {
 		return "", fmt.Errorf("CHANGELOG.md has no section %q", version)
 	}
+
 	_, section, _ = strings.Cut(section, "\n") // the date
 	section, _, _ = strings.Cut(section, "\n## ")
 	section = strings.TrimSpace(section)
 	if section == "" || strings.HasPrefix(section, "#") {
 		return "", fmt.Errorf("CHANGELOG.md does not say what is new in %s before its lists", version)
 	}
+
 	for _, part := range parts {
 		_, text, _ := strings.Cut(section, "\n### "+part+"\n")
 		text = strings.TrimSpace(text)
@@ -43,6 +47,7 @@ func notesOf(changelog, version string) (string, error) {
 			return "", fmt.Errorf("the notes of %s in CHANGELOG.md have nothing under %q", version, part)
 		}
 	}
+
 	page := "https://" + repository + "/blob/" + version + "/"
 	return regexp.MustCompile(`\]\(([\w.-][\w./-]*\.md)`).ReplaceAllString(section, "]("+page+"$1") + "\n", nil
 }

@@ -24,35 +24,47 @@ type release struct {
 	created time.Time
 	volcano string          // for example v1.14.1
 	images  []*image        // in the order of programs
-	plugins strings.Builder // what the manifest of krew has of each archive
+	plugins strings.Builder // the archives in the manifest of krew
 }
 
+// makeRelease builds all files of a release.
 func makeRelease(o options) error {
 	if !semver.IsValid(o.version) || semver.Canonical(o.version) != o.version {
 		return fmt.Errorf("%q is not a version such as v0.1.0", o.version)
 	}
+
 	created, err := timestamp(o.source)
 	if err != nil {
 		return err
 	}
+
 	r := &release{options: o, created: created}
-	if err := os.MkdirAll(r.output, 0o755); err != nil {
+	err = os.MkdirAll(r.output, 0o755)
+	if err != nil {
 		return err
 	}
+
 	for _, p := range programs {
-		if err := r.makeProgram(p); err != nil {
+		err := r.makeProgram(p)
+		if err != nil {
 			return err
 		}
 	}
-	for _, step := range []func() error{r.makeChart, r.makeManifests, r.makeValues, r.makeKrew, r.makeDigests, r.makeChecksums} {
-		if err := step(); err != nil {
+
+	steps := []func() error{
+		r.makeChart, r.makeManifests, r.makeValues, r.makeKrew, r.makeDigests, r.makeChecksums,
+	}
+	for _, step := range steps {
+		err := step()
+		if err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// path is where the release has a file whose name has both versions.
+// path returns the path of a file with both versions in its name.
 func (r *release) path(name, rest string) string {
 	return filepath.Join(r.output, name+"_"+r.version+"_volcano-"+r.volcano+rest)
 }
@@ -63,78 +75,109 @@ func (r *release) makeProgram(p program) error {
 	if err != nil {
 		return err
 	}
+
 	for _, b := range built {
 		if b.release != r.version {
-			return fmt.Errorf("%s is %s and not %s: the source is not a clean clone with that tag", b.path, b.release, r.version)
+			return fmt.Errorf("%s is %s and not %s: the source is not a clean clone with that tag",
+				b.path, b.release, r.version)
 		}
 		r.volcano = b.volcano
-		if err := r.makeArchive(b); err != nil {
+		err := r.makeArchive(b)
+		if err != nil {
 			return err
 		}
 	}
+
 	return r.makeImage(p, slices.DeleteFunc(built, func(b binary) bool { return b.os != "linux" }))
 }
 
-// makeArchive writes the program with the licenses that go with it, and its SBOM.
+// makeArchive writes the program with its licenses, and its SBOM.
 func (r *release) makeArchive(b binary) error {
 	license, err := os.ReadFile(filepath.Join(r.source, "LICENSE"))
 	if err != nil {
 		return err
 	}
+
 	content, err := os.ReadFile(b.path)
 	if err != nil {
 		return err
 	}
+
 	stem := r.path(b.name, "_"+b.os+"_"+b.arch)
-	if err := writeArchive(stem+".tar.gz", r.created, []file{
+	err = writeArchive(stem+".tar.gz", r.created, []file{
 		{"LICENSE", 0o644, license},
 		{"THIRD-PARTY-LICENSES", 0o644, notices(b.dependencies)},
 		{b.name, 0o755, content},
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
+
 	if b.name == "cardctl" {
-		sum, err := sumOf(stem + ".tar.gz")
+		err := r.addPlugin(b, stem+".tar.gz")
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&r.plugins, `  - selector:
-      matchLabels: {os: %s, arch: %s}
-    uri: https://%s/releases/download/%s/%s
-    sha256: %s
-    bin: %s
-`, b.os, b.arch, repository, r.version, filepath.Base(stem)+".tar.gz", sum, b.name)
 	}
+
 	sum, err := sumOf(b.path)
 	if err != nil {
 		return err
 	}
+
 	return writeSBOM(stem+".cdx.json", cdx.Component{
 		BOMRef: "program", Type: cdx.ComponentTypeApplication, Name: b.name, Version: r.version,
 		PackageURL: "pkg:golang/" + repository + "@" + r.version + "#cmd/" + b.name, Hashes: sha256Of(sum),
 	}, b.dependencies, r.created)
 }
 
+// addPlugin adds an archive to the manifest of krew.
+func (r *release) addPlugin(b binary, archive string) error {
+	sum, err := sumOf(archive)
+	if err != nil {
+		return err
+	}
+
+	fmt.Fprintf(&r.plugins, `  - selector:
+      matchLabels: {os: %s, arch: %s}
+    uri: https://%s/releases/download/%s/%s
+    sha256: %s
+    bin: %s
+`, b.os, b.arch, repository, r.version, filepath.Base(archive), sum, b.name)
+
+	return nil
+}
+
 // makeImage writes the image of a program, its SBOM, and its layout as one file, for clusters
-// that reach no registry.
+// without a registry.
 func (r *release) makeImage(p program, built []binary) error {
 	directory := filepath.Join(r.output, "images", p.name+"_volcano-"+r.volcano)
 	img, err := writeImage(r.source, built, directory)
 	if err != nil {
 		return err
 	}
+
 	r.images = append(r.images, img)
-	if err := writeSBOM(r.path(img.name, "_image.cdx.json"), cdx.Component{
-		BOMRef: "image", Type: cdx.ComponentTypeContainer, Name: img.name, Version: r.version, Hashes: sha256Of(img.digest.Hex),
+
+	component := cdx.Component{
+		BOMRef:  "image",
+		Type:    cdx.ComponentTypeContainer,
+		Name:    img.name,
+		Version: r.version,
+		Hashes:  sha256Of(img.digest.Hex),
 		PackageURL: "pkg:oci/" + img.name + "@" + url.QueryEscape(img.digest.String()) +
 			"?repository_url=" + registry + "/" + img.name + "&tag=" + img.tag(),
-	}, img.dependencies, r.created); err != nil {
+	}
+	err = writeSBOM(r.path(img.name, "_image.cdx.json"), component, img.dependencies, r.created)
+	if err != nil {
 		return err
 	}
+
 	files, err := filesIn(directory, directory)
 	if err != nil {
 		return err
 	}
+
 	return writeArchive(r.path(img.name, "_image.tar"), r.created, files)
 }
 
@@ -144,19 +187,23 @@ func (r *release) makeChart() error {
 	if err != nil {
 		return err
 	}
+
 	defer os.RemoveAll(work)
 	directory, err := options{source: r.source, version: r.version, output: work}.assembleChart()
 	if err != nil {
 		return err
 	}
+
 	files, err := filesIn(directory, work)
 	if err != nil {
 		return err
 	}
-	return writeArchive(filepath.Join(r.output, filepath.Base(chart)+"-"+strings.TrimPrefix(r.version, "v")+".tgz"), r.created, files)
+
+	name := filepath.Base(chart) + "-" + strings.TrimPrefix(r.version, "v") + ".tgz"
+	return writeArchive(filepath.Join(r.output, name), r.created, files)
 }
 
-// makeManifests writes what kubectl apply -k sends for each kustomize directory, with the
+// makeManifests writes the objects that kubectl apply -k sends for each kustomize directory. They name the
 // images of this release by their digests.
 func (r *release) makeManifests() error {
 	deploy := filepath.Join(r.source, "deploy")
@@ -164,26 +211,30 @@ func (r *release) makeManifests() error {
 		if err != nil || entry.Name() != "kustomization.yaml" {
 			return err
 		}
+
 		directory := filepath.Dir(path)
 		rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), directory)
 		if err != nil {
 			return fmt.Errorf("rendering %s: %w", directory, err)
 		}
+
 		text, err := rendered.AsYaml()
 		if err != nil {
 			return err
 		}
+
 		for _, i := range r.images {
 			tagged := regexp.MustCompile(regexp.QuoteMeta(registry+"/"+i.name) + `:\S+`)
 			text = tagged.ReplaceAll(text, []byte(registry+"/"+i.name+"@"+i.digest.String()))
 		}
+
 		return os.WriteFile(r.path("deploy-"+filepath.Base(directory), ".yaml"), text, 0o644)
 	})
 }
 
-// makeValues writes the values for Volcano's own chart. They name an image that never changes: by
-// its tag where the chart has a tag of the scheduler, which it has from v1.15 on, and by its name
-// where one tag is that of all images.
+// makeValues writes the values for Volcano's own chart. They name an image that never changes. From
+// v1.15 on, the chart has a tag for the scheduler. Before, one tag is for all images, so the name of
+// the image has the version.
 func (r *release) makeValues() error {
 	to := r.path("helm-values", ".yaml")
 	name, tag := "vc-scheduler-"+r.version, ""
@@ -200,7 +251,7 @@ func (r *release) makeValues() error {
 	})
 }
 
-// makeKrew writes the manifest by which krew installs cardctl as kubectl card.
+// makeKrew writes the manifest for krew, which installs cardctl as kubectl card.
 func (r *release) makeKrew() error {
 	text := fmt.Sprintf(`apiVersion: krew.googlecontainertools.github.com/v1alpha2
 kind: Plugin
@@ -233,22 +284,26 @@ func (r *release) makeChecksums() error {
 	if err != nil {
 		return err
 	}
+
 	const name = "checksums.txt"
 	var text string
 	for _, entry := range entries {
 		if entry.IsDir() || entry.Name() == name {
 			continue
 		}
+
 		sum, err := sumOf(filepath.Join(r.output, entry.Name()))
 		if err != nil {
 			return err
 		}
 		text += sum + "  " + entry.Name() + "\n"
 	}
+
 	fmt.Print(text)
 	for _, i := range r.images {
 		fmt.Printf("%s  %s\n", i.digest, i.reference())
 	}
+
 	return os.WriteFile(filepath.Join(r.output, name), []byte(text), 0o644)
 }
 
