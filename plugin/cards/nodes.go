@@ -304,9 +304,9 @@ func (s *Session) Uncharged(p, charged *PodRequest, n *Node) iter.Seq2[fastres.D
 	}
 }
 
-// FutureIdle returns the milli-cards of a card that the nodes have left once the pods that are being
-// deleted are gone and the pipelined ones are placed.
-func (s *Session) FutureIdle(nodes map[string]*api.NodeInfo, d fastres.Dim) (idle float64) {
+// FutureIdle returns the milli-cards of a card that the nodes have left, through the resources that a pod requests, once
+// the pods that are being deleted are gone and the pipelined ones are placed.
+func (s *Session) FutureIdle(nodes map[string]*api.NodeInfo, p *PodRequest, d fastres.Dim) (idle float64) {
 	idle = s.registry.devices.idle(d)
 	for name, info := range nodes {
 		n := s.Node(name)
@@ -314,7 +314,7 @@ func (s *Session) FutureIdle(nodes map[string]*api.NodeInfo, d fastres.Dim) (idl
 			continue
 		}
 		for _, c := range n.cards {
-			if c.dim == d {
+			if c.dim == d && p.requests(c.resource) {
 				r := v1.ResourceName(s.ResourceName(c.resource))
 				left := max(0, info.Idle.ScalarResources[r]+info.Releasing.ScalarResources[r]-info.Pipelined.ScalarResources[r])
 				if all := info.Allocatable.ScalarResources[r]; c.model.Shared() && all > 0 {

@@ -67,8 +67,13 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 		s.deriveBounds(ix, session, &r)
 		session.BoundsChanged = true
 	}
-	session.Available, session.Gone = s.available, s.gone.some || s.stock.differs()
-	session.AvailableThen, session.stock = s.availableThen, &s.stock
+	session.Gone = s.gone.some || s.stock.differs()
+	session.stock = &s.stock
+
+	// Events of the session change both vectors. The next session, for which the same bounds hold, begins with s.available.
+	session.Available = s.availableNow
+	s.availableNow.CopyFrom(s.available)
+	session.AvailableThen = s.availableThen
 	s.availableThen.CopyFrom(s.available)
 	for d := range s.gone.ending.Present() {
 		if s.available.Get(d) < fastres.MaxQuantity {

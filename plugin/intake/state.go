@@ -100,7 +100,8 @@ type State struct {
 	eligible []quota.Verdict // see Session.Eligible
 	crew     crew
 
-	total, rootBound, available, availableThen, requested fastres.Vector // of the session that is read
+	total, rootBound, available, requested fastres.Vector // of the session that is read
+	availableNow, availableThen            fastres.Vector // copies of available that follow the events of the session
 }
 
 // Session holds the queues, dimensions and totals of one session.
@@ -228,7 +229,9 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 			ignored: api.IgnoredDevicesList.List(), common: s.common,
 		}
 		if s.total.Len() != session.Dims.length {
-			for _, x := range []*fastres.Vector{&s.total, &s.rootBound, &s.available, &s.availableThen, &s.requested} {
+			for _, x := range []*fastres.Vector{
+				&s.total, &s.rootBound, &s.available, &s.requested, &s.availableNow, &s.availableThen,
+			} {
 				*x = fastres.NewVector(session.Dims.length)
 			}
 		}

@@ -63,11 +63,13 @@ func (snap *snapshot) readJob(s *Session, job *api.JobInfo) {
 // candidate returns a running task of a job as a candidate. Its class and order are set later.
 func (snap *snapshot) candidate(s *Session, job *api.JobInfo, task *api.TaskInfo,
 	pod *cards.PodRequest) plan.Candidate {
+	node := snap.numberOf(task.NodeName)
 	c := plan.Candidate{
-		Name:  task.Name,
-		Role:  task.TaskRole,
-		Node:  snap.numberOf(task.NodeName),
-		Fixed: !api.PreemptableStatus(task.Status) || !task.Preemptable,
+		Name: task.Name,
+		Role: task.TaskRole,
+		Node: node,
+		// The resources of a lost node are gone with it, so the eviction of its pods makes room nowhere.
+		Fixed: node == plan.None || !api.PreemptableStatus(task.Status) || !task.Preemptable,
 	}
 	if s.settings.ByWork {
 		c.Lost = int64(constraint.Unsaved(task, job, s.Now).Seconds())

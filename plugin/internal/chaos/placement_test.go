@@ -212,7 +212,7 @@ func (c *chaosCycle) inOrder(j *world.Job, job *api.JobInfo) (tasks []*api.TaskI
 
 // checkRefusals checks that the engine refuses no pod that fits under all bounds.
 func (c *chaosCycle) checkRefusals(name string) {
-	if c.Cycle%3 != 0 && c.Cycle < c.cycles || c.keepsForOthers() || c.sharing() {
+	if c.Cycle%3 != 0 && c.Cycle < c.cycles || c.keepsForOthers() || c.sharing() || slices.ContainsFunc(c.World.Jobs, c.forgotten) {
 		return
 	}
 	has, unsure := c.expected()

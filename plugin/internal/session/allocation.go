@@ -152,7 +152,7 @@ func (s *Session) restNeeds(task *api.TaskInfo, q index.Queue, pod *cards.PodReq
 		return nil
 	}
 	return s.Memory.rest.Needs(s.Cards, job, task, pod, func(d fastres.Dim) float64 {
-		room := min(s.Cards.FutureIdle(s.Volcano.Nodes, d), quota.CardRoom(s.Index, s.Limit, q, d))
+		room := min(s.Cards.FutureIdle(s.Volcano.Nodes, pod, d), quota.CardRoom(s.Index, s.Limit, q, d))
 		for _, share := range s.Names.Groups(d) {
 			room = min(room, quota.CardRoom(s.Index, s.Limit, q, share.Group)/share.Weight)
 		}

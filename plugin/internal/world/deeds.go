@@ -497,7 +497,7 @@ func (d ReplacePods) apply(w *World) {
 }
 
 func (Restart) apply(w *World) {
-	clear(w.forgotten)
+	w.restarted = true
 	if w.OnRestart != nil {
 		w.OnRestart()
 	}

@@ -49,6 +49,7 @@ type World struct {
 	OnFollow func(j *Job, job *api.JobInfo)
 
 	forgotten map[*v1.Pod]struct{} // by Volcano's cache, on nodes that were made anew
+	restarted bool                 // the scheduler, in this cycle
 	waited    time.Duration        // beside the cycles
 	made      int                  // objects that were made, for their UIDs
 	informers informers.SharedInformerFactory
@@ -237,6 +238,10 @@ func (w *World) Begin(deeds ...Deed) {
 		d.apply(w)
 		w.Note("%s", d)
 		w.Edited = w.Cycle
+	}
+	if w.restarted {
+		clear(w.forgotten) // a cache that is new reads all pods
+		w.restarted = false
 	}
 	w.place()
 	for _, j := range w.Jobs {
