@@ -12,67 +12,71 @@ import (
 	"github.com/capacity-card/capacity-card/e2e/history/check"
 )
 
-// rest waits until nothing changes, and records the metrics of the leader. The loop checks again after the metrics are
-// read, because pods can end at any time.
+// rest waits until nothing changes, and records the metrics of the leader. It looks again after the metrics are read,
+// because pods can end at any time.
 func (r *round) rest(ctx context.Context) error {
 	err := r.bound(draws(r.Seed, 4))
 	if err != nil {
 		return fmt.Errorf("editing the queues: %w", err)
 	}
 
-	last := ""
-	metrics := ""
-	since := 0 // the cycle of the last change
+	var seen observation
 	for end := time.Now().Add(patience); time.Now().Before(end); pause(ctx, 100*time.Millisecond) {
 		leader, err := r.schedulers.awaitLeader(patience)
 		if err != nil {
 			return err
 		}
-
 		cycles, err := leader.cycles()
 		if err != nil {
-			last = "" // the leader ended meanwhile
+			seen.state = "" // the leader ended meanwhile
 			continue
 		}
 
-		revision, decisions, err := r.decisions(ctx)
-		if err != nil {
+		done, err := r.observe(ctx, leader, cycles, &seen)
+		if err != nil || done {
 			return err
 		}
-
-		state := fmt.Sprint(leader.current().PID(), decisions)
-		if state != last {
-			last = state
-			since = cycles
-			metrics = ""
-			continue
-		}
-		if cycles < since+calm {
-			continue
-		}
-
-		if metrics == "" {
-			metrics, err = measure(ctx, leader)
-			if err != nil {
-				return err
-			}
-			continue
-		}
-
-		behind, err := r.recorder.Behind(ctx, "Node", "Pod", "PodGroup", "Queue")
-		if err != nil {
-			return err
-		}
-		if len(behind) > 0 {
-			continue
-		}
-
-		r.writer.MarkAt(revision, check.Quiet, "", "")
-		r.writer.MarkAt(revision, check.Metrics, "", metrics)
-		return nil
 	}
 
 	return fmt.Errorf("the cluster is not at rest after %s", patience)
+}
+
+// observation is the state of a cluster that may be at rest.
+type observation struct {
+	state   string // the leader and all decisions
+	since   int    // the cycle of the last change of state
+	metrics string // since then, "" if they are not read yet
+}
+
+// observe looks at the cluster once. When it is at rest, observe marks this in the history and reports true.
+func (r *round) observe(ctx context.Context, leader *replica, cycles int, seen *observation) (bool, error) {
+	revision, decisions, err := r.decisions(ctx)
+	if err != nil {
+		return false, err
+	}
+
+	state := fmt.Sprint(leader.current().PID(), decisions)
+	if state != seen.state {
+		*seen = observation{state: state, since: cycles}
+		return false, nil
+	}
+	if cycles < seen.since+calm {
+		return false, nil
+	}
+	if seen.metrics == "" {
+		seen.metrics, err = measure(ctx, leader)
+		return false, err
+	}
+
+	behind, err := r.recorder.Behind(ctx, "Node", "Pod", "PodGroup", "Queue")
+	if err != nil || len(behind) > 0 {
+		return false, err
+	}
+
+	r.writer.MarkAt(revision, check.Quiet, "", "")
+	r.writer.MarkAt(revision, check.Metrics, "", seen.metrics)
+
+	return true, nil
 }
 
 // measure reads the metrics of the leader several times, because a cycle also counts allocations that it only tries.
