@@ -1,8 +1,8 @@
 // Package constraint asks the optional features of the scheduler.
 //
-// A feature, such as limits of namespaces, is one package below this one. Its function Open returns nil where the feature
-// is off, and otherwise its Hooks: one function for each question that the feature answers. Session has a method for each
-// question, which asks all features that are on.
+// A feature, such as limits of namespaces, is one package below this one. Its function Open returns nil where the
+// feature is off, and otherwise its Hooks: one function for each question that the feature answers. Session has a
+// method for each question, which asks all features that are on.
 //
 // Features do not import one another. The quotas of queues are asked directly, before all features. Four things do not
 // fit into Hooks:
@@ -25,17 +25,17 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Ask is a task that rules decide about. A Session passes it by pointer, and each rule gets a copy: a copy takes as
+// Ask is a task that rules decide about. Session passes it by pointer, and each rule gets a copy. A copy takes as
 // long as the comparison with a quota, and most sessions have no rule.
 type Ask struct {
 	Task  *api.TaskInfo
 	Queue index.Queue
 	Pod   *cards.PodRequest // what the pod states about cards
-	// Request is the quantity that the question asks for: the request of the task without cards, or the
-	// charge of its queue for it on a node.
+	// Request is the quantity that the question asks for: the request of the task without cards, or the charge of its
+	// queue for it on a node.
 	Request  fastres.Vector
 	Complete bool // Request has a dimension for everything that the task requests
-	// Replace: a rule that refuses something else may replace Request by that.
+	// Replace: a rule that refuses another quantity may replace Request by it.
 	Replace bool
 }
 
@@ -50,12 +50,11 @@ type Reclaimer struct {
 type JobAsk struct {
 	Job   *api.JobInfo
 	Queue index.Queue
-	// Minimum has the minimum resources that the job lacks, without its cards. It is set where
-	// HasMinimum.
+	// Minimum has the minimum resources that the job lacks, without its cards. It is set where HasMinimum.
 	Minimum    fastres.Vector
 	HasMinimum bool
 	Cards      *reserve.Job // nil where the job has and requests none
-	// Inqueue has the dimensions of inqueue that constraints changed, for the metrics.
+	// Inqueue has the dimensions of inqueue that features changed, for the metrics.
 	Inqueue fastres.Vector
 }
 
@@ -66,7 +65,7 @@ type Rejection struct {
 	// Several: the request names several cards, each of which can have a cause of its own.
 	Several   bool
 	Admission bool // see Refusal
-	// Told: the refusal is the reason of the job. What nodes refuse is not.
+	// Told: the refusal is the reason of the job. The refusal of a node is not.
 	Told bool
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Draft is the future accounts of a session without some tasks, such as victims that are only
-// considered. It is for one goroutine.
+// Draft is the future accounts of a session without some tasks, such as victims that are only considered. It is for one
+// goroutine.
 type Draft struct {
 	quota.Books
 	session          *Session
@@ -18,7 +18,13 @@ type Draft struct {
 	request, scratch fastres.Vector
 }
 
-// Without returns a draft without some tasks. Those that have no node or no queue change nothing.
+// marked is accounts that return to an earlier state.
+type marked interface {
+	Mark() int
+	Undo(mark int)
+}
+
+// Without returns a draft without some tasks. A task without a node or a queue changes nothing.
 func (s *Session) Without(tasks []*api.TaskInfo) *Draft {
 	d := &Draft{}
 	d.Begin(s, nil)
@@ -31,19 +37,25 @@ func (s *Session) Without(tasks []*api.TaskInfo) *Draft {
 // Begin starts a draft in memory that is used again. queues are the accounts of queues without the victims of a
 // question, nil for a draft of the future.
 func (d *Draft) Begin(s *Session, queues *quota.Victims) {
-	d.session, d.Books = s, s.Books.Future
+	d.session = s
+	d.Books = s.Books.Future
+
 	if queues == nil {
 		d.queues.Begin(s.Books.Future.Queues)
-		d.Books.Queues, d.markable = &d.queues, &d.queues
+		d.Books.Queues = &d.queues
+		d.markable = &d.queues
 	} else {
-		d.Books.Queues, d.markable = queues, queues
+		d.Books.Queues = queues
+		d.markable = queues
 	}
 	if d.Books.Holders != nil {
 		d.holders.Begin(s.Books.Future.Holders)
 		d.Books.Holders = &d.holders
 	}
+
 	if length := s.Intake.Dims.Length(); d.request.Len() != length {
-		d.request, d.scratch = fastres.NewVector(length), fastres.NewVector(length)
+		d.request = fastres.NewVector(length)
+		d.scratch = fastres.NewVector(length)
 	}
 }
 
@@ -60,8 +72,8 @@ func (d *Draft) Remove(task *api.TaskInfo) {
 	d.session.RefundAll(&d.Books, a, d.scratch)
 }
 
-// RemoveBeside refunds a task of q on all its accounts but those of queues. charge is the charge of
-// q for it. A task that terminates is not charged in the future: its claims may be those of others.
+// RemoveBeside refunds a task of q on all its accounts except the accounts of queues. charge is the charge of q for it.
+// A task that terminates is not charged in the future: other tasks may have its claims.
 func (d *Draft) RemoveBeside(q index.Queue, task *api.TaskInfo, charge fastres.Vector) {
 	if !api.AllocatedStatus(task.Status) {
 		return
@@ -70,18 +82,11 @@ func (d *Draft) RemoveBeside(q index.Queue, task *api.TaskInfo, charge fastres.V
 	d.session.RefundBeside(&d.Books, a, d.scratch)
 }
 
-// Mark returns the present state of the accounts of queues and of holders, and Undo returns to it.
-func (d *Draft) Mark() (queues, holders int) {
-	return d.markable.Mark(), d.holders.Mark()
-}
+// Mark returns the present state of the accounts of queues and of holders.
+func (d *Draft) Mark() (queues, holders int) { return d.markable.Mark(), d.holders.Mark() }
 
+// Undo returns to a state of Mark.
 func (d *Draft) Undo(queues, holders int) {
 	d.markable.Undo(queues)
 	d.holders.Undo(holders)
-}
-
-// marked is accounts that return to an earlier state.
-type marked interface {
-	Mark() int
-	Undo(mark int)
 }

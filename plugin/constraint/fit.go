@@ -12,9 +12,9 @@ import (
 // Admitted returns the verdict of a rule that admits something for q.
 func Admitted(q index.Queue) quota.Verdict { return quota.Verdict{Reason: quota.Admitted, Queue: q} }
 
-// Allocation applies the rule of allocation to a task without a node: each of its resources, and some card of each list,
-// fits under the quotas and all features. It fits beside what is there now, and beside what will be there (Books.Then).
-// Allocation sets refused to the request for cards that does not fit.
+// Allocation applies the rule of allocation to a task without a node: each of its resources, and some card of each
+// list, fits under the quotas and all features. It fits beside what is there now, and beside what will be there
+// (Books.Then). Allocation sets refused to the request for cards that does not fit.
 func (s *Session) Allocation(b *quota.Books, a *Ask, refused *cards.Request) quota.Verdict {
 	v := s.Fits(b, a)
 	if v.OK() && b.Then != nil {
@@ -178,8 +178,9 @@ func forOthers(v quota.Verdict) quota.Verdict {
 	return v
 }
 
-// Lacks reports whether the eviction of a task of q makes room for a quantity of one dimension. That is so where a bound
-// of allocation that counts the task has too little room: the quota of a queue that has both tasks, or a feature.
+// Lacks reports whether the eviction of a task of q makes room for a quantity of one dimension. That is so where a
+// bound of allocation that counts the task has too little room: the quota of a queue that has both tasks, or a
+// feature.
 func (s *Session) Lacks(b *quota.Books, a *Ask, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) bool {
 	limit := s.LimitOf(a.Queue)
 	for _, p := range quota.Common(s.Index, a.Queue, q) {
@@ -196,8 +197,8 @@ func (s *Session) Lacks(b *quota.Books, a *Ask, q index.Queue, task *api.TaskInf
 	return false
 }
 
-// FitsOwn applies the features to a quantity of one dimension, and of the groups of a card, beside what the queue itself
-// has.
+// FitsOwn applies the features to a quantity of one dimension, and of the groups of a card, beside what the queue
+// itself has.
 func (s *Session) FitsOwn(b *quota.Books, a *Ask, d fastres.Dim, milli float64) quota.Verdict {
 	v := Admitted(a.Queue)
 	rules := s.with(onFitOwn)

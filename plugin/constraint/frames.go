@@ -2,9 +2,9 @@ package constraint
 
 import "github.com/capacity-card/capacity-card/fastres"
 
-// Frames lends vectors and refusals to the goroutine that runs the session. A hook opens a frame, takes
-// them, and closes the frame before it returns. None outlives its frame: the build with the tag
-// "invariants" spoils the vectors of a closed one. The memory stays for the next session.
+// Frames lends vectors and refusals to the goroutine that runs the session. A hook opens a frame, takes them, and
+// closes the frame before it returns. None may be used after its frame is closed: the build with the tag "invariants"
+// spoils the vectors of a closed frame. The memory stays for the next session.
 type Frames struct {
 	vectors  []fastres.Vector
 	used     int
@@ -13,8 +13,7 @@ type Frames struct {
 	refused  int
 }
 
-// Frame is the vectors and refusals that one hook took. The zero Frame is for other goroutines, and
-// has refusals only.
+// Frame is the vectors and refusals that one hook took. The zero Frame is for other goroutines, and has refusals only.
 type Frame struct {
 	frames      *Frames
 	from        int
@@ -24,12 +23,14 @@ type Frame struct {
 // Reset gives the vectors of a session their length. All frames are closed.
 func (f *Frames) Reset(length int) {
 	if f.length != length {
-		f.vectors, f.length = f.vectors[:0], length
+		f.vectors = f.vectors[:0]
+		f.length = length
 	}
-	f.used, f.refused = 0, 0
+	f.used = 0
+	f.refused = 0
 }
 
-// Open opens a frame within the one that was opened last.
+// Open opens a frame within the frame that was opened last.
 func (f *Frames) Open() Frame { return Frame{f, f.used, f.refused} }
 
 // Vector returns a vector with arbitrary contents.
@@ -48,6 +49,7 @@ func (f Frame) refusal() *Refusal {
 	if s == nil {
 		return &Refusal{}
 	}
+
 	if s.refused == len(s.refusals) {
 		s.refusals = append(s.refusals, &Refusal{})
 	}
@@ -55,10 +57,11 @@ func (f Frame) refusal() *Refusal {
 	return s.refusals[s.refused-1]
 }
 
-// Close ends the frame, and those within it.
+// Close ends the frame, and the frames within it.
 func (f Frame) Close() {
 	for _, x := range f.frames.vectors[f.from:f.frames.used] {
 		spoil(x)
 	}
-	f.frames.used, f.frames.refused = f.from, f.fromRefused
+	f.frames.used = f.from
+	f.frames.refused = f.fromRefused
 }

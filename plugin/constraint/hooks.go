@@ -54,7 +54,8 @@ type Hooks struct {
 	MayTake func(q index.Queue, task *api.TaskInfo) quota.Verdict
 	// Protection returns what protects a running task of q from a reclaimer, after MayTake.
 	Protection func(r Reclaimer, q index.Queue, task *api.TaskInfo) quota.Protection
-	// Spares reports whether jobs of the same queue may not preempt a running task of q. It is safe for many goroutines.
+	// Spares reports whether jobs of the same queue may not preempt a running task of q. It is safe for many
+	// goroutines.
 	Spares func(q index.Queue, task *api.TaskInfo) bool
 	// AllowLoan reports whether the queue l.To may take a card that another one borrows, though it deserves no more.
 	AllowLoan func(b quota.View, l Loan) bool

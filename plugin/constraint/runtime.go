@@ -10,8 +10,8 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// Ran returns how long a pod has run, 0 for one that the kubelet has not started. A start in the
-// future counts as now: the clock of the node is ahead.
+// Ran returns how long a pod has run, 0 for a pod that the kubelet has not started. A start in the future counts as
+// now: the clock of the node is ahead.
 func Ran(pod *v1.Pod, now time.Time) time.Duration {
 	if pod.Status.StartTime == nil {
 		return 0
@@ -30,6 +30,7 @@ func Unsaved(task *api.TaskInfo, job *api.JobInfo, now time.Time) time.Duration 
 	if unsaved == 0 {
 		return 0
 	}
+
 	if at, ok := checkpoint(task.Pod.Annotations); ok {
 		unsaved = min(unsaved, now.Sub(at))
 	}

@@ -1,8 +1,8 @@
 package constraint
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
@@ -14,16 +14,17 @@ func Placed(job *api.JobInfo) (tasks []*api.TaskInfo) {
 			tasks = append(tasks, task)
 		}
 	}
-	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return cmp.Compare(x.Name, y.Name) })
 	return tasks
 }
 
-// SpareRoles returns how many pods a job has above the minimum of each of its roles. Volcano looks at these only where
-// the minimum of the job has room for all of them.
+// SpareRoles returns how many pods a job has above the minimum of each of its roles, nil where no role has a minimum.
 func SpareRoles(job *api.JobInfo) map[string]int {
+	// Volcano looks at roles only where the minimum of the job has room for the minimums of all roles.
 	if len(job.TaskMinAvailable) == 0 || job.MinAvailable < job.TaskMinAvailableTotal {
 		return nil
 	}
+
 	spare := map[string]int{}
 	for role, least := range job.TaskMinAvailable {
 		spare[role] = -int(least)

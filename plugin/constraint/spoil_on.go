@@ -8,7 +8,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 )
 
-// spoil makes a vector useless whose frame is closed.
+// spoil makes a vector of a closed frame useless.
 func spoil(x fastres.Vector) {
 	for d := range fastres.Dim(x.Len()) {
 		x.Set(d, math.NaN())

@@ -14,10 +14,11 @@ type changed struct {
 	had bool // when the session opened
 }
 
-// readHeld sets what queues have without the queues below them, by their accounts. These have what pods of other
-// sessions have, and nothing of this one yet.
+// readHeld sets what queues have without the queues below them, by their accounts. These have the pods of earlier
+// sessions, and nothing of this session yet.
 func (r *Budgets) readHeld() {
-	ix, own := r.session.Index, r.memory.had.own
+	ix := r.session.Index
+	own := r.memory.had.own
 	for q := range index.Queue(ix.Len()) {
 		for dim, d := range r.dims {
 			allocated := ix.AllocatedAt(q, d)
@@ -29,6 +30,7 @@ func (r *Budgets) readHeld() {
 	}
 }
 
+// note notes a task that gets or loses cards, for close. had says that the task had them before.
 func (r *Budgets) note(a constraint.Ask, had bool) {
 	for _, d := range r.dims {
 		if _, noted := r.changed[a.Task.UID]; !noted && a.Request.Get(d) > 0 {
@@ -37,41 +39,45 @@ func (r *Budgets) note(a constraint.Ask, had bool) {
 	}
 }
 
-// close notes what queues have until the next session. Pods that wait for a node, or for victims, have nothing, and
-// those that were evicted have their cards as long as quotas count them.
+// close notes what queues have until the next session.
 func (r *Budgets) close() {
 	s := r.session
+	own := r.memory.had.own
 	for id, c := range r.changed {
 		job := s.Volcano.Jobs[c.job]
 		if job == nil || job.Tasks[id] == nil {
 			continue
 		}
-		task, q := job.Tasks[id], s.Index.Lookup(string(job.Queue))
-		if now := holds(s, task); now == c.had {
+
+		task := job.Tasks[id]
+		if holds(s, task) == c.had {
 			continue
 		}
+		sign := 1.0
+		if c.had {
+			sign = -1
+		}
+		q := s.Index.Lookup(string(job.Queue))
 		for dim, d := range r.dims {
-			if milli := held(s, q, task, d); c.had {
-				r.memory.had.own[r.at(q, dim)] -= milli
-			} else {
-				r.memory.had.own[r.at(q, dim)] += milli
-			}
+			own[r.at(q, dim)] += sign * held(s, q, task, d)
 		}
 	}
 	clear(r.changed)
 }
 
-// holds reports whether a task has the cards of its node.
+// holds reports whether a task has the cards of its node. Pods that wait for a node, or for victims, have nothing. Pods
+// that were evicted have their cards as long as quotas count them.
 func holds(s *constraint.Session, task *api.TaskInfo) bool {
 	return api.AllocatedStatus(task.Status) || s.Cards.Occupied(task)
 }
 
-// held returns what a task of a queue takes on its node of a card or a group.
+// held returns how much of a card or a group a task of a queue takes on its node.
 func held(s *constraint.Session, q index.Queue, task *api.TaskInfo, d fastres.Dim) (milli float64) {
 	pod := s.Cards.PodRequest(q, task.Pod)
 	if pod.None() {
 		return 0
 	}
+
 	node := s.Cards.Node(task.NodeName)
 	for request := range s.Cards.RequestsOn(pod, task.NodeName) {
 		for listed, amount := range request.On(node) {
@@ -81,7 +87,7 @@ func held(s *constraint.Session, q index.Queue, task *api.TaskInfo, d fastres.Di
 	return milli
 }
 
-// partOf returns what a quantity of a card counts of a card or a group: 0 of another card.
+// partOf returns how much a quantity of the card listed counts of a card or a group d: 0 of another card.
 func partOf(s *constraint.Session, listed, d fastres.Dim, milli float64) float64 {
 	if listed == d {
 		return milli

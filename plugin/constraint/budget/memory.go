@@ -22,7 +22,7 @@ type Memory struct {
 	budgets *Budgets // of the session that was opened last; nil where no queue has a budget
 }
 
-// had is what queues have since a session, which is charged when the next one opens.
+// had is what queues have since a session. It is charged when the next session opens.
 type had struct {
 	at      time.Time
 	tree    *index.Tree
@@ -50,6 +50,7 @@ func (m *Memory) restore(s *constraint.Session, stored *store.State) {
 	if stored == nil || stored.Budgets == nil {
 		return
 	}
+
 	m.ledger = *stored.Budgets
 	m.had = had{}
 	m.shift = 0
@@ -58,10 +59,11 @@ func (m *Memory) restore(s *constraint.Session, stored *store.State) {
 	}
 }
 
-// charge lets time pass until a session: what queues have had since the last one, and for columns whose use is
-// not known until then, what the pods that run now have had.
+// charge lets time pass until a session. It charges what queues have had since the last session. For columns with a use
+// that is not known until then, it charges what the pods that run now have had.
 func (m *Memory) charge(s *constraint.Session, now time.Time, wanted []budget.Column, dims []fastres.Dim) {
-	at := m.ledger.Begin(now, wanted)
+	positions := m.ledger.Begin(now, wanted)
+
 	passed := max(0, now.Sub(m.had.at)) // by the monotonic clock
 	for k, c := range m.had.columns {
 		if at := m.ledger.Find(c); at >= 0 {
@@ -69,19 +71,32 @@ func (m *Memory) charge(s *constraint.Session, now time.Time, wanted []budget.Co
 			m.ledger.Known(at, now)
 		}
 	}
-	var late []int // of wanted
-	for k, c := range at {
-		if !m.ledger.Until(c).Equal(now) {
-			late = append(late, k)
+
+	var late []column
+	for k, at := range positions {
+		if !m.ledger.Until(at).Equal(now) {
+			late = append(late, column{at: at, dim: dims[dimOf(s, dims, wanted[k])]})
 		}
 	}
 	if len(late) > 0 {
-		m.chargeRunning(s, now, late, at, wanted, dims)
+		m.chargeRunning(s, now, late)
 	}
-	for _, c := range at {
-		m.ledger.Known(c, now)
+
+	for _, at := range positions {
+		m.ledger.Known(at, now)
 	}
 	m.ledger.Bind(s.Index.Tree)
+}
+
+// column is a column of the ledger, and the dimension of its card.
+type column struct {
+	at  int
+	dim fastres.Dim
+}
+
+// dimOf returns the position of a column's card among dims, -1 for none.
+func dimOf(s *constraint.Session, dims []fastres.Dim, c budget.Column) int {
+	return slices.IndexFunc(dims, func(d fastres.Dim) bool { return s.Names.Name(d) == c.Card })
 }
 
 // chargeHad charges one column for the time since the last session.
@@ -94,25 +109,26 @@ func (m *Memory) chargeHad(column, at int, now time.Time, passed time.Duration) 
 	}
 }
 
-// chargeRunning charges the columns late for the pods that run now, from their start, or from when the use of the
-// column is known.
-func (m *Memory) chargeRunning(s *constraint.Session, now time.Time, late, at []int, wanted []budget.Column, dims []fastres.Dim) {
+// chargeRunning charges columns for the pods that run now: from their start, or from the time until which the use of
+// the column is known.
+func (m *Memory) chargeRunning(s *constraint.Session, now time.Time, late []column) {
 	for job := range s.Intake.ChargedJobs(s.Volcano) {
 		q := s.Index.Lookup(string(job.Queue))
 		if q == index.None {
 			continue
 		}
+
 		for _, task := range job.Tasks {
-			if task.Pod.Status.StartTime == nil || !holds(s, task) {
+			start := task.Pod.Status.StartTime
+			if start == nil || !holds(s, task) {
 				continue // the kubelet has not started it, or it has nothing
 			}
-			for _, k := range late {
-				from := task.Pod.Status.StartTime.Time
-				if until := m.ledger.Until(at[k]); until.After(from) {
+			for _, c := range late {
+				from := start.Time
+				if until := m.ledger.Until(c.at); until.After(from) {
 					from = until
 				}
-				d := dims[slices.IndexFunc(dims, func(d fastres.Dim) bool { return s.Names.Name(d) == wanted[k].Card })]
-				m.ledger.Charge(s.Index.Name(q), at[k], held(s, q, task, d), from, now)
+				m.ledger.Charge(s.Index.Name(q), c.at, held(s, q, task, c.dim), from, now)
 			}
 		}
 	}

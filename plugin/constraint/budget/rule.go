@@ -11,9 +11,9 @@ import (
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
-// fit refuses a request with a card whose budget is used up.
+// fit refuses a request with a card if a budget of the card is used up.
 func (r *Budgets) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
-	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	v := constraint.Admitted(a.Queue)
 	for i := 0; i < len(r.dims) && v.OK(); i++ {
 		if milli := a.Request.Get(r.dims[i]); milli > 0 {
 			v = r.fitCard(b, a, r.dims[i], milli)
@@ -22,12 +22,12 @@ func (r *Budgets) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	return v
 }
 
-// fitCard refuses a card whose budget is used up, in the queue or above it.
+// fitCard refuses a card if a budget of the card is used up, in the queue or above it.
 func (r *Budgets) fitCard(_ *quota.Books, a constraint.Ask, d fastres.Dim, _ float64) quota.Verdict {
 	if i := r.refusing(a.Queue, d); i >= 0 {
 		return quota.Verdict{Reason: quota.OverBudget, Queue: r.bounds[i].Queue}
 	}
-	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	return constraint.Admitted(a.Queue)
 }
 
 // refusing returns the budget by which a pod of a queue gets no card, -1 for none.
@@ -39,6 +39,8 @@ func (r *Budgets) refusing(q index.Queue, d fastres.Dim) int32 {
 	if i := r.spent[r.at(q, dim)]; i >= 0 || !r.loads {
 		return i
 	}
+
+	// While the store is read, each budget refuses.
 	for _, p := range r.session.Index.Path(q) {
 		if i := r.own[r.at(p, dim)]; i >= 0 {
 			return i
@@ -47,22 +49,14 @@ func (r *Budgets) refusing(q index.Queue, d fastres.Dim) int32 {
 	return -1
 }
 
-// spentBy reports whether the budget of a queue itself is used up.
-func (r *Budgets) spentBy(q index.Queue, d fastres.Dim) bool {
-	dim := slices.Index(r.dims, d)
-	if dim < 0 {
-		return false
-	}
-	own := r.own[r.at(q, dim)]
-	return own >= 0 && r.bounds[own].Used >= r.bounds[own].Limit
-}
-
-// admitCards admits a job if its minimum, for its length, fits into what is left: of a list, that of one card.
+// admitCards admits a job if its minimum, for its length, fits into what is left. Of a list, one card has to fit.
 func (r *Budgets) admitCards(a constraint.JobAsk) cards.Outcome {
 	r.length = jobLength(a.Job)
 	clear(r.taken)
+
 	for part := range a.Cards.Selectors() {
-		request, refusing := a.Cards.Missing(part), int32(-1)
+		request := a.Cards.Missing(part)
+		refusing := int32(-1)
 		for _, d := range request.Selector.Dims {
 			refusing = r.exceeded(a.Queue, request, d)
 			if refusing < 0 {
@@ -71,10 +65,11 @@ func (r *Budgets) admitCards(a constraint.JobAsk) cards.Outcome {
 			}
 		}
 		if refusing >= 0 {
-			return cards.Outcome{Verdict: quota.Verdict{Reason: quota.OverBudget, Queue: r.bounds[refusing].Queue}, Request: request}
+			v := quota.Verdict{Reason: quota.OverBudget, Queue: r.bounds[refusing].Queue}
+			return cards.Outcome{Verdict: v, Request: request}
 		}
 	}
-	return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}}
+	return cards.Outcome{Verdict: constraint.Admitted(a.Queue)}
 }
 
 // exceeded returns the first budget without room for a request for a card, -1 for none.
@@ -93,8 +88,8 @@ func (r *Budgets) exceeded(q index.Queue, request cards.Request, card fastres.Di
 	return -1
 }
 
-// refusesJob reports whether a budget has no room for a quantity for the length of the job, or has nothing left for
-// a job without one.
+// refusesJob reports whether a budget has no room for a quantity for the length of the job. A job without a length
+// needs a budget that has something left.
 func (r *Budgets) refusesJob(i int32, milli float64) bool {
 	b := &r.bounds[i]
 	left := b.left() - r.taken[i]
@@ -114,30 +109,36 @@ func (r *Budgets) take(q index.Queue, request cards.Request, card fastres.Dim) {
 }
 
 // measure returns the numbers of the first budget that refuses a quantity of a card.
-func (r *Budgets) measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
+func (r *Budgets) measure(refusal *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
 	dim := slices.Index(r.dims, d)
 	if dim < 0 {
 		return constraint.Shortfall{}
 	}
-	for _, p := range of.Path() {
+
+	for _, p := range refusal.Path() {
 		i := r.own[r.at(p, dim)]
 		if i < 0 {
 			continue
 		}
 		b := &r.bounds[i]
-		short := constraint.Shortfall{Verdict: quota.Verdict{Reason: quota.OverBudget, Queue: p}, Against: constraint.CardBudget,
-			Numbers: quota.Numbers{Total: b.Used, Bound: b.Limit}, Until: budget.Next(b.Window, r.now, b.Parts)}
+		short := constraint.Shortfall{
+			Verdict: quota.Verdict{Reason: quota.OverBudget, Queue: p},
+			Numbers: quota.Numbers{Total: b.Used, Bound: b.Limit},
+			Against: constraint.CardBudget,
+			Until:   budget.Next(b.Window, r.now, b.Parts),
+		}
+
 		switch {
 		case r.loads:
 			short.Detail = loading
-		case of.Admission && r.refusesJob(i, milli):
+			return short
+		case refusal.Admission && r.refusesJob(i, milli):
 			short.Need = budget.Need(b.Window, r.now, milli, r.length)
 			short.Total += b.Needed + r.taken[i] + short.Need
-		case !of.Admission && b.Used >= b.Limit:
-		default:
-			continue
+			return short
+		case !refusal.Admission && b.Used >= b.Limit:
+			return short
 		}
-		return short
 	}
 	return constraint.Shortfall{}
 }

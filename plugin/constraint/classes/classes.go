@@ -129,8 +129,8 @@ func (c *classes) protection(r constraint.Reclaimer, _ index.Queue, task *api.Ta
 	return quota.ProtectionOf(c.gang.class, c.classOf(&c.victim, task))
 }
 
-// classOfGang returns the service class for which a whole job takes from others: training if one of its pending tasks is
-// training, and inference if all are inference.
+// classOfGang returns the service class for which a whole job takes from others: training if one of its pending tasks
+// is training, and inference if all are inference.
 func (c *classes) classOfGang(job *api.JobInfo) quota.Class {
 	if job == nil {
 		return quota.Unclassified

@@ -46,7 +46,8 @@ func (r *rule) hooks() *constraint.Hooks {
 	}
 }
 
-// fit decides on the claims of a task. A refusal makes a.Request what the refusing queue would be charged, where it may.
+// fit decides on the claims of a task. A refusal makes a.Request what the refusing queue would be charged, where it
+// may.
 func (r *rule) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	claims := r.session.Intake.DeviceClaims(a.Task)
 	if len(claims) == 0 {

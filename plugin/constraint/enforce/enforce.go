@@ -1,4 +1,4 @@
-// Package enforce evicts what is above the bounds of queues after a delay (the annotation volcano.sh/enforce-quota).
+// Package enforce evicts pods above the bounds of queues after a delay (the annotation volcano.sh/enforce-quota).
 // Package quota/evict has the bounds over time, and the order of pods.
 package enforce
 
@@ -21,21 +21,21 @@ import (
 	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
-// rule evicts what is above the bounds of the queues with the policy.
+// rule evicts pods above the bounds of the queues with the policy.
 type rule struct {
 	session  *constraint.Session
 	ledger   *evict.Ledger
 	recorder *record.Recorder
 	loads    bool // since when queues are above their bounds is being read
 
-	excesses []excess // of which the delay is over
+	excesses []excess // with a delay that is over
 }
 
 // excess is the quantity of one dimension that a queue has above a bound.
 type excess struct {
 	queue           index.Queue
 	dim             fastres.Dim
-	has, bound, due float64 // bound is that of allocation, or 0 where spent, and due what may stay now
+	has, bound, due float64 // bound of allocation, 0 where spent; due may stay now
 	spent           bool    // the budget of card-hours is used up
 }
 
@@ -56,7 +56,7 @@ func Open(s *constraint.Session, ledger *evict.Ledger, recorder *record.Recorder
 // registered with Volcano.
 func (r *rule) hooks() *constraint.Hooks {
 	return &constraint.Hooks{
-		AdmitJob:      nil, // the victims stay in the accounts of now, so that nobody gets what they hold
+		AdmitJob:      nil, // the victims stay in the accounts of now, so that no job gets their room
 		Hold:          nil, // for the same reason
 		Fit:           nil, // for the same reason
 		FitOwn:        nil, // the accounts of the future are without the victims
@@ -79,14 +79,17 @@ func (r *rule) evictExcess() {
 	if len(r.excesses) == 0 {
 		return
 	}
+
 	jobs, tasks := r.jobs()
 	left := make([]float64, len(r.excesses))
 	for i, e := range r.excesses {
 		left[i] = e.has - e.due
 	}
+
 	if r.session.GivesNotice() {
 		r.session.BeginVictims()
 	}
+
 	for _, u := range evict.Choose(left, jobs) {
 		first := tasks[u.Job][u.Pods[0]]
 		if now, _ := r.session.EvictionRoom(r.session.QueueOf(first)); now < len(u.Pods) {
@@ -95,14 +98,15 @@ func (r *rule) evictExcess() {
 		if r.session.GivesNotice() && r.waits(tasks[u.Job], u.Pods) {
 			continue
 		}
+
 		for _, pod := range u.Pods {
 			r.evict(tasks[u.Job][pod], jobs[u.Job].Pods[pod].Frees)
 		}
 	}
 }
 
-// waits gives notice to pods of a job, and reports whether they may not be evicted yet. Nor may they where the budgets
-// of evictions have no room for them beside others of this session that have notice.
+// waits gives notice to pods of a job, and reports whether they may not be evicted yet. They also wait where the
+// budgets of evictions have no room for them beside other pods of this session that have notice.
 func (r *rule) waits(tasks []*api.TaskInfo, pods []int) (waits bool) {
 	s := r.session
 	for _, pod := range pods {
@@ -112,6 +116,7 @@ func (r *rule) waits(tasks []*api.TaskInfo, pods []int) (waits bool) {
 		}
 		s.CountVictim(q, index.None, 1)
 	}
+
 	for _, pod := range pods {
 		q := s.QueueOf(tasks[pod])
 		if s.NoticeOf(q, tasks[pod]).After(s.Now) {
@@ -130,6 +135,7 @@ func (r *rule) evict(task *api.TaskInfo, frees []float64) {
 	} else {
 		reason += ": its job falls below its minimum"
 	}
+
 	if err := r.session.EvictForNobody(task, reason); err != nil {
 		klog.Errorf("[%s] failed to evict task %s/%s: %v", r.session.Plugin, task.Namespace, task.Name, err)
 	}
@@ -137,44 +143,47 @@ func (r *rule) evict(task *api.TaskInfo, frees []float64) {
 
 // describe formats an excess.
 func (r *rule) describe(e excess) string {
-	queue, name := r.session.Index.Name(e.queue), r.session.Names.Name(e.dim)
+	queue := r.session.Index.Name(e.queue)
+	name := r.session.Names.Name(e.dim)
+	has := r.quantityText(e.dim, e.has)
 	if e.spent {
-		return fmt.Sprintf("queue <%s> has used up its budget of <%s>, and has <%s>", queue, name, r.quantityText(e.dim, e.has))
+		return fmt.Sprintf("queue <%s> has used up its budget of <%s>, and has <%s>", queue, name, has)
 	}
-	return fmt.Sprintf("queue <%s> has more <%s> than it may: <%s>, and its bound is <%s>", queue, name, r.quantityText(e.dim, e.has),
-		r.quantityText(e.dim, e.bound))
+
+	bound := r.quantityText(e.dim, e.bound)
+	return fmt.Sprintf("queue <%s> has more <%s> than it may: <%s>, and its bound is <%s>", queue, name, has, bound)
 }
 
 func (r *rule) quantityText(d fastres.Dim, quantity float64) string {
 	return format.Amount(r.session.Names.Name(d), format.Readable(d, quantity), format.Mi)
 }
 
-// readExcesses notes which queues are above their bounds, announces those that are so anew, and finds those that have
-// been for as long as they may.
+// readExcesses notes which queues are above their bounds, and announces new excesses. It finds the excesses of which
+// the delay is over.
 func (r *rule) readExcesses() {
-	s, all := r.session, map[[2]string]bool{}
+	s := r.session
+	all := map[[2]string]bool{}
 	for q := range index.Queue(s.Index.Len()) {
 		after, on := s.Intake.Policies(q).EnforceQuota()
 		if !on || s.Index.Broken(q) != nil {
 			continue
 		}
+
 		var news []excess
+		queue := s.Index.Name(q)
 		for d := range s.Index.Allocated(q).Requested() {
-			e := excess{queue: q, dim: d,
-				has: s.Index.AllocatedAt(q, d) - s.Index.Terminating.Row(q).Get(d), bound: s.Index.LargestBound(q, d)}
-			e.spent = s.Intake.Policies(q).EnforceBudgets() && s.HasSpent(q, d)
-			if e.spent {
-				e.bound = 0
-			}
+			e := r.excessOf(q, d)
 			if _, device := s.Names.Class(d); device || e.has-e.bound < fastres.MinResource {
 				continue
 			}
-			queue, resource := s.Index.Name(q), r.resource(d)
+
+			resource := r.resource(d)
 			all[[2]string{queue, resource}] = true
 			if r.ledger.Above.Note(queue, resource, s.Now, e.bound) {
 				news = append(news, e)
 				r.ledger.Changed = true
 			}
+
 			e.due = r.ledger.Above.Allowed(queue, resource, s.Now, after)
 			if e.has-e.due >= fastres.MinResource {
 				r.excesses = append(r.excesses, e)
@@ -187,7 +196,23 @@ func (r *rule) readExcesses() {
 	r.ledger.Above.Keep(func(queue, resource string) bool { return all[[2]string{queue, resource}] })
 }
 
-// resource is the name of a dimension in what is stored: that of a card can be that of a resource, too.
+// excessOf compares what a queue has in one dimension with the bound of allocation.
+func (r *rule) excessOf(q index.Queue, d fastres.Dim) excess {
+	s := r.session
+	e := excess{
+		queue: q,
+		dim:   d,
+		has:   s.Index.AllocatedAt(q, d) - s.Index.Terminating.Row(q).Get(d),
+		bound: s.Index.LargestBound(q, d),
+		spent: s.Intake.Policies(q).EnforceBudgets() && s.HasSpent(q, d),
+	}
+	if e.spent {
+		e.bound = 0
+	}
+	return e
+}
+
+// resource is the name of a dimension in the store: a card and a resource can have the same name.
 func (r *rule) resource(d fastres.Dim) string {
 	if r.session.Names.IsCard(d) {
 		return "card " + r.session.Names.Name(d)
@@ -201,6 +226,7 @@ func (r *rule) announce(q index.Queue, after time.Duration, news []excess) {
 	if queue == nil {
 		return
 	}
+
 	var each []string
 	for _, e := range news {
 		text := fmt.Sprintf("<%s> of <%s>, ", r.quantityText(e.dim, e.has), r.session.Names.Name(e.dim))
@@ -212,6 +238,7 @@ func (r *rule) announce(q index.Queue, after time.Duration, news []excess) {
 		each = append(each, text)
 	}
 	slices.Sort(each)
+
 	text := fmt.Sprintf("queue <%s> is above its bounds: %s; pods above them are evicted from %s on (%s: after=%s)", queue.UID,
 		strings.Join(each, "; "), format.Minute(r.session.Now.Add(after)), policy.Short(policy.EnforceQuotaKey), after)
 	r.recorder.WarnQueue(r.session.Volcano, r.session.Plugin, queue.Queue, record.QuotaEnforced, text)
@@ -222,8 +249,10 @@ func (r *rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
 	s := r.session
 	below := make([]bool, s.Index.Len()) // in the queue of an excess, or below
 	for q := range below {
-		below[q] = slices.ContainsFunc(r.excesses, func(e excess) bool { return slices.Contains(s.Index.Path(index.Queue(q)), e.queue) })
+		path := s.Index.Path(index.Queue(q))
+		below[q] = slices.ContainsFunc(r.excesses, func(e excess) bool { return slices.Contains(path, e.queue) })
 	}
+
 	frame := s.Frames.Open()
 	defer frame.Close()
 	charge := frame.Vector()
@@ -232,30 +261,44 @@ func (r *rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
 		if q == index.None || !below[q] || s.Volcano.Queues[job.Queue] == nil {
 			continue
 		}
+
 		_, most := s.EvictionRoom(q)
 		own := constraint.Placed(job)
-		of := evict.Job{QueuePriority: s.Volcano.Queues[job.Queue].Queue.Spec.Priority, Priority: job.Priority,
-			Spare: int(job.ReadyTaskNum() - job.MinAvailable), Roles: constraint.SpareRoles(job), Kept: len(own) > most}
+		loser := evict.Job{
+			QueuePriority: s.Volcano.Queues[job.Queue].Queue.Spec.Priority,
+			Priority:      job.Priority,
+			Spare:         int(job.ReadyTaskNum() - job.MinAvailable),
+			Roles:         constraint.SpareRoles(job),
+			Kept:          len(own) > most,
+		}
+
 		useful := false
 		for _, task := range own {
 			s.Intake.SetCharge(charge, q, task, task.NodeName)
-			pod := evict.Pod{Name: task.Namespace + "/" + task.Name, Role: task.TaskRole, Priority: task.Priority,
-				Ran:   int64(constraint.Unsaved(task, job, s.Now) / time.Second),
-				Fixed: !task.Preemptable || !api.PreemptableStatus(task.Status), Frees: r.reliefOf(q, charge)}
+			pod := evict.Pod{
+				Name:     task.Namespace + "/" + task.Name,
+				Role:     task.TaskRole,
+				Priority: task.Priority,
+				Ran:      int64(constraint.Unsaved(task, job, s.Now) / time.Second),
+				Fixed:    !task.Preemptable || !api.PreemptableStatus(task.Status),
+				Frees:    r.reliefOf(q, charge),
+			}
 			if s.HasNotice(q, task) {
 				pod.Ran = evict.Told
 			}
 			useful = useful || pod.Frees != nil
-			of.Pods = append(of.Pods, pod)
+			loser.Pods = append(loser.Pods, pod)
 		}
+
 		if useful {
-			jobs, tasks = append(jobs, of), append(tasks, own)
+			jobs = append(jobs, loser)
+			tasks = append(tasks, own)
 		}
 	}
 	return jobs, tasks
 }
 
-// reliefOf returns what a task of a queue frees of each excess, nil for nothing.
+// reliefOf returns how much of each excess a task of a queue frees, nil for nothing.
 func (r *rule) reliefOf(q index.Queue, charge fastres.Vector) (frees []float64) {
 	for i, e := range r.excesses {
 		if amount := charge.Get(e.dim); amount > 0 && slices.Contains(r.session.Index.Path(q), e.queue) {

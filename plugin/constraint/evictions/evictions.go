@@ -76,13 +76,13 @@ func Open(s *constraint.Session, m *Memory, loads bool) *constraint.Hooks {
 	if !bounded(s) {
 		return nil
 	}
+
 	ledger := &m.Ledger
-	b := &Budgets{session: s, ledger: ledger, loads: loads}
+	b := &Budgets{session: s, ledger: ledger, loads: loads, fewest: math.MaxInt}
 	m.budgets = b
-	b.fewest = math.MaxInt
 	b.lost = b.read(&ledger.Lost, policy.EvictionBudgetKey, (*policy.Values).EvictionBudget)
-	for _, of := range b.all {
-		b.fewest = min(b.fewest, of.Rate.Most)
+	for _, budget := range b.all {
+		b.fewest = min(b.fewest, budget.Rate.Most)
 	}
 	b.taken = b.read(&ledger.Taken, policy.ReclaimBudgetKey, (*policy.Values).ReclaimBudget)
 	return b.hooks()
@@ -125,7 +125,9 @@ func (b *Budgets) read(count *evict.Counter, key string, rateOf func(*policy.Val
 		}
 		return r
 	}
+
 	count.Begin(s.Now, func(queue string) time.Duration { return rate(s.Index.Lookup(queue)).Length })
+
 	byQueue := make([]*Budget, s.Index.Len())
 	for q := range index.Queue(s.Index.Len()) {
 		if r := rate(q); r.Most > 0 {
@@ -137,10 +139,12 @@ func (b *Budgets) read(count *evict.Counter, key string, rateOf func(*policy.Val
 	return byQueue
 }
 
-func (b *Budgets) renew(of *Budget) {
-	queue, now := b.session.Index.Name(of.Queue), b.session.Now
-	of.Used = of.count.Used(queue, now, of.Rate.Length)
-	of.Next = of.count.Next(queue, now, of.Rate.Most, of.Rate.Length)
+// renew computes the used part of a budget.
+func (b *Budgets) renew(budget *Budget) {
+	now := b.session.Now
+	queue := b.session.Index.Name(budget.Queue)
+	budget.Used = budget.count.Used(queue, now, budget.Rate.Length)
+	budget.Next = budget.count.Next(queue, now, budget.Rate.Most, budget.Rate.Length)
 }
 
 // All returns the budgets. They are for reading.
@@ -156,6 +160,7 @@ func (b *Budgets) each(from, to index.Queue, visit func(*Budget)) {
 	if to == index.None {
 		return
 	}
+
 	above := b.session.Index.Path(from)
 	for _, p := range b.session.Index.Path(to) {
 		if slices.Contains(above, p) {
@@ -170,9 +175,9 @@ func (b *Budgets) each(from, to index.Queue, visit func(*Budget)) {
 // Refusing returns the first budget that has no room for the eviction of a task of a queue, nil for none. to is the
 // queue that it would be evicted for, None for nobody's.
 func (b *Budgets) Refusing(from, to index.Queue) (refusing *Budget) {
-	b.each(from, to, func(of *Budget) {
-		if refusing == nil && of.Left() == 0 {
-			refusing = of
+	b.each(from, to, func(budget *Budget) {
+		if refusing == nil && budget.Left() == 0 {
+			refusing = budget
 		}
 	})
 	return refusing
@@ -184,9 +189,10 @@ func (b *Budgets) Below(q index.Queue, evictions int) (below *Budget) {
 	if evictions <= b.fewest {
 		return nil
 	}
-	b.each(q, index.None, func(of *Budget) {
-		if of.Rate.Most < evictions && (below == nil || of.Rate.Most < below.Rate.Most) {
-			below = of
+
+	b.each(q, index.None, func(budget *Budget) {
+		if budget.Rate.Most < evictions && (below == nil || budget.Rate.Most < below.Rate.Most) {
+			below = budget
 		}
 	})
 	return below
@@ -194,56 +200,64 @@ func (b *Budgets) Below(q index.Queue, evictions int) (below *Budget) {
 
 // Begin starts a question.
 func (b *Budgets) Begin() {
-	for _, of := range b.all {
-		of.asked = 0
+	for _, budget := range b.all {
+		budget.asked = 0
 	}
 }
 
-// Allows reports whether all budgets have room for a victim beside those of the question.
+// Allows reports whether all budgets have room for one more victim of the question.
 func (b *Budgets) Allows(from, to index.Queue) bool {
 	room := true
-	b.each(from, to, func(of *Budget) { room = room && of.asked < of.Left() })
+	b.each(from, to, func(budget *Budget) { room = room && budget.asked < budget.Left() })
 	return room
 }
 
 // Count counts a victim of the question, or takes that back.
 func (b *Budgets) Count(from, to index.Queue, n int) {
-	b.each(from, to, func(of *Budget) { of.asked += n })
+	b.each(from, to, func(budget *Budget) { budget.asked += n })
 }
 
 // Room returns what all budgets have room for, now and ever.
 func (b *Budgets) Room(from, to index.Queue) (now, most int) {
 	now, most = math.MaxInt, math.MaxInt
-	b.each(from, to, func(of *Budget) { now, most = min(now, of.Left()), min(most, of.Rate.Most) })
+	b.each(from, to, func(budget *Budget) {
+		now = min(now, budget.Left())
+		most = min(most, budget.Rate.Most)
+	})
 	return now, most
 }
 
 // Evicted counts an eviction in each budget, or takes it back.
 func (b *Budgets) Evicted(from, to index.Queue, n int) {
-	b.each(from, to, func(of *Budget) {
-		of.count.Add(b.session.Index.Name(of.Queue), b.session.Now, of.Rate.Length, n)
-		b.renew(of)
+	b.each(from, to, func(budget *Budget) {
+		budget.count.Add(b.session.Index.Name(budget.Queue), b.session.Now, budget.Rate.Length, n)
+		b.renew(budget)
 	})
 	b.ledger.Changed = true
 }
 
-// mayTake refuses a queue that has used up its own budget. One above it does not count for what the queue takes from
-// others below that one, so Allows decides about it.
+// mayTake refuses a queue that has used up its own budget. Allows decides about the budgets above it: they do not count
+// for victims below the queue that has the budget.
 func (b *Budgets) mayTake(q index.Queue, _ *api.TaskInfo) quota.Verdict {
-	if of := b.taken[q]; of != nil && of.Left() == 0 {
+	if budget := b.taken[q]; budget != nil && budget.Left() == 0 {
 		return quota.Verdict{Reason: quota.ReclaimBudgetUsed, Queue: q}
 	}
 	return quota.Verdict{Reason: quota.Admitted, Queue: q}
 }
 
 // measure returns the numbers of the budget by which MayTake refuses.
-func (b *Budgets) measure(of *constraint.Refusal, _ fastres.Dim, _ float64) constraint.Shortfall {
-	if of.Verdict.Reason != quota.ReclaimBudgetUsed {
+func (b *Budgets) measure(refusal *constraint.Refusal, _ fastres.Dim, _ float64) constraint.Shortfall {
+	if refusal.Verdict.Reason != quota.ReclaimBudgetUsed {
 		return constraint.Shortfall{}
 	}
-	used := b.taken[of.Verdict.Queue]
-	short := constraint.Shortfall{Verdict: of.Verdict, Numbers: quota.Numbers{Total: float64(used.Used + 1), Bound: float64(used.Rate.Most)},
-		Against: constraint.ReclaimBudget, Detail: used.Rate.String()}
+
+	used := b.taken[refusal.Verdict.Queue]
+	short := constraint.Shortfall{
+		Verdict: refusal.Verdict,
+		Numbers: quota.Numbers{Total: float64(used.Used + 1), Bound: float64(used.Rate.Most)},
+		Against: constraint.ReclaimBudget,
+		Detail:  used.Rate.String(),
+	}
 	if !used.Loads {
 		short.Until = used.Next
 	}

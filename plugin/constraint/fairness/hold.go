@@ -23,8 +23,8 @@ import (
 
 // holds are the cards that jobs hold, from one session to the next.
 type holds struct {
-	of    map[string]holding      // by card
-	ended map[api.JobID]time.Time // when the last hold of a job ended: its wait begins anew
+	byCard map[string]holding
+	ended  map[api.JobID]time.Time // when the last hold of a job ended: its wait begins again
 }
 
 type holding struct {
@@ -58,26 +58,30 @@ func OpenHold(s *constraint.Session, m *Memory) *constraint.Hooks {
 		m.holds = holds{}
 		return nil
 	}
+
 	h := &cardHolds{session: s}
 	jobs := h.waiting(m.holds.ended)
 	m.holds.expire(s, jobs)
+
 	next := map[string]holding{}
 	for c, d := range m.dims {
 		card := m.columns[c].Name
 		if !m.columns[c].Card {
 			continue
 		}
-		by := h.holder(jobs, d, m.holds.of[card])
+
+		by := h.holder(jobs, d, m.holds.byCard[card])
 		if by == nil {
 			continue
 		}
-		next[card] = m.holds.of[card]
+		next[card] = m.holds.byCard[card]
 		if next[card].job != by.job.UID {
 			next[card] = holding{by.job.UID, s.Now.Add(h.limit(by.queue))}
 		}
 		h.held = append(h.held, heldCard{d, by})
 	}
-	m.holds.of = next
+
+	m.holds.byCard = next
 	if len(h.held) == 0 {
 		return nil
 	}
@@ -87,7 +91,7 @@ func OpenHold(s *constraint.Session, m *Memory) *constraint.Hooks {
 // hooks returns the hooks of cards that a job holds.
 func (h *cardHolds) hooks() *constraint.Hooks {
 	return &constraint.Hooks{
-		AdmitJob:      nil, // what is promised is not placed
+		AdmitJob:      nil, // a promise places no pod
 		Hold:          nil, // for the same reason
 		Fit:           h.fit,
 		FitCard:       h.fitCard,
@@ -101,14 +105,15 @@ func (h *cardHolds) hooks() *constraint.Hooks {
 	}
 }
 
-// expire ends the holds that have lasted for their time, and those of jobs that do not wait any more.
+// expire ends the holds that have lasted for their time, and the holds of jobs that do not wait any more.
 func (m *holds) expire(s *constraint.Session, jobs []*waiting) {
 	maps.DeleteFunc(m.ended, func(id api.JobID, _ time.Time) bool { return s.Volcano.Jobs[id] == nil })
-	for card, x := range m.of {
+	for card, x := range m.byCard {
 		at := slices.IndexFunc(jobs, func(w *waiting) bool { return w.job.UID == x.job })
 		if at >= 0 && s.Now.Before(x.until) {
 			continue
 		}
+
 		if at >= 0 {
 			jobs[at].since = s.Now
 		}
@@ -116,7 +121,7 @@ func (m *holds) expire(s *constraint.Session, jobs []*waiting) {
 			m.ended = map[api.JobID]time.Time{}
 		}
 		m.ended[x.job] = s.Now
-		delete(m.of, card)
+		delete(m.byCard, card)
 	}
 }
 
@@ -131,10 +136,13 @@ func (h *cardHolds) waiting(ended map[api.JobID]time.Time) (jobs []*waiting) {
 	s := h.session
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
-		if q == index.None || h.limit(q) == 0 || !s.Intake.Eligible(q).OK() || job.PodGroup == nil ||
-			job.PodGroup.Status.Phase == scheduling.PodGroupPending {
+		if q == index.None || h.limit(q) == 0 || !s.Intake.Eligible(q).OK() {
 			continue
 		}
+		if job.PodGroup == nil || job.PodGroup.Status.Phase == scheduling.PodGroupPending {
+			continue
+		}
+
 		if w := h.needsOf(q, job); w != nil {
 			if at := ended[job.UID]; at.After(w.since) {
 				w.since = at
@@ -142,15 +150,17 @@ func (h *cardHolds) waiting(ended map[api.JobID]time.Time) (jobs []*waiting) {
 			jobs = append(jobs, w)
 		}
 	}
-	slices.SortFunc(jobs, func(x, y *waiting) int { return cmp.Or(x.since.Compare(y.since), cmp.Compare(x.job.UID, y.job.UID)) })
+
+	slices.SortFunc(jobs, func(x, y *waiting) int {
+		return cmp.Or(x.since.Compare(y.since), cmp.Compare(x.job.UID, y.job.UID))
+	})
 	return jobs
 }
 
 // needsOf returns what a job needs for its minimum, nil where it has that, or lacks more than nodes.
 func (h *cardHolds) needsOf(q index.Queue, job *api.JobInfo) *waiting {
 	s := h.session
-	w := &waiting{job: job, queue: q, needs: fastres.NewVector(s.Intake.Dims.Length())}
-	one, missing := fastres.NewVector(w.needs.Len()), int(job.MinAvailable-job.ReadyTaskNum()-job.WaitingTaskNum())
+	missing := int(job.MinAvailable - job.ReadyTaskNum() - job.WaitingTaskNum())
 	var tasks []*api.TaskInfo
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if !task.SchGated && !task.BestEffort {
@@ -161,6 +171,9 @@ func (h *cardHolds) needsOf(q index.Queue, job *api.JobInfo) *waiting {
 		return nil
 	}
 	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return cmp.Compare(x.UID, y.UID) })
+
+	w := &waiting{job: job, queue: q, needs: fastres.NewVector(s.Intake.Dims.Length())}
+	one := fastres.NewVector(w.needs.Len())
 	complete := true
 	for _, task := range tasks[:missing] {
 		pod, known := s.Intake.SetTask(one, q, task)
@@ -173,7 +186,9 @@ func (h *cardHolds) needsOf(q index.Queue, job *api.JobInfo) *waiting {
 			w.since = created
 		}
 	}
-	if !s.Fits(&s.Books.Now, &constraint.Ask{Task: tasks[0], Queue: q, Request: w.needs, Complete: complete}).OK() {
+
+	a := constraint.Ask{Task: tasks[0], Queue: q, Request: w.needs, Complete: complete}
+	if !s.Fits(&s.Books.Now, &a).OK() {
 		return nil
 	}
 	return w
@@ -194,7 +209,7 @@ func (h *cardHolds) addCards(needs fastres.Vector, pod *cards.PodRequest) bool {
 	return true
 }
 
-// cardOfList returns the first card of a list of which the nodes have as much as a job needs.
+// cardOfList returns the first card of a list that the nodes have enough of for a job.
 func (h *cardHolds) cardOfList(list []fastres.Dim, needs fastres.Vector, amount float64) (fastres.Dim, bool) {
 	for _, d := range list {
 		if needs.Get(d)+amount <= h.session.Intake.Total.Get(d) {
@@ -212,6 +227,7 @@ func (h *cardHolds) holder(jobs []*waiting, d fastres.Dim, before holding) *wait
 			return w
 		}
 	}
+
 	for _, w := range jobs {
 		if w.needs.Get(d) > 0 && h.session.Now.Sub(w.since) >= h.limit(w.queue) && h.isFirst(w.queue, d) {
 			return w
@@ -222,11 +238,13 @@ func (h *cardHolds) holder(jobs []*waiting, d fastres.Dim, before holding) *wait
 
 // isFirst reports whether no queue that waits for a card goes before q.
 func (h *cardHolds) isFirst(q index.Queue, d fastres.Dim) bool {
-	s, ix := h.session, h.session.Index
+	s := h.session
+	ix := s.Index
 	for r := range index.Queue(ix.Len()) {
 		if r == q || !s.Intake.Eligible(r).OK() || ix.Request.At(r, d) <= ix.AllocatedAt(r, d) {
 			continue
 		}
+
 		switch rp, qp := s.Intake.Queues[r].Queue.Spec.Priority, s.Intake.Queues[q].Queue.Spec.Priority; {
 		case rp > qp, rp == qp && s.OrderQueues(r, q) < 0:
 			return false
@@ -265,19 +283,22 @@ func (h *cardHolds) holderBefore(b *quota.Books, task *api.TaskInfo, q index.Que
 	return nil
 }
 
-// measure names the job that holds what is refused.
+// measure names the job that holds the card.
 func (h *cardHolds) measure(r *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
 	if r.Admission {
 		return constraint.Shortfall{}
 	}
+
 	q := r.Path()[0]
 	w := h.holderBefore(r.Books, r.Task, q, d, milli)
 	if w == nil {
 		return constraint.Shortfall{}
 	}
-	return constraint.Shortfall{Verdict: quota.Verdict{Reason: quota.HeldForFairShare, Queue: q},
-		Detail: fmt.Sprintf("job <%s/%s> of queue <%s>", w.job.Namespace, w.job.Name, h.session.Index.Name(w.queue))}
+	return constraint.Shortfall{
+		Verdict: quota.Verdict{Reason: quota.HeldForFairShare, Queue: q},
+		Detail:  fmt.Sprintf("job <%s/%s> of queue <%s>", w.job.Namespace, w.job.Name, h.session.Index.Name(w.queue)),
+	}
 }
 
 // HolderOf returns the job that holds a card in the session that was opened last, "" for none.
-func (m *Memory) HolderOf(card string) api.JobID { return m.holds.of[card].job }
+func (m *Memory) HolderOf(card string) api.JobID { return m.holds.byCard[card].job }

@@ -8,7 +8,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// line has the turns of some children of a queue in their order: those of the inner ones, or of the leaves of one
+// line has the turns of some children of a queue in their order: of its inner children, or of its leaves with one
 // priority.
 type line struct {
 	inner    bool
@@ -32,12 +32,14 @@ func (t *startTags) makeLines(o *order, p index.Queue) []line {
 			continue
 		}
 		inner, priority := !t.tree.IsLeaf(s), o.priority(s)
+
 		i := slices.IndexFunc(lines, func(l line) bool { return l.inner == inner && (inner || l.priority == priority) })
 		if i < 0 {
 			i, lines = len(lines), append(lines, line{inner: inner, priority: priority})
 		}
 		lines[i].turns = append(lines[i].turns, t.placeOf(o, s, 0))
 	}
+
 	for i := range lines {
 		lines[i].turns, lines[i].sums = t.merge(o, lines[i].turns)
 	}
@@ -54,6 +56,7 @@ func (t *startTags) stepOf(s index.Queue) []float64 { return t.step[int(s)*len(t
 // but what the turns before them have used up.
 func (t *startTags) merge(o *order, first []place) (turns []place, sums []float64) {
 	h := &places{first, func(x, y place) int { return cmp.Or(x.rank.compare(y.rank), t.tie(o, x.of, y.of)) }}
+
 	sum := make([]float64, len(t.free))
 	for heap.Init(h); h.Len() > 0; {
 		next, useful := h.places[0], false
@@ -64,10 +67,12 @@ func (t *startTags) merge(o *order, first []place) (turns []place, sums []float6
 			heap.Pop(h)
 			continue
 		}
+
 		for c, amount := range t.stepOf(next.of) {
 			sum[c] += amount
 		}
 		turns, sums = append(turns, next), append(sums, sum...)
+
 		if next.after+1 < t.turns[next.of] {
 			h.places[0] = t.placeOf(o, next.of, next.after+1)
 			heap.Fix(h, 0)

@@ -16,9 +16,9 @@ import (
 
 // namespaces orders the jobs of a queue by the usage of their namespaces (the argument fairShareNamespaces).
 //
-// Volcano keeps jobs in heaps, whose keys must not change while the session runs. So each job gets a start
-// tag, as in start-time fair queueing, when the first two jobs of its queue are compared: the usage of its
-// namespace then, with what the jobs of the namespace request that go before it.
+// Volcano keeps jobs in heaps with keys that must not change while the session runs. So each job gets a start tag
+// when the first two jobs of its queue are compared, as in start-time fair queueing. The tag is the usage of its
+// namespace then, with the requests of the jobs of the namespace that go before it.
 type namespaces struct {
 	order  *order
 	orders []bool // by queue
@@ -33,6 +33,7 @@ func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare)
 	if with.HalfLife == 0 || !with.Namespaces && !s.Intake.HasPolicies() {
 		return nil
 	}
+
 	n := &namespaces{order: &m.order, orders: make([]bool, s.Index.Len())}
 	for q := range n.orders {
 		n.orders[q] = n.order.ordersNamespaces(index.Queue(q))
@@ -40,6 +41,7 @@ func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare)
 	if !slices.Contains(n.orders, true) {
 		return nil
 	}
+
 	frame := s.Frames.Open()
 	defer frame.Close()
 	charge := frame.Vector()
@@ -54,6 +56,7 @@ func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare)
 			}
 		}
 	}
+
 	m.history.Namespaces().Begin()
 	n.tags = map[index.Queue]map[api.JobID]float64{}
 	return n.hooks()
@@ -84,12 +87,13 @@ func (o *order) ordersNamespaces(q index.Queue) bool {
 	return o.with.Namespaces
 }
 
-// addHeld adds a charge, or takes it back, to what a namespace has.
+// addHeld adds a charge to the usage of a namespace, or takes it back (sign -1).
 func (n *namespaces) addHeld(q index.Queue, namespace string, charge fastres.Vector, sign float64) {
 	m := n.order.memory
 	for c, d := range m.dims {
 		if amount := charge.Get(d); amount > 0 {
-			m.history.Namespaces().Hold(usage.Member{Queue: n.order.session.Index.Name(q), Namespace: namespace}, c, sign*amount)
+			member := usage.Member{Queue: n.order.session.Index.Name(q), Namespace: namespace}
+			m.history.Namespaces().Hold(member, c, sign*amount)
 		}
 	}
 }
@@ -109,6 +113,7 @@ func (n *namespaces) compareJobs(l, r *api.JobInfo) int {
 	if _, own := n.asked.Load(l); own {
 		return 0
 	}
+
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	tags := n.tags[q]
@@ -130,13 +135,16 @@ func (n *namespaces) tagsOf(q index.Queue) map[api.JobID]float64 {
 		}
 	}
 	defer n.asked.Clear()
+
 	slices.SortFunc(jobs, func(l, r *api.JobInfo) int { // as the other plugins do
 		if n.order.session.Volcano.JobOrderFn(l, r) {
 			return -1
 		}
 		return 1
 	})
-	tags, before := map[api.JobID]float64{}, map[string][]float64{}
+
+	tags := map[api.JobID]float64{}
+	before := map[string][]float64{}
 	for _, job := range jobs {
 		sum := before[job.Namespace]
 		if sum == nil {
@@ -148,8 +156,8 @@ func (n *namespaces) tagsOf(q index.Queue) map[api.JobID]float64 {
 	return tags
 }
 
-// tag returns the start tag of a job, and adds what the job requests to what its namespace requests before
-// other jobs. For a job without pending pods, whose pods may be victims, it is the usage of what it has.
+// tag returns the start tag of a job. It adds the requests of the job to before, the requests of its namespace before
+// other jobs. A job without pending pods may lose pods: its tag is the usage of the columns that it holds.
 func (n *namespaces) tag(q index.Queue, job *api.JobInfo, before []float64) (tag float64) {
 	o := n.order
 	requests, columns := n.requests(q, job)
@@ -164,12 +172,15 @@ func (n *namespaces) tag(q index.Queue, job *api.JobInfo, before []float64) (tag
 	return tag
 }
 
-// requests returns what the pending pods of a job request by column, with the first card of each list, and
-// the columns that count: those of pending pods, with all cards of lists, or else of running ones.
+// requests returns the requests of the pending pods of a job by column, with the first card of each list. It also
+// returns the columns that count: the columns of pending pods with all cards of lists, or else the columns of running
+// pods.
 func (n *namespaces) requests(q index.Queue, job *api.JobInfo) (requests []float64, columns []int) {
 	s, m := n.order.session, n.order.memory
-	sum, one := fastres.NewVector(s.Intake.Dims.Length()), fastres.NewVector(s.Intake.Dims.Length())
+	sum := fastres.NewVector(s.Intake.Dims.Length())
+	one := fastres.NewVector(s.Intake.Dims.Length())
 	requests = make([]float64, len(m.dims))
+
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		pod, _ := s.Intake.SetTask(one, q, task)
 		sum.Add(one)
@@ -187,6 +198,7 @@ func (n *namespaces) requests(q index.Queue, job *api.JobInfo) (requests []float
 			}
 		}
 	}
+
 	for c, d := range m.dims {
 		requests[c] = sum.Get(d)
 		if requests[c] > 0 && n.order.countsIn(q, c) && !slices.Contains(columns, c) {
@@ -196,15 +208,21 @@ func (n *namespaces) requests(q index.Queue, job *api.JobInfo) (requests []float
 	if len(columns) > 0 {
 		return requests, columns
 	}
+	return requests, n.heldColumns(q, job)
+}
+
+// heldColumns returns the columns that the running pods of a job hold and that count.
+func (n *namespaces) heldColumns(q index.Queue, job *api.JobInfo) (columns []int) {
+	held := fastres.NewVector(n.order.session.Intake.Dims.Length())
 	for _, task := range job.Tasks {
-		if !n.order.setHeld(one, q, task) {
+		if !n.order.setHeld(held, q, task) {
 			continue
 		}
-		for c, d := range m.dims {
-			if one.Get(d) > 0 && n.order.countsIn(q, c) && !slices.Contains(columns, c) {
+		for c, d := range n.order.memory.dims {
+			if held.Get(d) > 0 && n.order.countsIn(q, c) && !slices.Contains(columns, c) {
 				columns = append(columns, c)
 			}
 		}
 	}
-	return requests, columns
+	return columns
 }

@@ -1,5 +1,5 @@
-// Package fairness orders queues by what they have had over time: the queue that had less, of the
-// cards that its jobs wait for, goes first. Package quota/usage has the formulas.
+// Package fairness orders queues by usage over time: the queue that had less goes first, of the cards that its jobs
+// wait for. Package quota/usage has the formulas.
 //
 // Only the order differs. No quota changes, and no pod is evicted for it.
 package fairness
@@ -41,7 +41,7 @@ type Memory struct {
 
 // rank is the place of a queue among its siblings.
 type rank struct {
-	// within: the queue waits, and only for columns of which it has less than it deserves.
+	// within: the queue waits, and has less than it deserves of each column that it waits for.
 	within        bool
 	level, beyond float64
 	gamma         float64
@@ -62,13 +62,13 @@ func Open(s *constraint.Session, m *Memory, with *arguments.FairShare, stored *s
 		m.history = nil
 		return nil
 	}
+
 	m.order = order{s, m, with, usage.Decay(with.Horizon, with.HalfLife)}
 	o := &m.order
 	o.readColumns()
-	switch {
-	case m.history == nil:
+	if m.history == nil {
 		m.history = &usage.History{}
-	default:
+	} else {
 		m.history.Advance(usage.Decay(s.Now.Sub(m.last), with.HalfLife))
 	}
 	m.last = s.Now
@@ -77,12 +77,14 @@ func Open(s *constraint.Session, m *Memory, with *arguments.FairShare, stored *s
 		o.restore(stored)
 	}
 	m.history.Namespaces().Bind(m.columns)
+
 	for q := range index.Queue(s.Index.Len()) {
 		o.read(q)
 		for c, d := range m.dims {
 			m.history.SetNorm(q, c, o.norm(q, d)/m.weights[c])
 		}
 	}
+
 	m.history.Begin()
 	o.readWants()
 	m.tags.begin(s.Index.Tree, m.ranks)
@@ -90,6 +92,7 @@ func Open(s *constraint.Session, m *Memory, with *arguments.FairShare, stored *s
 	for q := range index.Queue(s.Index.Len()) {
 		o.rank(q)
 	}
+
 	if m.orderHooks == nil {
 		m.orderHooks = o.hooks()
 	}
@@ -100,9 +103,9 @@ func Open(s *constraint.Session, m *Memory, with *arguments.FairShare, stored *s
 func (o *order) hooks() *constraint.Hooks {
 	return &constraint.Hooks{
 		AdmitJob:      nil, // usage changes the order alone
-		Hold:          nil, // what is reserved is not used
+		Hold:          nil, // a reservation is no usage
 		Fit:           nil, // usage changes the order alone
-		FitOwn:        nil, // what a queue deserves does not depend on usage
+		FitOwn:        nil, // deserved does not depend on usage
 		Lacks:         nil, // for the same reason
 		MayTake:       nil, // for the same reason
 		Charge:        nil, // queues are not ordered in simulations
@@ -112,7 +115,7 @@ func (o *order) hooks() *constraint.Hooks {
 	}
 }
 
-// readColumns sets the columns: all cards, or what the argument fairShareOf names.
+// readColumns sets the columns: all cards, or the cards and resources that the argument fairShareOf names.
 func (o *order) readColumns() {
 	m, names := o.memory, o.session.Names
 	m.dims = m.dims[:0]
@@ -121,13 +124,17 @@ func (o *order) readColumns() {
 			m.dims = append(m.dims, d)
 		}
 	}
+
 	if len(m.columns) != len(m.dims) {
-		m.columns, m.weights = make([]usage.Column, len(m.dims)), make([]float64, len(m.dims))
+		m.columns = make([]usage.Column, len(m.dims))
+		m.weights = make([]float64, len(m.dims))
 		m.vendors = make([]bool, len(m.dims))
 	}
+
 	for c, d := range m.dims {
 		name := names.Name(d)
-		m.columns[c], m.weights[c] = usage.Column{Name: name, Card: names.IsCard(d)}, 1
+		m.columns[c] = usage.Column{Name: name, Card: names.IsCard(d)}
+		m.weights[c] = 1
 		m.vendors[c] = !names.IsCard(d) && !slices.Contains(o.with.Of, name)
 		if weight, given := o.with.Weights[name]; given {
 			m.weights[c] = weight
@@ -138,8 +145,8 @@ func (o *order) readColumns() {
 // counts reports whether the usage of a card or resource counts. Where cards have no names, their
 // resources count.
 func (o *order) counts(name string, isCard bool) bool {
-	for _, of := range o.with.Of {
-		if of == name || of == arguments.FairShareOfCards && (isCard || card.OfVendor(v1.ResourceName(name))) {
+	for _, counted := range o.with.Of {
+		if counted == name || counted == arguments.FairShareOfCards && (isCard || card.OfVendor(v1.ResourceName(name))) {
 			return true
 		}
 	}
@@ -147,19 +154,19 @@ func (o *order) counts(name string, isCard bool) bool {
 }
 
 // countsIn reports whether a column counts in a queue. Where the cards of a queue count by name, a resource such as
-// nvidia.com/gpu is the same cards once more, of which the queue deserves nothing.
+// nvidia.com/gpu is the same cards once more, and the queue deserves nothing of it.
 func (o *order) countsIn(q index.Queue, column int) bool {
 	return !o.memory.vendors[column] || !o.session.Cards.Counted(q)
 }
 
-// read sets what a queue has now.
+// read sets the present usage of a queue.
 func (o *order) read(q index.Queue) {
 	for c, d := range o.memory.dims {
 		o.memory.history.Set(q, c, o.held(q, d))
 	}
 }
 
-// held returns the part of what a queue has that counts as usage.
+// held returns the part of allocated that counts as usage.
 func (o *order) held(q index.Queue, d fastres.Dim) float64 {
 	return o.heldOf(q, d, o.session.Index.AllocatedAt(q, d))
 }
@@ -171,12 +178,13 @@ func (o *order) heldOf(q index.Queue, d fastres.Dim, allocated float64) float64 
 	return max(0, allocated)
 }
 
-// norm returns what the usage of a queue is compared with.
+// norm returns the norm of the usage of a queue.
 func (o *order) norm(q index.Queue, d fastres.Dim) float64 {
 	s := o.session
 	if o.with.By != arguments.FairShareByWeight {
 		return s.Index.Deserved.At(q, d)
 	}
+
 	weight := s.Intake.Weight(s.Index, q, d)
 	if milli := s.Intake.Policies(q).FairShareWeight(); milli > 0 {
 		weight = float64(milli) / 1000
@@ -184,7 +192,7 @@ func (o *order) norm(q index.Queue, d fastres.Dim) float64 {
 	return weight * s.Intake.Total.Get(d)
 }
 
-// gammaOf returns γ of a queue. Of one whose past does not count, only the present does.
+// gammaOf returns γ of a queue. It is 0 where the past of the queue does not count.
 func (o *order) gammaOf(q index.Queue) float64 {
 	if o.session.Intake.Policies(q).NoFairShare() {
 		return 0
@@ -196,7 +204,8 @@ func (o *order) gammaOf(q index.Queue) float64 {
 // request. A queue without such pods is compared where it may lose pods: the columns that it holds count.
 func (o *order) readWants() {
 	o.readLists()
-	m, ix := o.memory, o.session.Index
+	m := o.memory
+	ix := o.session.Index
 	m.wants, m.ends = m.wants[:0], m.ends[:0]
 	for q := range index.Queue(ix.Len()) {
 		before, allocated := len(m.wants), ix.Allocated(q)
@@ -205,6 +214,8 @@ func (o *order) readWants() {
 				m.wants = append(m.wants, int32(c))
 			}
 		}
+
+		// A queue that does not wait is compared where it may lose pods.
 		if len(m.wants) == before {
 			for c, d := range m.dims {
 				if allocated.Get(d) > 0 && o.countsIn(q, c) {
@@ -224,6 +235,7 @@ func (o *order) readLists() {
 	if len(s.Intake.Lists) == 0 {
 		return
 	}
+
 	m.listed = append(m.listed, make([]bool, s.Index.Len()*len(m.dims))...)
 	for _, list := range s.Intake.Lists {
 		for _, d := range list.Cards {
@@ -266,6 +278,7 @@ func (o *order) rank(q index.Queue) {
 	wants := o.memory.wantsOf(q)
 	r := rank{gamma: o.gammaOf(q)}
 	r.level, r.beyond = m.history.Level(q, r.gamma, wants)
+
 	r.within = len(wants) > 0
 	for _, c := range wants {
 		d := m.dims[c]
@@ -279,14 +292,16 @@ func (o *order) rank(q index.Queue) {
 // ranks that queues above them have when it is their turn.
 func (o *order) compareQueues(l, r index.Queue) int {
 	lc, rc, ok := quota.Rivals(o.session.Index, l, r)
-	switch {
-	case !ok:
+	if !ok {
 		return 0
-	case lc == l && rc == r:
+	}
+
+	if lc == l && rc == r {
 		if c := o.memory.ranks[l].compare(o.memory.ranks[r]); c != 0 || !o.session.Index.Rooted() || l == r {
 			return c
 		}
 	}
+
 	return o.memory.tags.compare(o, l, r, lc, rc)
 }
 

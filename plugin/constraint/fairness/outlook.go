@@ -23,26 +23,31 @@ type Outlook struct {
 // Never is the time until something that does not happen.
 const Never = usage.Never
 
-// Outlook returns that of a queue and a column in the session.
+// Outlook returns the outlook of a queue and a column in the session.
 func (m *Memory) Outlook(q index.Queue, column int, with *arguments.FairShare) Outlook {
 	used := m.history.Row(q)[column]
 	held := m.history.Held(q)[column]
 	norm := m.history.Norms(q)[column]
 	gamma := m.ranks[q].gamma
+
 	return Outlook{
-		Used: used, Held: held, Norm: norm * m.weights[column], Counted: usage.Mean(used, held, gamma),
+		Used:     used,
+		Held:     held,
+		Norm:     norm * m.weights[column],
+		Counted:  usage.Mean(used, held, gamma),
 		Total:    usage.Total(used, with.HalfLife) / time.Hour.Seconds(),
-		EvenIdle: usage.UntilEven(used, 0, norm, gamma, with.HalfLife), EvenKept: usage.UntilEven(used, held, norm, gamma, with.HalfLife),
+		EvenIdle: usage.UntilEven(used, 0, norm, gamma, with.HalfLife),
+		EvenKept: usage.UntilEven(used, held, norm, gamma, with.HalfLife),
 	}
 }
 
-// Owed reports whether a queue waits only for columns of which it has less than it deserves.
+// Owed reports whether a queue has less than it deserves of each column that it waits for.
 func (m *Memory) Owed(q index.Queue) bool { return m.ranks[q].within }
 
 // Dim returns the dimension of a column in the session.
 func (m *Memory) Dim(column int) fastres.Dim { return m.dims[column] }
 
-// Reset sets the usage of a queue, and of those below it, to what they have now, and returns that of all queues.
+// Reset sets the usage of a queue, and of the queues below it, to the present. It returns the usage of all queues.
 func (m *Memory) Reset(q index.Queue) usage.Record {
 	m.history.Reset(q)
 	return m.history.Record()

@@ -19,15 +19,18 @@ func (o *order) restore(stored *store.State) {
 	if now.IsZero() {
 		now = s.Now
 	}
+
 	gap := max(0, now.Sub(stored.Saved))
 	m.history = stored.History
 	m.history.Advance(usage.Decay(gap, o.with.HalfLife))
 	m.history.Bind(s.Index.Tree, m.columns)
 	m.history.Namespaces().Bind(m.columns)
+
 	frame := s.Frames.Open()
 	defer frame.Close()
 	charge := frame.Vector()
 	more := make([]float64, len(m.dims))
+
 	for job := range s.Intake.ChargedJobs(s.Volcano) {
 		q := s.Index.Lookup(string(job.Queue))
 		if q == index.None {
@@ -37,6 +40,7 @@ func (o *order) restore(stored *store.State) {
 			if !o.setHeld(charge, q, task) {
 				continue
 			}
+
 			part := 1 - usage.Decay(min(gap, constraint.Ran(task.Pod, now)), o.with.HalfLife)
 			for c, d := range m.dims {
 				more[c] = part * charge.Get(d) * o.counted(q, d)
@@ -52,10 +56,12 @@ func (o *order) restore(stored *store.State) {
 // setHeld makes x what q has by a task, and reports whether that is anything. By a pod that is being deleted, it has
 // its cards alone.
 func (o *order) setHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) bool {
-	s, occupied := o.session, o.session.Cards.Occupied(task)
+	s := o.session
+	occupied := s.Cards.Occupied(task)
 	if !occupied && !api.AllocatedStatus(task.Status) {
 		return false
 	}
+
 	s.Intake.SetCharge(x, q, task, task.NodeName)
 	if occupied {
 		for c, d := range o.memory.dims {
@@ -67,7 +73,7 @@ func (o *order) setHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) boo
 	return true
 }
 
-// counted returns the fraction of what a queue has that counts as usage.
+// counted returns the fraction of allocated that counts as usage.
 func (o *order) counted(q index.Queue, d fastres.Dim) float64 {
 	if allocated := o.session.Index.AllocatedAt(q, d); allocated > 0 {
 		return o.held(q, d) / allocated

@@ -37,7 +37,7 @@ type startTags struct {
 	turns       []float64     // by queue: of pending pods
 	share       []float64     // by queue
 	child, next []index.Queue // by queue: its first child, and its next sibling
-	lines       [][]line      // by queue: those of its children; made by the first comparison that needs them
+	lines       [][]line      // by queue: the lines of its children; made by the first comparison that needs them
 	tags        []rank        // by queue and height above it
 	known       []bool        // by queue: its tags are known
 	height      int
@@ -46,13 +46,13 @@ type startTags struct {
 	served []served // by queue
 	got    []int    // by queue: how many pods it has got in this session
 	turn   turn     // the last one
-	before []served // by height: what the turn has changed
+	before []served // by height: served before the turn
 	// passed: siblings behind the queue got something, and it got nothing. So its pods do not fit, and are not expected
 	// to get anything before siblings do. It lasts until the queue gets something.
 	passed []bool
 }
 
-// turn is that of a queue which had got some pods before.
+// turn is a turn of a queue, after the queue had got some pods.
 type turn struct {
 	of  index.Queue
 	got int
@@ -103,6 +103,7 @@ func (t *startTags) changed(q index.Queue, got bool) {
 	if !t.ready {
 		return
 	}
+
 	path := t.tree.Path(q)
 	if got && t.known[q] {
 		t.turn = turn{q, t.got[q]}
@@ -113,6 +114,7 @@ func (t *startTags) changed(q index.Queue, got bool) {
 			}
 		}
 	}
+
 	t.known[q] = false
 	for _, above := range path {
 		if got {
@@ -121,6 +123,7 @@ func (t *startTags) changed(q index.Queue, got bool) {
 			t.got[above]--
 		}
 	}
+
 	if !got && t.turn == (turn{q, t.got[q]}) {
 		for height, p := range path[1:] {
 			t.served[p] = t.before[height]
@@ -145,6 +148,7 @@ func (t *startTags) setTags(o *order, q index.Queue) {
 		if t.lines[p] == nil {
 			t.lines[p] = t.makeLines(o, p)
 		}
+
 		for i := range t.lines[p] {
 			l := &t.lines[p][i]
 			if n := t.ahead(o, l, path[height], q, tags[height]); n > 0 {
@@ -153,6 +157,7 @@ func (t *startTags) setTags(o *order, q index.Queue) {
 				}
 			}
 		}
+
 		for c, free := range t.free {
 			t.extra[c] = min(t.extra[c], max(0, free))
 		}
@@ -161,7 +166,7 @@ func (t *startTags) setTags(o *order, q index.Queue) {
 	t.known[q] = true
 }
 
-// ahead is the number of turns of a line that are before that of q, which is c or below it, at a rank of c.
+// ahead is the number of turns of a line that come before the turn of q at a rank of c. q is c, or below it.
 func (t *startTags) ahead(o *order, l *line, c, q index.Queue, at rank) int {
 	switch priority := o.priority(q); {
 	case !l.inner && l.priority > priority:
@@ -169,6 +174,7 @@ func (t *startTags) ahead(o *order, l *line, c, q index.Queue, at rank) int {
 	case !l.inner && l.priority < priority:
 		return 0
 	}
+
 	return sort.Search(len(l.turns), func(i int) bool {
 		order := l.turns[i].rank.compare(at)
 		if order == 0 && l.turns[i].of != c {
@@ -206,16 +212,20 @@ func (t *startTags) read(o *order) {
 	t.got = zeros(t.got, n)
 	t.served = zeros(t.served, n)
 	t.share, t.lines = zeros(t.share, n), zeros(t.lines, n)
+
 	for q := range t.share {
 		t.share[q] = ix.Share(index.Queue(q))
 	}
-	t.child, t.next = zeros(t.child, n), zeros(t.next, n)
+	t.child = zeros(t.child, n)
+	t.next = zeros(t.next, n)
 	if len(t.passed) != n {
 		t.passed = zeros(t.passed, n)
 	}
+
 	for q := range t.child {
 		t.child[q] = index.None
 	}
+
 	for q := index.Queue(n) - 1; q >= 0; q-- {
 		t.height = max(t.height, ix.Depth(q)+1)
 		t.next[q] = index.None
@@ -223,8 +233,11 @@ func (t *startTags) read(o *order) {
 			t.next[q], t.child[p] = t.child[p], q
 		}
 	}
-	t.tags, t.before = zeros(t.tags, n*t.height), zeros(t.before, t.height)
+
+	t.tags = zeros(t.tags, n*t.height)
+	t.before = zeros(t.before, t.height)
 	t.turn.of = index.None
+
 	root := ix.Allocated(ix.Root())
 	for c, d := range o.memory.dims {
 		t.free[c] = o.session.Intake.Total.Get(d) - root.Get(d)
@@ -244,6 +257,7 @@ func (t *startTags) readTurns(o *order) {
 		if q == index.None || s.Index.Broken(q) != nil {
 			continue
 		}
+
 		pending := float64(len(job.TaskStatusIndex[api.Pending]))
 		gang := float64(job.MinAvailable - job.ReadyTaskNum() - job.WaitingTaskNum())
 		for _, above := range s.Index.Path(q) {
@@ -253,6 +267,7 @@ func (t *startTags) readTurns(o *order) {
 			t.addLists(o, q, job, pending)
 		}
 	}
+
 	for q := range t.turns {
 		for c, free := range t.free {
 			if step := &t.step[q*columns+c]; free <= 0 || t.turns[q] == 0 {
@@ -278,6 +293,7 @@ func (t *startTags) addLists(o *order, q index.Queue, job *api.JobInfo, pods flo
 	if one.Pod.None() {
 		return
 	}
+
 	for r := range s.Cards.Requests(one.Pod) {
 		if len(r.Selector.Dims) < 2 {
 			continue
@@ -290,8 +306,8 @@ func (t *startTags) addLists(o *order, q index.Queue, job *api.JobInfo, pods flo
 	}
 }
 
-// firstFree returns the first column that counts of a list, and of which some is free, -1 for none.
-func (t *startTags) firstFree(o *order, list []fastres.Dim) (column int, of fastres.Dim) {
+// firstFree returns the first card of a list that counts and is partly free, and its column, -1 for none.
+func (t *startTags) firstFree(o *order, list []fastres.Dim) (column int, card fastres.Dim) {
 	for _, d := range list {
 		if c, counts := o.memory.columnOf(d); counts && t.free[c] > 0 {
 			return c, d
@@ -320,7 +336,7 @@ func (r rank) compare(other rank) int {
 	return cmp.Or(cmp.Compare(r.level, other.level), cmp.Compare(r.beyond, other.beyond))
 }
 
-// tie orders siblings of one rank. It returns 0 for queues without columns that count, whose shares decide. Others go
+// tie orders siblings of one rank. It returns 0 for queues without columns that count: their shares decide. Others go
 // before these, by the shares that they had at first: with shares that change in the session, tags would.
 func (t *startTags) tie(o *order, l, r index.Queue) int {
 	lw, rw := len(o.memory.wantsOf(l)) > 0, len(o.memory.wantsOf(r)) > 0
@@ -332,6 +348,7 @@ func (t *startTags) tie(o *order, l, r index.Queue) int {
 	case lw != rw:
 		return 1
 	}
+
 	c := cmp.Compare(t.share[l], t.share[r])
 	lq, rq := o.session.Intake.Queues[l], o.session.Intake.Queues[r]
 	if c != 0 || lq == nil || rq == nil {

@@ -1,5 +1,5 @@
-// Package gates keeps room for pods whose queue allocation gate is removed, from then on until
-// they have a node (quota.Reserve).
+// Package gates keeps room for pods after their queue allocation gate is removed, until they have a node
+// (quota.Reserve).
 package gates
 
 import (
@@ -24,7 +24,7 @@ type Rule struct {
 	rows    fastres.Rows // what was reserved last for each pod
 }
 
-// reservation is that of one pod. It is kept when it is released, for its row.
+// reservation is the reservation of one pod. It is kept when it is released, for its row.
 type reservation struct {
 	queue  index.Queue
 	row    int
@@ -38,20 +38,17 @@ func Open(s *constraint.Session) *Rule {
 	return r
 }
 
-// Hooks returns the hooks of queue allocation gates, nil for a nil rule.
+// Hooks returns the hooks of queue allocation gates.
 func (r *Rule) Hooks() *constraint.Hooks {
-	if r == nil {
-		return nil
-	}
 	return &constraint.Hooks{
-		AdmitJob:      nil, // the reservations are a part of the job's minimum, which inqueue has
+		AdmitJob:      nil, // what is reserved is a part of the job's minimum, which inqueue has
 		Hold:          nil, // a gate is removed after admission
 		Fit:           r.fit,
-		FitCard:       r.fitCard,
-		FitOwn:        nil, // a reservation ends when its pod has a node, and until then Fit refuses the victims
-		Lacks:         r.lacks,
-		MayTake:       nil, // Fit decides with the victims gone
-		Charge:        nil, // a pod that is placed in a simulation keeps its reservation: the simulation refuses rather
+		FitCard:       r.fitCard, // another card of a list, as far as it is not reserved
+		FitOwn:        nil,       // a reservation ends when its pod has a node, and until then Fit refuses the victims
+		Lacks:         r.lacks,   // what a victim leaves is room beside the reservations
+		MayTake:       nil,       // Fit decides with the victims gone
+		Charge:        nil,       // a pod keeps its reservation in a simulation, which refuses rather than admits
 		Charged:       r.charged,
 		Refunded:      r.refunded,
 		CompareQueues: nil, // reservations are no part of share
@@ -59,15 +56,15 @@ func (r *Rule) Hooks() *constraint.Hooks {
 	}
 }
 
-// Begin reserves what the pods request that wait for a node and whose gate is gone. Pods with the
-// fewest cards to choose from go first, so that a longer list takes what these leave. All
-// constraints are active then, because a reservation asks them for the card.
+// Begin reserves what the pods request that wait for a node without their gate. All features are active then, because a
+// reservation asks them for the card.
 func (r *Rule) Begin() {
 	s := r.session
 	type pod struct {
 		task    *api.TaskInfo
 		choices int
 	}
+
 	var pods []pod
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
@@ -82,8 +79,12 @@ func (r *Rule) Begin() {
 			pods = append(pods, p)
 		}
 	}
+
+	// Pods with the fewest cards to choose from go first, so that a longer list takes what these leave.
 	slices.SortFunc(pods, func(x, y pod) int {
-		return cmp.Or(cmp.Compare(x.choices, y.choices), x.task.Pod.CreationTimestamp.Compare(y.task.Pod.CreationTimestamp.Time),
+		return cmp.Or(
+			cmp.Compare(x.choices, y.choices),
+			x.task.Pod.CreationTimestamp.Compare(y.task.Pod.CreationTimestamp.Time),
 			cmp.Compare(x.task.UID, y.task.UID))
 	})
 	for _, p := range pods {
@@ -91,21 +92,19 @@ func (r *Rule) Begin() {
 	}
 }
 
-// Allocatable reserves what a task requests that allocate may remove the gate of.
+// Allocatable reserves what a task requests if allocate may remove its gate.
 func (r *Rule) Allocatable(q index.Queue, task *api.TaskInfo) {
 	if reserve.OptedIn(task) {
 		r.reserve(q, task)
 	}
 }
 
-// reserve reserves what a task requests, unless that is reserved already. Of a list, it is the
-// first card with room in the queue, or else the first one: an exact assignment would search at
-// each call of Allocatable, and the card is only where the room is kept. The node decides which
-// card the pod is charged for.
+// reserve reserves what a task requests, unless that is reserved already.
 func (r *Rule) reserve(q index.Queue, task *api.TaskInfo) {
 	if r.Has(task.UID) || q == index.None {
 		return
 	}
+
 	s := r.session
 	frame := s.Frames.Open()
 	defer frame.Close()
@@ -116,18 +115,24 @@ func (r *Rule) reserve(q index.Queue, task *api.TaskInfo) {
 			s.Names.AddCard(a.Request, d, float64(request.Of(d)))
 		}
 	}
+
 	s.Index.NoteOwnJobs(q)
 	quota.Reserve(s.Index, q, a.Request)
-	known, again := r.pods[task.UID]
+
+	kept, again := r.pods[task.UID]
 	if !again {
-		known.row = r.rows.Append(a.Request)
+		kept.row = r.rows.Append(a.Request)
 	}
-	r.rows.Row(known.row).CopyFrom(a.Request)
-	r.pods[task.UID] = reservation{queue: q, row: known.row, active: true}
+	r.rows.Row(kept.row).CopyFrom(a.Request)
+	r.pods[task.UID] = reservation{queue: q, row: kept.row, active: true}
 	r.active++
 	s.Index.Check()
 }
 
+// cardFor returns the first card of a list with room in the queue, or else the first one.
+//
+// An exact assignment would search at each call of Allocatable. The card is only where the room is kept: the node
+// decides which card the pod is charged for.
 func (r *Rule) cardFor(a constraint.Ask, request cards.Request) fastres.Dim {
 	for _, d := range request.Selector.Dims {
 		if r.session.FitsCard(&r.session.Books.Now, &a, d, float64(request.Of(d))).OK() {
@@ -137,12 +142,13 @@ func (r *Rule) cardFor(a constraint.Ask, request cards.Request) fastres.Dim {
 	return request.Selector.Dims[0]
 }
 
-// charged takes back what is reserved for a task that gets a node.
+// charged releases what is reserved for a task that gets a node.
 func (r *Rule) charged(a constraint.Ask) {
 	kept, known := r.pods[a.Task.UID]
 	if !known || !kept.active {
 		return
 	}
+
 	quota.Unreserve(r.session.Index, kept.queue, r.rows.Row(kept.row))
 	kept.active = false
 	r.pods[a.Task.UID] = kept
@@ -152,8 +158,8 @@ func (r *Rule) charged(a constraint.Ask) {
 
 // refunded reserves again what a task requests that lost the node it had in this session.
 //
-// DIVERGES: upstream does so for pods that are evicted, too. Then what they leave is kept from
-// the pod that they are evicted for.
+// DIVERGES: upstream does so for pods that are evicted, too. Then what they leave is kept from the pod that they are
+// evicted for.
 func (r *Rule) refunded(a constraint.Ask) {
 	if a.Task.Status == api.Pending && reserve.OptedIn(a.Task) {
 		r.reserve(a.Queue, a.Task)
@@ -162,55 +168,61 @@ func (r *Rule) refunded(a constraint.Ask) {
 
 // fit compares with what is reserved now, also in drafts and simulations.
 func (r *Rule) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
-	if r.active > 0 {
-		for d := range a.Request.Requested() {
-			if v := r.fitCard(b, a, d, a.Request.Get(d)); !v.OK() {
-				return v
-			}
+	if r.active == 0 {
+		return constraint.Admitted(a.Queue)
+	}
+	for d := range a.Request.Requested() {
+		if v := r.fitCard(b, a, d, a.Request.Get(d)); !v.OK() {
+			return v
 		}
 	}
-	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	return constraint.Admitted(a.Queue)
 }
 
-// fitCard lets a task with a reservation have another card of its list, as far as that is not
-// reserved.
+// fitCard lets a task with a reservation have another card of its list, as far as that is not reserved.
 func (r *Rule) fitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	if r.active == 0 {
-		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+		return constraint.Admitted(a.Queue)
 	}
-	return quota.FitsBeside(r.session.Index, b.Queues, r.session.LimitOf(a.Queue), a.Queue, d, r.beyondOwn(a.Task, d, milli))
+	limit := r.session.LimitOf(a.Queue)
+	return quota.FitsBeside(r.session.Index, b.Queues, limit, a.Queue, d, r.beyondOwn(a.Task, d, milli))
 }
 
 // beyondOwn returns the part of a quantity that is not reserved for the task itself.
 func (r *Rule) beyondOwn(task *api.TaskInfo, d fastres.Dim, milli float64) float64 {
-	if task != nil {
-		if kept := r.pods[task.UID]; kept.active {
-			milli -= r.rows.At(kept.row, d)
-		}
+	if task == nil {
+		return milli
+	}
+	if kept := r.pods[task.UID]; kept.active {
+		milli -= r.rows.At(kept.row, d)
 	}
 	return milli
 }
 
-// measure compares as FitCard does.
-func (r *Rule) measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
+// measure compares as fitCard does.
+func (r *Rule) measure(refusal *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
 	s := r.session
-	milli = r.beyondOwn(of.Task, d, milli)
-	if of.Admission || r.active == 0 || milli <= 0 {
+	milli = r.beyondOwn(refusal.Task, d, milli)
+	if refusal.Admission || r.active == 0 || milli <= 0 {
 		return constraint.Shortfall{}
 	}
-	return s.Exceeded(of, quota.Reserved, d, func(q index.Queue) (quota.Numbers, constraint.Against) {
-		return quota.BesideNumbers(s.Index, of.Books.Queues, s.LimitOf(of.Queue), q, d, milli), constraint.Capability
+
+	limit := s.LimitOf(refusal.Queue)
+	return s.Exceeded(refusal, quota.Reserved, d, func(q index.Queue) (quota.Numbers, constraint.Against) {
+		return quota.BesideNumbers(s.Index, refusal.Books.Queues, limit, q, d, milli), constraint.Capability
 	})
 }
 
-// lacks reports whether a queue that the task is in as well has too little room beside what is reserved: what the task
-// leaves is room.
-func (r *Rule) lacks(b *quota.Books, a constraint.Ask, q index.Queue, _ *api.TaskInfo, d fastres.Dim, milli float64) bool {
+// lacks reports whether a queue that has both tasks has too little room beside what is reserved.
+func (r *Rule) lacks(b *quota.Books, a constraint.Ask, q index.Queue, _ *api.TaskInfo,
+	d fastres.Dim, milli float64) bool {
 	milli = r.beyondOwn(a.Task, d, milli)
 	if r.active == 0 || milli <= 0 {
 		return false
 	}
-	ix, limit := r.session.Index, r.session.LimitOf(a.Queue)
+
+	ix := r.session.Index
+	limit := r.session.LimitOf(a.Queue)
 	return slices.ContainsFunc(quota.Common(ix, a.Queue, q), func(p index.Queue) bool {
 		return quota.BesideNumbers(ix, b.Queues, limit, p, d, milli).Exceeded()
 	})

@@ -34,7 +34,7 @@ type Memory struct {
 	notices *Notices // of the session that was opened last; nil where no queue grants any
 }
 
-// notice is that of one pod.
+// notice is the notice of one pod.
 type notice struct {
 	job         api.JobID
 	from, until time.Time
@@ -49,15 +49,15 @@ func (m *Memory) Problems() []string { return m.writer.takeProblems() }
 // Wait waits until no annotation is being written.
 func (m *Memory) Wait() { m.writer.work.Wait() }
 
-// Forget forgets all notices, but for what annotations say.
+// Forget forgets all notices except the notices in annotations.
 func (m *Memory) Forget() { m.given = nil }
 
-// Notices are those of a session.
+// Notices are the notices of a session.
 type Notices struct {
 	session  *constraint.Session
 	memory   *Memory
 	recorder *record.Recorder
-	most     []time.Duration // by queue, what it and those above it grant
+	most     []time.Duration // by queue, granted by it and the queues above it
 }
 
 // Open returns the notices, nil where no queue grants any. Then the pods that had some are forgotten.
@@ -68,11 +68,13 @@ func Open(s *constraint.Session, m *Memory, recorder *record.Recorder) *constrai
 		m.given = nil
 		return nil
 	}
+
 	for id, n := range m.given {
 		if job := s.Volcano.Jobs[n.job]; job == nil || job.Tasks[id] == nil {
 			delete(m.given, id)
 		}
 	}
+
 	m.writer.flush(s.Volcano.KubeClient())
 	m.notices = &Notices{session: s, memory: m, recorder: recorder, most: most}
 	return m.notices.hooks()
@@ -100,17 +102,20 @@ func granted(s *constraint.Session) (most []time.Duration) {
 	if !s.Intake.HasPolicies() {
 		return nil
 	}
+
 	for q := range index.Queue(s.Index.Len()) {
 		if own, set := s.Intake.Policies(q).EvictionGrace(); set && own > 0 {
 			most = make([]time.Duration, s.Index.Len())
 			break
 		}
 	}
+
 	for q := range most {
 		some := false
 		for _, p := range s.Index.Path(index.Queue(q)) {
 			if own, set := s.Intake.Policies(p).EvictionGrace(); set && (!some || own < most[q]) {
-				most[q], some = own, true
+				most[q] = own
+				some = true
 			}
 		}
 	}
@@ -122,6 +127,7 @@ func (n *Notices) graceOf(q index.Queue, task *api.TaskInfo) time.Duration {
 	if q == index.None || n.most[q] == 0 {
 		return 0
 	}
+
 	asked, ok := policy.ParseGrace(task.Pod.Annotations[policy.EvictionGraceKey])
 	if job := n.session.Volcano.Jobs[task.Job]; !ok && job != nil && job.PodGroup != nil {
 		asked, ok = policy.ParseGrace(job.PodGroup.Annotations[policy.EvictionGraceKey])
@@ -139,8 +145,10 @@ func (n *Notices) Notice(q index.Queue, task *api.TaskInfo) (until time.Time) {
 		return time.Time{}
 	}
 	if had, given := n.memory.given[task.UID]; given {
+		// The queues or the pod may grant less than they did.
 		return earlier(had.until, had.from.Add(grace))
 	}
+
 	until = n.session.Now.Add(grace)
 	if at, ok := policy.ParseTime(task.Pod.Annotations[policy.EvictionNoticeKey]); ok {
 		until = earlier(until, at) // given by a scheduler before this one
@@ -170,14 +178,17 @@ func (n *Notices) Give(q index.Queue, task *api.TaskInfo, why string) {
 	if _, given := n.memory.given[task.UID]; given || until.IsZero() {
 		return
 	}
+
 	if n.memory.given == nil {
 		n.memory.given = map[api.TaskID]notice{}
 	}
 	n.memory.given[task.UID] = notice{job: task.Job, from: n.session.Now, until: until}
+
 	text := until.UTC().Format(time.RFC3339)
 	if task.Pod.Annotations[policy.EvictionNoticeKey] == text {
 		return
 	}
+
 	n.memory.writer.add(task.Pod, text)
 	n.memory.writer.flush(n.session.Volcano.KubeClient())
 	n.recorder.RecordPod(n.session.Volcano, task.Pod, v1.EventTypeWarning, record.EvictionNotice,

@@ -59,6 +59,7 @@ func (w *writer) flush(client kubernetes.Interface) {
 	if w.busy || len(w.due) == 0 {
 		return
 	}
+
 	w.busy = true
 	w.work.Add(1)
 	go func() {
@@ -67,7 +68,7 @@ func (w *writer) flush(client kubernetes.Interface) {
 	}()
 }
 
-// writeAll writes what is due, until nothing is left or a request fails.
+// writeAll writes the annotations that are due, until none is left or a request fails.
 func (w *writer) writeAll(client kubernetes.Interface) {
 	for {
 		w.mu.Lock()
@@ -78,6 +79,7 @@ func (w *writer) writeAll(client kubernetes.Interface) {
 			return
 		}
 		w.mu.Unlock()
+
 		err := patch(client, uid, next)
 		w.mu.Lock()
 		switch {
@@ -86,8 +88,9 @@ func (w *writer) writeAll(client kubernetes.Interface) {
 				delete(w.due, uid)
 			}
 		default:
-			w.problems = append(w.problems[:min(len(w.problems), 10)],
-				fmt.Sprintf("annotation %s of pod %s/%s cannot be written: %v", policy.EvictionNoticeKey, next.namespace, next.name, err))
+			problem := fmt.Sprintf("annotation %s of pod %s/%s cannot be written: %v",
+				policy.EvictionNoticeKey, next.namespace, next.name, err)
+			w.problems = append(w.problems[:min(len(w.problems), 10)], problem)
 			w.busy = false
 			w.mu.Unlock()
 			return
@@ -104,15 +107,16 @@ func (w *writer) first() (uid types.UID, next write, some bool) {
 }
 
 // patch sets the annotation of the pod with a UID.
-func patch(client kubernetes.Interface, uid types.UID, of write) error {
+func patch(client kubernetes.Interface, uid types.UID, w write) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid,
-		"annotations": map[string]string{policy.EvictionNoticeKey: of.text}}})
+		"annotations": map[string]string{policy.EvictionNoticeKey: w.text}}})
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
-	_, err = client.CoreV1().Pods(of.namespace).Patch(ctx, of.name, types.MergePatchType, body, metav1.PatchOptions{})
+	_, err = client.CoreV1().Pods(w.namespace).Patch(ctx, w.name, types.MergePatchType, body, metav1.PatchOptions{})
 	return err
 }
 

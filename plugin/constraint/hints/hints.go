@@ -10,7 +10,7 @@
 //   - when a queue or a node changes: quotas, guarantees, states, parents, labels, what there is;
 //   - when a pod or a PodGroup of the job itself changes;
 //   - when a pod or a PodGroup changes in a queue below the one that refuses, or anywhere for a rule that compares all queues
-//     together, for a list of several cards, and for the name proportion, whose deserved follows from the requests of all;
+//     together, for a list of several cards, and for the name proportion: its deserved follows from all requests;
 //   - when a claim of devices, or a device, changes.
 //
 // What time can end is not kept: budgets, fair share, earmarks, the order of jobs, windows, and the admission of jobs
@@ -71,6 +71,7 @@ func Open(s *constraint.Session, m *Memory, settings func() Settings, show func(
 	if !release.CachesUnschedulable() {
 		return nil
 	}
+
 	with := settings()
 	m.open(s, with.Together)
 	release.AddHintProvider(s.Volcano, s.Plugin, m.Wakes)
@@ -105,26 +106,29 @@ func (s *session) hooks() *constraint.Hooks {
 func (s *session) noteRejection(r constraint.Rejection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	of := s.refused[r.Job]
+
+	kept := s.refused[r.Job]
 	switch r.Verdict.Reason {
 	case quota.Admitted, quota.UnknownQueue, quota.BrokenQueue, quota.InnerQueue, quota.ClosedQueue:
 		// Queues and nodes alone decide.
 	case quota.TooManyJobs, quota.OverQuota, quota.OverNamespace, quota.OverHolder:
 		if r.Several || s.Together {
-			of.anywhere = true
+			kept.anywhere = true
 		} else {
-			of = of.with(refusal{queues: []string{s.Index.Name(r.Verdict.Queue)}})
+			kept = kept.with(refusal{queues: []string{s.Index.Name(r.Verdict.Queue)}})
 		}
 	case quota.Guaranteed, quota.MixedResources, quota.ResourceMismatch, quota.UntypedPod:
-		of.anywhere = true
+		kept.anywhere = true
 	case quota.Reserved:
-		of.anywhere, of.inTime = true, of.inTime || !r.Admission // for pods without their gate, until the session closes
+		kept.anywhere = true
+		kept.inTime = kept.inTime || !r.Admission // for pods without their gate, until the session closes
 	default:
-		of.inTime = true
+		kept.inTime = true
 	}
-	of.inTime = of.inTime || r.Admission && s.Promises
-	of.told = of.told || r.Told
-	s.refused[r.Job] = of
+
+	kept.inTime = kept.inTime || r.Admission && s.Promises
+	kept.told = kept.told || r.Told
+	s.refused[r.Job] = kept
 }
 
 func (s *session) place(a constraint.Ask, times int) {
@@ -140,6 +144,7 @@ func (s *session) place(a constraint.Ask, times int) {
 func (s *session) close() {
 	inTime := s.Windows || !s.Books.Empty()
 	changed := s.changed()
+
 	s.memory.mu.Lock()
 	defer s.memory.mu.Unlock()
 	before := s.memory.refused
@@ -148,16 +153,17 @@ func (s *session) close() {
 			s.show(job)
 		}
 	}
-	for id, of := range s.refused {
-		if inTime || of.inTime || of.in(changed) {
+
+	for id, kept := range s.refused {
+		if inTime || kept.inTime || kept.in(changed) {
 			release.EndsInTime(s.Volcano, s.Plugin, id)
 			delete(before, id)
 			continue
 		}
 		if job := s.Volcano.Jobs[id]; job != nil && release.Skipped(job) {
-			of = of.with(before[id]) // the actions that evict ask about the job all the same
+			kept = kept.with(before[id]) // the actions that evict ask about the job all the same
 		}
-		before[id] = of
+		before[id] = kept
 	}
 }
 
@@ -167,6 +173,7 @@ func (s *session) changed() map[string]bool {
 	for _, p := range s.placed {
 		queues[p.queue] = true
 	}
+
 	names := map[string]bool{}
 	for q := range queues {
 		for _, p := range s.Index.Path(q) {

@@ -44,7 +44,9 @@ func (m *Memory) open(s *constraint.Session, together bool) {
 	if m.refused == nil {
 		m.refused, m.queues = map[api.JobID]refusal{}, map[api.JobID]string{}
 	}
-	m.tree, m.together = s.Index.Tree, together
+
+	m.tree = s.Index.Tree
+	m.together = together
 	clear(m.queues)
 	for id, job := range s.Volcano.Jobs {
 		m.queues[id] = string(job.Queue)
@@ -56,35 +58,38 @@ func (m *Memory) open(s *constraint.Session, together bool) {
 func (m *Memory) Wakes(job *api.JobInfo, old, now any) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	of, known := m.refused[job.UID]
+
+	kept, known := m.refused[job.UID]
 	if !known {
 		return true
 	}
 	if m.last.old != old || m.last.now != now {
 		m.last = m.changeOf(old, now)
 	}
+
 	c := &m.last
 	switch {
 	case !c.counts:
 		return false
-	case of.anywhere, len(c.jobs)+len(c.queues) == 0, c.group == job.UID, slices.Contains(c.jobs, job.UID):
+	case kept.anywhere, len(c.jobs)+len(c.queues) == 0, c.group == job.UID, slices.Contains(c.jobs, job.UID):
 		return true
-	case len(of.queues) == 0:
+	case len(kept.queues) == 0:
 		return false // what other jobs have does not matter
 	}
+
 	for _, id := range c.jobs {
-		if queue, known := m.queues[id]; !known || m.concerns(of, queue) {
+		if queue, known := m.queues[id]; !known || m.concerns(kept, queue) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(c.queues, func(queue string) bool { return m.concerns(of, queue) })
+	return slices.ContainsFunc(c.queues, func(queue string) bool { return m.concerns(kept, queue) })
 }
 
-// concerns reports whether a queue is one of those of a refusal, or below, or unknown.
-func (m *Memory) concerns(of refusal, queue string) bool {
+// concerns reports whether a queue is a queue of a refusal, or below one, or unknown.
+func (m *Memory) concerns(kept refusal, queue string) bool {
 	q := m.tree.Lookup(queue)
 	return q == index.None || slices.ContainsFunc(m.tree.Path(q), func(p index.Queue) bool {
-		return slices.Contains(of.queues, m.tree.Name(p))
+		return slices.Contains(kept.queues, m.tree.Name(p))
 	})
 }
 
@@ -128,22 +133,26 @@ func jobOf(pod *v1.Pod) api.JobID {
 // groupOf returns the job of a PodGroup.
 func groupOf(group *api.PodGroup) api.JobID { return api.JobID(group.Namespace + "/" + group.Name) }
 
-// sameQueue reports whether two states of a queue differ in what is counted there alone.
+// sameQueue reports whether two states of a queue differ in counters alone.
 func sameQueue(x, y *scheduling.Queue) bool {
-	return x.UID == y.UID && x.Status.State == y.Status.State && maps.Equal(x.Labels, y.Labels) && maps.Equal(x.Annotations, y.Annotations) &&
+	return x.UID == y.UID && x.Status.State == y.Status.State &&
+		maps.Equal(x.Labels, y.Labels) && maps.Equal(x.Annotations, y.Annotations) &&
 		equality.Semantic.DeepEqual(x.Spec, y.Spec)
 }
 
-// samePodGroup reports whether two states of a PodGroup differ in its conditions and in what is counted there alone.
+// samePodGroup reports whether two states of a PodGroup differ in conditions and counters alone.
 func samePodGroup(x, y *api.PodGroup) bool {
-	return x.UID == y.UID && x.Status.Phase == y.Status.Phase && maps.Equal(x.Labels, y.Labels) && maps.Equal(x.Annotations, y.Annotations) &&
+	return x.UID == y.UID && x.Status.Phase == y.Status.Phase &&
+		maps.Equal(x.Labels, y.Labels) && maps.Equal(x.Annotations, y.Annotations) &&
 		equality.Semantic.DeepEqual(x.Spec, y.Spec)
 }
 
 // samePod reports whether two states of a pod have the same node, requests, claims, cards and phase.
 func samePod(x, y *v1.Pod) bool {
-	return x.UID == y.UID && x.Status.Phase == y.Status.Phase && x.DeletionTimestamp.IsZero() == y.DeletionTimestamp.IsZero() &&
-		maps.Equal(x.Labels, y.Labels) && maps.Equal(x.Annotations, y.Annotations) && equality.Semantic.DeepEqual(x.Spec, y.Spec) &&
+	return x.UID == y.UID && x.Status.Phase == y.Status.Phase &&
+		x.DeletionTimestamp.IsZero() == y.DeletionTimestamp.IsZero() &&
+		maps.Equal(x.Labels, y.Labels) && maps.Equal(x.Annotations, y.Annotations) &&
+		equality.Semantic.DeepEqual(x.Spec, y.Spec) &&
 		equality.Semantic.DeepEqual(x.Status.ResourceClaimStatuses, y.Status.ResourceClaimStatuses) &&
 		sameResources(x.Status.InitContainerStatuses, y.Status.InitContainerStatuses) &&
 		sameResources(x.Status.ContainerStatuses, y.Status.ContainerStatuses)

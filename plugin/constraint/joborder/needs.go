@@ -33,13 +33,14 @@ func (r *rule) reserved(q index.Queue, job *api.JobInfo) bool {
 	return intake.HasMinimum(job) && r.session.Intake.HasReservation(q, job)
 }
 
-// lacksQuota reports whether what an admitted job lacks of its minimum does not fit under the quotas of its queue
-// and those above, and would if nobody had anything.
+// lacksQuota reports whether what an admitted job lacks of its minimum does not fit under the quotas of its queue and
+// the queues above it. It must fit there if no job had anything.
 func (r *rule) lacksQuota(q index.Queue, job *api.JobInfo) bool {
 	tasks := missing(job)
 	if len(tasks) == 0 {
 		return false
 	}
+
 	now := r.session.Books.Now.Queues
 	beside := func(p index.Queue, d fastres.Dim) float64 { return now.AllocatedAt(p, d) }
 	alone := func(index.Queue, fastres.Dim) float64 { return 0 }
@@ -57,6 +58,7 @@ func missing(job *api.JobInfo) (tasks []*api.TaskInfo) {
 	if n <= 0 || len(tasks) < n {
 		return nil
 	}
+
 	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int {
 		return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(x.Name, y.Name), cmp.Compare(x.UID, y.UID))
 	})
@@ -67,23 +69,27 @@ func missing(job *api.JobInfo) (tasks []*api.TaskInfo) {
 // that fits.
 func (r *rule) fitAll(q index.Queue, tasks []*api.TaskInfo, has func(index.Queue, fastres.Dim) float64) bool {
 	s := r.session
-	needs, one := fastres.NewVector(s.Intake.Dims.Length()), fastres.NewVector(s.Intake.Dims.Length())
+	needs := fastres.NewVector(s.Intake.Dims.Length())
+	one := fastres.NewVector(s.Intake.Dims.Length())
 	fits := func(d fastres.Dim, milli float64) bool {
 		return !slices.ContainsFunc(s.Index.Path(q), func(p index.Queue) bool {
 			return quota.Numbers{Total: has(p, d) + needs.Get(d) + milli, Bound: s.LimitOf(q).At(p, d)}.Exceeded()
 		})
 	}
+
 	for _, task := range tasks {
 		pod, complete := s.Intake.SetTask(one, q, task)
 		if !complete {
 			return false
 		}
+
 		for d := range one.Requested() {
 			if !fits(d, one.Get(d)) {
 				return false
 			}
 		}
 		needs.Add(one)
+
 		if !pod.None() && !r.fitCards(needs, pod, fits) {
 			return false
 		}
@@ -104,6 +110,7 @@ func (r *rule) fitCards(needs fastres.Vector, pod *cards.PodRequest, fits func(f
 		if at < 0 {
 			return false
 		}
+
 		d := request.Selector.Dims[at]
 		names.AddCard(needs, d, float64(request.Of(d)))
 	}

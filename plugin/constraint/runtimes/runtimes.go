@@ -1,8 +1,8 @@
 // Package runtimes lets pods run for a while before they are evicted, and pods wait for a while before they take from
 // other queues.
 //
-// The kubelet writes to the status of a pod when the pod began to run, and the API server writes when it was created. So
-// a restart of the scheduler changes no decision.
+// The kubelet writes to the status of a pod when the pod began to run, and the API server writes when it was created.
+// So a restart of the scheduler changes no decision.
 package runtimes
 
 import (

@@ -7,11 +7,12 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// register registers the session's hooks with Volcano. Volcano calls Predicate,
-// NodeOrder and the Simulate hooks from many goroutines, all others from the one
-// that runs the session.
+// register registers the session's hooks with Volcano. Volcano calls Predicate, NodeOrder and the Simulate hooks from many
+// goroutines, and all others from the goroutine that runs the session.
 func (s *Session) register(hierarchy bool) {
-	ssn, name := s.Volcano, s.variant.Name
+	ssn := s.Volcano
+	name := s.variant.Name
+
 	ssn.AddQueueOrderFn(name, s.queueOrder)
 	if s.OrdersJobs() {
 		ssn.AddJobOrderFn(name, s.jobOrder)
@@ -19,6 +20,7 @@ func (s *Session) register(hierarchy bool) {
 			s.warnOnce(problem)
 		}
 	}
+
 	ssn.AddJobEnqueueableFn(name, s.admit.JobEnqueueable)
 	ssn.AddJobEnqueuedFn(name, s.admit.JobEnqueued)
 	ssn.AddAllocatableFn(name, s.AllocatableOf)
@@ -48,12 +50,14 @@ func (s *Session) register(hierarchy bool) {
 	if !s.variant.Proportion {
 		ssn.AddPreemptableFn(name, s.Reclaim.Preemptable)
 	}
+
 	if s.Settings.BeyondMinimum {
 		ssn.AddJobStarvingFns(name, s.Reclaim.JobStarving)
 		if problem := s.Reclaim.StarvingProblem(); problem != "" {
 			s.warnOnce(problem)
 		}
 	}
+
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: s.OnAllocate, DeallocateFunc: s.onDeallocate})
 }
 

@@ -28,49 +28,70 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	m.exchanges.Open()
 	hierarchy := !v.Proportion && ssn.HierarchyEnabled(v.Name)
 	if with.Bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
-		s.warnOnce(arguments.HierarchyFrom + ": " + string(with.Bounds.HierarchyFrom) + " has no effect without a tree; set enableHierarchy")
+		s.warnOnce(fmt.Sprintf("%s: %s has no effect without a tree; set enableHierarchy",
+			arguments.HierarchyFrom, with.Bounds.HierarchyFrom))
 	}
+
 	treeChanged := s.read(ssn, hierarchy)
 	s.chooseRules()
 	s.setShares()
 	s.openFeatures()
+
+	// Evictions come before the hooks: the handler of events is not registered yet.
 	s.Enforce()
 	s.Reclaim.OpenAnnounced()
 	s.saveStore()
+
 	if s.Intake.HasPolicies() {
 		quota.BoundAdmission(s.Index, func(q index.Queue) int64 { return s.Intake.Policies(q).OvercommitFactor() })
 	}
 	if s.gates != nil {
 		s.gates.Begin()
 	}
+
 	s.check()
 	s.publish(treeChanged)
 	s.admit.WriteTimeouts()
 	for _, problem := range slices.Concat(m.store.Problems(), m.Grace.Problems()) {
 		s.warnOnce(problem)
 	}
+
 	s.register(hierarchy)
 	return s
 }
 
 // read reads the queues, nodes and jobs of a session into the index.
 func (s *Session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool) {
-	m, v := s.Memory, s.variant
+	m := s.Memory
+	v := s.variant
 	now := m.now()
 	m.queues.Open(ssn.Queues, now)
 	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, s.Settings.Bounds.HierarchyFrom)
 	renewed := m.renewNames()
+
 	c := m.cards.Open(ssn, m.intake.Jobs(ssn), &m.queues, tree, &m.Names, v.Cards, s.Settings.Cards)
-	s.Session = constraint.Session{Volcano: ssn, Plugin: v.Name, Now: now, Index: &m.index, Names: &m.Names, Cards: c,
-		Books: &m.books, Frames: &m.frames, Limit: &m.index.RealCapability, Reservations: &m.Admit.Reservations}
+	s.Session = constraint.Session{
+		Volcano:      ssn,
+		Plugin:       v.Name,
+		Now:          now,
+		Index:        &m.index,
+		Names:        &m.Names,
+		Cards:        c,
+		Books:        &m.books,
+		Frames:       &m.frames,
+		Limit:        &m.index.RealCapability,
+		Reservations: &m.Admit.Reservations,
+	}
 	s.Open()
 	s.Intake = m.intake.Read(ssn, s.Index, tree, &m.Names, c, &m.Admit.Reservations, s.Settings.Bounds, s.Now)
 	if renewed {
 		m.maxNames = 2*m.knownNames() + fewNames
 	}
+
 	m.frames.Reset(s.Intake.Dims.Length())
 	m.rest.Begin(s.Intake.Dims.Length())
 	m.guarantees.Reset(s.Index, s.Index, s.Intake.Available)
+
 	books := quota.Books{Queues: s.Index, Guarantees: &m.guarantees}
 	var holders *index.Index
 	if s.Intake.Holders != nil {
@@ -78,20 +99,25 @@ func (s *Session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 		books.Holders = holders
 	}
 	m.books.Open(books, s.Index, holders, s.Intake.AvailableThen)
+
 	if s.Index.Rooted() {
 		root := s.Index.Root()
-		release.SetTotals(ssn, s.Intake.Dims.Resource(s.Index.Guarantee.Row(root)), s.Intake.Dims.Resource(s.Index.Deserved.Row(root)))
+		guarantee := s.Intake.Dims.Resource(s.Index.Guarantee.Row(root))
+		deserved := s.Intake.Dims.Resource(s.Index.Deserved.Row(root))
+		release.SetTotals(ssn, guarantee, deserved)
 	}
 	return treeChanged
 }
 
-// chooseRules chooses what the name and the arguments of the plugin decide.
+// chooseRules chooses the rules by the name and the arguments of the plugin.
 func (s *Session) chooseRules() {
-	s.rules.share, s.rules.order = quota.Share, (*Session).orderByDeserved
+	s.rules.share = quota.Share
+	s.rules.order = (*Session).orderByDeserved
 	switch {
 	case s.variant.Proportion:
 		s.Limit = &s.Index.Deserved
-		s.rules.share, s.rules.order = quota.WeightedShare, (*Session).orderByShare
+		s.rules.share = quota.WeightedShare
+		s.rules.order = (*Session).orderByShare
 	case s.Settings.Damping > 0:
 		s.rules.order = (*Session).orderByReclaim
 	}
@@ -104,6 +130,7 @@ func (s *Session) setShares() {
 		defer frame.Close()
 		total := frame.Vector()
 		s.Intake.Dims.Set(total, s.Volcano.TotalResource)
+
 		var queues []quota.WeightedQueue
 		for i, queue := range s.Intake.Queues {
 			if s.Intake.Jobs[i] > 0 {
@@ -112,22 +139,25 @@ func (s *Session) setShares() {
 		}
 		quota.ProportionRounds(s.Index, total, queues)
 	}
+
 	for q := range index.Queue(s.Index.Len()) {
 		s.Index.SetShare(q, s.rules.share(s.Index.Allocated(q), s.Index.Deserved.Row(q)))
 	}
 }
 
-// publish writes the metrics, and records what is wrong with objects.
+// publish writes the metrics, and records the problems of objects.
 func (s *Session) publish(treeChanged bool) {
 	m := s.Memory
 	if treeChanged {
 		m.metrics.ForgetQueues(s.Index.Tree)
 	}
+
 	s.publishProblems()
 	s.publishWindows()
 	if s.Intake.BoundsChanged {
 		s.warnQueues()
 	}
+
 	m.metrics.Open(s.Index, &m.Names, s.Cards, s.Intake.Queues, s.variant.Proportion)
 	m.metrics.Publish(s.Intake.Total, s.Intake.Jobs)
 	m.journal.Open(s.Volcano.Jobs)
@@ -150,6 +180,7 @@ func (s *Session) publishProblems() {
 	for _, p := range m.intake.PolicyProblems() {
 		r.Queue(problems.OfPolicies, p, record.BadPolicyAnnotation)
 	}
+
 	r.Keys()
 	if s.Intake.BoundsChanged {
 		if !s.variant.Proportion { // which has no quotas of devices, as upstream
@@ -163,21 +194,30 @@ func (s *Session) publishProblems() {
 			r.Queue(problems.OfCards, p, record.BadCardAnnotation)
 		}
 	}
-	r.Jobs(problems.Counting{Classes: s.Settings.ByClass, Lengths: m.Budgets.InForce() != nil,
-		Checkpoints: s.Settings.ByWork || s.Enforces(), Grace: s.GivesNotice(), Evictions: m.evictions.InForce()})
+
+	r.Jobs(problems.Counting{
+		Classes:     s.Settings.ByClass,
+		Lengths:     m.Budgets.InForce() != nil,
+		Checkpoints: s.Settings.ByWork || s.Enforces(),
+		Grace:       s.GivesNotice(),
+		Evictions:   m.evictions.InForce(),
+	})
 }
 
-// publishWindows records an event on each queue of which a window begins or ends, once, and writes how many hold. A
-// scheduler that starts records none for those that hold already.
+// publishWindows records one event when a window of a queue begins or ends, and writes how many windows hold. A scheduler
+// that starts records none for the windows that hold already.
 func (s *Session) publishWindows() {
 	m := s.Memory
 	for _, c := range m.queues.WindowChanges() {
 		for _, text := range c.Began {
-			m.recorder.RecordQueue(s.Volcano, c.Queue, v1.EventTypeNormal, record.WindowBegan, "The window holds from now on: "+text)
+			message := "The window holds from now on: " + text
+			m.recorder.RecordQueue(s.Volcano, c.Queue, v1.EventTypeNormal, record.WindowBegan, message)
 		}
 		for _, text := range c.Ended {
-			m.recorder.RecordQueue(s.Volcano, c.Queue, v1.EventTypeNormal, record.WindowEnded, "The window does not hold any more: "+text)
+			message := "The window does not hold any more: " + text
+			m.recorder.RecordQueue(s.Volcano, c.Queue, v1.EventTypeNormal, record.WindowEnded, message)
 		}
+
 		if c.Windowed {
 			m.metrics.SetWindows(c.Queue.Name, c.InForce)
 		} else {
@@ -186,7 +226,7 @@ func (s *Session) publishWindows() {
 	}
 }
 
-// publishEvictions writes what is left of budgets of evictions.
+// publishEvictions writes the rest of the budgets of evictions.
 func (s *Session) publishEvictions() {
 	s.Memory.metrics.ForgetEvictions()
 	if budgets := s.Memory.evictions.InForce(); budgets != nil && !s.variant.Proportion {
@@ -214,6 +254,7 @@ func (s *Session) publishUsage() {
 	}
 	s.publishBudgets()
 	s.Memory.metrics.SetSaved(s.Memory.store.Saved())
+
 	h := f.History()
 	if h == nil {
 		return
@@ -226,7 +267,7 @@ func (s *Session) publishUsage() {
 	}
 }
 
-// publishBudgets writes the budgets of queues, and what they have used of them.
+// publishBudgets writes the budgets of queues, and the used part of them.
 func (s *Session) publishBudgets() {
 	s.Memory.metrics.ForgetBudgets()
 	if rule := s.Memory.Budgets.InForce(); rule != nil {
@@ -236,22 +277,23 @@ func (s *Session) publishBudgets() {
 	}
 }
 
-// warnQueues warns once of queues that are refused, and of leaves whose cpu or
-// memory is 0 by default.
+// warnQueues warns once of queues that are refused, and of leaves that have no cpu or memory by default.
 func (s *Session) warnQueues() {
 	for q := range index.Queue(s.Index.Len()) {
 		if err := s.Index.Broken(q); err != nil {
 			s.warnOnce(fmt.Sprintf("queue %s takes no jobs: %v", s.Index.Name(q), err))
 		}
-		if capability := s.Index.Capability.Row(q); s.Settings.Bounds.UnsetCapability == intake.UnsetZero && s.Index.IsLeaf(q) &&
-			(capability.Get(fastres.CPU) == 0 || capability.Get(fastres.Memory) == 0) {
+
+		byDefault := s.Settings.Bounds.UnsetCapability == intake.UnsetZero && s.Index.IsLeaf(q)
+		capability := s.Index.Capability.Row(q)
+		if byDefault && (capability.Get(fastres.CPU) == 0 || capability.Get(fastres.Memory) == 0) {
 			s.warnOnce(fmt.Sprintf("queue %s sets no cpu or memory capability, which means 0; set it, or %s: %s",
 				s.Index.Name(q), arguments.UnsetCapability, intake.UnsetUnlimited))
 		}
 	}
 }
 
-// close writes the last metrics and what the next session has to know.
+// close writes the last metrics, and keeps the state that the next session needs.
 func (s *Session) close() {
 	m := s.Memory
 	s.publishOverused()
