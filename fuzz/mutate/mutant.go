@@ -1,71 +1,50 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"go/parser"
-	"go/token"
-	"slices"
+	"strconv"
 	"strings"
 )
 
-// mutant is a mutation: the name of a declaration, a text that is in it exactly once, and its
-// replacement. The name is the shortest that nothing else has, such as Victims.take. So a mutant
-// follows what it changes to any file, and mostly to any package.
+// mutant is a line of mutants.txt.
 type mutant struct {
-	in, from, to string
+	number   int    // of the mutant, from 1
+	function string // its package and its name, with the receiver's type, such as quota/assign.loads.Add
+	operator string // a key of operators
+	place    int    // of the operator in the function, from 1
+	dir      string // the directory of the test that must fail
+	test     string // its name, with its case after a slash
 }
 
 func (m mutant) String() string {
-	short := func(text string) string { return strings.Join(strings.Fields(text), " ") }
-	return fmt.Sprintf("%s: %s → %s", m.in, short(m.from), short(m.to))
+	return fmt.Sprintf("%s %s %d %s %s", m.function, m.operator, m.place, m.dir, m.test)
 }
 
-// mutated is a mutant that applies.
-type mutated struct {
-	mutant
-	declaration
-	line     int
-	number   int    // from 1
-	function int    // the number of the function, see merge
-	source   []byte // the file with the mutation
-	body     []byte // the body of the function with the mutation, nil if the mutation is not in the body of a function
-}
-
-// applyAll applies mutants and numbers them.
-func (s *sources) applyAll(list []mutant) (all []mutated, err error) {
-	for i, m := range list {
-		applied, err := m.apply(s)
-		if err != nil {
-			return nil, err
+// parse reads a list: a mutant a line. A line that begins with # says what the next mutants break.
+func parse(text string) (mutants []mutant, err error) {
+	seen := map[string]bool{}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
 		}
-		applied.number = i + 1
-		all = append(all, applied)
-	}
-	return all, nil
-}
 
-// apply returns the file with the mutation. It returns an error if the text is not in the
-// declaration exactly once, or if the result is not Go. This keeps the list up to date.
-func (m mutant) apply(s *sources) (mutated, error) {
-	d, err := s.find(m.in)
-	if err != nil {
-		return mutated{}, fmt.Errorf("%s: %w", m, err)
+		m := mutant{number: len(mutants) + 1}
+		if len(fields) != 5 {
+			return nil, fmt.Errorf("%q: want a function, an operator, a place, a directory and a test", line)
+		}
+		m.function, m.operator, m.dir, m.test = fields[0], fields[1], fields[3], fields[4]
+		m.place, err = strconv.Atoi(fields[2])
+		if err != nil {
+			return nil, fmt.Errorf("%s: the place: %w", m.function, err)
+		}
+
+		at := strings.Join(fields[:3], " ")
+		if seen[at] {
+			return nil, fmt.Errorf("%s is there twice", at)
+		}
+		seen[at] = true
+		mutants = append(mutants, m)
 	}
-	before := s.files[d.file]
-	of := before[d.start:d.end]
-	if n := bytes.Count(of, []byte(m.from)); n != 1 || m.from == m.to {
-		return mutated{}, fmt.Errorf("%s: the text is in %s %d times", m, d.name, n)
-	}
-	at := d.start + bytes.Index(of, []byte(m.from))
-	end := at + len(m.from)
-	after := slices.Concat(before[:at], []byte(m.to), before[end:])
-	if _, err := parser.ParseFile(token.NewFileSet(), d.file, after, parser.SkipObjectResolution); err != nil {
-		return mutated{}, fmt.Errorf("%s: %w", m, err)
-	}
-	applied := mutated{mutant: m, declaration: d, line: 1 + bytes.Count(before[:at], []byte("\n")), source: after}
-	if at >= d.body.start && end <= d.body.end {
-		applied.body = slices.Concat(before[d.body.start:at], []byte(m.to), before[end:d.body.end])
-	}
-	return applied, nil
+	return mutants, nil
 }
