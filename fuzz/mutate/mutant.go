@@ -33,7 +33,10 @@ func parse(text string) (mutants []mutant, err error) {
 		if len(fields) != 5 {
 			return nil, fmt.Errorf("%q: want a function, an operator, a place, a directory and a test", line)
 		}
-		m.function, m.operator, m.dir, m.test = fields[0], fields[1], fields[3], fields[4]
+		m.function = fields[0]
+		m.operator = fields[1]
+		m.dir = fields[3]
+		m.test = fields[4]
 		m.place, err = strconv.Atoi(fields[2])
 		if err != nil {
 			return nil, fmt.Errorf("%s: the place: %w", m.function, err)
