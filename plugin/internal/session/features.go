@@ -23,6 +23,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/soft"
 	"github.com/capacity-card/capacity-card/plugin/reclaim"
 	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/quota"
 )
 
 // openFeatures makes the features active that are on, and opens admission and reclaim.
@@ -45,11 +46,11 @@ func (s *Session) openFeatures() {
 func (s *Session) useRules() {
 	own := &s.Session
 	m := s.Memory
-	quotas := admit.Quotas{Session: own}
+	m.own.open(s)
 
 	s.Use(jobs.Open(own, &m.jobs))
 	s.Use(joborder.Open(own, &m.recorder, s.admit.Judge))
-	s.Use(&constraint.Hooks{AdmitJob: quotas.AdmitJob})
+	s.Use(&m.own.quotas)
 	s.Use(guarantees.Open(own))
 	s.Use(holders.Open(own))
 	s.Use(budget.Open(own, &m.Budgets, s.stored, s.loads))
@@ -114,7 +115,30 @@ func (s *Session) openReclaim() {
 	s.Reclaim.Open(&s.Session, m.reclaim, s.variant, &s.Settings,
 		reclaim.Reports{Explain: &s.explain, Metrics: m.metrics, Exchanges: m.exchanges, Order: s})
 
-	s.Use(&constraint.Hooks{Charged: s.Reclaim.Charged, Refunded: s.Reclaim.Refunded, Close: s.Reclaim.Close})
+	s.Use(&m.own.reclaim)
+}
+
+// ownHooks are the hooks of quotas and of reclaim, which every session has. They ask the session that is open, so a
+// session allocates none (BenchmarkSessionOpen).
+type ownHooks struct {
+	session *Session // nil while none is open
+	quotas  constraint.Hooks
+	reclaim constraint.Hooks
+}
+
+func (o *ownHooks) open(s *Session) {
+	known := o.quotas.AdmitJob != nil
+	o.session = s
+	if known {
+		return
+	}
+
+	o.quotas.AdmitJob = func(a constraint.JobAsk) quota.Verdict {
+		return admit.Quotas{Session: &o.session.Session}.AdmitJob(a)
+	}
+	o.reclaim.Charged = func(a constraint.Ask) { o.session.Reclaim.Charged(a) }
+	o.reclaim.Refunded = func(a constraint.Ask) { o.session.Reclaim.Refunded(a) }
+	o.reclaim.Close = func() { o.session.Reclaim.Close() }
 }
 
 // hintSettings returns what ends refusals in time.

@@ -32,6 +32,7 @@ import (
 // runs the session changes it.
 type Memory struct {
 	now      func() time.Time
+	own      ownHooks
 	Names    index.Names
 	maxNames int // with more known names, names start anew
 

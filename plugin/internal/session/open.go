@@ -299,6 +299,7 @@ func (s *Session) close() {
 	s.publishOverused()
 	m.metrics.PublishInner()
 	s.CloseAll()
+	s.Memory.own.session = nil // so that the session can be garbage collected
 	m.journal.PublishWaiting()
 	m.intake.MendParents(s.Volcano, s.variant.Name)
 }
