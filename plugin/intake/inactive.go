@@ -32,7 +32,7 @@ func findInactive(ssn *framework.Session, tree *index.Tree) (found inactive) {
 			continue
 		}
 		charged := chargedTo(cmp.Or(activeAbove(ssn, tree, job.Queue), job.Queue), job)
-		if len(charged.Tasks) == 0 && !inProgress(job) {
+		if len(charged.Tasks) == 0 && !InProgress(job) {
 			continue
 		}
 		if found == nil {

@@ -231,7 +231,7 @@ func (t *tally) count(q, at index.Queue, job *api.JobInfo) {
 	reserved := !fixed && t.hasReservation(q, job, allocated)
 	reserves := reserved && HasMinimum(job)
 	t.jobs[at]++
-	if t.admitted != nil && inProgress(job) {
+	if t.admitted != nil && InProgress(job) {
 		t.admitted[at]++
 	}
 	if t.devices {
@@ -374,9 +374,9 @@ func announces(job *api.JobInfo, tasks []*api.TaskInfo) bool {
 	})
 }
 
-// inProgress reports whether a job is admitted and has not ended: it is Inqueue or Running, or
+// InProgress reports whether a job is admitted and has not ended: it is Inqueue or Running, or
 // Unknown, which means that some of its pods run and others have no node.
-func inProgress(job *api.JobInfo) bool {
+func InProgress(job *api.JobInfo) bool {
 	if job.PodGroup == nil {
 		return false
 	}

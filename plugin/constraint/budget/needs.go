@@ -3,7 +3,6 @@ package budget
 import (
 	"time"
 
-	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -15,7 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
-// readNeeded adds what jobs with an announced length still need.
+// readNeeded adds the card-hours that jobs with an announced length still need.
 func (r *Budgets) readNeeded() {
 	s := r.session
 	for _, job := range s.Intake.Announced {
@@ -36,7 +35,7 @@ func (r *Budgets) readNeeded() {
 
 		allocated, _ := intake.CountTasks(job)
 		complete := allocated > 0 && allocated == len(job.Tasks)
-		if !isAdmitted(job) || complete {
+		if !intake.InProgress(job) || complete {
 			continue
 		}
 		if length := jobLength(job); length > 0 {
@@ -46,19 +45,7 @@ func (r *Budgets) readNeeded() {
 	}
 }
 
-// isAdmitted reports whether the minimum of a job is reserved, as far as it has no node yet.
-func isAdmitted(job *api.JobInfo) bool {
-	if job.PodGroup == nil {
-		return false
-	}
-	switch job.PodGroup.Status.Phase {
-	case scheduling.PodGroupInqueue, scheduling.PodGroupRunning, scheduling.PodGroupUnknown:
-		return true
-	}
-	return false
-}
-
-// need adds what a quantity needs for some time, with a sign, to the budgets of a queue and the queues above it.
+// need adds the card-hours of a quantity over some time, with a sign, to the budgets of a queue and its ancestors.
 func (r *Budgets) need(q index.Queue, dim int, milli float64, length time.Duration, sign float64) {
 	if milli <= 0 {
 		return
@@ -71,7 +58,7 @@ func (r *Budgets) need(q index.Queue, dim int, milli float64, length time.Durati
 	}
 }
 
-// needMinimum does the same for the minimum that a job does not have yet. Of a list, each card counts.
+// needMinimum does the same for the part of its minimum that a job lacks. Of a list, each card counts.
 func (r *Budgets) needMinimum(q index.Queue, job *reserve.Job, length time.Duration, sign float64) {
 	for part := range job.Selectors() {
 		request := job.Missing(part)
@@ -90,7 +77,7 @@ func (r *Budgets) takenOf(request cards.Request, listed, d fastres.Dim) float64 
 	return partOf(r.session, listed, d, float64(request.Of(listed)))
 }
 
-// hold adds what a job needs that is admitted.
+// hold adds the card-hours that an admitted job needs.
 func (r *Budgets) hold(a constraint.JobAsk) { r.holdNeed(a, 1) }
 
 // withdraw takes it back.
