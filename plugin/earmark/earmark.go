@@ -43,16 +43,26 @@ type Registry struct {
 // whole.
 type record struct {
 	queue   api.QueueID
-	pods    map[api.TaskID]waiting
+	pods    map[api.TaskID]Place
 	victims map[api.TaskID]victim
 	quiet   time.Time // when the last victim ended, as far as sessions have seen
 }
 
-// waiting holds the request of a pod that others were evicted for.
-type waiting struct {
-	node    string
-	request *api.Resource
-	cards   card.List
+// Place is the node of a pod that others are evicted for, and the request of the pod at that time.
+type Place struct {
+	Node    string
+	Request *api.Resource
+	Cards   card.List
+}
+
+// PlaceOf returns a node as the place of a pending pod.
+func PlaceOf(task *api.TaskInfo, node string) Place {
+	return Place{Node: node, Request: task.InitResreq.Clone(), Cards: card.NameOf(task.Pod.Annotations)}
+}
+
+// Suits reports whether a pod still requests the same as when it got the place.
+func (p *Place) Suits(task *api.TaskInfo) bool {
+	return slices.Equal(p.Cards, card.NameOf(task.Pod.Annotations)) && p.Request.Equal(task.InitResreq, api.Zero)
 }
 
 // victim is a pod that was evicted.
@@ -83,8 +93,8 @@ func (r *Registry) Open(ssn *framework.Session, now time.Time) (earmarks []Earma
 			delete(r.jobs, id)
 			continue
 		}
-		for task, w := range record.pods {
-			earmarks = append(earmarks, Earmark{ssn.Jobs[id].Tasks[task], w.node})
+		for task, at := range record.pods {
+			earmarks = append(earmarks, Earmark{ssn.Jobs[id].Tasks[task], at.Node})
 		}
 	}
 	slices.SortFunc(earmarks, func(x, y Earmark) int { return cmp.Compare(x.Task.UID, y.Task.UID) })
@@ -96,9 +106,9 @@ func (r *record) update(ssn *framework.Session, job *api.JobInfo, now time.Time)
 	if job == nil || job.Queue != r.queue {
 		return false
 	}
-	maps.DeleteFunc(r.pods, func(id api.TaskID, w waiting) bool {
+	maps.DeleteFunc(r.pods, func(id api.TaskID, at Place) bool {
 		task := job.Tasks[id]
-		return task == nil || task.Status != api.Pending || ssn.Nodes[w.node] == nil || !w.equal(waitingOf(task, w.node))
+		return task == nil || task.Status != api.Pending || ssn.Nodes[at.Node] == nil || !at.Suits(task)
 	})
 	for id, v := range r.victims {
 		switch v.in(ssn, id, now) {
@@ -147,14 +157,6 @@ func (v victim) in(ssn *framework.Session, id api.TaskID, now time.Time) fate {
 	return ends
 }
 
-func waitingOf(task *api.TaskInfo, node string) waiting {
-	return waiting{node, task.InitResreq, card.NameOf(task.Pod.Annotations)}
-}
-
-func (w waiting) equal(other waiting) bool {
-	return slices.Equal(w.cards, other.cards) && w.request.Equal(other.request, api.Zero)
-}
-
 // Keep makes earmarks for the pods of a job that waits for victims: evictors are those that
 // are pipelined, evicted those that end for them.
 func (r *Registry) Keep(job *api.JobInfo, evictors, evicted []*api.TaskInfo, now time.Time) {
@@ -163,14 +165,12 @@ func (r *Registry) Keep(job *api.JobInfo, evictors, evicted []*api.TaskInfo, now
 	}
 	kept := r.jobs[job.UID]
 	if kept == nil || kept.queue != job.Queue {
-		kept = &record{queue: job.Queue, pods: map[api.TaskID]waiting{}, victims: map[api.TaskID]victim{}}
+		kept = &record{queue: job.Queue, pods: map[api.TaskID]Place{}, victims: map[api.TaskID]victim{}}
 		r.jobs[job.UID] = kept
 	}
 	kept.quiet = now
 	for _, task := range evictors {
-		w := waitingOf(task, task.NodeName)
-		w.request = w.request.Clone()
-		kept.pods[task.UID] = w
+		kept.pods[task.UID] = PlaceOf(task, task.NodeName)
 	}
 	for _, task := range evicted {
 		kept.victims[task.UID] = victim{task.NodeName, api.PodKey(task.Pod), now}

@@ -121,3 +121,16 @@ func TestRestart(t *testing.T) {
 	r.ended("claim", s.claim.UID)
 	assert.Empty(t, r.Open(s.Session, time.Unix(0, 0)))
 }
+
+// TestPlacesSuit compares a task with the pod that got a place.
+func TestPlacesSuit(t *testing.T) {
+	taskOf := func(cards string, cpu float64) *api.TaskInfo {
+		pod := &v1.Pod{}
+		pod.Annotations = map[string]string{card.NameKey: cards}
+		return &api.TaskInfo{Pod: pod, InitResreq: &api.Resource{MilliCPU: cpu}}
+	}
+	place := PlaceOf(taskOf("A|B", 1000), "n")
+	assert.True(t, place.Suits(taskOf("A|B", 1000)))
+	assert.False(t, place.Suits(taskOf("B|A", 1000)), "the order of a list matters")
+	assert.False(t, place.Suits(taskOf("A|B", 2000)))
+}

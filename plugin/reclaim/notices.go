@@ -57,7 +57,7 @@ func (s *Session) claimantIn(p *notice.Plan) (tasks []*api.TaskInfo) {
 		if task == nil || task.Status != api.Pending || task.SchGated || s.Books.Waits(task) {
 			return nil
 		}
-		if s.Volcano.Nodes[pod.Node] == nil || !pod.Describes(task) {
+		if s.Volcano.Nodes[pod.Node] == nil || !pod.Suits(task) {
 			return nil
 		}
 		tasks = append(tasks, task)
@@ -176,7 +176,7 @@ func (s *Session) announce(found *proposal) {
 	c := found.ledger.claimant
 	p := &notice.Plan{Job: c.job.UID, Queue: c.job.Queue, Within: c.within}
 	for i, task := range c.tasks {
-		p.Pods = append(p.Pods, notice.PodOf(task, found.nodeOf(i).Name))
+		p.Pods = append(p.Pods, notice.Pod{Task: task.UID, Place: earmark.PlaceOf(task, found.nodeOf(i).Name)})
 	}
 
 	why := "reclaim, for a pod of another queue"

@@ -25,7 +25,6 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
-	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 )
 
@@ -69,25 +68,8 @@ type Plan struct {
 
 // Pod is a pod of the claimant, and its place in the plan.
 type Pod struct {
-	Task    api.TaskID
-	Node    string
-	Request *api.Resource
-	Cards   card.List
-}
-
-// PodOf returns a pod of a claimant with a node as its place.
-func PodOf(task *api.TaskInfo, node string) Pod {
-	return Pod{
-		Task:    task.UID,
-		Node:    node,
-		Request: task.InitResreq.Clone(),
-		Cards:   card.NameOf(task.Pod.Annotations),
-	}
-}
-
-// Describes reports whether the request of a task is still the same as when the plan was made.
-func (p *Pod) Describes(task *api.TaskInfo) bool {
-	return slices.Equal(p.Cards, card.NameOf(task.Pod.Annotations)) && p.Request.Equal(task.InitResreq, api.Zero)
+	Task api.TaskID
+	earmark.Place
 }
 
 // Victim is a pod that is evicted at the end of its notice.

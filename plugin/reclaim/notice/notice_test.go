@@ -7,11 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	v1 "k8s.io/api/core/v1"
-
 	"volcano.sh/volcano/pkg/scheduler/api"
 
-	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/reclaim/notice"
 )
@@ -124,17 +121,4 @@ func TestResumeForgets(t *testing.T) {
 	})
 	assert.Empty(t, b.With("v1"))
 	assert.Equal(t, []api.TaskID{"v2"}, kept(b))
-}
-
-// TestPodsThatChange compares a task with the pod that the plan was made for.
-func TestPodsThatChange(t *testing.T) {
-	taskOf := func(cards string, cpu float64) *api.TaskInfo {
-		pod := &v1.Pod{}
-		pod.Annotations = map[string]string{card.NameKey: cards}
-		return &api.TaskInfo{Pod: pod, InitResreq: &api.Resource{MilliCPU: cpu}}
-	}
-	pod := notice.PodOf(taskOf("A|B", 1000), "n")
-	assert.True(t, pod.Describes(taskOf("A|B", 1000)))
-	assert.False(t, pod.Describes(taskOf("B|A", 1000)), "the order of a list matters")
-	assert.False(t, pod.Describes(taskOf("A|B", 2000)))
 }
