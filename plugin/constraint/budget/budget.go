@@ -53,8 +53,8 @@ func (r *Budgets) Now() time.Time { return r.now }
 // left returns the part of the limit that is neither used nor still needed by pods with an announced length.
 func (b *Budget) left() float64 { return b.Limit - b.Used - b.Needed }
 
-// Open charges what queues have had, and returns the hooks, nil where no queue has a budget. stored is what was loaded,
-// nil for nothing. loads says that it is still being read.
+// Open charges the cards that queues have held since the last session, and returns the hooks, nil where no queue has a
+// budget. stored is the loaded state, nil for none. loads says that the store is still being read.
 func Open(s *constraint.Session, m *Memory, stored *store.State, loads bool) *constraint.Hooks {
 	if !Wanted(s) {
 		m.budgets = nil
@@ -130,7 +130,7 @@ func (r *Budgets) readBudgets() (columns []budget.Column) {
 // at is the position of a queue and a dimension in own and spent.
 func (r *Budgets) at(q index.Queue, dim int) int { return int(q)*len(r.dims) + dim }
 
-// readUsed sets what the queues have used of their budgets, and which budgets are used up.
+// readUsed sets the used part of each budget, and which budgets are used up.
 func (r *Budgets) readUsed() {
 	s := r.session
 	ledger := &r.memory.ledger

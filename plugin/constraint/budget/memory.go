@@ -22,7 +22,7 @@ type Memory struct {
 	budgets *Budgets // of the session that was opened last; nil where no queue has a budget
 }
 
-// had is what queues have since a session. It is charged when the next session opens.
+// had holds the cards of queues since a session. The next session charges them for the time between the two.
 type had struct {
 	at      time.Time
 	tree    *index.Tree
@@ -59,8 +59,8 @@ func (m *Memory) restore(s *constraint.Session, stored *store.State) {
 	}
 }
 
-// charge lets time pass until a session. It charges what queues have had since the last session. For columns with a use
-// that is not known until then, it charges what the pods that run now have had.
+// charge lets time pass until a session. It charges the cards that queues have held since the last session. Columns
+// without a known use until then are charged for the pods that run now.
 func (m *Memory) charge(s *constraint.Session, now time.Time, wanted []budget.Column, dims []fastres.Dim) {
 	positions := m.ledger.Begin(now, wanted)
 

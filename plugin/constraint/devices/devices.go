@@ -46,8 +46,8 @@ func (r *rule) hooks() *constraint.Hooks {
 	}
 }
 
-// fit decides on the claims of a task. A refusal makes a.Request what the refusing queue would be charged, where it
-// may.
+// fit decides on the claims of a task. Where a rule may replace a.Request (Replace), a refusal sets it to the charge
+// of the queue that refuses.
 func (r *rule) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	claims := r.session.Intake.DeviceClaims(a.Task)
 	if len(claims) == 0 {
@@ -68,7 +68,7 @@ func (r *rule) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	return v
 }
 
-// measure compares as fit and admitJob do. The quantity is what the queue would be charged.
+// measure compares as fit and admitJob do. The quantity is the charge of the queue.
 func (r *rule) measure(refusal *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
 	s := r.session
 	if _, device := s.Names.Class(d); !device {

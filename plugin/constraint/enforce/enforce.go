@@ -105,8 +105,8 @@ func (r *rule) evictExcess() {
 	}
 }
 
-// waits gives notice to pods of a job, and reports whether they may not be evicted yet. They also wait where the
-// budgets of evictions have no room for them beside other pods of this session that have notice.
+// waits gives notice to pods of a job, and reports whether they may not be evicted yet. Pods that got notice earlier in
+// this session use up the budgets of evictions first: where nothing is left, the pods wait as well.
 func (r *rule) waits(tasks []*api.TaskInfo, pods []int) (waits bool) {
 	s := r.session
 	for _, pod := range pods {
@@ -158,8 +158,8 @@ func (r *rule) quantityText(d fastres.Dim, quantity float64) string {
 	return format.Amount(r.session.Names.Name(d), format.Readable(d, quantity), format.Mi)
 }
 
-// readExcesses notes which queues are above their bounds, and announces new excesses. It finds the excesses of which
-// the delay is over.
+// readExcesses compares queues with their bounds. It announces new excesses, and collects those with a delay that is
+// over.
 func (r *rule) readExcesses() {
 	s := r.session
 	all := map[[2]string]bool{}
