@@ -20,7 +20,7 @@ func (m mutant) String() string {
 	return fmt.Sprintf("%s %s %d %s %s", m.function, m.operator, m.place, m.dir, m.test)
 }
 
-// parse reads a list: a mutant a line. A line that begins with # says what the next mutants break.
+// parse reads a list with one mutant on each line. Lines that begin with # are comments.
 func parse(text string) (mutants []mutant, err error) {
 	seen := map[string]bool{}
 	for line := range strings.Lines(text) {

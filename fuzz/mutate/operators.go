@@ -24,7 +24,7 @@ var operators = map[string]func(ast.Node) *edit{
 	"drop":     drop,
 }
 
-// boundaries are the comparisons that differ in what they say of equal values.
+// boundaries maps each comparison to the one that differs for equal values.
 var boundaries = map[token.Token]string{
 	token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">", token.EQL: "!=", token.NEQ: "==",
 }
@@ -45,7 +45,7 @@ func condition(n ast.Node) ast.Expr {
 			return nil
 		}
 		switch e := n.List[0].(type) {
-		case *ast.BinaryExpr, *ast.UnaryExpr, *ast.CallExpr: // what a tag is compared with is none of these here
+		case *ast.BinaryExpr, *ast.UnaryExpr, *ast.CallExpr: // the values of a switch with a tag are names and literals
 			return e
 		}
 	}
@@ -59,7 +59,8 @@ func wrap(e ast.Expr, before, after string) *edit {
 	return &edit{e.Pos(), e.End(), func(text string) string { return before + text + after }}
 }
 
-// operand leaves one operand of && or || to decide: the other one is made neutral, and keeps what it uses in use.
+// operand makes one operand of && or || neutral, so the other one decides. It stays in the code, since Go refuses
+// variables that nothing uses.
 func operand(n ast.Node, neutral func(*ast.BinaryExpr) ast.Expr) *edit {
 	e, binary := n.(*ast.BinaryExpr)
 	switch {
