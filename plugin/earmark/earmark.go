@@ -1,17 +1,18 @@
 // Package earmark remembers for whom pods were evicted, from one session to the next.
 //
-// Volcano evicts pods in one session, and the pod that they are evicted for is placed in a
-// later one, when they have ended. In between, every pending pod is asked for the room that
-// the victims leave, first of all the pods that their controllers create in their place. An
-// earmark says whose room it is.
+// Volcano evicts pods in one session, and places the pod that they are evicted for in a later one,
+// after they have ended. In between, every pending pod could take the room that the victims leave.
+// The first to try are the pods that the controllers of the victims create as replacements. An
+// earmark keeps the room for the pod that the eviction was for.
 //
 // # What lives how long
 //
-// A Registry lives as long as the scheduler. An earmark begins when the eviction is committed.
-// It ends when the pod that it is for has a node, is gone, or requests something else, when the
-// node is gone or an eviction failed, and in any case Patience after the last victim has ended. A restart of the
-// scheduler loses the Registry. Then the earmarks follow from the pending pods with
-// status.nominatedNodeName, and the terminating pods on these nodes.
+// A Registry lives as long as the scheduler. An earmark begins when the eviction is committed. It
+// ends when its pod has a node, is gone, or requests something else. It also ends when the node is
+// gone or an eviction failed, and in any case Patience after the last victim has ended.
+//
+// A restart of the scheduler loses the Registry. The earmarks are then derived from the pending pods
+// with status.nominatedNodeName, and from the terminating pods on these nodes.
 //
 // Upstream: none. There, allocate pipelines the pod again in each session, if no other pod
 // comes before it.
@@ -29,23 +30,22 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// Patience is how long an earmark lasts after its last victim has ended. A pod that takes that
-// much longer to end than its grace period counts as one that has ended: its node may be lost.
+// Patience is the time that an earmark lasts after its last victim has ended. A victim that exceeds
+// its grace period by this time counts as ended: its node may be lost.
 const Patience = 5 * time.Minute
 
 // Registry holds the earmarks. It is for one session at a time.
 type Registry struct {
 	jobs   map[api.JobID]*record
-	opened bool // by some session
+	opened bool // by at least one session
 }
 
-// record holds the earmarks of one job. Its pods share the victims, since a gang starts as a
-// whole.
+// record holds the earmarks of one job. Its pods share the victims, since a gang starts as a whole.
 type record struct {
 	queue   api.QueueID
 	pods    map[api.TaskID]Place
 	victims map[api.TaskID]victim
-	quiet   time.Time // when the last victim ended, as far as sessions have seen
+	quiet   time.Time // the last session that saw a victim that has not ended
 }
 
 // Place is the node of a pod that others are evicted for, and the request of the pod at that time.
@@ -68,7 +68,7 @@ func (p *Place) Suits(task *api.TaskInfo) bool {
 // victim is a pod that was evicted.
 type victim struct {
 	node    string
-	key     api.TaskID // of the pod among those of the node
+	key     api.TaskID // of the pod in the tasks of the node
 	evicted time.Time
 }
 
@@ -88,15 +88,18 @@ func (r *Registry) Open(ssn *framework.Session, now time.Time) (earmarks []Earma
 		r.opened = true
 		r.recover(ssn, now)
 	}
+
 	for id, record := range r.jobs {
 		if !record.update(ssn, ssn.Jobs[id], now) {
 			delete(r.jobs, id)
 			continue
 		}
+
 		for task, at := range record.pods {
 			earmarks = append(earmarks, Earmark{ssn.Jobs[id].Tasks[task], at.Node})
 		}
 	}
+
 	slices.SortFunc(earmarks, func(x, y Earmark) int { return cmp.Compare(x.Task.UID, y.Task.UID) })
 	return earmarks
 }
@@ -106,10 +109,12 @@ func (r *record) update(ssn *framework.Session, job *api.JobInfo, now time.Time)
 	if job == nil || job.Queue != r.queue {
 		return false
 	}
+
 	maps.DeleteFunc(r.pods, func(id api.TaskID, at Place) bool {
 		task := job.Tasks[id]
 		return task == nil || task.Status != api.Pending || ssn.Nodes[at.Node] == nil || !at.Suits(task)
 	})
+
 	for id, v := range r.victims {
 		switch v.in(ssn, id, now) {
 		case stays:
@@ -118,28 +123,31 @@ func (r *record) update(ssn *framework.Session, job *api.JobInfo, now time.Time)
 			delete(r.victims, id)
 		}
 	}
+
 	if len(r.victims) > 0 {
 		r.quiet = now
 	}
+
 	return len(r.pods) > 0 && now.Sub(r.quiet) <= Patience
 }
 
-// fate says how the eviction of a victim ends.
+// fate is the state of an eviction.
 type fate int
 
 const (
-	ends  fate = iota // it is being deleted
-	ended             // it has ended, or takes too long
+	ends  fate = iota // the victim is being deleted
+	ended             // the victim has ended, or takes too long
 	stays             // the API server refused the eviction
 )
 
-// in returns what becomes of a victim, as a session has it. Volcano's cache shows a pod as
-// terminating from the eviction on, and as running again where the eviction failed.
+// in returns the state of an eviction in a session. Volcano's cache shows a pod as terminating from
+// the eviction on, and as running again if the eviction failed.
 func (v victim) in(ssn *framework.Session, id api.TaskID, now time.Time) fate {
 	node := ssn.Nodes[v.node]
 	if node == nil {
 		return ended
 	}
+
 	task := node.Tasks[v.key]
 	switch {
 	case task == nil || task.UID != id || task.Status == api.Succeeded || task.Status == api.Failed:
@@ -147,9 +155,10 @@ func (v victim) in(ssn *framework.Session, id api.TaskID, now time.Time) fate {
 	case task.Status != api.Releasing:
 		return stays
 	}
+
 	until := v.evicted
 	if deleted := task.Pod.DeletionTimestamp; !deleted.IsZero() {
-		until = deleted.Time // with the grace period
+		until = deleted.Time // includes the grace period
 	}
 	if now.Sub(until) > Patience {
 		return ended
@@ -157,17 +166,19 @@ func (v victim) in(ssn *framework.Session, id api.TaskID, now time.Time) fate {
 	return ends
 }
 
-// Keep makes earmarks for the pods of a job that waits for victims: evictors are those that
-// are pipelined, evicted those that end for them.
+// Keep makes earmarks for the pods of a job that waits for victims. evictors are the pipelined pods
+// of the job, and evicted are the victims.
 func (r *Registry) Keep(job *api.JobInfo, evictors, evicted []*api.TaskInfo, now time.Time) {
 	if len(evictors) == 0 {
 		return
 	}
+
 	kept := r.jobs[job.UID]
 	if kept == nil || kept.queue != job.Queue {
 		kept = &record{queue: job.Queue, pods: map[api.TaskID]Place{}, victims: map[api.TaskID]victim{}}
 		r.jobs[job.UID] = kept
 	}
+
 	kept.quiet = now
 	for _, task := range evictors {
 		kept.pods[task.UID] = PlaceOf(task, task.NodeName)
@@ -177,7 +188,7 @@ func (r *Registry) Keep(job *api.JobInfo, evictors, evicted []*api.TaskInfo, now
 	}
 }
 
-// Forget ends an earmark that is of no use any more.
+// Forget ends an earmark that is no longer of use.
 func (r *Registry) Forget(e Earmark) { r.ended(e.Task.Job, e.Task.UID) }
 
 // ended forgets the earmark of a pod.
@@ -195,18 +206,25 @@ func (r *Registry) recover(ssn *framework.Session, now time.Time) {
 			if node == nil {
 				continue
 			}
-			var ending []*api.TaskInfo
-			for _, other := range node.Tasks {
-				if other.Status == api.Releasing {
-					ending = append(ending, other)
-				}
-			}
+
+			ending := terminating(node)
 			if len(ending) == 0 {
 				continue
 			}
+
 			nominated := *task
 			nominated.NodeName = node.Name
 			r.Keep(job, []*api.TaskInfo{&nominated}, ending, now)
 		}
 	}
+}
+
+// terminating returns the tasks on a node that are being deleted.
+func terminating(node *api.NodeInfo) (tasks []*api.TaskInfo) {
+	for _, task := range node.Tasks {
+		if task.Status == api.Releasing {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks
 }
