@@ -16,21 +16,23 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// windows are the overrides of a queue, and those that hold.
+// windows are the overrides of a queue, with the windows in force.
 type windows struct {
 	overrides override.Overrides // the last good ones
 	text      string             // the annotation
-	problems  []string           // of the text, and windows of it that hold at the same time
+	problems  []string           // errors of the text, and windows that overlap
 
-	since, next time.Time // what holds was found at since, and changes at next; zero for never
-	holding     []int
+	holding []int     // the windows in force
+	since   time.Time // when holding was computed
+	next    time.Time // when holding changes, zero for never
 }
 
-// inForce describes the windows that hold.
+// inForce describes the windows in force.
 func (w *windows) inForce() (all []string) {
 	if w == nil {
 		return nil
 	}
+
 	for _, i := range w.holding {
 		text := w.overrides[i].String() + ":"
 		for _, key := range w.overrides[i].Keys() {
@@ -41,48 +43,58 @@ func (w *windows) inForce() (all []string) {
 	return all
 }
 
-// due reports whether other windows can hold than when the queue was read. A clock can go back.
+// due reports whether the windows in force may have changed since the queue was read.
 func (w *windows) due(now time.Time) bool {
-	return w != nil && (now.Before(w.since) || !w.next.IsZero() && !now.Before(w.next))
+	if w == nil {
+		return false
+	}
+
+	wentBack := now.Before(w.since) // a clock can
+	return wentBack || !w.next.IsZero() && !now.Before(w.next)
 }
 
-// readWindows reads the overrides of an object, nil for one without the annotation. before are those of the object
-// before.
+// readWindows reads the overrides of an object, nil if it has no annotation. before are the windows that the queue had,
+// nil for none.
 func readWindows(before *windows, object *scheduling.Queue, now time.Time) *windows {
 	text, given := object.Annotations[override.Key]
 	if !given {
 		return nil
 	}
+
 	w := &windows{text: text, since: now}
 	if before != nil {
-		w.overrides, w.problems = before.overrides, before.problems
+		w.overrides = before.overrides
+		w.problems = before.problems
 	}
 	if before == nil || before.text != text {
 		w.parse(text, now)
 	}
+
 	w.holding, w.next = w.overrides.At(now)
 	return w
 }
 
-// parse reads the text of the annotation. One with a problem leaves the windows in force that were.
+// parse reads the text of the annotation. A text with a problem leaves the last good overrides.
 func (w *windows) parse(text string, now time.Time) {
 	overrides, problems := override.Parse(text)
 	kept := ""
 	switch {
 	case len(problems) == 0:
-		w.overrides, problems = overrides, overrides.Overlaps(now)
+		w.overrides = overrides
+		problems = overrides.Overlaps(now)
 	case w.overrides == nil:
 		kept = "; it counts as not set"
 	default:
 		kept = "; the last good value stays in force"
 	}
+
 	w.problems = nil
 	for _, p := range problems[:min(len(problems), 5)] {
 		w.problems = append(w.problems, fmt.Sprintf("annotation %s: %s%s", p.Key, p.Reason, kept))
 	}
 }
 
-// annotations returns the annotations that hold.
+// annotations returns the given annotations with the values that the windows in force set.
 func (w *windows) annotations(given map[string]string) map[string]string {
 	all := maps.Clone(given)
 	for _, key := range override.Annotations {
@@ -94,29 +106,36 @@ func (w *windows) annotations(given map[string]string) map[string]string {
 	return all
 }
 
-// object returns the object with the spec that holds, the same one where no window changes it.
+// object returns the object with the spec in force. It is the given object if no window changes the spec.
 func (w *windows) object(given *scheduling.Queue) *scheduling.Queue {
 	spec := given.Spec
-	for key, list := range map[string]*v1.ResourceList{
-		override.Capability: &spec.Capability, override.Deserved: &spec.Deserved, override.Guarantee: &spec.Guarantee.Resource,
-	} {
-		for _, i := range w.holding {
-			if set := w.overrides[i].Resources(key); set != nil {
-				merged := v1.ResourceList{}
-				maps.Copy(merged, *list)
-				maps.Copy(merged, set)
-				*list = merged
-			}
-		}
-	}
+	w.override(override.Capability, &spec.Capability)
+	w.override(override.Deserved, &spec.Deserved)
+	w.override(override.Guarantee, &spec.Guarantee.Resource)
 	if text, set := w.overrides.Set(override.Weight, "", false, w.holding); set {
 		n, _ := strconv.ParseInt(text, 10, 32)
 		spec.Weight = int32(n)
 	}
+
 	if equality.Semantic.DeepEqual(spec, given.Spec) {
 		return given
 	}
 	changed := *given
 	changed.Spec = spec
 	return &changed
+}
+
+// override replaces a list by a copy with the resources that the windows in force set.
+func (w *windows) override(key string, list *v1.ResourceList) {
+	for _, i := range w.holding {
+		set := w.overrides[i].Resources(key)
+		if set == nil {
+			continue
+		}
+
+		merged := v1.ResourceList{}
+		maps.Copy(merged, *list)
+		maps.Copy(merged, set)
+		*list = merged
+	}
 }

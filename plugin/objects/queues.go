@@ -1,5 +1,5 @@
-// Package objects finds which Queue objects have changed since an earlier session, so that
-// each is read once per change. It gives those queues an object that have none.
+// Package objects finds the Queue objects that have changed since an earlier session, so that each
+// is read once per change. It gives an object to each queue that has none.
 package objects
 
 import (
@@ -24,23 +24,28 @@ import (
 // one session at a time.
 type Queues struct {
 	byName map[api.QueueID]*Queue
-	// session is the number of the last session. The others are sessions, too: the last one with
-	// a new, changed or deleted spec, or with new, changed or deleted annotations.
-	session, specs, annotations uint64
-	// windowed are the queues that the session has read, and that have windows or had them before.
+
+	session     uint64 // number of the last session
+	specs       uint64 // the last session with a new, changed or deleted spec
+	annotations uint64 // the last session with new, changed or deleted annotations
+
+	// windowed are the queues that the last session has read and that have windows now, or had them before.
 	windowed []*Queue
 }
 
-// Queue is the object of one queue, with what its windows set (package override).
+// Queue is the object of one queue, with the values that its windows set (package override).
 type Queue struct {
 	Object *scheduling.Queue
-	// Annotations are those that hold. They are a copy: whoever holds the object may change its map.
+	// Annotations are the annotations in force. They are a copy, since other holders of the object may change its map.
 	Annotations map[string]string
 
-	given                       *scheduling.Queue // without windows
-	windows                     *windows          // nil for a queue without any
-	began, ended                []string          // windows, since the object was read before
-	created, annotated, session uint64            // sessions, the last one with the queue among them
+	given        *scheduling.Queue // the object without windows
+	windows      *windows          // nil for a queue without windows
+	began, ended []string          // windows, since the object was read before
+
+	created   uint64 // the session that first had this object
+	annotated uint64 // the last session with other annotations
+	session   uint64 // the last session with the queue
 }
 
 // Of returns the queues of one session, without windows that have begun.
@@ -50,14 +55,16 @@ func Of(queues map[api.QueueID]*api.QueueInfo) *Queues {
 	return q
 }
 
-// Open begins a session with these queues at a time. A queue without a Queue object gets one, in this session alone.
+// Open begins a session with these queues. A queue without a Queue object gets one for this session only.
 func (q *Queues) Open(queues map[api.QueueID]*api.QueueInfo, now time.Time) {
 	q.session++
 	clear(q.windowed)
 	q.windowed = q.windowed[:0]
+
 	if q.byName == nil {
 		q.byName = map[api.QueueID]*Queue{}
 	}
+
 	for name, info := range queues {
 		known := q.byName[name]
 		known.complete(name, info)
@@ -67,23 +74,28 @@ func (q *Queues) Open(queues map[api.QueueID]*api.QueueInfo, now time.Time) {
 		}
 		known.session = q.session
 	}
+
 	if len(q.byName) > len(queues) {
 		maps.DeleteFunc(q.byName, func(_ api.QueueID, known *Queue) bool { return known.session != q.session })
-		q.specs, q.annotations = q.session, q.session
+		q.specs = q.session
+		q.annotations = q.session
 	}
 }
 
-// complete gives a queue without a Queue object one, so that every reader finds it. That of a NamespaceQueue has what
-// it says: the one of the session before, if it has not changed. Any other queue gets an object that is not open. So
-// the queue is refused, its running pods count, and Volcano does not panic on it when the session closes.
+// complete gives a queue without a Queue object one, so that every reader finds it. A NamespaceQueue is converted to an
+// object, unless the object of the session before still fits. Any other queue gets an object that is not open: jobs of
+// the queue are refused, its running pods count, and Volcano does not panic when the session closes.
 func (q *Queue) complete(id api.QueueID, info *api.QueueInfo) {
 	if info.Queue != nil {
 		return
 	}
+
 	switch source := release.NamespaceQueue(info); {
 	case source == nil:
-		info.Queue = &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: string(id)},
-			Status: scheduling.QueueStatus{State: scheduling.QueueStateUnknown}}
+		info.Queue = &scheduling.Queue{
+			ObjectMeta: metav1.ObjectMeta{Name: string(id)},
+			Status:     scheduling.QueueStatus{State: scheduling.QueueStateUnknown},
+		}
 	case q != nil && sameVersion(&q.given.ObjectMeta, source):
 		info.Queue = q.given
 	default:
@@ -91,55 +103,66 @@ func (q *Queue) complete(id api.QueueID, info *api.QueueInfo) {
 	}
 }
 
-// sameVersion reports whether an API server gave both out as the same version of one object.
+// sameVersion reports whether both are the same version of one object, as the API server counts versions.
 func sameVersion(x, y *metav1.ObjectMeta) bool {
 	return x.ResourceVersion != "" && x.ResourceVersion == y.ResourceVersion && x.UID == y.UID
 }
 
-// read returns the state of a queue with a new object, or with other windows. known is nil for a new queue.
-//
-// Volcano's cache replaces objects and does not change them. A new spec has a new generation; a
-// new status or annotation has not. Objects without an API server have no generation.
+// read returns the state of a queue that has a new object or other windows in force. known is nil for a new queue.
 func (q *Queues) read(known *Queue, object *scheduling.Queue, now time.Time) *Queue {
-	next := &Queue{Object: object, given: object, created: q.session, annotated: q.session}
 	if known != nil && known.given.UID != object.UID {
 		known = nil
 	}
-	annotations := object.Annotations
 	var before *windows
 	if known != nil {
 		before = known.windows
 	}
+
+	next := &Queue{Object: object, given: object, created: q.session, annotated: q.session}
 	next.windows = readWindows(before, object, now)
+	annotations := object.Annotations
 	if next.windows != nil {
-		next.Object, annotations = next.windows.object(object), next.windows.annotations(annotations)
+		next.Object = next.windows.object(object)
+		annotations = next.windows.annotations(annotations)
 	}
 	if next.windows != nil || before != nil {
 		q.windowed = append(q.windowed, next)
 	}
+
 	if known != nil {
-		was, is := before.inForce(), next.windows.inForce()
-		next.began, next.ended = without(is, was), without(was, is)
+		was := before.inForce()
+		is := next.windows.inForce()
+		next.began = without(is, was)
+		next.ended = without(was, is)
+
 		next.created = known.created
 		if maps.Equal(known.Annotations, annotations) {
-			next.Annotations, next.annotated = known.Annotations, known.annotated
+			next.Annotations = known.Annotations
+			next.annotated = known.annotated
 		}
 	}
+
+	// A new spec has a new generation; a new status or annotation has not. Objects without an API server have none.
 	if known == nil || known.given.Generation != object.Generation || object.Generation == 0 || !next.sameSpec(known) {
 		q.specs = q.session
 	}
 	if next.annotated == q.session {
-		next.Annotations, q.annotations = maps.Clone(annotations), q.session
+		next.Annotations = maps.Clone(annotations)
+		q.annotations = q.session
 	}
 	return next
 }
 
-// sameSpec reports whether two states of a queue have the same spec, if neither has windows that change it.
+// sameSpec reports whether windows leave the queue the same spec in two states. If no window changes either spec, the
+// generations of the objects decide.
 func (q *Queue) sameSpec(known *Queue) bool {
-	return q.Object == q.given && known.Object == known.given || equality.Semantic.DeepEqual(q.Object.Spec, known.Object.Spec)
+	if q.Object == q.given && known.Object == known.given {
+		return true
+	}
+	return equality.Semantic.DeepEqual(q.Object.Spec, known.Object.Spec)
 }
 
-// Overrides returns the windows of the queue, those in force where the text of the annotation is wrong.
+// Overrides returns the windows of the queue. If the text of the annotation is wrong, they are the last good ones.
 func (q *Queue) Overrides() override.Overrides {
 	if q.windows == nil {
 		return nil
@@ -147,18 +170,20 @@ func (q *Queue) Overrides() override.Overrides {
 	return q.windows.overrides
 }
 
-// Info returns a queue of a session with the spec that holds.
+// Info returns a queue of a session with the spec in force.
 func (q *Queues) Info(queue *api.QueueInfo) *api.QueueInfo {
 	known := q.byName[queue.UID]
 	if known == nil || known.Object == known.given {
 		return queue
 	}
+
 	info := *queue
-	info.Queue, info.Weight = known.Object, known.Object.Spec.Weight
+	info.Queue = known.Object
+	info.Weight = known.Object.Spec.Weight
 	return &info
 }
 
-// HasWindows reports whether some queue of the session has windows.
+// HasWindows reports whether any queue of the session has windows.
 func (q *Queues) HasWindows() bool {
 	for _, known := range q.byName {
 		if known.windows != nil {
@@ -168,7 +193,7 @@ func (q *Queues) HasWindows() bool {
 	return false
 }
 
-// WindowProblems returns the problems of overrides that the session has read, in the order of the queues' names.
+// WindowProblems returns the problems of the windows that the session has read, in the order of queue names.
 func (q *Queues) WindowProblems() (all []Problems) {
 	for _, queue := range q.windowed {
 		p := Problems{Queue: queue.Object}
@@ -177,30 +202,33 @@ func (q *Queues) WindowProblems() (all []Problems) {
 		}
 		all = append(all, p)
 	}
+
 	slices.SortFunc(all, func(x, y Problems) int { return cmp.Compare(x.Queue.Name, y.Queue.Name) })
 	return all
 }
 
-// WindowChange is a queue whose windows the session has read.
+// WindowChange is a queue with windows that the session has read.
 type WindowChange struct {
 	Queue *scheduling.Queue
-	// Began and Ended are the windows that began and ended since the session before, in words: none for a queue that is
-	// new to this process.
+	// Began and Ended describe the windows that began and ended since the session before. They are empty for a queue that
+	// is new to this process.
 	Began, Ended []string
-	// Windowed: the queue has windows, of which InForce hold.
+	// Windowed reports whether the queue has windows now. InForce of them are in force.
 	Windowed bool
 	InForce  int
 }
 
-// WindowChanges returns the queues whose windows the session has read, in the order of their names.
+// WindowChanges returns the queues with windows that the session has read, in the order of their names.
 func (q *Queues) WindowChanges() (all []WindowChange) {
 	for _, queue := range q.windowed {
 		c := WindowChange{Queue: queue.Object, Began: queue.began, Ended: queue.ended}
 		if queue.windows != nil {
-			c.Windowed, c.InForce = true, len(queue.windows.holding)
+			c.Windowed = true
+			c.InForce = len(queue.windows.holding)
 		}
 		all = append(all, c)
 	}
+
 	slices.SortFunc(all, func(x, y WindowChange) int { return cmp.Compare(x.Queue.Name, y.Queue.Name) })
 	return all
 }
@@ -210,45 +238,47 @@ func without(texts, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return slices.Contains(others, text) })
 }
 
-// Specs is the session in which a spec changed last.
+// Specs returns the session in which a spec changed last.
 func (q *Queues) Specs() uint64 { return q.specs }
 
-// Annotations is the session in which annotations changed last.
+// Annotations returns the session in which annotations changed last.
 func (q *Queues) Annotations() uint64 { return q.annotations }
 
 // Get returns a queue of the session, nil for an unknown one.
 func (q *Queues) Get(name string) *Queue { return q.byName[api.QueueID(name)] }
 
-// Since returns the queues whose annotations are new or other than in an earlier session, in the
-// order of their names. Session 0 is before the first one.
+// Since returns the queues with annotations that are new or have changed since an earlier session, in
+// the order of their names. Session 0 is before the first one.
 func (q *Queues) Since(session uint64) (changed []*Queue) {
 	if q.annotations <= session {
 		return nil
 	}
+
 	for _, queue := range q.byName {
 		if queue.annotated > session {
 			changed = append(changed, queue)
 		}
 	}
+
 	slices.SortFunc(changed, func(x, y *Queue) int { return cmp.Compare(x.Object.Name, y.Object.Name) })
 	return changed
 }
 
-// Changed returns the queues whose annotations are new or other than in the session before.
+// Changed returns the queues with annotations that are new or have changed since the session before.
 func (q *Queues) Changed() []*Queue { return q.Since(q.session - 1) }
 
-// CreatedSince reports whether the object is another one than in an earlier session.
+// CreatedSince reports whether an earlier session had another object, or none.
 func (q *Queue) CreatedSince(session uint64) bool { return q.created > session }
 
-// UnknownKeys returns the annotations that look like those of this module and have no effect, in
-// order.
+// UnknownKeys returns the annotations that look like annotations of this module but have no effect,
+// in the order of their keys.
 func (q *Queue) UnknownKeys() []card.Problem {
 	unknown := append(card.QueueKeys.Unknown(q.Annotations), policy.Unknown(q.Annotations)...)
 	slices.SortFunc(unknown, func(x, y card.Problem) int { return cmp.Compare(x.Key, y.Key) })
 	return unknown
 }
 
-// Problems are the problems of the object of a queue, none if they are mended.
+// Problems are the problems of the object of a queue, none once they are solved.
 type Problems struct {
 	Queue *scheduling.Queue
 	Texts []string
