@@ -104,7 +104,7 @@ func (r *Registry) Open(ssn *framework.Session, now time.Time) (earmarks []Earma
 	return earmarks
 }
 
-// update drops the pods of a record whose earmarks ended, and reports whether some are left.
+// update drops the pods with earmarks that ended, and reports whether any are left.
 func (r *record) update(ssn *framework.Session, job *api.JobInfo, now time.Time) bool {
 	if job == nil || job.Queue != r.queue {
 		return false

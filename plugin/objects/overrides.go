@@ -97,6 +97,7 @@ func (w *windows) parse(text string, now time.Time) {
 // annotations returns the given annotations with the values that the windows in force set.
 func (w *windows) annotations(given map[string]string) map[string]string {
 	all := maps.Clone(given)
+
 	for _, key := range override.Annotations {
 		base, has := given[key]
 		if text, set := w.overrides.Set(policy.Short(key), base, has, w.holding); set {

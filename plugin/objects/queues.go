@@ -17,7 +17,6 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/override"
 	"github.com/capacity-card/capacity-card/index/policy"
-	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // Queues are the Queue objects of the last session. The zero Queues is ready. One Queues is for
@@ -66,8 +65,8 @@ func (q *Queues) Open(queues map[api.QueueID]*api.QueueInfo, now time.Time) {
 	}
 
 	for name, info := range queues {
+		complete(name, info)
 		known := q.byName[name]
-		known.complete(name, info)
 		if known == nil || known.given != info.Queue || known.windows.due(now) {
 			known = q.read(known, info.Queue, now)
 			q.byName[name] = known
@@ -82,30 +81,15 @@ func (q *Queues) Open(queues map[api.QueueID]*api.QueueInfo, now time.Time) {
 	}
 }
 
-// complete gives a queue without a Queue object one, so that every reader finds it. A NamespaceQueue is converted to an
-// object, unless the object of the session before still fits. Any other queue gets an object that is not open: jobs of
-// the queue are refused, its running pods count, and Volcano does not panic when the session closes.
-func (q *Queue) complete(id api.QueueID, info *api.QueueInfo) {
-	if info.Queue != nil {
-		return
-	}
-
-	switch source := release.NamespaceQueue(info); {
-	case source == nil:
+// complete gives a queue without a Queue object one that is not open, so that every reader finds it: jobs of the queue
+// are refused, its running pods count, and Volcano does not panic when the session closes.
+func complete(id api.QueueID, info *api.QueueInfo) {
+	if info.Queue == nil {
 		info.Queue = &scheduling.Queue{
 			ObjectMeta: metav1.ObjectMeta{Name: string(id)},
 			Status:     scheduling.QueueStatus{State: scheduling.QueueStateUnknown},
 		}
-	case q != nil && sameVersion(&q.given.ObjectMeta, source):
-		info.Queue = q.given
-	default:
-		info.Queue = release.QueueObject(info)
 	}
-}
-
-// sameVersion reports whether both are the same version of one object, as the API server counts versions.
-func sameVersion(x, y *metav1.ObjectMeta) bool {
-	return x.ResourceVersion != "" && x.ResourceVersion == y.ResourceVersion && x.UID == y.UID
 }
 
 // read returns the state of a queue that has a new object or other windows in force. known is nil for a new queue.
@@ -210,8 +194,8 @@ func (q *Queues) WindowProblems() (all []Problems) {
 // WindowChange is a queue with windows that the session has read.
 type WindowChange struct {
 	Queue *scheduling.Queue
-	// Began and Ended describe the windows that began and ended since the session before. They are empty for a queue that
-	// is new to this process.
+	// Began and Ended describe the windows that began and ended since the session before. They are empty for a queue
+	// that is new to this process.
 	Began, Ended []string
 	// Windowed reports whether the queue has windows now. InForce of them are in force.
 	Windowed bool

@@ -71,7 +71,7 @@ func TestJobAccounts(t *testing.T) {
 			f := open(t, `{"A":8,"B":8}`, cards.Settings{Untyped: cards.UntypedCharge}, test.job)
 			_, own := f.read(t, "job")
 			assert.True(t, own.HasCards())
-			assert.Equal(t, test.missing, f.demands(own.AppendMissing(nil, f.Session, f.q)), "missing")
+			assert.Equal(t, test.missing, f.demands(own.appendMissing(nil, f.Session, f.q)), "missing")
 			assert.Equal(t, test.reservation, f.demands(own.AppendReservation(nil, f.Session, f.q)), "reservation")
 			for _, account := range []struct {
 				name string
@@ -112,7 +112,7 @@ func TestJobWithoutCards(t *testing.T) {
 	_, own := f.read(t, "job")
 	assert.False(t, own.HasCards())
 	assert.True(t, own.HasGates())
-	assert.Empty(t, own.AppendMissing(nil, f.Session, f.q))
+	assert.Empty(t, own.appendMissing(nil, f.Session, f.q))
 	assert.Empty(t, own.AppendReservation(nil, f.Session, f.q))
 }
 

@@ -1,6 +1,7 @@
 package reserve
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,18 +11,17 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// The condition Inqueue of a PodGroup says whether what an admitted job lacks of its minimum is
-// reserved for it: True from the admission on, and False once the job was Inqueue for longer
-// than its queue allows. Volcano keeps no time at which a job became Inqueue, so the time of
-// this condition is that time. It outlasts the scheduler. Jobs of queues without a timeout have
-// no such condition.
+// InqueueCondition is a condition of a PodGroup. It tells whether the missing part of the minimum of an
+// admitted job is reserved: True from the admission on, and False once the job was Inqueue for longer
+// than its queue allows. Volcano does not record when a job became Inqueue, so this condition does. It
+// outlasts the scheduler. Jobs of queues without a timeout have no such condition.
 const InqueueCondition scheduling.PodGroupConditionType = "Inqueue"
 
-// The reasons of the condition Inqueue: of True, and of False.
+// The reasons of the condition Inqueue.
 const (
-	InqueueAdmitted  = "Admitted"
-	InqueueTimeout   = "InqueueTimeout"
-	PromiseDisplaced = "PromiseDisplaced"
+	InqueueAdmitted  = "Admitted"         // True
+	InqueueTimeout   = "InqueueTimeout"   // False: the job was Inqueue for too long
+	PromiseDisplaced = "PromiseDisplaced" // False: another job displaced it
 )
 
 // Promise is the state of the condition Inqueue of a job.
@@ -42,35 +42,48 @@ func PromiseOf(job *api.JobInfo) Promise {
 
 // BeginPromise sets the condition of a job that is admitted now.
 func BeginPromise(job *api.JobInfo, now time.Time) {
-	SetCondition(job, scheduling.PodGroupCondition{Type: InqueueCondition, Status: v1.ConditionTrue,
-		LastTransitionTime: metav1.NewTime(now), Reason: InqueueAdmitted})
+	SetCondition(job, scheduling.PodGroupCondition{
+		Type:               InqueueCondition,
+		Status:             v1.ConditionTrue,
+		LastTransitionTime: metav1.NewTime(now),
+		Reason:             InqueueAdmitted,
+	})
 }
 
-// EndPromise sets the condition of a job that is Inqueue for too long, or that another one
-// displaces.
+// EndPromise sets the condition of a job that is Inqueue for too long, or that another job displaces.
 func EndPromise(job *api.JobInfo, now time.Time, reason, message string) {
-	SetCondition(job, scheduling.PodGroupCondition{Type: InqueueCondition, Status: v1.ConditionFalse,
-		LastTransitionTime: metav1.NewTime(now), Reason: reason, Message: message})
+	SetCondition(job, scheduling.PodGroupCondition{
+		Type:               InqueueCondition,
+		Status:             v1.ConditionFalse,
+		LastTransitionTime: metav1.NewTime(now),
+		Reason:             reason,
+		Message:            message,
+	})
 }
 
 // Condition returns a condition of the PodGroup of a job, nil if it has none of the type.
-func Condition(job *api.JobInfo, of scheduling.PodGroupConditionType) *scheduling.PodGroupCondition {
+func Condition(job *api.JobInfo, kind scheduling.PodGroupConditionType) *scheduling.PodGroupCondition {
 	if job.PodGroup == nil {
 		return nil
 	}
-	for i := range job.PodGroup.Status.Conditions {
-		if c := &job.PodGroup.Status.Conditions[i]; c.Type == of {
-			return c
-		}
+
+	conditions := job.PodGroup.Status.Conditions
+	i := slices.IndexFunc(conditions, func(c scheduling.PodGroupCondition) bool { return c.Type == kind })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &conditions[i]
 }
 
-// SetCondition sets the condition of a type.
+// SetCondition adds a condition to the PodGroup of a job, in place of one of the same type.
 func SetCondition(job *api.JobInfo, to scheduling.PodGroupCondition) {
+	if job.PodGroup == nil {
+		return
+	}
+
 	if c := Condition(job, to.Type); c != nil {
 		*c = to
-	} else if job.PodGroup != nil {
-		job.PodGroup.Status.Conditions = append(job.PodGroup.Status.Conditions, to)
+		return
 	}
+	job.PodGroup.Status.Conditions = append(job.PodGroup.Status.Conditions, to)
 }

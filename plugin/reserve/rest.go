@@ -14,48 +14,62 @@ import (
 // restBudget is the number of arcs that one answer of Rest may visit.
 const restBudget assign.Budget = 1 << 12
 
-// Rest finds the cards that a pod leaves to the rest of its job. A gang whose pod A|B takes
-// the only A never starts if another of its pods can use nothing but A.
+// Rest finds the cards that a pod leaves to the rest of its job. If a pod with the list A|B takes the
+// only A, and another pod of its gang can use only A, the gang never starts.
 //
 // The zero Rest is ready for use. Its memory lasts across sessions.
 type Rest struct {
 	job      Job
-	of       *api.JobInfo // the job that was read last
+	last     *api.JobInfo // the job that was read last
 	alike    bool         // all its pods with cards request the same cards
 	others   []assign.Demand
-	room     index.Index // one queue; its bound of a card is what the nodes and quotas leave
+	room     index.Index // one queue; its bound of a card is the amount that the nodes and quotas leave
 	account  *index.Tree
 	dims     int
 	assigner assign.Assigner
 }
 
-// Begin begins a session whose vectors have dims dimensions.
-func (r *Rest) Begin(dims int) { r.of, r.dims = nil, dims }
+// Begin begins a session with vectors of dims dimensions.
+func (r *Rest) Begin(dims int) {
+	r.last = nil
+	r.dims = dims
+}
 
-// Needs returns the cards of a pending pod that the other pods of its job need, nil for nearly every
-// pod: with them the minimum of the job can be assigned to what is left of each card, and without
-// them it cannot. left returns that in milli-cards. How the cards are spread over nodes does not count.
+// Needs returns the cards of a pending pod that the other pods of its job need, nil for nearly every pod.
+// Without these cards, the minimum of the job cannot be assigned to the cards that are left; with them,
+// it can. left returns the milli-cards that are left of a card. The distribution of cards over nodes
+// does not count.
 func (r *Rest) Needs(s *cards.Session, job *api.JobInfo, task *api.TaskInfo, p *cards.PodRequest,
 	left func(fastres.Dim) float64) (needs []fastres.Dim) {
-	if r.of == job && r.alike {
+	if r.last == job && r.alike {
 		return nil
 	}
+
 	r.job.Read(s, job, s.Read)
-	r.of, r.alike = job, !r.job.hasCards || r.job.podSize > 0
+	r.last = job
+	r.alike = !r.job.hasCards || r.job.podSize > 0
 	if r.alike {
 		return nil
 	}
+
 	r.others = r.job.appendOthers(r.others[:0], s, task, p)
 	if len(r.others) == 0 {
 		return nil
 	}
+
 	r.open(left)
 	if r.assignable() != assign.Yes {
 		return nil
 	}
+
 	for request := range s.Requests(p) {
-		for _, d := range request.Selector.Dims {
-			if len(request.Selector.Dims) > 1 && !slices.Contains(needs, d) && r.without(d, float64(request.Of(d))) {
+		dims := request.Selector.Dims
+		if len(dims) < 2 {
+			continue // no other card to take instead
+		}
+
+		for _, d := range dims {
+			if !slices.Contains(needs, d) && r.without(d, float64(request.Of(d))) {
 				needs = append(needs, d)
 			}
 		}
@@ -68,6 +82,7 @@ func (r *Rest) open(left func(fastres.Dim) float64) {
 	if r.account == nil {
 		r.account = index.BuildTree([]index.Node{{Name: "rest"}}, "")
 	}
+
 	r.room.Reset(r.account, r.dims)
 	bound := r.room.RealCapability.Row(0)
 	for _, demand := range r.others {
@@ -79,13 +94,14 @@ func (r *Rest) open(left func(fastres.Dim) float64) {
 	}
 }
 
-// without reports whether the other pods cannot all have cards without an amount of a card.
+// without reports whether some of the other pods lack cards once an amount of a card is gone.
 func (r *Rest) without(d fastres.Dim, milli float64) bool {
 	bound := r.room.RealCapability.Row(0)
 	had := bound.Get(d)
 	if had < milli {
 		return false // no other pod can use it, or the pod does not get it
 	}
+
 	bound.Set(d, had-milli)
 	answer := r.assignable()
 	bound.Set(d, had)
