@@ -1,8 +1,7 @@
 // Package plan chooses the pods to evict so that a job can start.
 //
-// A plan gives each pod of the claimant a node, and names the victims: the pods that are evicted for it. A claimant is
-// the set of pods that a job lacks to its minimum, or one pod beyond the minimum. It is placed as a whole or not at
-// all.
+// A plan gives each pod of the claimant a node, and names the victims: the pods to evict. The claimant is the set of
+// pods that a job lacks to its minimum, or one pod beyond the minimum. It is placed as a whole or not at all.
 //
 // # What is taken first
 //
@@ -18,8 +17,8 @@
 //  2. from the highest class of victims down: the work that is lost in the class, then the number of its victims
 //  3. the number of all victims
 //
-// The class of a victim says how well it is protected: a higher priority has a higher class. A job that is below its
-// minimum already does no work. Where whole jobs may be taken, it loses single pods, and no work is lost with them.
+// The class of a victim is its protection: a higher priority has a higher class. A job below its minimum does no work.
+// If whole jobs may be taken, such a job loses single pods, and no work is lost with them.
 //
 // # Example
 //
@@ -29,23 +28,27 @@
 //	gang-0  n1  idle
 //	gang-1  n2  b-0 is evicted: b has two pods more than its minimum
 //
-// If the minimum of b is 3, then b is taken as a whole or not at all: gang-1 gets n2, and b loses three pods.
+// If the minimum of b is 3, b is taken as a whole or not at all: gang-1 gets n2, and b loses three pods.
 //
 // # Every victim is needed
 //
-// Without any one of its victims (a whole job counts as one), a plan does not fit. A victim is evicted for the
-// resources that it may be evicted for (Candidate.For), or for room under a bound. A plan without victims says that the
-// pods fit on idle resources: they wait for the action allocate.
+// If any victim stays (a whole job counts as one), the plan does not fit. A victim is evicted for the resources that it
+// may be evicted for (Candidate.For), or for room under a bound. A plan without victims means that the pods fit on idle
+// resources: they wait for the action allocate.
 //
 // # How long the search takes
 //
-// The search is greedy first: it gives one pod after the other the node where the cheapest victims make room. Then it
-// leaves out the victims that the others suffice without. Last, it tries other sets of victims, the cheapest first.
-// Checks bounds how many sets are tried. Plan.Best reports whether no other set is better. With few candidates that is
-// always the case.
+// The search has three steps:
 //
-// The package knows no session of the scheduler. What queues, guarantees, limits, budgets and policies say, it asks
-// through Accounts.
+//  1. greedy: each pod in turn gets the node where the cheapest victims make room
+//  2. reduction: victims that are not needed stay
+//  3. enumeration: other sets of victims are tried, the cheapest first
+//
+// Problem.Checks bounds the number of sets that are tried. Plan.Best reports that no other set is better. With few
+// candidates, the plan is always the best.
+//
+// The package knows no session of the scheduler. It asks about queues, guarantees, limits, budgets and policies through
+// Accounts.
 //
 // Upstream: none. Volcano's actions reclaim and preempt place one pod at a time, on the first node where victims make
 // room.

@@ -1,26 +1,24 @@
 package plan
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
-// leaveOut leaves out the units that the others suffice without, the dearest first.
+// leaveOut leaves out the units that are not needed, the dearest first.
 func (s *search) leaveOut() {
 	units := s.units(0)
 	if len(units) == 0 {
 		return
 	}
+
 	best := slices.Clone(s.steps)
 	slices.SortStableFunc(units, func(x, y *unit) int { return x.cost.compare(&y.cost) })
-
 	for i := len(units) - 1; i >= 0; i-- {
-		others := slices.Delete(slices.Clone(units), i, i+1)
+		others := without(units, i)
 		if s.seat(others) {
 			units = others
 			best = slices.Clone(s.steps)
 		}
 	}
+
 	s.replay(best)
 }
 
@@ -36,36 +34,39 @@ func (s *search) replay(steps []step) {
 	}
 }
 
-// seat begins anew, evicts some units, and reports whether all pods have room then.
+// seat undoes all steps, evicts some units, and reports whether all pods have room then.
 func (s *search) seat(units []*unit) bool {
 	s.undo(0)
 	if s.checks <= 0 {
 		return false
 	}
 	s.checks--
+
 	if !s.evictAll(units) {
 		return false
 	}
+
 	attempts := 4*len(s.Pods) + 1024
 	if !s.seatFrom(0, &attempts, map[int][]int{}) || len(units) > 0 && !s.Accounts.Settled().OK() {
 		return false
 	}
+
 	return s.justified(units)
 }
 
-// justified reports whether each unit is evicted for something that it may be evicted for: without the unit, a pod of
-// the claimant lacks that on its node, or a bound that the unit relieves refuses the pod. If not, the state is that of
-// another set.
+// justified reports whether the claimant needs each unit: without the unit, a pod lacks a resource that the unit may be
+// evicted for, or a bound that the unit relieves refuses the pod. If it returns false, the steps are undefined.
 func (s *search) justified(units []*unit) bool {
 	steps := slices.Clone(s.steps)
 	nodes := slices.Clone(s.nodes)
 	for i, u := range units {
 		s.undo(0)
-		s.evictAll(slices.Delete(slices.Clone(units), i, i+1))
+		s.evictAll(without(units, i))
 		if !s.missing(u, nodes) {
 			return false
 		}
 	}
+
 	s.replay(steps)
 	return true
 }
@@ -74,29 +75,36 @@ func (s *search) justified(units []*unit) bool {
 func (s *search) missing(u *unit, nodes []int) bool {
 	pods := s.remaining(u)
 	for pod, node := range nodes {
-		if slices.ContainsFunc(pods, func(victim int) bool { return s.helps(pod, node, Victim{u.job, victim}) }) {
+		helps := func(victim int) bool { return s.helps(pod, node, Victim{u.job, victim}) }
+		if slices.ContainsFunc(pods, helps) {
 			return true
 		}
+
 		if s.place(pod, node).OK() {
 			continue
 		}
+
 		relieves := func(victim int) bool { return s.Accounts.Relieves(pod, node, u.job, victim) }
 		if slices.ContainsFunc(pods, relieves) {
 			return true
 		}
 	}
+
 	return false
 }
 
-// seatFrom places the pods from one on. Pods of a kind get nodes in one order: their places can be exchanged.
+// seatFrom places the pods from one on. It gives up after a number of attempts. ordered keeps the nodes of each kind.
 func (s *search) seatFrom(pod int, attempts *int, ordered map[int][]int) bool {
 	if pod == len(s.Pods) {
 		return true
 	}
+
 	kind := s.Pods[pod].Kind
 	if ordered[kind] == nil {
 		ordered[kind] = s.orderNodes(pod)
 	}
+
+	// The places of two pods of a kind can be exchanged, so their nodes follow the order.
 	nodes := ordered[kind]
 	if pod > 0 && s.Pods[pod-1].Kind == kind {
 		nodes = nodes[slices.Index(nodes, s.nodes[pod-1]):]
@@ -107,10 +115,12 @@ func (s *search) seatFrom(pod int, attempts *int, ordered map[int][]int) bool {
 		if !s.hasRoom(pod, node) {
 			continue
 		}
+
 		*attempts--
 		if *attempts < 0 {
 			return false
 		}
+
 		if s.place(pod, node).OK() {
 			if s.seatFrom(pod+1, attempts, ordered) {
 				return true
@@ -118,10 +128,11 @@ func (s *search) seatFrom(pod int, attempts *int, ordered map[int][]int) bool {
 			s.undo(before)
 		}
 	}
+
 	return false
 }
 
-// orderNodes returns the nodes that suit a pod, the preferred first.
+// orderNodes returns the nodes that suit a pod, the preferred first. The result is not nil.
 func (s *search) orderNodes(pod int) []int {
 	nodes := []int{}
 	for node := range s.Nodes {
@@ -129,26 +140,27 @@ func (s *search) orderNodes(pod int) []int {
 			nodes = append(nodes, node)
 		}
 	}
-	slices.SortStableFunc(nodes, func(x, y int) int {
-		return cmp.Or(cmp.Compare(s.Accounts.Preference(pod, x), s.Accounts.Preference(pod, y)),
-			cmp.Compare(s.fills(pod, y), s.fills(pod, x)))
-	})
+
+	s.sortNodes(pod, nodes)
 	return nodes
 }
 
-// tryOthers tries other sets of units, where there are few, and keeps the cheapest one that suffices. It reports
-// whether no set is better.
+// tryOthers tries other sets of units if there are few units, and keeps the cheapest set that suffices. found says that
+// the present steps are a plan. It reports whether no other set is better.
 func (s *search) tryOthers(found bool) bool {
+	few := len(s.all) <= fewUnits
 	t := trial{search: s, best: slices.Clone(s.steps), cost: s.costOf(s.units(0)), found: found}
-	if len(s.all) <= fewUnits {
+	if few {
 		t.extend(nil, 0)
 	}
+
 	if t.found {
 		s.replay(t.best)
 	} else {
 		s.undo(0)
 	}
-	return len(s.all) <= fewUnits && s.checks > 0
+
+	return few && s.checks > 0
 }
 
 // trial is the best set of units so far.
@@ -159,12 +171,14 @@ type trial struct {
 	found bool
 }
 
-// extend tries a set of units, and then all that have more units from one on.
+// extend tries a set of units. If the set does not suffice, extend adds each later unit in turn, the first of them at
+// position from.
 func (t *trial) extend(units []*unit, from int) {
 	sum := t.costOf(units)
 	if t.checks <= 0 || t.found && sum.compare(&t.cost) >= 0 {
 		return
 	}
+
 	if t.seat(units) {
 		t.best = slices.Clone(t.steps)
 		t.cost = sum
@@ -174,12 +188,14 @@ func (t *trial) extend(units []*unit, from int) {
 
 	for i := from; i < len(t.all); i++ {
 		if !t.repeats(units, t.all[i]) {
-			t.extend(append(units[:len(units):len(units)], t.all[i]), i+1)
+			t.extend(append(slices.Clip(units), t.all[i]), i+1)
 		}
 	}
 }
 
-// repeats reports whether units have the job of a unit as a whole, or a unit that is a whole job has pods of it.
+// repeats reports whether units already have a unit: as a part of a whole job, or as a pod of it.
 func (t *trial) repeats(units []*unit, u *unit) bool {
-	return slices.ContainsFunc(units, func(other *unit) bool { return other.job == u.job && (other.whole() || u.whole()) })
+	return slices.ContainsFunc(units, func(other *unit) bool {
+		return other.job == u.job && (other.whole() || u.whole())
+	})
 }

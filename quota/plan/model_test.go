@@ -13,7 +13,7 @@ type world struct {
 	claim  int          // the queue of the claimant
 	owners []int        // the queue of each job
 	p      Problem
-	cannot map[at]bool // pods, by index, that cannot run on a node
+	cannot map[placement]bool // pods, by index, that cannot run on a node
 
 	saved [][]float64
 }
@@ -75,7 +75,7 @@ func (w *world) Relieves(pod, _, _, _ int) bool {
 	return w.queues[0].allocated+w.p.Pods[pod].Requests[0] > w.queues[0].limit
 }
 
-func (w *world) CanRun(pod, node int) bool { return !w.cannot[at{w.p.Pods[pod].Kind, node}] }
+func (w *world) CanRun(pod, node int) bool { return !w.cannot[placement{w.p.Pods[pod].Kind, node}] }
 func (w *world) Preference(int, int) int   { return 0 }
 func (w *world) Charged(int, int) int      { return 0 }
 func (w *world) Settled() (v quota.Verdict) {
@@ -260,7 +260,7 @@ func (w *world) fits(pod int, free []float64) bool {
 	}
 	request := w.p.Pods[pod].Requests[0]
 	for node := range free {
-		if w.cannot[at{w.p.Pods[pod].Kind, node}] || free[node] < request {
+		if w.cannot[placement{w.p.Pods[pod].Kind, node}] || free[node] < request {
 			continue
 		}
 		free[node] -= request

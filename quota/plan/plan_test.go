@@ -10,7 +10,7 @@ import (
 
 // draw makes a world with up to 6 candidates, 4 nodes and 3 queues below the root. next returns a number below n.
 func draw(next func(n int) int) *world {
-	w := &world{cannot: map[at]bool{}, claim: 1}
+	w := &world{cannot: map[placement]bool{}, claim: 1}
 	w.queues = []modelQueue{{limit: 100}, {}, {}, {}}
 	nodes := 1 + next(4)
 	for n := range nodes {
@@ -41,7 +41,7 @@ func draw(next func(n int) int) *world {
 			w.p.Pods = append(w.p.Pods, Pod{Kind: kind, Requests: []float64{float64(1000 * (kind + 1))}})
 		}
 		for node := range nodes {
-			w.cannot[at{kind, node}] = next(5) == 0
+			w.cannot[placement{kind, node}] = next(5) == 0
 		}
 	}
 	w.p.Whole = next(2) == 0
@@ -83,7 +83,7 @@ func (w *world) checkNodes(t *testing.T, got Plan) {
 		free[c.Node] += c.Frees[0]
 	}
 	for pod, node := range got.Nodes {
-		assert.False(t, w.cannot[at{w.p.Pods[pod].Kind, node}], "the node suits the pod")
+		assert.False(t, w.cannot[placement{w.p.Pods[pod].Kind, node}], "the node suits the pod")
 		free[node] -= w.p.Pods[pod].Requests[0]
 	}
 	for node, n := range w.p.Nodes {
@@ -167,7 +167,7 @@ func TestKeepsTheOrder(t *testing.T) {
 		queues: []modelQueue{{allocated: 2000, limit: 9000}, {allocated: 1000}, {allocated: 1000}, {limit: 9000, deserved: 9000}},
 		claim:  3,
 		owners: []int{1, 2},
-		cannot: map[at]bool{{0, 1}: true, {1, 0}: true},
+		cannot: map[placement]bool{{0, 1}: true, {1, 0}: true},
 	}
 	w.p = Problem{
 		Pods:     []Pod{{Kind: 0, Requests: room}, {Kind: 1, Requests: room}},

@@ -9,7 +9,7 @@ import (
 // onCards returns a world with the resources card and cpu. The node has some of each left. One pod claims one of each.
 // Pods of another queue, which deserves nothing, run on the node.
 func onCards(free []float64, pods ...Candidate) *world {
-	w := &world{cannot: map[at]bool{}, claim: 1}
+	w := &world{cannot: map[placement]bool{}, claim: 1}
 	w.queues = []modelQueue{{limit: 1e9}, {limit: 1e9, deserved: 1000}, {limit: 1e9}}
 	w.p.Nodes = []Node{{Name: "n", Free: free}}
 	w.p.Pods = []Pod{{Requests: []float64{1000, 1000}}}

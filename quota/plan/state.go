@@ -18,7 +18,7 @@ type unit struct {
 
 func (u *unit) whole() bool { return u.pod == None }
 
-// state is a plan in the making: the units that are evicted so far, and the pods that have a node.
+// state is a plan in the making: the evicted units, and the pods that have a node.
 type state struct {
 	*Problem
 	free  [][]float64 // by node and resource
@@ -27,11 +27,11 @@ type state struct {
 	steps []step
 }
 
-// jobState is what a job has lost.
+// jobState counts the pods that a job has lost.
 type jobState struct {
 	gone  []bool // by pod
 	count int
-	roles map[string]int
+	roles map[string]int // the count of each role with a minimum
 }
 
 // step is a change that can be undone: the eviction of pods, or the place of a pod.
@@ -44,9 +44,10 @@ type step struct {
 }
 
 func newState(p *Problem) *state {
-	s := &state{Problem: p, nodes: make([]int, len(p.Pods)), jobs: make([]jobState, len(p.Jobs))}
-	for i := range s.nodes {
-		s.nodes[i] = None
+	s := &state{
+		Problem: p,
+		jobs:    make([]jobState, len(p.Jobs)),
+		nodes:   slices.Repeat([]int{None}, len(p.Pods)),
 	}
 	for _, n := range p.Nodes {
 		s.free = append(s.free, slices.Clone(n.Free))
@@ -54,34 +55,38 @@ func newState(p *Problem) *state {
 	for j := range p.Jobs {
 		s.jobs[j].gone = make([]bool, len(p.Jobs[j].Pods))
 	}
+
 	return s
 }
 
-// undo returns to the state after n steps.
+// undo undoes all steps but the first n.
 func (s *state) undo(n int) {
 	if len(s.steps) == n {
 		return
 	}
-	s.Accounts.Undo(s.steps[n].accounts)
 
+	s.Accounts.Undo(s.steps[n].accounts)
 	for _, st := range slices.Backward(s.steps[n:]) {
 		if st.pod != None {
-			s.change(s.nodes[st.pod], s.Pods[st.pod].Requests, 1)
+			s.change(st.node, s.Pods[st.pod].Requests, 1)
 			s.nodes[st.pod] = None
 			continue
 		}
+
 		for _, pod := range st.evicted {
 			s.count(st.unit.job, pod, false)
 		}
 	}
+
 	s.steps = s.steps[:n]
 }
 
-// change adds quantities to what a node has left, with a sign.
+// change adds quantities to the free resources of a node, or subtracts them if sign is -1.
 func (s *state) change(node int, quantities []float64, sign float64) {
 	if node == None {
 		return
 	}
+
 	for r, quantity := range quantities {
 		s.free[node][r] += sign * quantity
 	}
@@ -89,7 +94,8 @@ func (s *state) change(node int, quantities []float64, sign float64) {
 
 // count counts a pod of a job as gone, or as running again.
 func (s *state) count(job, pod int, gone bool) {
-	j, candidate := &s.jobs[job], &s.Jobs[job].Pods[pod]
+	j := &s.jobs[job]
+	candidate := &s.Jobs[job].Pods[pod]
 	more := -1
 	if gone {
 		more = 1
@@ -98,6 +104,7 @@ func (s *state) count(job, pod int, gone bool) {
 	j.gone[pod] = gone
 	j.count += more
 	s.change(candidate.Node, candidate.Frees, float64(more))
+
 	if _, bounded := s.Jobs[job].Roles[candidate.Role]; bounded {
 		if j.roles == nil {
 			j.roles = map[string]int{}
@@ -114,11 +121,13 @@ func (s *state) remaining(u *unit) (pods []int) {
 		}
 		return []int{u.pod}
 	}
+
 	for pod, gone := range s.jobs[u.job].gone {
 		if !gone {
 			pods = append(pods, pod)
 		}
 	}
+
 	return pods
 }
 
@@ -128,8 +137,10 @@ func (s *state) evict(u *unit) Spared {
 	if !u.whole() && !s.canSpare(u.job, u.pod) {
 		return ByMinimum
 	}
+
 	mark := s.Accounts.Mark()
-	if by := s.Accounts.Evict(u.job, pods); by != Taken {
+	by := s.Accounts.Evict(u.job, pods)
+	if by != Taken {
 		return by
 	}
 
@@ -137,25 +148,28 @@ func (s *state) evict(u *unit) Spared {
 		s.count(u.job, pod, true)
 	}
 	s.steps = append(s.steps, step{accounts: mark, unit: u, evicted: pods, pod: None})
+
 	return Taken
 }
 
-// canSpare reports whether a job has its minimum without a pod and those that are gone. A job that is broken anyway can
-// spare all pods, where whole jobs may be taken.
+// canSpare reports whether a job still has its minimum if it loses one more pod.
 func (s *state) canSpare(job, pod int) bool {
+	// A broken job can spare all its pods if whole jobs may be taken.
 	j := &s.Jobs[job]
 	if j.Spare < 0 {
 		return s.Whole && !j.Kept
 	}
+
 	if s.jobs[job].count >= j.Spare {
 		return false
 	}
+
 	role := j.Pods[pod].Role
 	spare, bounded := j.Roles[role]
 	return !bounded || s.jobs[job].roles[role] < spare
 }
 
-// sparesAll reports whether a job can lose all its pods and has its minimum still.
+// sparesAll reports whether a job can lose all its pods and still has its minimum.
 func (j *Job) sparesAll() bool {
 	roles := map[string]int{}
 	for i := range j.Pods {
@@ -165,6 +179,7 @@ func (j *Job) sparesAll() bool {
 			return false
 		}
 	}
+
 	return j.Spare >= len(j.Pods)
 }
 
@@ -173,13 +188,14 @@ func (s *state) lacksOn(pod, node, r int) bool {
 	return s.Pods[pod].Requests[r]-s.free[node][r] >= fastres.MinResource && s.Pods[pod].Requests[r] > 0
 }
 
-// hasRoom reports whether a node lacks nothing that a pod requests.
+// hasRoom reports whether a node has room for the requests of a pod.
 func (s *state) hasRoom(pod, node int) bool {
 	for r := range s.Pods[pod].Requests {
 		if s.lacksOn(pod, node, r) {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -194,10 +210,12 @@ func (s *state) place(pod, node int) quota.Verdict {
 	s.change(node, s.Pods[pod].Requests, -1)
 	s.nodes[pod] = node
 	s.steps = append(s.steps, step{accounts: mark, pod: pod, node: node})
+
 	return v
 }
 
-// units returns the units that were evicted since n steps. A whole job stands for its pods that were evicted before.
+// units returns the units that were evicted after the first n steps. If a whole job was evicted, it stands for all its
+// pods.
 func (s *state) units(n int) (units []*unit) {
 	whole := map[int]bool{}
 	for _, st := range s.steps[n:] {
@@ -205,21 +223,24 @@ func (s *state) units(n int) (units []*unit) {
 			whole[st.unit.job] = true
 		}
 	}
+
 	for _, st := range s.steps[n:] {
 		if st.pod == None && (st.unit.whole() || !whole[st.unit.job]) {
 			units = append(units, st.unit)
 		}
 	}
+
 	return units
 }
 
-// victims returns the pods that are evicted, in the order of their eviction.
+// victims returns the evicted pods, in the order of their eviction.
 func (s *state) victims() (victims []Victim) {
 	for _, st := range s.steps {
 		for _, pod := range st.evicted {
 			victims = append(victims, Victim{st.unit.job, pod})
 		}
 	}
+
 	return victims
 }
 
@@ -230,6 +251,7 @@ func (s *state) costOf(units []*unit) (sum cost) {
 			s.addWhole(&sum, u.job)
 			continue
 		}
+
 		job := &s.Jobs[u.job]
 		c := &job.Pods[u.pod]
 		lost := c.Lost
@@ -238,10 +260,11 @@ func (s *state) costOf(units []*unit) (sum cost) {
 		}
 		sum.add(job.Class+c.Class, lost)
 	}
+
 	return sum
 }
 
-// addWhole adds a whole job.
+// addWhole adds the cost of a whole job.
 func (s *state) addWhole(sum *cost, job int) {
 	j := &s.Jobs[job]
 	for i := range j.Pods {
@@ -264,6 +287,7 @@ func (s *state) allUnits() (units []*unit) {
 				whole = false
 				continue
 			}
+
 			if job.Spare > 0 || job.Spare < 0 && s.Whole && !job.Kept {
 				u := &unit{job: j, pod: pod, order: c.Order}
 				u.cost = s.costOf([]*unit{u})
@@ -278,8 +302,10 @@ func (s *state) allUnits() (units []*unit) {
 			units = append(units, u)
 		}
 	}
+
 	slices.SortStableFunc(units, func(x, y *unit) int {
 		return cmp.Or(x.cost.compare(&y.cost), cmp.Compare(x.order, y.order))
 	})
+
 	return units
 }

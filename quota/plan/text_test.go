@@ -26,7 +26,7 @@ func TestText(t *testing.T) {
 			return
 		}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			w := &textWorld{world: world{cannot: map[at]bool{}}, queue: map[string]int{}, node: map[string]int{}}
+			w := &textWorld{world: world{cannot: map[placement]bool{}}, queue: map[string]int{}, node: map[string]int{}}
 			w.queues = []modelQueue{{limit: 1e9}}
 			w.p.Whole = len(d.CmdArgs) > 0 && d.CmdArgs[0].Key == "whole"
 			for _, line := range strings.Split(d.Input, "\n") {

@@ -1,0 +1,62 @@
+package plan
+
+import "github.com/capacity-card/capacity-card/quota"
+
+// explain returns why a pod gets no node: the resources that it lacks on the node where it lacks least.
+func (s *search) explain(pod int) *Failure {
+	failure := &Failure{Pod: pod, Node: None, Verdict: quota.Verdict{Reason: quota.Admitted}}
+	least := 0.0
+	before := len(s.steps)
+	for node := range s.Nodes {
+		if s.Accounts.Charged(pod, node) == None || !s.canRun(pod, node) {
+			continue
+		}
+
+		// Evict all units that are allowed, and see what is still missing.
+		s.makeRoom(pod, node)
+		lacks, missing := s.lacks(pod, node)
+		if failure.Node == None || missing < least {
+			least = missing
+			failure.Node = node
+			failure.Lacks = lacks
+
+			mark := s.Accounts.Mark()
+			failure.Verdict = s.Accounts.Place(pod, node)
+			s.Accounts.Undo(mark)
+		}
+		s.undo(before)
+	}
+
+	failure.Spared = s.spared
+	if failure.Node != None {
+		s.addMinimums(pod, failure)
+	}
+
+	return failure
+}
+
+// lacks returns the quantities that a pod lacks on a node, by resource, and the sum of their fractions of the requests.
+func (s *search) lacks(pod, node int) (lacks []float64, missing float64) {
+	lacks = make([]float64, len(s.Pods[pod].Requests))
+	for r, requested := range s.Pods[pod].Requests {
+		if s.lacksOn(pod, node, r) {
+			lacks[r] = requested - s.free[node][r]
+			missing += lacks[r] / requested
+		}
+	}
+
+	return lacks, missing
+}
+
+// addMinimums adds the pods on the node of a failure that would help, but that their jobs need.
+func (s *search) addMinimums(pod int, failure *Failure) {
+	for j := range s.Jobs {
+		for candidate := range s.Jobs[j].Pods {
+			victim := Victim{j, candidate}
+			_, known := failure.Spared[victim]
+			if !known && !s.Jobs[j].Pods[candidate].Fixed && s.helps(pod, failure.Node, victim) {
+				failure.Spared[victim] = ByMinimum
+			}
+		}
+	}
+}
