@@ -11,7 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 )
 
-// Job has the pods and cards of a job of a session.
+// Job describes the pods and cards of a job of a session.
 type Job struct {
 	Priority int32
 	Nodes    []JobOnNode // in the order of their names
@@ -21,7 +21,7 @@ type Job struct {
 type JobOnNode struct {
 	Node  string   `json:"node"`
 	Pods  int      `json:"pods"`
-	Cards []Amount `json:"cards,omitempty"` // that its queue is charged for
+	Cards []Amount `json:"cards,omitempty"` // the charges of its queue
 }
 
 // Amount is a quantity of a card, or of any card of a list, in whole cards.
@@ -38,7 +38,7 @@ func Amounts(sums map[string]float64) (all []Amount) {
 	return all
 }
 
-// Jobs returns what the jobs of an open session have, by namespace/name.
+// Jobs returns the jobs of an open session by namespace/name.
 func Jobs(s *engine.Session) map[string]Job {
 	all := make(map[string]Job, len(s.Jobs))
 	for id, job := range s.Jobs {
@@ -47,53 +47,57 @@ func Jobs(s *engine.Session) map[string]Job {
 	return all
 }
 
-// nodesOf returns what a job has on each node. The queue of a pod that is being evicted is not charged.
+// nodesOf returns the pods and cards of a job by node.
 func nodesOf(s *engine.Session, job *api.JobInfo) (all []JobOnNode) {
-	pods, cards := map[string]int{}, map[string]map[string]float64{}
-	for status, tasks := range job.TaskStatusIndex {
-		if !api.AllocatedStatus(status) && status != api.Releasing {
-			continue
-		}
-		for _, task := range tasks {
+	pods := map[string]int{}
+	cards := sums[string]{}
+	for _, task := range job.Tasks {
+		switch {
+		case api.AllocatedStatus(task.Status):
 			pods[task.NodeName]++
-			if !api.AllocatedStatus(status) {
-				continue
-			}
 			for name, n := range s.Quota.Charged(task) {
-				if cards[task.NodeName] == nil {
-					cards[task.NodeName] = map[string]float64{}
-				}
-				cards[task.NodeName][name] += n
+				cards.add(task.NodeName, name, n)
 			}
+
+		// A pod that terminates is still on its node, but its queue is no longer charged.
+		case task.Status == api.Releasing:
+			pods[task.NodeName]++
 		}
 	}
+
 	for _, node := range slices.Sorted(maps.Keys(pods)) {
 		all = append(all, JobOnNode{Node: node, Pods: pods[node], Cards: Amounts(cards[node])})
 	}
+
 	return all
 }
 
-// Claimed returns the cards that the resource claims of pods of a job request, which have no node: by card, or by a
-// list of them. A claim that pods share counts once.
+// Claimed returns the cards that the resource claims of pods without a node request. The keys are cards, or lists of
+// cards.
 func Claimed(s *engine.Session, g *engine.Group, pods []*v1.Pod) map[string]float64 {
-	sums, job := map[string]float64{}, s.Jobs[g.ID()]
+	sums := map[string]float64{}
+	job := s.Jobs[g.ID()]
 	if job == nil {
 		return sums
 	}
-	of := map[string]*v1.Pod{} // the pod that counts for a claim
+
+	counts := map[string]*v1.Pod{} // by claim, the pod that counts for it
 	for _, pod := range pods {
 		task := job.Tasks[api.TaskID(pod.UID)]
 		if task == nil {
 			continue
 		}
+
 		for claim, r := range s.Quota.Claimed(task) {
-			if of[claim] == nil || claim == "" {
-				of[claim] = pod
+			// A claim that pods may share has a name. It counts once.
+			if counts[claim] == nil || claim == "" {
+				counts[claim] = pod
 			}
-			if of[claim] == pod {
+			if counts[claim] == pod {
 				sums[r.Card] += r.Cards
 			}
 		}
 	}
+
 	return sums
 }
