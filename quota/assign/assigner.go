@@ -7,8 +7,8 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// settlePasses is the largest number of passes that settle demands without a choice.
-// More passes rarely settle more, and the flow decides what they leave.
+// settlePasses is the largest number of passes that settle demands without a choice. More passes rarely settle more,
+// and the flow decides the rest.
 const settlePasses = 8
 
 // Demand is a number of equal pods of one queue. Each pod takes Size of one card.
@@ -29,12 +29,12 @@ const (
 	Unknown               // the search ended with its budget
 )
 
-// Budget is the number of arcs that searches may still visit. A search may exceed it by
-// the arcs of one step, and the budget is negative then.
+// Budget is the number of arcs that searches may still visit. A search may exceed it by the arcs of one step. Then the
+// budget is negative.
 type Budget int
 
-// Assigner decides whether demands can be served. It keeps its memory between calls, so
-// that a call does not allocate. The zero Assigner is ready for use.
+// Assigner decides whether demands can be served. It keeps its memory between calls, so that a call does not allocate.
+// The zero Assigner is ready for use.
 //
 // An Assigner is for one goroutine.
 type Assigner struct {
@@ -56,7 +56,7 @@ type Assigner struct {
 
 // openDemand is a demand that is not settled.
 type openDemand struct {
-	size, pods float64 // pods: those that are not placed
+	size, pods float64 // pods: the number that is not placed
 	from, to   int32   // its options are options[from:to]
 	component  int32   // the representative cell of its component
 	arc        int32   // from the source
@@ -72,47 +72,41 @@ type option struct {
 	from, to int32 // uses[from:to]: the groups that a card takes from
 }
 
-// Feasible answers whether the asked demands can be served at the same time as the given
-// ones. It reads the accounts of ix and changes nothing but the budget.
+// Feasible answers whether the asked demands can be served at the same time as the given demands. It reads the accounts
+// of ix and changes nothing but the budget.
 //
-// The given demands can be served among themselves, or nothing is known about them.
-// Therefore Feasible does not decide on those that the asked demands do not affect.
+// Feasible assumes that the given demands have an assignment among themselves. It does not check given demands that the
+// asked demands do not affect.
 //
-// The answer is exact for quantities below 2^33, or Unknown. It is Unknown only if a
-// search among mixed sizes reaches its limit, which is half of the budget that is left,
-// so that one component leaves something for the others.
+// The answer is exact for quantities below 2^33, or Unknown. It is Unknown only if a search among mixed sizes reaches
+// its limit. The limit is half of the remaining budget, so that one component leaves something for the others.
 func (a *Assigner) Feasible(ix *index.Index, given, asked []Demand, budget *Budget) Answer {
 	a.gather(ix, given, asked)
-	options := len(a.options)
-	for range settlePasses {
-		a.skipLooseCells()
-		a.skipLooseSides()
-		left, ok := a.settle()
-		if !ok {
-			return No
-		}
-		if left == 0 || left == options {
-			break
-		}
-		options = left
+	if !a.settleAll() {
+		return No
 	}
 	a.groupByComponent()
+
 	answer := Yes
 	for rest := a.open; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].component == rest[0].component {
 			n++
 		}
-		if slices.ContainsFunc(rest[:n], a.isAffected) {
-			switch a.serve(rest[:n], budget) {
-			case No:
-				return No
-			case Unknown:
-				answer = Unknown
-			}
-		}
+		component := rest[:n]
 		rest = rest[n:]
+
+		if !slices.ContainsFunc(component, a.isAffected) {
+			continue
+		}
+		switch a.serve(component, budget) {
+		case No:
+			return No
+		case Unknown:
+			answer = Unknown
+		}
 	}
+
 	return answer
 }
 
@@ -127,7 +121,9 @@ func (a *Assigner) gather(ix *index.Index, given, asked []Demand) {
 	a.cells = a.cells[:0]
 	a.open = a.open[:0]
 	a.options = a.options[:0]
-	a.uses, a.sides = a.uses[:0], a.sides[:0]
+	a.uses = a.uses[:0]
+	a.sides = a.sides[:0]
+
 	for _, d := range given {
 		a.add(ix, d, false)
 	}
@@ -145,26 +141,62 @@ func (a *Assigner) add(ix *index.Index, d Demand, asked bool) {
 		o.to = int32(len(a.uses))
 		a.options = append(a.options, o)
 	}
-	a.open = append(a.open, openDemand{size: d.Size, pods: float64(d.Count), from: from, to: int32(len(a.options)), affected: asked})
-}
 
-// isAffected reports whether a demand is asked about, or has an option whose room an
-// affected demand has taken.
-func (a *Assigner) isAffected(d openDemand) bool {
-	return d.affected || slices.ContainsFunc(a.options[d.from:d.to], func(o option) bool {
-		return a.pathAffected(o.cell) || slices.ContainsFunc(a.usesOf(o), func(u use) bool { return a.cells[u.side].affected })
+	a.open = append(a.open, openDemand{
+		size:     d.Size,
+		pods:     float64(d.Count),
+		from:     from,
+		to:       int32(len(a.options)),
+		affected: asked,
 	})
 }
 
-// settle drops each option that has no room for one pod. Then it settles the demands
-// without a choice: a demand that has an option without a tight cell is served whatever
-// else happens, and a demand with one option is placed there. settle returns the number
-// of options left, and false if some affected demand cannot be served.
+// isAffected reports whether a demand is asked about, or an affected demand has taken room from one of its options.
+func (a *Assigner) isAffected(d openDemand) bool {
+	if d.affected {
+		return true
+	}
+
+	sideAffected := func(u use) bool { return a.cells[u.side].affected }
+	return slices.ContainsFunc(a.options[d.from:d.to], func(o option) bool {
+		return a.pathAffected(o.cell) || slices.ContainsFunc(a.usesOf(o), sideAffected)
+	})
+}
+
+// settleAll settles demands without a choice, as long as that leaves fewer options for others. It returns false if an
+// affected demand cannot be served.
+func (a *Assigner) settleAll() bool {
+	options := len(a.options)
+	for range settlePasses {
+		a.skipLooseCells()
+		a.skipLooseSides()
+
+		left, ok := a.settle()
+		if !ok {
+			return false
+		}
+		if left == 0 || left == options {
+			break
+		}
+		options = left
+	}
+
+	return true
+}
+
+// settle drops the options without room for one pod. Then it settles the demands without a choice:
+//
+//   - A demand with an option without a tight cell can always be served.
+//   - A demand with one option is placed there.
+//
+// settle returns the number of options left. It returns false if an affected demand cannot be served.
 func (a *Assigner) settle() (left int, ok bool) {
 	still := a.open[:0]
 	for _, d := range a.open {
-		unrestricted, to := false, d.from
 		d.affected = a.isAffected(d)
+
+		unrestricted := false
+		to := d.from
 		for _, o := range a.options[d.from:d.to] {
 			unrestricted = unrestricted || a.unrestricted(o)
 			if a.roomFor(o) >= d.size {
@@ -173,25 +205,34 @@ func (a *Assigner) settle() (left int, ok bool) {
 			}
 		}
 		d.to = to
-		switch choices := int(to - d.from); {
+
+		choices := int(to - d.from)
+		switch {
 		case unrestricted:
-		case choices == 0:
-			if d.affected {
-				return 0, false
-			}
-		case choices == 1:
-			o := a.options[d.from]
-			a.take(o, d.pods*d.size)
-			if d.affected {
-				a.markAffected(o)
-				if a.roomFor(o) < 0 {
-					return 0, false
-				}
-			}
-		default:
-			still, left = append(still, d), left+choices
+		case choices > 1:
+			still = append(still, d)
+			left += choices
+		case !a.placeOnly(d):
+			return 0, false
 		}
 	}
+
 	a.open = still
 	return left, true
+}
+
+// placeOnly places a demand with at most one option. It returns false if the demand is affected and cannot be served.
+func (a *Assigner) placeOnly(d openDemand) bool {
+	if d.from == d.to {
+		return !d.affected
+	}
+
+	only := a.options[d.from]
+	a.take(only, d.pods*d.size)
+	if !d.affected {
+		return true
+	}
+
+	a.markAffected(only)
+	return a.roomFor(only) >= 0
 }

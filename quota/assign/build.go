@@ -5,44 +5,44 @@ import (
 	"slices"
 )
 
-// build makes the network of a component. It adds the demands in reverse: Dinic's method
-// visits the arc that was added last first, and large pods are to go first.
+// build makes the network of a component.
 func (a *Assigner) build(demands []openDemand) {
 	a.residual.reset()
 	a.entered = a.entered[:0]
+
+	// Dinic's method visits the newest arc first, and large pods are to go first. So the demands are added in reverse.
 	for i := range slices.Backward(demands) {
 		d := &demands[i]
 		node := a.residual.addNode()
 		d.arc = a.residual.addArc(source, node)
 		for j := d.to - 1; j >= d.from; j-- {
 			o := &a.options[j]
-			o.mostPods, o.arc = d.pods, a.residual.addArc(node, a.enter(o.cell))
+			o.mostPods = d.pods
+			o.arc = a.residual.addArc(node, a.enter(o.cell))
 		}
 	}
 }
 
-// enter returns the node of a cell. The first call for a cell adds its node, and the
-// nodes of the cells above.
+// enter returns the node of a cell. The first call for a cell adds its node, and the nodes of the cells above.
 func (a *Assigner) enter(at int32) int32 {
 	if at == none {
 		return sink
 	}
+
 	c := &a.cells[at]
 	if c.node == none {
 		c.node = a.residual.addNode()
 		c.arc = a.residual.addArc(c.node, a.enter(c.above))
 		a.entered = append(a.entered, at)
 	}
+
 	return c.node
 }
 
-// flow reports whether the pods that are not placed could be served if pods could be
-// split. It is the bound of the search.
+// flow reports whether the pods that are not placed could be served if pods could be split. It is the bound of the
+// search.
 //
-// The capacity of a cell is its room, rounded down to a multiple of the gcd of the sizes
-// that flow through it. Sizes enter from the largest to the smallest. If a size is no
-// multiple of the gcd of the larger sizes, the larger sizes are served before it enters:
-// for them alone, capacities are smaller, and so the bound is tighter.
+// The capacity of a cell is its room, rounded down to a multiple of the gcd of the sizes that flow through it.
 func (a *Assigner) flow(demands []openDemand) bool {
 	for i := range a.residual.arcs {
 		a.residual.arcs[i].residual = 0
@@ -50,22 +50,30 @@ func (a *Assigner) flow(demands []openDemand) bool {
 	for _, at := range a.entered {
 		a.cells[at].unit = 0
 	}
-	unit, due := 0.0, 0.0
+
+	// Sizes enter from the largest to the smallest.
+	unit := 0.0
+	due := 0.0
 	for i := range demands {
 		d := &demands[i]
 		if d.pods == 0 {
 			continue
 		}
+
+		// A size that is no multiple of the gcd makes the gcd smaller, and the capacities larger. The larger sizes are
+		// served before it enters: their own capacities are a tighter bound.
 		if unit > 0 && remainder(d.size, unit) > 0 {
 			if a.residual.augment(source, sink, due) < due {
 				return false
 			}
 			due = 0
 		}
+
 		unit = gcd(unit, d.size)
 		due += d.pods * d.size
 		a.openArcs(d)
 	}
+
 	return a.residual.augment(source, sink, due) == due
 }
 
@@ -78,6 +86,7 @@ func (a *Assigner) openArcs(d *openDemand) {
 		if pods == 0 {
 			continue
 		}
+
 		arcs[o.arc].residual = pods * d.size
 		for at := o.cell; at != none; at = a.cells[at].above {
 			c := &a.cells[at]
@@ -87,8 +96,8 @@ func (a *Assigner) openArcs(d *openDemand) {
 	}
 }
 
-// remainder returns what whole multiples of y leave of x. For multiples of 2^-20 below 2^33, which are
-// whole numbers below 2^53 of that unit, the quotient is never rounded up to a whole number.
+// remainder returns the part of x that exceeds whole multiples of y. It is exact for multiples of 2^-20 below 2^33:
+// they are whole numbers of that unit below 2^53, so the quotient is never rounded up to a whole number.
 func remainder(x, y float64) float64 { return x - y*math.Floor(x/y) }
 
 // gcd returns the greatest common divisor. gcd(0, y) is y.

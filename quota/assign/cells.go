@@ -8,10 +8,11 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// cell is one queue and one card. The path of a cell is the cell and all cells above.
+// cell is one queue and one card, or a side: one queue and one group. The path of a cell is the cell and all cells
+// above.
 type cell struct {
 	slot, above int32   // slot: queue × dimension
-	room        float64 // milli-cards, a multiple of 2^-20; negative where usage exceeds the bound
+	room        float64 // milli-cards; negative if usage exceeds the bound
 	load        float64 // the most that the open demands can take
 	tight       int32   // the lowest tight cell on the path
 	component   int32   // parent in the union-find
@@ -20,21 +21,47 @@ type cell struct {
 	affected    bool    // an affected demand has taken room
 }
 
-// cell returns the cell of a queue and a card. The first call for them makes the cell,
-// and the cells above.
+// cell returns the cell of a queue and a card. The first call for them makes the cell, and the cells above.
 func (a *Assigner) cell(ix *index.Index, q index.Queue, card fastres.Dim) int32 {
-	slot := int(q)*ix.Dims() + int(card)
+	slot := slotOf(ix, q, card)
 	if a.cellAt[slot] > 0 {
 		return a.cellAt[slot] - 1
 	}
+
 	above := none
 	if p := ix.Parent(q); p != index.None {
 		above = a.cell(ix, p, card)
 	}
+
+	return a.addCell(slot, above, room(ix, q, card))
+}
+
+// addCell makes the cell of a slot.
+func (a *Assigner) addCell(slot, above int32, room float64) int32 {
 	at := int32(len(a.cells))
-	a.cells = append(a.cells, cell{slot: int32(slot), above: above, room: room(ix, q, card), component: at, node: none})
+	a.cells = append(a.cells, cell{slot: slot, above: above, room: room, component: at, node: none})
 	a.cellAt[slot] = at + 1
 	return at
+}
+
+func slotOf(ix *index.Index, q index.Queue, d fastres.Dim) int32 {
+	return int32(int(q)*ix.Dims() + int(d))
+}
+
+// room returns the milli-cards that are neither allocated nor reserved, rounded down to the unit of quantities. It is
+// negative if usage exceeds the bound.
+func room(ix *index.Index, q index.Queue, card fastres.Dim) float64 {
+	return index.RoundDown(groupRoom(ix, q, card))
+}
+
+// groupRoom returns the room of a group. It is not rounded, because weights have fractions.
+func groupRoom(ix *index.Index, q index.Queue, group fastres.Dim) float64 {
+	bound := ix.AdmissionBounds(q).At(q, group)
+	if bound >= fastres.MaxQuantity {
+		return math.Inf(1)
+	}
+
+	return bound - ix.AllocatedAt(q, group) - ix.Inqueue.At(q, group) + ix.Elastic.At(q, group)
 }
 
 // pathRoom returns the least room on the path of a cell.
@@ -73,28 +100,15 @@ func (a *Assigner) pathAffected(at int32) bool {
 	return false
 }
 
-// skipLooseCells removes the cells that are not tight from all paths. An option without
-// a tight cell on its path has no cell afterwards.
+// skipLooseCells removes the cells that are not tight from all paths. An option without a tight cell on its path has no
+// cell afterwards.
 //
 //	load = Σ pods·size of the options here + Σ min(load, room) of the cells below
 //	tight: load > room
 func (a *Assigner) skipLooseCells() {
-	for i := range a.cells {
-		a.cells[i].load = 0
-	}
-	for _, d := range a.open {
-		for _, o := range a.options[d.from:d.to] {
-			if o.cell != none {
-				a.cells[o.cell].load += d.pods * d.size
-			}
-		}
-	}
-	for _, c := range slices.Backward(a.cells) {
-		if c.above != none {
-			// The room of a cell without load may be negative.
-			a.cells[c.above].load += max(0, min(c.load, c.room))
-		}
-	}
+	a.loadCells()
+
+	// Parents stand before children, so a cell finds the tight cell above it.
 	for i := range a.cells {
 		c := &a.cells[i]
 		if c.above != none {
@@ -105,11 +119,34 @@ func (a *Assigner) skipLooseCells() {
 			c.tight = c.above
 		}
 	}
+
 	for _, d := range a.open {
 		for i := d.from; i < d.to; i++ {
 			if at := a.options[i].cell; at != none {
 				a.options[i].cell = a.cells[at].tight
 			}
+		}
+	}
+}
+
+// loadCells computes the loads of all cells.
+func (a *Assigner) loadCells() {
+	for i := range a.cells {
+		a.cells[i].load = 0
+	}
+
+	for _, d := range a.open {
+		for _, o := range a.options[d.from:d.to] {
+			if o.cell != none {
+				a.cells[o.cell].load += d.pods * d.size
+			}
+		}
+	}
+
+	for _, c := range slices.Backward(a.cells) {
+		if c.above != none {
+			// The room of a cell without load may be negative.
+			a.cells[c.above].load += max(0, min(c.load, c.room))
 		}
 	}
 }

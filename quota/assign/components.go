@@ -5,25 +5,17 @@ import (
 	"slices"
 )
 
-// groupByComponent sorts the open demands by component, then from the largest size to
-// the smallest, and merges equal demands. The order depends on queues, cards and sizes
-// alone, so the search takes the same course for every order of the demands.
+// groupByComponent sorts the open demands by component, then from the largest size to the smallest, and merges equal
+// demands. The order depends on queues, cards and sizes alone, so the search takes the same course for every order of
+// the demands.
 func (a *Assigner) groupByComponent() {
 	for _, d := range a.open {
-		options := a.options[d.from:d.to]
-		slices.SortFunc(options, a.compareOptions)
-		for _, o := range options {
-			for at := o.cell; at != none; at = a.cells[at].above {
-				a.union(at, a.first(options[0]))
-			}
-			for _, u := range a.usesOf(o) {
-				a.union(u.side, a.first(options[0]))
-			}
-		}
+		a.joinOptions(a.options[d.from:d.to])
 	}
 	for i := range a.open {
 		a.open[i].component = a.find(a.first(a.options[a.open[i].from]))
 	}
+
 	slices.SortFunc(a.open, a.compareDemands)
 	merged := a.open[:0]
 	for _, d := range a.open {
@@ -37,10 +29,25 @@ func (a *Assigner) groupByComponent() {
 	a.open = merged
 }
 
+// joinOptions sorts the options of one demand, and joins the components of all their cells.
+func (a *Assigner) joinOptions(options []option) {
+	slices.SortFunc(options, a.compareOptions)
+	first := a.first(options[0])
+	for _, o := range options {
+		for at := o.cell; at != none; at = a.cells[at].above {
+			a.union(at, first)
+		}
+		for _, u := range a.usesOf(o) {
+			a.union(u.side, first)
+		}
+	}
+}
+
 func (a *Assigner) compareOptions(x, y option) int {
 	if order := cmp.Compare(a.slot(x.cell), a.slot(y.cell)); order != 0 {
 		return order
 	}
+
 	return slices.CompareFunc(a.usesOf(x), a.usesOf(y), func(x, y use) int {
 		return cmp.Or(cmp.Compare(a.slot(x.side), a.slot(y.side)), cmp.Compare(x.weight, y.weight))
 	})
@@ -60,11 +67,11 @@ func (a *Assigner) compareDemands(x, y openDemand) int {
 	if x.size != y.size {
 		return cmp.Compare(y.size, x.size)
 	}
+
 	return slices.CompareFunc(a.options[x.from:x.to], a.options[y.from:y.to], a.compareOptions)
 }
 
-// union merges the components of two cells. Of the two representatives, the one with
-// the smaller slot represents the result.
+// union merges the components of two cells. The representative with the smaller slot represents the result.
 func (a *Assigner) union(x, y int32) {
 	x, y = a.find(x), a.find(y)
 	if a.cells[x].slot > a.cells[y].slot {
@@ -73,8 +80,7 @@ func (a *Assigner) union(x, y int32) {
 	a.cells[y].component = x
 }
 
-// find returns the cell that represents the component of a cell. It halves the path
-// that it follows.
+// find returns the cell that represents the component of a cell. It halves the path that it follows.
 func (a *Assigner) find(at int32) int32 {
 	for a.cells[at].component != at {
 		a.cells[at].component = a.cells[a.cells[at].component].component

@@ -9,24 +9,24 @@
 //	Σ size of the pods assigned to c in p and below ≤ room(p, c)
 //	room = realCapability − allocated − inqueue + elastic
 //
-// Sizes and rooms are in milli-cards. The question is whether an assignment exists. It is
-// asked about some demands along with others that are given: those of jobs that are
-// admitted, and that are known to have an assignment without the asked ones.
+// Sizes and rooms are in milli-cards. The question is whether an assignment exists for the
+// asked demands together with the given demands. The given demands belong to admitted jobs.
+// They are known to have an assignment without the asked demands.
 // Volcano has no such rule: it knows no card lists.
 //
 // # Words
 //
 //	demand     a number of equal pods of one queue: one size, one card list
-//	cell       one queue and one card; the cell above it is that of the queue's parent
-//	room       what a cell can still take, in milli-cards, a multiple of 2^-20
+//	cell       one queue and one card; the cell above it belongs to the queue's parent
+//	room       the milli-cards that a cell can still take, a multiple of 2^-20
 //	option     one card of a demand, with the lowest cell that it takes room from
-//	load       of a cell: an upper bound of what the open demands can take from it
+//	load       of a cell: an upper bound of the room that the open demands can take
 //	tight      of a cell: its load exceeds its room, so the cell restricts the choice
 //	open       of a demand: not settled yet
 //	component  demands and cells that depend on one another
 //	side       the cell of a group of cards; it is above no cell
 //	affected   of a demand: it is asked about, or an affected demand without a choice
-//	           took room that it could take as well
+//	           took room from one of its cells
 //
 // # Groups
 //
@@ -34,18 +34,17 @@
 //
 //	Σ weight · size of the pods assigned to cards of the group ≤ room(p, group)
 //
-// A flow network has no such bound. It is a side constraint: it restricts which options have room,
-// joins components, and is branched on where a flow exceeds it. A group that is not tight changes
-// nothing.
+// A flow network has no such bound. It is a side constraint: it restricts which options have
+// room, and joins components. If a flow exceeds it, the search branches. A group that is not
+// tight changes nothing.
 //
 // # Method
 //
 //  1. Settle (assigner.go, cells.go). A demand without a choice is settled without a
 //     search: it has one option left, or an option without a tight cell.
-//  2. Components (components.go). The remaining demands are independent of one another
-//     where they share no tight cell. A union-find over the cells finds the components.
-//     A component without an affected demand is skipped: its demands have the assignment
-//     that they had before.
+//  2. Components (components.go). Two of the remaining demands depend on each other if
+//     they share a tight cell. A union-find over the cells finds the components. A
+//     component without an affected demand is skipped: its assignment did not change.
 //  3. Maximum flow (flow.go, search.go). Each component is a flow network: from the
 //     source to the demands, from a demand to its options, from a cell to the cell
 //     above, and from the top cells to the sink. Dinic's method finds a maximum flow:
@@ -56,11 +55,11 @@
 //  4. Branch and bound (search.go). A network with one size never splits a pod,
 //     because capacities are rounded down to multiples of the size. With several sizes
 //     the question is bin packing, which is NP-hard. The search branches on a split
-//     pod: on the card that has most of it, or not on that card. The flow bounds each
-//     branch: a branch without a sufficient flow has no assignment, nor has one in which the
-//     cheapest cards of all pods take more of a group than its room. The search ends
-//     when no pod is split and no group is exceeded, or when it has visited half of the arcs
-//     that the caller's budget has left. The first flow costs nothing of it.
+//     pod: it takes the card that has most of it, or it does not. A branch has no
+//     assignment without a sufficient flow. It has none either if the cheapest cards of all
+//     pods take more of a group than its room. The search ends when no pod is split and no
+//     group is exceeded, or when it has visited half of the arcs that the caller's budget
+//     has left. The first flow is not part of the budget.
 //
 // # Example
 //
@@ -82,8 +81,8 @@
 //	root/A  min(2,2) + min(2,1) = 3  2     yes
 //	root/B  min(2,1) + min(2,2) = 3  2     yes
 //
-// The cells q/A and r/B restrict nothing, so the options skip them: that of q for A
-// begins at root/A, and that of r for B begins at root/B. Each demand has two options
+// The cells q/A and r/B restrict nothing, so the options skip them: the option A of q
+// begins at root/A, and the option B of r begins at root/B. Each demand has two options
 // with tight cells, so neither is settled. Both demands take room from root/A, so they
 // are one component. Its network, with the capacities in cards:
 //
@@ -94,10 +93,10 @@
 //
 // The shortest paths have three arcs. A blocking flow on them sends 2 through root/A
 // and 2 through root/B. The flow of 4 meets the demand of 4 and splits no pod: the pods
-// of q get A, and those of r get B. With a third pod of q the demand is 5. The arcs to
+// of q get A, and the pods of r get B. With a third pod of q the demand is 5. The arcs to
 // the sink carry 4 at most, so no assignment exists.
 //
 // # Errors
 //
-// There are none. The answer is Unknown where the search ended with its budget.
+// There are none. The answer is Unknown if the search used up its budget.
 package assign

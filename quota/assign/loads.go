@@ -1,7 +1,6 @@
 package assign
 
 import (
-	"math"
 	"slices"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -12,8 +11,7 @@ import (
 //
 //	load = Σ pods·size   of the demands that list the card
 //
-// Where there is room for that much, nobody competes, and no assignment has to be found. The
-// zero Loads have no demands.
+// If there is room for that much, nobody competes, and no assignment has to be found. The zero Loads have no demands.
 type Loads struct {
 	// Names have the groups of cards.
 	Names *index.Names
@@ -31,34 +29,33 @@ func (l *Loads) Add(ix *index.Index, d Demand) {
 		l.rows.Reset(ix.Len(), ix.Dims())
 		l.any = true
 	}
+
 	for _, q := range ix.Path(d.Queue) {
+		row := l.rows.Row(q)
 		for _, card := range d.Cards {
-			l.rows.Row(q).Increase(card, d.Size*float64(d.Count))
+			row.Increase(card, d.Size*float64(d.Count))
 		}
-		l.addGroups(l.rows.Row(q), d)
+		l.addGroups(row, d)
 	}
 }
 
-// Fit reports whether each of the asked demands, all of queue q, has a card with room for it at
-// every level whatever cards all others take:
+// Fit reports whether each of the asked demands, all of queue q, has a card with room at every level, whatever cards
+// all others take:
 //
 //	load + asked ≤ bound of admission − allocated − inqueue + elastic
 //
-// asked is the sum of the asked demands that list the card. Then Feasible answers Yes. It may
-// answer Yes where Fit is false.
+// asked is the sum of the asked demands that list the card. If Fit is true, Feasible answers Yes. If it is false,
+// Feasible may still answer Yes.
 func (l *Loads) Fit(ix *index.Index, q index.Queue, asked []Demand) bool {
+	hasRoom := func(card fastres.Dim) bool {
+		return l.fit(ix, q, card, asked) && l.fitGroups(ix, q, card, asked)
+	}
 	for _, d := range asked {
-		found := false
-		for _, card := range d.Cards {
-			found = l.fit(ix, q, card, asked) && l.fitGroups(ix, q, card, asked)
-			if found {
-				break
-			}
-		}
-		if !found {
+		if !slices.ContainsFunc(d.Cards, hasRoom) {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -72,11 +69,11 @@ func (l *Loads) fit(ix *index.Index, q index.Queue, card fastres.Dim, asked []De
 			}
 		}
 	}
+
 	return l.below(ix, q, card, sum, room)
 }
 
-// fitGroups is Fit for the groups of one card, of which each demand takes as much as any of its cards
-// does.
+// fitGroups is Fit for the groups of one card. Each demand counts with the most that any of its cards takes.
 func (l *Loads) fitGroups(ix *index.Index, q index.Queue, card fastres.Dim, asked []Demand) bool {
 	for _, s := range l.Names.Groups(card) {
 		sum := 0.0
@@ -87,6 +84,7 @@ func (l *Loads) fitGroups(ix *index.Index, q index.Queue, card fastres.Dim, aske
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -102,6 +100,7 @@ func (l *Loads) below(ix *index.Index, q index.Queue, d fastres.Dim, quantity fl
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -109,7 +108,9 @@ func (l *Loads) below(ix *index.Index, q index.Queue, d fastres.Dim, quantity fl
 func (l *Loads) addGroups(x fastres.Vector, d Demand) {
 	for i, card := range d.Cards {
 		for _, s := range l.Names.Groups(card) {
-			added := slices.ContainsFunc(d.Cards[:i], func(before fastres.Dim) bool { return l.Names.Weight(before, s.Group) > 0 })
+			added := slices.ContainsFunc(d.Cards[:i], func(before fastres.Dim) bool {
+				return l.Names.Weight(before, s.Group) > 0
+			})
 			if !added {
 				x.Increase(s.Group, l.most(d, s.Group))
 			}
@@ -124,14 +125,4 @@ func (l *Loads) most(d Demand, group fastres.Dim) float64 {
 		weight = max(weight, l.Names.Weight(card, group))
 	}
 	return weight * d.Size * float64(d.Count)
-}
-
-// room returns the milli-cards that are neither allocated nor reserved, rounded down to the unit of
-// quantities. It is negative where usage exceeds the bound.
-func room(ix *index.Index, q index.Queue, card fastres.Dim) float64 {
-	bound := ix.AdmissionBounds(q).At(q, card)
-	if bound >= fastres.MaxQuantity {
-		return math.Inf(1)
-	}
-	return index.RoundDown(bound - ix.AllocatedAt(q, card) - ix.Inqueue.At(q, card) + ix.Elastic.At(q, card))
 }

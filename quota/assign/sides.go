@@ -12,11 +12,11 @@ import (
 //
 //	Σ weight · size of the pods assigned to cards of the group in p and below ≤ room(p, group)
 //
-// A flow network has no such bounds. They are side constraints: a flow that exceeds one is branched
-// on, as one that splits a pod is. A group has a cell for each queue, and these are on no path. Where
-// no group is tight, there are none.
+// A flow network has no such bounds. They are side constraints: the search branches on a flow that exceeds one, just as
+// on a flow that splits a pod. The side of a queue and a group is a cell that is on no path. If no group is tight,
+// there are no sides.
 
-// use holds the amount that a card takes from a group, per milli-card.
+// use is the amount that a card takes from a group, per milli-card.
 type use struct {
 	side   int32 // the cell of the group
 	weight float64
@@ -24,11 +24,12 @@ type use struct {
 
 func (a *Assigner) usesOf(o option) []use { return a.uses[o.from:o.to] }
 
-// addUses adds what a card of a queue takes from groups that have a bound.
+// addUses adds the amounts that a card of a queue takes from groups with a bound.
 func (a *Assigner) addUses(ix *index.Index, q index.Queue, card fastres.Dim) {
 	for _, s := range a.Names.Groups(card) {
 		for _, p := range ix.Path(q) {
-			if side := a.side(ix, p, s.Group); !math.IsInf(a.cells[side].room, 1) {
+			side := a.side(ix, p, s.Group)
+			if !math.IsInf(a.cells[side].room, 1) {
 				a.uses = append(a.uses, use{side, s.Weight})
 			}
 		}
@@ -37,13 +38,12 @@ func (a *Assigner) addUses(ix *index.Index, q index.Queue, card fastres.Dim) {
 
 // side returns the cell of a queue and a group.
 func (a *Assigner) side(ix *index.Index, q index.Queue, group fastres.Dim) int32 {
-	slot := int(q)*ix.Dims() + int(group)
-	if a.cellAt[slot] == 0 {
-		at := int32(len(a.cells))
-		a.cells = append(a.cells, cell{slot: int32(slot), above: none, room: groupRoom(ix, q, group), component: at, node: none})
-		a.cellAt[slot] = at + 1
+	slot := slotOf(ix, q, group)
+	if a.cellAt[slot] > 0 {
+		return a.cellAt[slot] - 1
 	}
-	return a.cellAt[slot] - 1
+
+	return a.addCell(slot, none, groupRoom(ix, q, group))
 }
 
 // unrestricted reports whether no tight cell restricts an option.
@@ -74,24 +74,26 @@ func (a *Assigner) take(o option, amount float64) {
 	}
 }
 
-// skipLooseSides removes the uses of groups that are not tight: the open demands cannot take more than
-// their room.
+// skipLooseSides removes the uses of groups that are not tight: the open demands cannot take more than the room.
 func (a *Assigner) skipLooseSides() {
 	if len(a.uses) == 0 {
 		return
 	}
+
 	for i := range a.uses {
 		a.cells[a.uses[i].side].load = 0
 	}
 	for _, d := range a.open {
 		a.eachSide(d, func(side int32, _, most float64) { a.cells[side].load += most * d.pods * d.size })
 	}
+
 	for _, d := range a.open {
 		for i := d.from; i < d.to; i++ {
 			o := &a.options[i]
 			to := o.from
 			for _, u := range a.usesOf(*o) {
-				if c := &a.cells[u.side]; c.load > c.room {
+				c := &a.cells[u.side]
+				if c.load > c.room {
 					a.uses[to] = u
 					to++
 				}
@@ -101,20 +103,25 @@ func (a *Assigner) skipLooseSides() {
 	}
 }
 
-// eachSide visits the groups that a demand can take from, with the least and the most that one milli-card
-// takes.
+// eachSide visits the groups that a demand can take from. least and most are the amounts for one milli-card. Options
+// that may take no pod do not count for least; it is known once the network is built.
 func (a *Assigner) eachSide(d openDemand, visit func(side int32, least, most float64)) {
 	options := a.options[d.from:d.to]
 	for i, o := range options {
 		for _, u := range a.usesOf(o) {
-			if slices.ContainsFunc(options[:i], func(before option) bool { return a.takenBy(before, u.side) > 0 }) {
-				continue // visited
+			visited := slices.ContainsFunc(options[:i], func(before option) bool {
+				return a.takenBy(before, u.side) > 0
+			})
+			if visited {
+				continue
 			}
-			least, most := math.Inf(1), 0.0
+
+			least := math.Inf(1)
+			most := 0.0
 			for _, other := range options {
 				w := a.takenBy(other, u.side)
 				most = max(most, w)
-				if other.mostPods > 0 || other.arc == 0 {
+				if other.mostPods > 0 {
 					least = min(least, w)
 				}
 			}
@@ -123,7 +130,7 @@ func (a *Assigner) eachSide(d openDemand, visit func(side int32, least, most flo
 	}
 }
 
-// takenBy returns what an option takes from a group.
+// takenBy returns the amount that an option takes from a group, per milli-card.
 func (a *Assigner) takenBy(o option, side int32) float64 {
 	for _, u := range a.usesOf(o) {
 		if u.side == side {
@@ -133,27 +140,31 @@ func (a *Assigner) takenBy(o option, side int32) float64 {
 	return 0
 }
 
-// sidesOf collects the groups that a component depends on.
+// sidesOf collects the groups that a component depends on. They are few, and read in order: a list, not a bit set.
 func (a *Assigner) sidesOf(demands []openDemand) {
 	a.sides = a.sides[:0]
 	for _, d := range demands {
 		for _, o := range a.options[d.from:d.to] {
 			for _, u := range a.usesOf(o) {
-				if !slices.Contains(a.sides, u.side) {
-					a.sides = append(a.sides, u.side)
-					a.cells[u.side].room = max(0, a.cells[u.side].room) // of less, nothing can be taken either
+				if slices.Contains(a.sides, u.side) {
+					continue
 				}
+
+				// A room below 0 serves nobody, just as a room of 0.
+				a.sides = append(a.sides, u.side)
+				a.cells[u.side].room = max(0, a.cells[u.side].room)
 			}
 		}
 	}
 }
 
-// fitsSides reports whether the groups have room for the least that the open pods can take. It is a
-// bound of the search.
+// fitsSides reports whether the groups have room for the least that the open pods can take. It is a bound of the
+// search.
 func (a *Assigner) fitsSides(demands []openDemand) bool {
 	if len(a.sides) == 0 {
 		return true
 	}
+
 	for _, side := range a.sides {
 		a.cells[side].load = 0
 	}
@@ -162,12 +173,13 @@ func (a *Assigner) fitsSides(demands []openDemand) bool {
 			a.eachSide(d, func(side int32, least, _ float64) { a.cells[side].load += least * d.pods * d.size })
 		}
 	}
-	return !slices.ContainsFunc(a.sides, func(side int32) bool { return a.cells[side].load > a.cells[side].room })
+
+	exceeded := func(side int32) bool { return a.cells[side].load > a.cells[side].room }
+	return !slices.ContainsFunc(a.sides, exceeded)
 }
 
-// excess returns an option through which the flow takes more from a group than it has room for, and its
-// demand: of those that have a cheaper card, the one that takes most. It returns nil if no group is
-// exceeded.
+// excess returns an option, and its demand, through which the flow takes from an exceeded group. It returns the option
+// that takes most among the options of demands with a cheaper card. It returns nil if no group is exceeded.
 func (a *Assigner) excess(demands []openDemand) (d *openDemand, most *option) {
 	for _, side := range a.sides {
 		taken := 0.0
@@ -175,10 +187,11 @@ func (a *Assigner) excess(demands []openDemand) (d *openDemand, most *option) {
 		if taken <= a.cells[side].room {
 			continue
 		}
+
 		largest := 0.0
-		a.eachFlow(demands, side, func(of *openDemand, o *option, amount float64) {
-			if amount > largest && a.cheaper(of, o, side) {
-				d = of
+		a.eachFlow(demands, side, func(from *openDemand, o *option, amount float64) {
+			if amount > largest && a.cheaper(from, o, side) {
+				d = from
 				most = o
 				largest = amount
 			}
@@ -187,19 +200,24 @@ func (a *Assigner) excess(demands []openDemand) (d *openDemand, most *option) {
 			return d, most
 		}
 	}
+
 	return nil, nil
 }
 
-// eachFlow visits the options with a flow that takes from a group, and how much.
+// eachFlow visits the options with a flow that takes from a group, with the amount.
 func (a *Assigner) eachFlow(demands []openDemand, side int32, visit func(*openDemand, *option, float64)) {
 	for i := range demands {
 		d := &demands[i]
 		for j := d.from; j < d.to; j++ {
 			o := &a.options[j]
-			if w := a.takenBy(*o, side); w > 0 {
-				if sent := a.residual.arcs[o.arc^1].residual; sent > 0 {
-					visit(d, o, w*sent)
-				}
+			w := a.takenBy(*o, side)
+			if w <= 0 {
+				continue
+			}
+
+			sent := a.residual.arcs[o.arc^1].residual
+			if sent > 0 {
+				visit(d, o, w*sent)
 			}
 		}
 	}
@@ -208,15 +226,7 @@ func (a *Assigner) eachFlow(demands []openDemand, side int32, visit func(*openDe
 // cheaper reports whether a demand has an option that takes less from a group.
 func (a *Assigner) cheaper(d *openDemand, o *option, side int32) bool {
 	w := a.takenBy(*o, side)
-	return slices.ContainsFunc(a.options[d.from:d.to], func(other option) bool { return other.mostPods > 0 && a.takenBy(other, side) < w })
-}
-
-// groupRoom returns what is neither allocated nor reserved of a group. Weights have fractions, so it is
-// not rounded.
-func groupRoom(ix *index.Index, q index.Queue, group fastres.Dim) float64 {
-	bound := ix.AdmissionBounds(q).At(q, group)
-	if bound >= fastres.MaxQuantity {
-		return math.Inf(1)
-	}
-	return bound - ix.AllocatedAt(q, group) - ix.Inqueue.At(q, group) + ix.Elastic.At(q, group)
+	return slices.ContainsFunc(a.options[d.from:d.to], func(other option) bool {
+		return other.mostPods > 0 && a.takenBy(other, side) < w
+	})
 }

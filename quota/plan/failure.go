@@ -12,7 +12,7 @@ func (s *search) explain(pod int) *Failure {
 			continue
 		}
 
-		// Evict all units that are allowed, and see what is still missing.
+		// Evict all units that are allowed. The rest is missing.
 		s.makeRoom(pod, node)
 		lacks, missing := s.lacks(pod, node)
 		if failure.Node == None || missing < least {
