@@ -4,52 +4,20 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
-
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
-	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/constraint/joborder"
 	"github.com/capacity-card/capacity-card/plugin/format"
-	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
-
-// explainer explains the jobs of one session.
-type explainer struct {
-	*engine.Session
-	groups   map[api.JobID]*engine.Group
-	accounts map[string]inspect.Account
-	children map[string][]string // leaves below a queue
-	held     map[held]Holders    // what holders has found
-	// unfit keeps why no node fits the first pod of a job, by what the pod requests:
-	// jobs are tried one at a time, each on the same cluster.
-	unfit  map[string][]Nodes
-	places map[api.JobID]int  // of the jobs that wait, in the order of their queue
-	last   int                // the position of the last node that a pod fit on
-	unused map[string]float64 // of free; nil until it is called
-	// cardsBy are the results of models; nil until it is called.
-	cardsBy map[v1.ResourceName][]string
-	// What spared finds: the pods that queues borrow cards for, nil until they are counted, and
-	// the results by queue and cards.
-	lent       map[lent]lentPods
-	sparedFrom map[string][]Spared
-	// displaced are the jobs that the next enqueue action does not admit any more.
-	displaced map[api.JobID]bool
-	// pasts and beside hold what queues have had, and the queues that wait beside them; nil until they are asked for.
-	pasts  map[string]inspect.Past
-	beside map[string][]inspect.Rival
-}
 
 // Options select what to explain.
 type Options struct {
@@ -60,30 +28,35 @@ type Options struct {
 	Progress   func(done, all int)
 }
 
-// Jobs explains jobs, in the order of their names, or returns the error of ctx. It changes the
-// world: the jobs that its next enqueue action admits get their pods.
+// Jobs explains jobs, in the order of their names, or returns the error of ctx. It changes the world: the jobs that its
+// next enqueue action admits get their pods.
 func Jobs(ctx context.Context, w *engine.World, c *engine.Configuration, o Options) ([]Finding, error) {
 	s, displaced, err := enqueue(ctx, w, c)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
+
 	x := newExplainer(s, w)
 	x.displaced = displaced
+
 	var findings []Finding
 	for i, g := range w.Groups {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+
 		f := x.begin(g)
 		if o.Wanted != nil && !o.Wanted(&f) {
 			continue
 		}
+
 		x.explain(&f, s.Jobs[g.ID()])
 		if o.Reclaimers && f.Pods.Placed > 0 {
 			x.reclaimers(&f, s.Jobs[g.ID()])
 		}
 		findings = append(findings, f)
+
 		if o.Progress != nil {
 			o.Progress(i+1, len(w.Groups))
 		}
@@ -91,14 +64,15 @@ func Jobs(ctx context.Context, w *engine.World, c *engine.Configuration, o Optio
 	return findings, nil
 }
 
-// WaitingIn returns the queue of each job that waits: of those for which Waits is true in the findings of Jobs. It
-// tries no pod on a node, so that it costs little, and it changes the world as Jobs does.
+// WaitingIn returns the queue of each waiting job: one for each finding of Jobs that Waits. It tries no pod on a node,
+// which makes it cheap. It changes the world as Jobs does.
 func WaitingIn(ctx context.Context, w *engine.World, c *engine.Configuration) (queues []string, err error) {
 	s, _, err := enqueue(ctx, w, c)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
+
 	x := &explainer{Session: s}
 	for _, g := range w.Groups {
 		if f := x.begin(g); f.State == Waiting {
@@ -108,91 +82,61 @@ func WaitingIn(ctx context.Context, w *engine.World, c *engine.Configuration) (q
 	return queues, nil
 }
 
-// enqueue runs the next enqueue action. It returns a session after it, with the pods that have
-// come, and the jobs that are not admitted any more.
-func enqueue(ctx context.Context, w *engine.World, c *engine.Configuration) (*engine.Session, map[api.JobID]bool, error) {
+// Alone returns the findings on jobs that cannot run even alone on the empty cluster, or the error of ctx. It takes all
+// pods of the world off their nodes.
+func Alone(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Finding, error) {
+	w.Vacate()
+	for _, g := range w.Groups {
+		joborder.HoldsNobody(g.PodGroup) // each job waits as if it were alone
+	}
 	s, err := engine.Open(ctx, w, c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := s.Run("enqueue"); err != nil {
-		s.Close()
-		return nil, nil, err
-	}
-	displaced := map[api.JobID]bool{}
+	defer s.Close()
+
+	x := newExplainer(s, w)
+	var findings []Finding
 	for _, g := range w.Groups {
-		if job := s.Jobs[g.ID()]; job != nil && g.Status.Phase == scheduling.PodGroupInqueue {
-			displaced[g.ID()] = job.PodGroup.Status.Phase == scheduling.PodGroupPending
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+
+		job := s.Jobs[g.ID()]
+		f := x.begin(g)
+		f.State = Waiting
+		x.explain(&f, job)
+
+		// The plugin admits the job. The plugin that refuses it counts the other jobs.
+		if f.Rule == OtherPlugin && f.Stage == Enqueue {
+			f.Rule = ""
+			f.Message = ""
+			_ = x.tryToPlace(&f, job)
+		}
+		if f.Rule != "" && f.Rule != NotEnoughPods && f.Rule != Gated && f.Pods.Fit < max(1, f.Pods.Minimum) {
+			findings = append(findings, f)
 		}
 	}
-	if w.Follow(s) {
-		s.Close()
-		s, err = engine.Open(ctx, w, c)
-	}
-	return s, displaced, err
+	return findings, nil
 }
 
-func newExplainer(s *engine.Session, w *engine.World) *explainer {
-	x := &explainer{
-		Session: s, groups: map[api.JobID]*engine.Group{}, accounts: map[string]inspect.Account{}, children: map[string][]string{},
-		held: map[held]Holders{}, unfit: map[string][]Nodes{}, sparedFrom: map[string][]Spared{},
-	}
-	for _, g := range w.Groups {
-		x.groups[g.ID()] = g
-	}
-	for _, a := range s.Quota.Accounts() {
-		x.accounts[a.Queue] = a
-	}
-	for name, a := range x.accounts {
-		if a.Leaf {
-			for p := range index.Upward(a.Parent, func(name string) string { return x.accounts[name].Parent }) {
-				x.children[p] = append(x.children[p], name)
-			}
-		}
-	}
-	for _, leaves := range x.children {
-		slices.Sort(leaves)
-	}
-	x.places = places(s)
-	return x
-}
-
-// places orders the jobs of each queue that wait.
-func places(s *engine.Session) map[api.JobID]int {
-	waiting := map[api.QueueID][]*api.JobInfo{}
-	for _, job := range s.Jobs {
-		if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) > 0 {
-			waiting[job.Queue] = append(waiting[job.Queue], job)
-		}
-	}
-	all := map[api.JobID]int{}
-	for _, jobs := range waiting {
-		sort.Slice(jobs, func(i, j int) bool { return s.JobOrderFn(jobs[i], jobs[j]) })
-		for i, job := range jobs {
-			all[job.UID] = i + 1
-		}
-	}
-	return all
-}
-
-// ownerOf is the namespace and the owner of a job of the session.
-func (e *explainer) ownerOf(id api.JobID) string {
-	return e.groups[id].Namespace + "/" + e.groups[id].Owner
-}
-
-// begin counts the pods of a job.
+// begin returns the finding of a job with its state and the number of its pods.
 func (e *explainer) begin(g *engine.Group) Finding {
+	f := Finding{Namespace: g.Namespace, Name: g.Name, Owner: g.Owner, Ended: g.Ended}
 	if g.Over() {
-		return Finding{
-			Namespace: g.Namespace, Name: g.Name, Owner: g.Owner, Queue: g.Spec.Queue, Phase: string(g.Status.Phase), Ended: g.Ended,
-			State: Finished, Pods: Pods{Total: len(g.Pods), Minimum: int(g.Spec.MinMember)},
-		}
+		f.Queue = g.Spec.Queue
+		f.Phase = string(g.Status.Phase)
+		f.State = Finished
+		f.Pods = Pods{Total: len(g.Pods), Minimum: int(g.Spec.MinMember)}
+		return f
 	}
+
 	job := e.Session.Jobs[g.ID()]
-	f := Finding{
-		Namespace: g.Namespace, Name: g.Name, Owner: g.Owner, Queue: string(job.Queue), Phase: string(job.PodGroup.Status.Phase), Ended: g.Ended,
-		Pods: Pods{Total: len(job.Tasks) + len(g.Coming), Minimum: int(job.MinAvailable), Waiting: len(g.Coming)},
-	}
+	phase := job.PodGroup.Status.Phase
+	f.Queue = string(job.Queue)
+	f.Phase = string(phase)
+	f.Pods = Pods{Total: len(job.Tasks) + len(g.Coming), Minimum: int(job.MinAvailable), Waiting: len(g.Coming)}
+
 	finished := 0
 	for status, tasks := range job.TaskStatusIndex {
 		switch {
@@ -204,10 +148,11 @@ func (e *explainer) begin(g *engine.Group) Finding {
 			finished += len(tasks)
 		}
 	}
+
 	switch {
-	case job.PodGroup.Status.Phase == scheduling.PodGroupCompleted:
+	case phase == scheduling.PodGroupCompleted:
 		f.State = Finished
-	case job.PodGroup.Status.Phase == scheduling.PodGroupPending && conf.EnabledActionMap["enqueue"], f.Pods.Waiting > 0:
+	case phase == scheduling.PodGroupPending && conf.EnabledActionMap["enqueue"], f.Pods.Waiting > 0:
 		f.State = Waiting
 	case f.Pods.Total == 0:
 		f.State = Startable // such as a Deployment without replicas
@@ -219,15 +164,42 @@ func (e *explainer) begin(g *engine.Group) Finding {
 	return f
 }
 
-// explain finds the reason why a job waits.
+// explain finds the reason why a job waits, and the advice about it.
 func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.State != Waiting {
 		return
 	}
-	f.Since = e.created(job)
+
+	if created := &e.groups[job.UID].CreationTimestamp; !created.IsZero() { // a manifest has none
+		f.Since = created
+	}
 	f.Place = e.places[job.UID]
 	f.Cards = e.cardsOf(job)
-	var refused []*report.Reason
+
+	refused := e.findReason(f, job)
+	if f.Rule == "" {
+		f.State = Startable
+		f.Stage = ""
+	}
+
+	f.Behind = e.behind(f, job)
+	if f.Reason != nil && f.Rule == report.OverQuota {
+		f.Bounds = e.bounds(f, job, refused)
+	}
+
+	f.Advice = e.advise(f)
+	if f.Stage == Allocate && f.Rule == report.OverQuota && e.tooLarge(e.waiting(job)[0]) {
+		f.Advice = slices.Insert(f.Advice, 0, largeAdvice)
+	}
+	if f.Stage == Node || f.Stage == Allocate {
+		e.explainReclaim(f, job)
+	}
+	e.explainWindows(f)
+	e.explainPromise(f, job)
+}
+
+// findReason asks the hooks of the stages for the reason why a job waits. It returns the refusals of tryToPlace.
+func (e *explainer) findReason(f *Finding, job *api.JobInfo) (refused []*report.Reason) {
 	switch {
 	case e.Session.Queues[job.Queue] == nil:
 		f.Stage = Enqueue
@@ -241,51 +213,44 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 			e.refuseOther(f, "enqueue", "overcommit", "proportion", "capacity")
 		}
 	default:
-		refused = e.tryToPlace(f, job)
+		return e.tryToPlace(f, job)
 	}
-	if f.Rule == "" {
-		f.State, f.Stage = Startable, ""
-	}
-	f.Behind = e.behind(f, job)
-	if f.Reason != nil && f.Rule == report.OverQuota {
-		f.Bounds = e.bounds(f, job, refused)
-	}
-	f.Advice = e.advise(f)
-	if f.Stage == Allocate && f.Rule == report.OverQuota && e.tooLarge(e.waiting(job)[0]) {
-		f.Advice = slices.Insert(f.Advice, 0, largeAdvice)
-	}
-	if f.Stage == Node || f.Stage == Allocate {
-		e.explainReclaim(f, job)
-	}
-	e.explainWindows(f)
+	return nil
+}
+
+// explainPromise adds the advice about a job that lost its admission, or the resources that are reserved for it.
+func (e *explainer) explainPromise(f *Finding, job *api.JobInfo) {
 	if e.displaced[job.UID] {
-		f.Advice = append(f.Advice, "a job of its queue with a higher priority is admitted in its place (displacePromises)")
+		f.Advice = append(f.Advice,
+			"a job of its queue with a higher priority is admitted in its place (displacePromises)")
 	}
+
 	f.TimedOut = reserve.PromiseOf(job).Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue
 	if f.TimedOut {
-		f.Advice = append(f.Advice,
-			"its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")
+		f.Advice = append(f.Advice, "its minimum is not reserved any more, since it was Inqueue for too long ("+
+			policy.InqueueTimeoutKey+"): other jobs may go first")
 	}
 }
 
-// bounds returns all bounds that refuse a job: those of its queue and of all queues above, for all
-// pods that it lacks to start. refused are the reasons of its pods of other kinds than the first one
-// that is refused. It is nil where several cards would do, since then no sum is one bound's.
+// bounds returns all bounds of the queue of a job and its ancestors that refuse the pods it lacks to start. refused are
+// the refusals of other kinds of its pods. It returns nil for a list of cards: such a sum belongs to no single bound.
 func (e *explainer) bounds(f *Finding, job *api.JobInfo, refused []*report.Reason) (all []report.Shortage) {
-	var short []report.Shortage
+	var shortages []report.Shortage
 	for _, why := range append([]*report.Reason{f.Reason}, refused...) {
 		if strings.Contains(why.Cards, "|") {
 			return nil
 		}
-		short = append(short, why.Shortages...)
+		shortages = append(shortages, why.Shortages...)
 	}
-	for _, s := range short {
+
+	for _, s := range shortages {
 		requested := s.Requested
 		if f.Stage == Allocate {
-			requested = max(requested, e.lacking(f, job, s))
+			requested = max(requested, e.lacking(f, job, s.Resource))
 		}
 		for _, level := range e.Quota.Levels(f.Queue, s.Resource, requested, f.Stage == Enqueue) {
-			if !slices.ContainsFunc(all, func(s report.Shortage) bool { return s.Queue == level.Queue && s.Resource == level.Resource }) {
+			known := func(s report.Shortage) bool { return s.Queue == level.Queue && s.Resource == level.Resource }
+			if !slices.ContainsFunc(all, known) {
 				all = append(all, level)
 			}
 		}
@@ -293,43 +258,37 @@ func (e *explainer) bounds(f *Finding, job *api.JobInfo, refused []*report.Reaso
 	return all
 }
 
-// lacks returns how many pods a job lacks to start, or 1 for the next pod of a job that runs.
+// lacks returns the number of pods that a job lacks to start, or 1 for the next pod of a job that runs.
 func lacks(f *Finding) int { return max(1, f.Pods.Minimum-f.Pods.Placed) }
 
-// lacking returns what the pods that a job lacks to start request of what is short.
-func (e *explainer) lacking(f *Finding, job *api.JobInfo, s report.Shortage) (total float64) {
+// lacking returns the amount of a resource that the pods request which a job lacks to start.
+func (e *explainer) lacking(f *Finding, job *api.JobInfo, resource string) (total float64) {
 	for _, task := range first(e.waiting(job), lacks(f)) {
-		total += e.requestOf(task, s.Resource)
+		total += e.requestOf(task, resource)
 	}
 	return total
 }
 
-// cardsOf returns the cards that the pending pods of a job name, or that their resource claims admit, or those of its
-// annotation card.request before it has pods.
+// cardsOf returns the cards that the pending pods of a job name or that their resource claims admit. For a job without
+// pods, it returns the cards of its annotation card.request.
 func (e *explainer) cardsOf(job *api.JobInfo) card.List {
 	var names card.List
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		names = append(names, card.NameOf(task.Pod.Annotations)...)
-		for _, r := range e.Quota.Claimed(task) {
-			names = append(names, card.ParseList(r.Card)...)
+		for _, claimed := range e.Quota.Claimed(task) {
+			names = append(names, card.ParseList(claimed.Card)...)
 		}
 	}
+
 	if len(job.Tasks) == 0 && job.PodGroup != nil {
 		requests, _ := card.ParseRequest(job.PodGroup.Annotations[card.RequestKey])
 		for _, r := range requests {
 			names = append(names, r.List...)
 		}
 	}
+
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// created returns the creation time of a job, nil for a manifest.
-func (e *explainer) created(job *api.JobInfo) *metav1.Time {
-	if g := e.groups[job.UID]; !g.CreationTimestamp.IsZero() {
-		return &g.CreationTimestamp
-	}
-	return nil
 }
 
 // refuse records a refusal of the quota plugin.
@@ -343,49 +302,14 @@ func (e *explainer) refuse(f *Finding, why *report.Reason) {
 	}
 }
 
-// refuseOther records a refusal of another plugin.
+// refuseOther records a refusal of another plugin, and names the candidates that the configuration has.
 func (e *explainer) refuseOther(f *Finding, what string, candidates ...string) {
-	f.Rule, f.Level = OtherPlugin, ""
-	var has []string
-	for _, name := range candidates {
-		if name != e.Plugin && e.Has(name) {
-			has = append(has, name)
-		}
-	}
+	f.Rule = OtherPlugin
+	f.Level = ""
 	f.Message = fmt.Sprintf("The quota allows it, but another plugin refuses to %s it", what)
-	if len(has) > 0 {
-		f.Message += " (" + strings.Join(has, ", ") + ")"
-	}
-}
 
-// Alone returns the findings on jobs that cannot run even alone on the empty cluster, or the
-// error of ctx. It takes all pods of the world off their nodes.
-func Alone(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Finding, error) {
-	w.Vacate()
-	for _, g := range w.Groups { // each waits as if it were alone
-		joborder.HoldsNobody(g.PodGroup)
+	others := slices.DeleteFunc(candidates, func(name string) bool { return name == e.Plugin || !e.Has(name) })
+	if len(others) > 0 {
+		f.Message += " (" + strings.Join(others, ", ") + ")"
 	}
-	s, err := engine.Open(ctx, w, c)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	x := newExplainer(s, w)
-	var findings []Finding
-	for _, g := range w.Groups {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		f, job := x.begin(g), s.Jobs[g.ID()]
-		f.State = Waiting
-		x.explain(&f, job)
-		if f.Rule == OtherPlugin && f.Stage == Enqueue { // the quota plugin admits it
-			f.Rule, f.Message = "", ""
-			_ = x.tryToPlace(&f, job)
-		}
-		if f.Rule != "" && f.Rule != NotEnoughPods && f.Rule != Gated && f.Pods.Fit < max(1, f.Pods.Minimum) {
-			findings = append(findings, f)
-		}
-	}
-	return findings, nil
 }

@@ -1,6 +1,5 @@
-// Package explain finds the reason why a job waits, and which jobs can reclaim a
-// running one. Every answer comes from a hook of an open session, and the numbers come
-// from the quota plugin.
+// Package explain finds the reason why a job waits, and the jobs that can reclaim a running one. Every answer comes
+// from a hook of an open session, and the numbers come from the quota plugin.
 package explain
 
 import (
@@ -40,11 +39,11 @@ const (
 	Node     Stage = "node"     // the queue has room, but no node fits
 )
 
-// Rules beside those of package plugin.
+// Rules that package report does not have.
 const (
 	NotEnoughPods report.Rule = "NotEnoughPods" // fewer than minAvailable, or none yet
 	Gated         report.Rule = "Gated"         // all pods that wait have scheduling gates
-	Overused      report.Rule = "Overused"      // proportion: the queue has what it deserves
+	Overused      report.Rule = "Overused"      // proportion: the queue has its deserved share
 	OtherPlugin   report.Rule = "OtherPlugin"   // the quota plugin permits it, another plugin refuses it
 	NodesTooSmall report.Rule = "NodesTooSmall" // a pod requests more than any node with such cards has
 	NodesFull     report.Rule = "NodesFull"     // nodes with such cards have no room
@@ -61,56 +60,57 @@ type Finding struct {
 	State     State  `json:"state"`
 	Ended     string `json:"ended,omitempty"` // the phase in which the job ended, such as Completed or Failed
 	Pods      Pods   `json:"pods"`
-	// Cards are those that the pods of a waiting job name, sorted.
+	// Cards are the cards that the pods of a waiting job name, sorted.
 	Cards card.List `json:"cards,omitempty"`
 
 	Stage Stage       `json:"stage,omitempty"`
 	Rule  report.Rule `json:"rule,omitempty"`
-	// Level is the queue whose bound or state refuses the job: its own or an ancestor.
+	// Level is the queue that refuses the job by a bound or by its state: the queue of the job, or an ancestor.
 	Level   string         `json:"level,omitempty"`
 	Pod     string         `json:"pod,omitempty"` // the first one that is refused
 	Message string         `json:"message,omitempty"`
 	Reason  *report.Reason `json:"reason,omitempty"` // as the quota plugin gives it
-	// Bounds are all bounds that the pods which it lacks to start do not fit under together: those of
-	// Reason, and those of queues above.
+	// Bounds are all bounds that refuse the pods the job lacks to start, taken together. They include the shortages
+	// of Reason and the bounds of the queues above.
 	Bounds  []report.Shortage `json:"bounds,omitempty"`
 	Nodes   []Nodes           `json:"nodes,omitempty"`
 	Advice  []string          `json:"advice,omitempty"`
-	Holders []Holders         `json:"holders,omitempty"` // of what is missing
-	// Since holds the creation time of the job, and Place its place among the jobs of its queue that
-	// wait, in the order in which the scheduler tries them. The first one has place 1.
+	Holders []Holders         `json:"holders,omitempty"` // of the missing resources
+	// Since is the creation time of the job. Place is its place among the waiting jobs of its queue, in the order in
+	// which the scheduler tries them. The first job has place 1.
 	Since *metav1.Time `json:"since,omitempty"`
 	Place int          `json:"place,omitempty"`
-	// Behind are the cards for which queues beside its queue, or beside one above it, go first because of what each has
-	// had over time.
+	// Behind are the cards for which sibling queues go first because of their usage over time. They are siblings of
+	// the queue of the job or of an ancestor.
 	Behind []Behind `json:"behind,omitempty"`
-	// NoReclaim is why a policy lets its queue take nothing from other queues for it.
+	// NoReclaim is the policy that keeps its queue from reclaiming for the job.
 	NoReclaim *report.Reason `json:"noReclaim,omitempty"`
-	// Spared are the pods with cards that it waits for, of queues that have more than they
-	// deserve, which policies protect from it.
+	// Spared are the pods that policies protect from it. They have cards that it waits for, and their queues have more
+	// than they deserve.
 	Spared []Spared `json:"spared,omitempty"`
-	// Lacks lists resources of which its queue has less than it deserves, while Borrowers, other queues, have more
-	// than they deserve, and Untaken why reclaim takes nothing back for the job, "" if it does.
-	Lacks     []Part `json:"lacks,omitempty"`
+	// Lacks are the resources for which the queue of the job has less than it deserves while other queues borrow.
+	Lacks []Part `json:"lacks,omitempty"`
+	// Borrowers are the queues that have more of these resources than they deserve.
 	Borrowers []Part `json:"borrowers,omitempty"`
-	Untaken   string `json:"untaken,omitempty"`
-	// Changes lists the values that windows of the queues of its path set now, and next.
+	// Untaken says why reclaim takes nothing back for the job, "" if it does.
+	Untaken string `json:"untaken,omitempty"`
+	// Changes are the values that windows set in the queues of its path, now and next.
 	Changes []Change `json:"changes,omitempty"`
 	// Unlabeled counts the nodes that have the resource and lack the label that names the card.
 	Unlabeled int `json:"unlabeled,omitempty"`
-	// Unused are the guarantees that others do not use, where these keep the job waiting.
+	// Unused are the guarantees that other queues do not use, where guarantees keep the job waiting.
 	Unused []Unused `json:"unused,omitempty"`
-	// Leaves are some leaf queues below its queue, which is an inner one and takes no jobs.
+	// Leaves are some leaf queues below its queue, if its queue is an inner queue and takes no jobs.
 	Leaves []string `json:"leaves,omitempty"`
-	// TimedOut: it was Inqueue for too long, and nothing is reserved for it any more.
+	// TimedOut reports that the job was Inqueue for too long: nothing is reserved for it any more.
 	TimedOut bool `json:"timedOut,omitempty"`
 
-	// Of a running job.
+	// The fields of a running job.
 	Reclaimers []Reclaimer `json:"reclaimers,omitempty"`
 	Safety     string      `json:"safety,omitempty"` // how much of its queue can be reclaimed, in words
-	// Unsaved says how much work is lost if its pods are evicted, where checkpoints tell since when.
+	// Unsaved says how much work is lost if its pods are evicted, where checkpoints tell.
 	Unsaved string `json:"unsaved,omitempty"`
-	// Notice says how many of its pods have notice, and from when on they may be evicted.
+	// Notice says how many of its pods have notice, and when they may be evicted.
 	Notice string `json:"notice,omitempty"`
 }
 
@@ -122,21 +122,22 @@ func (f *Finding) Waits() bool {
 // Spared counts pods that one policy protects.
 type Spared struct {
 	Policy string `json:"policy"` // the annotation
-	Queue  string `json:"queue"`  // the one with the fence or the budget, or that of the pods
+	Queue  string `json:"queue"`  // the queue with the fence or the budget, otherwise the queue of the pods
 	Pods   int    `json:"pods"`
-	// Until is when the next of them may be evicted, of a budget of evictions.
+	// Until is the time at which the next pod may be evicted, for a budget of evictions and for notice.
 	Until string `json:"until,omitempty"`
 }
 
 // String is the advice about it.
 func (s Spared) String() string {
 	if s.Until != "" {
-		return fmt.Sprintf("pods with such cards that %s of queue %s spares until %s: %d", s.Policy, s.Queue, s.Until, s.Pods)
+		return fmt.Sprintf("pods with such cards that %s of queue %s spares until %s: %d",
+			s.Policy, s.Queue, s.Until, s.Pods)
 	}
 	return fmt.Sprintf("pods with such cards that %s of queue %s spares: %d", s.Policy, s.Queue, s.Pods)
 }
 
-// Part compares what a queue has of a resource with what it deserves.
+// Part is the allocated and the deserved amount of one resource in a queue.
 type Part struct {
 	Queue     string  `json:"queue"`
 	Resource  string  `json:"resource"`
@@ -146,10 +147,11 @@ type Part struct {
 
 // String is the advice about it.
 func (p Part) String() string {
-	return fmt.Sprintf("queue %s has %s %s and deserves %s", p.Queue, Amount(p.Resource, p.Allocated), p.Resource, Amount(p.Resource, p.Deserved))
+	return fmt.Sprintf("queue %s has %s %s and deserves %s",
+		p.Queue, Amount(p.Resource, p.Allocated), p.Resource, Amount(p.Resource, p.Deserved))
 }
 
-// Unused is a guarantee of a queue, of which the queue uses only a part.
+// Unused is a guarantee that its queue uses only in part.
 type Unused struct {
 	Queue     string  `json:"queue"`
 	Resource  string  `json:"resource"`
@@ -159,7 +161,8 @@ type Unused struct {
 
 // String is the advice about it.
 func (u Unused) String() string {
-	return fmt.Sprintf("queue %s is guaranteed %s %s and has %s", u.Queue, Amount(u.Resource, u.Guarantee), u.Resource, Amount(u.Resource, u.Allocated))
+	return fmt.Sprintf("queue %s is guaranteed %s %s and has %s",
+		u.Queue, Amount(u.Resource, u.Guarantee), u.Resource, Amount(u.Resource, u.Allocated))
 }
 
 // Pods counts the pods of a job.
@@ -168,10 +171,10 @@ type Pods struct {
 	Minimum int `json:"minimum"` // minAvailable
 	Placed  int `json:"placed"`  // on a node
 	Waiting int `json:"waiting"`
-	Fit     int `json:"fit"` // of those that wait: how many could be placed now
+	Fit     int `json:"fit"` // waiting pods that could be placed now
 }
 
-// Holders are the jobs that have a resource of a queue, those that have most first.
+// Holders are the jobs that have a resource of a queue, in descending order of the quantity.
 type Holders struct {
 	Queue    string   `json:"queue"`
 	Resource string   `json:"resource"`
@@ -179,12 +182,12 @@ type Holders struct {
 	More     int      `json:"more,omitempty"` // that Jobs leaves out
 }
 
-// Holder is a job with what it has.
+// Holder is a job that has an amount of a resource.
 type Holder struct {
 	Namespace string  `json:"namespace"`
 	Owner     string  `json:"owner"`
 	Quantity  float64 `json:"quantity"`
-	// Cards are those that it has of a group of cards; nil for anything else.
+	// Cards are the cards of the job in a group of cards, nil for any other resource.
 	Cards map[string]float64 `json:"cards,omitempty"`
 }
 
@@ -207,14 +210,16 @@ func (h Holders) String() string {
 		}
 		words = append(words, fmt.Sprintf("%s/%s (%s)", j.Namespace, j.Owner, has))
 	}
+
 	more := ""
 	if h.More > 0 {
 		more = fmt.Sprintf(" and %d more", h.More)
 	}
+
 	return fmt.Sprintf("%s of %s is used by %s%s", h.Resource, h.Queue, strings.Join(words, ", "), more)
 }
 
-// Nodes are the nodes that do not fit for one reason.
+// Nodes counts the nodes that do not fit for one reason.
 type Nodes struct {
 	Why   string   `json:"why"`
 	Count int      `json:"count"`
@@ -225,28 +230,28 @@ type Nodes struct {
 type Reclaimer struct {
 	Owner string   `json:"owner"`
 	Queue string   `json:"queue"`
-	Pods  []string `json:"pods"` // that it can reclaim
+	Pods  []string `json:"pods"` // the pods that it can reclaim
 }
 
-// Matches reports whether name is the name of the job: that of its PodGroup or of its
-// owner, with or without the namespace in front.
+// Matches reports whether name is a name of the job. A job has the names of its PodGroup and of its owner, with or
+// without the namespace in front.
 func (f *Finding) Matches(name string) bool { return matches(name, f.Namespace, f.Name, f.Owner) }
 
-// IsNamed reports whether name is the name of the job of a group, as Matches does.
+// IsNamed reports whether name is a name of the job of a group, as Matches does.
 func IsNamed(g *engine.Group, name string) bool { return matches(name, g.Namespace, g.Name, g.Owner) }
 
 func matches(name, namespace, podGroup, owner string) bool {
-	_, ofOwner, _ := strings.Cut(owner, "/")
-	return slices.ContainsFunc([]string{podGroup, ofOwner, owner, workload(owner)}, func(own string) bool {
+	_, ownerName, _ := strings.Cut(owner, "/")
+	return slices.ContainsFunc([]string{podGroup, ownerName, owner, workload(owner)}, func(own string) bool {
 		return name == own || name == namespace+"/"+own
 	})
 }
 
-// JobName is the name of the job of a group, as users know it.
+// JobName returns the name of the job of a group, as users know it.
 func JobName(g *engine.Group) string { return workload(g.Owner) }
 
-// workload is the name of an owner, or of its Deployment: the PodGroup of a Deployment
-// belongs to its ReplicaSet, whose name has a hash.
+// workload returns the name of an owner. For a ReplicaSet, it returns the name of the Deployment: it removes the hash
+// from the end.
 func workload(owner string) string {
 	kind, name, _ := strings.Cut(owner, "/")
 	if cut := strings.LastIndexByte(name, '-'); kind == "ReplicaSet" && cut > 0 {
@@ -255,15 +260,15 @@ func workload(owner string) string {
 	return name
 }
 
-// Amount formats a quantity: memory in Gi, all other resources in whole units.
+// Amount formats a quantity: memory in Gi, any other resource in units.
 func Amount(resource string, quantity float64) string {
-	if quantity > 1e15 && resource != "memory" || quantity > 1e24 {
+	if resource != "memory" && quantity > 1e15 || quantity > 1e24 {
 		return "unlimited"
 	}
 	return format.Amount(resource, quantity, format.Gi)
 }
 
-// Tenths formats an average: it is no whole number, and a tenth is enough.
+// Tenths formats an average, rounded to a tenth.
 func Tenths(resource string, x float64) string {
 	unit := 0.1
 	if resource == "memory" {

@@ -10,88 +10,76 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // mostHolders bounds the jobs that Holders names.
 const mostHolders = 3
 
-// holders are the jobs that have what is short, in the queue and those below it. Each answer is kept: nothing is
-// charged for good while jobs are explained, and many jobs lack the same.
-func (e *explainer) holders(s report.Shortage) Holders {
-	key := held{s.Queue, s.Resource}
-	known, found := e.held[key]
-	if !found {
-		known = e.holdersOf(s)
-		e.held[key] = known
-	}
-	return known
+// holders returns the jobs in a queue, or below it, that have a resource.
+func (e *explainer) holders(queue, resource string) Holders {
+	return remembered(e.held, queueCard{queue, resource}, func() Holders { return e.findHolders(queue, resource) })
 }
 
-// held is a resource of a queue.
-type held struct{ queue, resource string }
-
-func (e *explainer) holdersOf(s report.Shortage) Holders {
-	below := map[string]bool{s.Queue: true}
-	for _, queue := range e.children[s.Queue] {
-		below[queue] = true
+func (e *explainer) findHolders(queue, resource string) Holders {
+	var group card.Group // nil for any other resource
+	if name, is := strings.CutPrefix(resource, card.GroupPrefix); is {
+		group = e.CardGroups()[name]
 	}
+
 	var all []Holder
-	name, isGroup := strings.CutPrefix(s.Resource, card.GroupPrefix)
-	group := e.CardGroups()[name]
-	for id, job := range e.Session.Jobs {
-		if !below[string(job.Queue)] {
+	for _, job := range e.Session.Jobs {
+		if own := string(job.Queue); own != queue && !slices.Contains(e.children[queue], own) {
 			continue
 		}
-		of := Holder{Namespace: e.groups[id].Namespace, Owner: e.groups[id].Owner}
-		if isGroup {
-			of.Quantity, of.Cards = e.allocatedOfGroup(job, group)
-		} else {
-			of.Quantity = e.allocatedOf(job, s)
-		}
-		if of.Quantity > 0 {
-			all = append(all, of)
+
+		if h := e.holder(job, resource, group); h.Quantity > 0 {
+			all = append(all, h)
 		}
 	}
+
 	slices.SortFunc(all, func(a, b Holder) int {
-		return cmp.Or(cmp.Compare(b.Quantity, a.Quantity), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Owner, b.Owner))
+		return cmp.Or(
+			cmp.Compare(b.Quantity, a.Quantity), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Owner, b.Owner))
 	})
-	return Holders{Queue: s.Queue, Resource: s.Resource, Jobs: first(all, mostHolders), More: max(0, len(all)-mostHolders)}
+	more := max(0, len(all)-mostHolders)
+	return Holders{Queue: queue, Resource: resource, Jobs: first(all, mostHolders), More: more}
 }
 
-// allocatedOf returns the amount of the short resource that is allocated to the pods of a job.
-func (e *explainer) allocatedOf(job *api.JobInfo, s report.Shortage) (total float64) {
-	for status, tasks := range job.TaskStatusIndex {
-		if !api.AllocatedStatus(status) {
-			continue
-		}
-		for _, task := range tasks {
-			total += e.requestOf(task, s.Resource)
-		}
+// holder returns the amount of a resource that is allocated to a job. For a group of cards, it also counts each card.
+func (e *explainer) holder(job *api.JobInfo, resource string, group card.Group) Holder {
+	g := e.groups[job.UID]
+	h := Holder{Namespace: g.Namespace, Owner: g.Owner}
+	if group != nil {
+		h.Cards = map[string]float64{}
 	}
-	return total
-}
 
-// allocatedOfGroup returns what a job has of a group of cards, and how many of each card of the group.
-func (e *explainer) allocatedOfGroup(job *api.JobInfo, group card.Group) (total float64, cards map[string]float64) {
-	cards = map[string]float64{}
 	for status, tasks := range job.TaskStatusIndex {
 		if !api.AllocatedStatus(status) {
 			continue
 		}
+
 		for _, task := range tasks {
-			for name, n := range e.Quota.Charged(task) {
-				if weight, _ := group.Of(name); weight > 0 {
-					cards[name] += n
-					total += weight * n
-				}
+			if group != nil {
+				h.add(e.Quota.Charged(task), group)
+			} else {
+				h.Quantity += e.requestOf(task, resource)
 			}
 		}
 	}
-	return total, cards
+	return h
 }
 
-// requestOf returns what a task requests of a resource or a card, in the units of Shortage.
+// add adds the cards of a group by their weights.
+func (h *Holder) add(cards map[string]float64, group card.Group) {
+	for name, n := range cards {
+		if weight, _ := group.Of(name); weight > 0 {
+			h.Cards[name] += n
+			h.Quantity += weight * n
+		}
+	}
+}
+
+// requestOf returns the amount of a resource or a card that a task requests, in the units of Shortage.
 func (e *explainer) requestOf(task *api.TaskInfo, resource string) float64 {
 	switch resource {
 	case "cpu":
@@ -99,5 +87,7 @@ func (e *explainer) requestOf(task *api.TaskInfo, resource string) float64 {
 	case "memory":
 		return task.Resreq.Memory
 	}
-	return task.Resreq.Get(v1.ResourceName(resource))/1000 + e.Quota.Charged(task)[resource] // one of them is 0
+
+	// One of the two is 0: a name is a resource or a card.
+	return task.Resreq.Get(v1.ResourceName(resource))/1000 + e.Quota.Charged(task)[resource]
 }

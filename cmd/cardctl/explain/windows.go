@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/capacity-card/capacity-card/index"
 )
 
 // Change is another value that a window sets in a queue of the path of a waiting job.
@@ -14,40 +12,45 @@ type Change struct {
 	Queue string    `json:"queue"`
 	Key   string    `json:"key"` // such as card.quota
 	Value string    `json:"value"`
-	Holds bool      `json:"holds"` // until Time; otherwise it begins then
+	Holds bool      `json:"holds"` // the value holds until Time; otherwise it holds from Time on
 	Time  time.Time `json:"time"`
-	When  string    `json:"when"` // when the window holds, in words
+	When  string    `json:"when"` // the times of the window, in words
 }
 
 // String is the advice about it.
 func (c Change) String() string {
 	at := c.Time.Format("2006-01-02T15:04Z07:00")
+
 	if c.Holds {
 		return fmt.Sprintf("a window of queue %s sets %s to %s until %s (%s)", c.Queue, c.Key, c.Value, at, c.When)
 	}
 	return fmt.Sprintf("a window of queue %s sets %s to %s from %s (%s)", c.Queue, c.Key, c.Value, at, c.When)
 }
 
-// mostChanges bounds the changes that are shown: the next ones count.
+// mostChanges bounds the changes of a finding: the next ones count.
 const mostChanges = 5
 
-// explainWindows lists what the windows of the path of a waiting job set now, and next.
+// explainWindows lists the values that windows of the path of a waiting job set, now and next.
 func (e *explainer) explainWindows(f *Finding) {
 	if f.State != Waiting {
 		return
 	}
-	for name := range index.Upward(f.Queue, func(name string) string { return e.accounts[name].Parent }) {
+
+	for name := range e.path(f.Queue) {
 		for _, w := range e.Quota.Windows(name) {
 			if w.Next == nil {
 				continue
 			}
+
 			for _, key := range slices.Sorted(maps.Keys(w.Sets)) {
 				f.Changes = append(f.Changes, Change{name, key, w.Sets[key], w.Holds, *w.Next, w.When})
 			}
 		}
 	}
+
 	slices.SortStableFunc(f.Changes, func(x, y Change) int { return x.Time.Compare(y.Time) })
-	f.Changes = f.Changes[:min(len(f.Changes), mostChanges)]
+	f.Changes = first(f.Changes, mostChanges)
+
 	for _, c := range f.Changes {
 		f.Advice = append(f.Advice, c.String())
 	}
