@@ -24,9 +24,11 @@ const (
 	FairShareWeights    = "fairShareWeights"
 )
 
-// ofFairShare are those that need FairShareHalfLife.
-var ofFairShare = []string{FairShareBy, FairShareCounts, FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim,
-	FairShareWeights}
+// needHalfLife are the arguments without effect unless FairShareHalfLife is set.
+var needHalfLife = []string{
+	FairShareBy, FairShareCounts, FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim,
+	FairShareWeights,
+}
 
 // FairShareNorm selects the quantity that usage is divided by.
 type FairShareNorm string
@@ -49,7 +51,7 @@ const (
 // FairShareOfCards stands for all cards in FairShare.Of.
 const FairShareOfCards = "cards"
 
-// NoStore is the store of a history that ends with the process.
+// NoStore stands for a history that ends with the process.
 var NoStore = types.NamespacedName{}
 
 // defaultStore is in the namespace of Volcano's scheduler, where its role may write ConfigMaps.
@@ -62,96 +64,107 @@ type FairShare struct {
 	By       FairShareNorm
 	Counts   FairShareUsage
 	Of       []string // names of cards and resources, or FairShareOfCards
-	// Weights multiply the levels of cards and resources. Others have the weight 1.
+	// Weights multiply the levels of cards and resources. The default is 1.
 	Weights map[string]float64
-	// Namespaces: usage orders the namespaces of a queue, too, unless the queue says otherwise.
+	// Namespaces: usage orders the namespaces of a queue, too, unless an annotation of the queue turns this off.
 	Namespaces bool
-	// Reclaim is how many times the level of a queue that may take what another one borrows goes into
-	// that one's level; 0 for never.
+	// Reclaim is a factor: a queue may take resources that another queue borrows if the level of the other queue is
+	// that many times its own or more. 0 turns this off.
 	Reclaim float64
-	// Store and Save, the time between saves, are those of budgets as well, and are set where HalfLife is 0.
+	// Store is the ConfigMap for the history of usage and of budgets. It is set even if HalfLife is 0.
 	Store types.NamespacedName
-	Save  time.Duration
+	// Save is the time between two saves. It is set even if HalfLife is 0.
+	Save time.Duration
 }
 
-// fairShare reads the settings.
+// fairShare reads the settings of the order by usage over time.
 func (p *parser) fairShare(v Variant) FairShare {
-	before := len(p.problems)
-	halfLife := p.duration(FairShareHalfLife, 0)
-	if _, given := p.arguments[FairShareHalfLife]; given && halfLife == 0 && len(p.problems) == before {
-		p.wrong(FairShareHalfLife, "a duration above 0, such as 24h", "none")
-	}
+	halfLife := p.halfLife()
 	f := FairShare{Store: p.store(FairShareStore), Save: p.duration(FairShareSave, time.Minute)}
 	if f.Save < time.Second {
 		f.Save = time.Minute
 		p.wrong(FairShareSave, "a time of 1s or more", f.Save)
 	}
+
 	if halfLife == 0 {
-		for _, key := range ofFairShare {
-			if _, given := p.arguments[key]; given {
-				p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect without %s", key, FairShareHalfLife))
+		for _, key := range needHalfLife {
+			if p.has(key) {
+				p.problem("argument %s has no effect without %s", key, FairShareHalfLife)
 			}
 		}
 		return f
 	}
+
 	f.HalfLife = halfLife
 	f.Horizon = p.duration(FairShareHorizon, halfLife)
 	f.By = oneOf(p, FairShareBy, FairShareByDeserved, FairShareByWeight)
 	f.Counts = oneOf(p, FairShareCounts, FairShareCountsAll, FairShareCountsBorrowed)
 	f.Of = p.words(FairShareOf, FairShareOfCards)
 	f.Weights = p.weights(FairShareWeights)
-	f.Namespaces, f.Reclaim = p.flag(FairShareNamespaces, false), p.fairShareReclaim(v, f.Horizon)
+	f.Namespaces = p.flag(FairShareNamespaces, false)
+	f.Reclaim = p.fairShareReclaim(v, f.Horizon)
 	return f
 }
 
-// leastHorizon is the shortest horizon with which queues take what others borrow. Without one, the level of a queue
-// does not follow what it takes, and queues that borrow would take all of it from one another again and again.
+// halfLife reads the half-life of usage, 0 for none. To give 0 is a problem.
+func (p *parser) halfLife() time.Duration {
+	before := len(p.problems)
+	halfLife := p.duration(FairShareHalfLife, 0)
+	if halfLife == 0 && p.has(FairShareHalfLife) && len(p.problems) == before {
+		p.wrong(FairShareHalfLife, "a duration above 0, such as 24h", "none")
+	}
+	return halfLife
+}
+
+// leastHorizon is the shortest horizon for FairShare.Reclaim. With a shorter one, the level of a queue would not follow
+// its allocation, and queues that borrow would take everything from one another again and again.
 const leastHorizon = time.Minute
 
 // fairShareReclaim reads a factor above 1, 0 for none.
 func (p *parser) fairShareReclaim(v Variant, horizon time.Duration) float64 {
-	_, given := p.arguments[FairShareReclaim]
-	switch factor := p.number(FairShareReclaim); {
-	case !given:
-	case v.Proportion:
-		p.without(v, FairShareReclaim, true)
-	case factor > 1 && !math.IsInf(factor, 0) && horizon < leastHorizon:
-		p.problems = append(p.problems,
-			fmt.Sprintf("argument %s has no effect with a %s below %v", FairShareReclaim, FairShareHorizon, leastHorizon))
-	case factor > 1 && !math.IsInf(factor, 0):
-		return factor
-	default:
-		p.wrong(FairShareReclaim, "a number above 1", "none")
+	if !p.has(FairShareReclaim) {
+		return 0
 	}
-	return 0
+	if v.Proportion {
+		p.without(v, FairShareReclaim, true)
+		return 0
+	}
+
+	factor := p.number(FairShareReclaim)
+	if !(factor > 1) || math.IsInf(factor, 0) { // NaN is not above 1 either
+		p.wrong(FairShareReclaim, "a number above 1", "none")
+		return 0
+	}
+	if horizon < leastHorizon {
+		p.problem("argument %s has no effect with a %s below %v", FairShareReclaim, FairShareHorizon, leastHorizon)
+		return 0
+	}
+	return factor
 }
 
-// weights reads weights by name.
-func (p *parser) weights(key string) (weights map[string]float64) {
-	p.entries(key, "a map of cards and resources to weights", func(name string, given any) string {
+// weights reads weights by the name of a card or resource.
+func (p *parser) weights(key string) map[string]float64 {
+	return mapped(p, key, "a map of cards and resources to weights", func(_ string, given any) (float64, string) {
 		weight := numberOf(given)
-		if !(weight > 0) || math.IsInf(weight, 0) {
-			return fmt.Sprintf("%v is not a number above 0", given)
+
+		if !(weight > 0) || math.IsInf(weight, 0) { // NaN is not above 0 either
+			return 0, fmt.Sprintf("%v is not a number above 0", given)
 		}
-		if weights == nil {
-			weights = map[string]float64{}
-		}
-		weights[name] = weight
-		return ""
+		return weight, ""
 	})
-	return weights
 }
 
 // store reads the namespace and the name of a ConfigMap, or none.
 func (p *parser) store(key string) types.NamespacedName {
-	given, ok := p.arguments[key]
-	if !ok {
+	if !p.has(key) {
 		return defaultStore
 	}
-	text, _ := given.(string)
+
+	text, _ := p.arguments[key].(string)
 	if text == "none" {
 		return NoStore
 	}
+
 	namespace, name, ok := strings.Cut(text, "/")
 	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
 		p.wrong(key, "namespace/name of a ConfigMap, or none", defaultStore)

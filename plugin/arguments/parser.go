@@ -15,36 +15,54 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// parser reads values one by one, and collects those that are wrong.
+// parser reads arguments one by one, and collects a problem for each that is wrong.
 type parser struct {
 	arguments framework.Arguments
 	problems  []string
 }
 
-func (p *parser) wrong(key, want string, byDefault any) {
-	given := p.arguments[key]
-	p.problems = append(p.problems, fmt.Sprintf("argument %s: %v (%T) is not %s, using %v", key, given, given, want, byDefault))
+// has reports whether an argument is given.
+func (p *parser) has(key string) bool {
+	_, given := p.arguments[key]
+	return given
 }
 
-// unknown notes the arguments that do not exist.
+func (p *parser) problem(format string, values ...any) {
+	p.problems = append(p.problems, fmt.Sprintf(format, values...))
+}
+
+// wrong adds the problem of an argument that has the wrong type or value.
+func (p *parser) wrong(key, want string, byDefault any) {
+	given := p.arguments[key]
+	p.problem("argument %s: %v (%T) is not %s, using %v", key, given, given, want, byDefault)
+}
+
+// unknown adds a problem for each argument that does not exist.
 func (p *parser) unknown() {
 	for _, key := range slices.Sorted(maps.Keys(p.arguments)) {
 		if !slices.Contains(Known, key) {
-			p.problems = append(p.problems, fmt.Sprintf("argument %s is unknown and ignored; known are %s",
-				key, strings.Join(Known, ", ")))
+			p.problem("argument %s is unknown and ignored; known are %s", key, strings.Join(Known, ", "))
 		}
 	}
 }
 
+// without returns false. It adds a problem if an argument is set that a plugin does not have.
+func (p *parser) without(v Variant, key string, set bool) bool {
+	if set {
+		p.problem("argument %s has no effect: the plugin %s evicts as Volcano's does", key, v.Name)
+	}
+	return false
+}
+
 // oneOf reads one of some words, the first by default.
 func oneOf[T ~string](p *parser, key string, words ...T) T {
-	given, ok := p.arguments[key]
-	if !ok {
+	if !p.has(key) {
 		return words[0]
 	}
-	if word, ok := given.(string); ok && slices.Contains(words, T(word)) {
+	if word, ok := p.arguments[key].(string); ok && slices.Contains(words, T(word)) {
 		return T(word)
 	}
+
 	var known []string
 	for _, word := range words {
 		known = append(known, string(word))
@@ -53,27 +71,24 @@ func oneOf[T ~string](p *parser, key string, words ...T) T {
 	return words[0]
 }
 
-// words reads a list of words, or one word.
+// words reads a list of words, or a text of words with commas in between.
 func (p *parser) words(key, byDefault string) (words []string) {
-	given, ok := p.arguments[key]
-	if !ok {
+	if !p.has(key) {
 		return []string{byDefault}
 	}
-	if of := reflect.ValueOf(given); of.Kind() == reflect.Slice {
-		for i := range of.Len() {
-			words = append(words, strings.TrimSpace(fmt.Sprint(of.Index(i).Interface())))
+
+	given := p.arguments[key]
+	if list := reflect.ValueOf(given); list.Kind() == reflect.Slice {
+		for i := range list.Len() {
+			words = append(words, strings.TrimSpace(fmt.Sprint(list.Index(i).Interface())))
 		}
 	} else if text, ok := given.(string); ok {
 		for word := range strings.SplitSeq(text, ",") {
 			words = append(words, strings.TrimSpace(word))
 		}
 	}
-	for _, word := range words {
-		if word == "" {
-			words = nil
-		}
-	}
-	if len(words) == 0 {
+
+	if len(words) == 0 || slices.Contains(words, "") {
 		p.wrong(key, "a list of cards and resources", byDefault)
 		return []string{byDefault}
 	}
@@ -82,11 +97,11 @@ func (p *parser) words(key, byDefault string) (words []string) {
 
 // flag reads a boolean.
 func (p *parser) flag(key string, byDefault bool) bool {
+	if !p.has(key) {
+		return byDefault
+	}
+
 	switch given := p.arguments[key].(type) {
-	case nil:
-		if _, ok := p.arguments[key]; !ok {
-			return byDefault
-		}
 	case bool:
 		return given
 	case string:
@@ -94,87 +109,103 @@ func (p *parser) flag(key string, byDefault bool) bool {
 			return value
 		}
 	}
+
 	p.wrong(key, "true or false", byDefault)
 	return byDefault
 }
 
-// without returns false, with a problem where an argument is set that a plugin does not have.
-func (p *parser) without(v Variant, key string, set bool) bool {
-	if set {
-		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect: the plugin %s evicts as Volcano's does", key, v.Name))
-	}
-	return false
-}
-
-// entries reads a map. Entries that take finds something wrong with are left out.
+// entries reads a map, in the order of its keys. take returns the problem of an entry, "" for none.
 func (p *parser) entries(key, want string, take func(entry string, value any) (wrong string)) {
-	given, ok := p.arguments[key]
-	if !ok {
+	if !p.has(key) {
 		return
 	}
-	entries, ok := mapOf(given)
+
+	entries, ok := mapOf(p.arguments[key])
 	if !ok {
 		p.wrong(key, want, "none")
 		return
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		if wrong := take(name, entries[name]); wrong != "" {
-			p.problems = append(p.problems, fmt.Sprintf("argument %s: %s: %s, ignored", key, name, wrong))
+			p.problem("argument %s: %s: %s, ignored", key, name, wrong)
 		}
 	}
 }
 
-// mapOf returns a map of any type by the text of its keys, and whether x is one.
+// mapped reads a map without its wrong entries, nil for none. parse returns the problem of a value, "" for none.
+func mapped[V any](p *parser, key, want string, parse func(entry string, value any) (V, string)) (values map[string]V) {
+	p.entries(key, want, func(entry string, given any) string {
+		value, wrong := parse(entry, given)
+		if wrong != "" {
+			return wrong
+		}
+
+		if values == nil {
+			values = map[string]V{}
+		}
+		values[entry] = value
+		return ""
+	})
+	return values
+}
+
+// mapOf returns a map of any type by the text of its keys, and whether x is a map.
 func mapOf(x any) (entries map[string]any, ok bool) {
-	of := reflect.ValueOf(x)
-	if of.Kind() != reflect.Map {
+	value := reflect.ValueOf(x)
+	if value.Kind() != reflect.Map {
 		return nil, false
 	}
-	entries = make(map[string]any, of.Len())
-	for _, key := range of.MapKeys() {
-		entries[fmt.Sprint(key.Interface())] = of.MapIndex(key).Interface()
+
+	entries = make(map[string]any, value.Len())
+	for _, key := range value.MapKeys() {
+		entries[fmt.Sprint(key.Interface())] = value.MapIndex(key).Interface()
 	}
 	return entries, true
 }
 
 // positive reads a number above 0.
 func (p *parser) positive(key string, byDefault float64) float64 {
-	if _, ok := p.arguments[key]; !ok {
+	if !p.has(key) {
 		return byDefault
 	}
 	if value := p.number(key); value > 0 && !math.IsInf(value, 0) {
 		return value
 	}
+
 	p.wrong(key, "a number above 0", byDefault)
 	return byDefault
 }
 
 // count reads a whole number, 0 by default.
 func (p *parser) count(key string) int {
-	if _, ok := p.arguments[key]; !ok {
+	if !p.has(key) {
 		return 0
 	}
 	if value := p.number(key); value >= 0 && value <= math.MaxInt32 && value == math.Trunc(value) {
 		return int(value)
 	}
+
 	p.wrong(key, "a whole number, 0 or more", 0)
 	return 0
 }
 
 // duration reads a duration.
 func (p *parser) duration(key string, byDefault time.Duration) time.Duration {
-	if _, ok := p.arguments[key]; !ok {
+	if !p.has(key) {
 		return byDefault
 	}
+
 	text, _ := p.arguments[key].(string)
 	if value, ok := policy.ParseDuration(text); ok {
 		return value
 	}
+
 	p.wrong(key, policy.WantDuration, byDefault)
 	return byDefault
 }
 
-// number returns the value of a key, NaN for one that is not a number.
+// number returns the value of an argument, NaN if it is not a number.
 func (p *parser) number(key string) float64 { return numberOf(p.arguments[key]) }
 
 func numberOf(given any) float64 {
@@ -188,5 +219,6 @@ func numberOf(given any) float64 {
 			return value
 		}
 	}
+
 	return math.NaN()
 }

@@ -5,7 +5,7 @@ import "github.com/capacity-card/capacity-card/plugin/cards"
 // Variant holds the differences between the names of a plugin.
 type Variant struct {
 	Name string
-	// Scalars: every scalar resource counts, not cpu and memory alone.
+	// Scalars: every scalar resource counts, not only cpu and memory.
 	Scalars bool
 	// Proportion: deserved follows from weights and requests, and bounds allocation.
 	Proportion bool
@@ -16,21 +16,21 @@ type Variant struct {
 	Cards            cards.Scope
 }
 
-// The names of the plugins. Variants has what they stand for.
+// The names of the plugins.
 const (
 	CapacityCard = "capacity-card"
 	Capacity     = "capacity"
 	Proportion   = "proportion"
 )
 
-// Variants are all variants.
+// Variants are the variants of all names.
 var Variants = []Variant{
 	{Name: CapacityCard, ZeroUnset: true, AdmitReclaimable: true, Cards: cards.Everywhere},
 	{Name: Capacity, Scalars: true, Cards: cards.Annotated},
 	{Name: Proportion, Scalars: true, Proportion: true},
 }
 
-// VariantOf returns what the name of a plugin stands for, false for the name of another plugin.
+// VariantOf returns the variant of a name, false for the name of another plugin.
 func VariantOf(name string) (Variant, bool) {
 	for _, v := range Variants {
 		if v.Name == name {

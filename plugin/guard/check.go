@@ -3,7 +3,6 @@ package guard
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"volcano.sh/volcano/pkg/scheduler"
@@ -21,34 +20,40 @@ var (
 	ErrActionOrder   = errors.New("the actions are in the wrong order")
 )
 
-// Check returns an error of one line where the text of a volcano-scheduler.conf is invalid, where it names a plugin
-// that is not registered (ErrUnknownPlugin), or where it has several quota plugins (ErrSeveralQuotas), or one whose
-// argument semantics is not a release of Volcano (ErrBadArgument). With the plugin capacity-card, no action may evict
-// without allocate (ErrActionOrder). Under the other names, Volcano's own actions evict where cards do not count, and
-// Warnings has a line if they run before allocate. Call Check after all plugins are registered.
+// Check returns an error of one line if the text of a volcano-scheduler.conf is invalid, or if
+//   - it names a plugin that is not registered (ErrUnknownPlugin),
+//   - it has several quota plugins (ErrSeveralQuotas),
+//   - the argument semantics of a quota plugin is not a release of Volcano (ErrBadArgument),
+//   - the plugin is capacity-card, and an action may evict without allocate (ErrActionOrder).
+//
+// Under the other names, Volcano's own actions evict where cards do not count: Warnings has a line if they run before
+// allocate. Call Check after all plugins are registered.
 func Check(configuration string) error {
 	actions, tiers, _, _, err := scheduler.UnmarshalSchedulerConf(configuration)
 	if err != nil {
 		return errors.New(strings.Join(strings.Fields(err.Error()), " "))
 	}
+
 	var unknown, quotas []string
 	for _, tier := range tiers {
 		for _, option := range tier.Plugins {
 			if _, found := framework.GetPluginBuilder(option.Name); !found {
 				unknown = append(unknown, option.Name)
 			}
-			if slices.Contains(plugin.Names, option.Name) {
-				quotas = append(quotas, option.Name)
-				if _, err := arguments.Release(option.Arguments); err != nil {
-					return fmt.Errorf("%w: %s: %w", ErrBadArgument, option.Name, err)
-				}
+			if !isQuotaPlugin(option.Name) {
+				continue
+			}
+			quotas = append(quotas, option.Name)
+			if _, err := arguments.Release(option.Arguments); err != nil {
+				return fmt.Errorf("%w: %s: %w", ErrBadArgument, option.Name, err)
 			}
 		}
 	}
-	switch {
-	case len(unknown) > 0:
+
+	if len(unknown) > 0 {
 		return fmt.Errorf("%w: %s", ErrUnknownPlugin, strings.Join(unknown, ", "))
-	case len(quotas) > 1:
+	}
+	if len(quotas) > 1 {
 		return fmt.Errorf("%w: %s", ErrSeveralQuotas, strings.Join(quotas, ", "))
 	}
 	if problem := orderProblem(actions, true); problem != "" && quotaPlugin(tiers) == plugin.Name {

@@ -17,10 +17,17 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/reclaim"
 )
 
-// What a configuration means under one of the names of the engine. Each function takes the name of the
-// plugin, and returns nothing for that of another plugin.
+// The functions below read a configuration without a session. Each takes the name of a plugin and its arguments. For a
+// plugin that is not one of this engine, it returns nothing.
 
-// ArgumentProblems returns what is wrong with the arguments of a plugin.
+// settingsOf returns the settings of a plugin, and whether the plugin is one of this engine.
+func settingsOf(name string, given framework.Arguments) (settings arguments.Settings, known bool) {
+	v, known := arguments.VariantOf(name)
+	settings, _ = arguments.Parse(v, given)
+	return settings, known
+}
+
+// ArgumentProblems returns the problems of the arguments of a plugin.
 func ArgumentProblems(name string, given framework.Arguments) []string {
 	v, known := arguments.VariantOf(name)
 	if !known {
@@ -30,96 +37,91 @@ func ArgumentProblems(name string, given framework.Arguments) []string {
 	return problems
 }
 
-// CardLabels returns the labels that name the cards of nodes, where they are not those of vendors.
+// CardLabels returns the labels that name the cards of nodes in place of the labels of vendors.
 func CardLabels(name string, given framework.Arguments) card.Labels {
-	v, _ := arguments.VariantOf(name)
-	with, _ := arguments.Parse(v, given)
-	return with.Cards.Labels
+	settings, _ := settingsOf(name, given)
+	return settings.Cards.Labels
 }
 
-// CardAttributes returns the attributes that name the cards of devices, where they are not those of vendors.
+// CardAttributes returns the attributes that name the cards of devices in place of the attributes of vendors.
 func CardAttributes(name string, given framework.Arguments) card.Attributes {
-	v, _ := arguments.VariantOf(name)
-	with, _ := arguments.Parse(v, given)
-	return with.Cards.Attributes
+	settings, _ := settingsOf(name, given)
+	return settings.Cards.Attributes
 }
 
-// CardFractions returns what counts of fractions of cards.
+// CardFractions returns the rule by which fractions of cards count.
 func CardFractions(name string, given framework.Arguments) card.FractionsBy {
-	v, _ := arguments.VariantOf(name)
-	with, _ := arguments.Parse(v, given)
-	return with.Cards.Fractions
+	settings, _ := settingsOf(name, given)
+	return settings.Cards.Fractions
 }
 
-// CardGroups returns the groups of cards, without those that are wrong.
+// CardGroups returns the groups of cards, without wrong ones.
 func CardGroups(name string, given framework.Arguments) card.Groups {
-	v, _ := arguments.VariantOf(name)
-	with, _ := arguments.Parse(v, given)
-	maps.DeleteFunc(with.Cards.Groups, func(_ string, group card.Group) bool { return group == nil })
-	return with.Cards.Groups
+	settings, _ := settingsOf(name, given)
+	groups := settings.Cards.Groups
+	maps.DeleteFunc(groups, func(_ string, group card.Group) bool { return group == nil })
+	return groups
 }
 
-// DependsOnTime reports whether a rule of a plugin begins or ends at a time, such as a promise that is over, so that a
-// pod may get a node although nothing else has changed. queues has the annotations of each queue.
+// timed are the annotations of queues that begin or end to hold at a time.
+var timed = []string{policy.InqueueTimeoutKey, policy.JobOrderKey, policy.FairShareHoldKey, policy.EnforceQuotaKey,
+	policy.EvictionGraceKey, policy.OverrideKey, card.BudgetKey}
+
+// DependsOnTime reports whether a rule of a plugin begins or ends at a time, such as a promise that expires. A pod may
+// then get a node although nothing else has changed. queues has the annotations of each queue.
 func DependsOnTime(name string, given framework.Arguments, queues []map[string]string) bool {
-	v, _ := arguments.VariantOf(name)
-	with, _ := arguments.Parse(v, given)
-	return with.Bounds.InqueueTimeout > 0 || slices.ContainsFunc(queues, func(of map[string]string) bool {
-		return of[policy.InqueueTimeoutKey] != "" || of[policy.JobOrderKey] != "" || of[policy.FairShareHoldKey] != "" ||
-			of[policy.EnforceQuotaKey] != "" || of[policy.EvictionGraceKey] != "" || of[policy.OverrideKey] != "" || of[card.BudgetKey] != ""
+	settings, _ := settingsOf(name, given)
+	return settings.Bounds.InqueueTimeout > 0 || slices.ContainsFunc(queues, func(annotations map[string]string) bool {
+		return slices.ContainsFunc(timed, func(key string) bool { return annotations[key] != "" })
 	})
 }
 
 // KeepsGangs reports whether reclaim keeps the minimum of jobs, so that a gang gives nothing back.
 func KeepsGangs(name string, given framework.Arguments, tiers []conf.Tier) bool {
-	v, known := arguments.VariantOf(name)
-	with, _ := arguments.Parse(v, given)
-	return known && !with.WholeGangs && reclaim.GangVotes(tiers, false)
+	settings, known := settingsOf(name, given)
+	return known && !settings.WholeGangs && reclaim.GangVotes(tiers, false)
 }
 
 // FairShareOf returns the settings of the order by usage over time of a plugin.
 func FairShareOf(name string, given framework.Arguments) arguments.FairShare {
-	v, _ := arguments.VariantOf(name)
-	with, _ := arguments.Parse(v, given)
-	return with.FairShare
+	settings, _ := settingsOf(name, given)
+	return settings.FairShare
 }
 
-// TreeOfAnnotations reports whether annotations of the queues describe their tree, if they have
-// one, and not the parents in their specs.
+// TreeOfAnnotations reports whether annotations of the queues describe their tree, rather than the parents in their
+// specs.
 func TreeOfAnnotations(name string, given framework.Arguments) bool {
-	v, known := arguments.VariantOf(name)
-	with, _ := arguments.Parse(v, given)
-	return known && with.Bounds.HierarchyFrom == intake.HierarchyFromAnnotation
+	settings, known := settingsOf(name, given)
+	return known && settings.Bounds.HierarchyFrom == intake.HierarchyFromAnnotation
 }
 
-// ServiceTypes returns a function for the service class of a pod, from the annotations of its
-// PodGroup and from its owners, "" for none. It is nil where the plugin has no classes.
+// ServiceTypes returns a function that reads the service class of a pod from the annotations of its PodGroup and from
+// its owners, "" for none. It is nil if the plugin has no classes.
 func ServiceTypes(name string, given framework.Arguments) func(annotations map[string]string, pod *v1.Pod) string {
-	v, known := arguments.VariantOf(name)
-	with, _ := arguments.Parse(v, given)
-	if !known || !with.ByClass {
+	settings, known := settingsOf(name, given)
+	if !known || !settings.ByClass {
 		return nil
 	}
 	return func(annotations map[string]string, pod *v1.Pod) string {
-		return classes.Stated(annotations, pod, with.Owners)
+		return classes.Stated(annotations, pod, settings.Owners)
 	}
 }
 
-// PolicyProblems returns the policies of a queue that have no effect: limits of namespaces on what the
-// plugin does not count, and those that need an argument.
+// PolicyProblems returns the policies of a queue that have no effect: limits of namespaces on resources that the plugin
+// does not count, and policies that need an argument.
 func PolicyProblems(name string, given framework.Arguments, annotations map[string]string) []card.Problem {
-	v, known := arguments.VariantOf(name)
+	settings, known := settingsOf(name, given)
 	if !known {
 		return nil
 	}
+
 	texts := policy.Read(annotations)
 	values, _ := texts.Parse()
-	with, _ := arguments.Parse(v, given)
-	return slices.Concat(with.Bounds.LimitProblems(values[policy.NamespaceCapability].Resources), with.Bounds.FairShareProblems(&values))
+	limits := settings.Bounds.LimitProblems(values[policy.NamespaceCapability].Resources)
+	return slices.Concat(limits, settings.Bounds.FairShareProblems(&values))
 }
 
-// UncountedProblems returns the resources of a bound in the spec of a queue that have no effect,
-// because the plugin does not count them.
+// UncountedProblems returns the resources in a bound of a queue's spec that the plugin does not count.
 func UncountedProblems(name string, bound v1.ResourceList) []card.Problem {
 	v, known := arguments.VariantOf(name)
 	if !known {
@@ -129,11 +131,12 @@ func UncountedProblems(name string, bound v1.ResourceList) []card.Problem {
 }
 
 // DeviceProblems returns the quotas of device classes of a queue that have no effect.
-func DeviceProblems(name string, given framework.Arguments, capability, deserved, guarantee v1.ResourceList) []intake.DeviceProblem {
-	v, known := arguments.VariantOf(name)
+func DeviceProblems(
+	name string, given framework.Arguments, capability, deserved, guarantee v1.ResourceList,
+) []intake.DeviceProblem {
+	settings, known := settingsOf(name, given)
 	if !known {
 		return nil
 	}
-	with, _ := arguments.Parse(v, given)
-	return with.Bounds.Devices.Problems(capability, deserved, guarantee)
+	return settings.Bounds.Devices.Problems(capability, deserved, guarantee)
 }

@@ -17,20 +17,22 @@ import (
 
 // Protection says which queues may reclaim a running task, by policy.
 type Protection struct {
-	Spared string // why no queue may reclaim it now, for the end of "it …"; "" where some may
+	Spared string // why no queue may reclaim it now, for the end of "it …"; "" if some may
 	Young  bool   // it is spared because it has run for less than its queue's min-runtime
-	Fence  string // the queue outside of which nobody may, "" for none
-	// Training: jobs of inference may reclaim it down to what is guaranteed.
+	Fence  string // the queue that only queues below it may reclaim from, "" for none
+	// Training: jobs of inference may reclaim it down to the guarantee.
 	Training bool
 }
 
-// Policies returns the policies that hold in all queues because of arguments, by argument.
+// Policies returns the policies that arguments set for all queues, by argument.
 func (i Inspection) Policies() map[string]string {
-	all, s := map[string]string{}, i.s.Settings
-	for argument, set := range map[string]bool{arguments.DisplacePromises: s.Displace, arguments.ReclaimByClass: s.ByClass} {
-		if set {
-			all[argument] = "true"
-		}
+	s := i.s.Settings
+	all := map[string]string{}
+	if s.Displace {
+		all[arguments.DisplacePromises] = "true"
+	}
+	if s.ByClass {
+		all[arguments.ReclaimByClass] = "true"
 	}
 	if s.ByWork {
 		all[arguments.VictimOrder] = string(arguments.VictimsByWork)
@@ -38,14 +40,15 @@ func (i Inspection) Policies() map[string]string {
 	return all
 }
 
-// Fence returns the queue whose fence keeps the queue to from reclaiming pods of another queue,
-// "" where none does.
+// Fence returns the queue with the fence that keeps the queue to from reclaiming pods of another queue, "" for none.
 func (i Inspection) Fence(queue, to string) string {
 	s := i.s
 	q, reclaimer := s.Index.Lookup(queue), s.Index.Lookup(to)
 	if !s.HasPolicies() || !s.Fences.Separate(q, reclaimer) {
 		return ""
 	}
+
+	// A reclaimer inside the fence of q is stopped by a fence of its own, further down.
 	fence := s.Fences.Of(q)
 	if fence == index.None || reclaimer != index.None && slices.Contains(s.Index.Path(reclaimer), fence) {
 		fence = s.Fences.Of(reclaimer)
@@ -53,13 +56,14 @@ func (i Inspection) Fence(queue, to string) string {
 	return s.Index.Name(fence)
 }
 
-// Unsaved returns how much of its work a running task loses if it is evicted. since: a checkpoint says from when on.
+// Unsaved returns the work that a running task loses if it is evicted. since reports whether a checkpoint bounds it.
 func (i Inspection) Unsaved(task *api.TaskInfo) (lost time.Duration, since bool) {
 	lost = constraint.Unsaved(task, i.s.Volcano.Jobs[task.Job], i.s.Now)
 	return lost, lost != constraint.Ran(task.Pod, i.s.Now)
 }
 
-// Notice returns until when a task may not be evicted that has notice. told: it has notice that is not over.
+// Notice returns the end of the notice of a task, before which it may not be evicted. told reports whether the task has
+// a notice that has not ended.
 func (i Inspection) Notice(task *api.TaskInfo) (until time.Time, told bool) {
 	s, q := i.s, i.s.QueueOf(task)
 	until = s.NoticeOf(q, task)
@@ -73,21 +77,24 @@ func (i Inspection) Protection(task *api.TaskInfo) (p Protection) {
 	if !s.HasPolicies() || q == index.None {
 		return p
 	}
+
 	if fence := s.Fences.Of(q); fence != index.None {
 		p.Fence = s.Index.Name(fence)
 	}
+
 	class := quota.Unclassified
 	if s.Settings.ByClass {
 		class = classes.Of(s.Session, s.Settings.Owners, task)
 	}
-	least, ran := s.Intake.Policies(q).MinRuntime(), constraint.Ran(task.Pod, s.Now)
+	p.Training = class == quota.Training
+
+	least := s.Intake.Policies(q).MinRuntime()
 	switch {
 	case class == quota.Inference:
 		p.Spared = "has the service class " + policy.Inference
-	case ran < least:
+	case constraint.Ran(task.Pod, s.Now) < least:
 		p.Young = true
 		p.Spared = fmt.Sprintf("runs for less than %s, its queue's %s", least, policy.MinRuntimeKey)
 	}
-	p.Training = class == quota.Training
 	return p
 }

@@ -7,11 +7,11 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 )
 
-// Window is a time in which other values hold in a queue than those of its annotations and its spec (package override).
+// Window is a time in which a queue has other values than in its annotations and its spec (package override).
 type Window struct {
 	When string            `json:"when"` // in words
 	Sets map[string]string `json:"sets"` // the texts, by key
-	// Holds: it holds now, until Next. Otherwise it begins then. Next is nil for a window that does not begin any more.
+	// Holds: the window has begun, and ends at Next. Otherwise it begins at Next, or never if that is nil.
 	Holds bool       `json:"holds"`
 	Next  *time.Time `json:"next,omitempty"`
 }
@@ -22,11 +22,13 @@ func (i Inspection) Windows(queue string) (all []Window) {
 	if object == nil {
 		return nil
 	}
+
 	for _, w := range object.Overrides() {
 		shown := Window{When: w.String(), Sets: map[string]string{}}
 		for _, key := range w.Keys() {
 			shown.Sets[key] = w.Text(key)
 		}
+
 		holds, next := w.Change(i.s.Now)
 		shown.Holds = holds
 		if !next.IsZero() {

@@ -1,0 +1,135 @@
+package inspect
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+)
+
+// TestOtherPlugins reads the configuration of a plugin that is not one of the engine.
+func TestOtherPlugins(t *testing.T) {
+	given := framework.Arguments{"zebra": 1, arguments.ReclaimByClass: true}
+	annotations := map[string]string{policy.NamespaceCapabilityKey: `{"rdma/ib":"1"}`}
+
+	assert.Empty(t, ArgumentProblems("gang", given))
+	assert.False(t, KeepsGangs("gang", given, gangTier(true)))
+	assert.Nil(t, ServiceTypes("gang", given))
+	assert.Empty(t, PolicyProblems("gang", given, annotations))
+	assert.Empty(t, UncountedProblems("gang", v1.ResourceList{"rdma/ib": resource.MustParse("1")}))
+	assert.Empty(t, DeviceProblems("gang", given, v1.ResourceList{"deviceclass.a": resource.MustParse("1")}, nil, nil))
+}
+
+func TestArgumentProblems(t *testing.T) {
+	problems := ArgumentProblems(arguments.Capacity, framework.Arguments{arguments.ReclaimDamping: -1})
+	assert.Equal(t, []string{"argument reclaimDamping: -1 (int) is not a whole number, 0 or more, using 0"}, problems)
+}
+
+func TestCardsOfConfiguration(t *testing.T) {
+	given := framework.Arguments{
+		arguments.CardLabels:     map[string]any{"example.com/gpu": "example.com/model"},
+		arguments.CardAttributes: map[string]any{"gpu.example.com": "model"},
+		arguments.CardGroups:     map[string]any{"right": map[string]any{"A": 1}, "wrong": 3},
+		arguments.Fractions:      string(card.ByMemory),
+	}
+
+	assert.Equal(t, card.Labels{"example.com/gpu": "example.com/model"}, CardLabels(arguments.Capacity, given))
+	assert.Equal(t, card.Attributes{"gpu.example.com": "model"}, CardAttributes(arguments.Capacity, given))
+	assert.Equal(t, card.Groups{"right": {{Pattern: "A", Text: "1"}}}, CardGroups(arguments.Capacity, given))
+	assert.Equal(t, card.ByMemory, CardFractions(arguments.Capacity, given))
+}
+
+func TestDependsOnTime(t *testing.T) {
+	tests := map[string]struct {
+		given  framework.Arguments
+		queues []map[string]string
+		want   bool
+	}{
+		"nothing":           {nil, []map[string]string{nil, {policy.MinRuntimeKey: "1h"}}, false},
+		"an argument":       {framework.Arguments{arguments.InqueueTimeout: "1h"}, nil, true},
+		"a timeout of 0":    {framework.Arguments{arguments.InqueueTimeout: "0s"}, nil, false},
+		"a second queue":    {nil, []map[string]string{nil, {card.BudgetKey: "{}"}}, true},
+		"a window":          {nil, []map[string]string{{policy.OverrideKey: "[]"}}, true},
+		"no text of a key":  {nil, []map[string]string{{policy.OverrideKey: ""}}, false},
+		"a grace":           {nil, []map[string]string{{policy.EvictionGraceKey: "5m"}}, true},
+		"an order of jobs":  {nil, []map[string]string{{policy.JobOrderKey: "x"}}, true},
+		"a hold":            {nil, []map[string]string{{policy.FairShareHoldKey: "1h"}}, true},
+		"enforcement":       {nil, []map[string]string{{policy.EnforceQuotaKey: "x"}}, true},
+		"a queue's timeout": {nil, []map[string]string{{policy.InqueueTimeoutKey: "1h"}}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, DependsOnTime(arguments.CapacityCard, test.given, test.queues))
+		})
+	}
+}
+
+// gangTier is a configuration with the plugin gang, which votes about victims or does not.
+func gangTier(votes bool) []conf.Tier {
+	return []conf.Tier{{Plugins: []conf.PluginOption{{Name: "gang", EnabledReclaimable: &votes, EnabledPreemptable: &votes}}}}
+}
+
+func TestKeepsGangs(t *testing.T) {
+	whole := framework.Arguments{arguments.ReclaimGangs: string(arguments.GangsWhole)}
+
+	assert.True(t, KeepsGangs(arguments.Capacity, nil, gangTier(true)))
+	assert.False(t, KeepsGangs(arguments.Capacity, nil, gangTier(false)), "gang does not vote")
+	assert.False(t, KeepsGangs(arguments.Capacity, whole, gangTier(true)), "gangs are evicted as a whole")
+}
+
+func TestTreeOfAnnotations(t *testing.T) {
+	given := framework.Arguments{arguments.HierarchyFrom: "annotation"}
+
+	assert.True(t, TreeOfAnnotations(arguments.Capacity, given))
+	assert.False(t, TreeOfAnnotations(arguments.Capacity, nil))
+	assert.False(t, TreeOfAnnotations("gang", given))
+}
+
+func TestServiceTypes(t *testing.T) {
+	given := framework.Arguments{
+		arguments.ReclaimByClass: true,
+		arguments.OwnerClasses:   map[string]any{"ReplicaSet": policy.Inference},
+	}
+	owned := &v1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet"}}}}
+
+	classOf := ServiceTypes(arguments.Capacity, given)
+	assert.Equal(t, policy.Inference, classOf(nil, owned))
+	assert.Equal(t, policy.Training, classOf(map[string]string{policy.ServiceTypeKey: policy.Training}, owned))
+	assert.Empty(t, classOf(nil, &v1.Pod{}))
+	assert.Nil(t, ServiceTypes(arguments.Capacity, nil))
+}
+
+func TestUncountedProblems(t *testing.T) {
+	bound := v1.ResourceList{"cpu": resource.MustParse("1"), "rdma/ib": resource.MustParse("1")}
+
+	assert.Empty(t, UncountedProblems(arguments.Capacity, bound))
+	problems := UncountedProblems(arguments.CapacityCard, bound)
+	if assert.Len(t, problems, 1) {
+		assert.Equal(t, "rdma/ib", problems[0].Key)
+	}
+}
+
+func TestFairShareOf(t *testing.T) {
+	given := framework.Arguments{arguments.FairShareHalfLife: "24h", arguments.FairShareBy: "weight"}
+	assert.Equal(t, arguments.FairShareByWeight, FairShareOf(arguments.Capacity, given).By)
+	assert.Zero(t, FairShareOf(arguments.Capacity, nil).HalfLife)
+}
+
+// TestPolicyProblems reads policies that have no effect under some arguments or under some name.
+func TestPolicyProblems(t *testing.T) {
+	hold := map[string]string{policy.FairShareHoldKey: "1h"}
+	on := framework.Arguments{arguments.FairShareHalfLife: "24h"}
+
+	assert.Len(t, PolicyProblems(arguments.Capacity, nil, hold), 1, "usage over time is off")
+	assert.Empty(t, PolicyProblems(arguments.Capacity, on, hold))
+}
