@@ -25,9 +25,6 @@ type Placement struct {
 	Queue   string // its name
 	Path    string // the annotation PathKey
 	Weights string // the annotation WeightsKey
-	// Parent is the parent of a NamespaceQueue, and "" for any other queue. The tenant of a NamespaceQueue may write
-	// the annotations, so they do not decide its place.
-	Parent string
 }
 
 // Places is the result of Place.
@@ -42,14 +39,12 @@ type Places struct {
 
 	root   string
 	owners map[string]string // path → the queue at its end
-	below  map[string]bool   // the names of NamespaceQueues; nil for none
 }
 
 // Place builds the nodes of a tree from the annotations of all queues. If no queue is at
 // the end of an inner path, Place adds a node that is named after the path. No Queue object can
 // have that name, because it contains "/". A queue without the annotations is a child of
-// the root. A NamespaceQueue is a child of its parent, with the weight 1. A NamespaceQueue of the
-// namespace root may have a path as its name. Then the node of the path has a name that ends with "/".
+// the root.
 //
 // A queue with bad annotations is Misplaced, and the other queues are not affected. Of two
 // queues with the same path, the first gets it. The queue at the end of a path decides the weight
@@ -85,11 +80,7 @@ func Place(queues []Placement, root string) *Places {
 // claim makes a queue the owner of its path, and returns the weights of the names on the path. It adds the node of a
 // queue that has no path or a bad one, and returns nil for it.
 func (p *Places) claim(q Placement) []float64 {
-	switch {
-	case q.Parent != "":
-		p.placeBelow(q)
-		return nil
-	case q.Queue == p.root || q.Path == "" && q.Weights == "":
+	if q.Queue == p.root || q.Path == "" && q.Weights == "" {
 		p.Nodes = append(p.Nodes, Node{Name: q.Queue})
 		if q.Path != "" && q.Path != p.root {
 			p.Problems[p.root] = fmt.Errorf("annotation %s: %q: this queue is the root itself", PathKey, q.Path)
@@ -111,30 +102,6 @@ func (p *Places) claim(q Placement) []float64 {
 	p.Weights[q.Queue] = weights[len(weights)-1]
 
 	return weights
-}
-
-// placeBelow adds the node of a NamespaceQueue.
-func (p *Places) placeBelow(q Placement) {
-	if p.below == nil {
-		p.below = map[string]bool{}
-	}
-	p.below[q.Queue] = true
-	p.Weights[q.Queue] = 1
-	p.Nodes = append(p.Nodes, Node{Name: q.Queue, Parent: q.Parent})
-
-	if q.Path != "" || q.Weights != "" {
-		p.Problems[q.Queue] = fmt.Errorf(
-			"annotation %s: a NamespaceQueue is below its parent, and has no other place", PathKey)
-	}
-}
-
-// inner returns the name of the node of a path without a queue.
-func (p *Places) inner(path string) string {
-	if p.below[path] {
-		return path + "/"
-	}
-
-	return path
 }
 
 // parse returns the weights of the names on a path, from the root to the queue.
@@ -198,7 +165,7 @@ func (p *Places) place(q Placement, weights []float64) {
 		case owned && path == q.Path:
 			p.Nodes = append(p.Nodes, Node{Name: name, Parent: parent})
 		case !owned:
-			name = p.inner(path)
+			name = path
 			weight, known := p.Weights[name]
 			if !known {
 				p.Nodes = append(p.Nodes, Node{Name: name, Parent: parent})
@@ -216,7 +183,7 @@ func (p *Places) compare(q Placement, weights []float64) {
 	for level, path := range prefixes(q.Path) {
 		name, owned := p.owners[path]
 		if !owned {
-			name = p.inner(path)
+			name = path
 		}
 
 		if counts := p.Weights[name]; level > 0 && weights[level] != counts {

@@ -96,18 +96,6 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestPlaceBelowParents places NamespaceQueues, whose annotations do not count.
-func TestPlaceBelowParents(t *testing.T) {
-	places := index.Place([]index.Placement{{Queue: "eng", Path: "root/x/eng", Weights: "1/2/3"},
-		{Queue: "team/dept", Parent: "eng"}, {Queue: "team/train", Parent: "team/dept", Path: "root/train"},
-		{Queue: "root/x", Parent: "eng"}, {Queue: "team/lost", Parent: "gone"}}, "root")
-	assert.Equal(t, []string{"root", "team/lost leaf broken", "root/x/<root", "eng<root/x/<root", "root/x<eng<root/x/<root leaf",
-		"team/dept<eng<root/x/<root", "team/train<team/dept<eng<root/x/<root leaf"}, outline(index.BuildTree(places.Nodes, "root")))
-	assert.Equal(t, map[string]float64{"root/x/": 2, "root/x": 1, "eng": 3, "team/dept": 1, "team/train": 1, "team/lost": 1}, places.Weights)
-	assert.EqualError(t, places.Problems["team/train"], "annotation volcano.sh/hierarchy: a NamespaceQueue is below its parent, and has no other place")
-	assert.Len(t, places.Problems, 1)
-}
-
 // TestPlaceIsBounded places queues with very long paths and weights.
 func TestPlaceIsBounded(t *testing.T) {
 	deep := "root" + strings.Repeat("/x", 1000)

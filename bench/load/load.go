@@ -12,10 +12,6 @@ import (
 // Schedulers are the schedulers that are compared, in the order of the tables.
 var Schedulers = []string{"upstream", "ours"}
 
-// BlockedSchedulers are those that are compared while other jobs wait: cache is Volcano's cache of unschedulable jobs,
-// where it has one.
-var BlockedSchedulers = []string{"upstream", "ours", "upstream, cache", "ours, cache"}
-
 // MainRelease is the release of Volcano that go.mod names. The pages are about it, and have a
 // table for each other one.
 const MainRelease = "v1.14.1"

@@ -13,7 +13,6 @@ import (
 	"github.com/capacity-card/capacity-card/bench/load"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 const (
@@ -24,36 +23,17 @@ const (
 	jobsPerFull = 100
 )
 
-// blocked measures the burst while jobs wait for quota, with Volcano's cache of unschedulable jobs and without it where
-// Volcano has one.
+// blocked measures the burst while jobs wait for quota.
 func (o choices) blocked(ctx context.Context) error {
 	c := o.cluster()
 	others := fullQueues(&c, o.waiting)
 	report := report{&load.Report{Setting: o.setting(fmt.Sprintf("make load SCENARIO=blocked WAITING=%d", o.waiting), len(c.Jobs)*podsPerJob)}}
 	report.Waiting = len(others)
-	names, cached := load.BlockedSchedulers, []string{"--feature-gates=UnschedulableJobCache=true"}
-	schedulers := []scheduler{
-		{names[0], o.upstream, capacity.configuration(), nil, nil}, {names[1], o.ours, capacity.configuration(), nil, nil},
-		{names[2], o.upstream, capacity.configuration(), cached, nil}, {names[3], o.ours, capacity.configuration(), cached, nil},
-	}
-	if !release.KnowsUnschedulableCache() {
-		schedulers = schedulers[:2]
-	}
-	if err := o.measure(ctx, report, c, others, schedulers); err != nil {
+
+	if err := o.measure(ctx, report, c, others, o.burstSchedulers()); err != nil {
 		return err
 	}
-	return write(fmt.Sprintf(blockedResults, strconv.Itoa(report.Waiting), report.Volcano), report.Report, blockedReport{report}.Table())
-}
-
-// blockedReport is a report with the schedulers of blocked.
-type blockedReport struct{ report }
-
-// Table has the figures of the schedulers that were measured.
-func (r blockedReport) Table() string {
-	measured := slices.DeleteFunc(slices.Clone(load.BlockedSchedulers), func(name string) bool {
-		return len(r.Values(name, load.Result.Throughput)) == 0
-	})
-	return table(measured, rows, r.Values)
+	return write(fmt.Sprintf(blockedResults, strconv.Itoa(report.Waiting), report.Volcano), report.Report, report.Table())
 }
 
 // fullQueues adds queues to a cluster, and returns the jobs that fill them: all but the first of each wait.
@@ -95,6 +75,6 @@ func (b bed) block(ctx context.Context, others []workload.Job, submit func(conte
 }
 
 // Unfinished reports whether some pods did not run within the limit.
-func (r blockedReport) Unfinished() bool {
+func (r report) Unfinished() bool {
 	return slices.ContainsFunc(r.Runs, func(run load.Result) bool { return run.Left > 0 })
 }

@@ -108,8 +108,7 @@ func (o choices) run(ctx context.Context) error {
 func (o choices) burst(ctx context.Context) error {
 	c := o.cluster()
 	report := report{&load.Report{Setting: o.setting("make load", len(c.Jobs)*podsPerJob)}}
-	schedulers := []scheduler{{"upstream", o.upstream, capacity.configuration(), nil, nil}, {"ours", o.ours, capacity.configuration(), nil, nil}}
-	if err := o.measure(ctx, report, c, nil, schedulers); err != nil {
+	if err := o.measure(ctx, report, c, nil, o.burstSchedulers()); err != nil {
 		return err
 	}
 	path := results
@@ -120,6 +119,15 @@ func (o choices) burst(ctx context.Context) error {
 		path = fmt.Sprintf(others, report.Volcano)
 	}
 	return write(path, report.Report, report.Table())
+}
+
+// burstSchedulers are Volcano's scheduler and ours, with the plugin capacity.
+func (o choices) burstSchedulers() []scheduler {
+	configuration := capacity.configuration()
+	return []scheduler{
+		{"upstream", o.upstream, configuration, nil, nil},
+		{"ours", o.ours, configuration, nil, nil},
+	}
 }
 
 // tuned measures our scheduler with settings of Volcano.
@@ -246,7 +254,7 @@ type contents struct {
 	report
 	Others  []report     // with other releases of Volcano, and other numbers of nodes
 	Waves   *wavesReport // nil if they were not measured
-	Blocked []blockedReport
+	Blocked []report
 }
 
 // pages are the page and the charts of the results below the root of the module, by path.
@@ -300,14 +308,14 @@ func readAll(root string) (main report, rest []report, err error) {
 }
 
 // readBlocked reads the results of bursts while other jobs wait, of each number of them and release of Volcano.
-func readBlocked(root string) (all []blockedReport, err error) {
+func readBlocked(root string) (all []report, err error) {
 	paths, err := filepath.Glob(filepath.Join(root, fmt.Sprintf(blockedResults, "*", "*")))
 	for _, path := range paths {
 		read, err := load.Read[load.Result](path)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, blockedReport{report{read}})
+		all = append(all, report{read})
 	}
 	return all, err
 }

@@ -33,7 +33,7 @@ var questions = []struct{ name, asked, fields string }{
 }
 
 // optional are the fields that no reason is expected for.
-const optional = "Evictions Notifier EvictExcess Spent Measure NoteRejection Close"
+const optional = "Evictions Notifier EvictExcess Spent Measure Close"
 
 // hookedFeature is a literal of constraint.Hooks.
 type hookedFeature struct {

@@ -119,7 +119,7 @@ var layers = []layer{
 	feature("joborder", words...), feature("soft"),
 	feature("fairness", module+"/plugin/arguments", module+"/plugin/store", module+"/quota/usage"), feature("fences"), feature("gates"), feature("gone"),
 	feature("grace", words...),
-	feature("guarantees"), feature("hints"), feature("holders"), feature("jobs"), feature("runtimes"),
+	feature("guarantees"), feature("holders"), feature("jobs"), feature("runtimes"),
 	{
 		dir: "plugin/admit", allow: slices.Concat(below(), accounts, rules),
 		reason: "admits jobs, by the quotas and whatever constraints are active",

@@ -99,7 +99,6 @@ func (s *Session) JobEnqueueable(obj any) int {
 	}
 
 	refusal := s.refusal(frame, minimum, job, outcome)
-	s.NoteRefused(refusal)
 	if s.Journal.Refuse(s.Explain, job, refusal) {
 		s.Recorder.RecordPodGroup(s.Volcano, job.PodGroup, s.Journal.Event(s.Explain, job, s.scalars))
 	}

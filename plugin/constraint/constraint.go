@@ -22,7 +22,6 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
-	"github.com/capacity-card/capacity-card/quota"
 )
 
 // Ask is a task that rules decide about. Session passes it by pointer, and each rule gets a copy. A copy takes as
@@ -56,17 +55,6 @@ type JobAsk struct {
 	Cards      *reserve.Job // nil where the job has and requests none
 	// Inqueue has the dimensions of inqueue that features changed, for the metrics.
 	Inqueue fastres.Vector
-}
-
-// Rejection is a refusal of a job, or of a task of it.
-type Rejection struct {
-	Job     api.JobID
-	Verdict quota.Verdict // Admitted where no rule refuses, but the node
-	// Several: the request names several cards, each of which can have a cause of its own.
-	Several   bool
-	Admission bool // see Refusal
-	// Told: the refusal is the reason of the job. The refusal of a node is not.
-	Told bool
 }
 
 // Loan is a quantity of a card that a queue would take from another one.

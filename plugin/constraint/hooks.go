@@ -92,8 +92,6 @@ type Hooks struct {
 	// Measure returns the comparison by which the feature refuses a quantity of one dimension, with the verdict
 	// Admitted if the quantity fits. It is safe for many goroutines.
 	Measure func(r *Refusal, d fastres.Dim, milli float64) Shortfall
-	// NoteRejection observes the refusals of a session. It is safe for many goroutines.
-	NoteRejection func(r Rejection)
 	// Close is called when the session closes.
 	Close func()
 }
@@ -158,7 +156,6 @@ const (
 	onEvictExcess
 	onSpent
 	onMeasure
-	onNoteRejection
 	onClose
 	hooks // the number of hooks
 )
@@ -195,7 +192,6 @@ func (h *Hooks) present() [hooks]bool {
 		onEvictExcess:   h.EvictExcess != nil,
 		onSpent:         h.Spent != nil,
 		onMeasure:       h.Measure != nil,
-		onNoteRejection: h.NoteRejection != nil,
 		onClose:         h.Close != nil,
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
-	"github.com/capacity-card/capacity-card/quota"
 )
 
 // Session holds the accounts and objects that the rules of one scheduling session read, and the features that are on.
@@ -139,26 +138,6 @@ func (s *Session) OrdersVictims() bool { return len(s.with(onLosesFirst)) > 0 }
 // LoseFirst reports whether tasks of q are victims before tasks of other queues, for a reclaimer of the queue to.
 func (s *Session) LoseFirst(q, to index.Queue) bool {
 	return slices.ContainsFunc(s.with(onLosesFirst), func(h *Hooks) bool { return h.LosesFirst(q, to) })
-}
-
-// NoteRefused tells the features that a job or a task was refused.
-func (s *Session) NoteRefused(r *Refusal) {
-	for _, h := range s.with(onNoteRejection) {
-		h.NoteRejection(Rejection{
-			Job:       r.Job,
-			Verdict:   r.Verdict,
-			Several:   r.OfCards() && len(r.Cards.Selector.Names) != 1,
-			Admission: r.Admission,
-			Told:      true,
-		})
-	}
-}
-
-// NoteRefusedNode tells the features that a task was refused on a node.
-func (s *Session) NoteRefusedNode(task *api.TaskInfo, v quota.Verdict, several bool) {
-	for _, h := range s.with(onNoteRejection) {
-		h.NoteRejection(Rejection{Job: task.Job, Verdict: v, Several: several})
-	}
 }
 
 // CloseAll closes the features, in the order in which they became active.

@@ -48,11 +48,7 @@ func Places(queues []*scheduling.Queue, annotations func(*scheduling.Queue) map[
 	var placements []index.Placement
 	for _, queue := range queues {
 		a := annotations(queue)
-		placement := index.Placement{Queue: queue.Name, Path: a[index.PathKey], Weights: a[index.WeightsKey]}
-		if queue.Namespace != "" { // see release.QueueObject
-			placement.Parent = queue.Spec.Parent
-		}
-		placements = append(placements, placement)
+		placements = append(placements, index.Placement{Queue: queue.Name, Path: a[index.PathKey], Weights: a[index.WeightsKey]})
 	}
 	return index.Place(placements, index.RootName)
 }

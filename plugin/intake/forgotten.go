@@ -31,7 +31,7 @@ func (f *forgotten) restore(ssn *framework.Session, session *Session, jobs []*ap
 		f.search(ssn, session, jobs)
 	}
 	for id, of := range f.tasks {
-		job := jobOf(ssn, of)
+		job := ssn.Jobs[of]
 		if job == nil || job.Tasks[id] == nil {
 			delete(f.tasks, id)
 			continue

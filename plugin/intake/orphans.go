@@ -2,7 +2,6 @@ package intake
 
 import (
 	"cmp"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -12,8 +11,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
-
-	"github.com/capacity-card/capacity-card/index"
 )
 
 // orphans finds the pods on nodes whose PodGroup is deleted: when a job is deleted, the garbage
@@ -42,9 +39,9 @@ type placed struct {
 
 // find returns a job for each PodGroup that is deleted while its pods are on nodes. They are to
 // be counted as they are; nothing is reserved for them.
-func (o *orphans) find(ssn *framework.Session, tree *index.Tree) (jobs []*api.JobInfo) {
+func (o *orphans) find(ssn *framework.Session) (jobs []*api.JobInfo) {
 	for id, p := range o.placed {
-		if jobOf(ssn, id) == nil {
+		if ssn.Jobs[id] == nil {
 			if o.lost == nil {
 				o.lost = map[api.JobID]placed{}
 			}
@@ -64,7 +61,7 @@ func (o *orphans) find(ssn *framework.Session, tree *index.Tree) (jobs []*api.Jo
 	for _, node := range ssn.Nodes {
 		for _, task := range node.Tasks {
 			p, lost := o.lost[task.Job]
-			if !lost && all && task.Job != "" && jobOf(ssn, task.Job) == nil {
+			if !lost && all && task.Job != "" && ssn.Jobs[task.Job] == nil {
 				p.queue = queueOf(task.Pod)
 			}
 			if p.queue == "" {
@@ -72,7 +69,7 @@ func (o *orphans) find(ssn *framework.Session, tree *index.Tree) (jobs []*api.Jo
 			}
 			job := found[task.Job]
 			if job == nil {
-				job = p.orphanedJob(activeAbove(ssn, tree, p.queue), task)
+				job = p.orphanedJob(ssn, task)
 				o.found[task.Job] = p
 				found[task.Job], jobs = job, append(jobs, job)
 			}
@@ -90,10 +87,13 @@ func (o *orphans) loaded(tiers []conf.Tier) bool {
 	return loaded
 }
 
-// orphanedJob makes the job of a task, in the queue that is charged for it.
-func (p placed) orphanedJob(queue api.QueueID, task *api.TaskInfo) *api.JobInfo {
+// orphanedJob makes the job of a task, in no queue if its queue does not exist.
+func (p placed) orphanedJob(ssn *framework.Session, task *api.TaskInfo) *api.JobInfo {
 	job := api.NewJobInfo(task.Job)
-	job.Namespace, job.Queue = task.Namespace, queue
+	job.Namespace = task.Namespace
+	if ssn.Queues[p.queue] != nil {
+		job.Queue = p.queue
+	}
 	if p.group != nil {
 		job.PodGroup = p.group.Clone()
 		job.PodGroup.Status.Phase = scheduling.PodGroupCompleted // nothing is reserved for it, and it is no job of max-jobs
@@ -102,14 +102,9 @@ func (p placed) orphanedJob(queue api.QueueID, task *api.TaskInfo) *api.JobInfo 
 }
 
 // queueOf returns the queue that a pod names, "" for none. The controller of Volcano's jobs writes
-// the first annotation, and users the second. "namespace/name" is a NamespaceQueue of the pod's namespace.
-//
-// Upstream: pkg/util/queue_reference.go, ResolveWorkloadQueueReference.
+// the first annotation, and users the second.
 func queueOf(pod *v1.Pod) api.QueueID {
 	queue := cmp.Or(pod.Annotations[v1alpha1.QueueNameKey], pod.Annotations[v1beta1.QueueNameAnnotationKey])
-	if name, namespaced := strings.CutPrefix(queue, "namespace/"); namespaced {
-		queue = pod.Namespace + "/" + name
-	}
 	return api.QueueID(queue)
 }
 

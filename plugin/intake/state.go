@@ -91,7 +91,6 @@ type State struct {
 	gone      gone
 	stock     stock
 	closed    closed
-	inactive  inactive // between Jobs and Read
 	orphans   orphans
 	forgotten forgotten
 
@@ -143,7 +142,6 @@ type Session struct {
 	tree     *index.Tree
 	eligible []quota.Verdict // by queue, see Eligible
 	cards    *cards.Session
-	inactive inactive // nil where there is none
 	orphans  *orphans // of the State
 	stock    *stock   // of the State
 	now      time.Time
@@ -184,29 +182,24 @@ func Intern(names *index.Names, missing []string) bool {
 	return len(missing) == 0
 }
 
-// Jobs returns the jobs of a session with the tree that Tree returned, those of inactive queues, and those of pods
-// whose PodGroup is deleted. They are for reading, and valid until Read.
+// Jobs returns the jobs of a session, and then a job for each PodGroup that is deleted while pods of it are on nodes.
+// They are for reading, and valid until Read.
 func (s *State) Jobs(ssn *framework.Session) []*api.JobInfo {
 	s.jobs = s.jobs[:0]
 	for _, job := range ssn.Jobs {
 		s.jobs = append(s.jobs, job)
 	}
-	s.inactive = findInactive(ssn, s.tree)
-	for _, job := range s.inactive {
-		s.jobs = append(s.jobs, job)
-	}
-	s.jobs = append(s.jobs, s.orphans.find(ssn, s.tree)...)
+	s.jobs = append(s.jobs, s.orphans.find(ssn)...)
 	return s.jobs
 }
 
 // leaveUncounted leaves out jobs without a PodGroup whose queue does not exist, as all its jobs, and where cards do
 // not count: there, as upstream, a pod counts as long as its PodGroup exists.
 func (s *State) leaveUncounted(ssn *framework.Session, session *Session) {
-	own := len(ssn.Jobs) + len(s.inactive)
+	own := len(ssn.Jobs)
 	counted := slices.DeleteFunc(s.jobs[own:], func(job *api.JobInfo) bool {
 		q := session.tree.Lookup(string(job.Queue))
-		exists := ssn.Queues[job.Queue] != nil || q == session.tree.Root() // which may have no object
-		return q == index.None || !exists || !session.cards.Counted(q)
+		return q == index.None || !session.cards.Counted(q)
 	})
 	s.jobs = s.jobs[:own+len(counted)]
 }
@@ -216,7 +209,7 @@ func (s *State) leaveUncounted(ssn *framework.Session, session *Session) {
 // Reservations for several cards go to reservations. now is the time of the session.
 func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, names *index.Names,
 	c *cards.Session, reservations *reserve.Reservations, settings Settings, now time.Time) *Session {
-	session := &Session{now: now, tree: tree, cards: c, inactive: s.inactive, orphans: &s.orphans, settings: settings,
+	session := &Session{now: now, tree: tree, cards: c, orphans: &s.orphans, settings: settings,
 		weights: s.annotated.weights}
 	ix.SetNames(names)
 	s.holders.Quota.Accounts.SetNames(names)
@@ -241,7 +234,6 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 		}
 	}
 	clear(s.jobs) // so that the session can be garbage collected
-	s.inactive = nil
 	s.holders.rollUp(ix, session.Dims.names)
 	if !s.holders.limits.none() {
 		session.Holders = &s.holders

@@ -227,8 +227,7 @@ func (t *tally) countAll(jobs []*api.JobInfo) {
 // Upstream: capacity/capacity.go, buildQueueAttrs.
 func (t *tally) count(q, at index.Queue, job *api.JobInfo) {
 	allocated, pending := CountTasks(job)
-	_, fixed := t.session.inactive[job.UID]
-	reserved := !fixed && t.hasReservation(q, job, allocated)
+	reserved := t.hasReservation(q, job, allocated)
 	reserves := reserved && HasMinimum(job)
 	t.jobs[at]++
 	if t.admitted != nil && InProgress(job) {
@@ -263,9 +262,7 @@ func (t *tally) count(q, at index.Queue, job *api.JobInfo) {
 		t.allocated.Row(at).Add(t.placed)
 		t.request.Row(at).Add(t.placed)
 		t.excess.SetExceeded(t.placed, t.min)
-		if !fixed {
-			t.elastic.Row(at).Add(t.excess)
-		}
+		t.elastic.Row(at).Add(t.excess)
 	}
 	if pending < len(job.Tasks) {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
@@ -325,9 +322,7 @@ func (t *tally) countCards(q, at index.Queue, job *api.JobInfo, reserved bool) {
 			t.lists = append(t.lists, List{q, list})
 		}
 	}
-	if _, fixed := t.session.inactive[job.UID]; !fixed {
-		t.job.AddElastic(t.cards, t.elastic.Row(at))
-	}
+	t.job.AddElastic(t.cards, t.elastic.Row(at))
 	if !reserved {
 		t.waiting[at] = t.waiting[at] || job.IsPending()
 		return

@@ -49,9 +49,6 @@ func (s *Session) InqueueTimeout(q index.Queue) time.Duration {
 	return s.timeouts[q]
 }
 
-// HasTimeouts reports whether jobs of some queue may not be Inqueue for any time.
-func (s *Session) HasTimeouts() bool { return s.timeouts != nil }
-
 // HasReservation reports whether what an admitted job of q lacks was reserved when the session opened,
 // or when it was admitted since.
 func (s *Session) HasReservation(q index.Queue, job *api.JobInfo) bool {

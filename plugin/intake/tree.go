@@ -11,7 +11,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/objects"
-	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // Tree returns the queue tree of a session with these objects, and whether it is another one than
@@ -51,8 +50,6 @@ func nodesOf(ssn *framework.Session) iter.Seq[index.Node] {
 // session alone, and the root none. Volcano itself walks up to the root when it closes a session: an
 // unknown parent makes it panic, a cycle makes it loop without end
 // (framework/session.go, updateQueueStatus).
-//
-// DIVERGES: upstream loops without end on a cycle of inactive queues. Here they are below the root, too.
 func (s *State) MendParents(ssn *framework.Session, plugin string) {
 	for q := range index.Queue(s.parents.Len()) {
 		if s.parents.Parent(q) != index.None {
@@ -69,15 +66,6 @@ func (s *State) MendParents(ssn *framework.Session, plugin string) {
 			mended.Spec.Parent = ""
 		}
 		queue.Queue = &mended
-		if walked := release.AccountingQueues(ssn)[queue.UID]; walked != nil {
-			release.SetParent(walked, api.QueueID(mended.Spec.Parent))
-		}
-		release.SetParent(queue, api.QueueID(mended.Spec.Parent))
 		klog.V(4).Infof("[%s] queue %s has the parent %q in this session: %v", plugin, queue.UID, mended.Spec.Parent, s.parents.Broken(q))
-	}
-	for id, queue := range release.AccountingQueues(ssn) {
-		if ssn.Queues[id] == nil && activeAbove(ssn, s.parents, id) == "" {
-			release.SetParent(queue, index.RootName)
-		}
 	}
 }

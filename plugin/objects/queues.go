@@ -167,16 +167,6 @@ func (q *Queues) Info(queue *api.QueueInfo) *api.QueueInfo {
 	return &info
 }
 
-// HasWindows reports whether any queue of the session has windows.
-func (q *Queues) HasWindows() bool {
-	for _, known := range q.byName {
-		if known.windows != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // WindowProblems returns the problems of the windows that the session has read, in the order of queue names.
 func (q *Queues) WindowProblems() (all []Problems) {
 	for _, queue := range q.windowed {

@@ -7,44 +7,44 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Log remembers which problems were reported, so that each is reported once for an object, and again
-// if it comes back. The zero Log is ready.
+// Log remembers which problems were reported, so that each is reported once for an object. A problem that comes back
+// is reported again. The zero Log is ready.
 type Log struct{ reported map[Subject][]string }
 
-// Subject is an object and a topic that problems are about.
+// Subject is an object and a topic. An object can have problems of several topics.
 type Subject struct {
-	Topic string // what is wrong: an object can have problems of several topics
+	Topic string
 	Name  string
-	UID   types.UID // an object of the same name is another one
+	UID   types.UID // a new object with the same name is another subject
 }
 
-// New returns those problems of an object that it did not have when New was called before. problems
-// are all that it has of the topic, none if they are mended.
-func (l *Log) New(of Subject, problems ...string) (added []string) {
-	before := l.reported[of]
+// New returns the problems of a subject that the call before did not have. problems are all problems of the subject, none
+// if they are solved.
+func (l *Log) New(subject Subject, problems ...string) (added []string) {
 	if len(problems) == 0 {
-		if before != nil {
-			delete(l.reported, of)
-		}
+		delete(l.reported, subject)
 		return nil
 	}
+
+	before := l.reported[subject]
 	for _, problem := range problems {
 		if !slices.Contains(before, problem) {
 			added = append(added, problem)
 		}
 	}
+
 	if l.reported == nil {
 		l.reported = map[Subject][]string{}
 	}
-	l.reported[of] = problems
+	l.reported[subject] = problems
 	return added
 }
 
 // Forget forgets the problems of objects that are gone.
 func (l *Log) Forget(gone func(Subject) bool) {
-	for of := range l.reported {
-		if gone(of) {
-			delete(l.reported, of)
+	for subject := range l.reported {
+		if gone(subject) {
+			delete(l.reported, subject)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (l *Log) Forget(gone func(Subject) bool) {
 // which come and go, so the memory must be bounded.
 const maxWarnings = 4096
 
-// Len is the number of subjects with problems.
+// Len returns the number of subjects with problems.
 func (l *Log) Len() int { return len(l.reported) }
 
 // Once logs a warning unless it was logged before.

@@ -2,8 +2,6 @@
 package record
 
 import (
-	"strings"
-
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -33,31 +31,33 @@ const (
 	QuotaEnforced          = "QuotaEnforced" // pods above the bounds of the queue are evicted after a delay
 )
 
-// Recorder records events. Volcano's own records none on queues, and it repeats
-// "tasks in gang unschedulable" in every cycle: the client then drops events on a
-// PodGroup beyond 25 and one per five minutes, a new reason included. The zero
-// Recorder is ready.
+// Recorder records events. The zero Recorder is ready.
+//
+// The recorder of Volcano records no events on queues. It also repeats "tasks in gang unschedulable" in every cycle.
+// The client then drops all events on a PodGroup beyond 25 and one per five minutes, even one with a new reason.
 type Recorder struct {
 	client      kubernetes.Interface
 	broadcaster record.EventBroadcaster
 	recorder    record.EventRecorder
 }
 
-// of returns a recorder that writes through client.
-func (r *Recorder) of(client kubernetes.Interface) record.EventRecorder {
+// writeTo returns a recorder that writes through a client. It is made once for each client.
+func (r *Recorder) writeTo(client kubernetes.Interface) record.EventRecorder {
 	if r.client == client {
 		return r.recorder
 	}
 	if r.broadcaster != nil {
 		r.broadcaster.Shutdown()
 	}
-	r.client, r.broadcaster = client, record.NewBroadcaster()
+
+	r.client = client
+	r.broadcaster = record.NewBroadcaster()
 	r.broadcaster.StartRecordingToSink(&corev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	r.recorder = r.broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "volcano"})
 	return r.recorder
 }
 
-// The reasons of Normal events on a queue: one of its windows holds from now on, or does not any more.
+// The reasons of Normal events on a queue: a window of it begins or ends.
 const (
 	WindowBegan = "WindowBegan"
 	WindowEnded = "WindowEnded"
@@ -69,18 +69,17 @@ func (r *Recorder) WarnQueue(ssn *framework.Session, plugin string, queue *sched
 	r.RecordQueue(ssn, queue, v1.EventTypeWarning, reason, warning)
 }
 
-// RecordQueue records an event on a Queue, or on the NamespaceQueue that it stands for (see release.QueueObject).
-// Without an API server it records nothing.
+// RecordQueue records an event on a Queue. Without an API server it records nothing.
 func (r *Recorder) RecordQueue(ssn *framework.Session, queue *scheduling.Queue, kind, reason, message string) {
 	if client := ssn.KubeClient(); client != nil {
-		r.of(client).Event(queueReference(queue), kind, reason, message)
+		r.writeTo(client).Event(reference("Queue", &queue.ObjectMeta), kind, reason, message)
 	}
 }
 
-// RecordPod records an event on a pod, nothing without an API server.
+// RecordPod records an event on a pod. Without an API server it records nothing.
 func (r *Recorder) RecordPod(ssn *framework.Session, pod *v1.Pod, kind, reason, message string) {
 	if client := ssn.KubeClient(); client != nil {
-		r.of(client).Event(pod, kind, reason, message)
+		r.writeTo(client).Event(pod, kind, reason, message)
 	}
 }
 
@@ -91,44 +90,47 @@ func (r *Recorder) RecordPodGroup(ssn *framework.Session, podGroup *api.PodGroup
 		ssn.RecordPodGroupEvent(podGroup, event.Type, event.Reason, event.Message)
 		return
 	}
-	r.of(client).Event(reference("PodGroup", &podGroup.ObjectMeta), event.Type, event.Reason, event.Message)
+
+	recorder := r.writeTo(client)
+	recorder.Event(reference("PodGroup", &podGroup.ObjectMeta), event.Type, event.Reason, event.Message)
 	if owner := ownerOf(podGroup); owner != nil {
-		r.of(client).Event(owner, event.Type, event.Reason, event.Message)
+		recorder.Event(owner, event.Type, event.Reason, event.Message)
 	}
 }
 
-// ownerOf returns the Job, ReplicaSet or other controller of a PodGroup, nil if it
-// has none. The controller of a lone pod's PodGroup is the pod, on which Volcano
-// records the reason.
+// ownerOf returns the Job, ReplicaSet or other controller of a PodGroup, nil if it has none. It also returns nil for the
+// PodGroup of a single pod: the pod is the controller, and Volcano records the reason on it.
 func ownerOf(podGroup *api.PodGroup) *v1.ObjectReference {
 	owner := metav1.GetControllerOfNoCopy(&podGroup.ObjectMeta)
 	if owner == nil || owner.Kind == "Pod" {
 		return nil
 	}
-	return &v1.ObjectReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: podGroup.Namespace, Name: owner.Name, UID: owner.UID}
-}
 
-// queueReference refers to a Queue, or to the NamespaceQueue that it stands for.
-func queueReference(queue *scheduling.Queue) *v1.ObjectReference {
-	if queue.Namespace == "" {
-		return reference("Queue", &queue.ObjectMeta)
-	}
-	of := reference("NamespaceQueue", &queue.ObjectMeta)
-	of.Name = strings.TrimPrefix(queue.Name, queue.Namespace+"/")
-	return of
-}
-
-func reference(kind string, of *metav1.ObjectMeta) *v1.ObjectReference {
 	return &v1.ObjectReference{
-		APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: kind,
-		Namespace: of.Namespace, Name: of.Name, UID: of.UID, ResourceVersion: of.ResourceVersion,
+		APIVersion: owner.APIVersion,
+		Kind:       owner.Kind,
+		Namespace:  podGroup.Namespace,
+		Name:       owner.Name,
+		UID:        owner.UID,
+	}
+}
+
+// reference refers to an object of Volcano.
+func reference(kind string, object *metav1.ObjectMeta) *v1.ObjectReference {
+	return &v1.ObjectReference{
+		APIVersion:      v1beta1.SchemeGroupVersion.String(),
+		Kind:            kind,
+		Namespace:       object.Namespace,
+		Name:            object.Name,
+		UID:             object.UID,
+		ResourceVersion: object.ResourceVersion,
 	}
 }
 
 // PodGroupEvent is an event on the PodGroup of a job.
 type PodGroupEvent struct{ Type, Reason, Message string }
 
-// PromiseEvent is the event of a job whose minimum is not reserved any more.
+// PromiseEvent returns the event for a job that loses the reservation of its minimum.
 func PromiseEvent(reason, message string) PodGroupEvent {
 	return PodGroupEvent{v1.EventTypeWarning, reason, message}
 }

@@ -19,7 +19,6 @@ type absent struct {
 	absentTotals
 	absentGangs
 	absentMetricsConf
-	absentAccounting
 }
 
 // absentTotals stands in for the totals that sessions have in v1.14.1 only.

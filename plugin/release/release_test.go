@@ -201,22 +201,3 @@ func TestClaims(t *testing.T) {
 	release.EachDeviceClaim(task, visit)
 	assert.Equal(t, map[string]release.Devices{"ns/c of gpu": want}, found)
 }
-
-// TestSkipped finds what Volcano leaves out in the job, by reflection, where jobs have it.
-func TestSkipped(t *testing.T) {
-	job := &api.JobInfo{}
-	assert.False(t, release.Skipped(job))
-	if skip := reflect.ValueOf(job).Elem().FieldByName("Skip"); skip.IsValid() {
-		skip.FieldByName("Enqueue").SetBool(true)
-		assert.True(t, release.Skipped(job))
-	}
-}
-
-// TestHintsWithoutCache registers hints, and notes a refusal, in a session that has no cache of unschedulable jobs.
-func TestHintsWithoutCache(t *testing.T) {
-	open(t, func(ssn *framework.Session) {
-		release.AddHintProvider(ssn, "hooks", func(*api.JobInfo, any, any) bool { return true })
-		release.EndsInTime(ssn, "hooks", "ns/j")
-	})
-	assert.False(t, release.CachesUnschedulable(), "the feature gate is off by default")
-}

@@ -92,13 +92,7 @@ func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r *constraint.Refusal) 
 	return isNew
 }
 
-// Show sets the reason of a job about which Volcano did not ask in a session, since nothing has changed for it.
-func (j *Journal) Show(job *api.JobInfo) {
-	if last := j.entries[job.UID]; last != nil {
-		j.show(job, last)
-	}
-}
-
+// show sets the reason and the condition of a job that waits.
 func (j *Journal) show(job *api.JobInfo, last *entry) {
 	job.JobFitErrors = last.text
 	switch {

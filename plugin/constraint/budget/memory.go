@@ -112,7 +112,7 @@ func (m *Memory) chargeHad(column, at int, now time.Time, passed time.Duration) 
 // chargeRunning charges columns for the pods that run now: from their start, or from the time until which the use of
 // the column is known.
 func (m *Memory) chargeRunning(s *constraint.Session, now time.Time, late []column) {
-	for job := range s.Intake.ChargedJobs(s.Volcano) {
+	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
 		if q == index.None {
 			continue

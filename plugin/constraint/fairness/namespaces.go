@@ -45,7 +45,7 @@ func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare)
 	frame := s.Frames.Open()
 	defer frame.Close()
 	charge := frame.Vector()
-	for job := range s.Intake.ChargedJobs(s.Volcano) {
+	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
 		if q == index.None || !n.orders[q] {
 			continue

@@ -31,7 +31,7 @@ func (o *order) restore(stored *store.State) {
 	charge := frame.Vector()
 	more := make([]float64, len(m.dims))
 
-	for job := range s.Intake.ChargedJobs(s.Volcano) {
+	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
 		if q == index.None {
 			continue

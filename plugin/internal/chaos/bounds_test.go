@@ -22,10 +22,6 @@ import (
 // value leaves the last good one in force.
 func (w *chaos) readAnnotations() {
 	for _, name := range sortedKeys(w.Queues) {
-		if !w.Schedules(name) {
-			delete(w.read, w.Queues[name]) // the session does not have it
-			continue
-		}
 		q, object := w.readOf(w.Queues[name]), w.Queues[name].Object
 		q.bad = false
 		before := q.texts
@@ -221,9 +217,7 @@ func (w *chaos) children(queue string) []string {
 	if w.below == nil {
 		w.below = map[string][]string{}
 		for _, name := range sortedKeys(w.Queues) {
-			if path := w.Path(name); !w.Schedules(name) {
-				continue
-			} else if !w.Tree {
+			if path := w.Path(name); !w.Tree {
 				w.below[""] = append(w.below[""], name)
 			} else if len(path) > 1 {
 				w.below[path[1]] = append(w.below[path[1]], name)

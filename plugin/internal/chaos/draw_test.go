@@ -126,8 +126,6 @@ func drawScenario(seed uint64) *world.Scenario {
 	d.claims()
 	d.Rand = rand.New(rand.NewPCG(seed, 0xf0ce))
 	d.force(*worldForce)
-	d.Rand = rand.New(rand.NewPCG(seed, 0x5590))
-	d.namespaceQueues()
 	d.Rand = rand.New(rand.NewPCG(seed, 0x6a46))
 	d.gangs()
 	return d.s

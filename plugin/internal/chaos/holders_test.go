@@ -107,7 +107,7 @@ func (c *chaosCycle) ofHolder(queue string, h oracle.Holder, later bool) (has am
 		if slices.Contains(c.Path(j.Spec.Queue), queue) && slices.Contains(c.World.Orphans, j) {
 			unsure = unsure || c.unsure(p) // nor is it certain whose it is
 		}
-		if !slices.Contains(c.Path(j.Spec.Queue), queue) || !slices.Contains(testbed.HoldersOf(c.chargedJob(j)), h) || leaves(p, task) {
+		if !slices.Contains(c.Path(j.Spec.Queue), queue) || !slices.Contains(testbed.HoldersOf(c.jobOf(j)), h) || leaves(p, task) {
 			return
 		}
 		for d, amount := range charge {

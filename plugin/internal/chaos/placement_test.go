@@ -12,7 +12,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/world"
-	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // checkQuota checks the quotas of all queues that were charged for a task. What is pipelined is
@@ -137,7 +136,7 @@ func (c *chaosCycle) checkReasons(name string) {
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
 		switch {
-		case job == nil || job.JobFitErrors != "" || release.Skipped(job): // TestUnschedulableCache
+		case job == nil || job.JobFitErrors != "":
 		case job.IsPending():
 			if j.Spec.MinResources != nil && slices.Contains(c.Actions, "enqueue") {
 				violated(name, "job %s is not admitted and has no reason", j.Spec.Name)

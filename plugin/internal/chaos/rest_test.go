@@ -17,7 +17,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/internal/world"
-	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // checkOwed looks for a pod that its queue deserves, that has no room, and for which
@@ -56,15 +55,6 @@ func (c *chaosCycle) anotherWaits(j *world.Job) bool {
 		job := c.jobOf(other)
 		return other != j && job != nil && other.Spec.Queue == j.Spec.Queue && !job.IsPending() && len(job.TaskStatusIndex[api.Pending]) > 0
 	})
-}
-
-// chargedJob returns the job that queues are charged for: that of jobOf, or one of a queue that the session does not
-// schedule.
-func (c *chaosCycle) chargedJob(j *world.Job) *api.JobInfo {
-	if job := c.jobOf(j); job != nil || slices.Contains(c.World.Orphans, j) {
-		return job
-	}
-	return release.AccountingJobs(c.Session)[j.ID()]
 }
 
 // jobOf returns the job of the session, and for one that is deleted the pods that are on nodes: nil where cards

@@ -262,11 +262,7 @@ func (c *chaosCycle) openWith(b *session.Builder) {
 	if !reflect.DeepEqual(c.tiers, tiers) { // Volcano keeps a configuration until it loads another one
 		c.tiers = tiers
 	}
-	if c.cached != nil && b != nil {
-		c.Session = c.cached.open(c.cache, c.tiers)
-	} else {
-		c.Session = offline.Open(c.cache, c.tiers)
-	}
+	c.Session = offline.Open(c.cache, c.tiers)
 	if b == nil {
 		return
 	}
@@ -378,7 +374,7 @@ func (c *chaosCycle) eachCharge(visit func(j *world.Job, p *world.Pod, task *api
 // cards until they are gone.
 func (c *chaosCycle) eachChargeAt(close bool, visit func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts)) {
 	for _, j := range slices.Concat(c.World.Jobs, c.World.Orphans) {
-		job := c.chargedJob(j)
+		job := c.jobOf(j)
 		if job == nil || c.Path(j.Spec.Queue) == nil {
 			continue
 		}

@@ -55,10 +55,6 @@ func (s *scenes) run(t *testing.T, d *datadriven.TestData) string {
 			return ""
 		case arg.Key == "known":
 			known = true
-		case arg.Key == "namespacequeues":
-			if !release.KnowsNamespaceQueues() {
-				return d.Expected
-			}
 		case arg.Key == "from":
 			if rules, err := release.Parse(arg.Vals[0]); err != nil || release.Built() < rules {
 				require.NoError(t, err)
@@ -199,9 +195,6 @@ func (r *sceneRun) then(t *testing.T, run func(w *chaos)) {
 			require.Contains(t, arguments.Known, key)
 		}
 		r.w = newChaos(r.config)
-		if release.CachesUnschedulable() {
-			r.w.cached = &cachedJobs{world: r.w}
-		}
 	}
 	if r.found != nil {
 		return

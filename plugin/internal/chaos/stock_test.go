@@ -38,7 +38,7 @@ func (c *chaosCycle) noteOutside(j *world.Job, p *world.Pod) {
 	if _, there := node.Tasks[api.PodKey(p.Object)]; !there {
 		return
 	}
-	counted := c.counted(j.Spec.Queue) && c.Path(j.Spec.Queue) != nil && c.chargedJob(j) != nil
+	counted := c.counted(j.Spec.Queue) && c.Path(j.Spec.Queue) != nil && c.jobOf(j) != nil
 	ignored := p.Spec.Cards == "" && c.Arguments[arguments.UntypedCards] == "ignore"
 	if counted && !ignored {
 		return

@@ -23,7 +23,6 @@ type chaos struct {
 	*world.World
 	cycles  int              // with deeds
 	builder *session.Builder // the scheduler's: a restart replaces it
-	cached  *cachedJobs      // nil without Volcano's cache of unschedulable jobs
 	tiers   []conf.Tier      // of the session before
 	seen    map[string]int
 	claims  []claimed
@@ -89,7 +88,11 @@ func newChaos(c world.Config) *chaos {
 
 // start starts the scheduler anew.
 func (w *chaos) start() {
-	w.had, w.has, w.read = w.has, map[*world.Pod]map[string]namedCard{}, map[*world.Queue]*annotations{}
+	if len(w.has) > 0 { // and not at a second restart before a session
+		w.had = w.has
+	}
+	w.has = map[*world.Pod]map[string]namedCard{}
+	w.read = map[*world.Queue]*annotations{}
 	w.met, w.claimed = map[*world.Job]*api.PodGroup{}, nil
 	w.above, w.doubtAbove, w.told = nil, false, map[api.TaskID]told{}
 	w.losses, w.lossesBefore, w.lossLengths = nil, map[string]int{}, map[string]time.Duration{}
@@ -290,10 +293,8 @@ func (w *chaos) holdAll() {
 	}
 }
 
-// missing reports whether sessions have neither a queue nor one that is charged for it.
-func (w *chaos) missing(queue string) bool {
-	return w.Queues[queue] == nil || !w.Schedules(queue) && w.Path(queue) == nil
-}
+// missing reports whether sessions do not have a queue.
+func (w *chaos) missing(queue string) bool { return w.Queues[queue] == nil }
 
 // noteOtherCards notes whether pods have other cards since the scheduler started anew: it takes them to have had these
 // from their start.

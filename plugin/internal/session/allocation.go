@@ -26,7 +26,6 @@ func (s *Session) AllocatableOf(queue *api.QueueInfo, task *api.TaskInfo) bool {
 		return true
 	}
 	refusal := s.RefusedTask(frame, books, constraint.Ask{Task: task, Queue: q, Request: request}, outcome)
-	s.NoteRefused(refusal)
 	if job := s.Volcano.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
 		s.Memory.journal.Refuse(&s.explain, job, refusal)
 	}
@@ -98,7 +97,6 @@ func (s *Session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInf
 	if fit.Reason == cards.NodeFits {
 		return nil
 	}
-	s.NoteRefusedNode(task, fit.Verdict, fit.Reason != cards.RoomEarmarked)
 	code := api.UnschedulableAndUnresolvable
 	switch fit.Reason {
 	case cards.OverQuota, cards.OtherCard, cards.RoomEarmarked:

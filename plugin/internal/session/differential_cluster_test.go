@@ -61,13 +61,11 @@ func (d *differential) bringBackNodes() {
 func (d *differential) forUpstream() workload.Cluster {
 	c := d.cluster
 	c.Queues, c.Jobs = slices.Clone(c.Queues), slices.Clone(c.Jobs)
-	queues, jobs := d.splitInactive(&c)
 	d.mendForUpstream(&c)
-	c.Queues, c.Jobs = append(c.Queues, queues...), append(c.Jobs, jobs...)
 	return c
 }
 
-// mendForUpstream does so with the active part of the cluster.
+// mendForUpstream does so with a copy of the cluster.
 func (d *differential) mendForUpstream(c *workload.Cluster) {
 	if d.devices {
 		d.devicesAloneIn(c)

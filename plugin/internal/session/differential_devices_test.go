@@ -34,9 +34,6 @@ func (d *differential) drawDevices() {
 	d.initialPipelined = map[string]bool{}
 	for i := range d.cluster.Queues {
 		q := &d.cluster.Queues[i]
-		if d.inactive(q.Name) {
-			continue // its quotas do not count, and may be the only ones of devices
-		}
 		for _, bounds := range []*workload.Resources{&q.Capability, &q.Deserved, &q.Guarantee} {
 			// A root that bounds devices alone, or devices and pods, bounds cpu and memory to 0
 			// upstream.
@@ -60,9 +57,7 @@ func (d *differential) drawDevices() {
 		d.roles[job.Name] = map[bool]int32{true: 1 + r.Int32N(3)}[r.IntN(3) == 0]
 		for _, task := range job.Tasks {
 			d.initialPipelined[task.Name] = task.Status == workload.TaskPipelined
-			if d.claims[task.Name] = d.drawClaims(r, job.Name, task.Name); d.inactive(job.Queue) {
-				delete(d.claims, task.Name) // upstream's accounts of devices are not mended
-			}
+			d.claims[task.Name] = d.drawClaims(r, job.Name, task.Name)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/api/helpers"
 	"volcano.sh/volcano/pkg/scheduler/metrics"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -231,4 +232,15 @@ func dropMetrics(queues []workload.Queue) {
 		metrics.DeleteQueueMetrics(q.Name)
 	}
 	metrics.DeleteQueueMetrics("root")
+}
+
+// shareOf returns the share of a queue by upstream's rule.
+func shareOf(allocated, deserved *api.Resource) (share float64) {
+	if deserved.IsEmpty() {
+		return 1
+	}
+	for _, resource := range deserved.ResourceNames() {
+		share = max(share, helpers.Share(allocated.Get(resource), deserved.Get(resource)))
+	}
+	return share
 }

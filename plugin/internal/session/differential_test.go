@@ -53,7 +53,6 @@ const (
 	devicesAlone    = "keys of device classes bound devices alone"
 	nodesGone       = "what is gone does not count against the root's total"
 	gangLevels      = "gang reclaim follows ancestorReclaimLevel"
-	inactiveCounts  = "what runs in a NamespaceQueue that is not open counts above it"
 )
 
 // shows returns the first and the last release in which an intended difference shows.
@@ -106,9 +105,6 @@ func TestDifferential(t *testing.T) {
 				answers += d.answers
 			}
 			t.Logf("%d clusters, %d answers compared", len(seeds), answers)
-			if release.KnowsNamespaceQueues() && upstream.name == CapacityName && *clusters >= 1000 {
-				require.NotZero(t, excused[inactiveCounts], "%q never showed", inactiveCounts)
-			}
 			for _, name := range slices.Sorted(maps.Keys(excused)) {
 				t.Logf("excused %7d × %s", excused[name], name)
 			}
@@ -168,7 +164,6 @@ func (d *differential) check(what string, theirs, ours any) error {
 }
 
 func (d *differential) run() error {
-	d.drawNamespaceQueues()
 	d.breakCluster()
 	d.bringBackNodes()
 	d.gatePods()
@@ -207,7 +202,7 @@ func (d *differential) open() (stop bool, err error) {
 	for _, q := range their.Queues {
 		if d.upstream.has(q.Name) {
 			d.queues = append(d.queues, q.Name)
-		} else if !d.inactive(q.Name) {
+		} else {
 			d.excuse(flatWithoutJobs)
 		}
 	}
@@ -216,11 +211,8 @@ func (d *differential) open() (stop bool, err error) {
 		return true, err
 	}
 	d.giveClaims(info)
-	offline.SetNamespaceQueues(info)
-	charged := d.chargeInactive()
 	published := slices.DeleteFunc(slices.Clone(d.queues), func(name string) bool {
-		// An added root has no series, and upstream wrote its series before it was charged.
-		return d.queue(name) == nil || slices.Contains(charged, name)
+		return d.queue(name) == nil // an added root has no series
 	})
 	theirMetrics := d.withoutDeviceSeries(gather(published))
 	dropMetrics(d.cluster.Queues)
@@ -247,7 +239,6 @@ func (d *differential) openUpstream(c workload.Cluster, generation string) (*fra
 		return nil, upstreamPlugin{}, err
 	}
 	d.giveClaims(info)
-	offline.SetNamespaceQueues(info)
 	var plugin framework.Plugin
 	framework.RegisterPluginBuilder(d.name, func(a framework.Arguments) framework.Plugin {
 		plugin = d.theirBuilder(a)
@@ -302,4 +293,12 @@ func (d *differential) tasks(keep func(*api.TaskInfo) bool) (theirs, ours []*api
 		}
 	}
 	return theirs, ours
+}
+
+// queue returns a queue of the cluster, nil for none.
+func (d *differential) queue(name string) *workload.Queue {
+	if i := slices.IndexFunc(d.cluster.Queues, func(q workload.Queue) bool { return q.Name == name }); i >= 0 {
+		return &d.cluster.Queues[i]
+	}
+	return nil
 }

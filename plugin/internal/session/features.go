@@ -15,7 +15,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/gone"
 	"github.com/capacity-card/capacity-card/plugin/constraint/grace"
 	"github.com/capacity-card/capacity-card/plugin/constraint/guarantees"
-	"github.com/capacity-card/capacity-card/plugin/constraint/hints"
 	"github.com/capacity-card/capacity-card/plugin/constraint/holders"
 	"github.com/capacity-card/capacity-card/plugin/constraint/joborder"
 	"github.com/capacity-card/capacity-card/plugin/constraint/jobs"
@@ -38,7 +37,6 @@ func (s *Session) openFeatures() {
 
 	s.openAdmission()
 	s.openReclaim()
-	s.Use(hints.Open(&s.Session, &s.Memory.hints, s.hintSettings, s.Memory.journal.Show))
 }
 
 // useRules opens the features that decide what jobs and tasks may have. They are asked in the order of the calls, which
@@ -139,13 +137,4 @@ func (o *ownHooks) open(s *Session) {
 	o.reclaim.Charged = func(a constraint.Ask) { o.session.Reclaim.Charged(a) }
 	o.reclaim.Refunded = func(a constraint.Ask) { o.session.Reclaim.Refunded(a) }
 	o.reclaim.Close = func() { o.session.Reclaim.Close() }
-}
-
-// hintSettings returns what ends refusals in time.
-func (s *Session) hintSettings() hints.Settings {
-	return hints.Settings{
-		Windows:  s.Memory.queues.HasWindows(),
-		Promises: s.Settings.Displace || s.Intake.HasTimeouts(),
-		Together: s.variant.Proportion,
-	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/evictions"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/constraint/grace"
-	"github.com/capacity-card/capacity-card/plugin/constraint/hints"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/objects"
@@ -53,7 +52,6 @@ type Memory struct {
 	Budgets    budget.Memory
 	evictions  evictions.Memory
 	Grace      grace.Memory
-	hints      hints.Memory
 	store      store.Store
 
 	metrics   *report.Metrics

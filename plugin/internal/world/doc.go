@@ -19,10 +19,9 @@
 //	evicted train-4 train-5 train-6 train-7
 //
 // What is expected stands below the four dashes. scene begins with an empty world; then, in place of scene, goes on
-// with the one before. "scene from=v1.15" is for this release of Volcano and later ones, and "scene namespacequeues"
-// for those that know NamespaceQueues; "scene known" checks the invariants that are known not to hold, too. "define
-// NAME" gives the lines below it a name for the command use. Lines that begin with # are comments, and a line goes on
-// after a backslash. A value in double quotes may have spaces.
+// with the one before. "scene from=v1.15" is for this release of Volcano and later ones; "scene known" checks the
+// invariants that are known not to hold, too. "define NAME" gives the lines below it a name for the command use. Lines
+// that begin with # are comments, and a line goes on after a backslash. A value in double quotes may have spaces.
 //
 // # Configuration
 //

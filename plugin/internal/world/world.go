@@ -164,25 +164,9 @@ func (w *World) Parent(queue string) string {
 	return index.RootName
 }
 
-// Schedules reports whether sessions have a queue, and not the queues above it alone.
-func (w *World) Schedules(queue string) bool {
-	return offline.SchedulesQueue(api.QueueID(queue), func(id api.QueueID) *scheduling.Queue {
-		if q := w.Queues[string(id)]; q != nil {
-			return q.Object
-		}
-		return nil
-	})
-}
-
 // Path returns a queue and its ancestors, nil for a queue that does not exist or does not
-// reach the root. Of a queue that sessions do not have, it is that of the nearest ancestor that they have.
+// reach the root.
 func (w *World) Path(queue string) []string {
-	for above := 0; !w.Schedules(queue); above++ {
-		if !w.Tree || w.Queues[queue] == nil || above > len(w.Queues) {
-			return nil
-		}
-		queue = w.Parent(queue)
-	}
 	if w.Queues[queue] == nil && queue != index.RootName {
 		return nil
 	}
@@ -206,7 +190,7 @@ func (w *World) Path(queue string) []string {
 // FromAnnotations reports whether annotations define the tree.
 func (w *World) FromAnnotations() bool { return w.Arguments["hierarchyFrom"] == "annotation" }
 
-// place writes the annotations that define the tree. They say nothing of a NamespaceQueue.
+// place writes the annotations that define the tree.
 func (w *World) place() {
 	if !w.FromAnnotations() {
 		return
@@ -215,7 +199,7 @@ func (w *World) place() {
 		path := slices.Clone(w.Path(name))
 		slices.Reverse(path)
 		q, text := w.Queues[name], strings.Join(path, "/")
-		if name != index.RootName && !offline.IsNamespaceQueue(api.QueueID(name)) && q.Object.Annotations[index.PathKey] != text {
+		if name != index.RootName && q.Object.Annotations[index.PathKey] != text {
 			q.Object = q.Object.DeepCopy()
 			if q.Object.Annotations == nil {
 				q.Object.Annotations = map[string]string{}
@@ -310,7 +294,6 @@ func (w *World) Info() *api.ClusterInfo {
 			node.RemoveTask(offline.NewTask(pod))
 		}
 	}
-	offline.SetNamespaceQueues(info)
 	return info
 }
 
