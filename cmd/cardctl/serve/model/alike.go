@@ -2,14 +2,15 @@ package model
 
 import "regexp"
 
-// What differs from issue to issue of one problem: names in quotes and brackets, the parent of a queue,
-// and quantities. Of a job that cannot run, the rule is the problem.
 var (
-	differs   = regexp.MustCompile(`"[^"]*"|<[^>]*>|\bparent [^\s,;]+|-?\b\d[\w./+-]*`)
+	// differs matches the parts of a text that differ between issues of one problem: names in quotes and brackets, the
+	// parent of a queue, and quantities.
+	differs = regexp.MustCompile(`"[^"]*"|<[^>]*>|\bparent [^\s,;]+|-?\b\d[\w./+-]*`)
+	// cannotRun matches the text of a job that cannot run. Its problem is the rule.
 	cannotRun = regexp.MustCompile(`(?s)^(it cannot run, even alone): .* (\(\w+\))$`)
 )
 
-// Alike returns a text of an issue without what differs in other issues of the same problem.
+// Alike returns a text of an issue without the parts that differ in other issues of the same problem.
 func (c *Checks) Alike(text string) string {
 	if alike, known := c.alike[text]; known {
 		return alike
@@ -21,7 +22,8 @@ func (c *Checks) Alike(text string) string {
 func (c *Checks) findAlike() {
 	c.alike = map[string]string{}
 	for _, i := range c.Issues {
-		c.alike[i.Field], c.alike[i.Message] = c.Alike(i.Field), c.Alike(i.Message)
+		c.alike[i.Field] = c.Alike(i.Field)
+		c.alike[i.Message] = c.Alike(i.Message)
 	}
 }
 
@@ -29,6 +31,7 @@ func alikeOf(text string) string {
 	if found := cannotRun.FindStringSubmatch(text); found != nil {
 		return found[1] + " " + found[2]
 	}
+
 	return differs.ReplaceAllStringFunc(text, func(part string) string {
 		switch part[0] {
 		case '"':

@@ -13,18 +13,18 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// Cause is why jobs wait: what one queue lacks, or what one rule refuses.
+// Cause is the reason why some jobs wait: a resource that one queue lacks, or a rule that refuses them.
 type Cause struct {
 	Rule      report.Rule `json:"rule"`
 	Level     string      `json:"level,omitempty"`     // the queue that refuses, "" for none
 	Resource  string      `json:"resource,omitempty"`  // that it lacks
-	Namespace string      `json:"namespace,omitempty"` // that has as much as the queue lets it have
-	// Holder is that which has as much, other than a namespace.
+	Namespace string      `json:"namespace,omitempty"` // that has as much as the queue allows
+	// Holder has as much as the queue allows. It is not a namespace.
 	Holder  report.Holder `json:"holder,omitzero"`
 	Against string        `json:"against,omitempty"` // the name of the bound, such as max-jobs
 	Bound   *float64      `json:"bound,omitempty"`   // nil where each card of a list has its own
 	Holds   []Hold        `json:"holds,omitempty"`
-	Least   float64       `json:"least,omitempty"` // of the resource: what the job that lacks least lacks
+	Least   float64       `json:"least,omitempty"` // of the resource: the least that a job lacks
 	Most    float64       `json:"most,omitempty"`
 	Pods    int           `json:"pods"` // that wait
 	Oldest  *time.Time    `json:"oldest,omitempty"`
@@ -40,7 +40,7 @@ type Hold struct {
 	Pods   int            `json:"pods,omitempty"` // that it spares
 }
 
-// The rules that are none of a job, but of what policies do to it besides.
+// The rules that stand for policies that hold a job back, and for jobs that nothing refuses.
 const (
 	TimedOut report.Rule = "InqueueTimeout" // it was Inqueue for too long: nothing is reserved for it
 	Fenced   report.Rule = "ReclaimFence"   // pods that it could reclaim are behind a fence, or it is
@@ -51,58 +51,84 @@ const (
 	Startable report.Rule = "Startable"
 )
 
-// Causes groups jobs that wait, those with the most jobs first, and those that nothing refuses last. nameOf returns the
-// name that is shown of a namespace. It stands for the name of a queue that does not exist, too: only the job has that.
+// Causes groups jobs that wait by cause. Causes with the most jobs come first, jobs that nothing refuses come last.
+// nameOf returns the name that is shown for a namespace. It also replaces the name of a queue that does not exist,
+// because only the job has that name.
 func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) string) []*Cause {
-	found, holds := map[string]*Cause{}, map[string][]Hold{}
 	var all []*Cause
+	byKey := map[string]*Cause{}
+	holds := map[string][]Hold{} // by the text of held
+
 	for i := range jobs {
 		f := &jobs[i]
-		of, lacks := Cause{Rule: cmp.Or(f.Rule, Startable), Level: f.Level}, 0.0
+		cause, lacks := causeOf(f, nameOf(f.Namespace))
 		if by, is := heldOf(f); is {
 			key := fmt.Sprint(by)
 			if _, known := holds[key]; !known {
 				holds[key] = m.holds(by)
 			}
-			of.Holds = holds[key]
+			cause.Holds = holds[key]
 		}
-		of.Resource, of.Against, lacks, of.Bound = shortOf(f)
-		switch shown := nameOf(f.Namespace); {
-		case f.Rule == report.OverNamespace:
-			of.Namespace = shown
-		case f.Rule == report.OverHolder:
-			of.Holder = f.Reason.Holder
-			if shown != f.Namespace {
-				of.Holder.Value = shown
-			}
-		case f.Rule == report.UnknownQueue && shown != f.Namespace:
-			of.Level = shown
-		}
-		key := of.Key()
-		c := found[key]
+
+		key := cause.Key()
+		c := byKey[key]
 		if c == nil {
-			c = &of
+			c = cause
 			c.Least = lacks
-			found[key] = c
+			byKey[key] = c
 			all = append(all, c)
 		}
-		c.Least, c.Most = min(c.Least, lacks), max(c.Most, lacks)
-		c.Pods += f.Pods.Waiting
-		if f.Since != nil && (c.Oldest == nil || f.Since.Time.Before(*c.Oldest)) {
-			c.Oldest = &f.Since.Time
-		}
-		c.Jobs = append(c.Jobs, f)
+		c.add(f, lacks)
 	}
-	slices.SortStableFunc(all, func(a, b *Cause) int {
-		if (a.Rule == Startable) != (b.Rule == Startable) {
-			return map[bool]int{true: 1, false: -1}[a.Rule == Startable]
-		}
-		return cmp.Or(cmp.Compare(len(b.Jobs), len(a.Jobs)), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Resource, b.Resource),
-			cmp.Compare(a.Rule, b.Rule),
-			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Holder.Key, b.Holder.Key),
-			cmp.Compare(a.Holder.Value, b.Holder.Value), cmp.Compare(a.Against, b.Against))
-	})
+
+	slices.SortStableFunc(all, compareCauses)
 	return all
+}
+
+// causeOf returns the cause of one job, without its policies, and the amount that the job lacks. shown is the name
+// that is shown for its namespace.
+func causeOf(f *explain.Finding, shown string) (c *Cause, lacks float64) {
+	c = &Cause{Rule: cmp.Or(f.Rule, Startable), Level: f.Level}
+	c.Resource, c.Against, lacks, c.Bound = shortOf(f)
+	switch {
+	case f.Rule == report.OverNamespace:
+		c.Namespace = shown
+	case f.Rule == report.OverHolder:
+		c.Holder = f.Reason.Holder
+		if shown != f.Namespace {
+			c.Holder.Value = shown
+		}
+	case f.Rule == report.UnknownQueue && shown != f.Namespace:
+		c.Level = shown
+	}
+	return c, lacks
+}
+
+// add adds a job that lacks an amount.
+func (c *Cause) add(f *explain.Finding, lacks float64) {
+	c.Jobs = append(c.Jobs, f)
+	c.Least = min(c.Least, lacks)
+	c.Most = max(c.Most, lacks)
+	c.Pods += f.Pods.Waiting
+	if f.Since != nil && (c.Oldest == nil || f.Since.Time.Before(*c.Oldest)) {
+		c.Oldest = &f.Since.Time
+	}
+}
+
+func compareCauses(a, b *Cause) int {
+	if (a.Rule == Startable) != (b.Rule == Startable) {
+		return map[bool]int{true: 1, false: -1}[a.Rule == Startable]
+	}
+	return cmp.Or(
+		cmp.Compare(len(b.Jobs), len(a.Jobs)),
+		cmp.Compare(a.Level, b.Level),
+		cmp.Compare(a.Resource, b.Resource),
+		cmp.Compare(a.Rule, b.Rule),
+		cmp.Compare(a.Namespace, b.Namespace),
+		cmp.Compare(a.Holder.Key, b.Holder.Key),
+		cmp.Compare(a.Holder.Value, b.Holder.Value),
+		cmp.Compare(a.Against, b.Against),
+	)
 }
 
 // held has the policies that hold a job.
@@ -113,16 +139,25 @@ type held struct {
 	spared    []explain.Spared
 }
 
-// heldOf returns them, and whether any does.
+// heldOf returns the policies that hold a job, and whether there are any.
 func heldOf(f *explain.Finding) (h held, is bool) {
 	if f.NoReclaim == nil && !f.TimedOut && f.Spared == nil {
 		return h, false
 	}
+
 	h = held{queue: f.Queue, timedOut: f.TimedOut, spared: f.Spared}
 	if f.NoReclaim != nil {
 		h.noReclaim = f.NoReclaim.Rule
 	}
 	return h, true
+}
+
+// sparing are the rules that spare pods, by policy.
+var sparing = map[string]report.Rule{
+	policy.ReclaimFenceKey:   Fenced,
+	policy.MinRuntimeKey:     TooYoung,
+	policy.EvictionBudgetKey: Budgeted,
+	policy.ReclaimBudgetKey:  report.ReclaimBudgetUsed,
 }
 
 // holds finds the policies, with their values and the queues that set them.
@@ -136,13 +171,14 @@ func (m *Model) holds(h held) (all []Hold) {
 	default:
 		all = append(all, Hold{Rule: h.noReclaim})
 	}
+
 	for _, s := range h.spared {
-		rule := map[string]report.Rule{policy.ReclaimFenceKey: Fenced, policy.MinRuntimeKey: TooYoung,
-			policy.EvictionBudgetKey: Budgeted, policy.ReclaimBudgetKey: report.ReclaimBudgetUsed}[s.Policy]
-		all = append(all, Hold{Rule: rule, Policy: m.policyOf(s.Queue, s.Policy), Pods: s.Pods})
+		all = append(all, Hold{Rule: sparing[s.Policy], Policy: m.policyOf(s.Queue, s.Policy), Pods: s.Pods})
 	}
+
 	if h.timedOut {
-		all = append(all, Hold{Rule: TimedOut, Policy: m.policyOf(h.queue, policy.InqueueTimeoutKey, queues.InqueueTimeout)})
+		timeout := m.policyOf(h.queue, policy.InqueueTimeoutKey, queues.InqueueTimeout)
+		all = append(all, Hold{Rule: TimedOut, Policy: timeout})
 	}
 	return all
 }
@@ -153,40 +189,48 @@ func (m *Model) policyOf(queue string, names ...string) *queues.Policy {
 	if q == nil {
 		return nil
 	}
-	if i := slices.IndexFunc(q.Policies, func(p queues.Policy) bool { return slices.Contains(names, p.Policy) }); i >= 0 {
-		return &q.Policies[i]
+
+	for i := range q.Policies {
+		if slices.Contains(names, q.Policies[i].Policy) {
+			return &q.Policies[i]
+		}
 	}
 	return nil
 }
 
-// Key identifies a cause among those of one model.
+// Key identifies a cause among the causes of one model.
 func (c *Cause) Key() string {
 	key := []string{string(c.Rule), c.Level, c.Resource, cmp.Or(c.Namespace, c.Holder.Key), c.Against}
 	if c.Holder.Key != "" {
 		key = append(key, c.Holder.Value)
 	}
+
 	for _, h := range c.Holds {
 		key = append(key, string(h.Rule))
 		if h.Policy != nil {
 			key = append(key, h.Policy.Queue, h.Policy.Value)
 		}
 	}
+
 	return strings.TrimRight(strings.Join(key, "|"), "|")
 }
 
-// shortOf returns the resource that a job lacks, how much of it, and the bound that refuses the
-// job. Of the cards of a list it returns one, because one is enough.
+// shortOf returns the resource that a job lacks, the name of the bound that refuses the job, the missing amount, and
+// the bound. For a list of cards the amount is the smallest one, because one card is enough.
 func shortOf(f *explain.Finding) (resource, against string, lacks float64, bound *float64) {
 	if f.Reason == nil || len(f.Reason.Shortages) == 0 {
 		return "", "", 0, nil
 	}
+
 	s := f.Reason.Shortages
 	resource = s[0].Resource
 	against = s[0].Against
 	lacks = s[0].Total - s[0].Bound
 	bound = &s[0].Bound
+
 	if len(s) > 1 && f.Reason.Cards != "" {
-		resource, bound = f.Reason.Cards, nil
+		resource = f.Reason.Cards
+		bound = nil
 		for _, other := range s[1:] {
 			lacks = min(lacks, other.Total-other.Bound)
 		}

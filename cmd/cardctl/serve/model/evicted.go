@@ -18,7 +18,7 @@ type Evicted struct {
 	input.Evicted
 	Owner string         `json:"owner,omitempty"`
 	Queue string         `json:"queue,omitempty"`
-	For   []engine.Taker `json:"for,omitempty"` // the jobs whose pods came to the node since, for such a card
+	For   []engine.Taker `json:"for,omitempty"` // the jobs that took such a card of the node since
 }
 
 // past completes the evictions of a reading with the jobs that they were for.
@@ -27,20 +27,23 @@ func (m *Model) past() {
 	if len(m.Reading.Evicted) == 0 {
 		return
 	}
-	queues := map[string]string{} // those that exist: others are known from jobs alone
-	for i := range m.Queues {
-		queues[m.Queues[i].Queue] = m.Queues[i].Queue
-	}
-	came, again := m.cameSince(m.Reading.Evicted[len(m.Reading.Evicted)-1].Time, queues), m.again()
+
+	first := m.Reading.Evicted[len(m.Reading.Evicted)-1]
+	arrivals := m.arrivals(first.Time)
+	recreated := m.recreated()
+
 	for _, e := range m.Reading.Evicted {
-		if pod := again[e.Namespace+"/"+e.Pod]; pod != nil && e.FromEvent {
-			e.PodGroup, e.Card = pod.Annotations[scheduling.KubeGroupNameAnnotationKey], card.NameOf(pod.Annotations).String()
+		if pod := recreated[e.Namespace+"/"+e.Pod]; pod != nil && e.FromEvent {
+			e.PodGroup = pod.Annotations[scheduling.KubeGroupNameAnnotationKey]
+			e.Card = card.NameOf(pod.Annotations).String()
 		}
+
 		row := Evicted{Evicted: e}
 		if f := m.Job(e.Namespace, e.PodGroup); f != nil {
-			row.Owner, row.Queue = f.Owner, queues[f.Queue]
+			row.Owner = f.Owner
+			row.Queue = m.existing(f.Queue)
 		}
-		for _, a := range came[e.Node] {
+		for _, a := range arrivals[e.Node] {
 			if !a.time.Before(e.Time) && a.uses(e.Card) && !slices.Contains(row.For, a.job) {
 				row.For = append(row.For, a.job)
 			}
@@ -49,24 +52,34 @@ func (m *Model) past() {
 	}
 }
 
-// again returns the pods with the names of those that are known from events alone: controllers
-// of jobs create a pod that was evicted again.
-func (m *Model) again() map[string]*v1.Pod {
-	all := map[string]*v1.Pod{}
+// existing returns the name of a queue, "" if only jobs name it.
+func (m *Model) existing(queue string) string {
+	if m.HasQueue(queue) {
+		return queue
+	}
+	return ""
+}
+
+// recreated returns the pods with the names of evicted pods that are known from events alone. Controllers create an
+// evicted pod again under the same name.
+func (m *Model) recreated() map[string]*v1.Pod {
+	pods := map[string]*v1.Pod{}
 	for _, e := range m.Reading.Evicted {
 		if e.FromEvent {
-			all[e.Namespace+"/"+e.Pod] = nil
+			pods[e.Namespace+"/"+e.Pod] = nil
 		}
 	}
-	if len(all) == 0 {
+	if len(pods) == 0 {
 		return nil
 	}
+
 	for _, pod := range m.Objects.Pods {
-		if _, wanted := all[pod.Namespace+"/"+pod.Name]; wanted {
-			all[pod.Namespace+"/"+pod.Name] = pod
+		key := pod.Namespace + "/" + pod.Name
+		if _, wanted := pods[key]; wanted {
+			pods[key] = pod
 		}
 	}
-	return all
+	return pods
 }
 
 // arrival is a pod that came to a node.
@@ -78,23 +91,27 @@ type arrival struct {
 
 // uses reports whether the pod can have one of the cards of a pod that left.
 func (a arrival) uses(cards string) bool {
-	return slices.ContainsFunc(card.ParseList(cards), func(name string) bool { return slices.Contains(a.cards, name) }) || cards == ""
+	return cards == "" || slices.ContainsFunc(card.ParseList(cards), func(name string) bool {
+		return slices.Contains(a.cards, name)
+	})
 }
 
-// cameSince returns the pods that were placed since a time, by node.
-func (m *Model) cameSince(since time.Time, queues map[string]string) map[string][]arrival {
-	owners := map[string]engine.Taker{}
-	for i := range m.Jobs {
-		f := &m.Jobs[i]
-		owners[f.Namespace+"/"+f.Name] = engine.Taker{Namespace: f.Namespace, Owner: f.Owner, Queue: queues[f.Queue]}
-	}
+// arrivals returns the pods of jobs that were placed since a time, by node.
+func (m *Model) arrivals(since time.Time) map[string][]arrival {
 	came := map[string][]arrival{}
 	for _, pod := range m.Objects.Pods {
-		owner, known := owners[pod.Namespace+"/"+pod.Annotations[scheduling.KubeGroupNameAnnotationKey]]
+		f := m.Job(pod.Namespace, pod.Annotations[scheduling.KubeGroupNameAnnotationKey])
+		if f == nil {
+			continue
+		}
+
 		for _, c := range pod.Status.Conditions {
-			if known && c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue && !c.LastTransitionTime.Time.Before(since) {
-				came[pod.Spec.NodeName] = append(came[pod.Spec.NodeName], arrival{c.LastTransitionTime.Time, owner, card.NameOf(pod.Annotations)})
+			if c.Type != v1.PodScheduled || c.Status != v1.ConditionTrue || c.LastTransitionTime.Time.Before(since) {
+				continue
 			}
+			job := engine.Taker{Namespace: f.Namespace, Owner: f.Owner, Queue: m.existing(f.Queue)}
+			arrived := arrival{c.LastTransitionTime.Time, job, card.NameOf(pod.Annotations)}
+			came[pod.Spec.NodeName] = append(came[pod.Spec.NodeName], arrived)
 		}
 	}
 	return came

@@ -14,7 +14,7 @@ import (
 // mostSeries bounds the series. With all of them, the history has some 100 MiB.
 const mostSeries = 20000
 
-// History keeps what queues had in the last day. It is bounded: a queue or a card that comes
+// History keeps the cards of queues in the last day. It is bounded: a queue or a card that comes
 // when mostSeries are kept has no history.
 type History struct {
 	mu     sync.Mutex
@@ -37,13 +37,18 @@ type value struct{ allocated, inqueue, bound float32 }
 
 // NewHistory returns an empty history.
 func NewHistory() *History {
-	return &History{series: map[seriesKey]int{}, fine: ring{slot: fineSlot, slots: fineSlots}, coarse: ring{slot: coarseSlot, slots: coarseSlots}}
+	return &History{
+		series: map[seriesKey]int{},
+		fine:   ring{slot: fineSlot, slots: fineSlots},
+		coarse: ring{slot: coarseSlot, slots: coarseSlots},
+	}
 }
 
 // Add adds a model. The last one of a slot counts.
 func (h *History) Add(m *Model) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+
 	values := make([]value, len(h.keys), len(h.keys)+1)
 	put := func(k seriesKey, v value) {
 		i, known := h.series[k]
@@ -52,13 +57,15 @@ func (h *History) Add(m *Model) {
 				return
 			}
 			i = len(h.keys)
-			h.series[k], h.keys = i, append(h.keys, k)
+			h.series[k] = i
+			h.keys = append(h.keys, k)
 		}
 		for len(values) <= i {
 			values = append(values, value{})
 		}
 		values[i] = v
 	}
+
 	for _, c := range m.Stock.Cards {
 		put(seriesKey{resource: c.Card}, value{allocated: float32(c.Charged), bound: float32(c.Allocatable)})
 	}
@@ -75,6 +82,7 @@ func (h *History) Add(m *Model) {
 	for k, jobs := range m.waitingFor() {
 		put(k, value{allocated: float32(jobs)})
 	}
+
 	h.fine.add(m.Time, values)
 	h.coarse.add(m.Time, values)
 }
@@ -87,18 +95,20 @@ func valueOf(h queues.Holding) value {
 	return v
 }
 
-// waitingFor counts the jobs that wait by queue and card, in their queues, in those above, and in the cluster. A job
+// waitingFor counts the jobs that wait by queue and card, in their queues, in the queues above, and in the cluster. A job
 // with a list waits for each card of it. Queues that do not exist have no series: only the job has their names.
 func (m *Model) waitingFor() map[seriesKey]int {
-	jobs, above := map[seriesKey]int{}, map[string][]string{}
+	jobs := map[seriesKey]int{}
+	paths := map[string][]string{} // by queue
 	t := newTree(m.Queues)
 	for i := range m.Waiting {
 		f := &m.Waiting[i]
-		path, known := above[f.Queue]
-		if q := t.byName[f.Queue]; !known && q != nil {
-			path = append([]string{f.Queue}, t.ancestors(q)...)
-			above[f.Queue] = path
+		path, known := paths[f.Queue]
+		if !known && t.byName[f.Queue] != nil {
+			path = t.path(f.Queue)
+			paths[f.Queue] = path
 		}
+
 		for _, name := range f.Cards {
 			jobs[seriesKey{"", name, true}]++
 			for _, queue := range path {
@@ -113,7 +123,7 @@ func (m *Model) waitingFor() map[seriesKey]int {
 type Series struct {
 	Queue    string  `json:"queue,omitempty"`    // "" for the cluster
 	Resource string  `json:"resource,omitempty"` // "" for all jobs that wait
-	Waiting  bool    `json:"waiting,omitempty"`  // the jobs that wait, not what is allocated
+	Waiting  bool    `json:"waiting,omitempty"`  // the jobs that wait, not the allocated cards
 	Points   []Point `json:"points"`
 }
 
@@ -122,7 +132,7 @@ type Point struct {
 	Time    time.Time `json:"time"`
 	Value   float64   `json:"value"` // allocated, or jobs that wait
 	Inqueue float64   `json:"inqueue,omitempty"`
-	// Bound is the quota of the queue, or what the nodes have, 0 for none.
+	// Bound is the quota of the queue, or the cards of the nodes, 0 for none.
 	Bound float64 `json:"bound,omitempty"`
 }
 
@@ -135,33 +145,37 @@ type Window struct {
 	Now    time.Time
 }
 
-// Of returns what was allocated of a card in the queues that wanted selects. The series have a
-// point for each slot of the window, and all as many of them.
+// Of returns the allocated amounts of a card in the queues that wanted selects. All series have the same number of
+// points: one for each slot of the window.
 func (h *History) Of(card string, wanted func(queue string) bool, w Window) []Series {
-	return h.of(seriesKey{resource: card}, wanted, w)
+	return h.find(seriesKey{resource: card}, wanted, w)
 }
 
 // Waiting is Of for the number of jobs that wait for a card, or for anything if card is "".
 func (h *History) Waiting(card string, wanted func(queue string) bool, w Window) []Series {
-	return h.of(seriesKey{resource: card, waiting: true}, wanted, w)
+	return h.find(seriesKey{resource: card, waiting: true}, wanted, w)
 }
 
-func (h *History) of(what seriesKey, wanted func(queue string) bool, w Window) []Series {
+// find returns the series of a key, whatever its queue is, in the queues that wanted selects.
+func (h *History) find(key seriesKey, wanted func(queue string) bool, w Window) []Series {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+
 	all := []Series{}
 	samples := h.samples(w)
 	for i, k := range h.keys {
-		if len(samples) == 0 || k.resource != what.resource || k.waiting != what.waiting || !wanted(k.queue) {
+		if len(samples) == 0 || k.resource != key.resource || k.waiting != key.waiting || !wanted(k.queue) {
 			continue
 		}
+
 		s := Series{Queue: k.queue, Resource: k.resource, Waiting: k.waiting, Points: make([]Point, len(samples))}
 		for j, at := range samples {
-			v := at.of(i)
+			v := at.value(i)
 			s.Points[j] = Point{at.time, float64(v.allocated), float64(v.inqueue), float64(v.bound)}
 		}
 		all = append(all, s)
 	}
+
 	slices.SortFunc(all, func(a, b Series) int { return strings.Compare(a.Queue, b.Queue) })
 	return all
 }
@@ -170,6 +184,7 @@ func (h *History) of(what seriesKey, wanted func(queue string) bool, w Window) [
 func (h *History) Queues(card string, waiting bool) map[string]bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+
 	all := map[string]bool{}
 	for _, k := range h.keys {
 		if k.resource == card && k.waiting == waiting {
@@ -179,16 +194,16 @@ func (h *History) Queues(card string, waiting bool) map[string]bool {
 	return all
 }
 
-// samples returns those of a window, from the ring whose slots last for it.
+// samples returns the samples of a window, from the finest ring that lasts for it.
 func (h *History) samples(w Window) []sample {
 	if w.Period <= h.fine.span() {
-		return h.fine.of(w.Period, w.Now)
+		return h.fine.window(w.Period, w.Now)
 	}
-	return h.coarse.of(w.Period, w.Now)
+	return h.coarse.window(w.Period, w.Now)
 }
 
-// of returns the value of a series, zero for one that came later.
-func (s sample) of(series int) value {
+// value returns the value of a series, zero for one that came later.
+func (s sample) value(series int) value {
 	if series < len(s.values) {
 		return s.values[series]
 	}
@@ -202,7 +217,7 @@ type Change struct {
 	Waiting  bool    `json:"waiting,omitempty"`
 	Before   float64 `json:"before"`
 	After    float64 `json:"after"`
-	// BoundBefore and BoundAfter are the quota of the queue, or what the nodes have, 0 for none.
+	// BoundBefore and BoundAfter are the quota of the queue, or the cards of the nodes, 0 for none.
 	BoundBefore float64 `json:"boundBefore,omitempty"`
 	BoundAfter  float64 `json:"boundAfter,omitempty"`
 }
@@ -212,27 +227,43 @@ func (c Change) Bounds() bool {
 	return c.BoundBefore != c.BoundAfter && c.BoundBefore != 0 && c.BoundAfter != 0
 }
 
-// Changes returns what differs in the series of the queues that wanted selects, the largest differences first, and when
-// the window begins, which is later than it asks for where the history is shorter.
+// Changes compares the series of the queues that wanted selects, and returns the largest differences first. since is
+// the begin of the comparison. It is later than the begin of the window if the history is shorter.
 func (h *History) Changes(wanted func(queue string) bool, w Window) (all []Change, since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+
 	all = []Change{}
 	samples := h.samples(w)
 	if len(samples) == 0 {
 		return all, w.Now
 	}
-	first, last := samples[0], samples[len(samples)-1]
+
+	first := samples[0]
+	last := samples[len(samples)-1]
 	for i, k := range h.keys {
-		from, to := first.of(i), last.of(i)
-		c := Change{k.queue, k.resource, k.waiting, float64(from.allocated), float64(to.allocated), float64(from.bound), float64(to.bound)}
+		from := first.value(i)
+		to := last.value(i)
+		c := Change{
+			Queue:       k.queue,
+			Resource:    k.resource,
+			Waiting:     k.waiting,
+			Before:      float64(from.allocated),
+			After:       float64(to.allocated),
+			BoundBefore: float64(from.bound),
+			BoundAfter:  float64(to.bound),
+		}
 		if wanted(k.queue) && (c.Before != c.After || c.Bounds()) {
 			all = append(all, c)
 		}
 	}
+
 	slices.SortStableFunc(all, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.After-b.Before), math.Abs(a.After-a.Before)), cmp.Compare(a.Queue, b.Queue),
-			cmp.Compare(a.Resource, b.Resource))
+		return cmp.Or(
+			cmp.Compare(math.Abs(b.After-b.Before), math.Abs(a.After-a.Before)),
+			cmp.Compare(a.Queue, b.Queue),
+			cmp.Compare(a.Resource, b.Resource),
+		)
 	})
 	return all, first.time
 }

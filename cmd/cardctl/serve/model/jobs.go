@@ -11,11 +11,10 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
-	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// Detail has what the pages show of a job beside its explanation.
+// Detail has the facts about a job that the pages show in addition to its explanation.
 type Detail struct {
 	Created  *metav1.Time // nil for a manifest
 	Priority int32
@@ -34,19 +33,19 @@ func (d *Detail) Has() []stock.Amount {
 	return stock.Amounts(sums)
 }
 
-// details finds them for all jobs, by jobKey.
+// details finds the details of all jobs, by jobKey.
 func details(w *engine.World, s *engine.Session) map[string]*Detail {
 	all := map[string]*Detail{}
 	jobs := stock.Jobs(s)
 	labels := s.CardLabels()
 	shared := engine.SharedCards(w.Nodes, labels, s.CardFractions())
+
 	for _, g := range w.Groups {
-		d := &Detail{Requests: requestsOf(s, g, labels, shared)}
+		job := jobs[string(g.ID())]
+		d := &Detail{Priority: job.Priority, Nodes: job.Nodes, Requests: requestsOf(s, g, labels, shared)}
 		if !g.CreationTimestamp.IsZero() {
 			d.Created = &g.CreationTimestamp
 		}
-		job := jobs[string(g.ID())]
-		d.Priority, d.Nodes = job.Priority, job.Nodes
 		all[string(g.ID())] = d
 	}
 	return all
@@ -54,8 +53,7 @@ func details(w *engine.World, s *engine.Session) map[string]*Detail {
 
 func jobKey(namespace, podGroup string) string { return namespace + "/" + podGroup }
 
-// requestsOf returns the cards that the pods of a job request which are on no node. A job without pods
-// has an annotation for it.
+// requestsOf returns the cards that the pods of a job on no node request.
 func requestsOf(s *engine.Session, g *engine.Group, labels card.Labels, shared engine.Shared) []stock.Amount {
 	sums := map[string]float64{}
 	var pods []*v1.Pod // that wait
@@ -63,6 +61,7 @@ func requestsOf(s *engine.Session, g *engine.Group, labels card.Labels, shared e
 		if pod.Spec.NodeName != "" || pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
 			continue
 		}
+
 		pods = append(pods, pod)
 		for _, r := range shared.Requests(pod) {
 			if labels.Known(r.Resource) {
@@ -73,6 +72,8 @@ func requestsOf(s *engine.Session, g *engine.Group, labels card.Labels, shared e
 	for name, n := range stock.Claimed(s, g, pods) {
 		sums[name] += n
 	}
+
+	// A job without pods states its cards in an annotation.
 	if len(pods) == 0 && len(g.Pods) == 0 {
 		stated, _ := card.ParseRequest(g.Annotations[card.RequestKey])
 		for _, r := range stated {
@@ -82,14 +83,14 @@ func requestsOf(s *engine.Session, g *engine.Group, labels card.Labels, shared e
 	return stock.Amounts(sums)
 }
 
-// Detail returns that of a job. There is one for each finding.
+// Detail returns the detail of a job. There is one for each finding.
 func (m *Model) Detail(f *explain.Finding) *Detail { return m.Details[jobKey(f.Namespace, f.Name)] }
 
 // known finds the objects that have pages.
 type known struct {
-	queues    map[string]int                // places in Queues
+	queues    *tree
 	podGroups map[[2]string]string          // by namespace and owner
-	jobs      map[string]int                // places in Jobs, by jobKey
+	jobs      map[string]*explain.Finding   // by jobKey
 	nodes     map[string]bool               // that are on the page Cards
 	onNode    map[string][]*explain.Finding // jobs with pods on a node
 
@@ -97,24 +98,29 @@ type known struct {
 }
 
 func (m *Model) indexNames() {
-	n := &known{queues: map[string]int{}, podGroups: map[[2]string]string{}, jobs: map[string]int{}, nodes: map[string]bool{},
-		onNode: map[string][]*explain.Finding{}}
-	for i := range m.Queues {
-		n.queues[m.Queues[i].Queue] = i
+	n := &known{
+		queues:    newTree(m.Queues),
+		podGroups: map[[2]string]string{},
+		jobs:      map[string]*explain.Finding{},
+		nodes:     map[string]bool{},
+		onNode:    map[string][]*explain.Finding{},
 	}
 	for i := range m.Jobs {
 		f := &m.Jobs[i]
-		n.jobs[jobKey(f.Namespace, f.Name)] = i
+		n.jobs[jobKey(f.Namespace, f.Name)] = f
+
 		key := [2]string{f.Namespace, f.Owner}
 		if _, found := n.podGroups[key]; !found || f.Pods.Placed > 0 {
 			n.podGroups[key] = f.Name
 		}
+
 		if d := m.Detail(f); d != nil {
 			for _, on := range d.Nodes {
 				n.onNode[on.Node] = append(n.onNode[on.Node], f)
 			}
 		}
 	}
+
 	for _, on := range m.Stock.Nodes {
 		n.nodes[on.Node] = true
 	}
@@ -126,29 +132,25 @@ func (m *Model) Path(name string) []string {
 	if m.Queue(name) == nil {
 		return nil
 	}
-	return slices.Collect(index.Upward(name, func(name string) string {
-		if parent := m.Queue(m.Queue(name).Parent); parent != nil {
-			return parent.Queue
-		}
-		return ""
-	}))
+	return m.known.queues.path(name)
 }
 
 // HasQueue reports whether there is a queue of a name.
-func (m *Model) HasQueue(name string) bool { _, known := m.known.queues[name]; return known }
+func (m *Model) HasQueue(name string) bool { return m.Queue(name) != nil }
 
 // HasNode reports whether the page Cards has a node.
 func (m *Model) HasNode(name string) bool { return m.known.nodes[name] }
 
-// PodGroup returns the name of the PodGroup of an owner, "" for none. Of several it is one that has
-// pods on nodes. Where there is no such owner, it is the PodGroup of that name: so validate calls those
-// whose owner is not in the input.
+// PodGroup returns the name of the PodGroup of an owner, "" for none. It prefers a PodGroup with
+// pods on nodes. If there is no such owner, it is the PodGroup of that name: validate names a PodGroup so if its
+// owner is not in the input.
 func (m *Model) PodGroup(namespace, owner string) string {
 	if name, found := m.known.podGroups[[2]string{namespace, owner}]; found {
 		return name
 	}
+
 	_, name, _ := strings.Cut(owner, "/")
-	if _, found := m.known.jobs[jobKey(namespace, name)]; found {
+	if m.Job(namespace, name) != nil {
 		return name
 	}
 	return ""

@@ -8,18 +8,18 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// Loan is an amount that a queue has beyond its deserved, while another queue leaves as much of
-// its own deserved unused.
+// Loan is an amount that a queue has beyond its deserved amount, while another queue leaves as much of
+// its deserved amount unused.
 type Loan struct {
 	Resource string  `json:"resource"`
 	Card     bool    `json:"card,omitempty"`
 	Borrower string  `json:"borrower"`
-	Lender   string  `json:"lender,omitempty"` // "" for what no queue deserves
+	Lender   string  `json:"lender,omitempty"` // "" for an amount that no queue deserves
 	Below    string  `json:"below,omitempty"`  // the queue above both, "" if there is none
 	Amount   float64 `json:"amount"`
 }
 
-// Borrowed returns the amount that a queue has beyond its deserved and its guarantee.
+// Borrowed returns the amount that a queue has beyond deserved and guarantee.
 func Borrowed(h queues.Holding) float64 {
 	return max(0, h.Allocated-own(h))
 }
@@ -43,43 +43,54 @@ func own(h queues.Holding) float64 {
 	return max(*h.Deserved, h.Guarantee)
 }
 
-// Loans assigns what leaf queues have beyond what they deserve to leaf queues that use less:
-// first to those below the same parent, then to those below the next ancestor. Volcano
-// records no owner of a single card, so a loan is an amount that reclaim can take back.
+// Loans assigns the amounts that leaf queues borrow to leaf queues that use less than they deserve: first to queues
+// below the same parent, then to queues below the next ancestor. Volcano records no owner of a single card, so a loan
+// is an amount that reclaim can take back.
 func Loans(all []queues.Queue, cardsOnly bool) []Loan {
 	t := newTree(all)
-	offers := map[string]*offer{}
-	for _, q := range t.leaves {
-		for _, h := range q.Resources {
-			if idle := own(h) - h.Allocated; idle > 0 && h.Deserved != nil {
-				if offers[h.Resource] == nil {
-					offers[h.Resource] = &offer{idle: map[string]float64{}, below: map[string][]string{}}
-				}
-				offers[h.Resource].add(q.Queue, idle, t.ancestors(q))
-			}
-		}
-	}
+	offers := t.offers()
+
 	loans := []Loan{}
 	for _, q := range t.leaves {
+		// Reclaim takes nothing from queues that do not reach the root.
+		if q.Broken != "" {
+			continue
+		}
 		for _, h := range q.Resources {
-			if cardsOnly && !h.Card || q.Broken != "" { // reclaim takes nothing from queues that do not reach the root
-				continue
-			}
-			if borrowed := Borrowed(h); borrowed > 0 {
-				loans = append(loans, t.loansOf(q, h, borrowed, offers[h.Resource])...)
+			if h.Card || !cardsOnly {
+				loans = append(loans, t.loansOf(q, h, offers[h.Resource])...)
 			}
 		}
 	}
+
 	slices.SortStableFunc(loans, func(a, b Loan) int {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(b.Amount, a.Amount))
 	})
 	return loans
 }
 
-// offer holds the unused deserved of leaf queues, for one resource.
+// offer holds the unused deserved amounts of leaf queues, for one resource.
 type offer struct {
 	idle  map[string]float64  // by leaf
-	below map[string][]string // the leaves below a queue, without those that are known to have nothing left
+	below map[string][]string // the leaves below a queue, without leaves that are known to have nothing left
+}
+
+// offers returns the offers of all leaf queues by resource.
+func (t *tree) offers() map[string]*offer {
+	offers := map[string]*offer{}
+	for _, q := range t.leaves {
+		for _, h := range q.Resources {
+			idle := own(h) - h.Allocated
+			if idle <= 0 || h.Deserved == nil {
+				continue
+			}
+			if offers[h.Resource] == nil {
+				offers[h.Resource] = &offer{idle: map[string]float64{}, below: map[string][]string{}}
+			}
+			offers[h.Resource].add(q.Queue, idle, t.ancestors(q))
+		}
+	}
+	return offers
 }
 
 func (o *offer) add(leaf string, idle float64, above []string) {
@@ -89,7 +100,7 @@ func (o *offer) add(leaf string, idle float64, above []string) {
 	}
 }
 
-// next is the first leaf below a queue that has something left.
+// next returns the first leaf below a queue that has something left.
 func (o *offer) next(above string) (leaf string, idle float64) {
 	for leaves := o.below[above]; len(leaves) > 0; leaves = leaves[1:] {
 		idle = o.idle[leaves[0]]
@@ -98,12 +109,14 @@ func (o *offer) next(above string) (leaf string, idle float64) {
 			return leaves[0], idle
 		}
 	}
+
 	delete(o.below, above)
 	return "", 0
 }
 
-// loansOf assigns what one queue borrows, and takes it from the offer, which may be nil.
-func (t *tree) loansOf(q *queues.Queue, h queues.Holding, borrowed float64, o *offer) (loans []Loan) {
+// loansOf assigns the amount of a resource that one queue borrows, and takes it from the offer, which may be nil.
+func (t *tree) loansOf(q *queues.Queue, h queues.Holding, o *offer) (loans []Loan) {
+	borrowed := Borrowed(h)
 	loan := Loan{Resource: h.Resource, Card: h.Card, Borrower: q.Queue}
 	for _, above := range append(t.ancestors(q), "") {
 		for o != nil && borrowed > 0 {
@@ -111,6 +124,7 @@ func (t *tree) loansOf(q *queues.Queue, h queues.Holding, borrowed float64, o *o
 			if lender == "" {
 				break
 			}
+
 			loan.Lender = lender
 			loan.Below = above
 			loan.Amount = min(idle, borrowed)
@@ -119,6 +133,7 @@ func (t *tree) loansOf(q *queues.Queue, h queues.Holding, borrowed float64, o *o
 			borrowed -= loan.Amount
 		}
 	}
+
 	if borrowed > 0 {
 		loan.Lender = ""
 		loan.Below = ""

@@ -1,4 +1,4 @@
-// Package model has what the pages show: the results of the engine for one state of a
+// Package model holds the content of the pages: the results of the engine for one state of a
 // cluster. It reuses the types that the commands of cardctl print, so that pages, JSON and
 // commands say the same.
 package model
@@ -30,7 +30,7 @@ type Reading struct {
 	Configuration *engine.Configuration
 	Notes         []Note
 	Evicted       []input.Evicted // the last ones first
-	EvictedLacks  string          // why those from before the start are missing, "" if they are not
+	EvictedLacks  string          // why evictions from before the start are missing, "" if they are not
 	Scheduler     *Scheduler      // nil for files
 	Time          time.Time
 }
@@ -41,12 +41,12 @@ type Note struct {
 	Text     string `json:"text"`
 }
 
-// Scheduler holds what the lease and the endpoints of the scheduler report.
+// Scheduler holds the reports of the lease and the endpoints of the scheduler.
 type Scheduler struct {
 	Leader  string    `json:"leader,omitempty"` // "" if it is not known
 	Seen    time.Time `json:"seen,omitzero"`    // when the leader renewed its lease
 	Timings []Timing  `json:"timings,omitempty"`
-	Lacks   []string  `json:"lacks,omitempty"` // what could not be read, and why
+	Lacks   []string  `json:"lacks,omitempty"` // the sources that could not be read, and why
 }
 
 // Timing is a duration of the scheduler's cycles.
@@ -66,8 +66,8 @@ type Model struct {
 	Budgets    map[string][]queues.Budget // by queue
 	Policies   map[string]string          // that hold in all queues because of arguments of the plugin
 	Stock      *stock.Stock
-	Jobs       []explain.Finding // all of them, in the order of their names
-	Waiting    []explain.Finding // those that wait
+	Jobs       []explain.Finding // all jobs, in the order of their names
+	Waiting    []explain.Finding // the jobs that wait
 	Details    map[string]*Detail
 	Loans      []Loan
 	Evictions  []engine.Eviction // by the next cycle; nil if the cluster is too large to find them
@@ -83,11 +83,10 @@ type Checks struct {
 	validate.Result
 	Time  time.Time
 	Took  time.Duration
-	alike map[string]string // texts of the issues without what differs
+	alike map[string]string // texts of the issues, see Alike
 }
 
-// mostReclaimed bounds the jobs for whose pods the reclaimers are found: each is tried
-// with each that waits.
+// mostReclaimed bounds the jobs with reclaimers: each pod of a job is tried with each job that waits.
 const mostReclaimed = 300
 
 // Make runs the engine on a reading, or returns the error of ctx. before is the model of the
@@ -98,6 +97,7 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	m := &Model{Reading: r, Number: 1, Reclaimers: len(world.Groups) <= mostReclaimed}
 	if before != nil {
 		m.Number = before.Number + 1
@@ -105,6 +105,7 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 	if err := m.count(ctx, world); err != nil {
 		return nil, err
 	}
+
 	m.Pending = waiting(world)
 	if m.Pending*len(world.Nodes) <= MostTried {
 		m.Evictions, err = engine.Evictions(ctx, world, r.Configuration)
@@ -112,10 +113,31 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 			return nil, err
 		}
 	}
-	jobs, err := explain.Jobs(ctx, world, r.Configuration, explain.Options{Reclaimers: m.Reclaimers}) // changes the world, so it is last
+
+	// It changes the world, so it is the last use of it.
+	if err := m.explain(ctx, world); err != nil {
+		return nil, err
+	}
+
+	m.indexNames()
+	m.Loans = Loans(m.Queues, m.lendsCardsOnly())
+	m.past()
+	m.Checks, err = check(ctx, r, before)
 	if err != nil {
 		return nil, err
 	}
+	m.Took = time.Since(begun)
+	return m, nil
+}
+
+// explain finds the jobs, and counts the jobs that wait in each queue.
+func (m *Model) explain(ctx context.Context, world *engine.World) error {
+	jobs, err := explain.Jobs(ctx, world, m.Configuration, explain.Options{Reclaimers: m.Reclaimers})
+	if err != nil {
+		return err
+	}
+
+	// JSON has a list, also an empty one.
 	m.Jobs = append([]explain.Finding{}, jobs...)
 	for i := range m.Jobs {
 		if m.Jobs[i].Waits() {
@@ -129,19 +151,11 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 			}
 		}
 	})
-	m.indexNames()
-	m.Loans = Loans(m.Queues, m.lendsCardsOnly())
-	m.past()
-	m.Checks, err = check(ctx, r, before)
-	if err != nil {
-		return nil, err
-	}
-	m.Took = time.Since(begun)
-	return m, nil
+	return nil
 }
 
 // MostTried bounds the pods that wait times the nodes, for which a whole cycle is run. The
-// scheduler tries each such pod on each node, twice if it may reclaim: a cycle of this size takes
+// scheduler tries each such pod on each node, twice if it may reclaim. A cycle of this size takes
 // some seconds, for which the pages wait.
 const MostTried = 100_000
 
@@ -157,18 +171,21 @@ func waiting(w *engine.World) (n int) {
 	return n
 }
 
+// count counts the cards of queues, nodes and jobs.
 func (m *Model) count(ctx context.Context, world *engine.World) error {
 	session, err := engine.Open(ctx, world, m.Configuration)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
+
 	m.Queues = queues.List(world, session)
 	m.Budgets = map[string][]queues.Budget{}
 	for _, b := range queues.Budgets(session, func(string) bool { return true }, "") {
 		m.Budgets[b.Queue] = append(m.Budgets[b.Queue], b)
 	}
-	m.Stock, m.Policies = stock.Count(world, session), session.Quota.Policies()
+	m.Stock = stock.Count(world, session)
+	m.Policies = session.Quota.Policies()
 	m.Details = details(world, session)
 	return nil
 }
@@ -176,19 +193,22 @@ func (m *Model) count(ctx context.Context, world *engine.World) error {
 // checkShare bounds the part of the time that checks take.
 const checkShare = 20
 
-// check validates a reading, or returns the checks of the model before if they are recent for
-// the time that they take.
+// check validates a reading. It returns the checks of the previous model if they are recent compared with the time
+// that they take.
 func check(ctx context.Context, r *Reading, before *Model) (*Checks, error) {
 	if before != nil && r.Time.Sub(before.Checks.Time) < checkShare*before.Checks.Took {
 		return before.Checks, nil
 	}
+
 	begun := time.Now()
 	found, err := validate.Check(ctx, r.Objects.Clone(), r.Configuration)
 	if err != nil {
 		return nil, err
 	}
+
 	c := &Checks{Result: *found, Time: r.Time}
-	c.Issues = append([]validate.Issue{}, c.Issues...) // JSON has a list, also an empty one
+	// JSON has a list, also an empty one.
+	c.Issues = append([]validate.Issue{}, c.Issues...)
 	c.findAlike()
 	c.Took = time.Since(begun)
 	return c, nil
@@ -196,16 +216,10 @@ func check(ctx context.Context, r *Reading, before *Model) (*Checks, error) {
 
 // Job returns the job of a PodGroup, nil for none.
 func (m *Model) Job(namespace, podGroup string) *explain.Finding {
-	if i, found := m.known.jobs[jobKey(namespace, podGroup)]; found {
-		return &m.Jobs[i]
-	}
-	return nil
+	return m.known.jobs[jobKey(namespace, podGroup)]
 }
 
 // Queue returns a queue, nil for none.
 func (m *Model) Queue(name string) *queues.Queue {
-	if i, found := m.known.queues[name]; found {
-		return &m.Queues[i]
-	}
-	return nil
+	return m.known.queues.byName[name]
 }

@@ -18,18 +18,22 @@ var Orders = map[string]func(q *queues.Queue, resource string) float64{
 	"level":    levelOf,
 }
 
-// levelOf is the level of a queue by what it has had over time: of one card, or the one by which it is compared. A
-// queue that deserves nothing is above all others.
+// levelOf returns the level of the usage of a queue over time: for one card, or the level that orders queues. A queue
+// that deserves nothing is above all others.
 func levelOf(q *queues.Queue, resource string) float64 {
 	if q.Past == nil {
 		return 0
 	}
-	level, used := q.Past.Level, len(q.Past.Cards) > 0
+
+	level := q.Past.Level
+	used := len(q.Past.Cards) > 0
 	for _, c := range q.Past.Cards {
 		if c.Resource == resource {
-			level, used = c.Level, c.Counted != nil && *c.Counted > 0
+			level = c.Level
+			used = c.Counted != nil && *c.Counted > 0
 		}
 	}
+
 	switch {
 	case level != nil:
 		return *level
@@ -41,14 +45,14 @@ func levelOf(q *queues.Queue, resource string) float64 {
 
 // sort sorts rows by the order of the selection. Equal rows keep the order of the tree.
 func (s *Selection) sort(rows []Row) {
-	if of := Orders[s.Sort]; of != nil {
+	if value := Orders[s.Sort]; value != nil {
 		slices.SortStableFunc(rows, func(a, b Row) int {
-			return cmp.Compare(of(b.Queue, s.Resource), of(a.Queue, s.Resource))
+			return cmp.Compare(value(b.Queue, s.Resource), value(a.Queue, s.Resource))
 		})
 	}
 }
 
-// useOf is the part of its quota that a queue uses: of a resource, or of the one that it uses most.
+// useOf returns the part of its quota that a queue uses: of a resource, or of the resource that it uses most.
 func useOf(q *queues.Queue, resource string) float64 {
 	if resource == "" {
 		return q.Use()
@@ -61,7 +65,7 @@ func useOf(q *queues.Queue, resource string) float64 {
 	return 0
 }
 
-// borrowedBy counts the cards of a queue beyond what it deserves: of one model, or of all.
+// borrowedBy counts the cards of one model, or of all models, that a queue has beyond deserved.
 func borrowedBy(q *queues.Queue, resource string) (cards float64) {
 	for _, h := range q.Resources {
 		if h.Card && (resource == "" || h.Resource == resource) {
@@ -71,21 +75,23 @@ func borrowedBy(q *queues.Queue, resource string) (cards float64) {
 	return cards
 }
 
-// Having returns the queues that have a resource or a bound of it, and those above them, or all for "".
+// Having returns the queues that have a resource or a bound of it, and the queues above them, or all for "".
 func Having(all []queues.Queue, resource string) []queues.Queue {
 	if resource == "" {
 		return all
 	}
-	t, wanted := newTree(all), map[string]bool{}
+
+	t := newTree(all)
+	wanted := map[string]bool{}
 	for i := range all {
 		q := &all[i]
 		if !slices.ContainsFunc(q.Resources, func(h queues.Holding) bool { return h.Resource == resource }) {
 			continue
 		}
-		wanted[q.Queue] = true
-		for _, above := range t.ancestors(q) {
-			wanted[above] = true
+		for _, name := range t.path(q.Queue) {
+			wanted[name] = true
 		}
 	}
+
 	return slices.DeleteFunc(slices.Clone(all), func(q queues.Queue) bool { return !wanted[q.Queue] })
 }

@@ -2,9 +2,8 @@ package model
 
 import "github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 
-// OwnScale is the quantity that a full bar of a queue stands for where each bar has a scale of its own:
-// its quota, or what it has and reserves where that is more. Without a quota it is the largest of its
-// quantities.
+// OwnScale returns the quantity of a full bar where each bar has a scale of its own. It is the quota, or allocated
+// and inqueue if they are more. Without a quota it is the largest quantity of the queue.
 func OwnScale(h queues.Holding) float64 {
 	if h.Capability != nil && *h.Capability > 0 {
 		return max(*h.Capability, h.Allocated+h.Inqueue)
@@ -30,8 +29,8 @@ func Over(h queues.Holding) float64 {
 	return max(0, h.Allocated-*h.Capability)
 }
 
-// Scales are the quantities that a full bar stands for, by resource: the largest one of all
-// queues, so that bars of one resource compare.
+// Scales returns the quantities of full bars by resource. Each is the largest quantity of all queues, so that bars of
+// one resource compare.
 func Scales(all []queues.Queue) map[string]float64 {
 	scales := map[string]float64{}
 	for i := range all {

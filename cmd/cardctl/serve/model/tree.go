@@ -21,6 +21,7 @@ func newTree(all []queues.Queue) *tree {
 		t.byName[all[i].Queue] = &all[i]
 		t.children[all[i].Parent]++
 	}
+
 	for i := range all {
 		if t.children[all[i].Queue] == 0 {
 			t.leaves = append(t.leaves, &all[i])
@@ -29,16 +30,18 @@ func newTree(all []queues.Queue) *tree {
 	return t
 }
 
-// ancestors returns the queues above a queue, the nearest first.
-func (t *tree) ancestors(q *queues.Queue) []string {
-	parent := func(name string) string {
-		if p := t.byName[t.byName[name].Parent]; p != nil {
-			return p.Queue
+// path returns a queue and the queues above it, the nearest first.
+func (t *tree) path(queue string) []string {
+	return slices.Collect(index.Upward(queue, func(name string) string {
+		if parent := t.byName[t.byName[name].Parent]; parent != nil {
+			return parent.Queue
 		}
 		return ""
-	}
-	return slices.Collect(index.Upward(q.Queue, parent))[1:]
+	}))
 }
+
+// ancestors returns the queues above a queue, the nearest first.
+func (t *tree) ancestors(q *queues.Queue) []string { return t.path(q.Queue)[1:] }
 
 // Row is a queue of a page.
 type Row struct {
@@ -70,21 +73,25 @@ func (s *Selection) Flat() bool {
 // mostOpen bounds the rows of a tree that is opened without a request.
 const mostOpen = 60
 
-// Rows returns the queues of a selection. Without a filter and an order they are a tree, of which only
-// the rows of open queues are there. With one they are the queues that it selects.
+// Rows returns the queues of a selection. With a filter or an order they are single queues. Otherwise they are a tree,
+// with the children of open queues only.
 func Rows(all []queues.Queue, s Selection) []Row {
 	all = Having(all, s.Resource)
 	t := newTree(all)
 	rows := []Row{}
+
 	if s.Flat() {
 		for i := range all {
 			if q := &all[i]; s.selects(q) {
-				rows = append(rows, Row{Queue: q, Children: t.children[q.Queue], Path: t.path(q)})
+				path := t.ancestors(q)
+				slices.Reverse(path)
+				rows = append(rows, Row{Queue: q, Children: t.children[q.Queue], Path: path})
 			}
 		}
 		s.sort(rows)
 		return rows
 	}
+
 	depth := openDepth(all)
 	open := map[string]bool{}
 	for i := range all {
@@ -92,15 +99,17 @@ func Rows(all []queues.Queue, s Selection) []Row {
 		if t.byName[q.Parent] != nil && !open[q.Parent] {
 			continue
 		}
+
 		row := Row{Queue: q, Children: t.children[q.Queue]}
-		row.Open = row.Children > 0 && !slices.Contains(s.Closed, q.Queue) && (s.All || q.Depth < depth || slices.Contains(s.Opened, q.Queue))
+		opened := s.All || q.Depth < depth || slices.Contains(s.Opened, q.Queue)
+		row.Open = opened && row.Children > 0 && !slices.Contains(s.Closed, q.Queue)
 		open[q.Queue] = row.Open
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// openDepth is the depth down to which all levels have room on a page. The first level is
+// openDepth returns the depth down to which all levels have room on a page. The first level is
 // always open.
 func openDepth(all []queues.Queue) int {
 	at := map[int]int{}
@@ -109,6 +118,7 @@ func openDepth(all []queues.Queue) int {
 		at[all[i].Depth]++
 		deepest = max(deepest, all[i].Depth)
 	}
+
 	rows := at[0]
 	for depth := 1; depth <= deepest; depth++ {
 		rows += at[depth]
@@ -119,29 +129,22 @@ func openDepth(all []queues.Queue) int {
 	return deepest
 }
 
-func (t *tree) path(q *queues.Queue) []string {
-	names := t.ancestors(q)
-	slices.Reverse(names)
-	return names
-}
-
 func (s *Selection) selects(q *queues.Queue) bool {
-	if !strings.Contains(strings.ToLower(q.Queue), strings.ToLower(s.Search)) || s.Waiting && q.Waiting == 0 ||
-		s.Full && useOf(q, s.Resource) < 1 {
-		return false
-	}
-	return !s.Borrowing || borrowedBy(q, s.Resource) > 0
+	return strings.Contains(strings.ToLower(q.Queue), strings.ToLower(s.Search)) &&
+		(!s.Waiting || q.Waiting > 0) &&
+		(!s.Full || useOf(q, s.Resource) >= 1) &&
+		(!s.Borrowing || borrowedBy(q, s.Resource) > 0)
 }
 
-// Subtree returns a queue and those below it, none if there is no such queue.
+// Subtree returns a queue and the queues below it, none if there is no such queue.
 func Subtree(all []queues.Queue, name string) []queues.Queue {
 	t := newTree(all)
 	return slices.DeleteFunc(slices.Clone(all), func(q queues.Queue) bool {
-		return q.Queue != name && !slices.Contains(t.ancestors(&q), name)
+		return !slices.Contains(t.path(q.Queue), name)
 	})
 }
 
-// Leaves are the queues without children.
+// Leaves returns the queues without children.
 func Leaves(all []queues.Queue) map[string]bool {
 	names := map[string]bool{}
 	for _, q := range newTree(all).leaves {
@@ -155,67 +158,60 @@ func HasChildren(all []queues.Queue, name string) bool {
 	return slices.ContainsFunc(all, func(q queues.Queue) bool { return q.Parent == name && q.Queue != name })
 }
 
-// Parts splits a queue, or all queues for "", into queues that are not below each other: those of the deepest level of
-// which there are at most some, among the queues that has selects. Leaves of upper levels are with them. Where even the
-// first level has more, they are that level.
+// Parts splits a queue, or all queues for "", into queues that are not below each other. Only queues that has selects
+// count. The parts are the deepest level with at most the given number of queues, and the leaves of upper levels.
+// If the first level has more queues, the parts are the first level.
 func Parts(all []queues.Queue, name string, has func(queue string) bool, most int) []string {
 	t := newTree(all)
 	children := map[string][]string{}
-	parts := []string{name}
 	for i := range all {
-		if q := &all[i]; has(q.Queue) && q.Parent != q.Queue {
-			parent := q.Parent
-			if t.byName[parent] == nil {
-				parent = ""
-			}
-			children[parent] = append(children[parent], q.Queue)
+		q := &all[i]
+		if !has(q.Queue) || q.Parent == q.Queue {
+			continue
 		}
+
+		parent := q.Parent
+		if t.byName[parent] == nil {
+			parent = ""
+		}
+		children[parent] = append(children[parent], q.Queue)
 	}
-	for range all { // as many levels at most; broken queues can be above themselves
+
+	parts := []string{name}
+	// The number of queues bounds the levels: broken queues can be above themselves.
+	for range all {
 		var next []string
-		for _, each := range parts {
-			if below := children[each]; len(below) > 0 {
+		for _, part := range parts {
+			if below := children[part]; len(below) > 0 {
 				next = append(next, below...)
 			} else {
-				next = append(next, each)
+				next = append(next, part)
 			}
 		}
+
 		if slices.Equal(next, parts) || len(parts) > 1 && len(next) > most {
 			break
 		}
 		parts = next
 	}
-	if name == "" && len(parts) == 1 && parts[0] == "" {
+
+	if name == "" && slices.Equal(parts, []string{""}) {
 		return nil
 	}
 	return parts
 }
 
-// Groups sums up queues: it returns for each of some queues the one at or above it on the deepest level
-// that has at most so many of those, or on the first level. The levels begin below the chosen queue, and
-// below the root if none is chosen. Queues that are not below the chosen one have no group.
+// Groups assigns each of some queues to a group: the queue itself, or the ancestor that stands for it. All groups are
+// on one level, or leaves above it. It is the deepest level with at most the given number of groups, or the first
+// level. The levels begin below the chosen queue, or below the root if none is chosen. Queues that are not below the
+// chosen queue have no group.
 func Groups(all []queues.Queue, chosen string, names []string, most int) map[string]string {
-	t := newTree(all)
-	paths, deepest := map[string][]string{}, 0
-	for _, name := range names {
-		q := t.byName[name]
-		if q == nil {
-			continue
-		}
-		path := append([]string{name}, t.ancestors(q)...)
-		slices.Reverse(path)
-		top := chosen
-		if top == "" && t.children[path[0]] > 0 {
-			top = path[0]
-		}
-		if at := slices.Index(path, top); at >= 0 || top == "" {
-			paths[name] = path[min(at+1, len(path)-1):]
-			deepest = max(deepest, len(paths[name]))
-		}
-	}
+	paths, deepest := pathsBelow(all, chosen, names)
+
 	var groups map[string]string
 	for level := range deepest {
-		at, distinct := map[string]string{}, map[string]bool{}
+		at := map[string]string{}
+		distinct := map[string]bool{}
 		for name, path := range paths {
 			at[name] = path[min(level, len(path)-1)]
 			distinct[at[name]] = true
@@ -226,4 +222,28 @@ func Groups(all []queues.Queue, chosen string, names []string, most int) map[str
 		groups = at
 	}
 	return groups
+}
+
+// pathsBelow returns the path from the chosen queue, or from the root, down to each of some queues, and the length of
+// the longest path. The path of the chosen queue is the queue itself.
+func pathsBelow(all []queues.Queue, chosen string, names []string) (paths map[string][]string, longest int) {
+	t := newTree(all)
+	paths = map[string][]string{}
+	for _, name := range names {
+		if t.byName[name] == nil {
+			continue
+		}
+		path := t.path(name)
+		slices.Reverse(path)
+
+		top := chosen
+		if top == "" && t.children[path[0]] > 0 {
+			top = path[0]
+		}
+		if at := slices.Index(path, top); at >= 0 || top == "" {
+			paths[name] = path[min(at+1, len(path)-1):]
+			longest = max(longest, len(paths[name]))
+		}
+	}
+	return paths, longest
 }
