@@ -61,8 +61,8 @@ var Known = []string{
 	CardUnlimitedCPUMemory, DeservedFrom, DisplacePromises, FairShareBy, FairShareCounts, FairShareHalfLife,
 	FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim, FairShareSave, FairShareStore,
 	FairShareWeights, Fractions, HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses,
-	ReclaimBeyondMinimum, ReclaimByClass, ReclaimDamping, ReclaimGangs, RootCapability, Semantics, TerminatingCards, UnsetCapability,
-	UntypedCards, VictimOrder,
+	ReclaimBeyondMinimum, ReclaimByClass, ReclaimDamping, ReclaimGangs, RootCapability, Semantics, TerminatingCards,
+	UnsetCapability, UntypedCards, VictimOrder,
 }
 
 // VictimsBy is the order in which reclaim evicts pods.

@@ -9,8 +9,8 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// Readable converts a quantity of a dimension to the units that people read: cpu
-// in cores, memory in bytes, everything else in whole units.
+// Readable converts a quantity of a dimension to readable units: cpu in cores, memory in bytes, everything else in
+// whole units.
 func Readable(d fastres.Dim, quantity float64) float64 {
 	if d == fastres.Memory || d == fastres.Pods {
 		return quantity
@@ -24,14 +24,16 @@ func CardHours(hours float64) string {
 	if hours < 1 {
 		unit = 1000
 	}
+
 	return card.FormatDecimal(math.Round(hours*unit) / unit)
 }
 
-// Minute formats a time to the minute, the next one where it is in between, in UTC; the zero time is "".
+// Minute formats a time in UTC, rounded up to the minute. The zero time is "".
 func Minute(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
+
 	return t.UTC().Add(time.Minute - 1).Truncate(time.Minute).Format("2006-01-02T15:04Z")
 }
 
@@ -41,16 +43,17 @@ type Unit struct {
 	bytes float64
 }
 
-// The units of memory: of messages, and of tables.
+// Mi is the unit of memory in messages, Gi in tables.
 var (
 	Mi = Unit{"Mi", 1 << 20}
 	Gi = Unit{"Gi", 1 << 30}
 )
 
-// Amount formats a quantity of Readable.
+// Amount formats a quantity that Readable returns.
 func Amount(resource string, quantity float64, memory Unit) string {
 	if resource == "memory" {
 		return card.FormatDecimal(quantity/memory.bytes) + memory.Name
 	}
+
 	return card.FormatDecimal(quantity)
 }
