@@ -1,10 +1,10 @@
 package cards
 
 import (
-	v1 "k8s.io/api/core/v1"
-
 	"math"
 	"slices"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -30,29 +30,32 @@ func (s *Session) Allowed(q index.Queue, r Request) quota.Verdict {
 	return quota.Verdict{Reason: quota.Admitted, Queue: q}
 }
 
-// Outcome is the verdict on a request for cards, and the request that is refused. What is asked about each task sets
-// these one by one, as a copy of an Outcome takes as long as the comparison with a quota.
+// Outcome is the verdict on a request for cards, and the request that is refused. Questions about each task set the
+// fields one by one, since a copy of an Outcome takes as long as the comparison with a quota.
 type Outcome struct {
 	Verdict quota.Verdict
-	Request Request // zero where nothing is refused
-	// Shared: the request is for several cards at once, and reservations of others
-	// for the same cards count against it.
+	Request Request // zero if nothing is refused
+	// Shared reports that the request is for several cards at once, and that reservations of others for the same cards
+	// count against it.
 	Shared bool
-	// Holder is that whose limit refuses the cards of a job, the zero Holder for none.
+	// Holder is the holder with a limit that refuses the cards of a job, zero for none.
 	Holder quota.Holder
 }
 
 // Rule decides on a quantity of one card.
 type Rule func(d fastres.Dim, milli float64) quota.Verdict
 
-// Fit answers whether each request of a pod has a card that satisfies rule, and sets refused to the first that has
-// none.
+// Fit answers whether each request of a pod has a card that satisfies rule. It sets refused to the first request that
+// has none.
 func (s *Session) Fit(q index.Queue, p *PodRequest, refused *Request, rule Rule) quota.Verdict {
 	for r := range s.Requests(p) {
 		v := s.Allowed(q, r)
 		if v.OK() {
-			v = quota.AnyCard(q, r.Selector.Dims, func(d fastres.Dim) quota.Verdict { return rule(d, float64(r.Of(d))) })
+			v = quota.AnyCard(q, r.Selector.Dims, func(d fastres.Dim) quota.Verdict {
+				return rule(d, float64(r.Of(d)))
+			})
 		}
+
 		if !v.OK() {
 			*refused = r
 			return v
@@ -66,105 +69,135 @@ type NodeReason uint8
 
 const (
 	NodeFits      NodeReason = iota
-	PodRefused               // by Allowed, whatever the node
+	PodRefused               // by Allowed, on every node
 	NoSuchCard               // the node has no card that the pod can use
 	MissingLabel             // the node has the resource, but lacks the label that names the card
 	OtherCard                // the node's card has no quota left, another card of the list has
 	OverQuota                // no card of the list has quota left
 	ClaimUnknown             // a resource claim does not exist
 	ClaimRefused             // a resource claim cannot be served anywhere
-	NoDevice                 // no device of the node for a resource claim
-	UnnamedDevice            // a resource claim could get a device whose card has no name
+	NoDevice                 // the node has no device for a resource claim
+	UnnamedDevice            // a resource claim could get a device of a card without a name
 	OtherDevice              // a resource claim could get a card that the pod does not name
-	RoomEarmarked            // what is left on the node is earmarked for others; FitNode does not answer so
+	RoomEarmarked            // the room that is left on the node is earmarked for others; not an answer of FitNode
 )
 
-// NodeFit is the answer of FitNode. Verdict and Request say what is refused, for
-// the reasons other than NodeFits.
+// NodeFit is the answer of FitNode. If Reason is not NodeFits, the other fields describe the refusal.
 type NodeFit struct {
 	Reason  NodeReason
 	Verdict quota.Verdict
 	Request Request
-	Label   string // for MissingLabel; the attribute of UnnamedDevice, the card of OtherDevice
-	Text    string // the claim, or what is wrong with it; the driver of UnnamedDevice, the list of OtherDevice
+	Label   string // the label of MissingLabel, the attribute of UnnamedDevice, the card of OtherDevice
+	Text    string // the claim or its problem, the driver of UnnamedDevice, the list of OtherDevice
 }
 
-// FitNode answers whether a pod of q can have its cards on a node: the node has a
-// card of each selector, and rule admits it. It is safe for many goroutines if rule is.
-func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Rule) NodeFit {
+// nodeQuestion is a question of FitNode.
+type nodeQuestion struct {
+	queue    index.Queue
+	pod      *PodRequest
+	nodeName string
+	node     *Node // nil for an unknown node
+	rule     Rule
+}
+
+// FitNode answers whether a pod of q can have its cards on a node: the node has a card of each selector, and rule
+// admits it. It is safe for many goroutines if rule is.
+func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Rule) (fit NodeFit) {
 	if p.None() {
-		return NodeFit{}
+		return fit
 	}
-	n := s.Node(nodeName)
 	if p.claims != nil {
-		if fit := s.fitClaims(p, nodeName); fit.Reason != NodeFits {
+		fit = s.fitClaims(p, nodeName)
+		if fit.Reason != NodeFits {
 			return fit
 		}
 	}
+
+	question := nodeQuestion{queue: q, pod: p, nodeName: nodeName, node: s.Node(nodeName), rule: rule}
 	for r := range s.RequestsOn(p, nodeName) {
 		if v := s.Allowed(q, r); !v.OK() {
 			return NodeFit{Reason: PodRefused, Verdict: v, Request: r}
 		}
-		if r.Resource == Devices {
-			r.Amount = s.amountOn(p, nodeName, n, r.claimed)
-			if v := rule(r.claimed, float64(r.Amount)); !v.OK() {
-				return NodeFit{Reason: OverQuota, Verdict: v, Request: s.single(r.claimed, r)}
-			}
-			continue
-		}
-		if n == nil {
-			return NodeFit{Reason: NoSuchCard, Request: r}
-		}
-		given := n.cardsOf(r.Resource)
-		if len(given) == 0 {
-			if label := s.missingLabel(n, r.Resource); label != "" {
-				return NodeFit{Reason: MissingLabel, Request: r, Label: label}
-			}
-			return NodeFit{Reason: NoSuchCard, Request: r}
-		}
-		for _, c := range given { // of several models, the pod may get each
-			if !slices.Contains(r.Selector.Dims, c.dim) {
-				return NodeFit{Reason: NoSuchCard, Request: r}
-			}
-			if fit := s.fitCard(q, p, nodeName, n, r, c.dim, rule); fit.Reason != NodeFits {
-				return fit
-			}
+		if !s.fitRequest(&question, r, &fit) {
+			return fit
 		}
 	}
-	return NodeFit{}
+	return fit
 }
 
-// fitCard is FitNode for one card of the node.
-func (s *Session) fitCard(q index.Queue, p *PodRequest, nodeName string, n *Node, r Request, d fastres.Dim, rule Rule) NodeFit {
+// fitRequest is FitNode for one request. It sets refused only if the request does not fit.
+func (s *Session) fitRequest(question *nodeQuestion, r Request, refused *NodeFit) bool {
+	if r.Resource == Devices {
+		r.Amount = s.amountOn(question, r.claimed)
+		v := question.rule(r.claimed, float64(r.Amount))
+		if !v.OK() {
+			*refused = NodeFit{Reason: OverQuota, Verdict: v, Request: s.single(r.claimed, r)}
+		}
+		return v.OK()
+	}
+
+	given := question.node.cardsOf(r.Resource)
+	if len(given) == 0 {
+		*refused = s.withoutCard(question.node, r)
+		return false
+	}
+	for _, c := range given { // of several models, the pod may get each
+		if !slices.Contains(r.Selector.Dims, c.dim) {
+			*refused = NodeFit{Reason: NoSuchCard, Request: r}
+			return false
+		}
+		if !s.fitCard(question, r, c.dim, refused) {
+			return false
+		}
+	}
+	return true
+}
+
+// withoutCard is the answer for a node that has no card for a request.
+func (s *Session) withoutCard(n *Node, r Request) NodeFit {
+	if n != nil {
+		if label := s.missingLabel(n, r.Resource); label != "" {
+			return NodeFit{Reason: MissingLabel, Request: r, Label: label}
+		}
+	}
+	return NodeFit{Reason: NoSuchCard, Request: r}
+}
+
+// fitCard is FitNode for one card of the node. It sets refused only if the card does not fit.
+func (s *Session) fitCard(question *nodeQuestion, r Request, d fastres.Dim, refused *NodeFit) bool {
 	amount := r.Amount
-	if !p.OnlyWhole() {
-		amount = s.amountOn(p, nodeName, n, d)
+	if !question.pod.OnlyWhole() {
+		amount = s.amountOn(question, d)
 	}
-	v := rule(d, float64(amount))
+	v := question.rule(d, float64(amount))
 	if v.OK() {
-		return NodeFit{}
+		return true
 	}
-	reason := OverQuota
-	if another := quota.AnyCard(q, r.Selector.Dims, func(other fastres.Dim) quota.Verdict {
+
+	another := quota.AnyCard(question.queue, r.Selector.Dims, func(other fastres.Dim) quota.Verdict {
 		if other == d {
 			return v
 		}
-		return rule(other, float64(max(amount, r.Of(other))))
-	}); another.OK() {
+		return question.rule(other, float64(max(amount, r.Of(other))))
+	})
+	reason := OverQuota
+	if another.OK() {
 		reason = OtherCard
 	}
 	r.Amount = amount
-	return NodeFit{Reason: reason, Verdict: v, Request: s.single(d, r)}
+	*refused = NodeFit{Reason: reason, Verdict: v, Request: s.single(d, r)}
+	return false
 }
 
-// amountOn returns how much of one card a pod takes on a node. Two resources of a
-// node may have the same card.
-func (s *Session) amountOn(p *PodRequest, nodeName string, n *Node, d fastres.Dim) (amount card.Milli) {
-	for r := range s.RequestsOn(p, nodeName) {
-		if r.claimed == 0 && (n == nil || len(n.cardsOf(r.Resource)) == 0) {
+// amountOn returns the amount of one card that the pod takes on the node. Two resources of a node may have the same
+// card.
+func (s *Session) amountOn(question *nodeQuestion, d fastres.Dim) (amount card.Milli) {
+	for r := range s.RequestsOn(question.pod, question.nodeName) {
+		if r.claimed == 0 && len(question.node.cardsOf(r.Resource)) == 0 {
 			continue
 		}
-		for other, taken := range r.On(n) {
+
+		for other, taken := range r.On(question.node) {
 			if other == d {
 				amount += taken
 			}
@@ -175,18 +208,21 @@ func (s *Session) amountOn(p *PodRequest, nodeName string, n *Node, d fastres.Di
 
 // single returns a request narrowed to one card.
 func (s *Session) single(d fastres.Dim, r Request) Request {
-	return Request{Selector: &Selector{Names: card.List{s.names.Name(d)}, Typed: true, Dims: []fastres.Dim{d}}, Resource: r.Resource,
-		Amount: r.Amount}
+	only := &Selector{Names: card.List{s.names.Name(d)}, Typed: true, Dims: []fastres.Dim{d}}
+	return Request{Selector: only, Resource: r.Resource, Amount: r.Amount}
 }
 
 // Preference is the score of a node for a pod with a list of cards:
 //
 //	100 · 0.5^i · nodeOrderWeight
 //
-// i is the position of the node's card in the list. Cards in leave, and those that are reserved
-// for other jobs, come after all others of the list: others may be unable to use another one.
-// The score is 0 for an untyped pod, -100 · nodeOrderWeight if the card is in leave, and 0 for a
-// node with none of the cards. It is safe for many goroutines.
+// i is the position of the node's card in the list. The score is 0 for an untyped pod, and for a node with none of the
+// cards.
+//
+// Other pods may be unable to use another card than one in leave, or than one that is reserved for other jobs. Such
+// cards come after all others of the list. An untyped pod has the score -100 · nodeOrderWeight for a card in leave.
+//
+// It is safe for many goroutines.
 func (s *Session) Preference(p *PodRequest, nodeName string, leave []fastres.Dim,
 	reserved func(d fastres.Dim, milli float64) bool) float64 {
 	if p.selector == nil && len(leave) == 0 {
@@ -196,6 +232,7 @@ func (s *Session) Preference(p *PodRequest, nodeName string, leave []fastres.Dim
 	if n == nil {
 		return 0
 	}
+
 	for r := range s.RequestsOn(p, nodeName) {
 		c, _ := n.card(r.Resource)
 		if r.Resource == Devices {
@@ -203,6 +240,7 @@ func (s *Session) Preference(p *PodRequest, nodeName string, leave []fastres.Dim
 		}
 		i := slices.Index(r.Selector.Dims, c.dim)
 		left := slices.Contains(leave, c.dim)
+
 		switch {
 		case i < 0:
 		case p.selector != nil:
@@ -223,10 +261,12 @@ func (s *Session) Usable(q index.Queue, p *PodRequest, n *Node) bool {
 	if s.fitClaims(p, n.object.Name).Reason != NodeFits {
 		return false
 	}
+
 	for r := range s.Requests(p) {
 		if r.Resource == Devices {
 			continue
 		}
+
 		given := n.cardsOf(r.Resource)
 		unlisted := func(c nodeCard) bool { return !slices.Contains(r.Selector.Dims, c.dim) }
 		if len(given) == 0 || slices.ContainsFunc(given, unlisted) || !s.Allowed(q, r).OK() {
@@ -236,9 +276,8 @@ func (s *Session) Usable(q index.Queue, p *PodRequest, n *Node) bool {
 	return true
 }
 
-// Frees reports whether the eviction of victim frees a card of a node that a
-// reclaimer or preemptor lacks there. victim is Stated: a pod frees its cards also
-// where they do not count in its queue, or where untypedCards is ignore.
+// Frees reports whether the eviction of victim frees a card of a node that a reclaimer or preemptor lacks there. victim
+// is Stated: a pod frees its cards also if they do not count in its queue, or if untypedCards is ignore.
 func (s *Session) Frees(reclaimer, victim *PodRequest, n *Node, lacks func(r Request, d fastres.Dim) bool) bool {
 	for r := range s.RequestsOn(reclaimer, n.object.Name) {
 		if r.Resource == Devices {
@@ -247,6 +286,7 @@ func (s *Session) Frees(reclaimer, victim *PodRequest, n *Node, lacks func(r Req
 			}
 			continue
 		}
+
 		if !victim.requests(r.Resource) {
 			continue
 		}
@@ -264,19 +304,24 @@ func (s *Session) claims(p *PodRequest, n *Node, d fastres.Dim) bool {
 	if p.claims == nil {
 		return false
 	}
-	other := func(r Request) bool { return r.claimed != d }
-	return !s.eachClaimed(p, p.claims.own, n.object.Name, other) || !s.eachClaimed(p, p.claims.shared, n.object.Name, other)
+
+	other := func(r Request) bool { return r.claimed != d } // ends the iteration at the card
+	return !s.eachClaimed(p, p.claims.own, n.object.Name, other) ||
+		!s.eachClaimed(p, p.claims.shared, n.object.Name, other)
 }
 
 // Occupies reports whether a pod requests a card resource, or has cards by a resource claim.
 func (s *Session) Occupies(p *PodRequest) bool {
-	return p.claims != nil && s.Uses(p) || slices.ContainsFunc(p.resources, func(r resourceRequest) bool { return s.registry.allOf(r) != nil })
+	if p.claims != nil && s.Uses(p) {
+		return true
+	}
+	return slices.ContainsFunc(p.resources, func(r resourceRequest) bool { return s.registry.allOf(r) != nil })
 }
 
 // Takes reports whether a pod uses up a resource of its node for its cards, as Occupies counts them.
 func (s *Session) Takes(p *PodRequest, name v1.ResourceName) bool {
+	same := func(used v1.ResourceName) bool { return used == name }
 	return slices.ContainsFunc(p.resources, func(r resourceRequest) bool {
-		return s.registry.allOf(r) != nil &&
-			s.UsesAny(Request{Resource: r.resource, pod: p}, func(used v1.ResourceName) bool { return used == name })
+		return s.registry.allOf(r) != nil && s.UsesAny(Request{Resource: r.resource, pod: p}, same)
 	})
 }

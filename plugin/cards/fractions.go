@@ -10,21 +10,21 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// fraction holds the request of a pod for shared cards through one resource. How much that is of a card follows
-// from the memory of the card:
+// fraction holds the request of a pod for shared cards through one resource. Its charge for a card depends
+// on the memory of the card. This is the memory of:
 //
-//	before the pod has a node    the least that a card of the model has on any node (Of)
-//	on a node                    the least that one has there (On)
-//	once it has its devices      what these have (exact)
+//	before the pod has a node    the smallest card of the model on any node (Of)
+//	on a node                    the smallest card of the model there (On)
+//	once it has its devices      these devices (exact)
 //
-// Each is at least the next one.
+// Each charge is at least the next one.
 type fraction struct {
 	*card.Fraction
 	resource ResourceID
 	registry *Registry
 
-	// exact holds the charge of the devices that the pod got. It counts while its node has the version; nil where it is
-	// not known.
+	// exact holds the charge of the devices that the pod got, nil if it is not known. It counts while its node has the
+	// version.
 	exact   []Amount
 	version uint64
 }
@@ -35,14 +35,15 @@ type modelKey struct {
 	dim      fastres.Dim
 }
 
-// setModels finds the least that cards have on any node, by card and resource; nil where no node registers
-// shared cards. Nodes that register cards and give none decide only where no other node gives the card.
+// setModels finds the smallest model of each card and resource on any node. models is nil if no node
+// registers shared cards. A node that gives none of its cards counts only if no other node gives the card.
 func (r *Registry) setModels() {
 	r.models = nil
 	shared := func(n *Node) bool { return len(n.devices) > 0 }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(r.nodes)), shared) {
 		return
 	}
+
 	r.models = map[modelKey]card.Model{}
 	given := map[modelKey]bool{}
 	for _, n := range r.nodes {
@@ -61,7 +62,7 @@ func (r *Registry) setModels() {
 	}
 }
 
-// fractionsOf returns the fractions that a pod requests, nil for nearly every pod.
+// fractionsOf returns the fractions that a pod requests. It is nil for nearly every pod.
 func (s *Session) fractionsOf(pod *v1.Pod) (all []*fraction) {
 	for _, stated := range card.Fractions(pod) {
 		f := &fraction{Fraction: stated, resource: s.registry.resource(stated.Number), registry: s.registry}
@@ -73,14 +74,16 @@ func (s *Session) fractionsOf(pod *v1.Pod) (all []*fraction) {
 	return all
 }
 
-// setExact finds what the devices of the pod are of each card, if the node registers them.
+// setExact computes the charge of the pod's devices, if the node registers them.
 func (f *fraction) setExact(s *Session, n *Node) {
 	find := func(uuid string) (card.Device, bool) { return card.FindDevice(n.devices, f.Number, uuid) }
 	charges, ok := f.Exact(find, s.settings.Fractions)
-	f.exact, f.version = nil, n.version
+	f.exact = nil
+	f.version = n.version
 	if !ok {
 		return
 	}
+
 	for _, c := range charges {
 		if d, known := s.names.LookupCard(c.Card); known {
 			f.exact = append(f.exact, Amount{d, c.Milli})
@@ -88,7 +91,7 @@ func (f *fraction) setExact(s *Session, n *Node) {
 	}
 }
 
-// fraction returns what the pod requests of shared cards through a resource, nil if it requests whole cards.
+// fraction returns the fraction that the pod requests through a resource, nil if it requests whole cards.
 func (p *PodRequest) fraction(r ResourceID) *fraction {
 	for _, f := range p.fractions {
 		if f.resource == r {
@@ -107,16 +110,17 @@ func (p *PodRequest) setFractions(fractions []*fraction) {
 			i = len(p.resources)
 			p.resources = append(p.resources, resourceRequest{f.resource, 0, f.registry.unnamed[f.resource]})
 		}
+
 		p.resources[i].amount = f.Whole()
 	}
 }
 
-// hasDevices reports whether the pod has got devices, so that no other pod is like it.
+// hasDevices reports whether the pod has its devices. No other pod is then like it.
 func (p *PodRequest) hasDevices() bool {
 	return slices.ContainsFunc(p.fractions, func(f *fraction) bool { return f.Assigned != nil })
 }
 
-// mostOf returns the most that the pod takes of one card of the selector of a request.
+// mostOf returns the largest amount of one card of its selector that a request can take.
 func (p *PodRequest) mostOf(r Request) card.Milli {
 	if f := p.fraction(r.Resource); f != nil {
 		return f.most(r.Selector.Dims)
@@ -124,13 +128,14 @@ func (p *PodRequest) mostOf(r Request) card.Milli {
 	return r.Amount
 }
 
-// UsesAny reports whether a predicate holds for one of the resources that a request uses up on a node.
+// UsesAny reports whether a predicate holds for any resource that a request uses up on a node.
 func (s *Session) UsesAny(r Request, is func(v1.ResourceName) bool) bool {
 	if r.pod != nil && r.pod.fractions != nil {
 		if f := r.pod.fraction(r.Resource); f != nil {
 			return slices.ContainsFunc(f.Uses(), is)
 		}
 	}
+
 	return is(v1.ResourceName(s.ResourceName(r.Resource)))
 }
 
@@ -139,23 +144,24 @@ func sameFractions(x, y []*fraction) bool {
 	return slices.EqualFunc(x, y, func(f, g *fraction) bool { return f.Equal(g.Fraction) })
 }
 
-// of returns the most that the pod takes of a card on any node.
+// of returns the largest amount of a card that the pod takes on any node.
 func (f *fraction) of(d fastres.Dim) card.Milli {
 	return f.On(f.registry.models[modelKey{f.resource, d}], f.registry.fractionsBy)
 }
 
-// most returns the most that the pod takes of one of some cards.
+// most returns the largest amount that the pod takes of one of some cards.
 func (f *fraction) most(dims []fastres.Dim) (most card.Milli) {
 	if len(dims) == 0 {
 		return f.Whole()
 	}
+
 	for _, d := range dims {
 		most = max(most, f.of(d))
 	}
 	return most
 }
 
-// eachOn visits what the pod takes on a node that has cards of the resource.
+// eachOn visits the cards that the pod takes on a node that has cards of the resource.
 func (f *fraction) eachOn(n *Node, yield func(fastres.Dim, card.Milli) bool) {
 	if f.exact != nil && f.version == n.version {
 		for _, a := range f.exact {
@@ -165,6 +171,7 @@ func (f *fraction) eachOn(n *Node, yield func(fastres.Dim, card.Milli) bool) {
 		}
 		return
 	}
+
 	for _, c := range n.cardsOf(f.resource) {
 		if !yield(c.dim, f.On(c.model, f.registry.fractionsBy)) {
 			return

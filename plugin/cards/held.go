@@ -21,26 +21,27 @@ type heldCard struct {
 }
 
 // heldFor returns the cards that the pod holds through a resource, nil if its node
-// decides. They are several only for fractions of several models.
+// decides. There can be several only for fractions of several models.
 func (p *PodRequest) heldFor(r ResourceID) []heldCard {
-	for i := range p.held {
-		if p.held[i].resource == r {
-			last := i + 1
-			for last < len(p.held) && p.held[last].resource == r {
-				last++
-			}
-			return p.held[i:last]
-		}
+	first := slices.IndexFunc(p.held, func(h heldCard) bool { return h.resource == r })
+	if first < 0 {
+		return nil
 	}
-	return nil
+
+	last := first + 1
+	for last < len(p.held) && p.held[last].resource == r {
+		last++
+	}
+	return p.held[first:last]
 }
 
-// Held returns the card that the pod is charged for whatever its node states now, and false where the node
+// Held returns the card that the pod stays charged for regardless of its node, and false if the node
 // decides.
 func (r Request) Held() (fastres.Dim, bool) {
 	if r.pod == nil || r.pod.held == nil {
 		return 0, false
 	}
+
 	held := r.pod.heldFor(r.Resource)
 	if held == nil {
 		return 0, false
@@ -48,9 +49,9 @@ func (r Request) Held() (fastres.Dim, bool) {
 	return held[0].dim, true
 }
 
-// request narrows the request of a pod for the resource to the held card. It keeps
-// the pod's list, also if that does not name the card, so that all pods of a job with one
-// list remain alike.
+// request narrows the request of a pod for the resource to the held card. If the pod has a list, it
+// keeps the list even if that does not name the card, so that all pods of a job with one list remain
+// alike.
 func (h *heldCard) request(list *Selector, r Request) Request {
 	if list != nil {
 		r.Selector = list
@@ -61,25 +62,27 @@ func (h *heldCard) request(list *Selector, r Request) Request {
 	return r
 }
 
-// Holding reports whether some pod holds a card. It is for nil Sessions, too.
+// Holding reports whether any pod holds a card. It is for nil Sessions, too.
 func (s *Session) Holding() bool { return s != nil && len(s.registry.held) > 0 }
 
-// NotePlaced notes which tasks the session has placed, of those that it allocated, before it closes:
-// a node can change before the next session reads them. It is for nil Sessions, too.
+// NotePlaced notes which of some tasks the session has placed, before it closes. A node can change
+// before the next session reads them. It is for nil Sessions, too.
 func (s *Session) NotePlaced(tasks []*api.TaskInfo) {
 	if s == nil {
 		return
 	}
+
 	for _, task := range tasks {
-		if slot := s.registry.pods.slot(task.Pod); slot.pod != nil && task.Status == api.Binding {
+		slot := s.registry.pods.slot(task.Pod)
+		if slot.pod != nil && task.Status == api.Binding {
 			slot.placed = true
 			s.keepPlaced(slot.request, task.NodeName)
 		}
 	}
 }
 
-// seenOn returns the pods that sessions before have seen on some nodes, or placed there. The plugin
-// may have left the configuration since, and pods have started there without it.
+// seenOn returns the pods that earlier sessions have seen on some nodes, or placed there. Other pods may
+// have started there while the plugin was not in the configuration.
 func (t *podTable) seenOn(nodes map[string]*Node) map[types.UID]bool {
 	seen := map[types.UID]bool{}
 	for _, slot := range t.slots {
@@ -90,34 +93,37 @@ func (t *podTable) seenOn(nodes map[string]*Node) map[types.UID]bool {
 	return seen
 }
 
-// hold makes the running pods of nodes that lost cards hold what they are charged
-// for. before has these nodes as they were in the session before.
+// hold makes the running pods of nodes that lost cards hold the cards that they are
+// charged for. before has these nodes as they were in the session before.
 func (s *Session) hold(jobs []*api.JobInfo, before map[string]*Node) {
 	seen := s.registry.pods.seenOn(before)
 	for _, job := range jobs {
 		if !s.registry.charged(string(job.Queue)) {
 			continue
 		}
+
 		for _, task := range job.Tasks {
-			if had := before[task.NodeName]; had != nil && seen[task.Pod.UID] && task.Status != api.Succeeded && task.Status != api.Failed {
+			had := before[task.NodeName]
+			if had != nil && seen[task.Pod.UID] && !ended(task) {
 				s.holdPod(task, had)
 			}
 		}
 	}
 }
 
-// holdPod reads the pod by the selectors of the session before: Open resolves them
-// again after it has read the nodes. had is the node as it was then.
+// holdPod makes a running pod hold its cards. had is the node as it was in the session before.
 func (s *Session) holdPod(task *api.TaskInfo, had *Node) {
 	reg := s.registry
-	p := s.Read(task)
+	p := s.Read(task) // by the selectors of the session before: Open resolves them again after the nodes
 	now := s.Node(task.NodeName)
 	lost := had.lostCards(now)
+
 	held := slices.Clone(p.held)
 	for r := range s.Requests(p) {
 		if _, has := had.card(r.Resource); !has || p.heldFor(r.Resource) != nil {
 			continue
 		}
+
 		charge := s.chargeOn(p, r, had)
 		if !lost && slices.Equal(charge, s.chargeOn(p, r, now)) {
 			continue // only devices have changed, and none of the pod's
@@ -126,17 +132,19 @@ func (s *Session) holdPod(task *api.TaskInfo, had *Node) {
 			held = append(held, heldCard{r.Resource, a.Dim, a.Milli, s.only(r.Resource, a.Dim)})
 		}
 	}
+
 	if len(held) > len(p.held) {
 		reg.held[task.Pod.UID] = held
 		reg.pods.put(task.Pod, &PodRequest{p.selector, p.resources, held, p.fractions, p.claims}, true)
 	}
 }
 
-// chargeOn returns what a pod is charged for a request on a node, by the devices that the node has.
+// chargeOn returns the cards that a pod is charged for a request on a node, by the devices that the node has.
 func (s *Session) chargeOn(p *PodRequest, r Request, n *Node) (charge []Amount) {
 	if f := p.fraction(r.Resource); f != nil {
 		f.setExact(s, n)
 	}
+
 	for d, amount := range r.On(n) {
 		charge = append(charge, Amount{d, amount})
 	}
@@ -145,7 +153,12 @@ func (s *Session) chargeOn(p *PodRequest, r Request, n *Node) (charge []Amount) 
 
 // only returns the selector of one card that pods request through a resource.
 func (s *Session) only(r ResourceID, d fastres.Dim) *Selector {
-	return &Selector{Names: card.List{s.names.Name(d)}, Dims: []fastres.Dim{d}, rank: []int{0}, resources: []ResourceID{r}}
+	return &Selector{
+		Names:     card.List{s.names.Name(d)},
+		Dims:      []fastres.Dim{d},
+		rank:      []int{0},
+		resources: []ResourceID{r},
+	}
 }
 
 // forgetHeld forgets the held cards of pods that are gone.
@@ -153,6 +166,7 @@ func (r *Registry) forgetHeld(jobs []*api.JobInfo) {
 	if len(r.held) == 0 {
 		return
 	}
+
 	kept := map[types.UID][]heldCard{}
 	for _, job := range jobs {
 		for _, task := range job.Tasks {

@@ -53,9 +53,13 @@ func (n *Node) card(r ResourceID) (nodeCard, bool) {
 	return nodeCard{}, false
 }
 
-// cardsOf returns the cards that pods on the node may get when they request r: several where the node
-// registers several models.
+// cardsOf returns the cards that pods on the node may get when they request r. There are several if the node registers
+// several models. It is for nil Nodes, too.
 func (n *Node) cardsOf(r ResourceID) []nodeCard {
+	if n == nil {
+		return nil
+	}
+
 	for i, c := range n.cards {
 		if c.resource == r {
 			last := i + 1

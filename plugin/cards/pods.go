@@ -8,10 +8,10 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// podTable maps pod objects to what they state about cards. It is a hash table
-// with linear probing on the address of the object: session open looks up every
-// pod, and BenchmarkSessionOpenCards takes 10 % longer with a Go map. It is safe
-// for many readers.
+// podTable maps pod objects to their requests for cards. It is a hash table with
+// linear probing on the address of the object: session open looks up every pod, and
+// BenchmarkSessionOpenCards takes 10 % longer with a Go map. It is safe for many
+// readers.
 //
 // Invariants: len(slots) is a power of two and at least twice used; a pod is in
 // the first free slot from its own slot on.
@@ -22,8 +22,8 @@ type podTable struct {
 
 type podSlot struct {
 	pod     *v1.Pod     // referenced, so that no other pod gets its address
-	request *PodRequest // nil where names have started anew since the pod was read
-	placed  bool        // the pod has its node: Volcano also writes nodes that it discards
+	request *PodRequest // nil if the pod must be read again
+	placed  bool        // the pod has its node for sure: Volcano also writes nodes that it discards
 }
 
 const minPods = 64
@@ -35,6 +35,7 @@ func (t *podTable) slot(pod *v1.Pod) *podSlot {
 	// Multiplying by 2^64/φ spreads addresses, which are multiples of one size.
 	hash := uint64(uintptr(unsafe.Pointer(pod))) * 0x9e3779b97f4a7c15 >> 32
 	last := uint64(len(t.slots) - 1)
+
 	for i := hash & last; ; i = (i + 1) & last {
 		if s := &t.slots[i]; s.pod == pod || s.pod == nil {
 			return s
@@ -42,7 +43,7 @@ func (t *podTable) slot(pod *v1.Pod) *podSlot {
 	}
 }
 
-// get returns what a pod states, nil for a pod that is not in the table.
+// get returns the requests of a pod, nil for a pod that is not in the table.
 func (t *podTable) get(pod *v1.Pod) *PodRequest { return t.slot(pod).request }
 
 func (t *podTable) put(pod *v1.Pod, request *PodRequest, placed bool) {
@@ -55,6 +56,7 @@ func (t *podTable) put(pod *v1.Pod, request *PodRequest, placed bool) {
 			}
 		}
 	}
+
 	s := t.slot(pod)
 	if s.pod == nil {
 		t.used++
@@ -62,18 +64,18 @@ func (t *podTable) put(pod *v1.Pod, request *PodRequest, placed bool) {
 	*s = podSlot{pod, request, placed}
 }
 
-// forgetRequests forgets what pods state, and not that they were seen on their nodes.
+// forgetRequests forgets the requests of pods. It still knows which pods were seen on their nodes.
 func (t *podTable) forgetRequests() {
 	for i := range t.slots {
 		t.slots[i].request = nil
 	}
 }
 
-// PodReader returns what the pod of a task states about cards.
+// PodReader returns the requests of a task's pod for cards.
 type PodReader func(*api.TaskInfo) *PodRequest
 
-// Read is Stated for the goroutine that runs the session, while no other reads
-// pods: it adds the pod to the table of pods.
+// Read is Stated for the goroutine that runs the session, while no other goroutine
+// reads pods. It adds the pod to the table of pods.
 func (s *Session) Read(task *api.TaskInfo) *PodRequest {
 	p, isNew := s.read(task.Pod)
 	if isNew {
@@ -103,9 +105,14 @@ func (s *Session) CollectingReader(collected *[]NewPod) PodReader {
 // AddPods adds the pods of a CollectingReader to the table of pods.
 func (s *Session) AddPods(collected []NewPod) {
 	for _, p := range collected {
-		s.registry.pods.put(p.task.Pod, p.request, p.task.NodeName != "")
-		if p.task.NodeName != "" && p.task.Status != api.Succeeded && p.task.Status != api.Failed { // one that has ended has no claim any more
+		placed := p.task.NodeName != ""
+		s.registry.pods.put(p.task.Pod, p.request, placed)
+		if placed && !ended(p.task) { // a pod that has ended has no claim any more
 			s.keepPlaced(p.request, p.task.NodeName)
 		}
 	}
+}
+
+func ended(task *api.TaskInfo) bool {
+	return task.Status == api.Succeeded || task.Status == api.Failed
 }
