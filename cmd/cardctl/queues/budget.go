@@ -2,10 +2,8 @@ package queues
 
 import (
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/plugin/format"
@@ -13,7 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
-// Budget holds the budget of a queue for one card. Quantities are card-hours, but for Now.
+// Budget holds the budget of a queue for one card. Quantities are card-hours, except Now.
 type Budget struct {
 	Queue    string  `json:"queue"`
 	Parent   string  `json:"parent,omitempty"`
@@ -22,66 +20,75 @@ type Budget struct {
 	Window   string  `json:"window"`
 	Budget   float64 `json:"budget"`
 	Used     float64 `json:"used"`
-	Needed   float64 `json:"needed"` // by jobs with an announced length, beside Used
+	Needed   float64 `json:"needed"` // in addition to Used, by jobs with an announced length
 	Left     float64 `json:"left"`
 	Now      float64 `json:"now"` // cards
-	// SpentIn is the time until the budget is used up at this rate: 0s if it is, null if the window ends before.
+	// SpentIn is the time until the budget is used up at this rate: 0s if it is used up, null if the window ends
+	// before.
 	SpentIn *string `json:"spentIn"`
-	// Next is when the next window begins, or when the oldest use leaves a window that slides; null for none.
+	// Next is the time when the next window begins, or when the oldest use leaves a sliding window; null for none.
 	Next *metav1.Time `json:"next"`
 }
 
-// Budgets returns the budgets of the queues of a session that wanted selects, in the order of the tree, and of one
-// card, "" for all.
+// Budgets returns the budgets of the wanted queues of a session, in the order of the tree. It is limited to one card,
+// unless card is "".
 func Budgets(session *engine.Session, wanted func(queue string) bool, card string) []Budget {
-	of := map[string][]inspect.Budget{}
+	byQueue := map[string][]inspect.Budget{}
 	for _, b := range session.Quota.Budgets() {
-		of[b.Queue] = append(of[b.Queue], b)
+		byQueue[b.Queue] = append(byQueue[b.Queue], b)
 	}
+
 	all := []Budget{}
 	for _, a := range session.Tree() {
 		if !wanted(a.Queue) {
 			continue
 		}
-		for _, b := range of[a.Queue] {
+		for _, b := range byQueue[a.Queue] {
 			if card == "" || card == b.Resource {
 				all = append(all, newBudget(a, b))
 			}
 		}
 	}
+
 	return all
 }
 
-// UsedUp describes a budget of which nothing is left.
+func newBudget(a inspect.Account, b inspect.Budget) Budget {
+	result := Budget{
+		Queue:    a.Queue,
+		Parent:   a.Parent,
+		Depth:    a.Depth,
+		Resource: b.Resource,
+		Window:   b.Window,
+		Budget:   b.Limit,
+		Used:     b.Used,
+		Needed:   b.Needed,
+		Left:     b.Left(),
+		Now:      b.Now,
+	}
+	if b.Spent != budget.Never {
+		result.SpentIn = seconds(b.Spent)
+	}
+	if !b.Next.IsZero() {
+		result.Next = &metav1.Time{Time: b.Next.UTC()}
+	}
+
+	return result
+}
+
+// UsedUp is the text for a budget that is used up.
 const UsedUp = "used up"
 
-// SpentText is SpentIn for people, "" where the window ends before.
+// SpentText formats SpentIn for readers. It returns "" for null.
 func (b *Budget) SpentText() string {
 	if b.SpentIn == nil {
 		return ""
 	}
-	t, err := time.ParseDuration(*b.SpentIn)
-	if err != nil || t == 0 {
-		return UsedUp
-	}
-	return duration.HumanDuration(t)
+	return remaining(*b.SpentIn, UsedUp)
 }
 
-// Amounts has the quantities in words.
+// Amounts describes the quantities for readers.
 func (b *Budget) Amounts() string {
 	return fmt.Sprintf("%s: %s of %s h, %s h needed", b.Resource, format.CardHours(b.Used), format.CardHours(b.Budget),
 		format.CardHours(b.Needed))
-}
-
-func newBudget(a inspect.Account, b inspect.Budget) Budget {
-	is := Budget{Queue: a.Queue, Parent: a.Parent, Depth: a.Depth, Resource: b.Resource, Window: b.Window, Budget: b.Limit, Used: b.Used,
-		Needed: b.Needed, Left: b.Left(), Now: b.Now}
-	if b.Spent != budget.Never {
-		text := b.Spent.Round(time.Second).String()
-		is.SpentIn = &text
-	}
-	if !b.Next.IsZero() {
-		is.Next = &metav1.Time{Time: b.Next.UTC()}
-	}
-	return is
 }

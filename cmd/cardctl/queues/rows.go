@@ -7,34 +7,33 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 )
 
-// Row is a line of a table of queues: a queue and a resource of it. A queue without
-// resources has no row.
+// Row is a line of a table of queues: a queue and one of its resources. A queue without resources has no row.
 type Row struct {
 	Queue   *Queue
 	Holding Holding
 }
 
 // Rows returns the rows of queues, in their order.
-func Rows(all []Queue, wide bool) []Row {
-	var rows []Row
+func Rows(all []Queue, wide bool) (rows []Row) {
 	for i := range all {
 		for _, h := range all[i].shown(wide) {
 			rows = append(rows, Row{&all[i], h})
 		}
 	}
+
 	return rows
 }
 
 // Column is a column of a table of queues.
 type Column struct {
 	Name    string
-	OfQueue bool // the same in all rows of a queue
+	OfQueue bool // equal in all rows of a queue
 	Number  bool
 	Wide    bool // only in wide tables
 	Text    func(*Row) string
 }
 
-// Use is the column of the bars, the last one.
+// Use is the name of the column of bars, the last one.
 const Use = "USE"
 
 // barWidth is the length of a bar in a table, with its brackets.
@@ -43,7 +42,7 @@ const barWidth = 22
 // Columns are the columns of a table of queues.
 var Columns = []Column{
 	{Name: "QUEUE", OfQueue: true, Text: func(r *Row) string { return r.Queue.indented() }},
-	{Name: "SHARE", OfQueue: true, Number: true, Text: func(r *Row) string { return fmt.Sprintf("%.2f", r.Queue.Share) }},
+	{Name: "SHARE", OfQueue: true, Number: true, Text: (*Row).share},
 	{Name: "WAITING", OfQueue: true, Number: true, Text: func(r *Row) string { return fmt.Sprint(r.Queue.Waiting) }},
 	{Name: "RESOURCE", Text: func(r *Row) string { return r.Holding.Resource }},
 	{Name: "DESERVED", Number: true, Text: func(r *Row) string { return r.bound(r.Holding.Deserved) }},
@@ -54,7 +53,7 @@ var Columns = []Column{
 	{Name: Use, Text: func(r *Row) string { return strings.Join(r.Holding.Bar(barWidth), "") }},
 }
 
-// indented is the name in the tree, with what is wrong with the queue.
+// indented returns the name, indented by the depth in the tree, with the problems of the queue.
 func (q *Queue) indented() string {
 	name := strings.Repeat("  ", q.Depth) + q.Queue
 	if q.State != "Open" && q.State != "" {
@@ -63,8 +62,11 @@ func (q *Queue) indented() string {
 	if q.Broken != "" {
 		name += " (broken)"
 	}
+
 	return name
 }
+
+func (r *Row) share() string { return fmt.Sprintf("%.2f", r.Queue.Share) }
 
 func (r *Row) amount(x float64) string { return explain.Amount(r.Holding.Resource, x) }
 
@@ -75,24 +77,30 @@ func (r *Row) bound(x *float64) string {
 	return r.amount(*x)
 }
 
-// Bar draws in width characters how much of the capability is allocated and reserved. Its
-// parts are "[", the allocated part, the reserved part, and the rest with "]". Without a
-// capability it is empty.
+// Bar draws the allocated and the reserved part of the capability in width characters. The parts of the bar are "[",
+// the allocated part, the reserved part, and the rest with "]". It is empty without a capability.
 func (h *Holding) Bar(width int) []string {
 	if h.Capability == nil || *h.Capability == 0 {
 		return nil
 	}
-	width -= 2 // the brackets
+
+	width -= len("[]")
 	part := func(x float64) int { return int(min(1, x / *h.Capability)*float64(width) + 0.5) }
 	allocated := part(h.Allocated)
-	reserved := part(h.Allocated+h.Inqueue) - allocated
-	return []string{"[", strings.Repeat("#", allocated), strings.Repeat("+", reserved), strings.Repeat(".", width-allocated-reserved) + "]"}
+	both := part(h.Allocated + h.Inqueue)
+
+	return []string{
+		"[",
+		strings.Repeat("#", allocated),
+		strings.Repeat("+", both-allocated),
+		strings.Repeat(".", width-both) + "]",
+	}
 }
 
-// Summary describes a row: in the first line its queue, in the second one all quantities of
-// its resource.
+// Summary describes a row in two lines: the queue, and all quantities of the resource.
 func (r *Row) Summary() string {
 	q := r.Queue
+
 	queue := "queue " + strings.TrimSpace(q.indented())
 	if q.Parent != "" {
 		queue += ", parent " + q.Parent
@@ -101,17 +109,19 @@ func (r *Row) Summary() string {
 	if q.Broken != "" {
 		queue += ": " + q.Broken
 	}
+
 	return queue + "\n" + r.Quantities()
 }
 
 // Quantities describes all quantities of the resource of a row.
 func (r *Row) Quantities() string {
-	return fmt.Sprintf("%s: deserved %s, guarantee %s, allocated %s, inqueue %s, capability %s", r.Holding.Resource,
-		r.bound(r.Holding.Deserved), r.amount(r.Holding.Guarantee), r.amount(r.Holding.Allocated),
-		r.amount(r.Holding.Inqueue), r.bound(r.Holding.Capability))
+	h := &r.Holding
+	return fmt.Sprintf("%s: deserved %s, guarantee %s, allocated %s, inqueue %s, capability %s",
+		h.Resource, r.bound(h.Deserved), r.amount(h.Guarantee), r.amount(h.Allocated),
+		r.amount(h.Inqueue), r.bound(h.Capability))
 }
 
-// Amounts describes in short what is allocated and reserved, and the capability.
+// Amounts describes the allocated quantity, the reserved one and the capability in short, such as "2 + 1 / 8".
 func (r *Row) Amounts() string {
 	text := r.amount(r.Holding.Allocated)
 	if r.Holding.Inqueue > 0 {
@@ -120,5 +130,6 @@ func (r *Row) Amounts() string {
 	if r.Holding.Capability != nil {
 		text += " / " + r.amount(*r.Holding.Capability)
 	}
+
 	return text
 }

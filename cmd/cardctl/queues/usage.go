@@ -20,82 +20,91 @@ type Usage struct {
 	Past   `json:",inline"`
 }
 
-// Past holds the usage of each card by a queue, and its place among its siblings.
+// Past holds the usage of each card by a queue, and the place of the queue among its siblings.
 type Past struct {
-	// Level is that by which the queue is compared, null for one that has a card and deserves none,
-	// and where usage is not known.
+	// Level orders the queues. It is null if usage is not known, and for a queue that has a card but deserves none.
 	Level *float64 `json:"level"`
-	// Owed: it waits for a card of which it has less than it deserves, and goes before siblings that do not.
+	// Owed: the queue waits for a card and has less of it than it deserves. It goes before siblings that are not owed.
 	Owed bool `json:"owed,omitempty"`
-	// Place is its place among the Rivals queues below the same parent that have pending pods; 0 without such pods.
+	// Place is the place among the Rivals queues below the same parent that have pending pods; 0 without such pods.
 	Place  int    `json:"place,omitempty"`
 	Rivals int    `json:"rivals,omitempty"`
 	Cards  []Used `json:"cards"`
-	// Records are the averages of all cards that count, also of those without an entry in Cards; nil where usage is not
-	// known.
+	// Records are the averages of all cards that count, including cards without an entry in Cards. It is nil if usage
+	// is not known.
 	Records map[string]Record `json:"-"`
 }
 
-// Record is the amount of a card that a queue has had on average, and how much time the record covers.
+// Record is the average amount of a card that a queue had, and the time that the record covers.
 type Record struct {
 	Average float64
 	Covered time.Duration
 }
 
-// Used holds the usage of one card, or of another resource that counts.
+// Used holds the usage of one card, or of another resource that counts. The pointers to numbers are null if usage is
+// not known.
 type Used struct {
 	Resource string  `json:"resource"`
 	Card     bool    `json:"card,omitempty"`
-	Norm     float64 `json:"norm"` // what it deserves, or its part by weight
+	Norm     float64 `json:"norm"` // the deserved amount, or the part by weight
 	Now      float64 `json:"now"`
-	// What follows is null where usage is not known.
-	Average *float64 `json:"average"` // what it has had, where a moment counts half as much as one that is a half-life later
+	// Average is the average amount over time. A moment counts half as much as one that is a half-life later.
+	Average *float64 `json:"average"`
 	Counted *float64 `json:"counted"` // the mean of Average and Now that decides
-	Hours   *float64 `json:"hours"`   // what Average stands for, in card-hours
+	Hours   *float64 `json:"hours"`   // Average in card-hours
 	Level   *float64 `json:"level"`   // Counted / Norm
 	Wanted  bool     `json:"wanted,omitempty"`
-	// EvenIdle is the time until Counted is no more than Norm if the queue has none from now on, EvenKept if it keeps
-	// what it has now: 0s if it is even, null for never.
+	// EvenIdle is the time until Counted is at most Norm if the queue has no cards from now on. EvenKept is the same if
+	// the queue keeps the current amount. Both are 0s if the queue is even, null for never.
 	EvenIdle *string `json:"evenIfIdle"`
 	EvenKept *string `json:"evenAsNow"`
 }
 
-// Usages returns the usage of the queues of a session that wanted selects, in the order of the tree, and of one card
-// or resource, "" for all. It is empty where the order by usage over time is off.
+// Usages returns the usage of the wanted queues of a session, in the order of the tree. It is limited to one card or
+// resource, unless card is "". It is empty if usage over time does not order the queues.
 func Usages(session *engine.Session, wanted func(queue string) bool, card string) []Usage {
 	pasts := map[string]inspect.Past{}
 	for _, p := range session.Quota.Pasts() {
 		pasts[p.Queue] = p
 	}
+
 	all := []Usage{}
 	if len(pasts) == 0 {
 		return all
 	}
+
 	known := session.UsageLacks == ""
 	for _, a := range session.Tree() {
-		if !wanted(a.Queue) {
-			continue
+		if wanted(a.Queue) {
+			past := newPast(pasts[a.Queue], known, card)
+			all = append(all, Usage{Queue: a.Queue, Parent: a.Parent, Depth: a.Depth, Past: past})
 		}
-		p := pasts[a.Queue]
-		u := Usage{Queue: a.Queue, Parent: a.Parent, Depth: a.Depth, Past: Past{Owed: p.Owed, Cards: []Used{}}}
-		if known {
-			u.Level = engine.Bounded(p.Level)
-			u.Place = p.Place
-			u.Rivals = p.Rivals
-			u.Records = map[string]Record{}
-			for _, c := range p.Columns {
-				u.Records[c.Resource] = Record{c.Average, c.Covered}
-			}
-		}
-		for _, c := range p.Columns {
-			some := c.Norm > 0 || c.Now > 0 || c.Average > 0 || c.Wanted
-			if some && (card == "" || card == c.Resource) {
-				u.Cards = append(u.Cards, newUsed(c, known))
-			}
-		}
-		all = append(all, u)
 	}
+
 	return all
+}
+
+// newPast returns the usage of a queue. known reports whether there is a record of usage over time.
+func newPast(p inspect.Past, known bool, card string) Past {
+	past := Past{Owed: p.Owed, Cards: []Used{}}
+	if known {
+		past.Level = engine.Bounded(p.Level)
+		past.Place = p.Place
+		past.Rivals = p.Rivals
+		past.Records = map[string]Record{}
+	}
+
+	for _, c := range p.Columns {
+		if known {
+			past.Records[c.Resource] = Record{c.Average, c.Covered}
+		}
+		some := c.Norm > 0 || c.Now > 0 || c.Average > 0 || c.Wanted
+		if some && (card == "" || card == c.Resource) {
+			past.Cards = append(past.Cards, newUsed(c, known))
+		}
+	}
+
+	return past
 }
 
 func newUsed(c inspect.PastColumn, known bool) Used {
@@ -103,34 +112,36 @@ func newUsed(c inspect.PastColumn, known bool) Used {
 	if !known {
 		return u
 	}
+
 	u.Average = &c.Average
 	u.Counted = &c.Counted
 	u.Hours = &c.Total
-	u.EvenIdle, u.EvenKept = until(c.EvenIdle), until(c.EvenKept)
-	if level := c.Counted / c.Norm; !math.IsInf(level, 0) && !math.IsNaN(level) {
+	level := c.Counted / c.Norm
+	if !math.IsInf(level, 0) && !math.IsNaN(level) {
 		u.Level = &level
 	}
+
+	if c.EvenIdle != fairness.Never {
+		u.EvenIdle = seconds(c.EvenIdle)
+	}
+	if c.EvenKept != fairness.Never {
+		u.EvenKept = seconds(c.EvenKept)
+	}
+
 	return u
 }
 
-// until formats a time until something, nil for never.
-func until(t time.Duration) *string {
-	if t == fairness.Never {
-		return nil
-	}
-	text := t.Round(time.Second).String()
-	return &text
-}
-
-// What is said of the time until a queue is even, if that is no time.
+// Texts for the time until a queue is even, if it is not a duration.
 const (
-	Even   = "even"    // it is
+	Even   = "even"    // now
 	AtOnce = "at once" // as soon as its pods end
 	Never  = "never"
 )
 
-// IdleText and KeptText are EvenIdle and EvenKept for people, "" where there is no level.
+// IdleText formats EvenIdle for readers. It returns "" without a level.
 func (u *Used) IdleText() string { return evenText(u.EvenIdle, u.Level) }
+
+// KeptText formats EvenKept for readers. It returns "" without a level.
 func (u *Used) KeptText() string { return evenText(u.EvenKept, u.Level) }
 
 func evenText(until *string, level *float64) string {
@@ -142,21 +153,33 @@ func evenText(until *string, level *float64) string {
 	case until == nil:
 		return Never
 	}
-	t, err := time.ParseDuration(*until)
-	if err != nil || t == 0 {
-		return AtOnce
-	}
-	return duration.HumanDuration(t)
+	return remaining(*until, AtOnce)
 }
 
-// ShortTime formats a time without zeros at its end, such as 24h.
+// seconds formats a duration in whole seconds, for JSON.
+func seconds(d time.Duration) *string {
+	text := d.Round(time.Second).String()
+	return &text
+}
+
+// remaining formats a duration of JSON for readers. It returns none for 0s.
+func remaining(text, none string) string {
+	d, err := time.ParseDuration(text)
+	if err != nil || d == 0 {
+		return none
+	}
+	return duration.HumanDuration(d)
+}
+
+// ShortTime formats a duration without zeros at its end, such as 24h.
 func ShortTime(d time.Duration) string {
-	text, found := strings.CutSuffix(d.String(), "m0s")
-	if !found {
-		return text
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
 	}
-	if hours, found := strings.CutSuffix(text, "h0"); found {
-		return hours + "h"
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
 	}
-	return text + "m"
+
+	return text
 }

@@ -4,11 +4,12 @@ import (
 	"math"
 	"time"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/plugin/offline/replay"
 	"github.com/capacity-card/capacity-card/plugin/offline/replay/measure"
 )
 
-// Summary has the results of a replay, for programs. Times are in seconds; null stands for a part of nothing.
+// Summary has the results of a replay, for programs. Times are in seconds. A part of nothing is null.
 type Summary struct {
 	Kind    string    `json:"kind"` // always Replay
 	Trace   string    `json:"trace"`
@@ -19,7 +20,7 @@ type Summary struct {
 	Runs    []Outcome `json:"runs"`
 }
 
-// Outcome is that of a replay with one configuration.
+// Outcome has the results of a replay with one configuration.
 type Outcome struct {
 	Configuration string    `json:"configuration"`
 	Plugin        string    `json:"plugin"`
@@ -41,14 +42,14 @@ type Outcome struct {
 	Sizes         []Wait    `json:"sizes"`
 }
 
-// Evictions is the work that evictions have cost.
+// Evictions is the cost of evictions.
 type Evictions struct {
 	Pods      int     `json:"pods"`
 	Restarted int     `json:"restartedJobs"`
 	CardHours float64 `json:"cardHours"`
 }
 
-// LockOut is a time in which a job waited that would have fit in what its queue deserves.
+// LockOut is a time in which a job waited although it fit into the deserved amount of its queue.
 type LockOut struct {
 	Queue   string  `json:"queue"`
 	From    float64 `json:"from"`
@@ -76,36 +77,72 @@ type Card struct {
 type Queue struct {
 	Queue     string   `json:"queue"`
 	CardHours float64  `json:"cardHours"`
-	Satisfied *float64 `json:"satisfied"` // the part of what it deserved and wanted that it had
+	Satisfied *float64 `json:"satisfied"` // had, as a part of the amount that it deserved and wanted
 	LockOut   *LockOut `json:"longestLockOut"`
 	Wait      Wait     `json:"wait"`
 }
 
-// Summarise makes the summary of the results of an input.
+// Summarise returns the summary of the results of an input.
 func Summarise(in *Input, results []*replay.Result) *Summary {
-	s := &Summary{Kind: "Replay", Trace: in.Trace.Name, Format: string(in.Trace.Format), Jobs: len(in.Trace.Jobs), Seed: in.Seed,
-		Partial: len(results) < len(in.Configurations), Runs: []Outcome{}}
-	for i, r := range results {
-		c := in.Configurations[i]
-		run := Outcome{Configuration: c.Name, Plugin: c.Plugin, Partial: r.Partial, Sessions: r.Sessions, Seconds: r.End.Seconds(),
-			Submitted: r.All.Jobs, Started: r.All.Started, Ended: r.Ended, Utilisation: number(r.Utilisation), Jain: number(r.Jain), JainOfUse: number(r.JainOfUse), LockOut: lockOut(r.Totals.LockOut),
-			Evicted: Evictions{r.Evicted, r.Restarted, r.LostCardHours}, Wait: wait(r.All), Cards: []Card{}, Queues: []Queue{}, Namespaces: waits(r.ByUser), Sizes: waits(r.ByCards)}
-		for _, c := range r.Totals.Cards {
-			run.Cards = append(run.Cards, Card{c.Card, c.Cards, number(c.Utilisation)})
-		}
-		for _, q := range r.Totals.Queues {
-			queue := Queue{Queue: q.Queue, CardHours: q.CardHours, Satisfied: number(q.Satisfied), LockOut: lockOut(q.LockOut), Wait: Wait{Group: q.Queue}}
-			for _, w := range r.ByQueue {
-				if w.Group == q.Queue {
-					queue.Wait = wait(w)
-				}
-			}
-			run.Queues = append(run.Queues, queue)
-		}
-		s.Partial = s.Partial || r.Partial
-		s.Runs = append(s.Runs, run)
+	s := &Summary{
+		Kind:    "Replay",
+		Trace:   in.Trace.Name,
+		Format:  string(in.Trace.Format),
+		Jobs:    len(in.Trace.Jobs),
+		Seed:    in.Seed,
+		Partial: len(results) < len(in.Configurations),
+		Runs:    []Outcome{},
 	}
+	for i, r := range results {
+		s.Partial = s.Partial || r.Partial
+		s.Runs = append(s.Runs, outcome(&in.Configurations[i], r))
+	}
+
 	return s
+}
+
+func outcome(c *Named, r *replay.Result) Outcome {
+	run := Outcome{
+		Configuration: c.Name,
+		Plugin:        c.Plugin,
+		Partial:       r.Partial,
+		Sessions:      r.Sessions,
+		Seconds:       r.End.Seconds(),
+		Submitted:     r.All.Jobs,
+		Started:       r.All.Started,
+		Ended:         r.Ended,
+		Utilisation:   number(r.Utilisation),
+		Jain:          number(r.Jain),
+		JainOfUse:     number(r.JainOfUse),
+		LockOut:       lockOut(r.Totals.LockOut),
+		Evicted:       Evictions{r.Evicted, r.Restarted, r.LostCardHours},
+		Wait:          wait(r.All),
+		Cards:         []Card{},
+		Queues:        []Queue{},
+		Namespaces:    waits(r.ByUser),
+		Sizes:         waits(r.ByCards),
+	}
+	for _, c := range r.Totals.Cards {
+		run.Cards = append(run.Cards, Card{c.Card, c.Cards, number(c.Utilisation)})
+	}
+
+	byQueue := map[string]Wait{}
+	for _, w := range r.ByQueue {
+		byQueue[w.Group] = wait(w)
+	}
+	for _, q := range r.Totals.Queues {
+		queue := Queue{
+			Queue:     q.Queue,
+			CardHours: q.CardHours,
+			Satisfied: number(q.Satisfied),
+			LockOut:   lockOut(q.LockOut),
+			Wait:      byQueue[q.Queue],
+		}
+		queue.Wait.Group = q.Queue // a queue without jobs has no entry
+		run.Queues = append(run.Queues, queue)
+	}
+
+	return run
 }
 
 func wait(w measure.Waits) Wait {
@@ -120,7 +157,7 @@ func waits(all []measure.Waits) []Wait {
 	return rows
 }
 
-// lockOut is nil for none.
+// lockOut returns nil for none.
 func lockOut(l measure.LockOut) *LockOut {
 	if l.Time == 0 {
 		return nil
@@ -128,7 +165,7 @@ func lockOut(l measure.LockOut) *LockOut {
 	return &LockOut{l.Queue, l.From.Seconds(), l.Time.Seconds()}
 }
 
-// number is nil for what JSON has no number for.
+// number returns nil for NaN and infinity, which JSON cannot express.
 func number(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
@@ -136,23 +173,16 @@ func number(x float64) *float64 {
 	return &x
 }
 
-// Text is a time in seconds for readers, such as 2h5m or 1.5s.
+// Text formats a time in seconds for readers, such as 2h5m or 1.5s.
 func Text(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
+	unit := 100 * time.Millisecond
 	switch {
 	case d >= 10*time.Hour:
-		d = d.Round(time.Minute)
+		unit = time.Minute
 	case d >= time.Minute:
-		d = d.Round(time.Second)
-	default:
-		d = d.Round(100 * time.Millisecond)
+		unit = time.Second
 	}
-	text := d.String()
-	if d >= time.Minute && d%time.Minute == 0 {
-		text = text[:len(text)-len("0s")]
-	}
-	if d >= time.Hour && d%time.Hour == 0 {
-		text = text[:len(text)-len("0m")]
-	}
-	return text
+
+	return queues.ShortTime(d.Round(unit))
 }

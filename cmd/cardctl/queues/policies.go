@@ -1,0 +1,79 @@
+package queues
+
+import (
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
+)
+
+// Policy is a policy that is in force in a queue.
+type Policy struct {
+	Policy string `json:"policy"` // the annotation, or the argument of the plugin
+	Value  string `json:"value"`  // as it is set
+	// Queue has the annotation: the queue itself or an ancestor. It is "" for an argument.
+	Queue string `json:"setBy,omitempty"`
+	// Whole: it is one bound, or one fence, for Queue with all queues below it.
+	Whole bool `json:"wholeSubtree,omitempty"`
+}
+
+// InqueueTimeout is the argument of the plugin that is in force where no annotation is.
+const InqueueTimeout = arguments.InqueueTimeout
+
+// Name returns the name of the policy without the prefix of Volcano's annotations.
+func (p Policy) Name() string { return policy.Short(p.Policy) }
+
+// policies finds the policies that are in force in queues.
+type policies struct {
+	parents     map[string]string
+	annotations map[string]map[string]string // of the queues with policies
+	proportion  bool
+}
+
+func newPolicies(session *engine.Session, tree []inspect.Account) *policies {
+	p := &policies{
+		parents:     map[string]string{},
+		annotations: map[string]map[string]string{},
+		proportion:  session.Plugin == plugin.ProportionName,
+	}
+	for _, a := range tree {
+		p.parents[a.Queue] = a.Parent
+		annotations := session.Quota.Annotations(a.Queue)
+		if policy.Annotated(annotations) {
+			p.annotations[a.Queue] = annotations
+		}
+	}
+
+	return p
+}
+
+// inForce returns the policies that are in force in a queue.
+func (p *policies) inForce(a inspect.Account) (all []Policy) {
+	if len(p.annotations) == 0 && a.InqueueTimeout == 0 {
+		return nil
+	}
+
+	var path []string
+	var annotations []map[string]string
+	for name := range index.Upward(a.Queue, func(name string) string { return p.parents[name] }) {
+		path = append(path, name)
+		annotations = append(annotations, p.annotations[name])
+	}
+
+	timeout := a.InqueueTimeout > 0
+	for _, held := range policy.InForce(annotations) {
+		// Under the name proportion, the plugin ignores the policies of reclaim and preempt.
+		if !held.Takes || !p.proportion {
+			all = append(all, Policy{Policy: held.Name, Value: held.Text, Queue: path[held.Level], Whole: held.Whole})
+		}
+		// An annotation overrides the argument.
+		timeout = timeout && held.Name != policy.InqueueTimeoutKey
+	}
+	if timeout {
+		all = append(all, Policy{Policy: InqueueTimeout, Value: a.InqueueTimeout.String()})
+	}
+
+	return all
+}
