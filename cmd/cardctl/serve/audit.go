@@ -32,26 +32,32 @@ type checkCount struct {
 // auditView shows quotas and policies that nobody needs.
 func auditView(q *request) (any, any, error) {
 	r := audit.Run(q.Model.Queues, &q.Checks.Result, q.Configuration, daysOf(q.query))
-	p := &auditPage{Report: r, HalfLife: shortTime(r.HalfLife), Covered: shortTime(r.Covered), Only: audit.Check(q.query.Get("check")), Spans: []int{1, 7, 30, 90}}
-	if r.Lacks != "" && !q.seen.viewer.Queues(q.seen.ctx) {
-		r.Lacks = lackReading.Text
+	p := &auditPage{
+		Report:   r,
+		HalfLife: shortTime(r.HalfLife),
+		Covered:  shortTime(r.Covered),
+		Only:     audit.Check(q.query.Get("check")),
+		Spans:    []int{1, 7, 30, 90},
 	}
-	selected := []audit.Finding{}
+	r.Lacks = q.seen.lack(r.Lacks)
+
 	for _, check := range audit.Checks {
 		p.Counts = append(p.Counts, checkCount{check, 0})
 	}
+	selected := []audit.Finding{}
 	for _, f := range r.Items {
 		p.Counts[slices.Index(audit.Checks, f.Check)].Count++
 		if p.Only == "" || p.Only == f.Check {
 			selected = append(selected, f)
 		}
 	}
+
 	p.Pages = page.PagesOf(len(selected), rowsPerPage, number(q.query.Get("page")))
 	p.Rows = selected[p.Pages.From:p.Pages.To]
 	return p, r, nil
 }
 
-// daysOf is the number of days of a query, else the default.
+// daysOf returns the number of days of a query, else the default.
 func daysOf(query url.Values) int {
 	if days := number(query.Get("days")); days > 0 && days <= audit.MostDays {
 		return days

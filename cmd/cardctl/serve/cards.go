@@ -33,7 +33,7 @@ type cardModel struct {
 	Largest   float64
 }
 
-// nodeCells are the cards of a node, one cell for each, and a part of one for a fraction.
+// nodeCells holds one cell for each card of a node, and a part of a cell for a fraction.
 type nodeCells struct {
 	stock.OnNode
 	Groups []page.Cells
@@ -55,20 +55,21 @@ type jobOnNode struct {
 func cardsView(q *request) (any, any, error) {
 	chosen := q.query.Get("queue")
 	colours := q.coloursOf(chosen)
-	p := &cardsPage{Stock: q.seen.stock(q.Stock), Legend: colours.all, Others: colours.others,
-		Unusable: slices.ContainsFunc(q.Stock.Cards, func(c stock.Card) bool { return c.Unusable > 0 })}
+	p := &cardsPage{
+		Stock:    q.seen.stock(q.Stock),
+		Legend:   colours.all,
+		Others:   colours.others,
+		Unusable: slices.ContainsFunc(q.Stock.Cards, func(c stock.Card) bool { return c.Unusable > 0 }),
+	}
 	if above := q.Model.Path(chosen); above != nil {
-		p.Queue, p.Path = chosen, above[1:]
+		p.Queue = chosen
+		p.Path = above[1:]
 		slices.Reverse(p.Path)
 	}
+
 	nodes := q.selectNodes(colours)
 	q.openPage(p, nodes)
-	shown, known := map[string][]nodeCells{}, map[string]bool{}
-	for _, n := range nodes[p.Pages.From:p.Pages.To] {
-		cells := nodeCells{OnNode: n, Groups: q.cells(n, colours), Anchor: !known[n.Node] && q.seen.node(n.Node) == n.Node}
-		known[n.Node], cells.Node = true, q.seen.node(n.Node)
-		shown[n.Card] = append(shown[n.Card], cells)
-	}
+	shown := q.nodesOfPage(p, nodes, colours)
 	filtered := q.filtersNodes()
 	for _, c := range p.Stock.Cards {
 		if filtered && !slices.ContainsFunc(nodes, func(n stock.OnNode) bool { return n.Card == c.Card }) {
@@ -78,6 +79,7 @@ func cardsView(q *request) (any, any, error) {
 		m.Fragments, m.Largest = fragments(q.Stock.Nodes, c.Card)
 		p.Models = append(p.Models, m)
 	}
+
 	document := struct {
 		*stock.Stock
 		Jobs []jobOnNode `json:"jobs"`
@@ -85,18 +87,36 @@ func cardsView(q *request) (any, any, error) {
 	if q.full {
 		document.Jobs = q.jobsOnNodes()
 	}
+
 	return p, document, nil
+}
+
+// nodesOfPage returns the nodes of the page by card.
+func (q *request) nodesOfPage(p *cardsPage, nodes []stock.OnNode, colours *colours) map[string][]nodeCells {
+	shown := map[string][]nodeCells{}
+	known := map[string]bool{}
+	for _, n := range nodes[p.Pages.From:p.Pages.To] {
+		name := q.seen.node(n.Node)
+		cells := nodeCells{OnNode: n, Groups: q.cells(n, colours), Anchor: !known[n.Node] && name == n.Node}
+		known[n.Node] = true
+		cells.Node = name
+		shown[n.Card] = append(shown[n.Card], cells)
+	}
+	return shown
 }
 
 // selectNodes returns the nodes that the query selects, by card.
 func (q *request) selectNodes(c *colours) (nodes []stock.OnNode) {
 	all := model.Once(q.Model, "nodes by card", func() []stock.OnNode {
-		return slices.SortedStableFunc(slices.Values(q.Stock.Nodes), func(a, b stock.OnNode) int { return cmp.Compare(a.Card, b.Card) })
+		byCard := func(a, b stock.OnNode) int { return cmp.Compare(a.Card, b.Card) }
+		return slices.SortedStableFunc(slices.Values(q.Stock.Nodes), byCard)
 	})
 	if !q.filtersNodes() {
 		return all
 	}
-	search, card := strings.ToLower(q.query.Get("search")), q.query.Get("card")
+
+	search := strings.ToLower(q.query.Get("search"))
+	card := q.query.Get("card")
 	for _, n := range all {
 		found := search == "" || strings.Contains(strings.ToLower(q.seen.node(n.Node)), search)
 		if found && (!q.query.Has("free") || n.Free > 0) && c.on(n) && (card == "" || n.Card == card) {
@@ -108,12 +128,14 @@ func (q *request) selectNodes(c *colours) (nodes []stock.OnNode) {
 
 // filtersNodes reports whether the query selects nodes.
 func (q *request) filtersNodes() bool {
-	return slices.ContainsFunc([]string{"card", "queue", "search", "free"}, func(name string) bool { return q.query.Get(name) != "" })
+	filters := []string{"card", "queue", "search", "free"}
+	return slices.ContainsFunc(filters, func(name string) bool { return q.query.Get(name) != "" })
 }
 
-// openPage sets the page of nodes: the one that the query names, or that of the node that it names.
+// openPage sets the page of nodes: the page with the node of the query, or the page of the query.
 func (q *request) openPage(p *cardsPage, nodes []stock.OnNode) {
-	at, wanted := number(q.query.Get("page")), q.query.Get("node")
+	at := number(q.query.Get("page"))
+	wanted := q.query.Get("node")
 	if wanted != "" && !q.query.Has("page") {
 		i := slices.IndexFunc(nodes, func(n stock.OnNode) bool { return n.Node == wanted })
 		if i < 0 || q.seen.node(wanted) != wanted {
@@ -133,9 +155,11 @@ func (q *request) jobsOnNodes() []jobOnNode {
 		if !q.seen.namespace(f.Namespace) {
 			continue
 		}
+
 		for _, on := range q.Detail(f).Nodes {
 			for _, a := range on.Cards {
-				all = append(all, jobOnNode{q.seen.node(on.Node), a.Card, f.Queue, f.Namespace, f.Name, f.Owner, a.Cards})
+				job := jobOnNode{q.seen.node(on.Node), a.Card, f.Queue, f.Namespace, f.Name, f.Owner, a.Cards}
+				all = append(all, job)
 			}
 		}
 	}
@@ -154,9 +178,11 @@ func fragments(nodes []stock.OnNode, name string) (text string, largest float64)
 		}
 	}
 	slices.SortFunc(free, func(a, b float64) int { return cmp.Compare(b, a) })
-	if len(free) < 2 { // all of one node
+	// One node has all of them.
+	if len(free) < 2 {
 		return "", 0
 	}
+
 	var words []string
 	for _, f := range free[:min(len(free), mostFragments)] {
 		words = append(words, explain.Amount("", f))

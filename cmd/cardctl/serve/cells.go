@@ -14,14 +14,14 @@ import (
 // cellsPerNode bounds the cells of a node. A node has some hundred slices at most.
 const cellsPerNode = 256
 
-// colours are those of the queues that have cards: each has that of the queue at or above it which
-// model.Groups selects. Those with most cards have colours of their own.
+// colours are the colours of the queues that have cards. A queue has the colour of its group, see model.Groups.
+// The groups with the most cards have colours of their own.
 type colours struct {
-	of     map[string]string // the class of a colour by group
-	group  map[string]string // by queue
-	chosen string            // the queue that is looked at, "" for all
-	all    []page.Colour
-	others bool
+	classes map[string]string // the class of a colour by group
+	group   map[string]string // by queue
+	chosen  string            // the queue that is looked at, "" for all
+	all     []page.Colour
+	others  bool
 }
 
 func (q *request) coloursOf(chosen string) *colours {
@@ -38,8 +38,12 @@ func (q *request) newColours(chosen string) *colours {
 			with[queue] = true
 		}
 	}
-	c := &colours{of: map[string]string{}, chosen: chosen,
-		group: model.Groups(q.Model.Queues, chosen, slices.Sorted(maps.Keys(with)), page.Palette)}
+	c := &colours{
+		classes: map[string]string{},
+		chosen:  chosen,
+		group:   model.Groups(q.Model.Queues, chosen, slices.Sorted(maps.Keys(with)), page.Palette),
+	}
+
 	has := map[string]float64{}
 	for _, n := range q.Stock.Nodes {
 		for queue, cards := range n.Queues {
@@ -50,13 +54,17 @@ func (q *request) newColours(chosen string) *colours {
 			}
 		}
 	}
-	names := slices.SortedFunc(maps.Keys(has), func(a, b string) int { return cmp.Or(cmp.Compare(has[b], has[a]), cmp.Compare(a, b)) })
+
+	names := slices.SortedFunc(maps.Keys(has), func(a, b string) int {
+		return cmp.Or(cmp.Compare(has[b], has[a]), cmp.Compare(a, b))
+	})
 	c.others = c.others || len(names) > page.Palette
 	names = names[:min(len(names), page.Palette)]
-	slices.Sort(names) // so that a queue keeps its colour when amounts change
+	// The order of names keeps the colour of a queue when amounts change.
+	slices.Sort(names)
 	for i, name := range names {
-		c.of[name] = page.Class(i + 1)
-		c.all = append(c.all, page.Colour{Class: c.of[name], Queue: name, Cards: has[name]})
+		c.classes[name] = page.Class(i + 1)
+		c.all = append(c.all, page.Colour{Class: c.classes[name], Queue: name, Cards: has[name]})
 	}
 	return c
 }
@@ -74,11 +82,11 @@ func (c *colours) on(n stock.OnNode) bool {
 	return false
 }
 
-// class is that of the colour of a queue.
-func (c *colours) class(queue string) string { return cmp.Or(c.of[c.group[queue]], page.Other) }
+// class returns the class of the colour of a queue.
+func (c *colours) class(queue string) string { return cmp.Or(c.classes[c.group[queue]], page.Other) }
 
-// cells are the cards of a node, those of each job together, in the order of their colours and queues;
-// then those of pods without a queue, then the free ones.
+// cells returns the cards of a node in the order of their colours and queues. The cards of a job are together. The
+// cards of pods without a queue and the free cards are last.
 func (q *request) cells(n stock.OnNode, c *colours) (all []page.Cells) {
 	left := cellsPerNode
 	add := func(amount float64, cells page.Cells) {
@@ -88,9 +96,11 @@ func (q *request) cells(n stock.OnNode, c *colours) (all []page.Cells) {
 			all = append(all, cells)
 		}
 	}
+
 	names := slices.SortedFunc(maps.Keys(n.Queues), func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.group[a], c.group[b]), cmp.Compare(a, b))
 	})
+
 	for _, queue := range names {
 		rest := n.Queues[queue]
 		for _, f := range q.OnNode(n.Node) {
@@ -98,12 +108,19 @@ func (q *request) cells(n stock.OnNode, c *colours) (all []page.Cells) {
 				continue
 			}
 			if amount := q.cardsOn(f, n); amount > 0 {
-				add(amount, page.Cells{Class: c.class(queue), Queue: queue, Namespace: f.Namespace, Owner: f.Owner, Job: f.Name})
+				add(amount, page.Cells{
+					Class:     c.class(queue),
+					Queue:     queue,
+					Namespace: f.Namespace,
+					Owner:     f.Owner,
+					Job:       f.Name,
+				})
 				rest -= amount
 			}
 		}
 		add(rest, page.Cells{Class: c.class(queue), Queue: queue})
 	}
+
 	add(n.Used-n.Charged, page.Cells{Class: "noqueue"})
 	free := "free"
 	if n.Why != "" {

@@ -8,21 +8,21 @@
 //
 // # Access
 //
-// Each view has an HTML page and the same as JSON. What a request may see is decided by the
-// Viewer in its context:
+// Each view has an HTML page and the same as JSON. The Viewer in the context of a request decides
+// which parts it may see:
 //
-//	Viewer.Queues     the queues: their quotas and what they hold, cards, history
+//	Viewer.Queues     the queues: their quotas and their cards, cards, history
 //	Viewer.Nodes      nodes by name
-//	Viewer.Namespace  the jobs of a namespace by name; those of others appear as sums only
+//	Viewer.Namespace  the jobs of a namespace by name; jobs of other namespaces appear as sums only
 //
 // Options.Access is the middleware that authenticates a request, and puts the Viewer into its
 // context with WithViewer. Without it, as on a loopback address, everyone sees everything. With
 // it, a request without a Viewer sees nothing. The paths /livez and /readyz, which show nothing
 // of the cluster, and the assets are outside of it.
 //
-// The path /names suggests names for fields, and /whatif/progress.json tells how far a simulation is to
-// who knows the name that its page gave it. Both answer viewers who may see queues.
+// The path /names suggests names for fields. The path /whatif/progress.json returns the progress of a simulation to
+// clients that know the name that its page gave it. Both answer viewers who may see queues.
 //
-// Whatever shows a job by its name asks seen, in viewer.go, and nothing else. Views that show
+// Code that shows a job by its name asks seen, in viewer.go, and nothing else. Views that show
 // queues are routed through queuesOnly.
 package serve

@@ -29,7 +29,7 @@ type healthPage struct {
 	Objects       []objectCount    `json:"objects"`
 	Unread        []string         `json:"unread,omitempty"` // kinds that the server cannot list
 
-	// What the page shows of Problems: all of them, or the issues of the one that is opened.
+	// The page shows all problems, or the issues of the problem that is opened.
 	ShownProblems []*problem       `json:"-"`
 	Opened        *problem         `json:"-"`
 	ShownIssues   []validate.Issue `json:"-"`
@@ -43,13 +43,13 @@ type configuration struct {
 	Release   string   `json:"release"`
 	Actions   []string `json:"actions"`
 	LeftOut   []string `json:"leftOut,omitempty"`
-	// Arguments are those of the plugin as they are given, and Policies those of them that
-	// decide who is admitted or evicted, as they are in force.
+	// Arguments are the arguments of the plugin as they are given. Policies are the arguments that
+	// decide about admission or eviction, as they are in force.
 	Arguments map[string]any    `json:"arguments,omitempty"`
 	Policies  map[string]string `json:"policies,omitempty"`
 }
 
-// refusal counts the jobs that one rule refuses. Startable stands for those that nothing refuses.
+// refusal counts the jobs that one rule refuses. Startable stands for jobs that nothing refuses.
 type refusal struct {
 	Rule string `json:"rule"`
 	Jobs int    `json:"jobs"`
@@ -76,34 +76,52 @@ type objectCount struct {
 	Count int    `json:"count"`
 }
 
-// healthView shows what is in force and what is wrong.
+// healthView shows the configuration in force and the problems.
 func healthView(q *request) (any, any, error) {
 	c := q.Configuration
 	p := &healthPage{
-		Configuration: configuration{Plugin: c.Plugin, Hierarchy: c.Hierarchy, Release: c.Release.String(), LeftOut: c.LeftOut,
-			Arguments: c.Arguments, Policies: q.Policies},
-		Notes: append([]model.Note{}, q.Notes...), Checked: q.Checks.Time, Refused: q.refused(),
-		Scheduler: q.Scheduler, Server: q.server.process(q.Took),
-		Issues: q.issues(),
+		Configuration: configuration{
+			Plugin:    c.Plugin,
+			Hierarchy: c.Hierarchy,
+			Release:   c.Release.String(),
+			LeftOut:   c.LeftOut,
+			Arguments: c.Arguments,
+			Policies:  q.Policies,
+		},
+		Notes:     append([]model.Note{}, q.Notes...),
+		Checked:   q.Checks.Time,
+		Refused:   q.refused(),
+		Scheduler: q.Scheduler,
+		Server:    q.server.process(q.Took),
+		Issues:    q.issues(),
 	}
 	p.Problems = problemsOf(p.Issues, q.Checks.Alike)
 	p.openProblems(q)
+
 	for _, a := range c.Actions {
 		p.Configuration.Actions = append(p.Configuration.Actions, a.Name())
 	}
+
 	o := q.Objects
 	p.Unread = o.Unread
-	p.Objects = []objectCount{{"Node", len(o.Nodes)}, {"Queue", len(o.Queues)}, {"PodGroup", len(o.PodGroups)}, {"Job", len(o.Jobs)},
-		{"Pod", len(o.Pods)}}
+	p.Objects = []objectCount{
+		{"Node", len(o.Nodes)},
+		{"Queue", len(o.Queues)},
+		{"PodGroup", len(o.PodGroups)},
+		{"Job", len(o.Jobs)},
+		{"Pod", len(o.Pods)},
+	}
 	return p, struct {
 		Kind string `json:"kind"`
 		*healthPage
 	}{"Health", p}, nil
 }
 
-// issues are those of objects that may be seen.
+// issues returns the issues of objects that may be seen.
 func (q *request) issues() []validate.Issue {
-	return slices.DeleteFunc(slices.Clone(q.Checks.Issues), func(i validate.Issue) bool { return !q.maySee(i.Object) })
+	return slices.DeleteFunc(slices.Clone(q.Checks.Issues), func(i validate.Issue) bool {
+		return !q.maySee(i.Object)
+	})
 }
 
 // maySee reports whether the object of an issue may be seen: kind/name or kind/namespace/name.
@@ -120,7 +138,7 @@ func (q *request) maySee(object string) bool {
 	return q.seen.namespace(metav1.NamespaceDefault)
 }
 
-// refused counts the jobs that wait by rule: the rule with the most jobs first, and last those that nothing refuses.
+// refused counts the jobs that wait by rule. The rule with the most jobs is first. Jobs that nothing refuses are last.
 func (q *request) refused() []refusal {
 	counts := map[string]*refusal{}
 	for i := range q.Waiting {
@@ -132,13 +150,19 @@ func (q *request) refused() []refusal {
 		counts[rule].Jobs++
 		counts[rule].Pods += f.Pods.Waiting
 	}
+
 	all := []refusal{}
 	for _, r := range counts {
 		all = append(all, *r)
 	}
+
 	startable := func(r refusal) int { return bit(r.Rule == string(model.Startable)) }
 	slices.SortFunc(all, func(a, b refusal) int {
-		return cmp.Or(cmp.Compare(startable(a), startable(b)), cmp.Compare(b.Jobs, a.Jobs), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(
+			cmp.Compare(startable(a), startable(b)),
+			cmp.Compare(b.Jobs, a.Jobs),
+			cmp.Compare(a.Rule, b.Rule),
+		)
 	})
 	return all
 }
@@ -147,8 +171,13 @@ func (q *request) refused() []refusal {
 func (s *Server) process(took time.Duration) process {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	p := process{Reading: float64(took.Microseconds()) / 1000, Memory: memory.Sys - memory.HeapReleased, Started: s.started,
-		Pages: s.events.open()}
+	p := process{
+		Reading: float64(took.Microseconds()) / 1000,
+		Memory:  memory.Sys - memory.HeapReleased,
+		Started: s.started,
+		Pages:   s.events.open(),
+	}
+
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) == nil {
 		p.Processor = time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()

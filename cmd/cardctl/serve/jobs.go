@@ -10,7 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 )
 
-// jobRow is a job of a list, with what is known of it beside its explanation.
+// jobRow is a job of a list, with facts that its explanation lacks.
 type jobRow struct {
 	explain.Finding
 	Priority int32             `json:"priority"`
@@ -25,20 +25,21 @@ type jobRow struct {
 // mostNodes bounds the nodes that a row lists.
 const mostNodes = 4
 
-// Shown are the nodes that a row lists.
+// Shown returns the nodes that a row lists.
 func (r jobRow) Shown() []stock.JobOnNode { return r.On[:min(len(r.On), mostNodes)] }
 
 // More counts the nodes that it does not list.
 func (r jobRow) More() int { return max(0, len(r.On)-mostNodes) }
 
-// row is a job that the viewer may see, without the names of others in it. Who could take it back is
-// in the explanation of one job.
+// row returns a job that the viewer may see, without the names of hidden jobs in it. Only the explanation of one job
+// states its reclaimers.
 func (q *request) row(f *explain.Finding) jobRow {
 	r := jobRow{Finding: q.seen.job(*f)}
 	r.Reclaimers = nil
 	r.Safety = ""
 	r.Unsaved = ""
 	r.Notice = ""
+
 	if d := q.Detail(f); d != nil {
 		r.Priority = d.Priority
 		r.Created = d.Created
@@ -46,6 +47,7 @@ func (q *request) row(f *explain.Finding) jobRow {
 		r.Has = d.Has()
 		r.On = slices.Clone(d.Nodes)
 	}
+
 	for i := range r.On {
 		name := r.On[i].Node
 		r.On[i].Node = q.seen.node(name)
@@ -54,14 +56,16 @@ func (q *request) row(f *explain.Finding) jobRow {
 	return r
 }
 
-// visible are the jobs that the viewer may see. The others are counted, with those of their pods that pods
-// counts.
-func (q *request) visible(all []*explain.Finding, pods func(explain.Pods) int) (visible []*explain.Finding, hidden *Hidden) {
+// visible returns the jobs that the viewer may see. It counts the other jobs, and with pods some of their pods.
+func (q *request) visible(all []*explain.Finding, pods func(explain.Pods) int) (
+	visible []*explain.Finding, hidden *Hidden,
+) {
 	for _, f := range all {
 		if q.seen.namespace(f.Namespace) {
 			visible = append(visible, f)
 			continue
 		}
+
 		if hidden == nil {
 			hidden = &Hidden{}
 		}
@@ -71,7 +75,7 @@ func (q *request) visible(all []*explain.Finding, pods func(explain.Pods) int) (
 	return visible, hidden
 }
 
-// rows are those of visible jobs.
+// rows returns the rows of visible jobs.
 func (q *request) rows(visible []*explain.Finding) []jobRow {
 	rows := []jobRow{}
 	for _, f := range visible {

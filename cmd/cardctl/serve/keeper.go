@@ -34,32 +34,39 @@ func (k *keeper) now() state {
 	return k.state
 }
 
-// restShare is the least part of the time between two readings in which the keeper rests.
+// restShare is a part of the time between two readings. The keeper rests for at least this part.
 const restShare = 2
 
-// run reads until ctx is done: clusters after each change, at most once every interval, and more rarely if readings
-// take long; files once; and both when a window of a queue begins or ends.
+// run reads until ctx is done. It reads a cluster after each change, at most once every interval, and more rarely if
+// readings take long. It reads files once. It reads both when a window of a queue begins or ends.
 func (k *keeper) run(ctx context.Context) {
 	for {
 		begun := time.Now()
 		k.read(ctx)
-		changed, window := k.source.Changed(), k.nextWindow()
+
+		changed := k.source.Changed()
+		window := k.nextWindow()
 		if changed == nil && window.IsZero() && k.now().err == nil {
 			return
 		}
+
 		wait := max(k.interval, restShare*time.Since(begun)) - time.Since(begun)
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(wait):
 		}
+
+		// Without the cluster, it tries again at once.
 		if k.now().err != nil {
-			continue // until the cluster is back
+			continue
 		}
+
 		var due <-chan time.Time
 		if !window.IsZero() {
 			due = time.After(time.Until(window))
 		}
+
 		select {
 		case <-ctx.Done():
 			return
@@ -69,27 +76,30 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// nextWindow returns when a window of a queue begins or ends next, the zero time for never.
+// nextWindow returns the next begin or end of a window of a queue, the zero time for never.
 func (k *keeper) nextWindow() (next time.Time) {
 	m := k.now().model
 	if m == nil {
 		return next
 	}
+
 	for i := range m.Queues {
-		if of := m.Queues[i].NextWindow(); of != nil && (next.IsZero() || of.Before(next)) {
-			next = *of
+		if at := m.Queues[i].NextWindow(); at != nil && (next.IsZero() || at.Before(next)) {
+			next = *at
 		}
 	}
 	return next
 }
 
-// read makes a model of the cluster now. Where that fails, the model of the time before stays.
+// read makes a model of the cluster now. If that fails, the previous model stays.
 func (k *keeper) read(ctx context.Context) {
-	before, begun := k.now(), time.Now()
+	before := k.now()
+	begun := time.Now()
 	reading, err := k.source.Read(ctx)
 	if ctx.Err() != nil {
 		return
 	}
+
 	after := state{model: before.model, err: err}
 	if reading != nil && (err == nil || before.model == nil) {
 		made, makeErr := model.Make(ctx, reading, before.model)
@@ -100,7 +110,9 @@ func (k *keeper) read(ctx context.Context) {
 			k.history.Add(made)
 		}
 	}
+
 	k.measures.read(begun, after.err)
+
 	switch {
 	case after.err == nil && before.err != nil:
 		k.log("The cluster is read again; it was not since %s.", before.since.Format(time.TimeOnly))
@@ -110,9 +122,11 @@ func (k *keeper) read(ctx context.Context) {
 		after.since = time.Now()
 		k.log("error: %v", after.err)
 	}
+
 	k.mu.Lock()
 	k.state = after
 	k.mu.Unlock()
+
 	if after.model != before.model || (after.err == nil) != (before.err == nil) {
 		k.events.publish()
 	}

@@ -28,17 +28,22 @@ type unsought struct {
 	Most  int `json:"most"`  // of the product of both
 }
 
-// lendingView shows who has more than it deserves, and what reclaim takes back.
+// lendingView shows the queues with more than they deserve, and the evictions that reclaim makes.
 func lendingView(q *request) (any, any, error) {
 	pages := page.PagesOf(len(q.Loans), rowsPerPage, number(q.query.Get("page")))
 	p := &lendingPage{
-		Loans: q.Loans[pages.From:pages.To], Pages: pages, Next: q.seen.evictions(q.Evictions),
-		Evicted: q.seen.evicted(q.Past), Lacks: q.EvictedLacks, Files: q.server.options.Source.Changed() == nil,
+		Loans:   q.Loans[pages.From:pages.To],
+		Pages:   pages,
+		Next:    q.seen.evictions(q.Evictions),
+		Evicted: q.seen.evicted(q.Past),
+		Lacks:   q.EvictedLacks,
+		Files:   q.server.options.Source.Changed() == nil,
 	}
 	p.Marked = slices.ContainsFunc(p.Evicted, func(e model.Evicted) bool { return e.FromEvent })
 	if q.Evictions == nil {
 		p.Unsought = &unsought{q.Pending, len(q.Objects.Nodes), model.MostTried}
 	}
+
 	return p, struct {
 		Kind     string            `json:"kind"`
 		Items    []model.Loan      `json:"items"`

@@ -15,8 +15,8 @@ import (
 // metricsPath is the path of the metrics.
 const metricsPath = "/metrics"
 
-// measures are the metrics of a server, in a registry of its own: the default registry has those
-// of the scheduler, whose packages are linked in. docs/operations.md lists them.
+// measures are the metrics of a server. Their registry is not the default registry, which has the
+// metrics of the linked packages of the scheduler. docs/operations.md lists them.
 type measures struct {
 	registry  *prometheus.Registry
 	requests  *prometheus.CounterVec
@@ -36,46 +36,54 @@ func newMeasures(events *broadcaster) *measures {
 	m := &measures{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "cardctl_http_requests_total", Help: "Requests by page, method and status. Streams of events count when they end.",
+			Name: "cardctl_http_requests_total",
+			Help: "Requests by page, method and status. Streams of events count when they end.",
 		}, []string{"page", "method", "code"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "cardctl_http_request_duration_seconds", Help: "Time until a page is written, without streams of events.",
+			Name:    "cardctl_http_request_duration_seconds",
+			Help:    "Time until a page is written, without streams of events.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"page"}),
 		readings: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "cardctl_cluster_readings_total", Help: "Readings of the cluster by result: ok or error.",
+			Name: "cardctl_cluster_readings_total",
+			Help: "Readings of the cluster by result: ok or error.",
 		}, []string{"result"}),
 		reading: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "cardctl_cluster_reading_duration_seconds", Help: "Time of a reading of the cluster, with the model made of it.",
+			Name:    "cardctl_cluster_reading_duration_seconds",
+			Help:    "Time of a reading of the cluster, with the model made of it.",
 			Buckets: []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}),
 		last: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "cardctl_cluster_last_reading_timestamp_seconds",
-			Help: "Time of the last reading without an error, 0 before the first. The cluster is read after it changes.",
+			Help: "Time of the last reading without an error, 0 before the first. " +
+				"The cluster is read after it changes.",
 		}),
 	}
+
 	streams := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "cardctl_event_streams", Help: "Open streams of events, one for each open page.",
+		Name: "cardctl_event_streams",
+		Help: "Open streams of events, one for each open page.",
 	}, func() float64 { return float64(events.open()) })
+
 	m.registry.MustRegister(m.requests, m.durations, m.readings, m.reading, m.last, streams,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+
 	for _, result := range []string{resultOK, resultError} {
-		m.readings.WithLabelValues(result) // a rate needs the 0 before the first
+		// A rate needs the 0 before the first reading.
+		m.readings.WithLabelValues(result)
 	}
 	return m
 }
 
 // read counts a reading that began at a time.
 func (m *measures) read(begun time.Time, err error) {
-	result := resultOK
-	if err != nil {
-		result = resultError
-	}
-	m.readings.WithLabelValues(result).Inc()
 	m.reading.Observe(time.Since(begun).Seconds())
-	if err == nil {
-		m.last.SetToCurrentTime()
+	if err != nil {
+		m.readings.WithLabelValues(resultError).Inc()
+		return
 	}
+	m.readings.WithLabelValues(resultOK).Inc()
+	m.last.SetToCurrentTime()
 }
 
 // handler answers with the metrics.
@@ -88,6 +96,7 @@ func (m *measures) handler() http.Handler {
 func (m *measures) count(next http.Handler, pages ...*http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page := pageOf(r, pages)
+
 		done := httpsnoop.CaptureMetrics(next, w, r)
 		m.requests.WithLabelValues(page, methodOf(r), strconv.Itoa(done.Code)).Inc()
 		if page != eventsPath {

@@ -6,7 +6,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 )
 
-// node is the name of a node, if the viewer may see it. No node has no name.
+// node returns the name of a node, if the viewer may see it. It is "" for no node.
 func (s *seen) node(name string) string {
 	if name == "" || s.viewer.Nodes(s.ctx) {
 		return name
@@ -14,7 +14,7 @@ func (s *seen) node(name string) string {
 	return hiddenName
 }
 
-// nodes are the names of nodes that may be seen, none if they may not.
+// nodes returns the names of nodes, none if they may not be seen.
 func (s *seen) nodes(names []string) []string {
 	if s.viewer.Nodes(s.ctx) {
 		return names
@@ -27,10 +27,12 @@ func (s *seen) stock(all *stock.Stock) *stock.Stock {
 	if s.viewer.Nodes(s.ctx) {
 		return all
 	}
+
 	visible := *all
 	visible.Nodes = slices.Clone(all.Nodes)
 	visible.Lost = slices.Clone(all.Lost)
 	visible.Unlabeled = slices.Clone(all.Unlabeled)
+
 	for i := range visible.Nodes {
 		visible.Nodes[i].Node = s.node(visible.Nodes[i].Node)
 	}
@@ -40,5 +42,6 @@ func (s *seen) stock(all *stock.Stock) *stock.Stock {
 	for i := range visible.Unlabeled {
 		visible.Unlabeled[i].Node = s.node(visible.Unlabeled[i].Node)
 	}
+
 	return &visible
 }

@@ -33,7 +33,7 @@ type cardRow struct {
 	Bar     page.Bar   `json:"-"`
 }
 
-// waitingCount counts what waits.
+// waitingCount counts the jobs and pods that wait.
 type waitingCount struct {
 	Jobs   int        `json:"jobs"`
 	Pods   int        `json:"pods"`
@@ -50,7 +50,7 @@ type oldest struct {
 	Why       *explain.Finding `json:"-"`
 }
 
-// borrower is a queue with what it has of a card beyond what it deserves.
+// borrower is a queue with the amount of a card that it has beyond deserved.
 type borrower struct {
 	Queue    string  `json:"queue"`
 	Resource string  `json:"resource"`
@@ -84,7 +84,7 @@ type changeRow struct {
 	After    float64 `json:"after"`
 }
 
-// What changes.
+// The quantities that change.
 const (
 	changeAllocated = "allocated"
 	changeQuota     = "quota"
@@ -98,7 +98,7 @@ const (
 	mostChanged = 10
 )
 
-// overviewView shows what is free, what waits for longest, who borrows most, what is wrong, and what changed.
+// overviewView shows free cards, the jobs that wait for longest, the largest borrowers, problems and changes.
 func overviewView(q *request) (any, any, error) {
 	var o overview
 	if q.seen.everything() {
@@ -106,23 +106,25 @@ func overviewView(q *request) (any, any, error) {
 	} else {
 		o = q.overview()
 	}
-	o.Changes = q.recent() // of the last hour, which goes on
+	// The last hour goes on without a new model.
+	o.Changes = q.recent()
 	return &o, struct {
 		Kind string `json:"kind"`
 		*overview
 	}{"Overview", &o}, nil
 }
 
-// overview is the first page without the changes.
+// overview returns the first page without the changes.
 func (q *request) overview() (o overview) {
-	o.Problems, o.Unread = q.problems(), q.Objects.Unread
+	o.Problems = q.problems()
+	o.Unread = q.Objects.Unread
 	o.Waiting, o.Oldest = q.longest()
 	o.Cards = q.cardRows()
 	o.Borrowers, o.Borrowing = q.borrowers()
 	return o
 }
 
-// cardRows are the cards of the nodes, and those that jobs wait for.
+// cardRows returns the cards of the nodes, with the jobs that wait for them.
 func (q *request) cardRows() []cardRow {
 	rows := []cardRow{}
 	at := map[string]int{}
@@ -135,6 +137,7 @@ func (q *request) cardRows() []cardRow {
 		}
 		rows = append(rows, row)
 	}
+
 	for i := range q.Waiting {
 		f := &q.Waiting[i]
 		for _, name := range f.Cards {
@@ -162,7 +165,7 @@ func earlier(a, b *time.Time) *time.Time {
 	return a
 }
 
-// longest counts the jobs that wait, and returns those that wait for longest.
+// longest counts the jobs that wait, and returns the jobs that wait for longest.
 func (q *request) longest() (all waitingCount, first []oldest) {
 	all.Jobs = len(q.Waiting)
 	aged := []*explain.Finding{}
@@ -172,21 +175,25 @@ func (q *request) longest() (all waitingCount, first []oldest) {
 		all.Oldest = earlier(all.Oldest, sinceOf(f))
 		aged = append(aged, f)
 	}
-	slices.SortStableFunc(aged, func(a, b *explain.Finding) int { // files can have jobs without an age, which come last
+
+	// Files can have jobs without an age, which come last.
+	slices.SortStableFunc(aged, func(a, b *explain.Finding) int {
 		x, y := sinceOf(a), sinceOf(b)
 		if x == nil || y == nil {
 			return cmp.Compare(bit(x == nil), bit(y == nil))
 		}
 		return x.Compare(*y)
 	})
+
 	first = []oldest{}
 	for _, f := range aged[:min(len(aged), mostListed)] {
-		row := oldest{hiddenName, "", hiddenName, f.Queue, sinceOf(f), nil}
+		row := oldest{Namespace: hiddenName, Owner: hiddenName, Queue: f.Queue, Since: sinceOf(f)}
 		if q.seen.namespace(f.Namespace) {
 			visible := q.seen.job(*f)
 			row = oldest{f.Namespace, f.Name, f.Owner, f.Queue, sinceOf(f), &visible}
 		} else if q.Queue(f.Queue) == nil {
-			row.Queue = hiddenName // only the job has the name
+			// Only the job has the name of this queue.
+			row.Queue = hiddenName
 		}
 		first = append(first, row)
 	}
@@ -200,24 +207,31 @@ func bit(set bool) int {
 	return 0
 }
 
-// borrowers are the queues that have most cards beyond what they deserve, and the number of all such queues.
+// borrowers returns the queues with most cards beyond deserved, and the number of all such queues.
 func (q *request) borrowers() (first []borrower, all int) {
 	type key struct{ queue, resource string }
-	amounts, names := map[key]float64{}, map[string]bool{}
+	amounts := map[key]float64{}
+	names := map[string]bool{}
 	for _, loan := range q.Loans {
 		if loan.Card {
 			amounts[key{loan.Borrower, loan.Resource}] += loan.Amount
 			names[loan.Borrower] = true
 		}
 	}
+
 	first = []borrower{}
 	for k, amount := range amounts {
 		first = append(first, borrower{Queue: k.queue, Resource: k.resource, Amount: amount})
 	}
 	slices.SortFunc(first, func(a, b borrower) int {
-		return cmp.Or(cmp.Compare(b.Amount, a.Amount), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Resource, b.Resource))
+		return cmp.Or(
+			cmp.Compare(b.Amount, a.Amount),
+			cmp.Compare(a.Queue, b.Queue),
+			cmp.Compare(a.Resource, b.Resource),
+		)
 	})
 	first = first[:min(len(first), mostListed)]
+
 	for i := range first {
 		for _, h := range q.Queue(first[i].Queue).Resources {
 			if h.Resource == first[i].Resource {
@@ -238,10 +252,14 @@ func (q *request) problems() (p problemCount) {
 	for _, i := range issues {
 		p.count(i.Severity)
 	}
+
 	p.Items = problemsOf(issues, q.Checks.Alike)
 	rank := []validate.Severity{validate.Error, validate.Warning, validate.Note}
 	slices.SortStableFunc(p.Items, func(a, b *problem) int {
-		return cmp.Or(cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)), cmp.Compare(b.Count, a.Count))
+		return cmp.Or(
+			cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)),
+			cmp.Compare(b.Count, a.Count),
+		)
 	})
 	p.Items = p.Items[:min(len(p.Items), mostListed)]
 	return p
@@ -262,7 +280,9 @@ func (p *problemCount) count(severity validate.Severity) {
 func (q *request) recent() recentChanges {
 	leaf := model.Leaves(q.Model.Queues)
 	w := model.Window{Period: time.Hour, Now: q.now()}
-	all, since := q.server.keeper.history.Changes(func(queue string) bool { return queue == "" || leaf[queue] }, w)
+	shown := func(queue string) bool { return queue == "" || leaf[queue] }
+	all, since := q.server.keeper.history.Changes(shown, w)
+
 	var cluster, ofQueues []changeRow
 	for _, c := range all {
 		if c.Queue == "" {
@@ -271,9 +291,14 @@ func (q *request) recent() recentChanges {
 			ofQueues = append(ofQueues, rowsOf(c)...)
 		}
 	}
+
 	rows := append(cluster, ofQueues...)
-	r := recentChanges{Since: since, Items: append([]changeRow{}, rows[:min(len(rows), mostChanged)]...)}
-	r.More, r.Files = len(rows)-len(r.Items), q.server.options.Source.Changed() == nil
+	r := recentChanges{
+		Since: since,
+		Items: append([]changeRow{}, rows[:min(len(rows), mostChanged)]...),
+		More:  max(0, len(rows)-mostChanged),
+		Files: q.server.options.Source.Changed() == nil,
+	}
 	for _, e := range q.Past {
 		if w.Now.Sub(e.Time) <= w.Period {
 			r.Evicted++
@@ -282,7 +307,7 @@ func (q *request) recent() recentChanges {
 	return r
 }
 
-// rowsOf are the quantities that differ in a series. Jobs that wait for one card are among those that wait.
+// rowsOf returns the quantities that differ in a series. Jobs that wait for one card are among those that wait.
 func rowsOf(c model.Change) (rows []changeRow) {
 	switch {
 	case c.Waiting && c.Resource != "":
@@ -290,6 +315,7 @@ func rowsOf(c model.Change) (rows []changeRow) {
 	case c.Waiting:
 		return []changeRow{{c.Queue, changeWaiting, "", c.Before, c.After}}
 	}
+
 	if c.Before != c.After {
 		rows = append(rows, changeRow{c.Queue, changeAllocated, c.Resource, c.Before, c.After})
 	}

@@ -24,7 +24,7 @@ type problem struct {
 // mostExamples bounds the objects that a problem names.
 const mostExamples = 3
 
-// Examples are the first objects that have a problem.
+// Examples returns the first objects that have a problem.
 func (p *problem) Examples() (objects []string) {
 	for _, i := range p.Issues {
 		if len(objects) < mostExamples && !slices.Contains(objects, i.Object) {
@@ -34,7 +34,7 @@ func (p *problem) Examples() (objects []string) {
 	return objects
 }
 
-// Where is the place of the only issue of a problem, "" for objects that are in no file.
+// Where returns the place of the only issue of a problem, "" for objects that are in no file.
 func (p *problem) Where() string {
 	if p.Count > 1 || p.Issues[0].File == "" {
 		return ""
@@ -42,7 +42,7 @@ func (p *problem) Where() string {
 	return p.Issues[0].Source.String()
 }
 
-// Finding is why a job cannot run, if that is the only issue, and nil otherwise.
+// Finding returns why a job cannot run, if that is the only issue, else nil.
 func (p *problem) Finding() *explain.Finding {
 	if p.Count > 1 {
 		return nil
@@ -50,12 +50,14 @@ func (p *problem) Finding() *explain.Finding {
 	return p.Issues[0].Finding
 }
 
-// problemsOf groups issues, in the order of their first ones. A problem whose issues have one text
-// has that text; alike returns the texts without what differs.
+// problemsOf groups issues, in the order of their first issues. A problem has the text of its issues if they have the
+// same one. Otherwise it has the text without the parts that differ, which alike returns.
 func problemsOf(issues []validate.Issue, alike func(text string) string) []*problem {
-	all, found := []*problem{}, map[[3]string]*problem{}
+	all := []*problem{}
+	found := map[[3]string]*problem{}
 	for _, i := range issues {
-		field, text := alike(i.Field), alike(i.Message)
+		field := alike(i.Field)
+		text := alike(i.Message)
 		key := [3]string{string(i.Severity), field, text}
 		p := found[key]
 		if p == nil {
@@ -65,27 +67,31 @@ func problemsOf(issues []validate.Issue, alike func(text string) string) []*prob
 			found[key] = p
 			all = append(all, p)
 		}
+
 		if p.Text != i.Message {
 			p.Text = text
 		}
 		if p.Field != i.Field {
 			p.Field = field
 		}
+
 		p.Issues = append(p.Issues, i)
 		p.Count++
 	}
 	return all
 }
 
-// openProblems puts problems on the page, or the issues of the one that the query opens.
+// openProblems puts problems on the page, or the issues of the problem that the query opens.
 func (p *healthPage) openProblems(q *request) {
 	at := number(q.query.Get("page"))
 	i := slices.IndexFunc(p.Problems, func(each *problem) bool { return each.Key == q.query.Get("problem") })
+
 	if i < 0 {
 		p.Pages = page.PagesOf(len(p.Problems), rowsPerPage, at)
 		p.ShownProblems = p.Problems[p.Pages.From:p.Pages.To]
 		return
 	}
+
 	p.Opened = p.Problems[i]
 	p.Pages = page.PagesOf(p.Opened.Count, rowsPerPage, at)
 	p.ShownIssues = p.Opened.Issues[p.Pages.From:p.Pages.To]

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// progress has how far simulations are, by the names that their pages gave them.
+// progress holds the stages of simulations, by the names that their pages gave them.
 type progress struct {
-	mu sync.Mutex
-	of map[string]stage
+	mu     sync.Mutex
+	stages map[string]stage
 }
 
 // stage counts the cycles and events of a simulation so far.
@@ -19,7 +19,7 @@ type stage struct {
 	Events int    `json:"events"`
 }
 
-// runName is the form of a name that a page gives. No other can be guessed.
+// runName is the form of a name that a page gives. Such a name cannot be guessed.
 var runName = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 // begin returns a function that reports the progress of a simulation, and one that ends it. Simulations that run at
@@ -28,11 +28,13 @@ func (p *progress) begin(run string) (report func(what string) func(cycle, event
 	if !runName.MatchString(run) {
 		return nil, func() {}
 	}
+
 	set := func(s stage) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.of[run] = s
+		p.stages[run] = s
 	}
+
 	report = func(what string) func(cycle, events int) {
 		set(stage{What: what})
 		return func(cycle, events int) { set(stage{what, cycle, events}) }
@@ -40,15 +42,16 @@ func (p *progress) begin(run string) (report func(what string) func(cycle, event
 	return report, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		delete(p.of, run)
+		delete(p.stages, run)
 	}
 }
 
-// showProgress answers how far a simulation is.
+// showProgress answers with the stage of a simulation.
 func (s *Server) showProgress(w http.ResponseWriter, r *http.Request) {
 	s.progress.mu.Lock()
-	at, runs := s.progress.of[r.URL.Query().Get("run")]
+	at, runs := s.progress.stages[r.URL.Query().Get("run")]
 	s.progress.mu.Unlock()
+
 	if !runs || !ViewerOf(r.Context()).Queues(r.Context()) {
 		s.failJSON(w, http.StatusNotFound, errNotFound)
 		return

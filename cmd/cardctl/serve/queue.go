@@ -18,7 +18,7 @@ type queuePage struct {
 	*queues.Queue
 	Path     []string // the queues above, the root first
 	Holdings []holdingRow
-	Children []queueRow // those that use most of their quota
+	Children []queueRow // the children that use most of their quota
 	Below    int        // children in all
 	Inner    bool
 	Running  []jobRow // of this page
@@ -27,13 +27,13 @@ type queuePage struct {
 	Waits    []jobRow
 	More     int // jobs that wait and are on the page Waiting
 	Unseen   *Hidden
-	Policies []queues.Policy // with those of arguments
+	Policies []queues.Policy // with the policies of arguments
 	Budgets  []budgetRow
-	// BudgetsLack is why what was used of budgets is not known, "" if it is.
+	// BudgetsLack is why the used part of budgets is not known, "" if it is known.
 	BudgetsLack string
 	// NextWindow is when a window of the queue begins or ends next, nil for never.
 	NextWindow *time.Time
-	// Of what it has had over time: why that is not known, the half-life, and what it is compared with.
+	// Lacks is why the usage over time is not known. HalfLife and ByWeight say how it is averaged and compared.
 	Lacks    string
 	HalfLife string
 	ByWeight bool
@@ -46,7 +46,7 @@ type holdingRow struct {
 	Over float64 // beyond the quota
 }
 
-// budgetRow is a budget of the queue, with a bar of what is used and needed.
+// budgetRow is a budget of the queue, with a bar of the used and the needed part.
 type budgetRow struct {
 	queues.Budget
 	Bar page.Bar
@@ -73,46 +73,68 @@ const (
 	childrenOfQueue = 20
 )
 
-// queueView shows what a queue has, and the jobs in it and below.
+// queueView shows the resources of a queue, and the jobs in it and below.
 func queueView(q *request) (any, any, error) {
 	name := q.PathValue("name")
 	queue := q.Queue(name)
 	if queue == nil {
 		return nil, nil, fmt.Errorf("%w: there is no queue %q", errNotFound, name)
 	}
+
 	path := q.Model.Path(name)[1:]
 	slices.Reverse(path)
 	below := model.Subtree(q.Model.Queues, name)
-	children := slices.DeleteFunc(slices.Clone(below), func(each queues.Queue) bool { return each.Parent != name || each.Queue == name })
+	children := slices.DeleteFunc(slices.Clone(below), func(child queues.Queue) bool {
+		return child.Parent != name || child.Queue == name
+	})
+
 	running, waiting := q.jobsOf(below)
 	runs, hidden := q.visible(running, placedPods)
 	waits, unseen := q.visible(waiting, waitingPods)
 	policies := q.policiesOf(queue)
+
 	if q.full {
-		d := queueDocument{Kind: "Queue", Queue: queue, Path: path, Children: []string{}, Policies: policies, Budgets: q.Model.Budgets[name], Running: q.rows(runs),
-			Hidden: hidden, Waiting: q.rows(waits), Unseen: unseen, Unread: q.Objects.Unread}
+		d := queueDocument{
+			Kind:     "Queue",
+			Queue:    queue,
+			Path:     path,
+			Children: []string{},
+			Policies: policies,
+			Budgets:  q.Model.Budgets[name],
+			Running:  q.rows(runs),
+			Hidden:   hidden,
+			Waiting:  q.rows(waits),
+			Unseen:   unseen,
+			Unread:   q.Objects.Unread,
+		}
 		for i := range children {
 			d.Children = append(d.Children, children[i].Queue)
 		}
 		return nil, d, nil
 	}
+
+	pages := page.PagesOf(len(runs), rowsPerPage, number(q.query.Get("page")))
 	p := &queuePage{
-		Queue: queue, Path: path, Holdings: q.holdingsOf(queue), Inner: len(children) > 0, Below: len(children), Hidden: hidden, Unseen: unseen,
-		Pages: page.PagesOf(len(runs), rowsPerPage, number(q.query.Get("page"))), Waits: q.rows(waits[:min(len(waits), waitingOfQueue)]),
-		More: max(0, len(waits)-waitingOfQueue), Policies: policies,
+		Queue:       queue,
+		Path:        path,
+		Holdings:    q.holdingsOf(queue),
+		Inner:       len(children) > 0,
+		Below:       len(children),
+		Hidden:      hidden,
+		Unseen:      unseen,
+		Running:     q.rows(runs[pages.From:pages.To]),
+		Pages:       pages,
+		Waits:       q.rows(waits[:min(len(waits), waitingOfQueue)]),
+		More:        max(0, len(waits)-waitingOfQueue),
+		Policies:    policies,
+		Budgets:     budgetsOf(q.Model.Budgets[name]),
+		BudgetsLack: q.seen.lack(q.Configuration.BudgetsLack),
+		NextWindow:  queue.NextWindow(),
+		Lacks:       q.seen.lack(q.Configuration.UsageLacks),
+		ByWeight:    q.Configuration.FairByWeight(),
+		HalfLife:    queues.ShortTime(q.Configuration.FairShare().HalfLife),
 	}
-	p.Lacks = q.Configuration.UsageLacks
-	p.ByWeight = q.Configuration.FairByWeight()
-	p.HalfLife = queues.ShortTime(q.Configuration.FairShare().HalfLife)
-	if p.Lacks != "" && !q.seen.viewer.Queues(q.seen.ctx) {
-		p.Lacks = lackReading.Text
-	}
-	p.NextWindow, p.Budgets = queue.NextWindow(), budgetsOf(q.Model.Budgets[name])
-	p.BudgetsLack = q.Configuration.BudgetsLack
-	if p.BudgetsLack != "" && !q.seen.viewer.Queues(q.seen.ctx) {
-		p.BudgetsLack = lackReading.Text
-	}
-	p.Running = q.rows(runs[p.Pages.From:p.Pages.To])
+
 	rows := model.Rows(children, model.Selection{Sort: "use"})
 	for _, r := range rows[:min(len(rows), childrenOfQueue)] {
 		p.Children = append(p.Children, queueRow{r, q.barsOf(r.Queue, "", false, nil)})
@@ -130,16 +152,17 @@ func budgetsOf(all []queues.Budget) (rows []budgetRow) {
 	return rows
 }
 
-// jobsOf returns the jobs of queues: those with pods on nodes, those with most cards first, and those
-// that wait, in the order of each queue.
+// jobsOf returns the jobs of queues. Running jobs have pods on nodes, most cards first. Waiting jobs are in the order
+// of each queue.
 func (q *request) jobsOf(all []queues.Queue) (running, waiting []*explain.Finding) {
-	of := map[string]bool{}
+	wanted := map[string]bool{}
 	for i := range all {
-		of[all[i].Queue] = true
+		wanted[all[i].Queue] = true
 	}
+
 	for i := range q.Jobs {
 		f := &q.Jobs[i]
-		if !of[f.Queue] {
+		if !wanted[f.Queue] {
 			continue
 		}
 		if f.Pods.Placed > 0 {
@@ -149,6 +172,7 @@ func (q *request) jobsOf(all []queues.Queue) (running, waiting []*explain.Findin
 			waiting = append(waiting, f)
 		}
 	}
+
 	q.byCards(running)
 	slices.SortStableFunc(waiting, func(a, b *explain.Finding) int {
 		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Place, b.Place))
@@ -156,7 +180,7 @@ func (q *request) jobsOf(all []queues.Queue) (running, waiting []*explain.Findin
 	return running, waiting
 }
 
-// holdingsOf are the resources of a queue, cards first.
+// holdingsOf returns the resources of a queue, cards first.
 func (q *request) holdingsOf(queue *queues.Queue) (all []holdingRow) {
 	for _, row := range queues.Rows([]queues.Queue{*queue}, true) {
 		h := row.Holding
@@ -165,8 +189,8 @@ func (q *request) holdingsOf(queue *queues.Queue) (all []holdingRow) {
 	return all
 }
 
-// policiesOf are the policies that hold in a queue, with those that arguments of the scheduler set for
-// all queues.
+// policiesOf returns the policies that hold in a queue. They include the policies that arguments of the scheduler set
+// for all queues.
 func (q *request) policiesOf(queue *queues.Queue) []queues.Policy {
 	all := append([]queues.Policy{}, queue.Policies...)
 	for _, name := range slices.Sorted(maps.Keys(q.Model.Policies)) {

@@ -23,11 +23,11 @@ type queuesPage struct {
 	Queues    int // in all
 	Resources []string
 	Waiting   int
-	Lost      int               // of Waiting, those whose queue does not exist
+	Lost      int               // jobs of Waiting in queues that do not exist
 	Policies  map[string]string // that hold in all queues
 	Common    bool              // all bars of a card have one scale
 	Sort      string            // the order of the rows, "" for the tree
-	Fair      bool              // queues are ordered by what they have had over time
+	Fair      bool              // queues are ordered by their usage over time
 }
 
 // queueRow is a queue with its bars.
@@ -36,7 +36,7 @@ type queueRow struct {
 	Bars []page.Bar
 }
 
-// queuesView shows the tree of queues, or those that a filter or an order selects.
+// queuesView shows the tree of queues, or the queues that a filter or an order selects.
 func queuesView(q *request) (any, any, error) {
 	selection := selectionOf(q.query)
 	all := q.Model.Queues
@@ -46,18 +46,28 @@ func queuesView(q *request) (any, any, error) {
 			return nil, nil, fmt.Errorf("%w: there is no queue %q", errNotFound, root)
 		}
 	}
+
 	rows := model.Rows(all, selection)
+
 	selected := []queues.Queue{}
 	for i := range rows {
 		selected = append(selected, *rows[i].Queue)
 	}
+
 	if !selection.Flat() {
 		selected = model.Having(all, selection.Resource)
 	}
+
 	p := &queuesPage{
-		Queues: len(q.Model.Queues), Resources: resourcesOf(q.Model.Queues), Policies: q.Policies, Waiting: len(q.Waiting), Lost: q.lost(),
-		Flat: selection.Flat(), Sort: selection.Sort, Common: q.query.Get("scale") == "common",
-		Fair: slices.ContainsFunc(q.Model.Queues, func(of queues.Queue) bool { return of.Past != nil }),
+		Queues:    len(q.Model.Queues),
+		Resources: resourcesOf(q.Model.Queues),
+		Policies:  q.Policies,
+		Waiting:   len(q.Waiting),
+		Lost:      q.lost(),
+		Flat:      selection.Flat(),
+		Sort:      selection.Sort,
+		Common:    q.query.Get("scale") == "common",
+		Fair:      slices.ContainsFunc(q.Model.Queues, func(queue queues.Queue) bool { return queue.Past != nil }),
 	}
 	p.Pages = page.PagesOf(len(rows), rowsPerPage, number(q.query.Get("page")))
 	var scales map[string]float64
@@ -67,13 +77,20 @@ func queuesView(q *request) (any, any, error) {
 	for _, r := range rows[p.Pages.From:p.Pages.To] {
 		p.Rows = append(p.Rows, queueRow{r, q.barsOf(r.Queue, selection.Resource, q.query.Has("wide"), scales)})
 	}
+
 	return p, document{Kind: "QueueList", Items: selected, Unread: q.Objects.Unread}, nil
 }
 
 func selectionOf(query url.Values) model.Selection {
 	s := model.Selection{
-		Search: query.Get("search"), Resource: query.Get("resource"), Full: query.Has("full"), Borrowing: query.Has("borrowing"),
-		Waiting: query.Has("waiting"), Opened: query["open"], Closed: query["close"], All: query.Has("all"),
+		Search:    query.Get("search"),
+		Resource:  query.Get("resource"),
+		Full:      query.Has("full"),
+		Borrowing: query.Has("borrowing"),
+		Waiting:   query.Has("waiting"),
+		Opened:    query["open"],
+		Closed:    query["close"],
+		All:       query.Has("all"),
 	}
 	if sort := query.Get("sort"); model.Orders[sort] != nil {
 		s.Sort = sort
@@ -92,7 +109,7 @@ func (q *request) lost() int {
 	return jobs
 }
 
-// number is a positive number of a query, else 0.
+// number returns a positive number of a query, else 0.
 func number(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -101,7 +118,7 @@ func number(text string) int {
 	return max(0, n)
 }
 
-// resourcesOf are the cards of queues.
+// resourcesOf returns the cards of queues.
 func resourcesOf(all []queues.Queue) []string {
 	names := map[string]bool{}
 	for i := range all {
@@ -114,14 +131,14 @@ func resourcesOf(all []queues.Queue) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// barsOf are the bars of a queue: one for each resource that the table of "cardctl top" has,
-// or for one resource. Each has a scale of its own where scales is nil.
-func (q *request) barsOf(of *queues.Queue, resource string, wide bool, scales map[string]float64) []page.Bar {
-	var bars []page.Bar
-	for _, row := range queues.Rows([]queues.Queue{*of}, wide) {
+// barsOf returns the bars of a queue: one for each resource that the table of "cardctl top" has,
+// or for one resource. Each bar has a scale of its own if scales is nil.
+func (q *request) barsOf(queue *queues.Queue, resource string, wide bool, scales map[string]float64) (bars []page.Bar) {
+	for _, row := range queues.Rows([]queues.Queue{*queue}, wide) {
 		if resource != "" && row.Holding.Resource != resource {
 			continue
 		}
+
 		scale := model.OwnScale(row.Holding)
 		if scales != nil {
 			scale = scales[row.Holding.Resource]
@@ -137,11 +154,15 @@ func barOf(row queues.Row, borrowed, scale float64) page.Bar {
 	if scale <= 0 {
 		return bar
 	}
+
 	percent := func(x float64) float64 { return 100 * min(x, scale) / scale }
 	over := model.Over(h)
-	bar.Own, bar.Borrowed = percent(h.Allocated-max(borrowed, over)), percent(max(0, borrowed-over))
-	bar.Over, bar.Reserved = percent(over), percent(h.Inqueue)
-	bar.Reserved = max(0, min(bar.Reserved, 100-bar.Own-bar.Borrowed-bar.Over)) // rounding
+	bar.Own = percent(h.Allocated - max(borrowed, over))
+	bar.Borrowed = percent(max(0, borrowed-over))
+	bar.Over = percent(over)
+	// Rounding may leave less room than the reserved part needs.
+	bar.Reserved = max(0, min(percent(h.Inqueue), 100-bar.Own-bar.Borrowed-bar.Over))
+
 	if h.Guarantee > 0 {
 		bar.Ticks = append(bar.Ticks, page.Tick{Name: "guarantee", At: percent(h.Guarantee)})
 	}

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// policy permits what the pages need: assets and answers of this server. Nothing inline runs,
+// policy permits the assets and answers of this server. Nothing inline runs,
 // and no other site can frame a page.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// strictTransport has browsers use HTTPS for a year. It says nothing of other names below this one.
+// strictTransport tells browsers to use HTTPS for a year. It does not include names below this one.
 const strictTransport = "max-age=31536000"
 
 // secure sets the headers of all answers.
 //
-// A browser applies Strict-Transport-Security to all ports of a name, so that it would keep a user
-// from whatever else is at http://localhost: the name of this machine does not get the header.
+// A browser applies Strict-Transport-Security to all ports of a name. For the name of this machine, it would keep the
+// user from other servers at http://localhost, so this name does not get the header.
 func secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -28,15 +28,17 @@ func secure(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+
 		if r.TLS != nil && !IsLoopback(r.Host) {
 			h.Set("Strict-Transport-Security", strictTransport)
 		}
+
 		next.ServeHTTP(w, r)
 	})
 }
 
-// loopbackOnly refuses requests for other hosts than this machine. The page of another site
-// whose name resolves to a loopback address is such a request.
+// loopbackOnly refuses requests for other hosts than this machine. Another site can have a name that resolves to a
+// loopback address: its page sends such requests.
 func loopbackOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !IsLoopback(r.Host) {
@@ -47,22 +49,26 @@ func loopbackOnly(next http.Handler) http.Handler {
 	})
 }
 
-// AddressOf is the address of the client of a request: of IPv6 the first 64 bits, of which a client
-// has all addresses. What headers say of it is not checked, so it does not count.
+// AddressOf returns the address of the client of a request. For IPv6 it is the first 64 bits, because a client has
+// all addresses with them. Headers with addresses are not checked, so they do not count.
 func AddressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
 	}
+
 	address, err := netip.ParseAddr(host)
 	if err != nil {
 		return host
 	}
+
 	address = address.Unmap().WithZone("")
 	if address.Is4() {
 		return address.String()
 	}
-	network, _ := address.Prefix(64) // which all addresses of IPv6 have
+
+	// All addresses of IPv6 have such a prefix.
+	network, _ := address.Prefix(64)
 	return network.String()
 }
 

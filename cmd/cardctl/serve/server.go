@@ -45,9 +45,20 @@ func New(o Options) *Server {
 	events := newBroadcaster()
 	measures := newMeasures(events)
 	return &Server{
-		options: o, events: events, trials: newTrials(), measures: measures, started: time.Now(),
-		progress: progress{of: map[string]stage{}},
-		keeper:   &keeper{source: o.Source, interval: o.Interval, log: o.Log, history: model.NewHistory(), events: events, measures: measures},
+		options:  o,
+		events:   events,
+		trials:   newTrials(),
+		measures: measures,
+		started:  time.Now(),
+		progress: progress{stages: map[string]stage{}},
+		keeper: &keeper{
+			source:   o.Source,
+			interval: o.Interval,
+			log:      o.Log,
+			history:  model.NewHistory(),
+			events:   events,
+			measures: measures,
+		},
 	}
 }
 
@@ -58,14 +69,18 @@ const eventsPath = "/events"
 func (s *Server) Handler() http.Handler {
 	views := http.NewServeMux()
 	s.addViews(views)
+
 	streamed := http.NewServeMux()
 	streamed.Handle("GET "+eventsPath, s.events)
 	streamed.Handle("/", compress(views))
-	access, metrics := s.options.Access, s.options.Metrics
+
+	access := s.options.Access
+	metrics := s.options.Metrics
 	if access == nil {
 		access = func(next http.Handler) http.Handler { return loopbackOnly(showAll(next)) }
 		metrics = loopbackOnly
 	}
+
 	all := http.NewServeMux()
 	all.Handle("/", csrf.New().Handler(access(streamed)))
 	all.Handle("GET /assets/", compress(page.Assets()))
@@ -74,10 +89,11 @@ func (s *Server) Handler() http.Handler {
 	}
 	all.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	all.HandleFunc("GET /readyz", s.ready)
+
 	return secure(s.measures.count(all, all, streamed, views))
 }
 
-// compress answers with gzip where the client accepts it. It stands before pages and JSON only: a
+// compress answers with gzip if the client accepts it. It compresses pages and JSON only: a
 // stream of events would wait in its buffer.
 //
 // Compression can tell an attacker who sees the length of answers whether a guess stands in them.
@@ -116,17 +132,25 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	server := &http.Server{
-		Handler: s.Handler(), BaseContext: func(net.Listener) context.Context { return ctx },
-		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
+		Handler:           s.Handler(),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       readTime,
+		WriteTimeout:      writeTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    headerBytes,
 	}
+
 	go s.Run(ctx)
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Serve(listener) }()
+
 	select {
 	case err := <-stopped:
 		return err
 	case <-ctx.Done():
 	}
+
 	ending, done := context.WithTimeout(context.Background(), shutdownTime)
 	defer done()
 	if err := server.Shutdown(ending); err != nil && !errors.Is(err, context.DeadlineExceeded) {

@@ -15,7 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 )
 
-// Viewer decides what a request may see.
+// Viewer decides which objects a request may see.
 type Viewer interface {
 	// Name is the name of the user, "" for everyone.
 	Name() string
@@ -23,8 +23,8 @@ type Viewer interface {
 	Queues(ctx context.Context) bool
 	// Nodes reports whether the viewer may see nodes by name.
 	Nodes(ctx context.Context) bool
-	// Namespace reports whether the viewer may see the jobs of a namespace by name, or those of
-	// all namespaces for "".
+	// Namespace reports whether the viewer may see the jobs of a namespace by name. "" stands for
+	// all namespaces.
 	Namespace(ctx context.Context, name string) bool
 }
 
@@ -51,7 +51,7 @@ func WithViewer(ctx context.Context, v Viewer) context.Context {
 	return context.WithValue(ctx, viewerKey{}, v)
 }
 
-// ViewerOf is the viewer of a context, nobody if there is none.
+// ViewerOf returns the viewer of a context, nobody if there is none.
 func ViewerOf(ctx context.Context) Viewer {
 	if v, ok := ctx.Value(viewerKey{}).(Viewer); ok {
 		return v
@@ -91,59 +91,64 @@ func (s *seen) everything() bool {
 	return s.viewer.Queues(s.ctx) && s.viewer.Nodes(s.ctx) && s.namespace(metav1.NamespaceAll)
 }
 
-// rights are those of the viewer in a simulation.
+// rights are the rights of the viewer in a simulation.
 type rights struct{ *seen }
 
 func (r rights) Namespace(name string) bool { return r.namespace(name) }
 func (r rights) Nodes() bool                { return r.viewer.Nodes(r.ctx) }
 
-// Hidden counts what a viewer may not see by name.
+// Hidden counts the jobs and pods that a viewer may not see by name.
 type Hidden struct {
 	Jobs int `json:"jobs"`
 	Pods int `json:"pods"`
 }
 
-// jobs returns the jobs that may be seen, without the names of others in them, and counts the
-// others.
+// jobs returns the jobs that may be seen, without the names of hidden jobs in them. It counts the hidden jobs.
 func (s *seen) jobs(all []explain.Finding) (visible []explain.Finding, hidden *Hidden) {
 	visible = []explain.Finding{}
 	for i := range all {
-		if !s.namespace(all[i].Namespace) {
-			if hidden == nil {
-				hidden = &Hidden{}
-			}
-			hidden.Jobs++
-			hidden.Pods += all[i].Pods.Waiting
+		if s.namespace(all[i].Namespace) {
+			visible = append(visible, s.job(all[i]))
 			continue
 		}
-		visible = append(visible, s.job(all[i]))
+
+		if hidden == nil {
+			hidden = &Hidden{}
+		}
+		hidden.Jobs++
+		hidden.Pods += all[i].Pods.Waiting
 	}
 	return visible, hidden
 }
 
 // job returns a finding without the names of jobs that may not be seen.
 func (s *seen) job(f explain.Finding) explain.Finding {
-	holders := slices.Clone(f.Holders)
-	for i := range holders {
-		before := len(holders[i].Jobs)
-		holders[i].Jobs = slices.DeleteFunc(slices.Clone(holders[i].Jobs), func(h explain.Holder) bool { return !s.namespace(h.Namespace) })
-		holders[i].More += before - len(holders[i].Jobs)
+	f.Holders = slices.Clone(f.Holders)
+	for i := range f.Holders {
+		h := &f.Holders[i]
+		before := len(h.Jobs)
+		h.Jobs = slices.DeleteFunc(slices.Clone(h.Jobs), func(j explain.Holder) bool {
+			return !s.namespace(j.Namespace)
+		})
+		h.More += before - len(h.Jobs)
 	}
-	f.Holders = holders
+
 	f.Reclaimers = slices.DeleteFunc(slices.Clone(f.Reclaimers), func(c explain.Reclaimer) bool {
 		namespace, _, _ := strings.Cut(c.Owner, "/")
 		return !s.namespace(namespace)
 	})
+
 	f.Advice = slices.Clone(f.Advice)
-	f.Spared = hideQueues(s, f.Advice, f.Spared, func(of *explain.Spared) *string { return &of.Queue })
-	f.Borrowers = hideQueues(s, f.Advice, f.Borrowers, func(of *explain.Part) *string { return &of.Queue })
-	f.Unused = hideQueues(s, f.Advice, f.Unused, func(of *explain.Unused) *string { return &of.Queue })
+	f.Spared = hideQueues(s, f.Advice, f.Spared, func(p *explain.Spared) *string { return &p.Queue })
+	f.Borrowers = hideQueues(s, f.Advice, f.Borrowers, func(p *explain.Part) *string { return &p.Queue })
+	f.Unused = hideQueues(s, f.Advice, f.Unused, func(p *explain.Unused) *string { return &p.Queue })
 	if f.Leaves != nil && !s.viewer.Queues(s.ctx) {
 		if at := slices.Index(f.Advice, explain.LeafAdvice(f.Leaves)); at >= 0 {
 			f.Advice[at] = explain.LeafAdvice(nil)
 		}
 		f.Leaves = nil
 	}
+
 	f.Behind = s.behind(f.Behind)
 	f.Nodes = slices.Clone(f.Nodes)
 	for i := range f.Nodes {
@@ -156,11 +161,11 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 func (s *seen) behind(all []explain.Behind) []explain.Behind {
 	visible := slices.Clone(all)
 	for i := range visible {
-		visible[i].First = slices.Clone(visible[i].First)
-		for j := range visible[i].First {
-			visible[i].First[j].Queue = s.otherQueue(visible[i].First[j].Queue)
+		first := slices.Clone(visible[i].First)
+		for j := range first {
+			first[j].Queue = s.otherQueue(first[j].Queue)
 		}
-		visible[i].First = slices.Compact(visible[i].First)
+		visible[i].First = slices.Compact(first)
 	}
 	return visible
 }
@@ -194,14 +199,15 @@ func (s *seen) holds(all []model.Hold) []model.Hold {
 	for i := range visible {
 		if h := &visible[i]; h.Pods > 0 && h.Policy != nil {
 			policy := *h.Policy
-			policy.Queue, h.Policy = s.otherQueue(policy.Queue), &policy
+			policy.Queue = s.otherQueue(policy.Queue)
+			h.Policy = &policy
 		}
 	}
 	return visible
 }
 
-// causes returns the causes that may be seen. Each names a queue, so that viewers who may not
-// see queues see only those of jobs that they may see.
+// causes returns the causes that may be seen. Each names a queue. Viewers who may not see queues
+// see only causes with a job that they may see.
 func (s *seen) causes(all []*model.Cause) []*model.Cause {
 	if s.viewer.Queues(s.ctx) {
 		return all
@@ -211,7 +217,7 @@ func (s *seen) causes(all []*model.Cause) []*model.Cause {
 	})
 }
 
-// What is said of a reading to viewers who may not list queues: the causes name the API server, and
+// These texts describe a reading to viewers who may not list queues. The real causes name the API server, and
 // objects of the cluster.
 var (
 	errReading  = errors.New("the cluster cannot be read")
@@ -226,7 +232,15 @@ func (s *seen) failure(err error) error {
 	return errReading
 }
 
-// notes returns what is wrong with a reading.
+// lack returns why something is not known, "" if it is known.
+func (s *seen) lack(text string) string {
+	if text == "" || s.viewer.Queues(s.ctx) {
+		return text
+	}
+	return lackReading.Text
+}
+
+// notes returns the problems of a reading.
 func (s *seen) notes(all []model.Note) []model.Note {
 	if s.viewer.Queues(s.ctx) || len(all) == 0 {
 		return all
@@ -237,7 +251,7 @@ func (s *seen) notes(all []model.Note) []model.Note {
 // hiddenName stands for names that may not be seen.
 const hiddenName = "•••"
 
-// namespaceName is the name of a namespace, if its jobs may be seen.
+// namespaceName returns the name of a namespace, if its jobs may be seen.
 func (s *seen) namespaceName(name string) string {
 	if s.namespace(name) {
 		return name
@@ -282,7 +296,8 @@ func (s *seen) takers(all []engine.Taker) []engine.Taker {
 	visible := slices.Clone(all)
 	for i := range visible {
 		if t := &visible[i]; !s.namespace(t.Namespace) {
-			t.Namespace, t.Owner = hiddenName, hiddenName
+			t.Namespace = hiddenName
+			t.Owner = hiddenName
 		}
 	}
 	return visible

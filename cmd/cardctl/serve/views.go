@@ -21,7 +21,7 @@ type view struct {
 	path  string
 	open  bool // also for viewers who may not see queues
 	still bool // does not follow the cluster
-	// make returns what the template and the JSON show.
+	// make returns the values for the template and the JSON.
 	make func(*request) (body, document any, err error)
 	// command returns the arguments of the cardctl command that prints the same.
 	command func(*request) []string
@@ -50,8 +50,8 @@ var (
 type document struct {
 	Kind   string  `json:"kind"`
 	Items  any     `json:"items"`
-	Hidden *Hidden `json:"hidden,omitempty"` // what the viewer may not see
-	// Unread are the kinds that the server cannot list, so that Items lack them.
+	Hidden *Hidden `json:"hidden,omitempty"` // jobs that the viewer may not see
+	// Unread are the kinds that the server cannot list. Items lack them.
 	Unread []string `json:"unread,omitempty"`
 }
 
@@ -67,7 +67,8 @@ func (s *Server) views() []view {
 		{name: "whatif", path: "/whatif", still: true, make: whatIfView, command: whatIfCommand},
 		{name: "health", path: "/health", make: healthView, command: commandOf("validate")},
 		{name: "audit", path: "/audit", make: auditView, command: auditCommand},
-		{name: "history", path: "/history", make: historyView, command: commandOf("top", "--watch", "--interval", "30s")},
+		{name: "history", path: "/history", make: historyView,
+			command: commandOf("top", "--watch", "--interval", "30s")},
 	}
 }
 
@@ -94,6 +95,7 @@ func (s *Server) addViews(mux *http.ServeMux) {
 			mux.HandleFunc("POST "+v.path+".json", s.show(v, s.json))
 		}
 	}
+
 	mux.HandleFunc("GET /names", s.names)
 	mux.HandleFunc("GET /whatif/progress.json", s.showProgress)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -103,8 +105,17 @@ func (s *Server) addViews(mux *http.ServeMux) {
 
 func (s *Server) request(r *http.Request) *request {
 	state := s.keeper.now()
-	return &request{Request: r, server: s, query: r.URL.Query(), state: state, Model: state.model, seen: newSeen(r.Context())}
+	return &request{
+		Request: r,
+		server:  s,
+		query:   r.URL.Query(),
+		state:   state,
+		Model:   state.model,
+		seen:    newSeen(r.Context()),
+	}
 }
+
+var errQueues = errors.New("you may not see queues: this needs the permission to list queues.scheduling.volcano.sh")
 
 // show answers a request for a view in one form. Views of queues are for viewers who may see
 // them.
@@ -114,12 +125,14 @@ func (s *Server) show(v view, write func(http.ResponseWriter, *request, view)) h
 		q := s.request(r)
 		q.query.Set("after", fmt.Sprint(after))
 		if !v.open && !q.seen.viewer.Queues(r.Context()) {
-			s.fail(w, q, http.StatusForbidden, errors.New("you may not see queues: this needs the permission to list queues.scheduling.volcano.sh"))
+			s.fail(w, q, http.StatusForbidden, errQueues)
 			return
 		}
+
 		if v.name == "whatif" {
 			q.change, q.changeErr = readChange(w, r)
 		}
+
 		write(w, q, v)
 	}
 }
@@ -130,12 +143,14 @@ func (s *Server) json(w http.ResponseWriter, q *request, v view) {
 		s.failJSON(w, http.StatusServiceUnavailable, cmp.Or(err, errNotRead))
 		return
 	}
+
 	q.full = true
 	_, document, err := v.make(q)
 	if err != nil {
 		s.failJSON(w, statusOf(w, err), err)
 		return
 	}
+
 	s.writeJSON(w, http.StatusOK, document)
 }
 
@@ -154,22 +169,24 @@ func (s *Server) failJSON(w http.ResponseWriter, status int, err error) {
 
 func (s *Server) html(w http.ResponseWriter, q *request, v view) {
 	frame := s.frame(q, v)
-	status := http.StatusOK
 	if q.Model == nil {
-		frame.Name, status = "unread", http.StatusServiceUnavailable
+		frame.Name = "unread"
+		status := http.StatusServiceUnavailable
 		if q.Method == http.MethodGet {
 			status = http.StatusOK // the page fills itself
 		}
-	} else {
-		body, _, err := v.make(q)
-		if err != nil {
-			s.fail(w, q, statusOf(w, err), err)
-			return
-		}
-		frame.Body = body
-		frame.Still = v.still
+		s.write(w, status, frame)
+		return
 	}
-	s.write(w, status, frame)
+
+	body, _, err := v.make(q)
+	if err != nil {
+		s.fail(w, q, statusOf(w, err), err)
+		return
+	}
+	frame.Body = body
+	frame.Still = v.still
+	s.write(w, http.StatusOK, frame)
 }
 
 func (s *Server) write(w http.ResponseWriter, status int, frame *page.Frame) {
@@ -184,6 +201,7 @@ func (s *Server) fail(w http.ResponseWriter, q *request, status int, err error) 
 		s.failJSON(w, status, err)
 		return
 	}
+
 	frame := s.frame(q, view{name: "error", path: q.URL.Path, still: true})
 	frame.Still = true
 	frame.Body = struct {
@@ -193,7 +211,7 @@ func (s *Server) fail(w http.ResponseWriter, q *request, status int, err error) 
 	s.write(w, status, frame)
 }
 
-// statusOf is the HTTP status of an error.
+// statusOf returns the HTTP status of an error.
 func statusOf(w http.ResponseWriter, err error) int {
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -213,11 +231,17 @@ func statusOf(w http.ResponseWriter, err error) int {
 // frame returns the parts that all pages have around their content.
 func (s *Server) frame(q *request, v view) *page.Frame {
 	f := &page.Frame{
-		Name: v.name, Path: q.URL.Path, Query: q.query, Accept: q.Header.Get("Accept-Language"),
-		User: q.seen.viewer.Name(), Queues: q.seen.viewer.Queues(q.Context()),
+		Name:   v.name,
+		Path:   q.URL.Path,
+		Query:  q.query,
+		Accept: q.Header.Get("Accept-Language"),
+		User:   q.seen.viewer.Name(),
+		Queues: q.seen.viewer.Queues(q.Context()),
 	}
+
 	if v.command != nil {
-		f.Command = whatif.Quote(append(append([]string{"cardctl"}, v.command(q)...), s.options.Flags...)...)
+		words := append([]string{"cardctl"}, v.command(q)...)
+		f.Command = whatif.Quote(append(words, s.options.Flags...)...)
 		f.JSON = q.URL.Path + ".json"
 		switch {
 		case isOfOne(v):
@@ -226,17 +250,22 @@ func (s *Server) frame(q *request, v view) *page.Frame {
 			f.JSON = v.path + ".json" // the path can be /
 		}
 	}
+
 	if err := q.seen.failure(q.state.err); err != nil {
-		f.Error, f.Since = err.Error(), q.state.since
+		f.Error = err.Error()
+		f.Since = q.state.since
 	}
-	if q.Model != nil {
-		f.Objects = q.Model
-		f.Unread(q.Model.Objects.Unread, len(q.Jobs) > 0)
-		f.Read, f.Files = q.Model.Time, s.options.Source.Changed() == nil
-		warnings := slices.DeleteFunc(slices.Clone(q.Notes), func(n model.Note) bool { return n.Severity == "note" })
-		for _, n := range q.seen.notes(warnings) {
-			f.Notes = append(f.Notes, n.Text)
-		}
+	if q.Model == nil {
+		return f
+	}
+
+	f.Objects = q.Model
+	f.Read = q.Model.Time
+	f.Files = s.options.Source.Changed() == nil
+	f.Unread(q.Model.Objects.Unread, len(q.Jobs) > 0)
+	warnings := slices.DeleteFunc(slices.Clone(q.Notes), func(n model.Note) bool { return n.Severity == "note" })
+	for _, n := range q.seen.notes(warnings) {
+		f.Notes = append(f.Notes, n.Text)
 	}
 	return f
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 )
 
-// The view Waiting has so many causes on a page, and so many jobs of each until it is opened: with more,
-// the page of a cluster in which thousands of jobs wait is too long to read.
+// The view Waiting bounds the causes of a page, and the jobs of a cause until it is opened. Otherwise, the page of a
+// cluster with thousands of waiting jobs is too long to read.
 const (
 	causesPerPage = 20
 	jobsPerCause  = 5
@@ -44,36 +44,50 @@ func waitingView(q *request) (any, any, error) {
 			all = append(all, &waiting[i])
 		}
 		visible, hidden := q.visible(all, waitingPods)
-		return nil, document{Kind: "ExplanationList", Items: q.rows(visible), Hidden: hidden, Unread: q.Objects.Unread}, nil
+		return nil, document{
+			Kind:   "ExplanationList",
+			Items:  q.rows(visible),
+			Hidden: hidden,
+			Unread: q.Objects.Unread,
+		}, nil
 	}
+
 	p := &waitingPage{Jobs: len(waiting)}
 	causes := q.causes(waiting)
 	p.Pages = page.PagesOf(len(causes), causesPerPage, number(q.query.Get("page")))
+
 	for i, c := range causes {
 		p.Pods += c.Pods
 		if i < p.Pages.From || i >= p.Pages.To {
 			continue
 		}
-		mine := *c
-		mine.Holds = q.seen.holds(c.Holds)
-		row := causeRow{Cause: &mine, Key: mine.Key()}
-		limit := jobsPerCause
-		if slices.Contains(q.query["open"], row.Key) {
-			limit = 5 * rowsPerPage
-		}
-		for _, f := range c.Jobs {
-			switch {
-			case !q.seen.namespace(f.Namespace):
-				mine.Hidden++
-			case len(row.Shown) < limit:
-				row.Shown = append(row.Shown, q.row(f))
-			default:
-				row.More++
-			}
-		}
-		p.Causes = append(p.Causes, row)
+		p.Causes = append(p.Causes, q.causeRow(c))
 	}
+
 	return p, nil, nil
+}
+
+// causeRow returns a cause with the jobs that the viewer may see.
+func (q *request) causeRow(c *model.Cause) causeRow {
+	mine := *c
+	mine.Holds = q.seen.holds(c.Holds)
+	row := causeRow{Cause: &mine, Key: mine.Key()}
+	limit := jobsPerCause
+	if slices.Contains(q.query["open"], row.Key) {
+		limit = 5 * rowsPerPage
+	}
+
+	for _, f := range c.Jobs {
+		switch {
+		case !q.seen.namespace(f.Namespace):
+			mine.Hidden++
+		case len(row.Shown) < limit:
+			row.Shown = append(row.Shown, q.row(f))
+		default:
+			row.More++
+		}
+	}
+	return row
 }
 
 // causes groups jobs that wait, as far as they may be seen.
@@ -85,22 +99,27 @@ func (q *request) causes(waiting []explain.Finding) []*model.Cause {
 	return q.seen.causes(group())
 }
 
-// selectWaiting returns the jobs that wait, or those of a queue and of a search.
+// selectWaiting returns the jobs that wait, or only the jobs of a queue and of a search.
 func (q *request) selectWaiting() []explain.Finding {
-	queue, search := q.query.Get("queue"), strings.ToLower(q.query.Get("search"))
+	queue := q.query.Get("queue")
+	search := strings.ToLower(q.query.Get("search"))
 	if queue == "" && search == "" {
 		return q.Waiting
 	}
-	maySum := q.seen.viewer.Queues(q.Context()) && q.Queue(queue) != nil // how many jobs a queue has
+
+	// The number of jobs of a queue is no secret from viewers of queues.
+	maySum := q.seen.viewer.Queues(q.Context()) && q.Queue(queue) != nil
 	below := map[string]bool{queue: true}
 	for _, each := range model.Subtree(q.Model.Queues, queue) {
 		below[each.Queue] = true
 	}
+
 	var selected []explain.Finding
 	for i := range q.Waiting {
 		f := &q.Waiting[i]
 		mine := q.seen.namespace(f.Namespace)
-		found := search == "" || mine && strings.Contains(strings.ToLower(f.Namespace+"/"+f.Owner+" "+f.Queue), search)
+		text := strings.ToLower(f.Namespace + "/" + f.Owner + " " + f.Queue)
+		found := search == "" || mine && strings.Contains(text, search)
 		if found && (queue == "" || below[f.Queue] && (mine || maySum)) {
 			selected = append(selected, *f)
 		}
@@ -113,7 +132,7 @@ type jobPage struct {
 	*explain.Finding
 	Levels  []levelRow // from the queue of the job up to the root
 	Of      int        // jobs that wait in its queue
-	Holders []holders  // of what it lacks
+	Holders []holders  // of the resources that it lacks
 	Try     []page.Try // changes to simulate
 	// Unsought: the cluster has too many jobs to look for reclaimers.
 	Unsought bool
@@ -126,14 +145,14 @@ type holders struct {
 	Jobs []holder
 }
 
-// holder is a job that has what another one lacks.
+// holder is a job that has a resource that another job lacks.
 type holder struct {
 	explain.Holder
 	PodGroup string
 	Safety   string // who could take it back, "" if it was not looked for
 }
 
-// levelRow is a queue of the path of a job with the bars of what the job lacks.
+// levelRow is a queue of the path of a job with the bars of the resources that the job lacks.
 type levelRow struct {
 	Queue string
 	Lacks bool // the queue that refuses
@@ -146,6 +165,7 @@ func jobView(q *request) (any, any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+
 	p := &jobPage{Finding: f, Holders: q.holders(f), Unsought: !q.Model.Reclaimers}
 	if q.seen.viewer.Queues(q.Context()) {
 		p.Levels = q.levels(f)
@@ -154,46 +174,51 @@ func jobView(q *request) (any, any, error) {
 		}
 		p.Try = q.tries(f)
 	}
+
 	for i := range q.Jobs {
 		if q.Jobs[i].Queue == f.Queue && q.Jobs[i].Place > 0 {
 			p.Of++
 		}
 	}
+
 	return p, document{Kind: "ExplanationList", Items: []explain.Finding{*f}}, nil
 }
 
-// job is the job that the path names.
+// job returns the job that the path names.
 func (q *request) job() (*explain.Finding, error) {
-	namespace, name := q.PathValue("namespace"), q.PathValue("name")
+	namespace := q.PathValue("namespace")
+	name := q.PathValue("name")
 	f := q.Model.Job(namespace, name)
 	if f == nil || !q.seen.namespace(namespace) {
-		return nil, fmt.Errorf("%w: there is no job %s in namespace %s, or you may not see it", errNotFound, name, namespace)
+		const text = "%w: there is no job %s in namespace %s, or you may not see it"
+		return nil, fmt.Errorf(text, errNotFound, name, namespace)
 	}
 	visible := q.seen.job(*f)
 	return &visible, nil
 }
 
-// holders are the jobs that have what a job lacks, with who could take it back from them.
+// holders returns the jobs that have the resources that a job lacks, and who could take these back.
 func (q *request) holders(f *explain.Finding) (all []holders) {
 	for _, h := range f.Holders {
 		row := holders{Holders: h}
-		for _, each := range h.Jobs {
-			of := holder{Holder: each}
-			i := slices.IndexFunc(q.Jobs, func(j explain.Finding) bool {
-				return j.Namespace == each.Namespace && j.Owner == each.Owner && j.Pods.Placed > 0
+		for _, job := range h.Jobs {
+			held := holder{Holder: job}
+			i := slices.IndexFunc(q.Jobs, func(f explain.Finding) bool {
+				return f.Namespace == job.Namespace && f.Owner == job.Owner && f.Pods.Placed > 0
 			})
 			if i >= 0 {
-				of.PodGroup, of.Safety = q.Jobs[i].Name, q.Jobs[i].Safety
+				held.PodGroup = q.Jobs[i].Name
+				held.Safety = q.Jobs[i].Safety
 			}
-			row.Jobs = append(row.Jobs, of)
+			row.Jobs = append(row.Jobs, held)
 		}
 		all = append(all, row)
 	}
 	return all
 }
 
-// levels are the queues from that of a job up to the root, with the resources that the job lacks, or else with its
-// cards.
+// levels returns the queues from the queue of a job up to the root. They have bars of the resources that the job
+// lacks, or else of its cards.
 func (q *request) levels(f *explain.Finding) (rows []levelRow) {
 	resources := slices.Clone([]string(f.Cards))
 	if shortages := page.Shortages(f); len(shortages) > 0 {
@@ -204,6 +229,7 @@ func (q *request) levels(f *explain.Finding) (rows []levelRow) {
 			}
 		}
 	}
+
 	for _, name := range q.Model.Path(f.Queue) {
 		row := levelRow{Queue: name, Lacks: name == f.Level}
 		for _, resource := range resources {
@@ -214,17 +240,19 @@ func (q *request) levels(f *explain.Finding) (rows []levelRow) {
 	return rows
 }
 
-// tries are changes that may let a job in: settings of queues, where the nodes have enough cards
-// for a higher bound, and the removal of jobs that have what it lacks.
+// tries returns changes that may let a job in. They are settings of queues, if the nodes have enough cards for a
+// higher bound, and the removal of jobs that have the resources that it lacks.
 func (q *request) tries(f *explain.Finding) (all []page.Try) {
 	if f.Reason == nil {
 		return nil
 	}
+
 	for _, s := range page.Shortages(f) {
 		if (s.Against == "capability" || s.Against == "deserved") && q.freeOf(s.Resource) >= s.Total-s.Bound {
 			all = append(all, page.Try{Setting: settingOf(s.Queue, s.Resource, s.Against, s.Total)})
 		}
 	}
+
 	for _, h := range f.Holders {
 		for _, job := range h.Jobs {
 			_, name, _ := strings.Cut(job.Owner, "/")
@@ -237,22 +265,24 @@ func (q *request) tries(f *explain.Finding) (all []page.Try) {
 	return all
 }
 
-// settingOf is the setting of a simulation that raises a bound of a queue.
+// settingOf returns the setting of a simulation that raises a bound of a queue.
 func settingOf(queue, resource, against string, to float64) string {
-	field, value := "cards.", fmt.Sprintf("%.0f", to)
+	field := "cards."
 	switch {
 	case resource == "cpu" || resource == "memory":
 		field = against + "."
 	case against == "deserved":
 		field = "deservedCards."
 	}
+
+	value := fmt.Sprintf("%.0f", to)
 	if resource == "cpu" {
 		value = explain.Amount("cpu", to)
 	}
 	return "queue/" + queue + ":" + field + resource + "=" + value
 }
 
-// freeOf is how many of a card the nodes have free. Other resources are not bounded here.
+// freeOf returns the number of free cards on the nodes. Other resources are not bounded here.
 func (q *request) freeOf(resource string) float64 {
 	for _, c := range q.Stock.Cards {
 		if c.Card == resource {

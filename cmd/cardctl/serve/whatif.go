@@ -27,7 +27,7 @@ const (
 	mostRows    = 300 // of each table of a page
 )
 
-// bounds are those of the objects in a form, with which a simulation needs some hundred MiB at most.
+// bounds limit the objects in a form. A simulation of such objects needs some hundred MiB at most.
 var bounds = whatif.Bounds{Pods: engine.Load{Pods: 10_000, Bytes: 32 << 20}, Objects: 1000, Names: 200}
 
 var (
@@ -53,19 +53,24 @@ type outcome struct {
 
 // run runs a simulation, or returns errBusy. When the time is over, or the client is gone, it returns
 // the error of the context at once. The simulation ends soon after, and counts as running until then.
-func (t *trials) run(ctx context.Context, simulate func(context.Context) (*whatif.Trial, error)) (*whatif.Trial, error) {
+func (t *trials) run(
+	ctx context.Context, simulate func(context.Context) (*whatif.Trial, error),
+) (*whatif.Trial, error) {
 	select {
 	case t.running <- struct{}{}:
 	default:
 		return nil, errBusy
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, t.time)
 	defer cancel()
+
 	ended := make(chan outcome, 1)
 	go func() {
 		var o outcome
 		defer func() {
-			if p := recover(); p != nil { // in this goroutine it would end the server
+			// A panic in this goroutine would end the server.
+			if p := recover(); p != nil {
 				o.err = fmt.Errorf("%w: %v\n%s", errBroken, p, debug.Stack())
 			}
 			<-t.running
@@ -73,6 +78,7 @@ func (t *trials) run(ctx context.Context, simulate func(context.Context) (*whati
 		}()
 		o.trial, o.err = simulate(ctx)
 	}()
+
 	select {
 	case o := <-ended:
 		return o.trial, o.err
@@ -86,7 +92,7 @@ type change struct {
 	Set, Remove []string
 	Add         string
 	run         string // the name of the simulation
-	fill        bool   // the form gets what was picked, and nothing is simulated
+	fill        bool   // the form gets the picked change, and nothing is simulated
 	pick        pick
 }
 
@@ -124,17 +130,25 @@ type queueChange struct {
 
 // whatIfView shows the form and, for a POST, the outcome.
 func whatIfView(q *request) (any, any, error) {
-	c, err := q.change, q.changeErr
+	c := q.change
+	err := q.changeErr
 	if err != nil {
 		return nil, nil, err
 	}
 	if c.pick.fill == "job" {
-		c.Add = strings.TrimLeft(strings.TrimRight(c.Add, "\n")+"\n---\n"+q.manifest(c.pick), "\n-")
+		added := strings.TrimRight(c.Add, "\n") + "\n---\n" + q.manifest(c.pick)
+		c.Add = strings.TrimLeft(added, "\n-")
 	}
-	p := &whatIfPage{Set: strings.Join(c.Set, "\n"), Remove: strings.Join(c.Remove, "\n"), Add: c.Add, Form: q.formParts()}
+	p := &whatIfPage{
+		Set:    strings.Join(c.Set, "\n"),
+		Remove: strings.Join(c.Remove, "\n"),
+		Add:    c.Add,
+		Form:   q.formParts(),
+	}
 	if q.Method != http.MethodPost || c.fill {
 		return p, document{Kind: "Comparison"}, nil
 	}
+
 	o, err := q.try(c)
 	if errors.Is(err, errForm) && !strings.HasSuffix(q.URL.Path, ".json") {
 		p.Error = err.Error()
@@ -143,10 +157,12 @@ func whatIfView(q *request) (any, any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p.Warnings = o.Warnings
+
 	hidden := q.hide(o.Comparison)
+	added := strings.TrimSpace(c.Add) != ""
+	p.Warnings = o.Warnings
 	p.Result = resultOf(o, hidden)
-	p.Result.Back = len(c.Remove) > 0 || strings.TrimSpace(c.Add) != "" && !slices.Contains(o.Undo, whatif.DeleteManifest)
+	p.Result.Back = len(c.Remove) > 0 || added && !slices.Contains(o.Undo, whatif.DeleteManifest)
 	return p, struct {
 		*whatif.Comparison
 		Hidden *Hidden `json:"hidden,omitempty"`
@@ -158,18 +174,26 @@ func (q *request) try(c change) (*whatif.Trial, error) {
 	if len(c.Set)+len(c.Remove) == 0 && strings.TrimSpace(c.Add) == "" {
 		return nil, fmt.Errorf("%w: %w", errForm, errEmpty)
 	}
+
 	trial, err := q.server.trials.run(q.Context(), func(ctx context.Context) (*whatif.Trial, error) {
-		// It can outlive the request, so that it has rights of its own.
-		change := whatif.Change{Set: c.Set, Remove: c.Remove, Add: manifests(c.Add), Rights: rights{newSeen(ctx)}}
+		// It can outlive the request, so it has rights of its own.
+		change := whatif.Change{
+			Set:    c.Set,
+			Remove: c.Remove,
+			Add:    manifests(c.Add),
+			Rights: rights{newSeen(ctx)},
+		}
 		if change.Add != nil {
 			if err := bounds.Check(change.Add); err != nil {
 				return nil, err
 			}
 		}
+
 		report, end := q.server.progress.begin(c.run)
 		defer end()
 		return whatif.Try(ctx, q.Objects, q.Configuration, change, report)
 	})
+
 	switch {
 	case errors.Is(err, errBroken):
 		q.server.options.Log("error: %v", err)
@@ -183,7 +207,7 @@ func (q *request) try(c change) (*whatif.Trial, error) {
 	return trial, err
 }
 
-// manifests reads what a user pastes, nil for nothing.
+// manifests reads the text that a user pastes, nil if it is empty.
 func manifests(text string) *input.Objects {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -201,8 +225,14 @@ func readChange(w http.ResponseWriter, r *http.Request) (change, error) {
 		}
 		form = r.PostForm
 	}
-	c := change{Set: lines(form["set"]), Remove: lines(form["remove"]), Add: strings.Join(form["add"], "\n---\n"), run: form.Get("run"),
-		pick: picks(form)}
+
+	c := change{
+		Set:    lines(form["set"]),
+		Remove: lines(form["remove"]),
+		Add:    strings.Join(form["add"], "\n---\n"),
+		run:    form.Get("run"),
+		pick:   picks(form),
+	}
 	c.pick.into(&c)
 	if len(c.Set)+len(c.Remove) > mostChanges {
 		return c, fmt.Errorf("%w: %d changes; at most %d are simulated", errForm, len(c.Set)+len(c.Remove), mostChanges)
@@ -210,13 +240,12 @@ func readChange(w http.ResponseWriter, r *http.Request) (change, error) {
 	return c, nil
 }
 
-// lines are the lines of texts that are not empty.
+// lines returns the lines of texts that are not empty.
 func lines(texts []string) (all []string) {
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
-			line = strings.TrimSpace(line)
-			if line != "" {
-				all = append(all, line)
+			if text := strings.TrimSpace(line); text != "" {
+				all = append(all, text)
 			}
 		}
 	}
@@ -232,6 +261,7 @@ func (q *request) hide(c *whatif.Comparison) (hidden *Hidden) {
 		if !j.Changed() {
 			return true
 		}
+
 		if hidden == nil {
 			hidden = &Hidden{}
 		}
@@ -241,6 +271,7 @@ func (q *request) hide(c *whatif.Comparison) (hidden *Hidden) {
 		}
 		return true
 	})
+
 	for i := range c.Jobs {
 		for _, f := range []**explain.Finding{&c.Jobs[i].Before, &c.Jobs[i].After} {
 			if *f != nil {
@@ -249,20 +280,24 @@ func (q *request) hide(c *whatif.Comparison) (hidden *Hidden) {
 			}
 		}
 	}
-	for _, o := range []*whatif.Outcome{c.Before, c.After} {
-		o.Findings, _ = q.seen.jobs(o.Findings)
-		o.Stock = q.seen.stock(o.Stock)
-		for i := range o.Events {
-			o.Events[i].Node = q.seen.node(o.Events[i].Node)
-			if namespace, _, _ := strings.Cut(o.Events[i].Group, "/"); !q.seen.namespace(namespace) {
-				e := &o.Events[i]
-				e.Group = hiddenName
-				e.Owner = hiddenName
-				e.Pod = ""
-			}
+	q.hideOutcome(c.Before)
+	q.hideOutcome(c.After)
+	return hidden
+}
+
+// hideOutcome removes the names that the viewer may not see from an outcome.
+func (q *request) hideOutcome(o *whatif.Outcome) {
+	o.Findings, _ = q.seen.jobs(o.Findings)
+	o.Stock = q.seen.stock(o.Stock)
+	for i := range o.Events {
+		e := &o.Events[i]
+		e.Node = q.seen.node(e.Node)
+		if namespace, _, _ := strings.Cut(e.Group, "/"); !q.seen.namespace(namespace) {
+			e.Group = hiddenName
+			e.Owner = hiddenName
+			e.Pod = ""
 		}
 	}
-	return hidden
 }
 
 // resultOf returns the differences of a comparison for the page.
@@ -270,31 +305,38 @@ func resultOf(o *whatif.Trial, hidden *Hidden) *trialResult {
 	c := o.Comparison
 	r := &trialResult{Hidden: hidden, Patches: o.Patches, Undo: o.Undo}
 	if !c.Before.Settled {
-		r.Unsettled = append(r.Unsettled, "Before: the cluster does not settle: pods keep evicting each other. The page shows the last cycle.")
+		r.Unsettled = append(r.Unsettled,
+			"Before: the cluster does not settle: pods keep evicting each other. The page shows the last cycle.")
 	}
 	if !c.After.Settled {
-		r.Unsettled = append(r.Unsettled, "After: the cluster does not settle: pods keep evicting each other. The page shows the last cycle.")
+		r.Unsettled = append(r.Unsettled,
+			"After: the cluster does not settle: pods keep evicting each other. The page shows the last cycle.")
 	}
-	scales := map[string]float64{}
+
+	scales := map[string]float64{} // by card
 	for _, q := range c.Queues {
 		scales[q.Card] = max(scales[q.Card], q.Before, q.After, value(q.BeforeQuota), value(q.AfterQuota))
 	}
 	for _, q := range c.Queues {
 		if q.Changed() {
-			r.Queues = append(r.Queues, queueChange{q, changeBar(q, q.Before, q.BeforeQuota, scales[q.Card]),
-				changeBar(q, q.After, q.AfterQuota, scales[q.Card])})
+			before := changeBar(q, q.Before, q.BeforeQuota, scales[q.Card])
+			after := changeBar(q, q.After, q.AfterQuota, scales[q.Card])
+			r.Queues = append(r.Queues, queueChange{q, before, after})
 		}
 	}
+
 	for _, j := range c.Jobs {
 		if j.Changed() {
 			r.Jobs = append(r.Jobs, j)
 		}
 	}
+
 	events := c.NewEvents()
 	for _, e := range events {
 		r.Placed += bit(e.Kind == engine.Placed)
 		r.Evicted += bit(e.Kind == engine.Evicted)
 	}
+
 	r.Changed = len(r.Jobs)
 	r.Queues, r.MoreQueues = firstRows(r.Queues)
 	r.Jobs, r.MoreJobs = firstRows(r.Jobs)
@@ -302,7 +344,7 @@ func resultOf(o *whatif.Trial, hidden *Hidden) *trialResult {
 	return r
 }
 
-// firstRows are the rows of a table that a page shows, and the number of others.
+// firstRows returns the rows of a table that a page shows, and the number of other rows.
 func firstRows[T any](all []T) (shown []T, more int) {
 	shown = all[:min(len(all), mostRows)]
 	return shown, len(all) - len(shown)
@@ -315,15 +357,16 @@ func value(x *float64) float64 {
 	return *x
 }
 
-// changeBar is the bar of a card before or after.
+// changeBar returns the bar of a card before or after.
 func changeBar(c whatif.CardChange, allocated float64, quota *float64, scale float64) page.Bar {
 	q := queues.Queue{Queue: c.Queue}
-	return barOf(queues.Row{Queue: &q, Holding: queues.Holding{Resource: c.Card, Card: true, Allocated: allocated, Capability: quota}}, 0,
-		scale)
+	h := queues.Holding{Resource: c.Card, Card: true, Allocated: allocated, Capability: quota}
+	return barOf(queues.Row{Queue: &q, Holding: h}, 0, scale)
 }
 
 func whatIfCommand(q *request) []string {
-	words, c := []string{"simulate"}, q.change
+	c := q.change
+	words := []string{"simulate"}
 	for _, s := range c.Set {
 		words = append(words, "--set", s)
 	}
@@ -333,5 +376,6 @@ func whatIfCommand(q *request) []string {
 	if strings.TrimSpace(c.Add) != "" {
 		words = append(words, "--add", "manifest.yaml")
 	}
+
 	return words
 }

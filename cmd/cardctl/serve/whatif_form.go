@@ -21,17 +21,27 @@ type pick struct {
 	each                            string // cards of each pod
 }
 
-// picks reads what a form adds.
+// picks reads the fields that a form adds.
 func picks(form url.Values) pick {
 	get := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	return pick{
-		fill: get("fill"), queue: get("queue"), field: get("field"), of: get("of"), value: get("value"), object: get("object"),
-		kind: get("kind"), namespace: get("namespace"), in: get("in"), card: get("card"), pods: get("pods"), each: get("each"),
+		fill:      get("fill"),
+		queue:     get("queue"),
+		field:     get("field"),
+		of:        get("of"),
+		value:     get("value"),
+		object:    get("object"),
+		kind:      get("kind"),
+		namespace: get("namespace"),
+		in:        get("in"),
+		card:      get("card"),
+		pods:      get("pods"),
+		each:      get("each"),
 	}
 }
 
-// into adds what is picked to the lines of a change. What is filled in when the form is sent is part of it, but only a
-// button adds a manifest, or removes a field by an empty value.
+// into adds the picked change to the lines of a change. Fields that are filled in when the form is sent are part of
+// it. Only a button adds a manifest, or removes a field by an empty value.
 func (p pick) into(c *change) {
 	if p.queue != "" && p.field != "" && (p.value != "" || p.fill == "setting") {
 		field := p.field
@@ -82,25 +92,30 @@ spec:
 `
 )
 
-// manifest is the manifest that is picked, in the queue and with the card that are.
+// manifest returns the picked manifest, for the picked queue and card.
 func (q *request) manifest(p pick) string {
 	template := jobTemplate
 	if p.kind == "Deployment" {
 		template = deploymentTemplate
 	}
+
 	resource := "nvidia.com/gpu"
 	for _, n := range q.Stock.Nodes {
 		if n.Card == p.card {
 			resource = n.Resource
 		}
 	}
-	return fmt.Sprintf(template, plain(cmp.Or(p.namespace, "default")), plain(p.in), max(1, number(p.pods)), plain(p.card), plain(resource), max(1, number(p.each)))
+
+	namespace := plain(cmp.Or(p.namespace, "default"))
+	pods := max(1, number(p.pods))
+	each := max(1, number(p.each))
+	return fmt.Sprintf(template, namespace, plain(p.in), pods, plain(p.card), plain(resource), each)
 }
 
 // unquoted are texts that are the same in YAML without quotes. Words such as "true" are not among them.
 var unquoted = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9./-]*[0-9-][A-Za-z0-9./-]*$|^(default|nvidia\.com/gpu)$`)
 
-// plain is a text in YAML.
+// plain returns a text as YAML.
 func plain(text string) string {
 	if unquoted.MatchString(text) {
 		return text

@@ -94,10 +94,10 @@ func TestProgress(t *testing.T) {
 	assert.JSONEq(t, `{"what": "before", "cycle": 3, "events": 7}`, get(h, "/whatif/progress.json?run="+run).Body.String())
 	assert.Equal(t, http.StatusNotFound, get(h, "/whatif/progress.json?run=other").Code)
 	stranger := New(Options{Source: server.options.Source, Access: as(nobody{}), Log: t.Logf})
-	stranger.progress.of[run] = stage{What: "before"}
+	stranger.progress.stages[run] = stage{What: "before"}
 	assert.Equal(t, http.StatusNotFound, get(stranger.Handler(), "/whatif/progress.json?run="+run).Code)
 	end()
-	assert.Empty(t, server.progress.of)
+	assert.Empty(t, server.progress.stages)
 	report, end = server.progress.begin("guess")
 	assert.Nil(t, report)
 	end()

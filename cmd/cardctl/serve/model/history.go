@@ -95,8 +95,8 @@ func valueOf(h queues.Holding) value {
 	return v
 }
 
-// waitingFor counts the jobs that wait by queue and card, in their queues, in the queues above, and in the cluster. A job
-// with a list waits for each card of it. Queues that do not exist have no series: only the job has their names.
+// waitingFor counts the jobs that wait by queue and card, in their queues, in the queues above, and in the cluster.
+// A job with a list waits for each card of it. Queues that do not exist have no series: only the job has their names.
 func (m *Model) waitingFor() map[seriesKey]int {
 	jobs := map[seriesKey]int{}
 	paths := map[string][]string{} // by queue

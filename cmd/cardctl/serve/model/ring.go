@@ -43,8 +43,8 @@ func (r *ring) add(now time.Time, values []value) {
 // span returns the time for which the ring has slots.
 func (r *ring) span() time.Duration { return r.slot * time.Duration(r.slots) }
 
-// window returns a sample for each slot of a period up to now, from the first sample on. A slot without a sample has the
-// values of the slot before, because a cluster that does not change is not read.
+// window returns a sample for each slot of a period up to now, from the first sample on. A slot without a sample has
+// the values of the slot before, because a cluster that does not change is not read.
 func (r *ring) window(period time.Duration, now time.Time) (all []sample) {
 	if len(r.samples) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 //go:embed static
 var static embed.FS
 
-// hashes are those of the assets, by name. They are part of the addresses, so that browsers
+// hashes are the hashes of the assets, by name. They are part of the addresses, so that browsers
 // keep assets for as long as they like.
 var hashes = hash()
 
@@ -22,6 +22,7 @@ func hash() map[string]string {
 	if err != nil {
 		panic(err) // they are embedded
 	}
+
 	for _, entry := range entries {
 		content, err := static.ReadFile("static/" + entry.Name())
 		if err != nil {
@@ -33,7 +34,7 @@ func hash() map[string]string {
 	return all
 }
 
-// assetPath is the address of an asset.
+// assetPath returns the address of an asset.
 func assetPath(name string) string { return "/assets/" + hashes[name] + "/" + name }
 
 // Assets answers requests for assets.
@@ -44,6 +45,7 @@ func Assets() http.Handler {
 			http.NotFound(w, r)
 			return
 		}
+
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 		http.ServeFileFS(w, r, static, "static/"+name)
 	})

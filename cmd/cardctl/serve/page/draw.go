@@ -64,26 +64,25 @@ type Cells struct {
 // eighths is the number of parts into which the drawing divides a card.
 const eighths = 8
 
-// Draws returns the cells with an amount of cards, of which they draw at most so many. A fraction is drawn as the next
-// eighth of a card. An amount that is smaller than what a page states, such as the rest of several fractions, is
-// nothing.
+// Draws returns the cells with an amount of cards. It draws at most the given number of cards, and a fraction as the
+// next eighth of a card. An amount that is too small to be shown, such as the rest of several fractions, is nothing.
 func (c Cells) Draws(amount float64, most int) Cells {
 	const least = 0.0005
+
 	c.Amount = amount
 	if amount < least || most <= 0 {
 		c.Amount = 0
 		return c
 	}
-	parts := int(math.Ceil((amount - least) * eighths))
-	c.Count, c.Part = parts/eighths, parts%eighths
-	if c.Count >= most {
-		c.Count, c.Part = most, 0
-	}
+
+	parts := min(int(math.Ceil((amount-least)*eighths)), most*eighths)
+	c.Count = parts / eighths
+	c.Part = parts % eighths
 	return c
 }
 
-// Drawing is one element for each cell. A page has some thousand, for which templates take long; no name of
-// the cluster is in it.
+// Drawing returns one element for each cell. Templates would take long for the thousands of cells of a page. No name
+// of the cluster is in it.
 func (c Cells) Drawing() template.HTML {
 	drawing := strings.Repeat(`<span class="cell `+c.Class+`"></span>`, c.Count)
 	if c.Part > 0 {
@@ -154,6 +153,7 @@ type Line struct {
 func NewChart(layers []Layer, bound []float64) *Chart {
 	c := &Chart{Layers: layers}
 	points := len(layers[0].Values)
+
 	sums := make([]float64, points)
 	for _, l := range layers {
 		for i, v := range l.Values {
@@ -163,11 +163,13 @@ func NewChart(layers []Layer, bound []float64) *Chart {
 	for _, s := range append(sums, bound...) {
 		c.Most = max(c.Most, s)
 	}
+
 	step := niceStep(c.Most)
 	c.Most = max(step, step*math.Ceil(c.Most/step))
 	for v := 0.0; v <= c.Most; v += step {
 		c.Lines = append(c.Lines, Line{At: c.y(v), Text: number(v)})
 	}
+
 	below := make([]float64, points)
 	for i := range c.Layers {
 		l := &c.Layers[i]
@@ -175,16 +177,19 @@ func NewChart(layers []Layer, bound []float64) *Chart {
 		for j := range above {
 			above[j] = below[j] + l.Values[j]
 		}
-		l.Path, l.Last = c.area(below, above), l.Values[points-1]
+		l.Path = c.area(below, above)
+		l.Last = l.Values[points-1]
 		below = above
 	}
+
 	if len(bound) > 0 {
-		c.Bound, c.LastBound = c.line(bound), bound[len(bound)-1]
+		c.Bound = c.line(bound)
+		c.LastBound = bound[len(bound)-1]
 	}
 	return c
 }
 
-// x is where a point of a curve is.
+// x returns the place of a point of a curve.
 func x(i, points int) float64 {
 	if points == 1 {
 		return 0
@@ -197,7 +202,7 @@ func turns(values []float64, i int) bool {
 	return i == 0 || i == len(values)-1 || values[i] != values[i-1] || values[i] != values[i+1]
 }
 
-// line is the path along the values that are not 0.
+// line returns the path along the values that are not 0.
 func (c *Chart) line(values []float64) string {
 	var path strings.Builder
 	letter := "M"
@@ -206,6 +211,7 @@ func (c *Chart) line(values []float64) string {
 			letter = "M"
 			continue
 		}
+
 		fmt.Fprintf(&path, "%s%.5g %.5g", letter, x(i, len(values)), c.y(v))
 		letter = "L"
 		if len(values) == 1 {
@@ -220,6 +226,7 @@ func niceStep(most float64) float64 {
 	if most <= 0 {
 		return 1
 	}
+
 	power := math.Pow(10, math.Floor(math.Log10(most/5)))
 	for _, factor := range []float64{1, 2, 5} {
 		if most/(factor*power) <= 5 {
@@ -231,7 +238,7 @@ func niceStep(most float64) float64 {
 
 func (c *Chart) y(value float64) float64 { return chartHeight * (1 - value/c.Most) }
 
-// area is the path around the points between two curves.
+// area returns the path around the points between two curves.
 func (c *Chart) area(below, above []float64) string {
 	var path strings.Builder
 	letter := "M"
@@ -239,15 +246,18 @@ func (c *Chart) area(below, above []float64) string {
 		fmt.Fprintf(&path, "%s%.5g %.5g", letter, x, c.y(value))
 		letter = "L"
 	}
+
 	for i, v := range above {
 		if turns(above, i) {
 			put(x(i, len(above)), v)
 		}
 	}
+
 	if len(above) == 1 {
 		put(chartWidth, above[0])
 		put(chartWidth, below[0])
 	}
+
 	for i := len(below) - 1; i >= 0; i-- {
 		if turns(below, i) {
 			put(x(i, len(below)), below[i])

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// unread says what a page does not show where a kind cannot be listed. The warnings about the input have
+// unread names the content that a page lacks if a kind cannot be listed. The warnings about the input have
 // the cause.
 var unread = map[string]string{
 	"nodes":     "Nodes cannot be listed: cards on nodes are not shown.",
@@ -18,7 +18,7 @@ var unread = map[string]string{
 // withoutPods replaces the text about PodGroups where there are pods, which name their jobs.
 const withoutPods = "PodGroups cannot be listed: jobs without pods are not shown."
 
-// Unread notes the kinds that cannot be listed. Without PodGroups, the jobs are those that pods name.
+// Unread notes the kinds that cannot be listed. Without PodGroups, only the jobs that pods name are known.
 func (f *Frame) Unread(kinds []string, jobs bool) {
 	for _, kind := range kinds {
 		name, _, _ := strings.Cut(kind, ".")
@@ -30,6 +30,8 @@ func (f *Frame) Unread(kinds []string, jobs bool) {
 			f.Lacks = append(f.Lacks, text)
 		}
 	}
-	has := func(name string) bool { return slices.Contains(f.Lacks, unread[name]) }
-	f.NoJobs, f.NoNodes = has("podgroups") || has("pods") && !jobs, has("nodes")
+
+	lacks := func(name string) bool { return slices.Contains(f.Lacks, unread[name]) }
+	f.NoJobs = lacks("podgroups") || lacks("pods") && !jobs
+	f.NoNodes = lacks("nodes")
 }

@@ -16,8 +16,8 @@ type Objects interface {
 	PodGroup(namespace, owner string) string
 }
 
-// Named is a name of an object, with the address of its page. Names that the viewer may not see, and
-// those of objects that do not exist, have none.
+// Named is a name of an object, with the address of its page. The address is "" for names that the viewer may not
+// see, and for objects that do not exist.
 type Named struct{ Name, Link string }
 
 // QueueName is the name of a queue.
@@ -34,12 +34,13 @@ func (f *Frame) QueueLink(name string) string {
 	return address("/queue/"+url.PathEscape(name), f.query())
 }
 
-// JobName is the name of a job. Its owner has its kind in front.
+// JobName is the name of a job. owner starts with its kind.
 func (f *Frame) JobName(namespace, owner string) Named {
 	n := Named{Name: namespace + "/" + short(owner)}
 	if f.Objects == nil {
 		return n
 	}
+
 	if group := f.Objects.PodGroup(namespace, owner); group != "" {
 		n.Link = f.JobLink(namespace, group)
 	}
@@ -55,7 +56,7 @@ func (f *Frame) NodeName(name string) Named {
 	return n
 }
 
-// OwnerName is the name of a job whose owner has its namespace in front.
+// OwnerName is the name of a job. path starts with its namespace.
 func (f *Frame) OwnerName(path string) Named {
 	namespace, owner, _ := strings.Cut(path, "/")
 	n := f.JobName(namespace, owner)
@@ -63,7 +64,7 @@ func (f *Frame) OwnerName(path string) Named {
 	return n
 }
 
-// GroupName is the name of the owner of a PodGroup. The group has its namespace in front.
+// GroupName is the name of the owner of a PodGroup. group starts with its namespace.
 func (f *Frame) GroupName(group, owner string) Named {
 	namespace, _, _ := strings.Cut(group, "/")
 	n := f.JobName(namespace, owner)
@@ -76,6 +77,7 @@ func (f *Frame) GroupName(group, owner string) Named {
 func (f *Frame) ObjectName(object string) Named {
 	kind, name, _ := strings.Cut(object, "/")
 	n := Named{Name: object}
+
 	switch kind {
 	case "":
 	case "Queue":
@@ -85,7 +87,8 @@ func (f *Frame) ObjectName(object string) Named {
 	default:
 		namespace, short, found := strings.Cut(name, "/")
 		if !found {
-			namespace, short = metav1.NamespaceDefault, name
+			namespace = metav1.NamespaceDefault
+			short = name
 		}
 		n.Link = f.JobName(namespace, kind+"/"+short).Link
 	}

@@ -21,7 +21,7 @@ import (
 //go:embed templates/*.html
 var templates embed.FS
 
-// Frame is a page: what all pages have, and the content of one.
+// Frame is a page: the common part of all pages, and the content of one.
 type Frame struct {
 	Name    string // of the template of the content
 	Path    string
@@ -29,18 +29,18 @@ type Frame struct {
 	Accept  string  // the header Accept-Language
 	User    string  // who is logged in, "" for none
 	Queues  bool    // whether the viewer may see queues
-	Objects Objects // that names link to, nil for none
+	Objects Objects // the targets of links, nil for none
 	Still   bool    // whether the page stays as it is when the cluster changes
 
 	Command string // that prints the same, "" for none
 	JSON    string // the path of the same as JSON
 
 	Read  time.Time // when the cluster was read
-	Files bool      // the objects are those of files
+	Files bool      // the objects come from files
 	Error string    // why the last reading failed
 	Since time.Time // when it began to fail
 	Notes []string  // warnings about the input
-	Lacks []string  // what is not shown because it cannot be listed
+	Lacks []string  // the content that is not shown because it cannot be listed
 	// NoJobs, NoNodes: no number of jobs, or of cards, is known.
 	NoJobs, NoNodes bool
 
@@ -49,7 +49,8 @@ type Frame struct {
 
 // contents are the names of the templates of contents.
 var contents = []string{
-	"overview", "queues", "queue", "waiting", "job", "cards", "lending", "whatif", "health", "audit", "history", "login", "error", "unread",
+	"overview", "queues", "queue", "waiting", "job", "cards", "lending", "whatif", "health", "audit",
+	"history", "login", "error", "unread",
 }
 
 // sets has the templates of each language, by the name of the content.
@@ -58,32 +59,47 @@ var sets = parse()
 func parse() map[string]map[string]*template.Template {
 	all := map[string]map[string]*template.Template{}
 	for _, language := range languages {
-		functions := template.FuncMap{
-			"t": func(text string, arguments ...any) string { return translate(language, text, arguments...) },
+		base := template.Must(template.New("base.html").Funcs(functions(language)).ParseFS(templates,
+			"templates/base.html", "templates/parts.html", "templates/names.html"))
 
-			"fill":    func(text string, arguments []any) string { return translate(language, text, arguments...) },
-			"checks":  func(check any) string { return checks[fmt.Sprint(check)] },
-			"hours":   format.CardHours,
-			"count":   func(n int, things string) string { return count(language, n, things) },
-			"rule":    rule,
-			"holder":  func(h report.Holder) string { return holder(language, h) },
-			"lead":    func(f *explain.Finding) string { return lead(language, f) },
-			"inshort": func(f *explain.Finding) string { return inShort(language, f) },
-			"advise":  func(text string) string { return advise(language, text) },
-			"issue":   func(text string, f *explain.Finding) string { return issue(language, text, f) },
-			"time":    timeOf,
-			"timed":   func(text string, t any) template.HTML { return timed(language, text, t) },
-			"age":     age, "amount": explain.Amount, "tenths": explain.Tenths, "number": number, "value": value, "asset": assetPath,
-			"percent": percent, "join": strings.Join, "short": short, "word": word, "dict": dict, "add": func(a, b int) int { return a + b },
-		}
 		all[language] = map[string]*template.Template{}
-		base := template.Must(template.New("base.html").Funcs(functions).ParseFS(templates, "templates/base.html", "templates/parts.html",
-			"templates/names.html"))
 		for _, name := range contents {
-			all[language][name] = template.Must(template.Must(base.Clone()).ParseFS(templates, "templates/"+name+".html"))
+			page := template.Must(base.Clone())
+			all[language][name] = template.Must(page.ParseFS(templates, "templates/"+name+".html"))
 		}
 	}
 	return all
+}
+
+// functions are the functions of templates in a language.
+func functions(language string) template.FuncMap {
+	return template.FuncMap{
+		"t":       func(text string, arguments ...any) string { return translate(language, text, arguments...) },
+		"fill":    func(text string, arguments []any) string { return translate(language, text, arguments...) },
+		"checks":  func(check any) string { return checks[fmt.Sprint(check)] },
+		"hours":   format.CardHours,
+		"count":   func(n int, things string) string { return count(language, n, things) },
+		"rule":    rule,
+		"holder":  func(h report.Holder) string { return holder(language, h) },
+		"lead":    func(f *explain.Finding) string { return lead(language, f) },
+		"inshort": func(f *explain.Finding) string { return inShort(language, f) },
+		"advise":  func(text string) string { return advise(language, text) },
+		"issue":   func(text string, f *explain.Finding) string { return issue(language, text, f) },
+		"time":    timeOf,
+		"timed":   func(text string, t any) template.HTML { return timed(language, text, t) },
+		"age":     age,
+		"amount":  explain.Amount,
+		"tenths":  explain.Tenths,
+		"number":  number,
+		"value":   value,
+		"asset":   assetPath,
+		"percent": percent,
+		"join":    strings.Join,
+		"short":   short,
+		"word":    word,
+		"dict":    dict,
+		"add":     func(a, b int) int { return a + b },
+	}
 }
 
 // Write writes a page. An error of a template leaves nothing half written.
@@ -93,6 +109,7 @@ func Write(w http.ResponseWriter, status int, f *Frame) error {
 		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
 		return err
 	}
+
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Add("Vary", "Accept-Language")
 	w.Header().Set("Content-Language", f.Language())
@@ -110,7 +127,7 @@ func WriteNames(w http.ResponseWriter, names []string) error {
 	return nameList.Execute(w, names)
 }
 
-// Language is the language of the page: that of the query, else that of the browser.
+// Language returns the language of the page: the query decides, then the browser.
 func (f *Frame) Language() string {
 	if given := f.Query.Get("lang"); slices.Contains(languages, given) {
 		return given
@@ -121,8 +138,14 @@ func (f *Frame) Language() string {
 // Views are the entries of the navigation, each with its key.
 func (f *Frame) Views() []struct{ Name, Path, Title string } {
 	return []struct{ Name, Path, Title string }{
-		{"overview", "/", "Overview"}, {"queues", "/queues", "Queues"}, {"waiting", "/waiting", "Waiting"}, {"cards", "/cards", "Cards"},
-		{"lending", "/lending", "Lending"}, {"whatif", "/whatif", "What if"}, {"health", "/health", "Health"}, {"audit", "/audit", "Audit"},
+		{"overview", "/", "Overview"},
+		{"queues", "/queues", "Queues"},
+		{"waiting", "/waiting", "Waiting"},
+		{"cards", "/cards", "Cards"},
+		{"lending", "/lending", "Lending"},
+		{"whatif", "/whatif", "What if"},
+		{"health", "/health", "Health"},
+		{"audit", "/audit", "Audit"},
 		{"history", "/history", "History"},
 	}
 }
@@ -134,6 +157,7 @@ func (f *Frame) Title() string {
 			return v.Title
 		}
 	}
+
 	switch f.Name {
 	case "job":
 		return "Waiting"
@@ -172,7 +196,7 @@ func (f *Frame) With(pairs ...string) string {
 // Self is the address of this page.
 func (f *Frame) Self() string { return address(f.Path, f.own()) }
 
-// JSONLink is the address of the same as JSON.
+// JSONLink is the address of this page as JSON.
 func (f *Frame) JSONLink() string {
 	values := f.own()
 	values.Del("lang")
@@ -182,11 +206,13 @@ func (f *Frame) JSONLink() string {
 // Toggle is the address of this page with a value of a name added, or removed if it is there.
 func (f *Frame) Toggle(name, value string, others ...string) string {
 	values := f.own()
+
 	if i := slices.Index(values[name], value); i >= 0 {
 		values[name] = slices.Delete(slices.Clone(values[name]), i, i+1)
 	} else {
 		values[name] = append(slices.Clone(values[name]), value)
 	}
+
 	return address(f.Path, set(values, others))
 }
 
@@ -196,6 +222,7 @@ func (f *Frame) Open(queue string, isOpen bool) string {
 	if isOpen {
 		from, to = to, from
 	}
+
 	values := f.own()
 	values[from] = slices.DeleteFunc(slices.Clone(values[from]), func(v string) bool { return v == queue })
 	values[to] = append(slices.Clone(values[to]), queue)

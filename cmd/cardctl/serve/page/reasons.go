@@ -10,8 +10,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// lead says in one sentence what a job lacks and who has no room for it, or that it does not wait. Events have other
-// words for the same numbers: they are for logs, and have one language.
+// lead returns one sentence: the resource that a job lacks and the queue without room for it, or that it does not
+// wait. Events have other words for the same numbers: they are for logs, and have one language.
 func lead(lang string, f *explain.Finding) string {
 	switch f.State {
 	case explain.Finished:
@@ -21,9 +21,11 @@ func lead(lang string, f *explain.Finding) string {
 	case explain.Startable:
 		return say(lang, "nothing refuses it: the next cycle places its pods")
 	}
+
 	text := refusal(lang, f)
-	if f.Pods.Fit > 0 && f.Pods.Placed+f.Pods.Fit < f.Pods.Minimum {
-		text = say(lang, "%s (%d of the %d pods that it needs to start have room)", text, f.Pods.Placed+f.Pods.Fit, f.Pods.Minimum)
+	room := f.Pods.Placed + f.Pods.Fit
+	if f.Pods.Fit > 0 && room < f.Pods.Minimum {
+		return say(lang, "%s (%d of the %d pods that it needs to start have room)", text, room, f.Pods.Minimum)
 	}
 	return text
 }
@@ -38,45 +40,55 @@ func refusal(lang string, f *explain.Finding) string {
 		}
 		return say(lang, "%s: %s", f.Level, words)
 	}
+
 	s := all[0]
-	if f.Reason.Cards != "" { // one card of the list is enough
+	if f.Reason.Cards != "" {
+		// One card of the list is enough.
 		s = slices.MinFunc(all, func(a, b report.Shortage) int { return cmp.Compare(a.Total-a.Bound, b.Total-b.Bound) })
 	}
+
 	switch rule := cmp.Or(s.Rule, f.Rule); rule {
 	case report.TooManyJobs:
-		return say(lang, "%s has as many admitted jobs as it may have: %s of %s", s.Queue, number(s.Total-s.Requested), number(s.Bound))
+		admitted := number(s.Total - s.Requested)
+		return say(lang, "%s has as many admitted jobs as it may have: %s of %s", s.Queue, admitted, number(s.Bound))
 	case report.OverBudget:
-		return say(lang, "%s has %s of %s card-hours of %s left", s.Queue, format.CardHours(max(0, s.Bound-s.Total+s.Requested)),
-			format.CardHours(s.Bound), s.Resource)
+		left := format.CardHours(max(0, s.Bound-s.Total+s.Requested))
+		return say(lang, "%s has %s of %s card-hours of %s left", s.Queue, left, format.CardHours(s.Bound), s.Resource)
 	case report.Guaranteed, report.Earmarked, report.HeldForFairShare, report.OverSoftQuota:
-		return say(lang, "needs %s; %s: %s", quantity(lang, s.Resource, s.Requested), s.Queue, translate(lang, rules[rule]))
+		needs := quantity(lang, s.Resource, s.Requested)
+		return say(lang, "needs %s; %s: %s", needs, s.Queue, translate(lang, rules[rule]))
 	}
 	return shortage(lang, f, s)
 }
 
-// Shortages are the bounds that a job does not fit under: those for all pods that it lacks to start, where they are
-// known.
+// Shortages returns the bounds that a job does not fit under. It prefers the bounds for all pods that the job needs to
+// start.
 func Shortages(f *explain.Finding) []report.Shortage {
 	if f.Reason == nil {
 		return nil
 	}
+
 	if len(f.Bounds) > 0 {
 		return f.Bounds
 	}
 	return f.Reason.Shortages
 }
 
-// shortage says how much is missing below a bound, and how much is used of it.
+// shortage states the missing amount below a bound, and the used amount.
 func shortage(lang string, f *explain.Finding, s report.Shortage) string {
-	needs, used := more(lang, s.Resource, s.Total-s.Bound), max(0, s.Total-s.Requested)
+	needs := more(lang, s.Resource, s.Total-s.Bound)
+	used := max(0, s.Total-s.Requested)
 	amount := func(x float64) string { return explain.Amount(s.Resource, x) }
+
 	switch full := used >= s.Bound; {
 	case s.Bound == 0:
 		return say(lang, "needs %s; %s may have none", quantity(lang, s.Resource, s.Total), s.Queue)
 	case s.Namespace != "":
-		return say(lang, "needs %s; in %s, namespace %s has %s of %s", needs, s.Queue, s.Namespace, amount(used), amount(s.Bound))
+		return say(lang, "needs %s; in %s, namespace %s has %s of %s",
+			needs, s.Queue, s.Namespace, amount(used), amount(s.Bound))
 	case s.Holder.Key != "":
-		return say(lang, "needs %s; in %s, %s has %s of %s", needs, s.Queue, holder(lang, s.Holder), amount(used), amount(s.Bound))
+		return say(lang, "needs %s; in %s, %s has %s of %s",
+			needs, s.Queue, holder(lang, s.Holder), amount(used), amount(s.Bound))
 	case full && f.Rule == report.OverDeserved:
 		return say(lang, "needs %s; %s has what it deserves, %s of %s", needs, s.Queue, amount(used), amount(s.Bound))
 	case full:
@@ -85,9 +97,10 @@ func shortage(lang string, f *explain.Finding, s report.Shortage) string {
 	return say(lang, "needs %s; %s has %s of %s left", needs, s.Queue, amount(s.Bound-used), amount(s.Bound))
 }
 
-// quantity is a quantity of a resource with its unit.
+// quantity returns a quantity of a resource with its unit.
 func quantity(lang, resource string, quantity float64) string {
 	amount := explain.Amount(resource, quantity)
+
 	switch {
 	case resource == "memory":
 		return say(lang, "%s of memory", amount)
@@ -99,9 +112,10 @@ func quantity(lang, resource string, quantity float64) string {
 	return amount + " " + resource
 }
 
-// more is a quantity that is missing.
+// more returns a missing quantity with its unit.
 func more(lang, resource string, quantity float64) string {
 	amount := explain.Amount(resource, quantity)
+
 	switch {
 	case resource == "memory":
 		return say(lang, "%s more memory", amount)
@@ -113,12 +127,13 @@ func more(lang, resource string, quantity float64) string {
 	return say(lang, "%s more %s", amount, resource)
 }
 
-// inShort says how many pods of a job run and wait, "" for nil.
+// inShort states the number of pods of a job that run and wait. It is "" for nil.
 func inShort(lang string, f *explain.Finding) string {
 	switch {
 	case f == nil:
 		return ""
-	case f.State == explain.Finished || f.Pods.Total == 0: // before its controller creates its pods
+	case f.State == explain.Finished || f.Pods.Total == 0:
+		// A job has no pods before its controller creates them.
 		return translate(lang, string(f.State))
 	case f.Pods.Waiting == 0:
 		return say(lang, "runs with %d", f.Pods.Placed)
@@ -131,7 +146,7 @@ func inShort(lang string, f *explain.Finding) string {
 // say is translate for the texts of this file, which a test finds by its name.
 func say(lang, text string, arguments ...any) string { return translate(lang, text, arguments...) }
 
-// holder names whose jobs a limit is for, other than a namespace.
+// holder names the user, the group or the label that a limit counts jobs of.
 func holder(lang string, h report.Holder) string {
 	switch label, isLabel := strings.CutPrefix(h.Key, "label:"); {
 	case isLabel && h.Value == "":

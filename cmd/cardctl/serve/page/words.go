@@ -11,36 +11,38 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// languages are those of the pages; the first one is that of browsers that prefer another.
+// languages are the languages of the pages. Browsers that prefer another language get the first one.
 var languages = []string{"en", "zh"}
 
 var matcher = language.NewMatcher([]language.Tag{language.English, language.Chinese})
 
-// preferred is the language that a browser prefers among those of the pages.
+// preferred returns the language of the pages that a browser prefers.
 func preferred(accept string) string {
 	tags, _, err := language.ParseAcceptLanguage(accept)
 	if err != nil {
 		return languages[0]
 	}
+
 	_, i, _ := matcher.Match(tags...)
 	return languages[i]
 }
 
-// translate returns a text of the pages in a language, with arguments. Texts that the commands have
-// too are translated by advise.
+// translate returns a text of the pages in a language, with arguments. advise translates the texts that
+// the commands have too.
 func translate(lang, text string, arguments ...any) string {
 	if lang == "zh" {
 		if own, known := chinese[text]; known {
 			text = own
 		}
 	}
+
 	if len(arguments) == 0 {
 		return text
 	}
 	return fmt.Sprintf(text, arguments...)
 }
 
-// count is a number of things, whose name is a plural with s.
+// count returns a number of things. things is a plural with s.
 func count(lang string, n int, things string) string {
 	if lang == languages[0] && n == 1 {
 		things = strings.TrimSuffix(things, "s")
@@ -48,31 +50,34 @@ func count(lang string, n int, things string) string {
 	return fmt.Sprintf("%d %s", n, translate(lang, things))
 }
 
-// age is the time since t in short, such as 2h.
+// age returns the time since t in short, such as 2h.
 func age(t any) string { return duration.HumanDuration(time.Since(timeIn(t))) }
 
-// timeIn is the time of a value of one of the types that pages have for times.
-func timeIn(t any) (at time.Time) {
+// timeIn returns the time of a value of one of the types that pages have for times.
+func timeIn(t any) time.Time {
 	switch t := t.(type) {
 	case *metav1.Time:
-		at = t.Time
+		return t.Time
 	case *time.Time:
-		at = *t
+		return *t
 	case time.Time:
-		at = t
+		return t
 	}
-	return at
+	return time.Time{}
 }
 
-// clock is a time as the pages have it without scripts.
+// clock returns a time as the pages show it without scripts.
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// timeOf is an element with a time. A script shows it in the zone of the browser.
+// timeOf returns an element with a time. A script shows it in the zone of the browser.
 func timeOf(t time.Time) template.HTML {
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.UTC().Format("2006-01-02T15:04:05Z"), clock(t))) // no name is in it
+	const iso = "2006-01-02T15:04:05Z"
+	// No name of the cluster is in it, which would need escapes.
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.UTC().Format(iso), clock(t)))
 }
 
-// timed is a text of the pages with a time for its only argument, as age takes it.
+// timed returns a text of the pages with a time for its only argument, as age takes it.
 func timed(lang, text string, t any) template.HTML {
-	return template.HTML(strings.Replace(template.HTMLEscapeString(translate(lang, text)), "%s", string(timeOf(timeIn(t))), 1))
+	escaped := template.HTMLEscapeString(translate(lang, text))
+	return template.HTML(strings.Replace(escaped, "%s", string(timeOf(timeIn(t))), 1))
 }
