@@ -1,78 +1,79 @@
 package evict
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
 )
 
-// Bounds are the bounds over time of the queues that are above one, by queue and by the name of a resource. The zero
-// Bounds are ready.
-type Bounds struct{ queues map[string]map[string][]step }
+// Bounds are the bounds over time of the queues that are above one. The zero Bounds are ready.
+type Bounds struct{ steps map[account][]step }
 
-// step is a bound that held from a time on, or a lower one did, until the next step.
+// account is a queue and the name of a resource.
+type account struct{ queue, resource string }
+
+// step is a bound that held from a time on, until the next step. Its bound is lower than the bound of the step before.
 type step struct {
 	at    int64 // unix milliseconds
 	bound float64
 }
 
-// mostSteps bounds what is kept of a bound that falls all the time. Two steps in one have the later time.
+// mostSteps bounds the number of steps of a bound that falls all the time. If two steps are merged, the later time
+// counts.
 const mostSteps = 32
 
-// Note notes that a queue has more of a resource than its bound at a time. It reports whether no bound was as low since
-// the queue came to be above it.
+// Note notes that a queue has more of a resource than its bound at a time. It reports whether the bound is lower than
+// all bounds since the queue came to be above it.
 func (b *Bounds) Note(queue, resource string, now time.Time, bound float64) bool {
-	if b.queues == nil {
-		b.queues = map[string]map[string][]step{}
+	if b.steps == nil {
+		b.steps = map[account][]step{}
 	}
-	if b.queues[queue] == nil {
-		b.queues[queue] = map[string][]step{}
-	}
-	steps := b.queues[queue][resource]
-	next, lower := step{ceil(now), bound}, true
+
+	// Earlier bounds that are not higher count no longer: the queue may keep as much as the new bound allows.
+	key := account{queue, resource}
+	steps := b.steps[key]
+	next := step{ceil(now), bound}
+	lower := true
 	for n := len(steps); n > 0 && steps[n-1].bound <= bound; n = len(steps) {
 		next.at = steps[n-1].at
 		steps = steps[:n-1]
 		lower = false
 	}
+
 	steps = append(steps, next)
 	if len(steps) > mostSteps {
 		steps = slices.Delete(steps, len(steps)-2, len(steps)-1)
 	}
-	b.queues[queue][resource] = steps
+	b.steps[key] = steps
+
 	return lower
 }
 
-// Allowed returns the most that a bound allowed in a time until now, infinity for one that is not known for as long.
+// Allowed returns the most that a bound allowed during a time until now. It is infinite if the bound is not known for
+// that long.
 func (b *Bounds) Allowed(queue, resource string, now time.Time, after time.Duration) float64 {
 	allowed := math.Inf(1)
-	for _, s := range b.queues[queue][resource] {
+	for _, s := range b.steps[account{queue, resource}] {
 		if s.at <= ceil(now.Add(-after)) {
 			allowed = s.bound
 		}
 	}
+
 	return allowed
 }
 
-// Due returns from when on the queue may not have more than the lowest bound.
+// Due returns the time from which the queue may not have more than the lowest bound.
 func (b *Bounds) Due(queue, resource string, after time.Duration) time.Time {
-	steps := b.queues[queue][resource]
+	steps := b.steps[account{queue, resource}]
 	if len(steps) == 0 {
 		return time.Time{}
 	}
+
 	return time.UnixMilli(steps[len(steps)-1].at).Add(after)
 }
 
-// Keep forgets the bounds of queues and resources that are not above one any more.
+// Keep forgets the bounds of queues and resources for which above returns false.
 func (b *Bounds) Keep(above func(queue, resource string) bool) {
-	for queue, all := range b.queues {
-		for resource := range all {
-			if !above(queue, resource) {
-				delete(all, resource)
-			}
-		}
-		if len(all) == 0 {
-			delete(b.queues, queue)
-		}
-	}
+	maps.DeleteFunc(b.steps, func(key account, _ []step) bool { return !above(key.queue, key.resource) })
 }

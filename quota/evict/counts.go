@@ -6,34 +6,38 @@ import (
 )
 
 // Counter counts evictions by queue. The zero Counter is ready.
-type Counter struct{ queues map[string]*account }
+type Counter struct{ queues map[string]*count }
 
-// account is the evictions of one queue.
-type account struct {
-	length time.Duration // for which they count
+// count has the evictions of one queue.
+type count struct {
+	length time.Duration // for which an eviction counts
 	times  []moment      // in order
 }
 
-// moment is some evictions at one time.
+// moment is a number of evictions at one time.
 type moment struct {
 	at int64 // unix milliseconds
 	n  int
 }
 
-// Begin lets time pass. length returns the length of the present budget of a queue, 0 for none. Then evictions count
-// for as long as before, in case the queue has a budget again. A time in the future is one of before the clock was set
-// back.
+// Begin lets time pass. length returns the length of the present budget of a queue, 0 for none. Without a budget, the
+// last length stays, in case the queue has a budget again.
 func (c *Counter) Begin(now time.Time, length func(queue string) time.Duration) {
-	for queue, a := range c.queues {
+	for queue, evicted := range c.queues {
 		if l := length(queue); l > 0 {
-			a.length = l
+			evicted.length = l
 		}
-		from, latest := now.Add(-a.length).UnixMilli(), ceil(now)
-		a.times = slices.DeleteFunc(a.times, func(m moment) bool { return m.at <= from })
-		for i := range a.times {
-			a.times[i].at = min(a.times[i].at, latest)
+
+		from := now.Add(-evicted.length).UnixMilli()
+		evicted.times = slices.DeleteFunc(evicted.times, func(m moment) bool { return m.at <= from })
+
+		// A time in the future was noted before the clock was set back.
+		latest := ceil(now)
+		for i := range evicted.times {
+			evicted.times[i].at = min(evicted.times[i].at, latest)
 		}
-		if len(a.times) == 0 {
+
+		if len(evicted.times) == 0 {
 			delete(c.queues, queue)
 		}
 	}
@@ -42,56 +46,72 @@ func (c *Counter) Begin(now time.Time, length func(queue string) time.Duration) 
 // ceil returns a time in milliseconds, rounded up.
 func ceil(at time.Time) int64 { return at.Add(time.Millisecond - 1).UnixMilli() }
 
-// Used returns how many evictions of a queue count at a time for a length.
+// Used returns the number of evictions of a queue during a length until now.
 func (c *Counter) Used(queue string, now time.Time, length time.Duration) (n int) {
-	if a := c.queues[queue]; a != nil {
-		from := now.Add(-length).UnixMilli()
-		for _, m := range a.times {
-			if m.at > from {
-				n += m.n
-			}
+	evicted := c.queues[queue]
+	if evicted == nil {
+		return 0
+	}
+
+	from := now.Add(-length).UnixMilli()
+	for _, m := range evicted.times {
+		if m.at > from {
+			n += m.n
 		}
 	}
+
 	return n
 }
 
-// Add counts evictions of a queue with a budget of some length. With n below 0, it takes back what was counted at the
-// same time.
+// Add counts evictions of a queue with a budget of some length. If n is below 0, it takes back evictions that were
+// counted at the same time.
 func (c *Counter) Add(queue string, now time.Time, length time.Duration, n int) {
 	if c.queues == nil {
-		c.queues = map[string]*account{}
+		c.queues = map[string]*count{}
 	}
-	a := c.queues[queue]
-	if a == nil {
-		a = &account{}
-		c.queues[queue] = a
+	evicted := c.queues[queue]
+	if evicted == nil {
+		evicted = &count{}
+		c.queues[queue] = evicted
 	}
-	a.length = length
+	evicted.length = length
+
 	at := ceil(now)
-	if last := len(a.times) - 1; last >= 0 && a.times[last].at == at {
-		a.times[last].n += n
-		if a.times[last].n <= 0 {
-			a.times = a.times[:last]
+	last := len(evicted.times) - 1
+	if last >= 0 && evicted.times[last].at == at {
+		evicted.times[last].n += n
+		if evicted.times[last].n <= 0 {
+			evicted.times = evicted.times[:last]
 		}
-	} else if n > 0 {
-		a.times = append(a.times, moment{at, n})
+		return
+	}
+
+	if n > 0 {
+		evicted.times = append(evicted.times, moment{at, n})
 	}
 }
 
-// Next returns when a budget of most evictions in a length has room for one more, now if it has.
+// Next returns the time when a budget of most evictions in a length has room for one more. It returns now if the budget
+// has room already.
 func (c *Counter) Next(queue string, now time.Time, most int, length time.Duration) time.Time {
-	a, n := c.queues[queue], 0
-	if a == nil {
+	evicted := c.queues[queue]
+	if evicted == nil {
 		return now
 	}
-	for _, m := range slices.Backward(a.times) {
+
+	// The budget has room once the latest evictions are fewer than most.
+	n := 0
+	for _, m := range slices.Backward(evicted.times) {
 		n += m.n
-		if n >= most {
-			if next := time.UnixMilli(m.at).Add(length); next.After(now) {
-				return next
-			}
-			break
+		if n < most {
+			continue
 		}
+
+		if next := time.UnixMilli(m.at).Add(length); next.After(now) {
+			return next
+		}
+		break
 	}
+
 	return now
 }

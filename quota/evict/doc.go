@@ -1,4 +1,4 @@
-// Package evict decides how many pods are evicted, and which, where a queue is above its bounds (the annotations
+// Package evict decides which pods are evicted, and how many, if a queue is above its bounds (the annotations
 // volcano.sh/eviction-budget, volcano.sh/reclaim-budget and volcano.sh/enforce-quota). Upstream has none of them.
 //
 // # Budgets
@@ -7,17 +7,17 @@
 //
 //	evictions at times in (t − L, t] + 1 ≤ N
 //
-// so no time of length L has more than N of them. Times are in milliseconds, rounded up: an eviction never counts
-// for less than L.
+// so no time of length L has more than N evictions. Times are in milliseconds, rounded up: an eviction never counts for
+// less than L.
 //
 // # Bounds over time
 //
-// What a queue may keep at a time t is the most that any of its bounds allowed of late:
+// At a time t, a queue may keep the most that its bound allowed during the delay:
 //
 //	allowed(t) = max{ bound(s) : t − after ≤ s ≤ t }
 //
-// so a bound that is lowered is enforced after the delay, and one that is lowered twice in two steps. Only queues that
-// have more than their bound are kept: for all others, time begins when they come to be above it.
+// so a lower bound is enforced after the delay. If the bound falls twice, it is enforced in two steps. Bounds are kept
+// only for queues above their bound: for all others, time begins when they come to be above it.
 //
 //	time   bound  allocated  allowed, after = 30m
 //	00:00  12     12         12
@@ -28,5 +28,5 @@
 //
 // # The smallest set
 //
-// Choose has the order in which pods and gangs are evicted, and leaves out those without which the others suffice.
+// Choose orders the pods and gangs for eviction, and leaves out units that are not needed.
 package evict

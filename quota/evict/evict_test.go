@@ -128,15 +128,15 @@ func TestBoundsAreFew(t *testing.T) {
 	for i := range 1000 {
 		require.True(t, b.Note("q", "A", noon.Add(time.Duration(i)*time.Second), float64(1000-i)))
 	}
-	assert.Len(t, b.queues["q"]["A"], mostSteps)
-	assert.Equal(t, 1.0, b.queues["q"]["A"][mostSteps-1].bound)
+	assert.Len(t, b.steps[account{"q", "A"}], mostSteps)
+	assert.Equal(t, 1.0, b.steps[account{"q", "A"}][mostSteps-1].bound)
 	assert.Equal(t, 990.0, b.Allowed("q", "A", noon.Add(999*time.Second), 989*time.Second), "the oldest are kept")
 	assert.False(t, b.Note("q", "A", noon.Add(2000*time.Second), 5))
 	assert.False(t, b.Note("q", "A", noon.Add(2001*time.Second), 5))
 	assert.True(t, b.Note("q", "B", noon, 5))
 	assert.False(t, b.Note("q", "B", noon, 5), "at the same time")
 	b.Keep(func(string, string) bool { return false })
-	assert.Empty(t, b.queues)
+	assert.Empty(t, b.steps)
 }
 
 func TestWrongRecords(t *testing.T) {
