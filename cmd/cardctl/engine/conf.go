@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"volcano.sh/volcano/pkg/scheduler"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -30,55 +32,54 @@ import (
 	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
-// ErrNoQuotaPlugin is about configurations without any of plugin.Names.
+// ErrNoQuotaPlugin is the error of a configuration without a quota plugin.
 var ErrNoQuotaPlugin = errors.New("the scheduler configuration has no quota plugin")
 
-// outside are plugins that need what a snapshot does not have: metrics, other
-// services, the devices of nodes.
-var outside = []string{"extender", "usage", "rescheduling", "numaaware", "deviceshare", "resourcequota", "pdb", "sla"}
+// unsupported are the plugins that need more than a snapshot: metrics, other services, or the devices of nodes.
+var unsupported = []string{
+	"extender", "usage", "rescheduling", "numaaware", "deviceshare", "resourcequota", "pdb", "sla",
+}
 
 // Configuration is the content of a volcano-scheduler.conf.
 type Configuration struct {
 	Plugin         string          // the quota plugin, one of plugin.Names
 	Arguments      map[string]any  // of the quota plugin, as they are given
 	Hierarchy      bool            // quotas form a tree
-	Annotated      bool            // the tree is that of the queues' annotations
-	Release        release.Release // whose rules the quota plugin follows
+	Annotated      bool            // annotations of the queues define the tree
+	Release        release.Release // the rules that the quota plugin follows
 	Actions        []framework.Action
 	Tiers          []conf.Tier
 	Configurations []conf.Configuration
-	Given          *input.Configuration // what it was read from, nil for Usual
-	LeftOut        []string             // plugins that need more than a snapshot, or that this program does not know
-	// Usage holds the usage of queues over time with which sessions begin; nil for what they have now.
-	Usage *store.Stored
-	// At is the time at which sessions are opened, zero for now.
+	Given          *input.Configuration // the source, nil for Usual
+	LeftOut        []string             // unsupported and unknown plugins
+
+	// At is the time of the sessions, zero for now.
 	At time.Time
-	// UsageLacks is why Usage is not known although the order depends on it, "" if it is.
+	// Usage is the usage of queues over time at the begin of a session, nil for the current usage. If the order depends
+	// on an unknown usage, UsageLacks is the reason.
+	Usage      *store.Stored
 	UsageLacks string
-	// Budgets holds what queues have used of their budgets and what was evicted, with which sessions begin where Usage
-	// is nil; nil for what pods that run have used. BudgetsLack is why it is not known, "" if it is, or no queue has a
-	// budget.
+	// Budgets is the use of budgets and the evictions at the begin of a session. It counts if Usage is nil. Without
+	// both, the running pods count. If queues have budgets of unknown use, BudgetsLack is the reason.
 	Budgets     *store.Stored
 	BudgetsLack string
-	// evicted counts the evictions of earlier cycles of a simulation. It is nil where those that are stored count.
+	// evicted has the evictions of earlier cycles of a simulation, nil for the stored evictions.
 	evicted *evict.Record
 }
 
-// stored returns the usage, or else the budgets, with which sessions begin.
+// stored returns the record at the begin of a session, nil for none.
 func (c *Configuration) stored() *store.Stored {
 	stored := cmp.Or(c.Usage, c.Budgets)
 	if c.evicted == nil {
 		return stored
 	}
-	own := store.Stored{}
-	if stored != nil {
-		own = *stored
-	}
-	own.Record.Evictions = c.evicted
-	return &own
+
+	changed := ptr.Deref(stored, store.Stored{})
+	changed.Record.Evictions = c.evicted
+	return &changed
 }
 
-// keepEvictions lets the next session begin with the evictions of one.
+// keepEvictions stores the evictions of a session for the next one.
 func (c *Configuration) keepEvictions(s *Session) {
 	var now time.Time
 	if stored := c.stored(); stored != nil {
@@ -87,32 +88,32 @@ func (c *Configuration) keepEvictions(s *Session) {
 	c.evicted = s.Quota.Evictions(now)
 }
 
-// FairShare are the settings of the order by usage over time.
+// FairShare returns the settings of the order by usage over time.
 func (c *Configuration) FairShare() arguments.FairShare {
 	return inspect.FairShareOf(c.Plugin, c.Arguments)
 }
 
-// CardAttributes are the attributes that name the cards of devices, where they are not those of vendors.
+// CardAttributes returns the configured attributes that name the cards of devices.
 func (c *Configuration) CardAttributes() card.Attributes {
 	return inspect.CardAttributes(c.Plugin, c.Arguments)
 }
 
-// CardLabels are the labels that name the cards of nodes, where they are not those of vendors.
+// CardLabels returns the configured labels that name the cards of nodes.
 func (c *Configuration) CardLabels() card.Labels { return inspect.CardLabels(c.Plugin, c.Arguments) }
 
-// CardFractions says what counts of fractions of cards.
+// CardFractions returns the measure for fractions of cards.
 func (c *Configuration) CardFractions() card.FractionsBy {
 	return inspect.CardFractions(c.Plugin, c.Arguments)
 }
 
-// CardGroups are the groups of cards.
+// CardGroups returns the groups of cards.
 func (c *Configuration) CardGroups() card.Groups { return inspect.CardGroups(c.Plugin, c.Arguments) }
 
-// FairByWeight reports whether usage over time is compared with weights, and not with what queues deserve.
+// FairByWeight reports whether usage over time is compared with weights instead of deserved amounts.
 func (c *Configuration) FairByWeight() bool { return c.FairShare().By == arguments.FairShareByWeight }
 
-// usual is a configuration with one quota plugin. It follows the example in
-// docs/cards.md and adds preempt, so that simulate shows preemption as well.
+// usual is a configuration with one quota plugin. It follows the example in docs/cards.md. In addition it has the
+// action preempt, so that simulate shows preemption.
 const usual = `
 actions: "enqueue, allocate, reclaim, preempt, backfill"
 tiers:
@@ -128,10 +129,11 @@ tiers:
   - name: nodeorder
 `
 
-// Usual is the configuration if none is given. Quotas form a tree if some queue has a
-// parent.
+// Usual returns the default configuration. Quotas form a tree if some queue has a parent.
 func Usual(name string, queues []*scheduling.Queue) (*Configuration, error) {
-	tree := slices.ContainsFunc(queues, func(q *scheduling.Queue) bool { return q.Spec.Parent != "" && q.Spec.Parent != index.RootName })
+	tree := slices.ContainsFunc(queues, func(q *scheduling.Queue) bool {
+		return q.Spec.Parent != "" && q.Spec.Parent != index.RootName
+	})
 	return Configure(fmt.Sprintf(usual, name, tree && name != plugin.ProportionName))
 }
 
@@ -140,29 +142,26 @@ func Configure(text string) (*Configuration, error) {
 	one <- struct{}{}
 	defer func() { <-one }()
 	plugin.Register()
+
 	actions, tiers, configurations, _, err := scheduler.UnmarshalSchedulerConf(text)
 	if err != nil {
 		return nil, fmt.Errorf("the scheduler configuration: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
+
 	c := &Configuration{Actions: actions, Configurations: configurations}
 	for _, tier := range tiers {
 		var kept conf.Tier
 		for _, option := range tier.Plugins {
 			_, registered := framework.GetPluginBuilder(option.Name)
-			switch {
-			case !registered || slices.Contains(outside, option.Name):
+			if !registered || slices.Contains(unsupported, option.Name) {
 				c.LeftOut = append(c.LeftOut, option.Name)
 				continue
-			case slices.Contains(plugin.Names, option.Name) && c.Plugin != "":
-				return nil, fmt.Errorf("the scheduler configuration: %w: %s, %s", guard.ErrSeveralQuotas, c.Plugin, option.Name)
-			case slices.Contains(plugin.Names, option.Name):
-				c.Plugin, c.Arguments = option.Name, option.Arguments
-				c.Release, err = arguments.Release(option.Arguments)
-				if err != nil {
-					return nil, fmt.Errorf("the scheduler configuration: %w: %s: %w", guard.ErrBadArgument, option.Name, err)
+			}
+
+			if slices.Contains(plugin.Names, option.Name) {
+				if err := c.setPlugin(option); err != nil {
+					return nil, fmt.Errorf("the scheduler configuration: %w", err)
 				}
-				c.Hierarchy = option.EnabledHierarchy != nil && *option.EnabledHierarchy && option.Name != plugin.ProportionName
-				c.Annotated = c.Hierarchy && inspect.TreeOfAnnotations(option.Name, option.Arguments)
 			}
 			kept.Plugins = append(kept.Plugins, option)
 		}
@@ -171,7 +170,26 @@ func Configure(text string) (*Configuration, error) {
 	if c.Plugin == "" {
 		return nil, fmt.Errorf("%w: one of %s", ErrNoQuotaPlugin, strings.Join(plugin.Names, ", "))
 	}
+
 	return c, nil
+}
+
+// setPlugin reads the options of the quota plugin.
+func (c *Configuration) setPlugin(option conf.PluginOption) (err error) {
+	if c.Plugin != "" {
+		return fmt.Errorf("%w: %s, %s", guard.ErrSeveralQuotas, c.Plugin, option.Name)
+	}
+
+	c.Plugin = option.Name
+	c.Arguments = option.Arguments
+	c.Release, err = arguments.Release(option.Arguments)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", guard.ErrBadArgument, option.Name, err)
+	}
+
+	c.Hierarchy = ptr.Deref(option.EnabledHierarchy, false) && option.Name != plugin.ProportionName
+	c.Annotated = c.Hierarchy && inspect.TreeOfAnnotations(option.Name, option.Arguments)
+	return nil
 }
 
 // Has reports whether a plugin is part of the configuration.

@@ -15,7 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// Event is something that happened to a pod, or to a whole group for Admitted.
+// Event is a change of a pod, or of a whole group.
 type Event struct {
 	Cycle int       `json:"cycle"`
 	Kind  EventKind `json:"kind"`
@@ -31,27 +31,30 @@ type EventKind string
 
 // The kinds of events.
 const (
-	Admitted EventKind = "Admitted" // the group gets its pods
+	Admitted EventKind = "Admitted" // a group gets its pods
 	Placed   EventKind = "Placed"
 	Evicted  EventKind = "Evicted"
-	// Displaced: the group is not admitted any more, in favor of one with a higher priority.
+	// Displaced: a group is no longer admitted. A group with a higher priority takes its place.
 	Displaced EventKind = "Displaced"
 )
 
 // mostCycles bounds the cycles of a world that does not settle.
 const mostCycles = 100
 
-// Settle runs cycles until one changes nothing, or ctx is done. Between two cycles it does the work of
-// the controllers and the kubelet: placed pods run, and evicted pods leave their node
-// and come back as new pods. It reports whether the world settled, and returns the error of ctx if
-// that ended it, also within a cycle. Evictions count for the cycles that follow.
-func Settle(ctx context.Context, w *World, c *Configuration, progress func(cycle, events int)) (events []Event, settled bool, err error) {
-	own := *c
+// Settle runs cycles until a cycle changes nothing, or ctx is done. Between two cycles it does the work of the
+// controllers and the kubelet: placed pods run, and evicted pods leave their node and return as new pods. Evictions
+// count in the following cycles. Settle reports whether the world settled. It returns the error of ctx, which can also
+// end a cycle.
+func Settle(
+	ctx context.Context, w *World, c *Configuration, progress func(cycle, events int),
+) (events []Event, settled bool, err error) {
+	configuration := *c // keeps the evictions
 	for cycle := 1; cycle <= mostCycles; cycle++ {
-		happened, changed, err := w.cycle(ctx, &own, cycle)
+		happened, changed, err := w.cycle(ctx, &configuration, cycle)
 		if err != nil {
 			return events, false, err
 		}
+
 		events = append(events, happened...)
 		if progress != nil {
 			progress(cycle, len(events))
@@ -60,6 +63,7 @@ func Settle(ctx context.Context, w *World, c *Configuration, progress func(cycle
 			return events, true, nil
 		}
 	}
+
 	return events, false, nil
 }
 
@@ -69,13 +73,30 @@ func (w *World) cycle(ctx context.Context, c *Configuration, number int) (events
 	if err != nil {
 		return nil, false, err
 	}
+
 	for _, g := range w.Groups {
 		job := jobs[g.ID()]
 		if job == nil {
 			continue
 		}
+
 		ended := g.dropEnding()
 		happened := w.follow(g, job)
+		changed = changed || ended || len(happened) > 0
+
+		was := g.Status.Phase
+		g.Status.Phase = job.PodGroup.Status.Phase
+		if was != g.Status.Phase {
+			changed = true
+			switch {
+			case was == scheduling.PodGroupPending:
+				happened = append(happened, Event{Kind: Admitted})
+			case was == scheduling.PodGroupInqueue && g.Status.Phase == scheduling.PodGroupPending:
+				happened = append(happened, Event{Kind: Displaced})
+			}
+		}
+		changed = w.arrive(g) || changed
+
 		for _, e := range happened {
 			e.Cycle = number
 			e.Group = string(g.ID())
@@ -83,17 +104,8 @@ func (w *World) cycle(ctx context.Context, c *Configuration, number int) (events
 			e.Queue = g.Spec.Queue
 			events = append(events, e)
 		}
-		was := g.Status.Phase
-		g.Status.Phase = job.PodGroup.Status.Phase
-		if was == scheduling.PodGroupPending && g.Status.Phase != was {
-			events = append(events, Event{Cycle: number, Kind: Admitted, Group: string(g.ID()), Owner: g.Owner, Queue: g.Spec.Queue})
-		}
-		if was == scheduling.PodGroupInqueue && g.Status.Phase == scheduling.PodGroupPending {
-			events = append(events, Event{Cycle: number, Kind: Displaced, Group: string(g.ID()), Owner: g.Owner, Queue: g.Spec.Queue})
-		}
-		arrived := w.arrive(g)
-		changed = changed || ended || arrived || len(happened) > 0 || was != g.Status.Phase
 	}
+
 	return events, changed, nil
 }
 
@@ -104,53 +116,63 @@ func (w *World) decide(ctx context.Context, c *Configuration) (map[api.JobID]*ap
 		return nil, err
 	}
 	defer s.Close()
+
 	s.forgetLost()
 	err = s.Run()
 	c.keepEvictions(s)
-	return s.Jobs, err // before Close, which drops them
+
+	return s.Jobs, err // Close drops the jobs
 }
 
-// dropEnding drops the pods that were terminating before the cycle.
-func (g *Group) dropEnding() (some bool) {
+// dropEnding drops the pods that were terminating before the cycle, and reports whether there were any.
+func (g *Group) dropEnding() bool {
 	before := len(g.Pods)
 	g.Pods = slices.DeleteFunc(g.Pods, func(pod *v1.Pod) bool { return pod.DeletionTimestamp != nil })
 	return len(g.Pods) < before
 }
 
-// follow applies what a session decided to the pods of a group.
+// follow applies the decisions of a session to the pods of a group.
 func (w *World) follow(g *Group, job *api.JobInfo) (events []Event) {
 	for i, pod := range g.Pods {
 		task := job.Tasks[api.TaskID(pod.UID)]
 		if task == nil {
 			continue
 		}
+
 		switch offline.Decided(pod, task) {
 		case offline.Placed:
-			own := *pod
-			own.Spec.NodeName, own.Status.Phase = task.NodeName, v1.PodRunning
-			g.Pods[i] = &own
+			placed := *pod
+			placed.Spec.NodeName = task.NodeName
+			placed.Status.Phase = v1.PodRunning
+			g.Pods[i] = &placed
 			events = append(events, Event{Kind: Placed, Pod: pod.Name, Node: task.NodeName})
 		case offline.Evicted:
+			g.Pods[i] = w.replacement(pod)
 			events = append(events, Event{Kind: Evicted, Pod: pod.Name, Node: pod.Spec.NodeName})
-			g.Pods[i] = w.again(pod)
 		}
 	}
+
 	slices.SortFunc(events, func(x, y Event) int { return cmp.Compare(x.Pod, y.Pod) })
 	return events
 }
 
-// again is the new pod that replaces an evicted one.
-func (w *World) again(pod *v1.Pod) *v1.Pod {
-	own := *pod
+// replacement returns the new pod that replaces an evicted one.
+func (w *World) replacement(pod *v1.Pod) *v1.Pod {
 	w.made++
-	own.UID = types.UID(fmt.Sprintf("%s/%s#%d", own.Namespace, own.Name, w.made))
-	own.Spec.NodeName = ""
-	own.Status = v1.PodStatus{Phase: v1.PodPending}
-	return &own
+	next := pending(pod)
+	next.UID = types.UID(fmt.Sprintf("%s/%s#%d", pod.Namespace, pod.Name, w.made))
+	return next
 }
 
-// Follow creates the pods of the groups that a session admitted. It reports whether
-// there are any.
+// pending returns a copy of a pod without a node.
+func pending(pod *v1.Pod) *v1.Pod {
+	next := *pod
+	next.Spec.NodeName = ""
+	next.Status = v1.PodStatus{Phase: v1.PodPending}
+	return &next
+}
+
+// Follow creates the pods of the groups that a session admitted, and reports whether there are any.
 func (w *World) Follow(s *Session) (arrived bool) {
 	for _, g := range w.Groups {
 		if job := s.Jobs[g.ID()]; job != nil {
@@ -158,34 +180,35 @@ func (w *World) Follow(s *Session) (arrived bool) {
 			arrived = w.arrive(g) || arrived
 		}
 	}
+
 	return arrived
 }
 
-// Vacate empties the nodes. All jobs that have not ended wait to be admitted, with all
-// their pods.
+// Vacate empties the nodes. All jobs that have not ended wait to be admitted, with all their pods.
 func (w *World) Vacate() {
 	w.Stray = nil
 	w.Groups = slices.DeleteFunc(w.Groups, (*Group).finished)
 	for _, g := range w.Groups {
 		g.Status.Phase = scheduling.PodGroupPending
 		pods := append(g.Pods, g.Coming...)
-		g.Pods, g.Coming = nil, nil
+		g.Pods = nil
+		g.Coming = nil
 		for _, pod := range pods {
-			if ended(pod) {
-				continue
+			if !ended(pod) {
+				waiting := pending(pod)
+				waiting.DeletionTimestamp = nil
+				g.Pods = append(g.Pods, waiting)
 			}
-			own := *pod
-			own.Spec.NodeName = ""
-			own.Status = v1.PodStatus{Phase: v1.PodPending}
-			own.DeletionTimestamp = nil
-			g.Pods = append(g.Pods, &own)
 		}
 	}
 }
 
-// finished reports whether the group has ended, or all of its pods have.
+// finished reports whether the group or all of its pods have ended.
 func (g *Group) finished() bool {
-	return g.Ended != "" || g.Status.Phase == scheduling.PodGroupCompleted || len(g.Pods) > 0 && len(g.Coming) == 0 && !g.unfinished()
+	if g.Ended != "" || g.Status.Phase == scheduling.PodGroupCompleted {
+		return true
+	}
+	return len(g.Pods) > 0 && len(g.Coming) == 0 && !g.unfinished()
 }
 
 // unfinished reports whether the group has a pod that has not ended.
@@ -203,7 +226,7 @@ func (w *World) Lose(node string) {
 	for _, g := range w.Groups {
 		for i, pod := range g.Pods {
 			if pod.Spec.NodeName == node && !ended(pod) {
-				g.Pods[i] = w.again(pod)
+				g.Pods[i] = w.replacement(pod)
 			}
 		}
 	}

@@ -4,18 +4,20 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 )
 
-// interruption is a plugin that ends the actions of a session when a context is done. Actions
-// take no context. They ask plugins before each queue, job and pod, always in the goroutine that
-// runs them: there it panics, and run recovers. It decides nothing.
+// interruption is a plugin that ends the actions of a session when a context is done. Actions take no context. They
+// call plugins before each queue, job and pod, in the goroutine that runs them. There the plugin panics, and run
+// recovers. The plugin decides nothing.
 type interruption struct {
 	ctx     context.Context
-	running bool // an action runs, not one of our own questions
+	running bool // an action runs; cardctl also calls the hooks itself
 }
 
 const interruptionName = "interruption"
@@ -23,19 +25,24 @@ const interruptionName = "interruption"
 // interrupted is the value of the panic.
 type interrupted struct{}
 
-// before returns tiers with this plugin in a tier before all others, whose votes end the
-// questions to later tiers.
+// before returns tiers with this plugin in a first tier of its own. After a vote in one tier, Volcano does not ask the
+// later tiers.
 func (i *interruption) before(tiers []conf.Tier) []conf.Tier {
 	framework.RegisterPluginBuilder(interruptionName, func(framework.Arguments) framework.Plugin { return i })
-	yes := true
-	own := conf.PluginOption{Name: interruptionName, EnabledJobEnqueued: &yes, EnabledOverused: &yes, EnabledPredicate: &yes}
-	return slices.Insert(slices.Clone(tiers), 0, conf.Tier{Plugins: []conf.PluginOption{own}})
+	option := conf.PluginOption{
+		Name:               interruptionName,
+		EnabledJobEnqueued: ptr.To(true),
+		EnabledOverused:    ptr.To(true),
+		EnabledPredicate:   ptr.To(true),
+	}
+
+	return slices.Insert(slices.Clone(tiers), 0, conf.Tier{Plugins: []conf.PluginOption{option}})
 }
 
-// Name is the name of the plugin.
+// Name returns the name of the plugin.
 func (i *interruption) Name() string { return interruptionName }
 
-// OnSessionOpen registers the questions at which actions end.
+// OnSessionOpen registers the hooks in which actions end.
 func (i *interruption) OnSessionOpen(s *framework.Session) {
 	s.AddJobEnqueueableFn(interruptionName, func(any) int {
 		i.check()
@@ -60,11 +67,12 @@ func (i *interruption) check() {
 	}
 }
 
-// run calls a function that an action is, and returns the error of the context if that ends it.
+// run runs an action. If the context ends the action, run returns the error of the context.
 func (i *interruption) run(action func()) (err error) {
 	if err := i.ctx.Err(); err != nil {
 		return err
 	}
+
 	i.running = true
 	defer func() {
 		i.running = false
@@ -74,6 +82,7 @@ func (i *interruption) run(action func()) (err error) {
 			panic(p)
 		}
 	}()
+
 	action()
 	return i.ctx.Err()
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// Session is an open session of Volcano's scheduler on a world. A process has one
-// session at a time: Open waits for Close. A session does not change the world.
+// Session is an open session of Volcano's scheduler on a world. A process has one session at a time: Open waits for
+// Close. A session does not change the world.
 type Session struct {
 	*framework.Session
 	Quota inspect.Inspection
@@ -28,43 +28,50 @@ type Session struct {
 	interruption *interruption
 }
 
-// one has a value while a session is open, because Volcano registers plugins and actions for the
-// process.
+// one has a value while a session is open. Volcano registers plugins and actions for the process, so that two sessions
+// would interfere.
 var one = make(chan struct{}, 1)
 
-// Quiet turns off the scheduler's log, which would repeat on stderr what the commands
-// print.
+// Quiet turns off the scheduler's log on stderr. It repeats the output of the commands.
 var Quiet = sync.OnceFunc(offline.Quiet)
 
-// Open opens a session on a world. It returns the error of ctx if that is done before another
-// session is closed. Run ends when ctx is done.
+// Open opens a session on a world. It returns the error of ctx if ctx is done before another session is closed. Run
+// ends when ctx is done.
 func Open(ctx context.Context, w *World, c *Configuration) (s *Session, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case one <- struct{}{}:
+	if err := acquire(ctx); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if s == nil { // a plugin panics
 			<-one
 		}
 	}()
+
 	return open(ctx, w, c), nil
 }
 
-// Alone does work that opens sessions of its own, while no other session is open. It returns the error of
-// ctx if that is done before.
+// Alone does work that opens sessions of its own, while no other session is open. It returns the error of ctx if ctx is
+// done before.
 func Alone(ctx context.Context, work func() error) error {
+	if err := acquire(ctx); err != nil {
+		return err
+	}
+	defer func() { <-one }()
+
+	return work()
+}
+
+// acquire waits until no session is open.
+func acquire(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case one <- struct{}{}:
+		return nil
 	}
-	defer func() { <-one }()
-	return work()
 }
 
 // open opens a session while no other is open.
@@ -74,10 +81,14 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	for _, action := range c.Actions {
 		conf.EnabledActionMap[action.Name()] = true
 	}
+
+	// Register replaces the time of the session before.
 	plugin.Register()
-	if !c.At.IsZero() { // either replaces what the session before registered
+	if !c.At.IsZero() {
 		plugin.RegisterAt(func() time.Time { return c.At })
 	}
+
+	// The plugin begins with the stored record, and is kept for the inspection.
 	build, _ := framework.GetPluginBuilder(c.Plugin)
 	var quota framework.Plugin
 	framework.RegisterPluginBuilder(c.Plugin, func(arguments framework.Arguments) framework.Plugin {
@@ -85,18 +96,20 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 		plugin.BeginWith(quota, c.stored())
 		return quota
 	})
+
 	cache := offline.NewCache(w.info())
 	cache.Informers = offline.NoInformers()
 	cache.SetDevices(w.Devices)
+
 	s := &Session{Configuration: c, Devices: w.Devices, interruption: &interruption{ctx: ctx}}
 	s.Session = framework.OpenSession(cache, s.interruption.before(c.Tiers), c.Configurations)
 	s.Quota, _ = plugin.Inspect(quota)
+
 	return s
 }
 
-// Run runs the actions of the configuration with the given names, or all of them if
-// no name is given. If the context of the session is done, it returns its error, and the
-// session is only good to be closed.
+// Run runs the named actions of the configuration, or all actions if there are no names. If the context of the session
+// is done, Run returns its error, and the caller can only close the session.
 func (s *Session) Run(names ...string) error {
 	for _, action := range s.Actions {
 		if len(names) == 0 || slices.Contains(names, action.Name()) {
@@ -105,6 +118,7 @@ func (s *Session) Run(names ...string) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -114,8 +128,8 @@ func (s *Session) execute(action framework.Action) {
 	action.Execute(s.Session)
 }
 
-// forgetLost drops the jobs whose queue does not exist, as Volcano's cache does.
-// Volcano's actions assume that each job has a queue.
+// forgetLost drops the jobs without an existing queue, as Volcano's cache does. Volcano's actions assume that each job
+// has a queue.
 func (s *Session) forgetLost() {
 	for id, job := range s.Jobs {
 		if s.Queues[job.Queue] == nil {
@@ -124,41 +138,40 @@ func (s *Session) forgetLost() {
 	}
 }
 
-// Close closes the session, and deletes its metrics: the names of the next world are others, and
-// nobody reads them.
+// Close closes the session and deletes its metrics. Nobody reads them, and the next world has other names.
 func (s *Session) Close() {
 	defer func() { <-one }()
+
 	s.forgetLost()
 	jobs := s.Jobs
 	framework.CloseSession(s.Session)
+
 	report.DeleteMetrics()
 	for _, job := range jobs {
 		schedulermetrics.DeleteJobMetrics(job.Name, string(job.Queue), job.Namespace)
 	}
 }
 
-// Tree returns the accounts of all queues, each followed by those below it. Siblings
-// are in the order of their names.
-func (s *Session) Tree() []inspect.Account {
-	below := map[string][]inspect.Account{}
-	var tops []inspect.Account
+// Tree returns the accounts of all queues. Each is followed by the queues below it. Siblings are in the order of their
+// names.
+func (s *Session) Tree() (all []inspect.Account) {
+	children := map[string][]inspect.Account{} // the root queues have the parent ""
 	for _, a := range s.Quota.Accounts() {
-		if a.Parent == "" {
-			tops = append(tops, a)
-		} else {
-			below[a.Parent] = append(below[a.Parent], a)
-		}
+		children[a.Parent] = append(children[a.Parent], a)
 	}
-	var all []inspect.Account
-	var walk func(accounts []inspect.Account)
-	walk = func(accounts []inspect.Account) {
-		slices.SortFunc(accounts, func(a, b inspect.Account) int { return strings.Compare(a.Queue, b.Queue) })
-		for _, a := range accounts {
+
+	var walk func(parent string)
+	walk = func(parent string) {
+		siblings := children[parent]
+		delete(children, parent) // a queue without a name is its own parent
+		slices.SortFunc(siblings, func(a, b inspect.Account) int { return strings.Compare(a.Queue, b.Queue) })
+		for _, a := range siblings {
 			all = append(all, a)
-			walk(below[a.Queue])
+			walk(a.Queue)
 		}
 	}
-	walk(tops)
+	walk("")
+
 	return all
 }
 

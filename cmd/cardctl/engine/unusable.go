@@ -6,9 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Unusable returns why new pods cannot use what is free on a node: it is not ready, cordoned or
-// tainted. It is "" for all others. Pods may tolerate a taint, as all that request a device tolerate
-// one with the name of its resource, which does not count.
+// Unusable returns why a node accepts no new pods: it is not ready, cordoned or tainted. It returns "" for other nodes.
+// Some pods may still tolerate the taint.
 func Unusable(node *v1.Node) string {
 	if !IsReady(node) {
 		return "NotReady"
@@ -16,16 +15,21 @@ func Unusable(node *v1.Node) string {
 	if node.Spec.Unschedulable {
 		return "cordoned"
 	}
+
 	for _, taint := range node.Spec.Taints {
-		if _, resource := node.Status.Allocatable[v1.ResourceName(taint.Key)]; !resource && taint.Effect != v1.TaintEffectPreferNoSchedule {
+		// All pods that request a device tolerate a taint with the name of its resource.
+		_, device := node.Status.Allocatable[v1.ResourceName(taint.Key)]
+		if !device && taint.Effect != v1.TaintEffectPreferNoSchedule {
 			return "tainted " + taint.ToString()
 		}
 	}
+
 	return ""
 }
 
-// IsReady reports whether a node does not say that it is not ready.
+// IsReady reports whether a node is ready, or has no condition about it.
 func IsReady(node *v1.Node) bool {
-	return !slices.ContainsFunc(node.Status.Conditions,
-		func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status != v1.ConditionTrue })
+	return !slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool {
+		return c.Type == v1.NodeReady && c.Status != v1.ConditionTrue
+	})
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// Used returns how many of a card of a node its pods use, whether or not queues are charged for them. Of cards
-// that are shared, pods use fractions.
+// Used returns the number of cards that the pods of a node use, whether queues are charged for them or not. Pods use
+// fractions of shared cards.
 func Used(node *api.NodeInfo, inventory card.Inventory, c card.Card, by card.FractionsBy) (used float64) {
 	if !c.Shared() {
 		return node.Used.Get(c.Resource) / 1000
 	}
+
 	for _, task := range node.Tasks {
 		for _, taken := range inventory.Taken(task.Pod, by) {
 			if taken.Card == c.Name {
@@ -24,10 +25,11 @@ func Used(node *api.NodeInfo, inventory card.Inventory, c card.Card, by card.Fra
 			}
 		}
 	}
+
 	return used
 }
 
-// Shared are the cards of nodes that are shared, by resource and name.
+// Shared are the shared cards of nodes, by resource and name.
 type Shared struct {
 	models map[sharedCard]card.Model
 	by     card.FractionsBy
@@ -50,13 +52,15 @@ func SharedCards(nodes []*v1.Node, labels card.Labels, by card.FractionsBy) Shar
 			s.models[key] = c.Model
 		}
 	}
+
 	return s
 }
 
-// Requests returns the extended resources that a pod requests, sorted by name. Of shared cards, that is the most
-// that it takes of one card that it may have.
+// Requests returns the extended resources that a pod requests, sorted by name. The request for a fraction depends on
+// the card. Requests returns the largest one over the cards that the pod accepts.
 func (s Shared) Requests(pod *v1.Pod) []card.Request {
 	all := slices.DeleteFunc(card.Requests(pod), func(r card.Request) bool { return card.IsPart(r.Resource) })
+
 	names := card.NameOf(pod.Annotations)
 	for _, f := range card.Fractions(pod) {
 		most := card.Milli(0)
@@ -65,9 +69,11 @@ func (s Shared) Requests(pod *v1.Pod) []card.Request {
 				most = max(most, f.On(m, s.by))
 			}
 		}
+
 		all = slices.DeleteFunc(all, func(r card.Request) bool { return r.Resource == f.Number })
 		all = append(all, card.Request{Resource: f.Number, Milli: cmp.Or(most, f.Whole())})
 	}
+
 	slices.SortFunc(all, func(x, y card.Request) int { return cmp.Compare(x.Resource, y.Resource) })
 	return all
 }

@@ -1,7 +1,6 @@
-// Package engine runs the scheduler on a cluster in memory. It converts objects to
-// what Volcano's scheduler works on, opens sessions with the quota plugin, and does the
-// work of the controllers and the kubelet between two cycles. All decisions are the
-// scheduler's.
+// Package engine runs the scheduler on a cluster in memory. It converts objects to the types of Volcano's scheduler,
+// opens sessions with the quota plugin, and does the work of the controllers and the kubelet between two cycles. The
+// scheduler makes all decisions.
 package engine
 
 import (
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
+	"k8s.io/utils/ptr"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/apis/pkg/apis/scheduling/scheme"
@@ -28,7 +28,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// DefaultQueue is the queue of jobs that name none. Volcano's scheduler creates it, and the root.
+// DefaultQueue is the queue of jobs that name no queue. Volcano's scheduler creates it.
 const DefaultQueue = "default"
 
 // schedulerName is the schedulerName of Volcano's pods.
@@ -43,15 +43,14 @@ type World struct {
 	Devices offline.DeviceObjects
 	// Stray are the pods on nodes that are in no PodGroup.
 	Stray []*v1.Pod
-	// Orphans counts pods of PodGroups that are not in the input; no queue is
-	// charged for them.
+	// Orphans counts the pods of PodGroups that are not in the input. No queue is charged for them.
 	Orphans int
-	// LeftOut are the workloads that have no pods, because all that are to be made would be too many.
+	// LeftOut are the workloads without pods, because there would be too many pods.
 	LeftOut []LeftOut
 
 	classes         map[string]int32
 	defaultPriority int32
-	made            int // pods that were made, for their UIDs
+	made            int // replacements of pods, for their UIDs
 }
 
 // Group is a PodGroup with its pods.
@@ -66,11 +65,10 @@ type Group struct {
 	Ended string
 }
 
-// ID is the group's key in a session.
+// ID returns the key of the group in a session.
 func (g *Group) ID() api.JobID { return api.JobID(g.Namespace + "/" + g.Name) }
 
-// LabelSet has the labels of the PodGroup, which are those of a Volcano job, and those of
-// its first pod.
+// LabelSet returns the labels of the PodGroup and of its first pod. The PodGroup has the labels of its Volcano job.
 func (g *Group) LabelSet() labels.Set {
 	all := labels.Set{}
 	for _, pods := range [][]*v1.Pod{g.Coming, g.Pods} {
@@ -79,19 +77,22 @@ func (g *Group) LabelSet() labels.Set {
 		}
 	}
 	maps.Copy(all, g.Labels)
+
 	return all
 }
 
-// Over reports whether the owner of the group has ended and no pod is left to run. Its
-// controller deletes the PodGroup, so sessions do not have it.
+// Over reports whether the owner of the group has ended and no pod is left to run. The controller deletes such a
+// PodGroup, so it is not in sessions.
 func (g *Group) Over() bool { return g.Ended != "" && !g.unfinished() }
 
-// Build makes a world of objects. To manifests it adds what the API server, Volcano's
-// webhook and its controllers add: defaults, PodGroups and pods. The caller must not
-// use the objects afterwards.
+// Build makes a world of objects. For manifests, it adds defaults, PodGroups and pods, as the API server, Volcano's
+// webhook and its controllers do. The caller must not use the objects afterwards.
 func Build(o *input.Objects) (*World, error) {
-	w := &World{Nodes: o.Nodes, classes: map[string]int32{},
-		Devices: offline.DeviceObjects{Slices: o.ResourceSlices, Classes: o.DeviceClasses, Claims: o.ResourceClaims}}
+	w := &World{
+		Nodes:   o.Nodes,
+		Devices: offline.DeviceObjects{Slices: o.ResourceSlices, Classes: o.DeviceClasses, Claims: o.ResourceClaims},
+		classes: map[string]int32{},
+	}
 	for _, class := range o.PriorityClasses {
 		w.classes[class.Name] = class.Value
 		if class.GlobalDefault {
@@ -105,40 +106,49 @@ func Build(o *input.Objects) (*World, error) {
 	if err := w.addQueues(o.Queues); err != nil {
 		return nil, err
 	}
-	b := workloads{World: w, groups: map[types.NamespacedName]*Group{}, ownedBy: map[types.NamespacedName]*Group{},
-		out: map[metav1.Object]bool{}}
-	for _, podGroup := range o.PodGroups {
-		g, err := w.addGroup(podGroup)
-		if err != nil {
-			return nil, err
-		}
-		b.index(g)
-	}
-	if o.Lacks(input.PodGroups) {
-		if err := b.deriveGroups(o.Pods, o.Jobs); err != nil {
-			return nil, err
-		}
-	}
-	if err := b.addPods(o.Pods); err != nil {
+	if err := w.addWorkloads(o); err != nil {
 		return nil, err
 	}
-	b.leaveOut(o.Deployments, o.Jobs)
-	if err := b.addDeployments(o.Deployments); err != nil {
-		return nil, err
-	}
-	if err := b.addJobs(o.Jobs); err != nil {
-		return nil, err
-	}
-	w.sort()
-	if usesDefault := slices.ContainsFunc(w.Groups, func(g *Group) bool { return g.Spec.Queue == DefaultQueue }); usesDefault &&
-		w.Queue(DefaultQueue) == nil {
+
+	slices.SortFunc(w.Groups, func(x, y *Group) int { return cmp.Compare(x.ID(), y.ID()) })
+	usesDefault := slices.ContainsFunc(w.Groups, func(g *Group) bool { return g.Spec.Queue == DefaultQueue })
+	if usesDefault && w.Queue(DefaultQueue) == nil {
 		w.Queues = append(w.Queues, newQueue(DefaultQueue))
 	}
+
 	return w, nil
 }
 
-func (w *World) sort() {
-	slices.SortFunc(w.Groups, func(x, y *Group) int { return cmp.Compare(x.ID(), y.ID()) })
+// addWorkloads adds the groups and the pods of objects.
+func (w *World) addWorkloads(o *input.Objects) error {
+	b := workloads{
+		World:   w,
+		groups:  map[types.NamespacedName]*Group{},
+		ownedBy: map[types.NamespacedName]*Group{},
+		out:     map[metav1.Object]bool{},
+	}
+	for _, podGroup := range o.PodGroups {
+		g, err := w.addGroup(podGroup)
+		if err != nil {
+			return err
+		}
+		b.index(g)
+	}
+
+	if o.Lacks(input.PodGroups) {
+		if err := b.deriveGroups(o.Pods, o.Jobs); err != nil {
+			return err
+		}
+	}
+	if err := b.addPods(o.Pods); err != nil {
+		return err
+	}
+
+	b.leaveOut(o.Deployments, o.Jobs)
+	if err := b.addDeployments(o.Deployments); err != nil {
+		return err
+	}
+	return b.addJobs(o.Jobs)
 }
 
 func newQueue(name string) *scheduling.Queue {
@@ -149,56 +159,59 @@ func newQueue(name string) *scheduling.Queue {
 	}
 }
 
-// addQueues adds queues. A queue without a state is open, because Volcano's controller
-// opens new queues.
+// addQueues adds queues. A queue without a state is open, because Volcano's controller opens new queues.
 func (w *World) addQueues(queues []*v1beta1.Queue) error {
 	for _, given := range queues {
 		queue := &scheduling.Queue{}
 		if err := scheme.Scheme.Convert(given, queue, nil); err != nil {
 			return fmt.Errorf("queue %s: %w", given.Name, err)
 		}
+
 		queue.UID = cmp.Or(queue.UID, types.UID(queue.Name))
 		queue.Spec.Weight = max(1, queue.Spec.Weight)
 		queue.Status.State = cmp.Or(queue.Status.State, scheduling.QueueStateOpen)
 		w.Queues = append(w.Queues, queue)
 	}
+
 	return nil
 }
 
 // Queue returns the queue of a name, nil for none.
 func (w *World) Queue(name string) *scheduling.Queue {
-	if i := slices.IndexFunc(w.Queues, func(q *scheduling.Queue) bool { return q.Name == name }); i >= 0 {
-		return w.Queues[i]
+	i := slices.IndexFunc(w.Queues, func(q *scheduling.Queue) bool { return q.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return w.Queues[i]
 }
 
-// Tree returns the tree of the queues: that of their annotations or that of their parents, whichever
-// the configuration selects. places is nil for the latter.
+// Tree returns the tree of the queues. The configuration selects the tree of their annotations or the tree of their
+// parents. places is nil for the tree of the parents.
 func (w *World) Tree(c *Configuration) (tree *index.Tree, places *index.Places) {
 	var nodes []index.Node
 	for _, q := range w.Queues {
 		nodes = append(nodes, index.Node{Name: q.Name, Parent: q.Spec.Parent})
 	}
+
 	if c.Annotated {
-		places = intake.Places(slices.Clone(w.Queues), func(q *scheduling.Queue) map[string]string { return q.Annotations })
+		annotations := func(q *scheduling.Queue) map[string]string { return q.Annotations }
+		places = intake.Places(slices.Clone(w.Queues), annotations)
 		nodes = places.Nodes
 	}
+
 	return index.BuildTree(nodes, index.RootName), places
 }
 
-// QueueNames are the names of all queues.
-func (w *World) QueueNames() []string {
-	var all []string
+// QueueNames returns the names of all queues.
+func (w *World) QueueNames() (all []string) {
 	for _, q := range w.Queues {
 		all = append(all, q.Name)
 	}
 	return all
 }
 
-// NodeNames are the names of all nodes.
-func (w *World) NodeNames() []string {
-	var all []string
+// NodeNames returns the names of all nodes.
+func (w *World) NodeNames() (all []string) {
 	for _, n := range w.Nodes {
 		all = append(all, n.Name)
 	}
@@ -212,6 +225,7 @@ func Cards(annotation string) map[string]float64 {
 	for _, e := range entries {
 		all[e.Name] = float64(e.Cards)
 	}
+
 	return all
 }
 
@@ -219,34 +233,39 @@ func Cards(annotation string) map[string]float64 {
 func (w *World) SetQueue(queue *scheduling.Queue) {
 	for i, was := range w.Queues {
 		if was.Name == queue.Name {
-			queue.Generation = was.Generation + 1 // so that the plugin reads its annotations again
+			queue.Generation = was.Generation + 1 // the plugin reads the annotations again
 			w.Queues[i] = queue
 			return
 		}
 	}
+
 	w.Queues = append(w.Queues, queue)
 }
 
+// addGroup adds a PodGroup with defaults.
 func (w *World) addGroup(given *v1beta1.PodGroup) (*Group, error) {
 	podGroup := &api.PodGroup{Version: api.PodGroupVersionV1Beta1}
 	if err := scheme.Scheme.Convert(given, &podGroup.PodGroup, nil); err != nil {
 		return nil, fmt.Errorf("podgroup %s/%s: %w", given.Namespace, given.Name, err)
 	}
+
 	if podGroup.Annotations == nil {
 		podGroup.Annotations = map[string]string{}
 	}
 	podGroup.UID = cmp.Or(podGroup.UID, types.UID(podGroup.Namespace+"/"+podGroup.Name))
 	podGroup.Spec.Queue = cmp.Or(podGroup.Spec.Queue, DefaultQueue)
 	podGroup.Status.Phase = cmp.Or(podGroup.Status.Phase, scheduling.PodGroupPending)
+
 	g := &Group{PodGroup: podGroup, Owner: "PodGroup/" + podGroup.Name}
 	if len(given.OwnerReferences) > 0 {
 		g.Owner = given.OwnerReferences[0].Kind + "/" + given.OwnerReferences[0].Name
 	}
 	w.Groups = append(w.Groups, g)
+
 	return g, nil
 }
 
-// priority is the value of a priority class, which admission writes into pods.
+// priority returns the value of a priority class. Admission writes it into pods.
 func (w *World) priority(class string) int32 {
 	if value, ok := w.classes[class]; ok {
 		return value
@@ -261,15 +280,16 @@ func (w *World) admit(pod *v1.Pod) {
 	pod.UID = cmp.Or(pod.UID, types.UID(pod.Namespace+"/"+pod.Name))
 	pod.Status.Phase = cmp.Or(pod.Status.Phase, v1.PodPending)
 	if pod.Spec.Priority == nil && len(w.classes) > 0 {
-		priority := w.priority(pod.Spec.PriorityClassName)
-		pod.Spec.Priority = &priority
+		pod.Spec.Priority = ptr.To(w.priority(pod.Spec.PriorityClassName))
 	}
+
 	// Quotas do not depend on volumes, and their claims are not in the input.
-	pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes,
-		func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil })
+	pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(v v1.Volume) bool {
+		return v.PersistentVolumeClaim != nil || v.Ephemeral != nil
+	})
 }
 
-// info returns the input of a session: copies of all that a session changes.
+// info returns the input of a session. It copies everything that a session changes.
 func (w *World) info() *api.ClusterInfo {
 	info := offline.NewInfo()
 	for _, node := range w.Nodes {
@@ -286,5 +306,6 @@ func (w *World) info() *api.ClusterInfo {
 	for _, pod := range w.Stray {
 		offline.Occupy(info, offline.NewTask(pod))
 	}
+
 	return info
 }
