@@ -58,7 +58,7 @@ func TestReplayBadInput(t *testing.T) {
 			`error: the trace has a queue that the cluster does not have: "reserch"; did you mean "research"? (the cluster has batch, research, serving; a map gives names of the trace other ones)`},
 		{[]string{"--trace", file("card.csv", traceHead+strings.Replace(traceLine, "H200", "A100", 1))}, `error: the trace has a card that the cluster does not have: "NVIDIA-A100"`},
 		{[]string{"--trace", file("large.csv", traceHead+strings.Replace(traceLine, ",8,", ",9,", 1))}, "error: the trace has no job that can be replayed"},
-		{[]string{"--trace", "x", "--format", "xml"}, `error: --format: unknown format "xml": one of csv, philly, helios, pai, openb, swf`},
+		{[]string{"--trace", "x", "--format", "xml"}, `error: --format: unknown format "xml": one of csv, helios`},
 		{[]string{"--trace", "x", "--make", "3"}, "error: --trace and --make exclude each other"},
 		{[]string{"--make", "-3"}, "error: --make, --busy, --period and --checkpoint must be positive"},
 		{[]string{"--trace", "x", "--conf", conf, "--conf", conf}, "error: --conf: 3 configurations: at most two are compared"},

@@ -1,6 +1,6 @@
-// Package trace reads traces of clusters: when users submitted jobs, how large they were, and how
-// long they ran. It knows the canonical CSV and the formats of public traces, and draws made traces.
+// Package trace reads traces of clusters: when users submitted jobs, how large the jobs were, and how long they ran. It
+// knows the canonical CSV and the format of HeliosData, and draws made traces.
 //
-// A trace has what users want, and not what their scheduler decided: who started when, and where, is
-// left out. It says nothing of the cluster either; package replay needs nodes and queues beside it.
+// A trace has the wishes of users, and not the decisions of their scheduler: it leaves out when and where a job
+// started. It does not describe the cluster either. Package replay needs nodes and queues as well.
 package trace

@@ -17,7 +17,7 @@ type Job struct {
 	Submit    time.Duration // since the beginning of the trace
 	Runtime   time.Duration // of each pod
 	Pods      int
-	Minimum   int    // the pods without which the job does not run
+	Minimum   int    // the number of pods that the job needs to run
 	Cards     int64  // of each pod
 	Card      string // a card list such as A|B; "" for any card
 	CPU       int64  // of each pod, in thousandths of a core
@@ -34,7 +34,7 @@ type Trace struct {
 	Format   Format
 	Jobs     []Job
 	Problems []Problem // lines that cannot be used: a part of the input is missing
-	Notes    []string  // what is left out or changed on purpose
+	Notes    []string  // changes of the input
 }
 
 // Problem describes an error in a line.
@@ -47,15 +47,17 @@ type Problem struct {
 // Error names the file and the line.
 func (p Problem) Error() string { return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.What) }
 
-// most bounds the sizes that a trace can state. A larger number is a mistake, and would take all memory.
+// The bounds of the sizes in a trace. A larger number is a mistake, and would take all memory.
 const (
 	mostPods    = 10_000
 	mostCards   = 1 << 20
 	mostSeconds = 100 * 365 * 24 * 3600
-	defaultName = "default"
 )
 
-// check completes a job and returns what is wrong with it, "" for nothing.
+// defaultName is the namespace of a job that has none.
+const defaultName = "default"
+
+// check completes a job and returns its problem, "" for none.
 func (j *Job) check() string {
 	j.Namespace = cmp.Or(j.Namespace, defaultName)
 	switch {
@@ -74,6 +76,7 @@ func (j *Job) check() string {
 	case j.CPU < 0 || j.Memory < 0:
 		return "cpu or memory is negative"
 	}
+
 	if j.Minimum == 0 {
 		j.Minimum = j.Pods
 	}
@@ -82,19 +85,20 @@ func (j *Job) check() string {
 	return ""
 }
 
-// finish sorts the jobs, moves the first one to the time 0, and leaves out jobs whose name is taken.
+// finish sorts the jobs, moves the first one to the time 0, and leaves out jobs with a name that is taken.
 func (t *Trace) finish() {
 	sorted := slices.IsSortedFunc(t.Jobs, bySubmission)
 	slices.SortStableFunc(t.Jobs, bySubmission)
 	if !sorted {
 		t.note("the times of submission are not in order: the jobs are sorted")
 	}
+
 	names := map[string]int{}
 	t.Jobs = slices.DeleteFunc(t.Jobs, func(j Job) bool {
 		key := j.Namespace + "/" + j.Name
 		if line, taken := names[key]; taken {
-			t.Problems = append(t.Problems, Problem{t.Name, j.Line,
-				fmt.Sprintf("the job %s is in line %d already: each job has a name of its own", key, line)})
+			what := fmt.Sprintf("the job %s is in line %d already: each job has a name of its own", key, line)
+			t.Problems = append(t.Problems, Problem{t.Name, j.Line, what})
 			return true
 		}
 		names[key] = j.Line
@@ -103,6 +107,7 @@ func (t *Trace) finish() {
 	if len(t.Jobs) == 0 {
 		return
 	}
+
 	first := t.Jobs[0].Submit
 	for i := range t.Jobs {
 		t.Jobs[i].Submit -= first
@@ -116,14 +121,14 @@ func (t *Trace) note(format string, arguments ...any) {
 	t.Notes = append(t.Notes, fmt.Sprintf(format, arguments...))
 }
 
-// count is a number of jobs that are left out or changed for one reason.
+// count is the number of jobs that are changed for one reason.
 type count struct {
 	what  string
 	n     int
 	first int // line
 }
 
-// counts are in the order in which the reasons came up.
+// counts has the reasons in the order of their first lines.
 type counts []count
 
 func (c *counts) add(line int, what string) {
@@ -138,23 +143,14 @@ func (c *counts) add(line int, what string) {
 
 // into writes a note for each reason.
 func (c counts) into(t *Trace) {
-	for _, each := range c {
-		t.note("%s: %d jobs, the first in line %d", each.what, each.n, each.first)
+	for _, reason := range c {
+		t.note("%s: %d jobs, the first in line %d", reason.what, reason.n, reason.first)
 	}
 }
 
-// divide divides cards among pods of equal size, of which none has more than most.
-func divide(cards, most int64) (pods int, each int64) {
-	for each = min(cards, most); each > 1; each-- {
-		if cards%each == 0 {
-			return int(cards / each), each
-		}
-	}
-	return int(max(1, cards)), min(1, cards)
-}
-
-// name makes a name of Kubernetes of a name in a trace: users and jobs have any characters there.
+// name turns a name in a trace, which may have any characters, into a name of Kubernetes.
 func name(text string) string {
+	// Any other character becomes a hyphen.
 	clean := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '.':
@@ -164,5 +160,6 @@ func name(text string) string {
 		}
 		return '-'
 	}, strings.TrimSpace(text))
+
 	return strings.Trim(clean, "-.")
 }
