@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -8,7 +9,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// Column is a card, or a group of cards, whose use is kept for windows of one kind.
+// Column is a card, or a group of cards, and the kind of its windows.
 type Column struct {
 	Card   string
 	Window policy.Window
@@ -19,28 +20,29 @@ type column struct {
 	Column
 	from  time.Time // when the oldest part begins
 	until time.Time // use is known until then; the zero time for a new column
-	// wanted: some queue has a budget of the column.
-	wanted bool
+
+	wanted bool // some queue has a budget of the column
 }
 
 // account holds the usage of a queue itself, without the queues below it.
 type account struct {
-	above []string    // the names of the queues above it when it existed last, the nearest one first
+	above []string    // the names of its ancestors when it existed last, the nearest one first
 	used  [][]float64 // by column, of each part, the oldest first; nil for nothing
 }
 
-// Ledger has what queues have used, in card-milli × seconds. The zero Ledger has no columns.
+// Ledger has the use of queues, in card-milli × seconds. The zero Ledger has no columns.
 type Ledger struct {
 	columns []column
 	queues  map[string]*account
 }
 
-// Begin lets windows move to a time, and sets the columns that are wanted, in their order. Others stay as
-// they are until what they have is out of the window. It returns the position of each wanted column.
+// Begin moves the windows to a time, and sets the wanted columns. Other columns stay until their use is out of the
+// window. Begin returns the position of each wanted column.
 func (l *Ledger) Begin(now time.Time, wanted []Column) (at []int) {
 	for c := range l.columns {
 		l.columns[c].wanted = false
 	}
+
 	for _, w := range wanted {
 		c := l.Find(w)
 		if c < 0 {
@@ -52,10 +54,12 @@ func (l *Ledger) Begin(now time.Time, wanted []Column) (at []int) {
 		}
 		l.columns[c].wanted = true
 	}
+
 	for c := range l.columns {
 		l.move(c, now)
 	}
 	l.forget()
+
 	for _, w := range wanted {
 		at = append(at, l.Find(w))
 	}
@@ -64,45 +68,49 @@ func (l *Ledger) Begin(now time.Time, wanted []Column) (at []int) {
 
 // move drops the parts of a column that are out of the window. Windows do not move back with the clock.
 func (l *Ledger) move(c int, now time.Time) {
-	of := &l.columns[c]
-	from := of.Window.Begin(now)
-	if !from.After(of.from) {
+	moved := &l.columns[c]
+	from := moved.Window.Begin(now)
+	if !from.After(moved.from) {
 		return
 	}
-	n, each := of.Window.Buckets()
+
+	n, each := moved.Window.Buckets()
 	gone := n
-	if of.Window.Sliding {
-		gone = int(min(int64(n), int64(from.Sub(of.from)/each)))
+	if moved.Window.Sliding {
+		gone = int(min(int64(n), int64(from.Sub(moved.from)/each)))
 	}
+
 	for _, a := range l.queues {
 		if parts := a.used[c]; parts != nil {
 			copy(parts, parts[gone:])
 			clear(parts[n-gone:])
 		}
 	}
-	of.from = from
+	moved.from = from
 }
 
-// forget drops columns that nobody wants, and queues, which have nothing in their windows.
+// forget drops columns that nobody wants and nobody has used, and queues without use.
 func (l *Ledger) forget() {
-	isNothing := func(parts []float64) bool { return !slices.ContainsFunc(parts, func(x float64) bool { return x > 0 }) }
 	for c := len(l.columns) - 1; c >= 0; c-- {
-		some := l.columns[c].wanted
+		kept := l.columns[c].wanted
 		for _, a := range l.queues {
-			some = some || !isNothing(a.used[c])
+			kept = kept || isUsed(a.used[c])
 		}
-		if !some {
-			l.columns = slices.Delete(l.columns, c, c+1)
-			for _, a := range l.queues {
-				a.used = slices.Delete(a.used, c, c+1)
-			}
+		if kept {
+			continue
 		}
-	}
-	for name, a := range l.queues {
-		if !slices.ContainsFunc(a.used, func(parts []float64) bool { return !isNothing(parts) }) {
-			delete(l.queues, name)
+
+		l.columns = slices.Delete(l.columns, c, c+1)
+		for _, a := range l.queues {
+			a.used = slices.Delete(a.used, c, c+1)
 		}
 	}
+
+	maps.DeleteFunc(l.queues, func(_ string, a *account) bool { return !slices.ContainsFunc(a.used, isUsed) })
+}
+
+func isUsed(parts []float64) bool {
+	return slices.ContainsFunc(parts, func(x float64) bool { return x > 0 })
 }
 
 // Until returns the time until which the use of a column is known, the zero time for a new one.
@@ -111,37 +119,44 @@ func (l *Ledger) Until(c int) time.Time { return l.columns[c].until }
 // Known sets that time.
 func (l *Ledger) Known(c int, until time.Time) { l.columns[c].until = until }
 
-// Charge adds what a queue itself has had of a column from some time until now. What is out of the window does not
-// count. If the clock was set back to before the window, all of it counts.
+// Charge adds a quantity of a column that a queue itself has had during some time. Time out of the window does not
+// count.
 func (l *Ledger) Charge(queue string, c int, milli float64, from, to time.Time) {
-	of := &l.columns[c]
 	if milli <= 0 || !to.After(from) {
 		return
 	}
+
+	// If the clock was set back to before the window, all of the time counts.
+	charged := &l.columns[c]
 	parts := l.parts(queue, c)
-	n, each := of.Window.Buckets()
-	if last := of.from.Add(time.Duration(n-1) * each); !to.After(last) && of.from.After(of.Window.Begin(to)) {
+	n, each := charged.Window.Buckets()
+	last := charged.from.Add(time.Duration(n-1) * each)
+	if !to.After(last) && charged.from.After(charged.Window.Begin(to)) {
 		parts[n-1] += milli * to.Sub(from).Seconds()
 		return
 	}
+
 	for i := range parts {
-		begin, end := of.from.Add(time.Duration(i)*each), to
+		begin := charged.from.Add(time.Duration(i) * each)
+		end := to
 		if i < len(parts)-1 {
 			end = begin.Add(each)
 		}
+
 		if from.After(begin) {
 			begin = from
 		}
 		if to.Before(end) {
 			end = to
 		}
+
 		if end.After(begin) {
 			parts[i] += milli * end.Sub(begin).Seconds()
 		}
 	}
 }
 
-// parts returns what a queue has used of a column, and makes it.
+// parts returns the use of a column by a queue. The first call for them makes the parts.
 func (l *Ledger) parts(queue string, c int) []float64 {
 	a := l.queues[queue]
 	if a == nil {
@@ -151,20 +166,23 @@ func (l *Ledger) parts(queue string, c int) []float64 {
 		}
 		l.queues[queue] = a
 	}
+
 	if a.used[c] == nil {
 		n, _ := l.columns[c].Window.Buckets()
 		a.used[c] = make([]float64, n)
 	}
+
 	return a.used[c]
 }
 
-// Bind notes the queues above each one, for when it is deleted.
+// Bind notes the ancestors of each queue, in case it is deleted.
 func (l *Ledger) Bind(tree *index.Tree) {
 	for name, a := range l.queues {
 		q := tree.Lookup(name)
 		if q == index.None {
 			continue
 		}
+
 		a.above = a.above[:0]
 		for _, p := range tree.Path(q)[1:] {
 			a.above = append(a.above, tree.Name(p))
@@ -172,28 +190,32 @@ func (l *Ledger) Bind(tree *index.Tree) {
 	}
 }
 
-// Sum sets what the queues of a tree have used of a column, with those below them: by queue and part, the oldest
-// part first. It is for columns of one kind of window; sums has room for all queues.
+// Sum returns the use of a column by the queues of a tree and all queues below them: by queue and part, the oldest part
+// first.
 func (l *Ledger) Sum(tree *index.Tree, c int) (sums [][]float64) {
 	n, _ := l.columns[c].Window.Buckets()
 	all := make([]float64, tree.Len()*n)
 	for q := range index.Queue(tree.Len()) {
 		sums = append(sums, all[int(q)*n:][:n:n])
 	}
+
 	for name, a := range l.queues {
 		if q := a.heir(name, tree); q != index.None && a.used[c] != nil {
 			add(sums[q], a.used[c])
 		}
 	}
-	for q := index.Queue(tree.Len()) - 1; q >= 0; q-- { // parents come first
+
+	// Parents have lower numbers than their children.
+	for q := index.Queue(tree.Len()) - 1; q >= 0; q-- {
 		if p := tree.Parent(q); p != index.None {
 			add(sums[p], sums[q])
 		}
 	}
+
 	return sums
 }
 
-// heir returns the queue that has the use of an account: the queue itself, or the nearest one above it that exists.
+// heir returns the queue that has the use of an account: the queue itself, or its nearest ancestor that exists.
 func (a *account) heir(name string, tree *index.Tree) index.Queue {
 	q := tree.Lookup(name)
 	for i := 0; q == index.None && i < len(a.above); i++ {

@@ -21,7 +21,8 @@ type ColumnRecord struct {
 	Card   string    `json:"card"`
 	Window string    `json:"window"` // as the annotation has it, such as 30d
 	From   time.Time `json:"from"`   // when the oldest part begins
-	// Until is the time until which use is known, the zero time for that of the record.
+
+	// Until is the time until which use is known. The zero time stands for the time of the record.
 	Until time.Time `json:"until,omitzero"`
 }
 
@@ -35,19 +36,21 @@ type QueueRecord struct {
 func (l *Ledger) Record() *Record {
 	r := &Record{Queues: make(map[string]QueueRecord, len(l.queues))}
 	for _, c := range l.columns {
-		of := ColumnRecord{Card: c.Card, Window: c.Window.String(), From: c.from.UTC()}
+		stored := ColumnRecord{Card: c.Card, Window: c.Window.String(), From: c.from.UTC()}
 		if !c.wanted {
-			of.Until = c.until.UTC().Round(0)
+			stored.Until = c.until.UTC().Round(0)
 		}
-		r.Columns = append(r.Columns, of)
+		r.Columns = append(r.Columns, stored)
 	}
+
 	for name, a := range l.queues {
-		of := QueueRecord{Above: slices.Clone(a.above)}
+		stored := QueueRecord{Above: slices.Clone(a.above)}
 		for _, parts := range a.used {
-			of.Used = append(of.Used, slices.Clone(parts))
+			stored.Used = append(stored.Used, slices.Clone(parts))
 		}
-		r.Queues[name] = of
+		r.Queues[name] = stored
 	}
+
 	return r
 }
 
@@ -55,35 +58,24 @@ func (l *Ledger) Record() *Record {
 const most = 1e24
 
 // New returns the ledger of a record that was saved at a time. It returns an error for a record that no Ledger wrote. A
-// column whose window it does not know is left out: a later release wrote it.
+// column with an unknown kind of window is left out: a later release wrote it.
 func New(r *Record, saved time.Time) (*Ledger, error) {
 	l := &Ledger{queues: map[string]*account{}}
-	var from []int // the columns that are read
-	for i, c := range r.Columns {
-		w, err := policy.ParseWindow(c.Window)
-		if err != nil {
-			continue
-		}
-		of := column{Column: Column{c.Card, w}, from: c.From.UTC(), until: c.Until.UTC()}
-		if of.until.IsZero() {
-			of.until = saved
-		}
-		if !of.isBegin() || slices.ContainsFunc(l.columns, func(has column) bool { return has.Column == of.Column }) {
-			return nil, fmt.Errorf("the window %s of %s begins at %s", c.Window, c.Card, c.From.Format(time.RFC3339))
-		}
-		l.columns, from = append(l.columns, of), append(from, i)
+	known, err := l.readColumns(r.Columns, saved)
+	if err != nil {
+		return nil, err
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(r.Queues)) {
-		of := r.Queues[name]
-		if len(of.Used) != len(r.Columns) {
-			return nil, fmt.Errorf("queue %s has %d budgets of %d", name, len(of.Used), len(r.Columns))
+		stored := r.Queues[name]
+		if len(stored.Used) != len(r.Columns) {
+			return nil, fmt.Errorf("queue %s has %d budgets of %d", name, len(stored.Used), len(r.Columns))
 		}
-		a := &account{above: slices.Clone(of.Above)}
-		for c, i := range from {
-			parts := of.Used[i]
-			n, _ := l.columns[c].Window.Buckets()
-			wrong := func(x float64) bool { return math.IsNaN(x) || x < 0 || x > most }
-			if len(parts) != 0 && len(parts) != n || slices.ContainsFunc(parts, wrong) {
+
+		a := &account{above: slices.Clone(stored.Above)}
+		for c, i := range known {
+			parts := stored.Used[i]
+			if !l.columns[c].isUse(parts) {
 				return nil, fmt.Errorf("queue %s has used %v of %s", name, parts, l.columns[c].Card)
 			}
 			if len(parts) == 0 {
@@ -93,7 +85,32 @@ func New(r *Record, saved time.Time) (*Ledger, error) {
 		}
 		l.queues[name] = a
 	}
+
 	return l, nil
+}
+
+// readColumns sets the columns of a ledger, and returns their positions in the record.
+func (l *Ledger) readColumns(columns []ColumnRecord, saved time.Time) (known []int, err error) {
+	for i, stored := range columns {
+		w, err := policy.ParseWindow(stored.Window)
+		if err != nil {
+			continue
+		}
+
+		c := column{Column: Column{stored.Card, w}, from: stored.From.UTC(), until: stored.Until.UTC()}
+		if c.until.IsZero() {
+			c.until = saved
+		}
+		if !c.isBegin() || l.Find(c.Column) >= 0 {
+			return nil, fmt.Errorf("the window %s of %s begins at %s", stored.Window, stored.Card,
+				stored.From.Format(time.RFC3339))
+		}
+
+		l.columns = append(l.columns, c)
+		known = append(known, i)
+	}
+
+	return known, nil
 }
 
 // isBegin reports whether a part of the window can begin when the column does.
@@ -102,4 +119,14 @@ func (c *column) isBegin() bool {
 		return c.from.Nanosecond() == 0 && c.from.Unix()%int64(each/time.Second) == 0
 	}
 	return c.Window.Begin(c.from).Equal(c.from)
+}
+
+// isUse reports whether parts can be the use of the column. No parts are no use.
+func (c *column) isUse(parts []float64) bool {
+	n, _ := c.Window.Buckets()
+	if len(parts) != 0 && len(parts) != n {
+		return false
+	}
+
+	return !slices.ContainsFunc(parts, func(x float64) bool { return math.IsNaN(x) || x < 0 || x > most })
 }

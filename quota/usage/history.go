@@ -1,15 +1,14 @@
 package usage
 
 import (
+	"maps"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Column is a resource, or a card model, whose usage is kept. A resource and a card may have the
-// same name.
+// Column is a resource, or a card model. A resource and a card may have the same name.
 type Column struct {
 	Name string `json:"name"`
 	Card bool   `json:"card,omitempty"`
@@ -21,19 +20,21 @@ type History struct {
 	tree    *index.Tree
 	columns []Column
 	usage   []float64 // U, by queue and column
-	held    []float64 // a: what the queues have had since the last Advance
+	held    []float64 // a: the quantity of each queue since the last Advance
 	norm    []float64 // N
 	unknown []bool    // by queue: it has no history yet
+
 	// known, by queue, and columnKnown, by column, are the usage of a queue that has had 1 since the record began, and
 	// nothing before.
 	known, columnKnown []float64
-	departed           map[string]*departure
-	members            Namespaces
+
+	departed map[string]*departure
+	members  Namespaces
 }
 
-// departure is the usage of a queue that was deleted, without that of queues below it.
+// departure is the usage of a deleted queue, without the usage of queues below it.
 type departure struct {
-	heir  string // the queue above it, whose usage includes this one's; "" for none
+	heir  string // the queue above it that has the usage now; "" for none
 	usage []float64
 }
 
@@ -52,15 +53,15 @@ func (h *History) Namespaces() *Namespaces { return &h.members }
 // Row returns the usage of a queue by column. It is for reading, until the next call.
 func (h *History) Row(q index.Queue) []float64 { return h.row(h.usage, q) }
 
-// Held returns what a queue has by column. It is for reading, until the next call.
+// Held returns the quantity that a queue has, by column. It is for reading, until the next call.
 func (h *History) Held(q index.Queue) []float64 { return h.row(h.held, q) }
 
-func (h *History) row(of []float64, q index.Queue) []float64 {
+func (h *History) row(rows []float64, q index.Queue) []float64 {
 	n := len(h.columns)
-	return of[int(q)*n:][:n:n]
+	return rows[int(q)*n:][:n:n]
 }
 
-// Set sets what a queue has of a column from now on, 0 or more.
+// Set sets the quantity that a queue has of a column from now on, 0 or more.
 func (h *History) Set(q index.Queue, column int, held float64) {
 	h.held[int(q)*len(h.columns)+column] = held
 }
@@ -70,33 +71,32 @@ func (h *History) SetNorm(q index.Queue, column int, norm float64) {
 	h.norm[int(q)*len(h.columns)+column] = norm
 }
 
-// Advance lets time pass. decay is that of Decay.
+// Advance lets time pass. decay is the result of Decay.
 func (h *History) Advance(decay float64) {
 	for i, held := range h.held {
 		h.usage[i] = decay*h.usage[i] + (1-decay)*held
 	}
+
 	for _, known := range [][]float64{h.known, h.columnKnown} {
 		for i := range known {
 			known[i] = decay*known[i] + 1 - decay
 		}
 	}
-	for name, d := range h.departed {
-		d.scale(decay)
-		if !slices.ContainsFunc(d.usage, func(x float64) bool { return x >= negligible }) {
-			delete(h.departed, name)
+
+	maps.DeleteFunc(h.departed, func(_ string, d *departure) bool {
+		most := 0.0
+		for i := range d.usage {
+			d.usage[i] *= decay
+			most = max(most, d.usage[i])
 		}
-	}
+		return most < negligible
+	})
+
 	h.members.Advance(decay)
 }
 
-// negligible is a usage of deleted queues that is forgotten: a thousandth of a card.
+// A usage below negligible is forgotten: a thousandth of a card.
 const negligible = 1
-
-func (d *departure) scale(by float64) {
-	for i := range d.usage {
-		d.usage[i] *= by
-	}
-}
 
 // Begin gives the queues without a history the usage U = a, after Set.
 func (h *History) Begin() {
@@ -104,9 +104,12 @@ func (h *History) Begin() {
 		row := h.Row(q)
 		held := h.Held(q)
 		p := h.tree.Parent(q)
+
+		// The queues below have subtracted their own quantities, and have added their usage.
 		if h.unknown[q] {
-			add(row, held, 1) // beside the usage of the queues below, which have taken out what they have
+			add(row, held, 1)
 		}
+
 		if p == index.None || !h.unknown[p] {
 			continue
 		}
@@ -115,40 +118,47 @@ func (h *History) Begin() {
 			add(h.Row(p), row, 1)
 		}
 	}
+
+	// Children can have more together than their parent.
 	clear(h.unknown)
-	atLeastZero(h.usage) // the parts that count of queues can be more than that of the queue above
+	atLeastZero(h.usage)
 }
 
-// Level returns the level of a queue. gamma is γ, and wants are the columns that count. Where the
-// queue has no norm, beyond is the greatest E of such a column, and the level is above every other.
+// Level returns the level of a queue. gamma is γ, and wants are the columns that count. If the queue has no norm in
+// some of them, the level is infinite, and beyond is the greatest E of such a column.
 func (h *History) Level(q index.Queue, gamma float64, wants []int32) (level, beyond float64) {
 	held := h.Held(q)
 	for _, c := range wants {
 		l, b := h.LevelAt(q, gamma, int(c), held[c])
-		level, beyond = max(level, l), max(beyond, b)
+		level = max(level, l)
+		beyond = max(beyond, b)
 	}
+
 	return level, beyond
 }
 
-// LevelAt returns the same of one column, with some amount in place of what the queue has.
+// LevelAt returns the same for one column, with held in place of the queue's quantity.
 func (h *History) LevelAt(q index.Queue, gamma float64, column int, held float64) (level, beyond float64) {
 	at := int(q)*len(h.columns) + column
-	average, norm := gamma*h.usage[at]+(1-gamma)*held, h.norm[at]
+	average := Mean(h.usage[at], held, gamma)
+	norm := h.norm[at]
 	switch {
 	case average <= 0:
 		return 0, 0
 	case norm > 0:
 		return average / norm, 0
 	}
+
 	return math.Inf(1), average
 }
 
-// LevelWith returns the level of a queue in one column, with some amount in place of what the queue has:
-// infinity where it has no norm.
+// LevelWith returns the level of a queue in one column, with held in place of the queue's quantity. It is infinite if
+// the queue has no norm.
 func (h *History) LevelWith(q index.Queue, gamma float64, column int, held float64) float64 {
-	average, norm := gamma*h.Row(q)[column]+(1-gamma)*held, h.row(h.norm, q)[column]
+	norm := h.Norms(q)[column]
 	if norm <= 0 {
 		return math.Inf(1)
 	}
-	return average / norm
+
+	return Mean(h.Row(q)[column], held, gamma) / norm
 }

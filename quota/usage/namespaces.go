@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Namespaces holds the usage of namespaces within queues, by the names of both. The zero Namespaces has
-// none: call Bind.
+// Namespaces holds the usage of namespaces within queues, by the names of both. The zero Namespaces is empty: call
+// Bind.
 type Namespaces struct {
 	columns []Column
-	of      map[Member]*member
-	known   bool // of new namespaces it is known that they had nothing before
+	members map[Member]*member
+	known   bool // new namespaces had nothing before
 }
 
 // Member is a namespace in a queue.
@@ -21,35 +21,32 @@ type member struct {
 	unknown     bool // it has no history yet
 }
 
-// Bind sets the columns. All namespaces have nothing until Hold is called. Where columns change, usage
-// goes along with their names.
+// Bind sets the columns. All namespaces have nothing until Hold is called. If columns change, usage follows their
+// names.
 func (n *Namespaces) Bind(columns []Column) {
-	same := slices.Equal(n.columns, columns)
-	for _, m := range n.of {
-		if same {
+	if n.members == nil {
+		n.members = map[Member]*member{}
+	}
+
+	if slices.Equal(n.columns, columns) {
+		for _, m := range n.members {
 			clear(m.held)
-			continue
 		}
-		usage := make([]float64, len(columns))
-		for c, column := range columns {
-			if before := slices.Index(n.columns, column); before >= 0 {
-				usage[c] = m.usage[before]
-			}
-		}
-		m.usage, m.held = usage, make([]float64, len(columns))
+		return
 	}
-	if !same {
-		n.columns = slices.Clone(columns)
+
+	from := columnsIn(n.columns, columns)
+	for _, m := range n.members {
+		m.usage = selected(m.usage, from)
+		m.held = make([]float64, len(columns))
 	}
-	if n.of == nil {
-		n.of = map[Member]*member{}
-	}
+	n.columns = slices.Clone(columns)
 }
 
-// Advance lets time pass. decay is that of Decay. Namespaces that have nothing and whose usage is
-// negligible are forgotten.
+// Advance lets time pass. decay is the result of Decay. Namespaces that have nothing, and used next to nothing, are
+// forgotten.
 func (n *Namespaces) Advance(decay float64) {
-	maps.DeleteFunc(n.of, func(_ Member, m *member) bool {
+	maps.DeleteFunc(n.members, func(_ Member, m *member) bool {
 		most := 0.0
 		for c, held := range m.held {
 			m.usage[c] = decay*m.usage[c] + (1-decay)*held
@@ -59,20 +56,25 @@ func (n *Namespaces) Advance(decay float64) {
 	})
 }
 
-// Hold adds to what a namespace has of a column. A namespace without a history has had nothing, but for those of the
-// first session: see Begin.
+// Hold adds to the quantity that a namespace has of a column. A namespace without a history has had nothing. In the
+// first session it begins with its present quantity: see Begin.
 func (n *Namespaces) Hold(who Member, column int, more float64) {
-	m := n.of[who]
+	m := n.members[who]
 	if m == nil {
-		m = &member{usage: make([]float64, len(n.columns)), held: make([]float64, len(n.columns)), unknown: !n.known}
-		n.of[who] = m
+		m = &member{
+			usage:   make([]float64, len(n.columns)),
+			held:    make([]float64, len(n.columns)),
+			unknown: !n.known,
+		}
+		n.members[who] = m
 	}
+
 	m.held[column] = max(0, m.held[column]+more)
 }
 
 // Begin gives the namespaces without a history the usage U = a, after Hold, in the first session without a record.
 func (n *Namespaces) Begin() {
-	for _, m := range n.of {
+	for _, m := range n.members {
 		if m.unknown {
 			copy(m.usage, m.held)
 			m.unknown = false
@@ -81,9 +83,9 @@ func (n *Namespaces) Begin() {
 	n.known = true
 }
 
-// reset sets the usage of the namespaces of a queue to what they have.
+// reset sets the usage of the namespaces of a queue to their present quantities.
 func (n *Namespaces) reset(queue string) {
-	for who, m := range n.of {
+	for who, m := range n.members {
 		if who.Queue == queue {
 			copy(m.usage, m.held)
 		}
@@ -92,16 +94,17 @@ func (n *Namespaces) reset(queue string) {
 
 // Average returns E of a namespace in a column.
 func (n *Namespaces) Average(who Member, gamma float64, column int) float64 {
-	m := n.of[who]
+	m := n.members[who]
 	if m == nil {
 		return 0
 	}
-	return gamma*m.usage[column] + (1-gamma)*m.held[column]
+
+	return Mean(m.usage[column], m.held[column], gamma)
 }
 
 // Add adds to the usage of a namespace, in the order of columns.
 func (n *Namespaces) Add(who Member, more []float64) {
-	if m := n.of[who]; m != nil {
+	if m := n.members[who]; m != nil {
 		add(m.usage, more, 1)
 	}
 }
