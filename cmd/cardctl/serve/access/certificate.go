@@ -14,14 +14,17 @@ func TLS(ctx context.Context, certificate, key string) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	current := dynamiccertificates.NewDynamicServingCertificateController(config, nil, files, nil, nil)
 	files.AddListener(current)
 	if err := current.RunOnce(); err != nil {
 		return nil, err
 	}
+
 	go files.Run(ctx, 1)
 	go current.Run(1, ctx.Done())
+
 	config = config.Clone()
 	config.GetConfigForClient = current.GetConfigForClient
 	return config, nil

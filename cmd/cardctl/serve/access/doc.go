@@ -1,8 +1,8 @@
 // Package access decides who sees which pages of cardctl serve in a cluster.
 //
-// A request carries a bearer token of the cluster: in its Authorization header, as programs and
-// authenticating proxies send it, or in a cookie that the login page sets. The API server
-// says by TokenReview whose the token is, and by SubjectAccessReview what its user may list:
+// A request carries a bearer token of the cluster. Programs and authenticating proxies send it in
+// the Authorization header. The login page sets it as a cookie. The API server reviews the token
+// by TokenReview, and the kinds that its user may list by SubjectAccessReview:
 //
 //	queues.scheduling.volcano.sh    the pages
 //	pods, of a namespace or of all  the jobs of the namespace by name

@@ -21,7 +21,7 @@ import (
 // Log writes a line for the operator of the server.
 type Log func(format string, arguments ...any)
 
-// Gate lets those pass who may see the pages.
+// Gate admits the users who may see the pages.
 type Gate struct {
 	reviews *reviews
 	log     Log
@@ -41,6 +41,7 @@ func (g *Gate) report(format string, arguments ...any) {
 	if time.Since(g.reported) < reportTime {
 		return
 	}
+
 	g.reported = time.Now()
 	g.log(format, arguments...)
 }
@@ -72,12 +73,13 @@ func (g *Gate) Protect(next http.Handler) http.Handler {
 	return mux
 }
 
-// whileValid returns the context of a request, which ends when its token is not valid any more, or
-// cannot be reviewed. A stream of events lasts for hours; other requests end before the first
+// whileValid returns the context of a request. It ends when the token of the request becomes invalid,
+// or cannot be reviewed. A stream of events lasts for hours; other requests end before the first
 // review.
 func (g *Gate) whileValid(r *http.Request) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(r.Context())
 	ticker := g.clock.NewTicker(CacheTime)
+
 	go func() {
 		defer ticker.Stop()
 		for {
@@ -86,16 +88,18 @@ func (g *Gate) whileValid(r *http.Request) (context.Context, func()) {
 				return
 			case <-ticker.C():
 			}
+
 			if who, _ := g.reviews.user(ctx, tokenOf(r), serve.AddressOf(r)); who == nil {
 				end(serve.ErrNoAccess)
 				return
 			}
 		}
 	}()
+
 	return ctx, func() { end(nil) }
 }
 
-// admit returns who sends a request. Where nobody is to be admitted it answers the request, and
+// admit returns the user of a request. Without a user to admit it answers the request, and
 // returns nil.
 func (g *Gate) admit(w http.ResponseWriter, r *http.Request) *viewer {
 	token := tokenOf(r)
@@ -103,6 +107,7 @@ func (g *Gate) admit(w http.ResponseWriter, r *http.Request) *viewer {
 		g.askToken(w, r)
 		return nil
 	}
+
 	who, err := g.reviews.user(r.Context(), token, serve.AddressOf(r))
 	switch {
 	case errors.Is(err, errStrangers):
@@ -115,12 +120,13 @@ func (g *Gate) admit(w http.ResponseWriter, r *http.Request) *viewer {
 		g.askToken(w, r)
 		return nil
 	}
+
 	v := &viewer{gate: g, who: who}
-	for _, of := range []struct {
+	for _, list := range []struct {
 		may             *bool
 		group, resource string
 	}{{&v.queues, "scheduling.volcano.sh", "queues"}, {&v.nodes, "", "nodes"}, {&v.pods, "", "pods"}} {
-		*of.may, err = g.reviews.mayList(r.Context(), who, of.group, of.resource, "")
+		*list.may, err = g.reviews.mayList(r.Context(), who, list.group, list.resource, "")
 		if err != nil {
 			g.unavailable(w, r, fmt.Sprintf("the access of %q could not be reviewed", who.GetName()), err)
 			return nil
@@ -131,12 +137,15 @@ func (g *Gate) admit(w http.ResponseWriter, r *http.Request) *viewer {
 
 // askToken answers a request without a valid token: a browser goes to the login page.
 func (g *Gate) askToken(w http.ResponseWriter, r *http.Request) {
+	login := loginPath + "?" + url.Values{"next": {r.URL.RequestURI()}}.Encode()
 	if wantsPage(r) {
-		http.Redirect(w, r, loginPath+"?"+url.Values{"next": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
+		http.Redirect(w, r, login, http.StatusSeeOther)
 		return
 	}
-	if r.Header.Get("HX-Request") != "" { // of a page that is open, whose token is not valid any more
-		w.Header().Set("HX-Redirect", loginPath+"?"+url.Values{"next": {r.URL.RequestURI()}}.Encode())
+
+	// The token of an open page is not valid any more.
+	if r.Header.Get("HX-Request") != "" {
+		w.Header().Set("HX-Redirect", login)
 	}
 	w.Header().Set("WWW-Authenticate", "Bearer")
 	http.Error(w, messageToken, http.StatusUnauthorized)
@@ -172,9 +181,10 @@ func (g *Gate) later(w http.ResponseWriter, r *http.Request, status int, message
 
 // wantsPage reports whether a browser shows the answer as a page.
 func wantsPage(r *http.Request) bool {
-	return r.Method == http.MethodGet && slices.ContainsFunc(strings.Split(r.Header.Get("Accept"), ","), func(each string) bool {
-		media, _, _ := strings.Cut(each, ";")
-		return strings.TrimSpace(media) == "text/html"
+	media := strings.Split(r.Header.Get("Accept"), ",")
+	return r.Method == http.MethodGet && slices.ContainsFunc(media, func(text string) bool {
+		name, _, _ := strings.Cut(text, ";")
+		return strings.TrimSpace(name) == "text/html"
 	})
 }
 
@@ -191,6 +201,7 @@ func (g *Gate) ProtectMetrics(next http.Handler) http.Handler {
 		if who != nil {
 			may, err = g.reviews.mayGet(r.Context(), who, r.URL.Path)
 		}
+
 		switch {
 		case errors.Is(err, errStrangers):
 			g.later(w, r, http.StatusTooManyRequests, messageStrangers)
@@ -225,12 +236,13 @@ func (v *viewer) Queues(context.Context) bool { return v.queues }
 // Nodes reports whether the viewer may list nodes.
 func (v *viewer) Nodes(context.Context) bool { return v.nodes }
 
-// Namespace reports whether the viewer may list the pods of a namespace. Where there is no
-// answer, the viewer may not.
+// Namespace reports whether the viewer may list the pods of a namespace. Without an answer, the
+// viewer may not.
 func (v *viewer) Namespace(ctx context.Context, name string) bool {
 	if v.pods {
 		return true
 	}
+
 	may, err := v.gate.reviews.mayList(ctx, v.who, "", "pods", name)
 	if err != nil && ctx.Err() == nil {
 		v.gate.report("error: the access of %q to namespace %s could not be reviewed: %v", v.Name(), name, err)

@@ -14,7 +14,7 @@ import (
 const (
 	loginPath  = "/login"
 	logoutPath = "/logout"
-	// cookieName has the prefix with which browsers keep a cookie only if it is secure and of
+	// cookieName has the prefix with which browsers keep a cookie only if it is secure and belongs to
 	// this host alone.
 	cookieName = "__Host-cardctl-token"
 	// mostToken bounds a token in a cookie: browsers keep 4 KiB with the name.
@@ -23,15 +23,17 @@ const (
 	mostForm = 16 << 10
 )
 
-// tokens are the texts that may stand in an Authorization header (RFC 6750).
+// tokens matches the texts that may stand in an Authorization header (RFC 6750).
 var tokens = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 
-// tokenOf returns the bearer token of a request: that of the Authorization header or, without
-// one, that of the cookie.
+// tokenOf returns the bearer token of a request: the Authorization header has it or, without this
+// header, the cookie.
 func tokenOf(r *http.Request) string {
-	if scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " "); found && strings.EqualFold(scheme, "Bearer") {
+	scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
+	if found && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)
 	}
+
 	if cookie, err := r.Cookie(cookieName); err == nil {
 		return cookie.Value
 	}
@@ -41,7 +43,14 @@ func tokenOf(r *http.Request) string {
 // setToken keeps a token in the browser until it is closed. Scripts cannot read it, and requests
 // from other sites do not have it. An empty token removes it.
 func setToken(w http.ResponseWriter, token string) {
-	cookie := &http.Cookie{Name: cookieName, Value: token, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	cookie := &http.Cookie{
+		Name:     cookieName,
+		Value:    token,
+		Path:     "/",
+		Secure:   true,
+		HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
+	}
 	if token == "" {
 		cookie.MaxAge = -1
 	}
@@ -61,12 +70,18 @@ func after(r *http.Request) string {
 // form is the content of the login page.
 type form struct {
 	Next    string // where the login leads
-	Message string // what is wrong
+	Message string // the problem
 }
 
 func (g *Gate) show(w http.ResponseWriter, r *http.Request, status int, body form) {
-	frame := &page.Frame{Name: "login", Path: loginPath, Query: r.URL.Query(), Accept: r.Header.Get("Accept-Language"), Still: true,
-		Body: body}
+	frame := &page.Frame{
+		Name:   "login",
+		Path:   loginPath,
+		Query:  r.URL.Query(),
+		Accept: r.Header.Get("Accept-Language"),
+		Still:  true,
+		Body:   body,
+	}
 	if err := page.Write(w, status, frame); err != nil {
 		g.log("error: page %s: %v", frame.Name, err)
 	}
@@ -74,8 +89,8 @@ func (g *Gate) show(w http.ResponseWriter, r *http.Request, status int, body for
 
 // showLogin shows the form.
 //
-// A browser does not send the cookie with the first request after a link on another site, so
-// that a user who is logged in comes here. The page then leads back, which is a request of
+// A browser does not send the cookie with the first request after a link on another site. So
+// a user who is logged in comes here. The page then leads back, which is a request of
 // this site.
 func (g *Gate) showLogin(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
@@ -97,6 +112,7 @@ func (g *Gate) logIn(w http.ResponseWriter, r *http.Request) {
 		g.show(w, r, http.StatusRequestEntityTooLarge, form{Next: "/", Message: messageLong})
 		return
 	}
+
 	token := strings.TrimSpace(r.PostForm.Get("token"))
 	switch {
 	case len(token) > mostToken:
@@ -106,6 +122,7 @@ func (g *Gate) logIn(w http.ResponseWriter, r *http.Request) {
 		g.show(w, r, http.StatusUnauthorized, form{Next: after(r), Message: messageInvalid})
 		return
 	}
+
 	who, err := g.reviews.user(r.Context(), token, serve.AddressOf(r))
 	switch {
 	case errors.Is(err, errStrangers):

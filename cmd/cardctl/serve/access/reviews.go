@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// CacheTime is the lifetime of a cached review. What is revoked can be seen
+	// CacheTime is the lifetime of a cached review. A user keeps a revoked permission
 	// for as long.
 	CacheTime = time.Minute
 	// reviewTime bounds the time of one review.
@@ -39,8 +39,8 @@ const (
 // errStrangers is the error for a token that is not known while too many such tokens come.
 var errStrangers = errors.New("too many tokens that are not known")
 
-// reviews asks the API server whose a token is, and what its user may do. Answers are kept
-// for CacheTime, errors are not. Tokens that are not known have limits of their own, so that
+// reviews asks the API server for the user of a token and for its permissions. Answers are kept
+// for CacheTime, errors are not. Unknown tokens have limits of their own, so that
 // nobody waits behind them.
 type reviews struct {
 	tokens      authenticator.Token
@@ -53,13 +53,17 @@ type reviews struct {
 	invalid   *cache.LRUExpireCache // hashes of tokens that were not, for cacheTime
 }
 
-// newReviews returns reviews by the API server of a cluster. cacheTime is CacheTime, but in
+// newReviews returns reviews by the API server of a cluster. cacheTime is CacheTime, except in
 // tests.
 func newReviews(config *rest.Config, cacheTime time.Duration, c clock.PassiveClock, log Log) (*reviews, error) {
 	r := &reviews{
-		cacheTime: cacheTime, strangers: newStrangers(c), log: &strangersLog{clock: c, log: log},
-		known: cache.NewLRUExpireCacheWithClock(mostTokens, c), invalid: cache.NewLRUExpireCacheWithClock(mostTokens, c),
+		cacheTime: cacheTime,
+		strangers: newStrangers(c),
+		log:       &strangersLog{clock: c, log: log},
+		known:     cache.NewLRUExpireCacheWithClock(mostTokens, c),
+		invalid:   cache.NewLRUExpireCacheWithClock(mostTokens, c),
 	}
+
 	ofTokens, err := clientOf(config, reviewQPS, reviewBurst)
 	if err != nil {
 		return nil, err
@@ -72,7 +76,12 @@ func newReviews(config *rest.Config, cacheTime time.Duration, c clock.PassiveClo
 	if err != nil {
 		return nil, err
 	}
-	review := tokenReviews{r.known, ofTokens.AuthenticationV1().TokenReviews(), ofStrangers.AuthenticationV1().TokenReviews()}
+
+	review := tokenReviews{
+		known:    r.known,
+		client:   ofTokens.AuthenticationV1().TokenReviews(),
+		stranger: ofStrangers.AuthenticationV1().TokenReviews(),
+	}
 	r.tokens = tokencache.New(review, false, cacheTime, cacheTime)
 	r.permissions, err = authorizerfactory.DelegatingAuthorizerConfig{
 		SubjectAccessReviewClient: ofPermissions.AuthorizationV1(),
@@ -101,25 +110,29 @@ type tokenReviews struct {
 	client, stranger authenticationclient.TokenReviewInterface
 }
 
-// AuthenticateToken returns whose a token is.
+// AuthenticateToken returns the user of a token.
 func (t tokenReviews) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	client := t.stranger
 	if _, known := t.known.Get(sha256.Sum256([]byte(token))); known {
 		client = t.client
 	}
-	review, err := client.Create(ctx, &authentication.TokenReview{Spec: authentication.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
+
+	request := &authentication.TokenReview{Spec: authentication.TokenReviewSpec{Token: token}}
+	review, err := client.Create(ctx, request, metav1.CreateOptions{})
 	if err != nil || !review.Status.Authenticated {
 		return nil, false, err
 	}
+
 	who := review.Status.User
 	extra := map[string][]string{}
 	for key, values := range who.Extra {
 		extra[key] = values
 	}
-	return &authenticator.Response{User: &user.DefaultInfo{Name: who.Username, UID: who.UID, Groups: who.Groups, Extra: extra}}, true, nil
+	info := &user.DefaultInfo{Name: who.Username, UID: who.UID, Groups: who.Groups, Extra: extra}
+	return &authenticator.Response{User: info}, true, nil
 }
 
-// user returns whose a token from an address is, and nil if it is not valid.
+// user returns the user of a token from an address, and nil if the token is not valid.
 func (r *reviews) user(ctx context.Context, token, address string) (user.Info, error) {
 	hash := sha256.Sum256([]byte(token))
 	if _, invalid := r.invalid.Get(hash); invalid {
@@ -130,6 +143,7 @@ func (r *reviews) user(ctx context.Context, token, address string) (user.Info, e
 		r.log.add(address, false)
 		return nil, errStrangers
 	}
+
 	response, ok, err := r.tokens.AuthenticateToken(ctx, token)
 	switch {
 	case err != nil:
@@ -140,6 +154,7 @@ func (r *reviews) user(ctx context.Context, token, address string) (user.Info, e
 		r.log.add(address, true)
 		return nil, nil
 	}
+
 	r.known.Add(hash, nil, knownTime)
 	return response.User, nil
 }
@@ -147,7 +162,13 @@ func (r *reviews) user(ctx context.Context, token, address string) (user.Info, e
 // mayList reports whether a user may list a resource, in all namespaces if namespace is empty.
 func (r *reviews) mayList(ctx context.Context, who user.Info, group, resource, namespace string) (bool, error) {
 	decision, _, err := r.permissions.Authorize(ctx, authorizer.AttributesRecord{
-		User: who, Verb: "list", APIGroup: group, APIVersion: "*", Resource: resource, Namespace: namespace, ResourceRequest: true,
+		User:            who,
+		Verb:            "list",
+		APIGroup:        group,
+		APIVersion:      "*",
+		Resource:        resource,
+		Namespace:       namespace,
+		ResourceRequest: true,
 	})
 	return decision == authorizer.DecisionAllow, err
 }

@@ -9,17 +9,17 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// The limits of reviews of tokens that are not known: of all, and of one client address. Behind a
+// The limits of reviews of unknown tokens: of all such tokens, and of one client address. Behind a
 // proxy all clients have one address.
 const (
 	strangersQPS, strangersBurst = 50, 200
 	addressQPS, addressBurst     = 10, 100
 	mostAddresses                = 4096
-	addressTime                  = time.Hour // in which an address that sends nothing is kept
+	addressTime                  = time.Hour // an address that sends nothing is kept for so long
 )
 
-// strangers admits requests with tokens that are not known to be valid. It refuses at once those
-// that are too many: nobody waits for them.
+// strangers admits requests with tokens that are not known to be valid. It refuses requests beyond
+// its limits at once: nobody waits for them.
 type strangers struct {
 	clock     clock.PassiveClock
 	all       flowcontrol.PassiveRateLimiter
@@ -29,17 +29,21 @@ type strangers struct {
 
 func newStrangers(c clock.PassiveClock) *strangers {
 	return &strangers{
-		clock: c, all: flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(strangersQPS, strangersBurst, c),
+		clock:     c,
+		all:       flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(strangersQPS, strangersBurst, c),
 		addresses: cache.NewLRUExpireCacheWithClock(mostAddresses, c),
 	}
 }
 
 // admit reports whether a token from an address may be reviewed.
-func (s *strangers) admit(address string) bool { return s.of(address).TryAccept() && s.all.TryAccept() }
+func (s *strangers) admit(address string) bool {
+	return s.limiter(address).TryAccept() && s.all.TryAccept()
+}
 
-func (s *strangers) of(address string) flowcontrol.PassiveRateLimiter {
+func (s *strangers) limiter(address string) flowcontrol.PassiveRateLimiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	limiter, known := s.addresses.Get(address)
 	if !known {
 		limiter = flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(addressQPS, addressBurst, s.clock)
@@ -56,13 +60,14 @@ type strangersLog struct {
 
 	mu               sync.Mutex
 	written          time.Time // when the last line was
-	invalid, refused int       // since then: requests in all, and those without a review
+	invalid, refused int       // since then: all requests, and requests without a review
 }
 
-// add counts a request. reviewed is false for one that was refused without a review.
+// add counts a request. reviewed is false if it was refused without a review.
 func (l *strangersLog) add(address string, reviewed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	l.invalid++
 	if !reviewed {
 		l.refused++
@@ -70,6 +75,7 @@ func (l *strangersLog) add(address string, reviewed bool) {
 	if l.clock.Since(l.written) < reportTime {
 		return
 	}
+
 	l.log("warning: requests with tokens that are not known: %d, of which %d were refused without a review, "+
 		"because they were too many; the last one is from %s",
 		l.invalid, l.refused, address)

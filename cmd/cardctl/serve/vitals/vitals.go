@@ -32,15 +32,18 @@ const (
 func Read(ctx context.Context, address string) ([]model.Timing, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
+
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
+
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s: %s", address, response.Status)
 	}
@@ -52,10 +55,12 @@ func parse(text io.Reader) ([]model.Timing, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var all []model.Timing
 	for _, m := range read[cycles].GetMetric() {
 		all = append(all, timing("cycle", m.GetHistogram()))
 	}
+
 	for _, m := range read[plugins].GetMetric() {
 		labels := map[string]string{}
 		for _, l := range m.GetLabel() {
@@ -73,18 +78,21 @@ func timing(name string, h *dto.Histogram) model.Timing {
 }
 
 // quantile interpolates within a bucket, as histogram_quantile of Prometheus does. In the last
-// bucket it is the bound of the bucket before.
+// bucket it is the bound of the previous bucket.
 func quantile(h *dto.Histogram, q float64) float64 {
 	rank := q * float64(h.GetSampleCount())
-	lower, below := 0.0, 0.0
+	lower := 0.0
+	below := 0.0
 	for _, b := range h.GetBucket() {
-		upper, count := b.GetUpperBound(), float64(b.GetCumulativeCount())
+		upper := b.GetUpperBound()
+		count := float64(b.GetCumulativeCount())
 		if count >= rank && count > below {
 			if math.IsInf(upper, 1) {
 				return lower
 			}
 			return lower + (upper-lower)*(rank-below)/(count-below)
 		}
+
 		if !math.IsInf(upper, 1) {
 			lower = upper
 		}
