@@ -15,12 +15,14 @@ type order struct {
 	compare func(a, b *queues.Queue) int // nil for the order of the tree
 }
 
-// orders are the orders, the first one that of the tree.
+// orders are the orders. The first one is the order of the tree.
 var orders = []order{
 	{bind("t", "t", "tree"), "tree", nil},
 	{bind("n", "n", "name"), "name", func(a, b *queues.Queue) int { return cmp.Compare(a.Queue, b.Queue) }},
 	{bind("s", "s", "share"), "share", func(a, b *queues.Queue) int { return cmp.Compare(b.Share, a.Share) }},
-	{bind("w", "w", "waiting"), "waiting jobs", func(a, b *queues.Queue) int { return cmp.Compare(b.Waiting, a.Waiting) }},
+	{bind("w", "w", "waiting"), "waiting jobs", func(a, b *queues.Queue) int {
+		return cmp.Compare(b.Waiting, a.Waiting)
+	}},
 	{bind("u", "u", "use"), "use", func(a, b *queues.Queue) int { return cmp.Compare(b.Use(), a.Use()) }},
 }
 
@@ -28,7 +30,7 @@ func bind(keys, shown, what string, more ...string) key.Binding {
 	return key.NewBinding(key.WithKeys(append(more, keys)...), key.WithHelp(shown, what))
 }
 
-// The keys besides those of the orders. Keys without a help text are as in less and vi.
+// The keys that are not keys of orders. Keys without a help text are as in less and vi.
 var (
 	up        = bind("up", "↑↓", "scroll", "k")
 	down      = bind("down", "", "", "j")

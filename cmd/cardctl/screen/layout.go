@@ -9,12 +9,14 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 )
 
-// flexible are the columns whose cells can be cut, with the width down to which.
+// flexible are the columns with cells that can be cut, with their least width.
 var flexible = map[string]int{"QUEUE": 16, "RESOURCE": 14, queues.Use: 8}
 
 // dispensable are the columns that are left out of a narrow terminal, the first one first.
 // The lines below the table show them.
-var dispensable = []string{"GUARANTEE", "INQUEUE", "DESERVED", "WAITING", "SHARE", queues.Use, "CAPABILITY", "ALLOCATED", "RESOURCE"}
+var dispensable = []string{
+	"GUARANTEE", "INQUEUE", "DESERVED", "WAITING", "SHARE", queues.Use, "CAPABILITY", "ALLOCATED", "RESOURCE",
+}
 
 // cut cuts the middle out of a text that is wider than width: names of queues and cards
 // often begin alike. The indentation of a queue stays.
@@ -24,6 +26,7 @@ func cut(text string, width int) string {
 	if len(name)+indent <= width || width-indent < 4 {
 		return ansi.Truncate(text, width, "…")
 	}
+
 	head := (width - indent) / 2
 	tail := width - indent - head - 1
 	return text[:indent] + string(name[:head]) + "…" + string(name[len(name)-tail:])
@@ -35,19 +38,22 @@ type cell struct {
 	width int
 }
 
-// layout chooses the columns that fit into width, each with a space before it. The last
-// cell of a row can be cut where even the least columns do not fit.
+// layout chooses the columns that fit into width, each with a space before it. If even the least
+// columns do not fit, the last cell of a row can be cut.
 func layout(rows []queues.Row, wide bool, width int) []cell {
 	var cells []cell
-	total, natural := 0, map[string]int{}
+	total := 0
+	natural := map[string]int{} // the width of a column without a cut
 	for _, column := range queues.Columns {
 		if column.Wide && !wide {
 			continue
 		}
+
 		widest := len(column.Name)
 		for i := range rows {
 			widest = max(widest, ansi.StringWidth(column.Text(&rows[i])))
 		}
+
 		natural[column.Name] = widest
 		if least, ok := flexible[column.Name]; ok {
 			widest = min(widest, least)
@@ -55,6 +61,7 @@ func layout(rows []queues.Row, wide bool, width int) []cell {
 		cells = append(cells, cell{column, widest})
 		total += 1 + widest
 	}
+
 	for _, name := range dispensable {
 		i := slices.IndexFunc(cells, func(c cell) bool { return c.Name == name })
 		if total > width && i >= 0 {
@@ -62,6 +69,7 @@ func layout(rows []queues.Row, wide bool, width int) []cell {
 			cells = slices.Delete(cells, i, i+1)
 		}
 	}
+
 	for i := range cells {
 		more := max(0, min(natural[cells[i].Name]-cells[i].width, width-total))
 		cells[i].width += more

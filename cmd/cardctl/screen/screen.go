@@ -26,7 +26,7 @@ var ErrInterrupted = tea.ErrInterrupted
 // Reading holds the objects of a cluster.
 type Reading struct {
 	Queues []queues.Queue
-	Lines  []string // warnings and notes, those that were not in the reading before
+	Lines  []string // warnings and notes that were not in the previous reading
 	Time   time.Time
 	Err    error // the queues could not be read
 }
@@ -43,7 +43,9 @@ type Options struct {
 // readings but the first.
 func Show(ctx context.Context, out io.Writer, o Options) ([]string, error) {
 	m := newModel(lipgloss.NewRenderer(out), o)
-	last, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithOutput(out), tea.WithAltScreen(), tea.WithoutSignalHandler()).Run()
+	program := tea.NewProgram(m,
+		tea.WithContext(ctx), tea.WithOutput(out), tea.WithAltScreen(), tea.WithoutSignalHandler())
+	last, err := program.Run()
 	return last.(*model).lines, err
 }
 
@@ -63,20 +65,35 @@ type model struct {
 	filter   textinput.Model
 	help     help.Model
 
-	rows   []queues.Row // in the order of the screen, those that pass the filter
+	rows   []queues.Row // rows that pass the filter, in the order of the screen
 	cells  []cell
 	cursor int // of rows
 	offset int // the first row on the screen
 }
 
 func newModel(renderer *lipgloss.Renderer, o Options) *model {
-	m := &model{Options: o, styles: newStyles(renderer), queues: o.First.Queues, read: o.First.Time, filter: textinput.New(), help: help.New()}
+	m := &model{
+		Options: o,
+		styles:  newStyles(renderer),
+		queues:  o.First.Queues,
+		read:    o.First.Time,
+		filter:  textinput.New(),
+		help:    help.New(),
+	}
+
 	m.filter.Prompt = "/"
 	m.filter.PromptStyle = m.styles.plain
 	m.filter.TextStyle = m.styles.plain
 	m.filter.Cursor.Style = m.styles.header
-	m.help.Styles = help.Styles{ShortKey: m.styles.header, ShortDesc: m.styles.plain, ShortSeparator: m.styles.plain, Ellipsis: m.styles.plain}
+
+	m.help.Styles = help.Styles{
+		ShortKey:       m.styles.header,
+		ShortDesc:      m.styles.plain,
+		ShortSeparator: m.styles.plain,
+		Ellipsis:       m.styles.plain,
+	}
 	m.help.ShortSeparator = "  "
+
 	m.arrange()
 	return m
 }
@@ -99,7 +116,8 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	var command tea.Cmd
 	switch message := message.(type) {
 	case tea.WindowSizeMsg:
-		m.width, m.height = message.Width, message.Height
+		m.width = message.Width
+		m.height = message.Height
 		m.arrange()
 	case again:
 		command = func() tea.Msg { return m.Read() }
@@ -116,13 +134,16 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 
 // take takes over a reading. If it failed, the queues of the last one stay.
 func (m *model) take(r Reading) {
-	m.err, m.note = r.Err, ""
+	m.err = r.Err
+	m.note = ""
 	m.lines = append(m.lines, r.Lines...)
 	if len(r.Lines) > 0 {
 		m.note = strings.TrimSpace(r.Lines[len(r.Lines)-1])
 	}
+
 	if r.Err == nil {
-		m.queues, m.read = r.Queues, r.Time
+		m.queues = r.Queues
+		m.read = r.Time
 		m.arrange()
 	}
 }
@@ -172,6 +193,7 @@ func (m *model) edit(k tea.KeyMsg) (command tea.Cmd) {
 	default:
 		m.filter, command = m.filter.Update(k)
 	}
+
 	m.arrange()
 	m.move(-len(m.rows))
 	return command
@@ -192,6 +214,7 @@ func (m *model) sort(k tea.KeyMsg) {
 // arrange sorts and filters the rows, and keeps the cursor on its row.
 func (m *model) arrange() {
 	selected := m.selected()
+
 	sorted := slices.Clone(m.queues)
 	if compare := orders[m.order].compare; compare != nil {
 		slices.SortStableFunc(sorted, func(a, b queues.Queue) int {
@@ -200,15 +223,19 @@ func (m *model) arrange() {
 			}
 			return compare(&a, &b)
 		})
+		// Without the tree, names have no indentation.
 		for i := range sorted {
-			sorted[i].Depth = 0 // no tree, no indentation
+			sorted[i].Depth = 0
 		}
 	}
+
 	text := strings.ToLower(m.filter.Value())
+	has := func(name string) bool { return strings.Contains(strings.ToLower(name), text) }
 	m.rows = slices.DeleteFunc(queues.Rows(sorted, m.Wide), func(r queues.Row) bool {
-		return !strings.Contains(strings.ToLower(r.Queue.Queue), text) && !strings.Contains(strings.ToLower(r.Holding.Resource), text)
+		return !has(r.Queue.Queue) && !has(r.Holding.Resource)
 	})
 	m.cells = layout(m.rows, m.Wide, m.width)
+
 	if selected != nil {
 		i := slices.IndexFunc(m.rows, func(r queues.Row) bool {
 			return r.Queue.Queue == selected.Queue.Queue && r.Holding.Resource == selected.Holding.Resource
@@ -217,10 +244,11 @@ func (m *model) arrange() {
 			m.cursor = i
 		}
 	}
+
 	m.move(0)
 }
 
-// selected is the row of the cursor, nil without rows.
+// selected returns the row of the cursor, nil without rows.
 func (m *model) selected() *queues.Row {
 	if m.cursor < len(m.rows) {
 		return &m.rows[m.cursor]
@@ -234,7 +262,7 @@ func (m *model) move(n int) {
 	m.offset = max(0, min(m.offset, len(m.rows)-m.body(), m.cursor), m.cursor-m.body()+1)
 }
 
-// summary is the number of lines below the table: none in a terminal of a few lines.
+// summary returns the number of lines below the table: none in a terminal of a few lines.
 func (m *model) summary() int {
 	if m.height < 8 {
 		return 0
@@ -242,16 +270,17 @@ func (m *model) summary() int {
 	return 3
 }
 
-// body is the number of rows that fit below the title and the header and above the summary
+// body returns the number of rows that fit below the title and the header and above the summary
 // and the line of keys.
 func (m *model) body() int { return max(1, m.height-3-m.summary()) }
 
-// title describes what the table shows.
+// title describes the content of the table.
 func (m *model) title() (left, right string) {
 	left = fmt.Sprintf("%d queues", len(m.queues))
 	if len(m.queues) == 1 {
 		left = "1 queue"
 	}
+
 	if m.filter.Value() != "" {
 		found := map[string]bool{}
 		for _, r := range m.rows {
@@ -259,6 +288,7 @@ func (m *model) title() (left, right string) {
 		}
 		left = fmt.Sprintf("%d of %d queues with %q", len(found), len(m.queues), m.filter.Value())
 	}
+
 	left += ", order: " + orders[m.order].name
 	if m.reversed {
 		left += ", reversed"

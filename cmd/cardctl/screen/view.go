@@ -9,26 +9,37 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 )
 
-// styles are the styles of the screen. With NO_COLOR they are all plain, so no style is
-// the only sign of something.
+// styles are the styles of the screen. With NO_COLOR they are all plain, so a style never
+// carries information alone.
 type styles struct{ plain, header, selected, allocated, reserved, warning, problem lipgloss.Style }
 
 func newStyles(r *lipgloss.Renderer) styles {
 	plain := r.NewStyle()
 	colour := func(number string) lipgloss.Style { return plain.Foreground(lipgloss.Color(number)) }
 	return styles{
-		plain: plain, header: plain.Bold(true), selected: plain.Reverse(true),
-		allocated: colour("2"), reserved: colour("3"), warning: colour("3"), problem: colour("1"),
+		plain:     plain,
+		header:    plain.Bold(true),
+		selected:  plain.Reverse(true),
+		allocated: colour("2"),
+		reserved:  colour("3"),
+		warning:   colour("3"),
+		problem:   colour("1"),
 	}
 }
 
 // View draws the screen: a title, the table, the selected row in full, and the keys.
 func (m *model) View() string {
-	if m.width == 0 || m.height == 0 { // before the terminal's size is known
+	// The size of the terminal is not known at first.
+	if m.width == 0 || m.height == 0 {
 		return ""
 	}
+
 	left, right := m.title()
-	lines := []string{m.fit(m.styles.plain, left, right), m.fit(m.styles.header, m.line(func(c *cell) string { return c.Name }), "")}
+	lines := []string{
+		m.fit(m.styles.plain, left, right),
+		m.fit(m.styles.header, m.line(func(c *cell) string { return c.Name }), ""),
+	}
+
 	for i := m.offset; i < m.offset+m.body(); i++ {
 		switch {
 		case i < len(m.rows):
@@ -39,15 +50,19 @@ func (m *model) View() string {
 			lines = append(lines, "")
 		}
 	}
+
 	if r := m.selected(); r != nil && m.summary() > 0 {
 		lines = append(lines, strings.Split(ansi.Wrap(r.Summary(), m.width, " "), "\n")...)
 	}
+
 	lines = append(lines, make([]string, m.summary())...)[:2+m.body()+m.summary()]
 	lines = append(lines, m.last())
+
+	// A small terminal shows the last lines.
 	return strings.Join(lines[max(0, len(lines)-m.height):], "\n")
 }
 
-// last is the last line: the filter while it is edited, an error or a warning, or the keys.
+// last returns the last line: the filter while it is edited, an error or a warning, or the keys.
 func (m *model) last() string {
 	switch {
 	case m.filter.Focused():
@@ -58,8 +73,10 @@ func (m *model) last() string {
 	case m.note != "":
 		return m.fit(m.styles.warning, m.note, "")
 	}
+
+	// The help is at least as wide as one of its items.
 	m.help.Width = m.width
-	return ansi.Truncate(m.help.ShortHelpView(inHelp()), m.width, "") // the help is at least an item wide
+	return ansi.Truncate(m.help.ShortHelpView(inHelp()), m.width, "")
 }
 
 // fit cuts a line to the width of the screen, with right at its end.
@@ -71,18 +88,20 @@ func (m *model) fit(style lipgloss.Style, left, right string) string {
 	return style.Render(ansi.Truncate(left, m.width, "…"))
 }
 
-// line joins the cells of a line, whose texts are at most as wide as the cells.
+// line joins the cells of a line. text returns texts that are at most as wide as the cells.
 func (m *model) line(text func(*cell) string) string {
 	var line strings.Builder
 	for i := range m.cells {
 		c := &m.cells[i]
 		own := text(c)
+
 		space := strings.Repeat(" ", max(0, c.width-ansi.StringWidth(own)))
 		if c.Number {
 			own = space + own
 		} else {
 			own += space
 		}
+
 		line.WriteString(" " + own)
 	}
 	return line.String()
@@ -94,6 +113,7 @@ func (m *model) row(i int) string {
 	r := &m.rows[i]
 	selected := i == m.cursor
 	first := i == m.offset || selected || m.rows[i-1].Queue != r.Queue
+
 	text := m.line(func(c *cell) string {
 		switch {
 		case c.OfQueue && !first:
@@ -103,13 +123,14 @@ func (m *model) row(i int) string {
 		}
 		return m.colour(c, r, selected).Render(cut(c.Text(r), c.width))
 	})
+
 	if selected {
 		return m.fit(m.styles.selected, ">"+text[1:], "")
 	}
 	return m.fit(m.styles.plain, text, "")
 }
 
-// colour is the style of a cell.
+// colour returns the style of a cell.
 func (m *model) colour(c *cell, r *queues.Row, selected bool) lipgloss.Style {
 	switch {
 	case selected:
