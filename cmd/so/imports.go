@@ -1,4 +1,4 @@
 package main
 
-// What the plugins are made of, for its versions.
+// The packages of the plugins, for the versions of their dependencies.
 import _ "github.com/capacity-card/capacity-card/plugin"

@@ -1,7 +1,7 @@
 // Command so builds the plugins as shared objects for a given scheduler, into bin/so. Go loads a shared object only
-// into a program that was built by the same Go of the same versions of all packages that they share, with the same
-// flags. So it reads off the scheduler how that was built, takes its flags over, and says what to change where they
-// cannot match.
+// into a program with the same Go version, the same versions of all shared packages, and the same flags. So the
+// command reads the build information of the scheduler and takes its flags over. If the versions cannot match, it
+// reports the necessary changes.
 package main
 
 import (
@@ -17,13 +17,14 @@ import (
 	"strings"
 )
 
-// The plugins, which are the names of their files and of the mains below this directory.
+// The names of the plugins are the names of their files and of the commands below this directory.
 var plugins = []string{"capacity-card", "capacity", "proportion"}
 
 func main() {
 	scheduler := flag.String("scheduler", "", "the program that is to load the plugins")
 	directory := flag.String("o", filepath.Join("bin", "so"), "where they go")
 	flag.Parse()
+
 	if err := run(*scheduler, *directory); err != nil {
 		fmt.Fprintln(os.Stderr, "so:", err)
 		os.Exit(1)
@@ -35,7 +36,8 @@ func run(scheduler, directory string) error {
 	if err != nil {
 		return fmt.Errorf("reading how %s was built: %w", scheduler, err)
 	}
-	// The versions of this module are those of this very program, which imports what the plugins import.
+
+	// This program imports the packages of the plugins, so its versions are the versions of the module.
 	self, ok := debug.ReadBuildInfo()
 	if !ok {
 		return errors.New("this program does not know its own versions: build it with modules")
@@ -43,12 +45,15 @@ func run(scheduler, directory string) error {
 	if err := matches(host, self, runtime.Version()); err != nil {
 		return fmt.Errorf("no shared object of this module can be loaded by %s:\n%w\n%s", scheduler, err, remedy)
 	}
+
 	for _, name := range plugins {
 		path := filepath.Join(directory, name+".so")
 		arguments := append([]string{"build", "-buildmode=plugin", "-o", path}, flags(host)...)
 		command := exec.Command("go", append(arguments, "./cmd/so/"+name)...)
 		command.Env = append(os.Environ(), "CGO_ENABLED=1")
-		command.Stdout, command.Stderr = os.Stdout, os.Stderr
+		command.Stdout = os.Stdout
+		command.Stderr = os.Stderr
+
 		fmt.Println("go", strings.Join(command.Args[1:], " "))
 		if err := command.Run(); err != nil {
 			return fmt.Errorf("building %s: %w", path, err)
@@ -65,6 +70,7 @@ or use cmd/vc-scheduler, which has the plugins compiled in and needs no shared o
 func matches(host, self *debug.BuildInfo, goVersion string) error {
 	var errs []error
 	differs := func(format string, args ...any) { errs = append(errs, fmt.Errorf("- "+format, args...)) }
+
 	if host.GoVersion != goVersion {
 		differs("it was built by %s, this is %s: set GOTOOLCHAIN=%s", host.GoVersion, goVersion, host.GoVersion)
 	}
@@ -77,21 +83,24 @@ func matches(host, self *debug.BuildInfo, goVersion string) error {
 	if host.Main.Path == volcano && host.Main.Sum == "" {
 		differs("it was built in a source tree of Volcano, whose packages are not those of the module")
 	}
+
 	versions := map[string]string{}
 	for _, dependency := range append(host.Deps, &host.Main) {
 		versions[dependency.Path] = version(dependency)
 	}
+
 	for _, dependency := range self.Deps {
 		if has, shared := versions[dependency.Path]; shared && has != version(dependency) {
 			differs("it has %s %s, this module has %s", dependency.Path, has, version(dependency))
 		}
 	}
+
 	return errors.Join(errs...)
 }
 
 const volcano = "volcano.sh/volcano"
 
-// version is that of what a module was replaced by, if it was.
+// version returns the version of a module or of its replacement.
 func version(module *debug.Module) string {
 	if module.Replace == nil {
 		return module.Version
@@ -108,7 +117,7 @@ func setting(info *debug.BuildInfo, key string) string {
 	return ""
 }
 
-// flags are those that the packages of a program were compiled with.
+// flags returns the flags that the packages of a program were compiled with.
 func flags(host *debug.BuildInfo) []string {
 	var flags []string
 	for _, key := range []string{"-trimpath", "-tags", "-race", "-gcflags", "-asmflags"} {

@@ -44,22 +44,26 @@ func loadPlugins(server *options.ServerOption) error {
 		return nil
 	}
 	if err := framework.LoadCustomPlugins(server.PluginsDir); err != nil {
-		return fmt.Errorf("loading the plugins of --plugins-dir %s: %w (shared objects have to be built of the same versions and with the "+
-			"same flags as this program, with cgo: \"make so SCHEDULER=...\" does that for those of capacity-card, or says why it cannot be)",
+		return fmt.Errorf("loading the plugins of --plugins-dir %s: %w "+
+			"(shared objects have to be built of the same versions and with the same flags as this program, with cgo: "+
+			"\"make so SCHEDULER=...\" does that for those of capacity-card, or says why it cannot be)",
 			server.PluginsDir, err)
 	}
 	server.PluginsDir = ""
 	return nil
 }
 
-// run follows the main function of Volcano's cmd/scheduler step by step; a new Volcano version is to be compared here.
+// run follows the main function of Volcano's cmd/scheduler step by step. Compare it with each new version of Volcano.
 func run() error {
 	runtime.GOMAXPROCS(runtime.NumCPU())
 	klog.InitFlags(nil)
+
 	flags := pflag.CommandLine
-	logFlushFrequency := flags.Duration("log-flush-frequency", 5*time.Second, "Maximum number of seconds between log flushes")
-	allowUnsafe := flags.Bool("allow-unsafe-conf", false, "Start with any --scheduler-conf and follow any change of it, as Volcano does: "+
-		"plugins that are not registered are skipped, and several quota plugins may be in force together")
+	logFlushFrequency := flags.Duration("log-flush-frequency", 5*time.Second,
+		"Maximum number of seconds between log flushes")
+	allowUnsafe := flags.Bool("allow-unsafe-conf", false,
+		"Start with any --scheduler-conf and follow any change of it, as Volcano does: "+
+			"plugins that are not registered are skipped, and several quota plugins may be in force together")
 	server := options.NewServerOption()
 	server.AddFlags(flags)
 	utilfeature.DefaultMutableFeatureGate.AddFlag(flags)
@@ -75,6 +79,7 @@ func run() error {
 		return nil
 	}
 	version.Of().SetUserAgent()
+
 	if err := server.CheckOptionOrDie(); err != nil {
 		return err
 	}
@@ -92,7 +97,8 @@ func run() error {
 	if server.SchedulerConf != "" && !*allowUnsafe {
 		stage, err := guard.NewStage(server.SchedulerConf)
 		if err != nil {
-			return fmt.Errorf("the scheduler's configuration is refused (--allow-unsafe-conf starts with it all the same): %w", err)
+			return fmt.Errorf("the scheduler's configuration is refused "+
+				"(--allow-unsafe-conf starts with it all the same): %w", err)
 		}
 		defer stage.Close()
 		go stage.Follow()
@@ -101,7 +107,7 @@ func run() error {
 
 	klog.StartFlushDaemon(*logFlushFrequency)
 	defer klog.Flush()
-	klog.Infof("capacity-card %s: built with Volcano %s, quotas by the rules of %s", version.Of().Release, version.Of().Volcano,
-		version.Of().Rules)
+	klog.Infof("capacity-card %s: built with Volcano %s, quotas by the rules of %s",
+		version.Of().Release, version.Of().Volcano, version.Of().Rules)
 	return app.Run(server)
 }

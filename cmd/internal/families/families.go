@@ -10,8 +10,8 @@ import (
 )
 
 // Read reads metrics in the text format, and returns the families by name. It uses a decoder,
-// because the parser beneath it is constructed differently in releases of the library that
-// different releases of Volcano need.
+// because releases of Volcano need releases of the library with different constructors of the
+// parser.
 func Read(text io.Reader) (map[string]*dto.MetricFamily, error) {
 	families := map[string]*dto.MetricFamily{}
 	for decoder := expfmt.NewDecoder(text, expfmt.NewFormat(expfmt.TypeTextPlain)); ; {
@@ -21,6 +21,7 @@ func Read(text io.Reader) (map[string]*dto.MetricFamily, error) {
 		} else if err != nil {
 			return nil, err
 		}
+
 		families[family.GetName()] = &family
 	}
 }

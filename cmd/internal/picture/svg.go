@@ -1,4 +1,4 @@
-// Package picture draws what a program writes to a terminal, for the pictures of the
+// Package picture draws the output of a program in a terminal, for the pictures of the
 // documentation.
 package picture
 
@@ -20,7 +20,9 @@ const (
 
 // head has the styles: a class for each parameter of an SGR sequence that is supported.
 // The background is opaque, so that the picture is readable on any page.
-const head = `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]g" height="%[2]g" viewBox="0 0 %[1]g %[2]g" font-family="ui-monospace,SFMono-Regular,Menlo,Liberation Mono,DejaVu Sans Mono,monospace" font-size="12.5">
+const head = `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]g" height="%[2]g" viewBox="0 0 %[1]g %[2]g" ` +
+	`font-family="ui-monospace,SFMono-Regular,Menlo,Liberation Mono,DejaVu Sans Mono,monospace" ` +
+	`font-size="12.5">
 <title>%[3]s</title>
 <style>
 text { fill: #d1d7e0; white-space: pre }
@@ -39,7 +41,9 @@ var sgr = regexp.MustCompile(`\x1b\[([0-9;]*)m`)
 // lines that begin with "$ " are bold.
 func SVG(title, text string, columns int) string {
 	lines := strings.Split(strings.TrimRight(ansi.Hardwrap(text, columns, true), "\n"), "\n")
-	width, height := float64(columns)*cellWidth+2*frame, float64(len(lines))*cellHeight+2*frame
+	width := float64(columns)*cellWidth + 2*frame
+	height := float64(len(lines))*cellHeight + 2*frame
+
 	var b strings.Builder
 	fmt.Fprintf(&b, head, width, height, escape(title), width-1, height-1)
 	for i, line := range lines {
@@ -52,8 +56,8 @@ func SVG(title, text string, columns int) string {
 	return b.String()
 }
 
-// drawLine draws each span of equal style where its cells are: the reader's font may have
-// characters of another width.
+// drawLine draws each span of equal style in the place of its cells, since the characters of
+// another font may have another width.
 func drawLine(b *strings.Builder, line string, top float64) {
 	var styles []string
 	column := 0
@@ -61,14 +65,18 @@ func drawLine(b *strings.Builder, line string, top float64) {
 		width := ansi.StringWidth(text)
 		at := frame + float64(column)*cellWidth
 		if slices.Contains(styles, "c7") {
-			fmt.Fprintf(b, `<rect class="back" x="%g" y="%g" width="%g" height="%g"/>`+"\n", at, top, float64(width)*cellWidth, cellHeight)
+			fmt.Fprintf(b, `<rect class="back" x="%g" y="%g" width="%g" height="%g"/>`+"\n",
+				at, top, float64(width)*cellWidth, cellHeight)
 		}
+
 		if strings.TrimSpace(text) != "" {
 			fmt.Fprintf(b, `<text x="%g" y="%g" textLength="%g" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n",
 				at, top+12.5, float64(width)*cellWidth, class(styles), escape(text))
 		}
+
 		column += width
 	}
+
 	for line != "" {
 		at := sgr.FindStringSubmatchIndex(line)
 		if at == nil {
@@ -78,6 +86,7 @@ func drawLine(b *strings.Builder, line string, top float64) {
 		if at[0] > 0 {
 			span(line[:at[0]])
 		}
+
 		for parameter := range strings.SplitSeq(line[at[2]:at[3]], ";") {
 			if parameter == "" || parameter == "0" {
 				styles = nil
@@ -85,6 +94,7 @@ func drawLine(b *strings.Builder, line string, top float64) {
 				styles = append(styles, "c"+parameter)
 			}
 		}
+
 		line = line[at[1]:]
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// Info is the versions of a program. A version that the build did not record is unknown.
+// Info holds the versions of a program. A version that the build did not record is unknown.
 type Info struct {
 	Release    string // of this module
 	Commit     string
 	Volcano    string
-	Rules      string // the release of Volcano whose rules the quota plugins follow by default
+	Rules      string // the release of Volcano with the default rules of the quota plugins
 	Kubernetes string
 	Go         string
 }
@@ -36,11 +36,19 @@ func Of() Info {
 }
 
 func from(build *debug.BuildInfo) Info {
-	info := Info{Release: unknown, Commit: unknown, Volcano: unknown, Rules: release.Built().String(), Kubernetes: unknown,
-		Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
+	info := Info{
+		Release:    unknown,
+		Commit:     unknown,
+		Volcano:    unknown,
+		Rules:      release.Built().String(),
+		Kubernetes: unknown,
+		Go:         runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
+	}
+
 	if v := build.Main.Version; v != "" && v != "(devel)" {
 		info.Release = v
 	}
+
 	changed := ""
 	for _, s := range build.Settings {
 		switch {
@@ -51,6 +59,7 @@ func from(build *debug.BuildInfo) Info {
 		}
 	}
 	info.Commit += changed
+
 	for _, d := range build.Deps {
 		if d.Replace != nil {
 			d = d.Replace
@@ -72,8 +81,8 @@ func (i Info) Text(program string) string {
 }
 
 // The version and the commit in the User-Agent of all clients of this program. client-go
-// takes them from these variables, which are meant for the linker. The scheduler's clients
-// are made by Volcano, which sets no User-Agent.
+// takes them from these variables, which are meant for the linker. Volcano makes the clients
+// of the scheduler, and sets no User-Agent.
 var (
 	//go:linkname clientVersion k8s.io/client-go/pkg/version.gitVersion
 	clientVersion string

@@ -1,5 +1,5 @@
 // Command capacity-card is the plugin capacity-card as a shared object, for a scheduler with --plugins-dir: quotas per
-// card model. Volcano takes the name of the file for that of the plugin.
+// card model. Volcano uses the name of the file as the name of the plugin.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Command capacity is the plugin capacity as a shared object, for a scheduler with --plugins-dir: the drop-in for
-// Volcano's plugin of that name. Volcano takes the name of the file for that of the plugin.
+// Volcano's plugin of that name. Volcano uses the name of the file as the name of the plugin.
 package main
 
 import (
