@@ -2,9 +2,8 @@ package workload
 
 import "math/rand/v2"
 
-// Bytes returns a source of chance that is made of bytes: each decides one draw,
-// so that a fuzzer that changes one changes one decision. When they are used up
-// chance goes on by itself, the same for the same bytes.
+// Bytes returns a source of chance from bytes. Each byte decides one draw, so a fuzzer that changes one byte changes
+// one decision. After the last byte, the source continues, with the same draws for the same bytes.
 func Bytes(data []byte) *rand.Rand { return rand.New(&bytesSource{data: data}) }
 
 type bytesSource struct {
@@ -12,14 +11,15 @@ type bytesSource struct {
 	drawn uint64
 }
 
-// Uint64 spreads a byte over all 64 bits (splitmix64), since rand takes what it
-// needs from either end.
+// Uint64 spreads a byte over all 64 bits (splitmix64), since rand takes its bits from either end.
 func (s *bytesSource) Uint64() uint64 {
 	z := s.drawn + 1<<8
 	if s.drawn < uint64(len(s.data)) {
 		z = uint64(s.data[s.drawn])
 	}
+
 	s.drawn++
+
 	z = (z + 1) * 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb

@@ -14,15 +14,18 @@ const (
 
 var cardAccounts = []string{"volcano.sh/card.quota", "volcano.sh/card.deserved", "volcano.sh/card.guarantee"}
 
-// kind is a card of random clusters: its name, and the resource with
-// which pods request it.
+// kind is a card of random clusters: its name, and the resource that pods request for it.
 type kind struct{ name, resource string }
 
-// The cards of random clusters: two that either-or lists can hold, slices of
-// one, another vendor's, and one that no node has.
+// The cards of random clusters. Lists of cards can hold the first two. The next two are slices of a card. One is from
+// another vendor, and no node has the last one.
 var kinds = []kind{
-	{"A", gpu}, {"B", gpu}, {"A/mig-1g.10gb-mixed", "nvidia.com/mig-1g.10gb"}, {"A/mps-80g*1/4", "nvidia.com/gpu.shared"},
-	{"N", "huawei.com/Ascend910"}, {"Z", gpu},
+	{"A", gpu},
+	{"B", gpu},
+	{"A/mig-1g.10gb-mixed", "nvidia.com/mig-1g.10gb"},
+	{"A/mps-80g*1/4", "nvidia.com/gpu.shared"},
+	{"N", "huawei.com/Ascend910"},
+	{"Z", gpu},
 }
 
 // RandomCards returns the cluster that DrawCards draws from a seed.
@@ -43,15 +46,18 @@ func (g *generator) withCards(c Cluster) Cluster {
 	for i := range c.Nodes {
 		g.equip(&c.Nodes[i])
 	}
+
 	lending := g.chance(50)
 	for i := range c.Queues {
 		g.annotate(&c.Queues[i], lending)
 	}
+
 	leaves := c.Leaves()
 	c.Jobs = c.Jobs[:min(2, len(c.Jobs))]
 	for i := range 4 + g.IntN(16) {
 		c.Jobs = append(c.Jobs, g.cardJob(i, leaves[g.IntN(len(leaves))], c.Nodes))
 	}
+
 	return c
 }
 
@@ -61,8 +67,10 @@ func (g *generator) equip(n *Node) {
 	product := []string{"A", "A", "B"}[g.IntN(3)]
 	n.Labels = map[string]string{"nvidia.com/gpu.product": product, "nvidia.com/gpu.count": "8"}
 	if g.chance(90) {
-		n.Labels["nvidia.com/gpu.memory"], n.Labels["nvidia.com/gpu.replicas"] = "81559", "4"
+		n.Labels["nvidia.com/gpu.memory"] = "81559"
+		n.Labels["nvidia.com/gpu.replicas"] = "4"
 	}
+
 	switch {
 	case g.chance(10):
 		n.Labels = nil
@@ -72,6 +80,7 @@ func (g *generator) equip(n *Node) {
 		n.Labels = nil
 		return
 	}
+
 	n.Allocatable[gpu] = int64(g.IntN(9))
 	if g.chance(40) {
 		n.Allocatable["nvidia.com/mig-1g.10gb"] = int64(g.IntN(8))
@@ -88,23 +97,29 @@ func (g *generator) equip(n *Node) {
 	}
 }
 
-// annotate gives a queue card annotations, and mostly no other bounds: what
-// matters here are cards. Where queues lend, quotas are large and what they
-// deserve is little.
+// annotate gives a queue card annotations, and mostly no other bounds: the tests are about
+// cards. If queues lend, quotas are large and deserved amounts are small.
 func (g *generator) annotate(q *Queue, lending bool) {
 	if g.chance(90) {
 		q.Capability = nil
 		q.Deserved = nil
 		q.Guarantee = nil
 	}
+
 	q.Closed = g.chance(3)
 	if g.chance(10) {
 		return
 	}
+
 	if lending {
-		q.Annotations = map[string]string{cardAccounts[0]: `{"A":40,"B":40}`, cardAccounts[1]: g.quota(6), cardAccounts[2]: `{"A":0,"B":0}`}
+		q.Annotations = map[string]string{
+			cardAccounts[0]: `{"A":40,"B":40}`,
+			cardAccounts[1]: g.quota(6),
+			cardAccounts[2]: `{"A":0,"B":0}`,
+		}
 		return
 	}
+
 	q.Annotations = map[string]string{cardAccounts[0]: g.quota(15)}
 	if g.chance(80) {
 		q.Annotations[cardAccounts[1]] = g.quota(4)
@@ -118,11 +133,13 @@ func (g *generator) quota(most int) string {
 	if g.chance(2) {
 		return `{"A":3,`
 	}
+
 	var keys []string
 	for _, k := range kinds {
 		switch {
 		case g.chance(3):
-			keys = append(keys, fmt.Sprintf("%q:%s", k.name, []string{"1.5", "-2", `"3"`, "null", "1e30"}[g.IntN(5)]))
+			bad := []string{"1.5", "-2", `"3"`, "null", "1e30"}[g.IntN(5)]
+			keys = append(keys, fmt.Sprintf("%q:%s", k.name, bad))
 		case g.chance(90):
 			keys = append(keys, fmt.Sprintf("%q:%d", k.name, g.IntN(most+1)))
 		}
@@ -132,8 +149,10 @@ func (g *generator) quota(most int) string {
 
 func (g *generator) cardJob(i int, queue string, nodes []Node) Job {
 	j := Job{
-		Name: fmt.Sprintf("card-job-%d", i), Queue: queue,
-		Phase: phases[g.IntN(len(phases))], MinMember: int32(g.IntN(3)),
+		Name:         fmt.Sprintf("card-job-%d", i),
+		Queue:        queue,
+		Phase:        phases[g.IntN(len(phases))],
+		MinMember:    int32(g.IntN(3)),
 		MinResources: Resources{"cpu": 100},
 	}
 	if g.chance(40) {
@@ -142,13 +161,16 @@ func (g *generator) cardJob(i int, queue string, nodes []Node) Job {
 			return j
 		}
 	}
+
 	wants := g.wants()
 	names := g.list()
 	n := 1 + g.IntN(6)
 	j.MinMember = int32(g.IntN(min(n, 3) + 1))
+
 	for t := range n {
 		if g.chance(20) {
-			wants, names = g.wants(), g.list()
+			wants = g.wants()
+			names = g.list()
 		}
 		task := g.task(fmt.Sprintf("%s-%d", j.Name, t), j.Phase, wants, nodes)
 		if g.chance(80) {
@@ -169,6 +191,7 @@ func (g *generator) wants() Resources {
 		}
 		r[resource] = int64(1 + g.IntN(2))
 	}
+
 	if g.chance(3) {
 		r[kinds[g.IntN(len(kinds))].resource] = 1
 	}

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// The scalars of random clusters: one common, one rare, one that no node has,
-// and the two that Kubernetes itself brings.
+// The scalars of random clusters: a common one, a rare one, one that no node has,
+// and two that Kubernetes itself adds.
 const (
 	gpu      = "nvidia.com/gpu"
 	rdma     = "example.com/rdma"
@@ -18,10 +18,9 @@ const (
 // Random returns the cluster that Draw draws from a seed.
 func Random(seed uint64) Cluster { return Draw(rand.New(rand.NewPCG(seed, 0x5eed))) }
 
-// Draw returns a small cluster with as much variety as chance can hold:
-// missing scalars, zero and huge bounds, jobs in every phase, tasks in every
-// status, gated pods, closed queues, priorities. Trees go down to depth 8. It
-// never holds values that Kubernetes rejects, such as negative quantities.
+// Draw returns a small random cluster. It covers missing scalars, zero and huge bounds, jobs in every phase, tasks in
+// every status, gated pods, closed queues and priorities. Trees go down to depth 8. It never holds values that
+// Kubernetes rejects, such as negative quantities.
 func Draw(r *rand.Rand) Cluster {
 	g := &generator{Rand: r}
 	c := Cluster{Hierarchy: g.IntN(2) == 0}
@@ -33,6 +32,7 @@ func Draw(r *rand.Rand) Cluster {
 	} else {
 		c.Queues = g.flat()
 	}
+
 	leaves := c.Leaves()
 	for i := range g.IntN(12) {
 		c.Jobs = append(c.Jobs, g.job(i, leaves[g.IntN(len(leaves))], c.Nodes))
@@ -40,8 +40,7 @@ func Draw(r *rand.Rand) Cluster {
 	return c
 }
 
-// Leaves returns the names of the queues that may hold jobs: all of them where
-// there is no tree.
+// Leaves returns the names of the queues that may hold jobs. Without a tree, these are all queues.
 func (c *Cluster) Leaves() []string {
 	inner := map[string]bool{}
 	if c.Hierarchy {
@@ -52,6 +51,7 @@ func (c *Cluster) Leaves() []string {
 			inner[q.Parent] = true
 		}
 	}
+
 	var leaves []string
 	for _, q := range c.Queues {
 		if !inner[q.Name] {
@@ -68,30 +68,30 @@ func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 // amount draws from few values, so that sums meet bounds exactly.
 func (g *generator) amount(unit int64, most int) int64 { return unit * int64(g.IntN(most+1)) }
 
-// resources draws up to most units of each resource; each is named with the
+// drawn are the resources of random requests and bounds.
+var drawn = []struct {
+	name   string
+	unit   int64
+	times  int // of the largest number of units
+	rarity int // divides the chance
+}{
+	{"cpu", 500, 2, 1},
+	{"memory", 1 << 30, 1, 1},
+	{gpu, 1, 1, 1},
+	{rdma, 1, 1, 4},
+	{vanished, 1, 1, 8},
+	{pods, 1, 1, 8},
+	{disk, 1 << 20, 1, 8},
+}
+
+// resources draws up to most units of each resource. Each is named with the
 // given chance, sometimes with 0.
 func (g *generator) resources(most, named int) Resources {
 	r := Resources{}
-	if g.chance(named) {
-		r["cpu"] = g.amount(500, 2*most)
-	}
-	if g.chance(named) {
-		r["memory"] = g.amount(1<<30, most)
-	}
-	if g.chance(named) {
-		r[gpu] = g.amount(1, most)
-	}
-	if g.chance(named / 4) {
-		r[rdma] = g.amount(1, most)
-	}
-	if g.chance(named / 8) {
-		r[vanished] = g.amount(1, most)
-	}
-	if g.chance(named / 8) {
-		r[pods] = g.amount(1, most)
-	}
-	if g.chance(named / 8) {
-		r[disk] = g.amount(1<<20, most)
+	for _, d := range drawn {
+		if g.chance(named / d.rarity) {
+			r[d.name] = g.amount(d.unit, d.times*most)
+		}
 	}
 	return r
 }
@@ -139,10 +139,12 @@ func (g *generator) tree() []Queue {
 		root = g.queue("root", "")
 		root.Closed = false
 	}
-	queues, depth := []Queue{root}, map[string]int{"root": 0}
+	queues := []Queue{root}
+	depth := map[string]int{"root": 0}
 	if g.chance(8) {
 		return g.fork(root)
 	}
+
 	deep := g.chance(30)
 	for i := range 1 + g.IntN(11) {
 		parent := queues[g.IntN(len(queues))].Name
@@ -152,13 +154,16 @@ func (g *generator) tree() []Queue {
 				parent = queues[max(0, len(queues)-2)].Name
 			}
 		}
+
 		if depth[parent] >= 8 {
 			parent = "root"
 		}
+
 		q := g.queue(fmt.Sprintf("q%d", i), parent)
 		if parent == "root" && g.chance(50) {
 			q.Parent = ""
 		}
+
 		depth[q.Name] = depth[parent] + 1
 		queues = append(queues, q)
 	}
@@ -167,11 +172,13 @@ func (g *generator) tree() []Queue {
 
 // fork grows one branch down to depth 5, and from its end two more of depth 8.
 func (g *generator) fork(root Queue) []Queue {
-	queues, parent := []Queue{root}, "root"
+	queues := []Queue{root}
+	parent := "root"
 	for i := range 5 {
 		queues = append(queues, g.queue(fmt.Sprintf("trunk%d", i), parent))
 		parent = queues[len(queues)-1].Name
 	}
+
 	for _, branch := range []string{"left", "right"} {
 		above := parent
 		for i := range 3 {
@@ -186,12 +193,15 @@ var phases = []Phase{Pending, Pending, Inqueue, Inqueue, Running, Running, Runni
 
 func (g *generator) job(i int, queue string, nodes []Node) Job {
 	j := Job{
-		Name: fmt.Sprintf("job-%d", i), Queue: queue,
-		Phase: phases[g.IntN(len(phases))], MinMember: int32(g.IntN(4)),
+		Name:      fmt.Sprintf("job-%d", i),
+		Queue:     queue,
+		Phase:     phases[g.IntN(len(phases))],
+		MinMember: int32(g.IntN(4)),
 	}
 	if g.chance(80) {
 		j.MinResources = g.resources(6, 60)
 	}
+
 	request := g.resources(3, 70)
 	for t := range g.IntN(6) {
 		if g.chance(30) {
@@ -202,8 +212,7 @@ func (g *generator) job(i int, queue string, nodes []Node) Job {
 	return j
 }
 
-// host picks a node that has what is requested. Where none has, the task runs on
-// a node that was lost.
+// host picks a node with the requested resources. Without such a node, the task runs on a lost node.
 func (g *generator) host(request Resources, nodes []Node) string {
 	for _, i := range g.Perm(len(nodes)) {
 		has := true
@@ -231,11 +240,13 @@ func (g *generator) task(name string, phase Phase, request Resources, nodes []No
 	case Running, Unknown:
 		running = 70
 	}
+
 	if g.chance(running) {
 		t.Status = placed[g.IntN(len(placed))]
 		t.Node = g.host(request, nodes)
 		return t
 	}
+
 	t.Status = absent[g.IntN(len(absent))]
 	t.Gated = t.Status == TaskPending && g.chance(15)
 	return t

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// Shape is the size of a cluster whose content is that of a real one: half of
+// Shape is the size of a cluster with the content of a real one. Half of
 // the jobs run, a quarter are enqueued, a quarter wait.
 type Shape struct {
 	Name        string
@@ -13,18 +13,22 @@ type Shape struct {
 	Fanout      []int // children of a queue, from the root down; its length is the depth
 	Jobs        int
 	TasksPerJob int
-	Models      int     // models of cards, 0 for the eight that are on the market
+	Models      int     // models of cards, 0 for the eight models on the market
 	Flat        bool    // hierarchy is off: queues have no ancestors
 	Phases      []Phase // of the jobs in turn, nil for the mixture above
 }
 
 // The shapes that figures are given for.
 var (
-	S  = Shape{Name: "S", Nodes: 100, Fanout: []int{10}, Jobs: 100, TasksPerJob: 10}                // 10 queues below the root
-	M  = Shape{Name: "M", Nodes: 1000, Fanout: []int{10, 10}, Jobs: 1000, TasksPerJob: 10}          // 110
-	L  = Shape{Name: "L", Nodes: 5000, Fanout: []int{10, 1, 100}, Jobs: 5000, TasksPerJob: 20}      // 1,020
-	XL = Shape{Name: "XL", Nodes: 10000, Fanout: []int{5, 1, 8, 125}, Jobs: 50000, TasksPerJob: 10} // 5,050
-	// XXL is 2,000,000 tasks and 20,104 queues.
+	// S has 10 queues below the root.
+	S = Shape{Name: "S", Nodes: 100, Fanout: []int{10}, Jobs: 100, TasksPerJob: 10}
+	// M has 110 queues.
+	M = Shape{Name: "M", Nodes: 1000, Fanout: []int{10, 10}, Jobs: 1000, TasksPerJob: 10}
+	// L has 1,020 queues.
+	L = Shape{Name: "L", Nodes: 5000, Fanout: []int{10, 1, 100}, Jobs: 5000, TasksPerJob: 20}
+	// XL has 5,050 queues.
+	XL = Shape{Name: "XL", Nodes: 10000, Fanout: []int{5, 1, 8, 125}, Jobs: 50000, TasksPerJob: 10}
+	// XXL has 2,000,000 tasks and 20,104 queues.
 	XXL = Shape{Name: "2XL", Nodes: 50000, Fanout: []int{8, 1, 9, 278}, Jobs: 100000, TasksPerJob: 20}
 
 	LFlat = Shape{Name: "L-flat", Nodes: 5000, Fanout: []int{1020}, Jobs: 5000, TasksPerJob: 20, Flat: true}
@@ -36,26 +40,30 @@ var WaitingXL = Shape{
 	Phases: []Phase{Running, Running, Running, Running, Running, Running, Running, Running, Running, Pending},
 }
 
-// Waiting is the shape of a whole scheduling cycle: 1,000 pods wait for 200 idle
-// nodes, in some of so many queues.
+// Waiting is the shape of a whole scheduling cycle: 1,000 pods wait for 200 idle nodes, in some of the queues.
 func Waiting(queues int) Shape {
 	return Shape{
-		Name: "waiting", Nodes: 200, Fanout: TwoLevels(queues),
-		Jobs: 100, TasksPerJob: 10, Phases: []Phase{Pending},
+		Name:        "waiting",
+		Nodes:       200,
+		Fanout:      TwoLevels(queues),
+		Jobs:        100,
+		TasksPerJob: 10,
+		Phases:      []Phase{Pending},
 	}
 }
 
-// WaitingOn is Waiting on 5,000 nodes of eight models, for 200 pods: each of them looks at all
-// nodes of the other models in vain.
+// WaitingOn is Waiting on 5,000 nodes of eight models, for 200 pods. Each pod looks at all nodes of the other models
+// in vain.
 func WaitingOn(queues int) Shape {
-	return Shape{
-		Name: "waiting", Nodes: 5000, Fanout: TwoLevels(queues),
-		Jobs: 40, TasksPerJob: 5, Phases: []Phase{Pending},
-	}
+	s := Waiting(queues)
+	s.Nodes = 5000
+	s.Jobs = 40
+	s.TasksPerJob = 5
+	return s
 }
 
-// TwoLevels is the fanout of ten queues with as many below each as make it so many
-// in all; ten or fewer queues are all below the root.
+// TwoLevels returns the fanout of a number of queues: ten queues, with the others evenly below them. Ten or fewer
+// queues are all below the root.
 func TwoLevels(queues int) []int {
 	if queues <= 10 {
 		return []int{queues}
@@ -82,10 +90,13 @@ func (s Shape) Make(seed uint64) Cluster {
 	for i := range s.Nodes {
 		c.Nodes = append(c.Nodes, g.gpuNode(i, s.model(i)))
 	}
-	leaves, phases := s.grow(&c, "root", s.Fanout), s.Phases
+	leaves := s.grow(&c, "root", s.Fanout)
+
+	phases := s.Phases
 	if phases == nil {
 		phases = mixture
 	}
+
 	room := s.rooms(c.Nodes)
 	for i := range s.Jobs {
 		queue := leaves[g.IntN(len(leaves))]
@@ -94,11 +105,11 @@ func (s Shape) Make(seed uint64) Cluster {
 	return c
 }
 
-// room says where the next pods go: nodes in turn, and cards that no pod has yet.
+// room says where the next pods go: nodes in turn, and free cards.
 type room struct {
 	next  int     // the node of the next pod without a card
-	nodes [][]int // the nodes of each model that have cards left
-	cards []int64 // left on each node
+	nodes [][]int // the nodes of each model with free cards
+	cards []int64 // free on each node
 }
 
 func (s Shape) rooms(nodes []Node) *room {
@@ -106,6 +117,7 @@ func (s Shape) rooms(nodes []Node) *room {
 	if count == 0 {
 		count = len(models)
 	}
+
 	r := &room{nodes: make([][]int, count), cards: make([]int64, len(nodes))}
 	for i, node := range nodes {
 		r.cards[i] = node.Allocatable[gpu]
@@ -114,7 +126,7 @@ func (s Shape) rooms(nodes []Node) *room {
 	return r
 }
 
-// has reports whether so many cards are left of the model of a job.
+// has reports whether the model of a job has a number of free cards.
 func (r *room) has(job int, cards int64) bool {
 	for _, node := range r.nodes[modelOf(job)%len(r.nodes)] {
 		cards -= r.cards[node]
@@ -144,10 +156,10 @@ func (r *room) take(job int) int {
 	return node
 }
 
-// modelOf is the model of the cards of a job. Of each phase, there are jobs of each model.
+// modelOf returns the model of the cards of a job. Each phase has jobs of each model.
 func modelOf(job int) int { return job + job/len(models) }
 
-// model is the i-th model of cards, over and over.
+// model returns the i-th model of cards, over and over.
 func (s Shape) model(i int) string {
 	if s.Models == 0 {
 		return models[i%len(models)]
@@ -155,15 +167,15 @@ func (s Shape) model(i int) string {
 	return fmt.Sprintf("Model-%03d", i%s.Models)
 }
 
-// MakeCards returns the cluster of a shape with card quotas: each leaf has one of
-// two models, half of the pods that request a card may take either, a tenth of
-// the nodes is cut into MIG slices and another into MPS ones.
+// MakeCards returns the cluster of a shape with card quotas. Each leaf has a quota of two models. Half of the pods
+// with cards take either of two models. A tenth of the nodes has MIG slices, another tenth has MPS slices.
 func (s Shape) MakeCards(seed uint64) Cluster {
 	c := s.Make(seed)
 	cards := int64(2 + s.Nodes*8/s.leaves())
 	quota := map[string]string{}
 	for i, name := range c.Leaves() {
-		first, second := s.model(i), s.model(i+1)
+		first := s.model(i)
+		second := s.model(i + 1)
 		quota[name] = fmt.Sprintf(`{%q:%d,%q:%d}`, first, cards, second, cards)
 	}
 	for i := range c.Queues {
@@ -171,6 +183,7 @@ func (s Shape) MakeCards(seed uint64) Cluster {
 			q.Annotations = map[string]string{cardAccounts[0]: quota[q.Name]}
 		}
 	}
+
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
 		n.Labels["nvidia.com/gpu.replicas"] = "4"
@@ -181,15 +194,15 @@ func (s Shape) MakeCards(seed uint64) Cluster {
 			n.Allocatable["nvidia.com/gpu.shared"] = 8
 		}
 	}
+
 	for i := range c.Jobs {
+		names := s.model(modelOf(i))
+		if i%2 == 0 {
+			names += "|" + s.model(modelOf(i)+1)
+		}
 		for t := range c.Jobs[i].Tasks {
-			task := &c.Jobs[i].Tasks[t]
-			if task.Request[gpu] == 0 {
-				continue
-			}
-			task.Annotations = map[string]string{cardName: s.model(modelOf(i))}
-			if i%2 == 0 {
-				task.Annotations[cardName] += "|" + s.model(modelOf(i)+1)
+			if task := &c.Jobs[i].Tasks[t]; task.Request[gpu] != 0 {
+				task.Annotations = map[string]string{cardName: names}
 			}
 		}
 	}
@@ -206,6 +219,7 @@ func (s Shape) grow(c *Cluster, parent string, fanout []int) []string {
 			leaves = append(leaves, s.grow(c, q.Name, fanout[1:])...)
 			continue
 		}
+
 		cards := int64(1 + s.Nodes*8/s.leaves())
 		q.Deserved = Resources{"cpu": 16000 * cards, "memory": cards << 37, gpu: cards}
 		q.Guarantee = Resources{"cpu": 1000, "memory": 1 << 30}
@@ -230,11 +244,14 @@ func (g *generator) gpuNode(i int, model string) Node {
 		"nvidia.com/gpu.count":   "8",
 		"nvidia.com/gpu.memory":  "81559",
 	}
+
 	for l := len(labels); l < 60; l++ {
 		labels[fmt.Sprintf("feature.node.kubernetes.io/feature-%02d", l)] = "true"
 	}
+
 	return Node{
-		Name: fmt.Sprintf("node-%05d", i), Labels: labels,
+		Name:        fmt.Sprintf("node-%05d", i),
+		Labels:      labels,
 		Allocatable: Resources{"cpu": 128000, "memory": 1 << 40, pods: 110, gpu: 8, rdma: 8, disk: 1 << 32},
 	}
 }
@@ -244,14 +261,18 @@ func (g *generator) gpuJob(i int, queue string, phase Phase, tasks int, nodes []
 	if request[gpu] == 0 || phase == Running && !left.has(i, int64(tasks)) {
 		delete(request, gpu)
 	}
+
 	j := Job{
-		Name: fmt.Sprintf("job-%05d", i), Queue: queue, MinMember: int32(tasks / 2),
+		Name:         fmt.Sprintf("job-%05d", i),
+		Queue:        queue,
+		MinMember:    int32(tasks / 2),
 		Phase:        phase,
 		MinResources: Resources{},
 	}
 	for name, amount := range request {
 		j.MinResources[name] = amount * int64(tasks) / 2
 	}
+
 	for t := range tasks {
 		task := Task{Name: fmt.Sprintf("%s-%02d", j.Name, t), Request: request, Status: TaskPending}
 		switch {

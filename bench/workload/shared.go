@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Shared is a cluster that every quota engine can count, with questions whose answers follow from
-// the quotas alone: 20,000 jobs run and 5,000 wait, a pod each, on cards of three models. It is
+// Shared is a cluster that every quota engine can count, with questions. The answers follow from
+// the quotas alone. 20,000 jobs run and 5,000 wait, a pod each, on cards of three models. It is
 // written to a file for the engines of other schedulers.
 type Shared struct {
 	Models   []string
@@ -24,8 +24,8 @@ type SharedNode struct {
 	Cards       int64
 }
 
-// SharedQueue is a queue, with whole cards of each model. The quota of a queue with children is
-// what they deserve together, as is what it deserves.
+// SharedQueue is a queue, with whole cards of each model. The amounts of a queue with children are the deserved
+// amounts of the children together.
 type SharedQueue struct {
 	Name, Parent    string
 	Leaf            bool
@@ -41,7 +41,7 @@ type SharedJob struct {
 }
 
 // Reclaim is a waiting job of a queue that uses less than it deserves, below a full parent. Only
-// running jobs of the queue From may be evicted for it: no other uses more than it deserves.
+// running jobs of the queue From may be evicted for it: no other queue uses more than it deserves.
 type Reclaim struct {
 	Job, From string
 	Gone      []string // running jobs of From; without them the job fits
@@ -55,27 +55,35 @@ const (
 	sharedReclaim = 8 // waiting jobs with a Reclaim each, and the jobs that are gone
 )
 
-// SharedFanout is the tree of so many leaves, of depth 3.
+// SharedFanout holds the tree of depth 3 for each number of leaves.
 var SharedFanout = map[int][]int{10: {1, 2, 5}, 100: {4, 5, 5}, 1000: {10, 10, 10}, 5000: {10, 10, 50}}
 
 // NewShared returns the cluster of a tree in SharedFanout. Equal seeds give equal clusters.
 func NewShared(fanout []int, seed uint64) *Shared {
 	b := sharedBuilder{
-		Shared: &Shared{Models: models[:3]}, Rand: rand.New(rand.NewPCG(seed, 0x9ee5)), queues: map[string]int{},
-		used: map[[2]string]int64{}, filled: map[string]int{},
+		Shared: &Shared{Models: models[:3]},
+		Rand:   rand.New(rand.NewPCG(seed, 0x9ee5)),
+		queues: map[string]int{},
+		used:   map[[2]string]int64{},
+		filled: map[string]int{},
 	}
+
 	for i := range sharedStock / perNode * len(b.Models) {
-		b.Nodes = append(b.Nodes, SharedNode{Name: fmt.Sprintf("node-%05d", i), Model: b.Models[i%len(b.Models)], Cards: perNode})
+		node := SharedNode{Name: fmt.Sprintf("node-%05d", i), Model: b.Models[i%len(b.Models)], Cards: perNode}
+		b.Nodes = append(b.Nodes, node)
 	}
+
 	deserved := int64(sharedStock)
 	for _, n := range fanout {
 		deserved /= int64(n)
 	}
 	b.grow("", "root", fanout, deserved)
 	b.contest()
+
 	for len(b.Running) < sharedRunning {
 		b.run(b.draw(b.leaves[b.contested:], true))
 	}
+
 	for _, r := range b.Reclaims {
 		b.wait(SharedJob{Name: r.Job, Queue: b.leaves[0], Model: b.Models[0], Cards: 1})
 	}
@@ -98,39 +106,44 @@ type sharedBuilder struct {
 	filled    map[string]int // the cards of a model that nodes have given
 }
 
-// grow adds a queue with those below it.
+// grow adds a queue and the queues below it.
 func (b *sharedBuilder) grow(parent, name string, fanout []int, leaf int64) (deserved int64) {
 	i := len(b.Queues)
 	b.queues[name] = i
 	b.Queues = append(b.Queues, SharedQueue{Name: name, Parent: parent, Leaf: len(fanout) == 0})
 	if len(fanout) == 0 {
 		b.leaves = append(b.leaves, name)
-		b.Queues[i].Deserved, b.Queues[i].Quota = leaf, leaf+leaf/3
+		b.Queues[i].Deserved = leaf
+		b.Queues[i].Quota = leaf + leaf/3
 		return leaf
 	}
+
 	for n := range fanout[0] {
 		deserved += b.grow(name, fmt.Sprintf("%s-%d", name, n), fanout[1:], leaf)
 	}
-	b.Queues[i].Deserved, b.Queues[i].Quota = deserved, deserved
+	b.Queues[i].Deserved = deserved
+	b.Queues[i].Quota = deserved
 	if len(fanout) == 1 && b.contested == 0 {
 		b.contested = fanout[0]
 	}
 	return deserved
 }
 
-// contest fills the parent of the first leaves with jobs of the first model: the first leaf lacks
-// a third of what it deserves, the second has it.
+// contest fills the parent of the first leaves with jobs of the first model. The first leaf lacks
+// a third of deserved, which the second leaf uses.
 func (b *sharedBuilder) contest() {
 	var from []string
 	for i, leaf := range b.leaves[:b.contested] {
 		q := b.Queues[b.queues[leaf]]
 		cards := q.Deserved
+
 		switch i {
 		case 0:
 			cards -= q.Quota - q.Deserved
 		case 1:
 			cards = q.Quota
 		}
+
 		for range cards {
 			b.run(SharedJob{Queue: leaf, Model: b.Models[0], Cards: 1})
 			if i == 1 {
@@ -138,14 +151,15 @@ func (b *sharedBuilder) contest() {
 			}
 		}
 	}
+
 	gone := from[:min(sharedReclaim, len(from))]
 	for i := range sharedReclaim {
 		b.Reclaims = append(b.Reclaims, Reclaim{Job: fmt.Sprintf("reclaims-%d", i), From: b.leaves[1], Gone: gone})
 	}
 }
 
-// draw returns a job of one or two cards. Of each four leaves one wants most of the cards. A job
-// that is to run is drawn until its path has room.
+// draw returns a job of one or two cards. In each group of four leaves, one leaf wants most of the cards. A job
+// that runs is drawn until its path has room.
 func (b *sharedBuilder) draw(leaves []string, runs bool) SharedJob {
 	for {
 		i := b.IntN(len(leaves))
@@ -159,7 +173,7 @@ func (b *sharedBuilder) draw(leaves []string, runs bool) SharedJob {
 	}
 }
 
-// path calls visit for the queue of a job and all above it until it returns false.
+// path calls visit for the queue of a job and its ancestors until visit returns false.
 func (b *sharedBuilder) path(j SharedJob, visit func(q SharedQueue) bool) {
 	for name := j.Queue; name != ""; {
 		q := b.Queues[b.queues[name]]
@@ -179,13 +193,14 @@ func (b *sharedBuilder) fits(j SharedJob) bool {
 	return fits
 }
 
-// run has a job run on the next node of its model that has room.
+// run runs a job on the next node of its model that has room.
 func (b *sharedBuilder) run(j SharedJob) {
 	j.Name = fmt.Sprintf("runs-%05d", len(b.Running))
 	b.path(j, func(q SharedQueue) bool {
 		b.used[[2]string{q.Name, j.Model}] += j.Cards
 		return true
 	})
+
 	if b.filled[j.Model]%perNode+int(j.Cards) > perNode {
 		b.filled[j.Model]++
 	}
@@ -193,6 +208,7 @@ func (b *sharedBuilder) run(j SharedJob) {
 	for b.Nodes[n].Model != j.Model {
 		n++
 	}
+
 	j.Node = b.Nodes[n].Name
 	b.filled[j.Model] += int(j.Cards)
 	b.Running = append(b.Running, j)
@@ -204,16 +220,20 @@ func (b *sharedBuilder) wait(j SharedJob) {
 	b.Waiting = append(b.Waiting, j)
 }
 
-// pair finds the pairs: of each parent the first leaves that are below and above what they deserve.
+// pair finds the pairs: for each parent, the first leaves below and above deserved.
 func (b *sharedBuilder) pair() {
-	below, above := map[string]string{}, map[string]string{}
+	below := map[string]string{}
+	above := map[string]string{}
 	for _, leaf := range b.leaves {
 		q := b.Queues[b.queues[leaf]]
-		less, more := true, false
+		less := true
+		more := false
 		for _, m := range b.Models {
 			used := b.used[[2]string{leaf, m}]
-			less, more = less && used < q.Deserved, more || used > q.Deserved
+			less = less && used < q.Deserved
+			more = more || used > q.Deserved
 		}
+
 		if less && below[q.Parent] == "" {
 			below[q.Parent] = leaf
 		}
@@ -221,6 +241,7 @@ func (b *sharedBuilder) pair() {
 			above[q.Parent] = leaf
 		}
 	}
+
 	for _, q := range b.Queues {
 		if below[q.Name] != "" && above[q.Name] != "" {
 			b.Pairs = append(b.Pairs, [2]string{below[q.Name], above[q.Name]})

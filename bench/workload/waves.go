@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Waves are jobs that arrive over time and end again, on nodes of eight models of cards. Some of
-// the nodes are cut into MIG slices, others into MPS ones. Each leaf of the queues has jobs of one
-// request: a card by name, either of two, a slice, or any card.
+// Waves are jobs that arrive over time and end again, on nodes with eight models of cards. Some of
+// the nodes are cut into MIG slices, others into MPS slices. Each leaf of the queues has jobs of one
+// request: a card by name, either of two cards, a slice, or any card.
 type Waves struct {
 	Nodes, Queues    int
 	Pods, PodsPerJob int           // half of the pods of a job are its minimum
@@ -28,10 +28,10 @@ type Arrival struct {
 	Job  Job
 }
 
-// waves is their number. In each, jobs arrive in the first half and none in the second.
+// waves is the number of waves. In each, jobs arrive in the first half and none in the second.
 const waves = 10
 
-// What a leaf of the queues may have. The largest job of ten pods fits.
+// The cards and slices that a leaf of the queues may have. The largest job of ten pods fits.
 const (
 	WaveCards  = 80
 	WaveSlices = 20
@@ -55,40 +55,52 @@ type ask struct {
 }
 
 // Make returns the cluster and the jobs in the order in which they arrive. Equal seeds give equal
-// ones, with cards and without.
+// clusters and jobs, with cards and without.
 func (w Waves) Make(seed uint64) (Cluster, []Arrival) {
 	c := Shape{Nodes: w.Nodes, Fanout: TwoLevels(w.Queues)}.Make(seed)
 	for i := range c.Nodes {
 		cut(&c.Nodes[i], i)
 	}
+
 	asks := map[string]ask{}
-	for i, name := range c.Leaves() {
+	leaves := c.Leaves()
+	for i, name := range leaves {
 		asks[name] = askOf(i)
 	}
-	leaves := c.Leaves()
 	for i := range c.Queues {
 		q := &c.Queues[i]
 		if a, leaf := asks[q.Name]; leaf {
-			q.Guarantee, q.Deserved = nil, Resources{a.resource: a.quota}
+			q.Guarantee = nil
+			q.Deserved = Resources{a.resource: a.quota}
 			q.Capability = q.Deserved
 			if w.Cards {
 				q.Annotations = map[string]string{cardAccounts[0]: a.quotas()}
 			}
 		}
 	}
+
+	return c, w.arrivals(seed, leaves, asks)
+}
+
+// arrivals returns the jobs of the leaves in the order in which they arrive.
+func (w Waves) arrivals(seed uint64, leaves []string, asks map[string]ask) (arrivals []Arrival) {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x3a5e))}
-	var arrivals []Arrival
 	for i := range w.Pods / w.PodsPerJob {
 		queue := leaves[g.IntN(len(leaves))]
+		ask := asks[queue]
 		start := w.Duration / waves * time.Duration(g.IntN(waves))
+		after := time.Duration(g.Int64N(int64(w.Duration / waves / 2)))
+		runs := w.Duration/20 + time.Duration(g.Int64N(int64(w.Duration*3/20)))
+		size := ask.sizes[g.IntN(len(ask.sizes))]
 		arrivals = append(arrivals, Arrival{
-			At:   start + time.Duration(g.Int64N(int64(w.Duration/waves/2))),
-			Runs: max(time.Second, (w.Duration/20 + time.Duration(g.Int64N(int64(w.Duration*3/20)))).Truncate(time.Second)),
-			Job:  w.job(fmt.Sprintf("job-%05d", i), queue, asks[queue], asks[queue].sizes[g.IntN(len(asks[queue].sizes))]),
+			At:   start + after,
+			Runs: max(time.Second, runs.Truncate(time.Second)),
+			Job:  w.job(fmt.Sprintf("job-%05d", i), queue, ask, size),
 		})
 	}
+
 	slices.SortStableFunc(arrivals, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
-	return c, arrivals
+	return arrivals
 }
 
 // cut makes slices of the cards of a fifth of the nodes of four models.
@@ -97,19 +109,23 @@ func cut(n *Node, i int) {
 	if i/len(models)%5 != 0 {
 		return
 	}
+
 	switch i % len(models) {
 	case 1, 2: // half of the cards, in seven
-		n.Allocatable[gpu], n.Allocatable[mig] = 4, 28
+		n.Allocatable[gpu] = 4
+		n.Allocatable[mig] = 28
 	case 3, 5: // all of them, in four
-		n.Allocatable[gpu], n.Allocatable[mps] = 0, 32
+		n.Allocatable[gpu] = 0
+		n.Allocatable[mps] = 32
 	}
 }
 
-// askOf is the request of the i-th leaf. Of twenty leaves eight name a card, six a list of two, two
-// each MIG and MPS slices, and two no card.
+// askOf returns the request of the i-th leaf. Of twenty leaves eight name a card, six name a list of two cards, two
+// name MIG slices, two name MPS slices, and two name no card.
 func askOf(i int) ask {
 	model := func(i int) string { return models[i%len(models)] }
 	block := i / 20
+
 	switch kind := i % 20; {
 	case kind < 8:
 		return ask{gpu, []string{model(kind + block)}, "", []int64{1, 2, 4, 8}, WaveCards}
@@ -124,7 +140,7 @@ func askOf(i int) ask {
 	}
 }
 
-// names are the cards' names.
+// names returns the names of the cards.
 func (a ask) names() []string {
 	var names []string
 	for _, model := range a.models {
@@ -133,40 +149,33 @@ func (a ask) names() []string {
 	return names
 }
 
-// quotas is the annotation that divides the quota equally.
+// quotas returns the annotation that divides the quota equally.
 func (a ask) quotas() string {
 	names := a.names()
 	if len(names) == 0 {
 		names = models
 	}
-	return cardCounts(names, a.quota/int64(len(names)))
+	return cardsOf(names, a.quota/int64(len(names)))
 }
 
-// job makes a job whose pods request a number of cards.
+// job makes a job. Each pod requests a number of cards.
 func (w Waves) job(name, queue string, a ask, size int64) Job {
 	request := Resources{"cpu": 4000 * size, "memory": size << 35, a.resource: size}
 	j := Job{Name: name, Queue: queue, Phase: Pending, MinMember: int32(w.PodsPerJob / 2)}
 	task := Task{Request: request, Status: TaskPending, Products: a.models}
+
 	if w.Cards {
 		task.Products = nil
 		if len(a.models) > 0 {
 			list := strings.Join(a.names(), "|")
 			task.Annotations = map[string]string{cardName: list}
-			j.Annotations = map[string]string{cardRequest: cardCounts([]string{list}, size*int64(j.MinMember))}
+			j.Annotations = map[string]string{cardRequest: cardsOf([]string{list}, size*int64(j.MinMember))}
 		}
 	}
+
 	for i := range w.PodsPerJob {
 		task.Name = fmt.Sprintf("%s-%02d", name, i)
 		j.Tasks = append(j.Tasks, task)
 	}
 	return j
-}
-
-// cardCounts is an annotation with the same number for each name.
-func cardCounts(names []string, count int64) string {
-	var entries []string
-	for _, name := range names {
-		entries = append(entries, fmt.Sprintf("%q:%d", name, count))
-	}
-	return "{" + strings.Join(entries, ",") + "}"
 }

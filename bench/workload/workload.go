@@ -66,7 +66,7 @@ type Job struct {
 // Status is the status of a task in Volcano's cache or session.
 type Status string
 
-// The statuses of tasks. Those without a node may have none.
+// The statuses of tasks. Tasks without a node may have no status.
 const (
 	TaskPending   Status = "Pending"
 	TaskAllocated Status = "Allocated"
