@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -17,75 +18,81 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
-// checkClasses finds queues from which inference takes nothing, where service classes let it take
-// from training: the guarantee of a card defaults to the quota. A queue with jobs of training is a
-// mistake, most likely. A queue without jobs may be one for inference.
+// checkClasses finds queues from which inference takes nothing, where service classes let it take from training: the
+// guarantee of a card defaults to the quota. For a queue with jobs of training, that is most likely a mistake. A queue
+// without jobs may be a queue for inference.
 func (ck *checker) checkClasses(c *engine.Configuration, w *engine.World) {
 	for _, tier := range c.Tiers {
 		for _, option := range tier.Plugins {
-			if classOf := inspect.ServiceTypes(option.Name, option.Arguments); classOf != nil {
-				below := ck.classesBelow(w, classOf)
-				for _, q := range ck.objects.Queues {
-					ck.checkGuaranteeOf(q, below[q.Name])
-				}
-			}
-		}
-	}
-}
-
-// classesBelow returns the service classes of the jobs in each queue, and in all queues below it.
-func (ck *checker) classesBelow(w *engine.World, classOf func(map[string]string, *v1.Pod) string) map[string]map[string]bool {
-	below := map[string]map[string]bool{}
-	for _, g := range w.Groups {
-		if g.Over() {
-			continue
-		}
-		pods := slices.Concat(g.Pods, g.Coming)
-		if len(pods) == 0 {
-			pods = []*v1.Pod{{}}
-		}
-		for _, pod := range pods {
-			class := classOf(g.Annotations, pod)
-			if class == "" {
+			classOf := inspect.ServiceTypes(option.Name, option.Arguments)
+			if classOf == nil {
 				continue
 			}
-			for _, q := range ck.pathOf(g.Spec.Queue) {
-				if below[q] == nil {
-					below[q] = map[string]bool{}
+
+			classes := ck.classes(w, classOf)
+			for _, q := range ck.objects.Queues {
+				training := classes.Has(queueClass{q.Name, policy.Training})
+				inference := classes.Has(queueClass{q.Name, policy.Inference})
+				if training || !inference {
+					ck.checkGuarantee(q, training)
 				}
-				below[q][class] = true
 			}
 		}
 	}
-	return below
 }
 
-// pathOf returns the names of a queue and of those above it, none for an unknown queue.
-func (ck *checker) pathOf(name string) (names []string) {
-	if q := ck.tree.Lookup(name); q != index.None {
-		for _, p := range ck.tree.Path(q) {
-			names = append(names, ck.tree.Name(p))
+// queueClass is the service class of a job in a queue, or below it.
+type queueClass struct{ queue, class string }
+
+// classes returns the service classes of the jobs by their queues and the queues above.
+func (ck *checker) classes(
+	w *engine.World, classOf func(annotations map[string]string, pod *v1.Pod) string,
+) sets.Set[queueClass] {
+	all := sets.New[queueClass]()
+
+	for _, g := range w.Groups {
+		q := ck.tree.Lookup(g.Spec.Queue)
+		if g.Over() || q == index.None {
+			continue
+		}
+
+		pods := slices.Concat(g.Pods, g.Coming)
+		if len(pods) == 0 {
+			pods = []*v1.Pod{{}} // the annotations of the group decide
+		}
+		for _, pod := range pods {
+			for _, p := range ck.tree.Path(q) {
+				all.Insert(queueClass{ck.tree.Name(p), classOf(g.Annotations, pod)})
+			}
 		}
 	}
-	return names
+	return all
 }
 
-func (ck *checker) checkGuaranteeOf(q *scheduling.Queue, classes map[string]bool) {
-	quota, guarantee := amounts(q, card.QuotaKey), amounts(q, card.GuaranteeKey)
+// checkGuarantee reports the cards of a queue that are guaranteed by default.
+func (ck *checker) checkGuarantee(q *scheduling.Queue, training bool) {
+	guarantee := amounts(q, card.GuaranteeKey)
+	quota := amounts(q, card.QuotaKey)
+
 	var kept []string
 	for _, name := range slices.Sorted(maps.Keys(quota)) {
 		if _, set := guarantee[name]; !set && quota[name] > 0 {
 			kept = append(kept, fmt.Sprintf("%q", name))
 		}
 	}
+
 	unreclaimable := q.Spec.Reclaimable != nil && !*q.Spec.Reclaimable
-	if len(kept) == 0 || unreclaimable || classes[policy.Inference] && !classes[policy.Training] {
+	if len(kept) == 0 || unreclaimable {
 		return
 	}
-	severity, who := Note, "from the queue, if its jobs are of training"
-	if classes[policy.Training] {
-		severity, who = Warning, "from the jobs of training in the queue"
+
+	severity := Note
+	who := "from the queue, if its jobs are of training"
+	if training {
+		severity = Warning
+		who = "from the jobs of training in the queue"
 	}
-	ck.report(severity, q, "Queue", annotation(card.QuotaKey), "%s does not name %s, and defaults to the quota: inference takes none %s",
+	ck.report(severity, q, "Queue", annotation(card.QuotaKey),
+		"%s does not name %s, and defaults to the quota: inference takes none %s",
 		card.GuaranteeKey, strings.Join(kept, ", "), who)
 }

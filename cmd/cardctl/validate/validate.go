@@ -1,11 +1,11 @@
-// Package validate checks queues, cards and jobs, in manifests before they are applied
-// or in a cluster.
+// Package validate checks queues, cards and jobs, in manifests before they are applied or in a cluster.
 package validate
 
 import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -27,13 +27,16 @@ import (
 // Severity is the severity of an issue.
 type Severity string
 
-// The severities. For an error the scheduler refuses something. A warning is most
-// likely a mistake. A note is allowed, and worth knowing.
+// The severities. For an error the scheduler refuses something. A warning is most likely a mistake. A note is allowed,
+// and worth knowing.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
 	Note    Severity = "note"
 )
+
+// severities are in the order in which a file lists its issues.
+var severities = []Severity{Error, Warning, Note}
 
 // Issue is one thing that is wrong.
 type Issue struct {
@@ -62,137 +65,185 @@ func (i Issue) String() string {
 // checker collects issues.
 type checker struct {
 	objects *input.Objects
-	now     time.Time // of the configuration, or that of the clock
+	now     time.Time // the time of the configuration, otherwise of the clock
 	queues  map[string]*scheduling.Queue
 	tree    *index.Tree
-	places  *index.Places      // of the annotations of queues; nil where parents make the tree
-	stock   map[string]float64 // cards of the nodes, whole, and groups of them
+	places  *index.Places      // by the annotations of queues; nil where parents make the tree
+	stock   map[string]float64 // whole cards of the nodes, by card and group
 	groups  card.Groups
 	issues  []Issue
 }
 
-// Check returns the issues of objects, errors first in each file, or the error of ctx. If there
-// are nodes among the objects, it also finds jobs that cannot run even on an empty cluster.
+// Check returns the issues of objects, errors first in each file, or the error of ctx. If there are nodes among the
+// objects, it also finds jobs that cannot run even on an empty cluster.
 func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Result, error) {
-	k := &checker{objects: o, now: c.At, queues: map[string]*scheduling.Queue{}, stock: map[string]float64{}}
+	ck := &checker{objects: o, now: c.At, queues: map[string]*scheduling.Queue{}, stock: map[string]float64{}}
 	if c.At.IsZero() {
-		k.now = time.Now()
-	}
-	for severity, problems := range map[Severity][]input.Problem{Error: slices.Concat(o.Problems, o.Unknown, o.Invalid),
-		Warning: slices.Concat(o.Repeated, o.Newer)} {
-		for _, p := range problems {
-			k.issues = append(k.issues, Issue{Source: p.Source, Severity: severity, Object: p.Object, Field: p.Field, Message: p.Message})
-		}
+		ck.now = time.Now()
 	}
 	for _, q := range o.Queues {
-		k.queues[q.Name] = q
+		ck.queues[q.Name] = q
 	}
-	k.checkConfiguration(c)
-	k.checkLending(c)
-	k.checkJobs()
-	k.checkRequests()
-	k.checkKeys()
-	k.checkUncounted(c)
+
+	// The checks of single objects need no world, which may be impossible to build.
+	ck.reportInput()
+	ck.checkConfiguration(c)
+	ck.checkLending(c)
+	ck.checkJobs()
+	ck.checkRequests()
+	ck.checkKeys()
+	ck.checkUncounted(c)
+
 	world, err := engine.Build(o)
 	if err != nil {
 		return nil, err
 	}
-	k.tree, k.places = world.Tree(c)
-	k.groups = c.CardGroups()
-	k.countStock(c.CardLabels(), k.cardsCount(c))
-	k.countDevices(c.CardAttributes(), k.cardsCount(c))
-	for _, q := range o.Queues {
-		k.checkPlace(q)
-		k.checkSpec(q)
-		k.checkAnnotations(q)
-		k.checkAgainstParent(q)
-		k.checkCards(q)
-		k.checkSoftQuota(q)
-		k.checkGroups(q)
-	}
-	k.checkSums()
-	r := &Result{Sums: k.sums(), Overlaps: k.overlaps()}
-	k.checkOversubscription(r.Sums)
+	ck.tree, ck.places = world.Tree(c)
+	ck.countCards(c)
+	ck.checkQueues()
+
+	r := &Result{Sums: ck.sums(), Overlaps: ck.overlaps()}
+	ck.checkOversubscription(r.Sums)
 	for _, out := range world.LeftOut {
-		k.report(Warning, out.Object, out.Kind, "", "%s", out.Problem())
+		ck.report(Warning, out.Object, out.Kind, "", "%s", out.Problem())
 	}
-	k.checkClasses(c, world)
-	if err := k.checkWorkloads(ctx, c, world); err != nil {
+	ck.checkClasses(c, world)
+	if err := ck.checkWorkloads(ctx, c, world); err != nil {
 		return nil, err
 	}
-	rank := []Severity{Error, Warning, Note}
-	slices.SortStableFunc(k.issues, func(a, b Issue) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)),
+
+	slices.SortStableFunc(ck.issues, func(a, b Issue) int {
+		return cmp.Or(
+			cmp.Compare(a.File, b.File),
+			cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity)),
 			cmp.Compare(a.Line, b.Line))
 	})
-	r.Issues = k.issues
+	r.Issues = ck.issues
 	return r, nil
 }
 
 // report adds an issue, which the caller may complete before the next one.
-func (ck *checker) report(severity Severity, object metav1.Object, kind, field, format string, arguments ...any) *Issue {
+func (ck *checker) report(
+	severity Severity, object metav1.Object, kind, field, format string, arguments ...any,
+) *Issue {
 	name := kind + "/" + object.GetName()
 	if object.GetNamespace() != "" && object.GetNamespace() != metav1.NamespaceDefault {
 		name = kind + "/" + object.GetNamespace() + "/" + object.GetName()
 	}
-	ck.issues = append(ck.issues, Issue{Source: ck.objects.SourceOfField(object, field), Severity: severity, Object: name, Field: field,
-		Message: fmt.Sprintf(format, arguments...)})
+
+	ck.issues = append(ck.issues, Issue{
+		Source:   ck.objects.SourceOfField(object, field),
+		Severity: severity,
+		Object:   name,
+		Field:    field,
+		Message:  fmt.Sprintf(format, arguments...),
+	})
 	return &ck.issues[len(ck.issues)-1]
 }
 
-// cardsCount reports whether cards count in some queue.
-func (ck *checker) cardsCount(c *engine.Configuration) bool {
-	return c.Plugin == plugin.Name || slices.ContainsFunc(ck.objects.Queues, func(q *scheduling.Queue) bool {
-		return slices.ContainsFunc(cardKeys, func(key string) bool { _, given := q.Annotations[key]; return given })
-	})
+// noEffect adds a warning about a value of a queue that decides nothing.
+func (ck *checker) noEffect(q *scheduling.Queue, field, format string, arguments ...any) {
+	ck.report(Warning, q, "Queue", field, format, arguments...).Topic = NoEffect
 }
 
-// countStock counts the cards of the nodes. A resource without a card name matters where cards
-// count.
-func (ck *checker) countStock(labels card.Labels, warn bool) {
+// reportProblems adds an issue for each problem of the annotations of an object. field is the path of the object that
+// has the annotations: "" for the object itself, or the path of a template.
+func (ck *checker) reportProblems(
+	severity Severity, object metav1.Object, kind, field string, problems []card.Problem,
+) {
+	for _, p := range problems {
+		ck.report(severity, object, kind, field+annotation(p.Key), "%s", p.Reason)
+	}
+}
+
+// reportInput reports what was found when the objects were read.
+func (ck *checker) reportInput() {
+	o := ck.objects
+	for severity, problems := range map[Severity][]input.Problem{
+		Error:   slices.Concat(o.Problems, o.Unknown, o.Invalid),
+		Warning: slices.Concat(o.Repeated, o.Newer),
+	} {
+		for _, p := range problems {
+			ck.issues = append(ck.issues,
+				Issue{Source: p.Source, Severity: severity, Object: p.Object, Field: p.Field, Message: p.Message})
+		}
+	}
+}
+
+// checkQueues checks each queue, and the sums of the queues below it.
+func (ck *checker) checkQueues() {
+	for _, q := range ck.objects.Queues {
+		ck.checkPlace(q)
+		ck.checkSpec(q)
+		ck.checkAnnotations(q)
+		ck.checkAgainstParent(q)
+		ck.checkCards(q)
+		ck.checkSoftQuota(q)
+		ck.checkGroups(q)
+	}
+
+	for _, q := range ck.objects.Queues {
+		ck.checkSums(q)
+	}
+}
+
+// countCards counts the cards of the nodes and of ResourceSlices. A resource or a device without a card name matters
+// only where cards count.
+func (ck *checker) countCards(c *engine.Configuration) {
+	ck.groups = c.CardGroups()
+	warn := c.Plugin == plugin.Name || slices.ContainsFunc(ck.objects.Queues, namesCards)
 	for _, node := range ck.objects.Nodes {
-		if node.Status.Allocatable == nil {
-			node = node.DeepCopy()
-			node.Status.Allocatable = node.Status.Capacity
+		ck.countNode(node, c.CardLabels(), warn)
+	}
+	for _, slice := range card.CurrentSlices(ck.objects.ResourceSlices) {
+		ck.countDevices(slice, c.CardAttributes(), warn)
+	}
+}
+
+// countNode counts the cards of a node.
+func (ck *checker) countNode(node *v1.Node, labels card.Labels, warn bool) {
+	if node.Status.Allocatable == nil {
+		node = node.DeepCopy()
+		node.Status.Allocatable = node.Status.Capacity
+	}
+
+	inventory := card.OnNode(node, labels)
+	for _, c := range inventory.Cards {
+		ck.addCards(c.Name, c.Milli.Cards())
+	}
+	if !warn {
+		return
+	}
+
+	for _, u := range inventory.Unlabeled {
+		if card.IsRegistration(u.Label) {
+			ck.report(Warning, node, "Node", annotation(u.Label),
+				"%s has no cards: the node does not register them", u.Resource)
+		} else {
+			ck.report(Warning, node, "Node", "metadata.labels",
+				"%s has no card name: the label %s is missing or bad", u.Resource, u.Label)
 		}
-		inventory := card.OnNode(node, labels)
-		for _, c := range inventory.Cards {
-			ck.stock[c.Name] += c.Milli.Cards()
-			ck.groups.Add(ck.stock, c.Name, c.Milli.Cards())
-		}
-		for _, u := range inventory.Unlabeled {
-			if !warn {
-				continue
-			}
-			if card.IsRegistration(u.Label) {
-				ck.report(Warning, node, "Node", annotation(u.Label), "%s has no cards: the node does not register them", u.Resource)
-			} else {
-				ck.report(Warning, node, "Node", "metadata.labels", "%s has no card name: the label %s is missing or bad", u.Resource, u.Label)
-			}
-		}
-		for _, p := range inventory.Problems {
-			if warn {
-				ck.report(Warning, node, "Node", annotation(p.Key), "%s", p.Reason)
-			}
+	}
+	ck.reportProblems(Warning, node, "Node", "", inventory.Problems)
+}
+
+// countDevices counts the cards that are devices of a ResourceSlice. It warns of the first device without a name.
+func (ck *checker) countDevices(slice *resourcev1.ResourceSlice, attributes card.Attributes, warn bool) {
+	for _, d := range attributes.Devices([]*resourcev1.ResourceSlice{slice}) {
+		if d.Card != "" {
+			ck.addCards(d.Card, 1)
+		} else if warn {
+			warn = false
+			ck.report(Warning, slice, "ResourceSlice", "spec.devices",
+				"device %s has no card name: the attribute %s is missing or bad", d.Name, d.Missing)
 		}
 	}
 }
 
-// countDevices counts the cards that are devices of ResourceSlices. A device without a card name matters where cards
-// count.
-func (ck *checker) countDevices(attributes card.Attributes, warn bool) {
-	warned := map[string]bool{}
-	for _, slice := range card.CurrentSlices(ck.objects.ResourceSlices) {
-		for _, d := range attributes.Devices([]*resourcev1.ResourceSlice{slice}) {
-			if d.Card != "" {
-				ck.stock[d.Card]++
-				ck.groups.Add(ck.stock, d.Card, 1)
-			} else if warn && !warned[slice.Name] {
-				warned[slice.Name] = true
-				ck.report(Warning, slice, "ResourceSlice", "spec.devices", "device %s has no card name: the attribute %s is missing or bad", d.Name, d.Missing)
-			}
-		}
-	}
+// addCards adds a number of cards to the stock of the card and of its groups.
+func (ck *checker) addCards(name string, n float64) {
+	ck.stock[name] += n
+	ck.groups.Add(ck.stock, name, n)
 }
 
 // cardKeys are the annotations of queues that bound all of their jobs.
@@ -200,6 +251,11 @@ var cardKeys = []string{card.QuotaKey, card.DeservedKey, card.GuaranteeKey}
 
 // allCardKeys are the annotations of queues that name cards.
 var allCardKeys = append(slices.Clone(cardKeys), card.NamespaceKey, card.HolderKey, card.BudgetKey, policy.SoftQuotaKey)
+
+// namesCards reports whether a queue bounds its jobs by cards.
+func namesCards(q *scheduling.Queue) bool {
+	return slices.ContainsFunc(cardKeys, func(key string) bool { _, given := q.Annotations[key]; return given })
+}
 
 func annotation(key string) string { return "metadata.annotations[" + key + "]" }
 
@@ -211,23 +267,28 @@ func (ck *checker) checkAnnotations(q *scheduling.Queue) {
 		if !given {
 			continue
 		}
+
 		entries, problems := card.ParseQuota(text)
 		for _, p := range problems {
 			ck.report(Error, q, "Queue", annotation(key), "%s", p)
 		}
+		if key == card.QuotaKey {
+			continue
+		}
+
 		for _, e := range entries {
 			most, bounded := quota[e.Name]
 			switch {
-			case key == card.QuotaKey:
 			case !bounded && ck.tree.IsLeaf(ck.tree.Lookup(q.Name)):
-				ck.report(Warning, q, "Queue", annotation(key), "%q has no quota, so it counts for nothing", e.Name).Topic = NoEffect
+				ck.noEffect(q, annotation(key), "%q has no quota, so it counts for nothing", e.Name)
 			case bounded && float64(e.Cards) > most:
-				ck.report(Warning, q, "Queue", annotation(key), "%q is %d, more than its quota of %v", e.Name, e.Cards, most).Topic = NoEffect
+				ck.noEffect(q, annotation(key), "%q is %d, more than its quota of %v", e.Name, e.Cards, most)
 			}
 		}
 	}
+
 	for field, list := range boundsOf(q) {
-		for _, name := range sortedNames(list) {
+		for _, name := range slices.Sorted(maps.Keys(list)) {
 			if quantity := list[name]; quantity.Sign() < 0 {
 				ck.report(Error, q, "Queue", field+"."+string(name), "%s is negative", quantity.String())
 			}
@@ -237,20 +298,14 @@ func (ck *checker) checkAnnotations(q *scheduling.Queue) {
 
 // boundsOf returns the bounds of resources in the spec of a queue, by field.
 func boundsOf(q *scheduling.Queue) map[string]v1.ResourceList {
-	return map[string]v1.ResourceList{"spec.capability": q.Spec.Capability, "spec.deserved": q.Spec.Deserved,
-		"spec.guarantee.resource": q.Spec.Guarantee.Resource}
+	return map[string]v1.ResourceList{
+		"spec.capability":         q.Spec.Capability,
+		"spec.deserved":           q.Spec.Deserved,
+		"spec.guarantee.resource": q.Spec.Guarantee.Resource,
+	}
 }
 
 // amounts returns the entries of an annotation, without bad entries.
 func amounts(q *scheduling.Queue, key string) map[string]float64 {
 	return engine.Cards(q.Annotations[key])
-}
-
-func sortedNames(list v1.ResourceList) []v1.ResourceName {
-	var names []v1.ResourceName
-	for name := range list {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -6,45 +6,63 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/index/override"
 )
 
-// mostTimes bounds the times at which jobs that windows may let run are tried, and mostChanges those that are looked
-// at.
 const (
-	mostTimes   = 40
+	// mostTimes bounds the times at which jobs are tried that windows may let run.
+	mostTimes = 40
+	// mostChanges bounds the changes of windows that are looked at.
 	mostChanges = 5000
+	// aWeek is the time after which weekly windows hold as before, with a day for changes of the clock.
+	aWeek = 8 * 24 * time.Hour
 )
 
-// neverRun returns the findings on jobs that cannot run alone on the empty cluster, whatever windows of queues hold:
-// those of now, if a job is refused at all other times as well. tried is false where there are too many times to try
-// all of them.
-func (ck *checker) neverRun(ctx context.Context, c *engine.Configuration, world *engine.World) (findings []explain.Finding, tried bool, err error) {
+// jobName is the namespace and the name of the PodGroup of a job.
+type jobName struct{ namespace, name string }
+
+// namesOf returns the names of the jobs of findings.
+func namesOf(findings []explain.Finding) sets.Set[jobName] {
+	names := sets.New[jobName]()
+	for _, f := range findings {
+		names.Insert(jobName{f.Namespace, f.Name})
+	}
+	return names
+}
+
+// neverRun returns the findings on jobs that cannot run alone on the empty cluster, whatever windows of queues hold.
+// The findings are of now, but each job is refused at all other times as well. tried is false if there are too many
+// times to try all of them.
+func (ck *checker) neverRun(
+	ctx context.Context, c *engine.Configuration, world *engine.World,
+) (findings []explain.Finding, tried bool, err error) {
 	findings, err = explain.Alone(ctx, world, c)
 	if err != nil || len(findings) == 0 {
 		return findings, true, err
 	}
+
 	times, tried := ck.changeTimes()
 	for _, at := range times {
-		refused := map[[2]string]bool{}
-		for _, f := range findings {
-			refused[[2]string{f.Namespace, f.Name}] = true
-		}
-		isRefused := func(g *engine.Group) bool { return refused[[2]string{g.Namespace, g.Name}] }
-		world.Groups = slices.DeleteFunc(slices.Clone(world.Groups), func(g *engine.Group) bool { return !isRefused(g) })
+		refused := namesOf(findings)
+		world.Groups = slices.DeleteFunc(slices.Clone(world.Groups), func(g *engine.Group) bool {
+			return !refused.Has(jobName{g.Namespace, g.Name})
+		})
+
 		then := *c
 		then.At = at
 		still, err := explain.Alone(ctx, world, &then)
 		if err != nil {
 			return nil, tried, err
 		}
-		clear(refused)
-		for _, f := range still {
-			refused[[2]string{f.Namespace, f.Name}] = true
-		}
-		findings = slices.DeleteFunc(findings, func(f explain.Finding) bool { return !refused[[2]string{f.Namespace, f.Name}] })
+
+		refused = namesOf(still)
+		findings = slices.DeleteFunc(findings, func(f explain.Finding) bool {
+			return !refused.Has(jobName{f.Namespace, f.Name})
+		})
 		if len(findings) == 0 {
 			break
 		}
@@ -52,69 +70,81 @@ func (ck *checker) neverRun(ctx context.Context, c *engine.Configuration, world 
 	return findings, tried, nil
 }
 
-// aWeek is the time after which weekly windows hold as before, with a day for changes of the clock.
-const aWeek = 8 * 24 * time.Hour
+// windows are the windows of all queues that have some.
+type windows []override.Overrides
 
-// changeTimes returns times at which other windows of queues hold than now, and than at each other one of them: those
-// of the next week, and of the week after each change of a window with a date. complete is false where there are too
-// many.
+// changeTimes returns times at which different windows of queues hold: each time has a combination that neither now nor
+// an earlier time has. It looks at the next week, and at the week after each change of a window with a date. complete
+// is false if there are too many times.
 func (ck *checker) changeTimes() (times []time.Time, complete bool) {
-	var all []override.Overrides
+	var all windows
 	for _, q := range ck.objects.Queues {
-		if windows, _ := override.Parse(q.Annotations[override.Key]); len(windows) > 0 {
-			all = append(all, windows)
+		if w, _ := override.Parse(q.Annotations[override.Key]); len(w) > 0 {
+			all = append(all, w)
 		}
 	}
-	next := func(after time.Time) (first time.Time) {
-		for _, windows := range all {
-			if _, change := windows.At(after); !change.IsZero() && (first.IsZero() || change.Before(first)) {
-				first = change
-			}
-		}
-		return first
-	}
+
 	until := ck.now.Add(aWeek)
-	seen := map[string]bool{holding(all, ck.now): true}
+	seen := sets.New(all.holding(ck.now))
 	changes := 0
-	for at := next(ck.now); !at.IsZero(); at = next(at) {
+	for at := all.next(ck.now); !at.IsZero(); at = all.next(at) {
 		changes++
 		if len(times) == mostTimes || changes > mostChanges {
 			return times, false
 		}
+
+		// Weekly windows repeat. Continue at the next date.
 		if at.After(until) {
-			date := nextDate(all, until)
-			if date.IsZero() {
+			at = all.nextDate(until)
+			if at.IsZero() {
 				break
 			}
-			at, until = date, date.Add(aWeek)
+			until = at.Add(aWeek)
 		}
-		if hold := holding(all, at); !seen[hold] {
-			seen[hold] = true
+		if held := all.holding(at); !seen.Has(held) {
+			seen.Insert(held)
 			times = append(times, at)
 		}
 	}
 	return times, true
 }
 
-// holding returns which windows hold at a time, as a text that is the same for the same windows.
-func holding(all []override.Overrides, at time.Time) string {
+// holding returns the windows that hold at a time, as a text that is equal for equal windows.
+func (w windows) holding(at time.Time) string {
 	text := ""
-	for i, windows := range all {
-		if hold, _ := windows.At(at); len(hold) > 0 {
+	for i, overrides := range w {
+		if hold, _ := overrides.At(at); len(hold) > 0 {
 			text += fmt.Sprint(i, hold)
 		}
 	}
 	return text
 }
 
-// nextDate returns when a window with a date begins or ends next, zero for never.
-func nextDate(all []override.Overrides, after time.Time) (first time.Time) {
-	for _, windows := range all {
-		for _, w := range windows {
-			if _, change := w.Change(after); w.Dated() && !change.IsZero() && (first.IsZero() || change.Before(first)) {
-				first = change
+// next returns the time of the next change of any window, zero for none.
+func (w windows) next(after time.Time) (next time.Time) {
+	for _, overrides := range w {
+		_, change := overrides.At(after)
+		next = earlier(next, change)
+	}
+	return next
+}
+
+// nextDate returns the time at which a window with a date begins or ends next, zero for none.
+func (w windows) nextDate(after time.Time) (next time.Time) {
+	for _, overrides := range w {
+		for _, o := range overrides {
+			if _, change := o.Change(after); o.Dated() {
+				next = earlier(next, change)
 			}
 		}
 	}
-	return first
+	return next
+}
+
+// earlier returns the earlier one of two times. A time that is zero does not count.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

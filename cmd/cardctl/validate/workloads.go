@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -22,85 +23,101 @@ func (ck *checker) checkJobs() {
 		for i, task := range job.Spec.Tasks {
 			total += int64(task.Replicas)
 			if task.MinAvailable != nil && *task.MinAvailable > task.Replicas {
-				ck.report(Error, job, "Job", fmt.Sprintf("spec.tasks[%d].minAvailable", i), "%d is more than its %d replicas", *task.MinAvailable,
-					task.Replicas)
+				ck.report(Error, job, "Job", fmt.Sprintf("spec.tasks[%d].minAvailable", i),
+					"%d is more than its %d replicas", *task.MinAvailable, task.Replicas)
 			}
 		}
+
 		if int64(job.Spec.MinAvailable) > total {
-			ck.report(Error, job, "Job", "spec.minAvailable", "%d is more than the %d replicas of its tasks", job.Spec.MinAvailable, total)
+			ck.report(Error, job, "Job", "spec.minAvailable",
+				"%d is more than the %d replicas of its tasks", job.Spec.MinAvailable, total)
 		}
 	}
 }
 
-// checkSpec finds a queue without a spec. Volcano's webhook cannot complete it, and its controller
-// never opens it.
+// checkSpec finds a queue without a spec. Volcano's webhook cannot complete it, and its controller never opens it.
 func (ck *checker) checkSpec(q *scheduling.Queue) {
-	if !ck.objects.Has(q, "spec") || q.UID != "" && q.Status.State == "" && equality.Semantic.DeepEqual(q.Spec, scheduling.QueueSpec{}) {
-		ck.report(Warning, q, "Queue", "spec", "is missing: Volcano never opens the queue, which takes no jobs; set weight: 1, for example")
+	neverOpened := q.UID != "" && q.Status.State == "" // in a cluster, which has no manifest
+	isEmpty := equality.Semantic.DeepEqual(q.Spec, scheduling.QueueSpec{})
+	if !ck.objects.Has(q, "spec") || neverOpened && isEmpty {
+		ck.report(Warning, q, "Queue", "spec",
+			"is missing: Volcano never opens the queue, which takes no jobs; set weight: 1, for example")
 	}
 }
 
-// checkRequests parses the annotation in which jobs state what they request.
+// checkRequests parses the annotation that states the cards of a job before it has pods.
 func (ck *checker) checkRequests() {
-	check := func(object metav1.Object, kind string) {
-		text, given := object.GetAnnotations()[card.RequestKey]
-		if !given {
-			return
-		}
-		_, problems := card.ParseRequest(text)
-		for _, p := range problems {
-			ck.report(Error, object, kind, annotation(card.RequestKey), "%s", p)
-		}
-	}
 	for _, job := range ck.objects.Jobs {
-		check(job, "Job")
+		ck.checkRequest(job, "Job")
 	}
 	for _, podGroup := range ck.objects.PodGroups {
-		check(podGroup, "PodGroup")
+		ck.checkRequest(podGroup, "PodGroup")
 	}
 }
 
-// checkWorkloads tries each job alone on the empty cluster. A job that is refused there, whatever windows
-// of queues hold, is always refused.
+func (ck *checker) checkRequest(object metav1.Object, kind string) {
+	text, given := object.GetAnnotations()[card.RequestKey]
+	if !given {
+		return
+	}
+
+	_, problems := card.ParseRequest(text)
+	for _, p := range problems {
+		ck.report(Error, object, kind, annotation(card.RequestKey), "%s", p)
+	}
+}
+
+// checkWorkloads tries each job alone on the empty cluster. A job that is refused there, whatever windows of queues
+// hold, is always refused.
 func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, world *engine.World) error {
 	if len(ck.objects.Nodes) == 0 {
 		return nil
 	}
-	sources := map[string]metav1.Object{}
-	for _, job := range ck.objects.Jobs {
-		sources[job.Namespace+"/Job/"+job.Name] = job
-	}
-	for _, d := range ck.objects.Deployments {
-		sources[d.Namespace+"/Deployment/"+d.Name] = d
-	}
-	for _, pod := range ck.objects.Pods {
-		sources[pod.Namespace+"/Pod/"+pod.Name] = pod
-	}
-	for _, podGroup := range ck.objects.PodGroups {
-		sources[podGroup.Namespace+"/PodGroup/"+podGroup.Name] = podGroup
-	}
+
+	sources := ck.workloads()
 	findings, tried, err := ck.neverRun(ctx, c, world)
 	if err != nil {
 		return err
 	}
+
 	for i, f := range findings {
-		object, known := sources[f.Namespace+"/"+f.Owner]
-		if !known {
-			object, known = sources[f.Namespace+"/PodGroup/"+f.Name]
-			if !known {
-				continue
-			}
+		object := cmp.Or(sources[f.Namespace+"/"+f.Owner], sources[f.Namespace+"/PodGroup/"+f.Name])
+		if object == nil {
+			continue
 		}
+
+		kind, _, _ := strings.Cut(f.Owner, "/")
+		if !tried {
+			ck.report(Warning, object, kind, "",
+				"it cannot run, even alone, now and at the next %d times at which windows change: %s (%s)",
+				mostTimes, f.Message, f.Rule)
+			continue
+		}
+
 		severity := Error
 		if f.Rule == report.ClosedQueue {
 			severity = Warning // the queue can be opened
 		}
-		kind, _, _ := strings.Cut(f.Owner, "/")
-		if !tried {
-			ck.report(Warning, object, kind, "", "it cannot run, even alone, now and at the next %d times at which windows change: %s (%s)", mostTimes, f.Message, f.Rule)
-			continue
-		}
-		ck.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule).Finding = &findings[i]
+		issue := ck.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)
+		issue.Finding = &findings[i]
 	}
 	return nil
+}
+
+// workloads returns the objects that can be the owner of a job, by namespace/kind/name.
+func (ck *checker) workloads() map[string]metav1.Object {
+	all := map[string]metav1.Object{}
+	for _, job := range ck.objects.Jobs {
+		all[job.Namespace+"/Job/"+job.Name] = job
+	}
+	for _, d := range ck.objects.Deployments {
+		all[d.Namespace+"/Deployment/"+d.Name] = d
+	}
+	for _, pod := range ck.objects.Pods {
+		all[pod.Namespace+"/Pod/"+pod.Name] = pod
+	}
+	for _, podGroup := range ck.objects.PodGroups {
+		all[podGroup.Namespace+"/PodGroup/"+podGroup.Name] = podGroup
+	}
+	return all
 }
