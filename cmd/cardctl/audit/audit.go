@@ -1,13 +1,13 @@
 // Package audit finds quotas that nobody uses, guarantees that idle, queues that only borrow, quotas that add up to
 // more than there is, groups of cards that overlap, and policies that can never apply.
 //
-// # What is known of the past
+// # Usage in the past
 //
 // The scheduler's record of usage over time (package quota/usage) has one number for a queue and a card: an average in
-// which a moment counts half as much as one that is a half-life later. It bounds what the queue has had on average in
-// the last days from above, for the time that the record covers. Nothing is concluded beyond that: not when a card was
-// used, and not how many at a time. Without such a record, quotas that are not used are not looked for, and what idles
-// or is borrowed is that of now.
+// which a moment counts half as much as one that is a half-life later. It is an upper bound for the average of the
+// queue in the last days, for the time that the record covers. An audit concludes nothing else from it: not when a card
+// was used, and not how many at a time. Without a record, an audit does not find unused quotas, and it finds only
+// guarantees that idle now and queues that borrow now.
 package audit
 
 import (
@@ -21,6 +21,8 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 )
 
@@ -43,11 +45,11 @@ var Checks = []Check{UnusedQuota, IdleGuarantee, OnlyBorrows, SumOfQuotas, Overl
 // Basis is the source of a finding.
 type Basis string
 
-// The bases: the scheduler's record of usage over time, what queues have now, and what is configured.
+// The bases of findings.
 const (
-	Record        Basis = "record"
-	Now           Basis = "now"
-	Configuration Basis = "configuration"
+	Record        Basis = "record"        // the scheduler's record of usage over time
+	Now           Basis = "now"           // the current usage
+	Configuration Basis = "configuration" // of the scheduler and the queues
 )
 
 // Finding is one finding.
@@ -55,15 +57,15 @@ type Finding struct {
 	Check    Check  `json:"check"`
 	Queue    string `json:"queue,omitempty"`
 	Resource string `json:"resource,omitempty"` // a card, a group of cards, or another resource
-	Field    string `json:"field,omitempty"`    // of the Queue, for an issue that validate finds as well
+	Field    string `json:"field,omitempty"`    // of the Queue, for an issue of validate
 	Basis    Basis  `json:"basis"`
-	// Amount is a quota, a guarantee or a sum; nil for a finding without any. Used is the most that the queue has had
-	// of it on average in the last days, or what it has now, or what a sum is compared with.
+	// Amount is a quota, a guarantee or a sum; nil for a finding without an amount. Used is the used part of it: the
+	// upper bound for the average in the last days, or the current usage. For a sum, Used is the bound that it exceeds.
 	Amount  *float64 `json:"amount,omitempty"`
 	Used    *float64 `json:"used,omitempty"`
 	Message string   `json:"message"`
 
-	// Format and Arguments make the message, for another language; "" for one of validate.
+	// Format and Arguments make the message in another language. They are empty for an issue of validate.
 	Format    string `json:"-"`
 	Arguments []any  `json:"-"`
 }
@@ -71,76 +73,136 @@ type Finding struct {
 // Report is the result of an audit.
 type Report struct {
 	Kind string `json:"kind"`
-	Days int    `json:"days"` // whose use is looked at
-	// HalfLife and Saved are those of the record of use, and Lacks says why there is none that can be used.
+	Days int    `json:"days"` // the number of the last days that count
+	// HalfLife and Saved describe the record of usage. Without a usable record, Lacks states the reason.
 	HalfLife string       `json:"halfLife,omitempty"`
 	Saved    *metav1.Time `json:"saved,omitempty"`
 	Lacks    string       `json:"lacks,omitempty"`
-	// Judged is the number of quotas and guarantees whose use in these days is known. Short is the number of those
-	// whose record covers less than these days, and Covered the time that the longest of them covers.
+	// Judged is the number of quotas and guarantees with a known usage in these days. Short is the number with a record
+	// that covers less time, and Covered is the longest time among them.
 	Judged  int       `json:"judged"`
 	Short   int       `json:"short,omitempty"`
 	Covered string    `json:"covered,omitempty"`
 	Items   []Finding `json:"items"`
 }
 
+// The bounds of the number of days that count.
+const (
+	DefaultDays = 7
+	MostDays    = 366
+)
+
 // auditor collects findings.
 type auditor struct {
 	report  *Report
-	span    time.Duration // whose use is looked at
+	span    time.Duration // the time that counts
 	half    time.Duration // the half-life, 0 without a record
-	covered time.Duration // the most of records that are too short
-	queues  []queues.Queue
-	byName  map[string]*queues.Queue
-	inner   map[string]bool
+	covered time.Duration // the longest time of a record that is too short
+	queues  []*queue
+	byName  map[string]*queue
 }
 
-// DefaultDays is the number of days whose use is looked at.
-const DefaultDays = 7
+// queue is a queue with its place in the tree.
+type queue struct {
+	*queues.Queue
+	own   *policy.Values // the policies that the queue itself sets
+	above []*queue       // the ancestors, from the parent up
+	leaf  bool
+}
 
 // Run audits the queues of a session. checks are the findings of validate on the same objects. days is above 0.
 func Run(all []queues.Queue, checks *validate.Result, c *engine.Configuration, days int) *Report {
-	a := &auditor{report: &Report{Kind: "Audit", Days: days, Items: []Finding{}}, span: time.Duration(days) * 24 * time.Hour, queues: all,
-		byName: map[string]*queues.Queue{}, inner: map[string]bool{}}
-	for i := range all {
-		a.byName[all[i].Queue] = &all[i]
-		a.inner[all[i].Parent] = true
+	a := &auditor{
+		report: &Report{Kind: "Audit", Days: days, Items: []Finding{}},
+		span:   time.Duration(days) * 24 * time.Hour,
 	}
+	a.readQueues(all)
 	a.readRecord(c)
+
 	a.unusedQuotas()
 	a.idleGuarantees()
 	a.onlyBorrow()
 	a.sums(checks)
 	a.overlaps(checks)
 	a.neverApplies(checks, c)
+
 	if a.report.Short > 0 {
 		a.report.Covered = a.covered.Truncate(time.Minute).String()
 	}
 	slices.SortStableFunc(a.report.Items, func(x, y Finding) int {
 		return cmp.Compare(slices.Index(Checks, x.Check), slices.Index(Checks, y.Check))
 	})
+
 	return a.report
 }
 
-// readRecord states what is known of use over time.
-func (a *auditor) readRecord(c *engine.Configuration) {
-	with, r := c.FairShare(), a.report
-	switch {
-	case with.HalfLife == 0:
-		r.Lacks = fmt.Sprintf("the scheduler keeps none: the argument %s is not set", arguments.FairShareHalfLife)
-	case c.UsageLacks != "":
-		r.Lacks = c.UsageLacks
-	case with.Counts == arguments.FairShareCountsBorrowed:
-		r.Lacks = fmt.Sprintf("it has only what queues borrow (%s: %s)", arguments.FairShareCounts, with.Counts)
-	case c.Usage == nil:
-		r.Lacks = "none was read"
-	default:
-		a.half = with.HalfLife
-		r.HalfLife, r.Saved = with.HalfLife.String(), &metav1.Time{Time: c.Usage.Saved.UTC()}
+// readQueues builds the tree of the queues.
+func (a *auditor) readQueues(all []queues.Queue) {
+	a.byName = map[string]*queue{}
+	for i := range all {
+		q := &queue{Queue: &all[i], own: ownValues(&all[i]), leaf: true}
+		a.queues = append(a.queues, q)
+		a.byName[q.Queue.Queue] = q
+	}
+
+	parent := func(name string) string {
+		if q := a.byName[name]; q != nil {
+			return q.Parent
+		}
+		return ""
+	}
+	for _, q := range a.queues {
+		for name := range index.Upward(q.Parent, parent) {
+			if above := a.byName[name]; above != nil {
+				above.leaf = false
+				q.above = append(q.above, above)
+			}
+		}
 	}
 }
 
-// add adds a finding. Its message has the arguments.
+// noValues are the values of a queue without policies.
+var noValues policy.Values
+
+// ownValues returns the policies that a queue itself sets.
+func ownValues(q *queues.Queue) *policy.Values {
+	own := map[string]string{}
+	for _, p := range q.Policies {
+		if p.Queue == q.Queue {
+			own[p.Policy] = p.Value
+		}
+	}
+	if len(own) == 0 {
+		return &noValues
+	}
+
+	texts := policy.Read(own)
+	values, _ := texts.Parse()
+	return &values
+}
+
+// readRecord describes the record of usage over time.
+func (a *auditor) readRecord(c *engine.Configuration) {
+	r := a.report
+	fairShare := c.FairShare()
+
+	switch {
+	case fairShare.HalfLife == 0:
+		r.Lacks = fmt.Sprintf("the scheduler keeps none: the argument %s is not set", arguments.FairShareHalfLife)
+	case c.UsageLacks != "":
+		r.Lacks = c.UsageLacks
+	case fairShare.Counts == arguments.FairShareCountsBorrowed:
+		r.Lacks = fmt.Sprintf("it has only what queues borrow (%s: %s)", arguments.FairShareCounts, fairShare.Counts)
+	case c.Usage == nil:
+		r.Lacks = "none was read"
+	default:
+		a.half = fairShare.HalfLife
+		r.HalfLife = fairShare.HalfLife.String()
+		r.Saved = &metav1.Time{Time: c.Usage.Saved.UTC()}
+	}
+}
+
+// add adds a finding with a message.
 func (a *auditor) add(f Finding, format string, arguments ...any) {
 	f.Message = fmt.Sprintf(format, arguments...)
 	f.Format = format
@@ -148,16 +210,17 @@ func (a *auditor) add(f Finding, format string, arguments ...any) {
 	a.report.Items = append(a.report.Items, f)
 }
 
-// record returns what is known of the use of a resource by a queue, and whether it covers the days.
-func (a *auditor) record(q *queues.Queue, resource string) (r queues.Record, known bool) {
+// record returns the record of the usage of a resource by a queue, and whether it covers the time that counts.
+func (a *auditor) record(q *queue, resource string) (r queues.Record, known bool) {
 	if a.half == 0 || q.Past == nil {
 		return r, false
 	}
+
 	r, known = q.Past.Records[resource]
 	return r, known && r.Covered >= a.span
 }
 
-// count counts a quota or a guarantee whose use is known, or whose record is too short.
+// count counts a quota or a guarantee as judged, or as one with a record that is too short.
 func (a *auditor) count(r queues.Record, known bool) {
 	switch {
 	case known:
@@ -168,10 +231,7 @@ func (a *auditor) count(r queues.Record, known bool) {
 	}
 }
 
-// MostDays bounds the days whose use is looked at.
-const MostDays = 366
-
-// Keep keeps the findings on queues that wanted selects, and those on no queue.
+// Keep keeps the findings on the wanted queues and the findings without a queue.
 func (r *Report) Keep(wanted func(queue string) bool) {
 	r.Items = slices.DeleteFunc(r.Items, func(f Finding) bool { return f.Queue != "" && !wanted(f.Queue) })
 }

@@ -35,8 +35,8 @@ tiers:
 	return c
 }
 
-// queue has a quota of 8 of card A, of which it has had some on average in the time that the record covers.
-func queue(name, parent string, average float64, covered time.Duration) queues.Queue {
+// newQueue returns a queue with a quota of 8 of card A, of which it has had some on average in the time that the record covers.
+func newQueue(name, parent string, average float64, covered time.Duration) queues.Queue {
 	quota, deserved := 8.0, 8.0
 	return queues.Queue{Queue: name, Parent: parent, Bounds: map[string]bool{"A": true},
 		Resources: []queues.Holding{{Resource: "A", Card: true, Capability: &quota, Deserved: &deserved}},
@@ -86,12 +86,12 @@ func TestUse(t *testing.T) {
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q := queue("q", "", 0.003, 7*day)
+			q := newQueue("q", "", 0.003, 7*day)
 			test.change(&q)
 			assert.Equal(t, test.want, found(Run([]queues.Queue{q}, none, configuration(t, "all"), 7)))
 		})
 	}
-	r := Run([]queues.Queue{queue("q", "", 0, 7*day)}, none, configuration(t, "borrowed"), 7)
+	r := Run([]queues.Queue{newQueue("q", "", 0, 7*day)}, none, configuration(t, "borrowed"), 7)
 	assert.Empty(t, r.Items)
 	assert.Equal(t, "it has only what queues borrow (fairShareCounts: borrowed)", r.Lacks)
 }
@@ -105,9 +105,9 @@ func TestManyQueues(t *testing.T) {
 		if i > 0 {
 			average = 4
 		}
-		all = append(all, queue(name, "", average, 7*day))
+		all = append(all, newQueue(name, "", average, 7*day))
 		for j := range 99 {
-			all = append(all, queue(fmt.Sprint(name, "-", j), name, 0, 7*day))
+			all = append(all, newQueue(fmt.Sprint(name, "-", j), name, 0, 7*day))
 		}
 	}
 	all[len(all)-1].Past.Records["A"] = queues.Record{Covered: 3 * day}
@@ -123,11 +123,11 @@ func TestManyQueues(t *testing.T) {
 // TestUseInATree has what is said once: of the topmost queue that is not used, and of a leaf queue whose guarantee
 // those above have as well.
 func TestUseInATree(t *testing.T) {
-	unused := []queues.Queue{queue("a", "", 0, 7*day), queue("b", "a", 0, 7*day), queue("c", "b", 0, 7*day)}
+	unused := []queues.Queue{newQueue("a", "", 0, 7*day), newQueue("b", "a", 0, 7*day), newQueue("c", "b", 0, 7*day)}
 	assert.Equal(t, []string{"UnusedQuota a: used none of its quota of 8 in the last 7 days"},
 		found(Run(unused, &validate.Result{}, configuration(t, "all"), 7)))
 
-	idle := []queues.Queue{queue("p", "", 0.12, 7*day), queue("q", "p", 0.12, 7*day)}
+	idle := []queues.Queue{newQueue("p", "", 0.12, 7*day), newQueue("q", "p", 0.12, 7*day)}
 	for i := range idle {
 		idle[i].Resources[0].Guarantee = 8
 	}
@@ -170,7 +170,7 @@ func TestSums(t *testing.T) {
 func BenchmarkAudit(b *testing.B) {
 	var all []queues.Queue
 	for i := range 2000 {
-		q := queue(fmt.Sprint("q", i), "", 0, 7*day)
+		q := newQueue(fmt.Sprint("q", i), "", 0, 7*day)
 		for j := range 7 {
 			h := q.Resources[0]
 			h.Resource = fmt.Sprint("A", j)
@@ -227,7 +227,7 @@ func TestPoliciesThatNeverApply(t *testing.T) {
 		"max-jobs that are not less": {q: of{policy.MaxJobsKey, "5"}, p: of{policy.MaxJobsKey, "5"}, want: []string{"q: its limit of 5 jobs never decides: p allows 5 for all queues below it together"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := []queues.Queue{queue("p", "", 4, 7*day), queue("q", "p", 4, 7*day)}
+			all := []queues.Queue{newQueue("p", "", 4, 7*day), newQueue("q", "p", 4, 7*day)}
 			for i, each := range [][]of{{test.p}, {test.q, test.more}} {
 				for _, p := range each {
 					if p[0] != "" {
@@ -249,14 +249,14 @@ func TestPoliciesThatNeverApply(t *testing.T) {
 
 // TestPoliciesThatApply has a policy of an action that the scheduler runs.
 func TestPoliciesThatApply(t *testing.T) {
-	q := queue("q", "", 4, 7*day)
+	q := newQueue("q", "", 4, 7*day)
 	policyOf(&q, policy.ReclaimBudgetKey, "1/1h")
 	assert.Empty(t, found(Run([]queues.Queue{q}, &validate.Result{}, configuration(t, "all", "reclaim"), 7)))
 }
 
 // TestBudgetsElsewhere has q enforce budgets, of which a queue beside it has one.
 func TestBudgetsElsewhere(t *testing.T) {
-	all := []queues.Queue{queue("p", "", 4, 7*day), queue("q", "p", 4, 7*day), queue("r", "p", 4, 7*day)}
+	all := []queues.Queue{newQueue("p", "", 4, 7*day), newQueue("q", "p", 4, 7*day), newQueue("r", "p", 4, 7*day)}
 	policyOf(&all[0], policy.MaxJobsKey, "5")
 	policyOf(&all[1], policy.EnforceQuotaKey, "after=1m,budgets")
 	policyOf(&all[2], card.BudgetKey, `{"A":"5h/day"}`)
@@ -266,7 +266,7 @@ func TestBudgetsElsewhere(t *testing.T) {
 // TestWindowsSpare has a window change a value: what decides nothing now may then.
 func TestWindowsSpare(t *testing.T) {
 	for _, sets := range []string{"max-jobs", "card.budget", "eviction-budget"} {
-		all := []queues.Queue{queue("p", "", 4, 7*day), queue("q", "p", 4, 7*day)}
+		all := []queues.Queue{newQueue("p", "", 4, 7*day), newQueue("q", "p", 4, 7*day)}
 		policyOf(&all[0], policy.EnforceQuotaKey, "after=1m")
 		for key, value := range map[string]string{"max-jobs": policy.MaxJobsKey + "=5", "card.budget": card.BudgetKey + `={"A":"5h/day"}`, "eviction-budget": policy.EvictionBudgetKey + "=1/1h"} {
 			if key == sets {

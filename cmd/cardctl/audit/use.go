@@ -9,7 +9,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
-// The texts of findings about use. Their arguments are amounts, numbers and names.
+// The texts of findings about usage. Their arguments are amounts, numbers and names.
 const (
 	noneText       = "used none of its quota of %s in the last %d days"
 	unusedText     = "used less than %s of its quota of %s on average in the last %d days"
@@ -19,104 +19,139 @@ const (
 	borrowsNowText = "deserves none, and has %s now; the time before is not known"
 )
 
-// little is an average of cards, or of another resource, that counts as no use.
+// little is the average of cards, or of another resource, below which a quota counts as unused.
 const little = 0.1
 
-// isGroup reports whether a holding is a group of cards. The record has cards alone, and a group need not be deserved.
+// isGroup reports whether a holding is a group of cards. The record has no groups, and a queue need not deserve a
+// group.
 func isGroup(h queues.Holding) bool { return strings.HasPrefix(h.Resource, card.GroupPrefix) }
 
-// unusedQuotas finds quotas of which a queue with all queues below it has used less than little on average. A queue
-// below one that is found is not named again.
+// unusedQuotas finds quotas that a queue with all queues below it did not use, except for little on average.
 func (a *auditor) unusedQuotas() {
-	found := map[[2]string]bool{}
-	for i := range a.queues {
-		q := &a.queues[i]
+	if a.half == 0 {
+		return
+	}
+
+	type quota struct{ queue, resource string }
+	unused := map[quota]bool{}
+	for _, q := range a.queues {
 		for _, h := range q.Resources {
-			if !q.Bounds[h.Resource] || h.Capability == nil || *h.Capability < 1 || a.half == 0 || isGroup(h) {
+			if !q.Bounds[h.Resource] || h.Capability == nil || *h.Capability < 1 || isGroup(h) {
 				continue
 			}
+
 			r, known := a.record(q, h.Resource)
 			a.count(r, known)
-			if found[[2]string{q.Parent, h.Resource}] {
-				found[[2]string{q.Queue, h.Resource}] = true
+
+			// Below an unused quota, no other quota is used.
+			if unused[quota{q.Parent, h.Resource}] {
+				unused[quota{q.Queue.Queue, h.Resource}] = true
 				continue
 			}
-			if most := usage.MostOnAverage(r.Average, a.span, a.half); known && most < little && h.Allocated == 0 {
-				found[[2]string{q.Queue, h.Resource}] = true
-				f := Finding{Check: UnusedQuota, Queue: q.Queue, Resource: h.Resource, Basis: Record, Amount: h.Capability, Used: &most}
-				quota := explain.Amount(h.Resource, *h.Capability)
-				if most == 0 {
-					a.add(f, noneText, quota, a.report.Days)
-				} else {
-					a.add(f, unusedText, explain.Tenths(h.Resource, little), quota, a.report.Days)
-				}
+
+			most := usage.MostOnAverage(r.Average, a.span, a.half)
+			if known && most < little && h.Allocated == 0 {
+				unused[quota{q.Queue.Queue, h.Resource}] = true
+				a.unusedQuota(q, h, most)
 			}
 		}
 	}
 }
 
-// idleGuarantees finds guarantees of leaf queues of which more than half idles: nobody else can use them.
+// unusedQuota adds the finding on an unused quota. most is the upper bound for the average usage.
+func (a *auditor) unusedQuota(q *queue, h queues.Holding, most float64) {
+	f := q.finding(UnusedQuota, h.Resource, Record)
+	f.Amount = h.Capability
+	f.Used = &most
+
+	quota := explain.Amount(h.Resource, *h.Capability)
+	if most == 0 {
+		a.add(f, noneText, quota, a.report.Days)
+	} else {
+		a.add(f, unusedText, explain.Tenths(h.Resource, little), quota, a.report.Days)
+	}
+}
+
+// idleGuarantees finds guarantees that idle by more than half. No other queue can use that half. The guarantee of an
+// inner queue is the sum of its children.
 func (a *auditor) idleGuarantees() {
-	for i := range a.queues {
-		q := &a.queues[i]
-		if a.inner[q.Queue] {
-			continue // its guarantee is that of the queues below it
+	for _, q := range a.queues {
+		if !q.leaf {
+			continue
 		}
 		for _, h := range q.Resources {
-			if h.Guarantee <= 0 || isGroup(h) {
-				continue
+			if h.Guarantee > 0 && !isGroup(h) {
+				a.idleGuarantee(q, h)
 			}
-			r, known := a.record(q, h.Resource)
-			if !q.Bounds[h.Resource] && a.half > 0 {
-				a.count(r, known)
-			}
-			a.idleGuarantee(q, h, r, known)
 		}
 	}
 }
 
-func (a *auditor) idleGuarantee(q *queues.Queue, h queues.Holding, r queues.Record, known bool) {
-	f := Finding{Check: IdleGuarantee, Queue: q.Queue, Resource: h.Resource, Amount: &h.Guarantee}
-	has, guarantee := h.Allocated+h.Inqueue, explain.Amount(h.Resource, h.Guarantee)
+func (a *auditor) idleGuarantee(q *queue, h queues.Holding) {
+	r, known := a.record(q, h.Resource)
+	// A resource with a bound counts in unusedQuotas.
+	if !q.Bounds[h.Resource] && a.half > 0 {
+		a.count(r, known)
+	}
+
+	f := q.finding(IdleGuarantee, h.Resource, Now)
+	f.Amount = &h.Guarantee
+	guarantee := explain.Amount(h.Resource, h.Guarantee)
+
 	if !known {
-		f.Basis, f.Used = Now, &has
-		if has < h.Guarantee/2 {
-			a.add(f, idleNowText, explain.Amount(h.Resource, h.Guarantee-has), guarantee)
+		now := h.Allocated + h.Inqueue
+		f.Used = &now
+		if now < h.Guarantee/2 {
+			a.add(f, idleNowText, explain.Amount(h.Resource, h.Guarantee-now), guarantee)
 		}
 		return
 	}
+
 	most := usage.MostOnAverage(r.Average, a.span, a.half)
-	f.Basis, f.Used = Record, &most
+	f.Basis = Record
+	f.Used = &most
 	if most < h.Guarantee/2 {
 		a.add(f, idleText, explain.Tenths(h.Resource, h.Guarantee-most), guarantee, a.report.Days)
 	}
 }
 
-// onlyBorrow finds leaf queues that have a card, or have had it, and deserve none: others that deserve it can reclaim
-// all of it.
+// onlyBorrow finds leaf queues that use or used a card and deserve none. Queues that deserve the card can reclaim all
+// of it.
 func (a *auditor) onlyBorrow() {
-	for i := range a.queues {
-		q := &a.queues[i]
-		if a.inner[q.Queue] {
+	for _, q := range a.queues {
+		if !q.leaf {
 			continue
 		}
 		for _, h := range q.Resources {
-			if !h.Card || isGroup(h) || h.Deserved == nil || *h.Deserved > 0 || h.Guarantee > 0 {
-				continue
-			}
-			f := Finding{Check: OnlyBorrows, Queue: q.Queue, Resource: h.Resource, Basis: Now, Used: &h.Allocated}
-			now := explain.Amount(h.Resource, h.Allocated)
-			if a.half > 0 && q.Past != nil {
-				r := q.Past.Records[h.Resource]
-				if average := r.Average; average >= little && r.Covered >= a.half { // before, it is mostly assumed
-					f.Basis, f.Used = Record, &average
-					a.add(f, borrowsText, now, explain.Tenths(h.Resource, average), queues.ShortTime(a.half))
-					continue
-				}
-			}
-			if h.Allocated > 0 {
-				a.add(f, borrowsNowText, now)
+			if h.Card && !isGroup(h) && h.Deserved != nil && *h.Deserved <= 0 && h.Guarantee <= 0 {
+				a.borrowed(q, h)
 			}
 		}
 	}
+}
+
+func (a *auditor) borrowed(q *queue, h queues.Holding) {
+	var r queues.Record
+	if q.Past != nil && a.half > 0 {
+		r = q.Past.Records[h.Resource]
+	}
+
+	f := q.finding(OnlyBorrows, h.Resource, Now)
+	now := explain.Amount(h.Resource, h.Allocated)
+
+	switch {
+	// Before a half-life, most of the average is an assumption.
+	case r.Average >= little && r.Covered >= a.half:
+		f.Basis = Record
+		f.Used = &r.Average
+		a.add(f, borrowsText, now, explain.Tenths(h.Resource, r.Average), queues.ShortTime(a.half))
+	case h.Allocated > 0:
+		f.Used = &h.Allocated
+		a.add(f, borrowsNowText, now)
+	}
+}
+
+// finding returns a finding on a queue.
+func (q *queue) finding(check Check, resource string, basis Basis) Finding {
+	return Finding{Check: check, Queue: q.Queue.Queue, Resource: resource, Basis: basis}
 }
