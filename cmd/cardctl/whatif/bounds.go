@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
@@ -26,13 +27,18 @@ func (b Bounds) Check(add *input.Objects) error {
 	for _, job := range add.Jobs {
 		pods.AddJob(job)
 	}
-	switch objects, named := add.Len()+len(add.ConfigMaps)-len(add.Pods), len(namesOf(add)); {
+
+	objects := add.Len() + len(add.ConfigMaps) - len(add.Pods)
+	named := namesOf(add).Len()
+
+	switch {
 	case len(add.Problems) > 0:
 		return ManifestError{add.Problems[0]}
 	case pods.Pods > b.Pods.Pods:
 		return fmt.Errorf("the manifest has %d pods; at most %d are simulated", pods.Pods, b.Pods.Pods)
 	case pods.Bytes > b.Pods.Bytes:
-		return fmt.Errorf("the templates of all pods have %d MiB; at most %d are simulated", pods.Bytes>>20, b.Pods.Bytes>>20)
+		return fmt.Errorf("the templates of all pods have %d MiB; at most %d are simulated",
+			pods.Bytes>>20, b.Pods.Bytes>>20)
 	case objects > b.Objects:
 		return fmt.Errorf("the manifest has %d objects beside pods; at most %d are simulated", objects, b.Objects)
 	case named > b.Names:
@@ -41,27 +47,30 @@ func (b Bounds) Check(add *input.Objects) error {
 	return nil
 }
 
-// names are those of resources and cards.
-type names map[string]bool
+// names are the names of resources and cards.
+type names struct{ sets.Set[string] }
 
 // namesOf returns the resources and cards that objects name.
 func namesOf(o *input.Objects) names {
-	all := names{}
+	all := names{sets.New[string]()}
 	for _, node := range o.Nodes {
 		all.add(node.Status.Allocatable, node.Status.Capacity)
 	}
+
 	for _, q := range o.Queues {
 		all.add(q.Spec.Capability, q.Spec.Deserved, q.Spec.Guarantee.Resource)
 		for _, text := range q.Annotations {
 			all.addQuota(text)
 		}
 	}
+
 	for _, g := range o.PodGroups {
 		if g.Spec.MinResources != nil {
 			all.add(*g.Spec.MinResources)
 		}
 		all.addRequest(g.Annotations)
 	}
+
 	for _, pod := range o.Pods {
 		all.addPod(pod.Annotations, &pod.Spec)
 	}
@@ -81,7 +90,7 @@ func namesOf(o *input.Objects) names {
 func (n names) add(lists ...v1.ResourceList) {
 	for _, list := range lists {
 		for name := range list {
-			n[string(name)] = true
+			n.Insert(string(name))
 		}
 	}
 }
@@ -91,33 +100,30 @@ func (n names) addPod(annotations map[string]string, spec *v1.PodSpec) {
 	if spec.Resources != nil {
 		n.add(spec.Resources.Requests, spec.Resources.Limits)
 	}
+
 	for _, containers := range [][]v1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
 			n.add(containers[i].Resources.Requests, containers[i].Resources.Limits)
 		}
 	}
-	for _, name := range card.NameOf(annotations) {
-		n[name] = true
-	}
+	n.Insert(card.NameOf(annotations)...)
 }
 
-// addQuota adds the keys of a JSON annotation of a queue, whatever their values are.
+// addQuota adds the keys of a JSON annotation of a queue. The values do not matter.
 func (n names) addQuota(text string) {
 	entries, problems := card.ParseQuota(text)
 	for _, e := range entries {
-		n[e.Name] = true
+		n.Insert(e.Name)
 	}
 	for _, p := range problems {
-		n[p.Key] = true
+		n.Insert(p.Key)
 	}
 }
 
-// addRequest adds the cards that a job states.
+// addRequest adds the cards that a job states before it has pods.
 func (n names) addRequest(annotations map[string]string) {
 	requests, _ := card.ParseRequest(annotations[card.RequestKey])
 	for _, r := range requests {
-		for _, name := range r.List {
-			n[name] = true
-		}
+		n.Insert(r.List...)
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
@@ -20,13 +23,15 @@ type Outcome struct {
 }
 
 // Run runs the scheduler on a world until nothing changes. It ends when ctx is done, with its error.
-func Run(ctx context.Context, w *engine.World, c *engine.Configuration, progress func(cycle, events int)) (*Outcome, error) {
+func Run(
+	ctx context.Context, w *engine.World, c *engine.Configuration, progress func(cycle, events int),
+) (*Outcome, error) {
 	events, settled, err := engine.Settle(ctx, w, c, progress)
 	if err != nil {
 		return nil, err
 	}
-	o := &Outcome{Settled: settled, Events: append([]engine.Event{}, events...)}
-	o.Findings, err = explain.Jobs(ctx, w, c, explain.Options{})
+
+	findings, err := explain.Jobs(ctx, w, c, explain.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +40,13 @@ func Run(ctx context.Context, w *engine.World, c *engine.Configuration, progress
 		return nil, err
 	}
 	defer s.Close()
-	o.Stock = stock.Count(w, s)
-	return o, nil
+
+	return &Outcome{
+		Settled:  settled,
+		Events:   append([]engine.Event{}, events...), // a list in JSON, even if it is empty
+		Findings: findings,
+		Stock:    stock.Count(w, s),
+	}, nil
 }
 
 // Comparison compares two outcomes.
@@ -46,8 +56,8 @@ type Comparison struct {
 	After  *Outcome     `json:"after"`
 	Jobs   []JobChange  `json:"jobs"`
 	Queues []CardChange `json:"queues"`
-	// Patches are the commands that make the change in a cluster, and Undo those that take it back, as far as commands
-	// can.
+	// Patches are the commands that make the change in a cluster. Undo are the commands that take it back, as far as
+	// commands can.
 	Patches []string `json:"commands,omitempty"`
 	Undo    []string `json:"undo,omitempty"`
 }
@@ -63,9 +73,11 @@ type JobChange struct {
 
 // Changed reports whether the state of the job differs.
 func (j JobChange) Changed() bool {
-	return j.Before == nil || j.After == nil || j.Before.State != j.After.State || j.Before.Pods != j.After.Pods ||
-		j.Before.Rule != j.After.Rule ||
-		j.Before.Level != j.After.Level
+	if j.Before == nil || j.After == nil {
+		return true
+	}
+	return j.Before.State != j.After.State || j.Before.Pods != j.After.Pods ||
+		j.Before.Rule != j.After.Rule || j.Before.Level != j.After.Level
 }
 
 // InShort describes a job in a few words, "" for nil.
@@ -98,17 +110,17 @@ type CardChange struct {
 
 // Changed reports whether the queue has more or less of the card, or another quota.
 func (c CardChange) Changed() bool {
-	same := c.BeforeQuota == nil && c.AfterQuota == nil || c.BeforeQuota != nil && c.AfterQuota != nil && *c.BeforeQuota == *c.AfterQuota
-	return c.Before != c.After || !same
+	return c.Before != c.After || !ptr.Equal(c.BeforeQuota, c.AfterQuota)
 }
 
-// NewEvents are the events that happen with the changes and not without them.
+// NewEvents returns the events that happen with the changes and not without them.
 func (c *Comparison) NewEvents() (all []engine.Event) {
 	key := func(e engine.Event) string { return fmt.Sprint(e.Kind, e.Group, e.Pod, e.Node) }
 	usual := map[string]int{}
 	for _, e := range c.Before.Events {
 		usual[key(e)]++
 	}
+
 	for _, e := range c.After.Events {
 		usual[key(e)]--
 		if usual[key(e)] < 0 {
@@ -120,65 +132,83 @@ func (c *Comparison) NewEvents() (all []engine.Event) {
 
 // Compare compares two outcomes.
 func Compare(before, after *Outcome) *Comparison {
-	c := &Comparison{Kind: "Comparison", Before: before, After: after, Jobs: []JobChange{}, Queues: []CardChange{}}
-	at := map[string]int{}
+	return &Comparison{
+		Kind: "Comparison", Before: before, After: after,
+		Jobs:   compareJobs(before, after),
+		Queues: compareQueues(before.Stock.Queues, after.Stock.Queues),
+	}
+}
+
+// compareJobs matches the jobs of two outcomes by their owners. The PodGroup of an owner may have another name in the
+// other outcome. Only the PodGroups of an owner with several of them are matched by their names.
+func compareJobs(before, after *Outcome) []JobChange {
 	several := ownersOfSeveral(before, after)
-	job := func(f *explain.Finding) *JobChange {
+	all := []JobChange{}
+	at := map[string]int{}
+	change := func(f *explain.Finding) *JobChange {
 		key := f.Namespace + "/" + f.Owner
-		if several[key] {
+		if several.Has(key) {
 			key += "/" + f.Name
 		}
 		if _, ok := at[key]; !ok {
-			at[key] = len(c.Jobs)
-			c.Jobs = append(c.Jobs, JobChange{Namespace: f.Namespace, Owner: f.Owner, Queue: f.Queue})
+			at[key] = len(all)
+			all = append(all, JobChange{Namespace: f.Namespace, Owner: f.Owner, Queue: f.Queue})
 		}
-		return &c.Jobs[at[key]]
+		return &all[at[key]]
 	}
+
 	for i := range before.Findings {
-		job(&before.Findings[i]).Before = &before.Findings[i]
+		change(&before.Findings[i]).Before = &before.Findings[i]
 	}
 	for i := range after.Findings {
-		job(&after.Findings[i]).After = &after.Findings[i]
+		change(&after.Findings[i]).After = &after.Findings[i]
 	}
-	slices.SortFunc(c.Jobs, func(a, b JobChange) int {
+
+	slices.SortFunc(all, func(a, b JobChange) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Owner, b.Owner))
 	})
-	c.compareQueues()
-	return c
+	return all
 }
 
-// ownersOfSeveral returns the owners of several PodGroups in one outcome. The only
-// PodGroup of an owner may have another name in the other outcome.
-func ownersOfSeveral(outcomes ...*Outcome) map[string]bool {
-	several := map[string]bool{}
+// ownersOfSeveral returns the owners of several PodGroups in one outcome.
+func ownersOfSeveral(outcomes ...*Outcome) sets.Set[string] {
+	several := sets.New[string]()
+
 	for _, o := range outcomes {
-		seen := map[string]bool{}
+		seen := sets.New[string]()
 		for _, f := range o.Findings {
 			owner := f.Namespace + "/" + f.Owner
-			several[owner] = several[owner] || seen[owner]
-			seen[owner] = true
+			if seen.Has(owner) {
+				several.Insert(owner)
+			}
+			seen.Insert(owner)
 		}
 	}
 	return several
 }
 
-func (c *Comparison) compareQueues() {
+// compareQueues matches the cards of the queues of two outcomes, in the order of the tree after the change.
+func compareQueues(before, after []stock.InQueue) []CardChange {
 	type key struct{ queue, card string }
+	all := []CardChange{}
 	at := map[key]int{}
-	row := func(q stock.InQueue) *CardChange {
-		k := key{q.Queue, q.Card}
-		if _, ok := at[k]; !ok {
-			at[k] = len(c.Queues)
-			c.Queues = append(c.Queues, CardChange{Queue: q.Queue, Depth: q.Depth, Card: q.Card})
+
+	for _, q := range after {
+		at[key{q.Queue, q.Card}] = len(all)
+		all = append(all, CardChange{
+			Queue: q.Queue, Depth: q.Depth, Card: q.Card, After: q.Allocated, AfterQuota: q.Quota,
+		})
+	}
+
+	for _, q := range before {
+		i, known := at[key{q.Queue, q.Card}]
+		if !known {
+			i = len(all)
+			all = append(all, CardChange{Queue: q.Queue, Depth: q.Depth, Card: q.Card})
 		}
-		return &c.Queues[at[k]]
+
+		all[i].Before = q.Allocated
+		all[i].BeforeQuota = q.Quota
 	}
-	for _, q := range c.After.Stock.Queues { // in the order of the tree
-		r := row(q)
-		r.After, r.AfterQuota = q.Allocated, q.Quota
-	}
-	for _, q := range c.Before.Stock.Queues {
-		r := row(q)
-		r.Before, r.BeforeQuota = q.Allocated, q.Quota
-	}
+	return all
 }

@@ -15,62 +15,66 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 )
 
-// patches returns the commands that make a change in a cluster.
-func patches(were []*scheduling.Queue, after *engine.World, change Change) (all []string, err error) {
-	for _, was := range were {
-		commands, err := patch(was, after.Queue(was.Name))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, commands...)
+// DeleteManifest is the command that deletes the objects of an added manifest.
+const DeleteManifest = "kubectl delete -f manifest.yaml"
+
+// commands returns the commands that make a change in a cluster, and the commands that take it back. were are the queues
+// before the settings. Removed and replaced objects come back with their manifests only. So no command deletes an object
+// that exists before the change.
+func commands(
+	objects *input.Objects, were []*scheduling.Queue, after *engine.World, change Change,
+) (all, back []string, err error) {
+	if change.Add != nil && !objects.Shares(change.Add) {
+		back = append(back, DeleteManifest)
 	}
+	for _, was := range were {
+		is := after.Queue(was.Name)
+		forth, err := patch(was, is)
+		if err != nil {
+			return nil, nil, err
+		}
+		undo, err := patch(is, was)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, forth...)
+		back = append(back, undo...)
+	}
+
 	if change.Add != nil {
 		all = append(all, Quote("kubectl", "apply", "-f", "manifest.yaml"))
 	}
 	for _, object := range change.Remove {
-		parts := strings.Split(object, "/")
-		switch {
-		case parts[0] == "job" && len(parts) == 3:
-			all = append(all, Quote("kubectl", "delete", "jobs.batch.volcano.sh", "-n", parts[1], parts[2]))
-		case parts[0] == "job":
-			all = append(all, Quote("kubectl", "delete", "jobs.batch.volcano.sh", parts[1]))
-		case parts[0] == "queue":
-			all = append(all, Quote("kubectl", "delete", "queues.scheduling.volcano.sh", parts[1]))
-		case parts[0] == "node":
-			all = append(all, Quote("kubectl", "delete", "node", parts[1]))
-		}
+		all = append(all, deletion(object))
 	}
-	return all, nil
+	return all, back, nil
 }
 
-// DeleteManifest is the command that takes back what a change adds.
-const DeleteManifest = "kubectl delete -f manifest.yaml"
+// deletion returns the command that deletes an object, which is named as Remove takes it.
+func deletion(object string) string {
+	kind, name, _ := strings.Cut(object, "/")
+	words := []string{"kubectl", "delete", map[string]string{
+		"job": "jobs.batch.volcano.sh", "queue": "queues.scheduling.volcano.sh", "node": "node",
+	}[kind]}
 
-// undo returns the commands that take a change back. Objects that it removes or replaces come back with their manifests
-// only: no command deletes an object that objects have.
-func undo(objects *input.Objects, were []*scheduling.Queue, after *engine.World, change Change) (all []string, err error) {
-	if change.Add != nil && !objects.Shares(change.Add) {
-		all = append(all, DeleteManifest)
+	if namespace, job, both := strings.Cut(name, "/"); both {
+		words = append(words, "-n", namespace)
+		name = job
 	}
-	for _, was := range were {
-		commands, err := patch(after.Queue(was.Name), was)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, commands...)
-	}
-	return all, nil
+	return Quote(append(words, name)...)
 }
 
-// patch returns the commands that make a queue another one.
+// patch returns the commands that change a queue.
 func patch(from, to *scheduling.Queue) (all []string, err error) {
 	patch, err := mergePatch(from, to)
 	if err != nil {
 		return nil, err
 	}
 	if patch != "{}" {
-		all = append(all, Quote("kubectl", "patch", "queues.scheduling.volcano.sh", to.Name, "--type=merge", "-p", patch))
+		all = append(all,
+			Quote("kubectl", "patch", "queues.scheduling.volcano.sh", to.Name, "--type=merge", "-p", patch))
 	}
+
 	if from.Status.State != to.Status.State {
 		action := "open" // also for a queue that has no state yet
 		if to.Status.State == scheduling.QueueStateClosed {
@@ -81,23 +85,29 @@ func patch(from, to *scheduling.Queue) (all []string, err error) {
 	return all, nil
 }
 
-// mergePatch is the difference between the annotations and specs of two queues.
+// mergePatch returns the difference between the annotations and specs of two queues.
 func mergePatch(from, to *scheduling.Queue) (string, error) {
 	if from == to {
 		return "{}", nil
 	}
+
 	var texts [2][]byte
 	for i, queue := range []*scheduling.Queue{from, to} {
 		var object v1beta1.Queue
 		if err := scheme.Scheme.Convert(queue, &object, nil); err != nil {
 			return "", err
 		}
-		text, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": object.Annotations}, "spec": object.Spec})
+		text, err := json.Marshal(map[string]any{
+			"metadata": map[string]any{"annotations": object.Annotations},
+			"spec":     object.Spec,
+		})
 		if err != nil {
 			return "", err
 		}
 		texts[i] = text
 	}
+
+	// Nobody else changes the queue: the original is the current one.
 	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(texts[0], texts[1], texts[0])
 	return string(patch), err
 }

@@ -16,7 +16,7 @@ type Change struct {
 	Add    *input.Objects // nil: none
 	Set    []string       // settings, as Set takes them
 	Remove []string       // objects, as Remove takes them
-	// Namespace is that of jobs to remove that are named without one, "" for any.
+	// Namespace is the namespace of jobs to remove that are named without one, "" for any.
 	Namespace string
 	Rights    Rights
 	At        time.Time // of the cluster after the change, zero for now
@@ -31,15 +31,17 @@ func (e ManifestError) Error() string { return e.Problem.String() }
 // Trial is the outcome of a simulation.
 type Trial struct {
 	*Comparison
-	Objects  *input.Objects // with those that were added
+	Objects  *input.Objects // with the added objects
 	World    *engine.World  // after the change
 	Warnings []string
 }
 
-// Try simulates a change of objects, which stay as they are. It ends when ctx is done, with
-// its error. report may be nil; it is called with "before" and "after".
-func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, change Change,
-	report func(what string) func(cycle, events int)) (*Trial, error) {
+// Try simulates a change of objects, which stay as they are. It ends when ctx is done, with its error. report may be
+// nil; it is called with "before" and "after".
+func Try(
+	ctx context.Context, objects *input.Objects, c *engine.Configuration, change Change,
+	report func(what string) func(cycle, events int),
+) (*Trial, error) {
 	t := &Trial{Objects: objects.Clone()}
 	patches, undo, err := t.apply(objects, change, c)
 	if err != nil {
@@ -48,6 +50,7 @@ func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, c
 	if report == nil {
 		report = func(string) func(int, int) { return nil }
 	}
+
 	world, err := engine.Build(objects.Clone())
 	if err != nil {
 		return nil, err
@@ -56,51 +59,43 @@ func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, c
 	if err != nil {
 		return nil, err
 	}
+
 	then := *c
 	then.At = change.At
 	after, err := Run(ctx, t.World, &then, report("after"))
 	if err != nil {
 		return nil, err
 	}
+
 	t.Comparison = Compare(before, after)
-	t.Patches, t.Undo = patches, undo
+	t.Patches = patches
+	t.Undo = undo
 	return t, ctx.Err()
 }
 
-// apply makes the world after the change of objects. It returns the commands that make the change in a cluster, and
-// take it back.
-func (t *Trial) apply(objects *input.Objects, change Change, c *engine.Configuration) (commands, back []string, err error) {
-	if add := change.Add; add != nil {
-		if len(add.Problems) > 0 {
-			return nil, nil, ManifestError{add.Problems[0]}
-		}
-		if err := permit(add, change.Rights); err != nil {
+// apply makes the world after the change of objects. It returns the commands that make the change in a cluster, and the
+// commands that take it back.
+func (t *Trial) apply(
+	objects *input.Objects, change Change, c *engine.Configuration,
+) (patches, undo []string, err error) {
+	if change.Add != nil {
+		if err := t.add(change.Add, change.Rights); err != nil {
 			return nil, nil, err
 		}
-		for _, m := range add.ConfigMaps {
-			t.Warnings = append(t.Warnings, fmt.Sprintf("--add %s: ConfigMap %s: both runs use the scheduler configuration that is in force",
-				add.SourceOf(m), m.Name))
-		}
-		t.Objects.Merge(add)
 	}
+
 	t.World, err = engine.Build(t.Objects)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	were := slices.Clone(t.World.Queues)
-	for _, setting := range change.Set {
-		if err := Set(t.World, setting); err != nil {
-			return nil, nil, err
-		}
-		if problem := cmp.Or(MissingCard(t.World, c.CardLabels(), c.CardAttributes(), setting), WithoutEffect(c, setting)); problem != "" {
-			t.Warnings = append(t.Warnings, fmt.Sprintf("--set %s: %s", setting, problem))
-		}
-	}
-	commands, err = patches(were, t.World, change)
-	if err != nil {
+	if err := t.set(change.Set, c); err != nil {
 		return nil, nil, err
 	}
-	back, err = undo(objects, were, t.World, change)
+
+	// The commands name queues that the change removes afterwards.
+	patches, undo, err = commands(objects, were, t.World, change)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -109,5 +104,41 @@ func (t *Trial) apply(objects *input.Objects, change Change, c *engine.Configura
 			return nil, nil, err
 		}
 	}
-	return commands, back, nil
+	return patches, undo, nil
+}
+
+// add adds the objects of manifests, as far as the user may see them.
+func (t *Trial) add(add *input.Objects, rights Rights) error {
+	if len(add.Problems) > 0 {
+		return ManifestError{add.Problems[0]}
+	}
+	if err := permit(add, rights); err != nil {
+		return err
+	}
+
+	for _, m := range add.ConfigMaps {
+		t.warn("--add %s: ConfigMap %s: both runs use the scheduler configuration that is in force",
+			add.SourceOf(m), m.Name)
+	}
+	t.Objects.Merge(add)
+	return nil
+}
+
+// set changes the settings of queues. It warns about settings that decide nothing.
+func (t *Trial) set(settings []string, c *engine.Configuration) error {
+	for _, setting := range settings {
+		if err := Set(t.World, setting); err != nil {
+			return err
+		}
+
+		missing := MissingCard(t.World, c.CardLabels(), c.CardAttributes(), setting)
+		if problem := cmp.Or(missing, WithoutEffect(c, setting)); problem != "" {
+			t.warn("--set %s: %s", setting, problem)
+		}
+	}
+	return nil
+}
+
+func (t *Trial) warn(format string, arguments ...any) {
+	t.Warnings = append(t.Warnings, fmt.Sprintf(format, arguments...))
 }
