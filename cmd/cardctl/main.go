@@ -1,6 +1,5 @@
-// Command cardctl shows operators what the quotas of Volcano's queues do: why jobs
-// wait, who uses which cards, what is wrong with queues, and what a change would
-// have as its result. It runs the quota plugin of this module on a live cluster, which it
+// Command cardctl explains the quotas of Volcano's queues to operators. It shows why jobs wait and who uses which cards,
+// finds problems of queues, and simulates changes. It runs the quota plugin of this module on a live cluster, which it
 // only reads, or on files.
 package main
 

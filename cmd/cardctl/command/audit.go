@@ -41,6 +41,7 @@ func newAudit(s *source) *cobra.Command {
 			return s.audit(cmd.Context(), queueArgument(arguments), days)
 		},
 	}
+
 	cmd.Flags().IntVar(&days, "days", days, "Judge the use of this many days")
 	s.bind(cmd, formats...)
 	return cmd
@@ -52,10 +53,12 @@ func (s *source) audit(ctx context.Context, queue string, days int) error {
 		return err
 	}
 	s.warn(objects)
+
 	checks, err := validate.Check(ctx, objects.Clone(), configuration)
 	if err != nil {
 		return err
 	}
+
 	world, err := engine.Build(objects)
 	if err != nil {
 		return err
@@ -66,44 +69,41 @@ func (s *source) audit(ctx context.Context, queue string, days int) error {
 		return err
 	}
 	defer session.Close()
+
 	report := audit.Run(queues.List(world, session), checks, configuration, days)
 	if queue != "" {
-		below, err := subtree(world, configuration, queue)
+		wanted, err := below(world, configuration, queue)
 		if err != nil {
 			return err
 		}
-		report.Keep(func(name string) bool { return below[name] })
+		report.Keep(wanted)
 	}
 	return s.printAudit(report)
 }
 
 func (s *source) printAudit(r *audit.Report) error {
-	if s.output == asJSON || s.output == asYAML {
-		return printData(s.streams.Out, s.output, r)
+	if isData(s.output) {
+		return s.print(&result{data: r})
 	}
-	if err := s.printOr(auditTable(r), "Nothing is found."); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.streams.Out, "\nFindings: %d.\n", len(r.Items))
-	for _, line := range auditRecord(r) {
-		fmt.Fprintln(s.streams.Out, line)
-	}
-	return nil
+	record := fmt.Sprintf("Findings: %d.\n%s", len(r.Items), auditRecord(r))
+	return s.print(orText(auditTable(r), "Nothing is found."), &result{text: record})
 }
 
-// auditRecord has what is known of use over time, in lines.
-func auditRecord(r *audit.Report) (lines []string) {
+// auditRecord describes the record of use over time.
+func auditRecord(r *audit.Report) string {
 	if r.Lacks != "" {
-		return []string{"There is no record of use over time: " + r.Lacks + ".",
-			"Unused quotas are not looked for, and guarantees and borrowing are judged by what queues have now."}
+		return "There is no record of use over time: " + r.Lacks + ".\n" +
+			"Unused quotas are not looked for, and guarantees and borrowing are judged by what queues have now.\n"
 	}
-	lines = append(lines, fmt.Sprintf("Use over time: averages with a half-life of %s, saved at %s. The use of %d quotas and guarantees in the last %d days is known.",
-		shortTime(r.HalfLife), r.Saved.UTC().Format(time.RFC3339), r.Judged, r.Days))
+
+	text := fmt.Sprintf("Use over time: averages with a half-life of %s, saved at %s. "+
+		"The use of %d quotas and guarantees in the last %d days is known.\n",
+		shortTime(r.HalfLife), r.Saved.UTC().Format(time.RFC3339), r.Judged, r.Days)
 	if r.Short > 0 {
-		lines = append(lines, fmt.Sprintf("The use of %d is not: the record covers less, at most %s of it, or is of a release that did not keep when it began.",
-			r.Short, shortTime(r.Covered)))
+		text += fmt.Sprintf("The use of %d is not: the record covers less, at most %s of it, "+
+			"or is of a release that did not keep when it began.\n", r.Short, shortTime(r.Covered))
 	}
-	return lines
+	return text
 }
 
 // shortTime formats a time of JSON without zeros at its end.
@@ -114,7 +114,7 @@ func shortTime(text string) string {
 
 // auditTable has a row for each finding.
 func auditTable(r *audit.Report) *table {
-	t := &table{columns: columns("CHECK", "QUEUE", "RESOURCE", "BASIS", "FINDING", "(FIELD)")}
+	t := tableOf("CHECK", "QUEUE", "RESOURCE", "BASIS", "FINDING", "(FIELD)")
 	t.columns[0].once = true
 	for _, f := range r.Items {
 		t.add(f.Check, f.Queue, f.Resource, f.Basis, f.Message, f.Field)

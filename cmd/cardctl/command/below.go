@@ -2,33 +2,59 @@ package command
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index"
 )
+
+// opened is an open session on the input.
+type opened struct {
+	*engine.Session
+	world *engine.World
+	// wanted selects the queue of the command and the queues below it, or all queues.
+	wanted func(name string) bool
+}
+
+// openBelow reads the cluster or the files and opens a session. queue selects a queue and the queues below it, "" all.
+func (s *source) openBelow(ctx context.Context, queue string) (*opened, error) {
+	world, configuration, err := s.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	wanted, err := below(world, configuration, queue)
+	if err != nil {
+		return nil, err
+	}
+
+	session, err := engine.Open(ctx, world, configuration)
+	if err != nil {
+		return nil, err
+	}
+	return &opened{session, world, wanted}, nil
+}
 
 // queueArgument returns the queue of commands that take one or none, "" for none.
 func queueArgument(arguments []string) string {
-	if len(arguments) == 0 {
-		return ""
-	}
-	return strings.TrimPrefix(arguments[0], "queue/")
+	return strings.TrimPrefix(strings.Join(arguments, ""), "queue/")
 }
 
-// openBelow reads the cluster or the files and opens a session. wanted selects a queue and those below it, all for "".
-func (s *source) openBelow(ctx context.Context, queue string) (session *engine.Session, wanted func(name string) bool, err error) {
-	world, configuration, err := s.load(ctx)
-	if err != nil {
-		return nil, nil, err
+// below returns a function that selects a queue and all queues below it, or all queues for "". A name on a path of
+// annotations needs no Queue object.
+func below(world *engine.World, configuration *engine.Configuration, queue string) (func(name string) bool, error) {
+	if queue == "" {
+		return func(string) bool { return true }, nil
 	}
-	wanted = func(string) bool { return true }
-	if queue != "" {
-		below, err := subtree(world, configuration, queue)
-		if err != nil {
-			return nil, nil, err
-		}
-		wanted = func(name string) bool { return below[name] }
+	tree, _ := world.Tree(configuration)
+	top := tree.Lookup(queue)
+	if top == index.None || world.Queue(queue) == nil && tree.IsLeaf(top) {
+		return nil, unknown("queue", queue, world.QueueNames())
 	}
-	session, err = engine.Open(ctx, world, configuration)
-	return session, wanted, err
+
+	return func(name string) bool {
+		q := tree.Lookup(name)
+		return q != index.None && slices.Contains(tree.Path(q), top)
+	}, nil
 }

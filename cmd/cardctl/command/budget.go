@@ -33,68 +33,72 @@ const noBudgets = "No queue has a budget: the annotation volcano.sh/card.budget 
 func newBudget(s *source) *cobra.Command {
 	card := ""
 	cmd := &cobra.Command{
-		Use: "budget [QUEUE]", Short: "What queues have used of their budgets", Long: budgetLong, Example: budgetExamples,
+		Use: "budget [QUEUE]", Short: "What queues have used of their budgets",
+		Long: budgetLong, Example: budgetExamples,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeFirst(s.queueNames),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			return s.budget(cmd.Context(), queueArgument(arguments), card)
 		},
 	}
+
 	cmd.Flags().StringVar(&card, "card", "", "Only this card, or group of cards")
 	s.bind(cmd, formats...)
 	return cmd
 }
 
 func (s *source) budget(ctx context.Context, queue, card string) error {
-	session, wanted, err := s.openBelow(ctx, queue)
+	o, err := s.openBelow(ctx, queue)
 	if err != nil {
 		return err
 	}
-	defer session.Close()
+	defer o.Close()
+
 	var known []string
-	for _, b := range session.Quota.Budgets() {
+	for _, b := range o.Quota.Budgets() {
 		known = append(known, b.Resource)
 	}
-	all := queues.Budgets(session, wanted, card)
+	all := queues.Budgets(o.Session, o.wanted, card)
 	if card != "" && len(all) == 0 && len(known) > 0 {
 		return unknown("budget of card", card, known)
 	}
-	return s.printBudgets(session.Configuration, all)
+	return s.printBudgets(o.Configuration, all)
 }
 
 // budgetDocument is the top level of JSON and YAML output.
 type budgetDocument struct {
 	Kind  string          `json:"kind"`
 	Saved *metav1.Time    `json:"saved,omitempty"`
-	Lacks string          `json:"lacks,omitempty"` // why what was used is not known, but for pods that run
+	Lacks string          `json:"lacks,omitempty"` // why only the use of running pods is known
 	Items []queues.Budget `json:"items"`
 }
 
 func (s *source) printBudgets(c *engine.Configuration, all []queues.Budget) error {
-	if s.output == asJSON || s.output == asYAML {
-		d := budgetDocument{Kind: "BudgetList", Lacks: c.BudgetsLack, Items: all}
-		if c.Budgets != nil {
-			d.Saved = &metav1.Time{Time: c.Budgets.Saved}
-		}
-		return printData(s.streams.Out, s.output, d)
-	}
+	r := orText(budgetTable(all), noBudgets)
+	d := budgetDocument{Kind: "BudgetList", Lacks: c.BudgetsLack, Items: all}
 	if c.Budgets != nil {
-		s.note("saved at %s", c.Budgets.Saved.UTC().Format(time.RFC3339))
+		d.Saved = &metav1.Time{Time: c.Budgets.Saved}
+		if !isData(s.output) {
+			s.note("saved at %s", c.Budgets.Saved.UTC().Format(time.RFC3339))
+		}
 	}
-	return s.printOr(budgetTable(all), noBudgets)
+	r.data = d
+	return s.print(r)
 }
 
 // budgetTable has a row for each queue and card.
 func budgetTable(all []queues.Budget) *table {
-	t := &table{columns: columns("QUEUE", "CARD", "WINDOW", "BUDGET", "USED", "NEEDED", "LEFT", "NOW", "USED UP IN", "NEXT")}
+	t := tableOf("QUEUE", "CARD", "WINDOW", "BUDGET", "USED", "NEEDED", "LEFT", "NOW", "USED UP IN", "NEXT")
 	t.columns[0].once = true
+
 	for _, b := range all {
 		next := ""
 		if b.Next != nil {
 			next = format.Minute(b.Next.Time)
 		}
-		t.add(strings.Repeat("  ", b.Depth)+b.Queue, b.Resource, b.Window, format.CardHours(b.Budget), format.CardHours(b.Used),
-			format.CardHours(b.Needed), format.CardHours(b.Left), explain.Tenths(b.Resource, b.Now), b.SpentText(), next)
+		t.add(strings.Repeat("  ", b.Depth)+b.Queue, b.Resource, b.Window,
+			format.CardHours(b.Budget), format.CardHours(b.Used), format.CardHours(b.Needed), format.CardHours(b.Left),
+			explain.Tenths(b.Resource, b.Now), b.SpentText(), next)
 	}
 	return t
 }

@@ -1,13 +1,11 @@
 package command
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 	"github.com/capacity-card/capacity-card/index/card"
@@ -25,99 +23,82 @@ func newCards(s *source) *cobra.Command {
 		Example: "  cardctl cards\n  cardctl cards -o wide -f dump.json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			world, configuration, err := s.load(cmd.Context())
+			o, err := s.openBelow(cmd.Context(), "")
 			if err != nil {
 				return err
 			}
-			session, err := engine.Open(cmd.Context(), world, configuration)
-			if err != nil {
-				return err
-			}
-			defer session.Close()
-			return s.printStock(stock.Count(world, session))
+			defer o.Close()
+			return s.printStock(stock.Count(o.world, o.Session))
 		},
 	}
+
 	s.bind(cmd, formats...)
 	return cmd
 }
 
 func (s *source) printStock(all *stock.Stock) error {
-	out := s.streams.Out
-	if s.output == asJSON || s.output == asYAML {
-		return printData(out, s.output, all)
+	if isData(s.output) {
+		return s.print(&result{data: all})
 	}
-	if len(all.Cards) == 0 {
-		fmt.Fprintln(out, "No node has cards, and no queue has a quota of any.")
-	} else if err := cardTable(all).print(out, s.output, !s.noHeaders); err != nil {
-		return err
-	}
+
+	tables := []*result{orText(cardTable(all), "No node has cards, and no queue has a quota of any.")}
 	if len(all.Nodes) > 0 {
-		fmt.Fprintln(out)
-		nodes := nodeTable(all)
-		if err := nodes.print(out, s.output, !s.noHeaders); err != nil {
-			return err
-		}
+		tables = append(tables, &result{rows: nodeTable(all)})
 	}
 	if len(all.Queues) > 0 {
-		fmt.Fprintln(out)
-		if err := queueTable(all).print(out, s.output, !s.noHeaders); err != nil {
-			return err
-		}
+		tables = append(tables, &result{rows: queueTable(all)})
 	}
+
+	if err := s.print(tables...); err != nil {
+		return err
+	}
+
 	for _, n := range all.Unlabeled {
 		if card.IsRegistration(n.Label) {
-			s.note("node %s has %s but lacks a valid annotation %s, which registers the cards", n.Node, n.Resource, n.Label)
-			continue
+			s.note("node %s has %s but lacks a valid annotation %s, which registers the cards",
+				n.Node, n.Resource, n.Label)
+		} else {
+			s.note("node %s has %s but lacks the label %s, which names the card", n.Node, n.Resource, n.Label)
 		}
-		s.note("node %s has %s but lacks the label %s, which names the card", n.Node, n.Resource, n.Label)
 	}
 	return nil
 }
 
-// cardTable and nodeTable have columns of what is unusable only where something is.
+// cardTable has a row for each card. It has the column UNUSABLE only if there are unusable cards.
 func cardTable(all *stock.Stock) *table {
-	some := slices.ContainsFunc(all.Cards, func(c stock.Card) bool { return c.Unusable > 0 })
-	cards := &table{columns: columns(when(some, "CARD", "NODES", "ALLOCATABLE", "CHARGED", "(USED)", "FREE", "UNUSABLE?", "QUOTAS", "OVERSUBSCRIBED")...)}
+	t := tableOf("CARD", "NODES", "ALLOCATABLE", "CHARGED", "(USED)", "FREE", "UNUSABLE", "QUOTAS", "OVERSUBSCRIBED")
 	for _, c := range all.Cards {
-		cells := []any{c.Card, c.Nodes, number(c.Allocatable), number(c.Charged), number(c.Used), number(c.Free)}
-		if some {
-			cells = append(cells, number(c.Unusable))
-		}
-		cards.add(append(cells, number(c.Quota), number(c.Oversubscribed))...)
+		t.add(c.Card, c.Nodes, number(c.Allocatable), number(c.Charged), number(c.Used), number(c.Free),
+			number(c.Unusable), number(c.Quota), number(c.Oversubscribed))
 	}
-	return cards
+
+	if !slices.ContainsFunc(all.Cards, func(c stock.Card) bool { return c.Unusable > 0 }) {
+		t.remove("UNUSABLE")
+	}
+	return t
 }
 
+// nodeTable has a row for each card of a node. It has the columns UNUSABLE and STATE only if a node is unusable.
 func nodeTable(all *stock.Stock) *table {
-	some := slices.ContainsFunc(all.Nodes, func(n stock.OnNode) bool { return n.Why != "" })
-	nodes := &table{columns: columns(when(some, "NODE", "CARD", "(RESOURCE)", "ALLOCATABLE", "CHARGED", "(USED)", "FREE", "UNUSABLE?", "STATE?")...)}
+	t := tableOf("NODE", "CARD", "(RESOURCE)", "ALLOCATABLE", "CHARGED", "(USED)", "FREE", "UNUSABLE", "STATE")
 	for _, n := range all.Nodes {
-		cells := []any{n.Node, n.Card, n.Resource, number(n.Allocatable), number(n.Charged), number(n.Used), number(n.Free)}
-		if some {
-			cells = append(cells, number(n.Unusable), n.Why)
-		}
-		nodes.add(cells...)
+		t.add(n.Node, n.Card, n.Resource, number(n.Allocatable), number(n.Charged), number(n.Used), number(n.Free),
+			number(n.Unusable), n.Why)
 	}
-	return nodes
-}
 
-// when returns names of columns, with those that end in ? only if some is true.
-func when(some bool, names ...string) (all []string) {
-	for _, name := range names {
-		if plain, optional := strings.CutSuffix(name, "?"); some || !optional {
-			all = append(all, plain)
-		}
+	if !slices.ContainsFunc(all.Nodes, func(n stock.OnNode) bool { return n.Why != "" }) {
+		t.remove("UNUSABLE", "STATE")
 	}
-	return all
+	return t
 }
 
 func queueTable(all *stock.Stock) *table {
-	queues := &table{columns: columns("QUEUE", "CARD", "ALLOCATED", "INQUEUE", "(DESERVED)", "(GUARANTEE)", "QUOTA", "(CAPABILITY)")}
+	t := tableOf("QUEUE", "CARD", "ALLOCATED", "INQUEUE", "(DESERVED)", "(GUARANTEE)", "QUOTA", "(CAPABILITY)")
 	for _, q := range all.Queues {
-		queues.add(strings.Repeat("  ", q.Depth)+q.Queue, q.Card, number(q.Allocated), number(q.Inqueue), number(q.Deserved), number(q.Guarantee),
-			bound(q.Quota), bound(q.Capability))
+		t.add(strings.Repeat("  ", q.Depth)+q.Queue, q.Card, number(q.Allocated), number(q.Inqueue),
+			number(q.Deserved), number(q.Guarantee), bound(q.Quota), bound(q.Capability))
 	}
-	return queues
+	return t
 }
 
 func number(x float64) string { return explain.Amount("", x) }

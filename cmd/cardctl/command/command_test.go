@@ -406,7 +406,7 @@ func TestWatch(t *testing.T) {
 
 // resultOf makes a result of text such as "a=1 b=2".
 func resultOf(text string) *result {
-	r, data := &result{rows: &table{columns: columns("NAME", "STATE")}}, map[string]int{}
+	r, data := &result{rows: tableOf("NAME", "STATE")}, map[string]int{}
 	for _, word := range strings.Fields(text) {
 		name, state, _ := strings.Cut(word, "=")
 		r.rows.add(name, state)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -16,9 +17,11 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
 )
 
-// mostPatience is the time after which a shell gets no names of a cluster that does not
-// answer.
+// mostPatience is the time after which a shell gets no names of a cluster that does not answer.
 const mostPatience = 5 * time.Second
+
+// noFiles is the directive of all completions: words are no files.
+const noFiles = cobra.ShellCompDirectiveNoFileComp
 
 // names lists the names of a kind of object.
 type names func(context.Context) []string
@@ -26,104 +29,129 @@ type names func(context.Context) []string
 // completion completes the last word of a command line.
 type completion = func(cmd *cobra.Command, arguments []string, word string) ([]string, cobra.ShellCompDirective)
 
+// complete completes the value of a flag with fixed words.
+func complete(cmd *cobra.Command, flag string, words []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, noFiles))
+}
+
 // completeFirst completes the only argument of a command.
-func (s *source) completeFirst(of names) completion {
+func (s *source) completeFirst(list names) completion {
 	return func(cmd *cobra.Command, arguments []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(arguments) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+			return nil, noFiles
 		}
-		return begin(word, of(cmd.Context())), cobra.ShellCompDirectiveNoFileComp
+		return begin(word, list(cmd.Context())), noFiles
 	}
 }
 
 // completeSubject completes the arguments of explain.
-func (s *source) completeSubject(cmd *cobra.Command, arguments []string, word string) ([]string, cobra.ShellCompDirective) {
-	of := map[string]names{"job": s.jobNames, "pod": s.podNames, "queue": s.queueNames}
+func (s *source) completeSubject(
+	cmd *cobra.Command, arguments []string, word string,
+) ([]string, cobra.ShellCompDirective) {
+	kinds := map[string]names{"job": s.jobNames, "pod": s.podNames, "queue": s.queueNames}
 	kind, _, slash := strings.Cut(word, "/")
+
 	switch {
 	case len(arguments) == 0 && !slash:
-		return begin(word, []string{"job", "pod", "queue"}), cobra.ShellCompDirectiveNoFileComp
-	case len(arguments) == 0 && of[kind] != nil:
-		return begin(word, prefixed(kind+"/", of[kind](cmd.Context()))), cobra.ShellCompDirectiveNoFileComp
+		return begin(word, slices.Collect(maps.Keys(kinds))), noFiles
+	case len(arguments) == 0 && kinds[kind] != nil:
+		return begin(word, prefixed(kind+"/", kinds[kind](cmd.Context()))), noFiles
 	case len(arguments) == 1:
 		if about, err := subjectOf(arguments); err == nil && about.name == "" {
-			return begin(word, of[about.kind](cmd.Context())), cobra.ShellCompDirectiveNoFileComp
+			return begin(word, kinds[about.kind](cmd.Context())), noFiles
 		}
 	}
-	return nil, cobra.ShellCompDirectiveNoFileComp
+	return nil, noFiles
 }
 
 // completeSetting completes the value of --set: a queue, then a field.
-func (s *source) completeSetting(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+func (s *source) completeSetting(
+	cmd *cobra.Command, _ []string, word string,
+) (all []string, more cobra.ShellCompDirective) {
 	queue, field, colon := strings.Cut(word, ":")
-	more := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+
 	switch {
 	case !colon:
-		return begin(word, prefixed("queue/", suffixed(s.queueNames(cmd.Context()), ":"))), more
-	case strings.Contains(field, "="):
-		return nil, more
+		all = prefixed("queue/", suffixed(s.queueNames(cmd.Context()), ":"))
+	case !strings.Contains(field, "="):
+		all = prefixed(queue+":", whatif.Fields(s.world(cmd.Context(), input.Nodes, input.Queues)))
 	}
-	return begin(word, prefixed(queue+":", whatif.Fields(s.world(cmd.Context(), input.Nodes, input.Queues)))), more
+	return begin(word, all), noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
 // completeRemoval completes the value of --remove.
-func (s *source) completeRemoval(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+func (s *source) completeRemoval(
+	cmd *cobra.Command, _ []string, word string,
+) ([]string, cobra.ShellCompDirective) {
+	kinds := map[string]names{"job": s.jobNames, "node": s.nodeNames, "queue": s.queueNames}
 	kind, _, slash := strings.Cut(word, "/")
-	of := map[string]names{"job": s.jobNames, "node": s.nodeNames, "queue": s.queueNames}
+
 	switch {
 	case !slash:
-		return begin(word, suffixed(slices.Sorted(maps.Keys(of)), "/")), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	case of[kind] != nil:
-		return begin(word, prefixed(kind+"/", of[kind](cmd.Context()))), cobra.ShellCompDirectiveNoFileComp
+		all := slices.Collect(maps.Keys(kinds))
+		return begin(word, suffixed(all, "/")), noFiles | cobra.ShellCompDirectiveNoSpace
+	case kinds[kind] != nil:
+		return begin(word, prefixed(kind+"/", kinds[kind](cmd.Context()))), noFiles
 	}
-	return nil, cobra.ShellCompDirectiveNoFileComp
+	return nil, noFiles
 }
 
-// completeClusterFlags completes those of kubectl's flags that name something.
+// completeClusterFlags completes the flags of kubectl that name something.
 func (s *source) completeClusterFlags(cmd *cobra.Command) {
-	register := func(flag string, of names) {
-		_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-			return begin(word, of(cmd.Context())), cobra.ShellCompDirectiveNoFileComp
-		})
+	register := func(flag string, list names) {
+		_ = cmd.RegisterFlagCompletionFunc(flag,
+			func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+				return begin(word, list(cmd.Context())), noFiles
+			})
 	}
-	kubeconfig := func(keys func(*clientcmdapi.Config) []string) names {
-		return func(context.Context) []string {
+
+	kubeconfig := func(flag string, keys func(clientcmdapi.Config) iter.Seq[string]) {
+		register(flag, func(context.Context) []string {
 			config, err := s.cluster.ToRawKubeConfigLoader().RawConfig()
 			if err != nil {
 				return nil
 			}
-			return keys(&config)
-		}
+			return slices.Collect(keys(config))
+		})
 	}
+
 	register("namespace", s.namespaceNames)
-	register("context", kubeconfig(func(c *clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(c.Contexts)) }))
-	register("cluster", kubeconfig(func(c *clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(c.Clusters)) }))
-	register("user", kubeconfig(func(c *clientcmdapi.Config) []string { return slices.Sorted(maps.Keys(c.AuthInfos)) }))
+	kubeconfig("context", func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.Contexts) })
+	kubeconfig("cluster", func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.Clusters) })
+	kubeconfig("user", func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.AuthInfos) })
 }
 
-// world reads the objects of some kinds of the cluster, or all of the files. It is empty if
-// they cannot be read: a shell has no place for an error.
+// world returns a world of objects of some kinds of the cluster, or of all objects of the files. It is empty if they
+// cannot be read: a shell has no place for an error.
 func (s *source) world(ctx context.Context, kinds ...input.Kind) *engine.World {
-	objects := input.New()
 	if slices.Contains(s.files, "-") { // the shell's own input
 		return &engine.World{}
 	}
-	if len(s.files) > 0 {
-		if read, err := input.ReadFiles(s.files, s.recursive, s.streams.In, nil); err == nil {
-			objects = read
-		}
-	} else if config, err := s.cluster.ToRESTConfig(); err == nil {
-		ctx, cancel := context.WithTimeout(ctx, mostPatience)
-		defer cancel()
-		if read, err := input.ReadKinds(ctx, config, kinds...); err == nil {
-			objects = read
-		}
+	objects, err := s.objectsOf(ctx, kinds...)
+	if err != nil {
+		objects = input.New()
 	}
+
 	world, err := engine.Build(objects)
 	if err != nil {
 		return &engine.World{}
 	}
 	return world
+}
+
+// objectsOf reads the objects of some kinds of the cluster, or all objects of the files.
+func (s *source) objectsOf(ctx context.Context, kinds ...input.Kind) (*input.Objects, error) {
+	if len(s.files) > 0 {
+		return input.ReadFiles(s.files, s.recursive, s.streams.In, nil)
+	}
+
+	config, err := s.cluster.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, mostPatience)
+	defer cancel()
+	return input.ReadKinds(ctx, config, kinds...)
 }
 
 func (s *source) queueNames(ctx context.Context) []string {
@@ -150,7 +178,7 @@ func (s *source) namespaceNames(ctx context.Context) []string {
 	return all
 }
 
-// jobNames are the names of the jobs of a namespace, "" for all.
+// jobNames returns the names of the jobs of a namespace, "" for all.
 func jobNames(world *engine.World, namespace string) (all []string) {
 	for _, g := range world.Groups {
 		if namespace == "" || g.Namespace == namespace {
@@ -160,7 +188,7 @@ func jobNames(world *engine.World, namespace string) (all []string) {
 	return all
 }
 
-// podNames are the names of the pods of the jobs of a namespace, "" for all.
+// podNames returns the names of the pods of the jobs of a namespace, "" for all.
 func podNames(world *engine.World, namespace string) (all []string) {
 	for _, g := range world.Groups {
 		for _, pod := range g.Pods {

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +39,8 @@ type subject struct{ kind, name string }
 
 func newExplain(s *source) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "explain [job|pod|queue [NAME]]", Short: "Why jobs wait, and what would have to change", Long: explainLong, Example: explainExamples,
+		Use: "explain [job|pod|queue [NAME]]", Short: "Why jobs wait, and what would have to change",
+		Long: explainLong, Example: explainExamples,
 		ValidArgsFunction: s.completeSubject,
 		Args:              cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
@@ -48,6 +48,7 @@ func newExplain(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			shown := map[string]bool{}
 			return s.show(cmd.Context(), func(ctx context.Context) (*result, error) {
 				world, configuration, err := s.load(ctx)
@@ -61,6 +62,7 @@ func newExplain(s *source) *cobra.Command {
 			})
 		},
 	}
+
 	s.bind(cmd, formats...)
 	s.bindNamespaces(cmd)
 	s.bindSelector(cmd, "Labels of the jobs to explain, or of their pods, such as app=train")
@@ -73,10 +75,12 @@ func subjectOf(arguments []string) (subject, error) {
 	if len(arguments) == 0 {
 		return about, nil
 	}
+
 	about.kind, about.name, _ = strings.Cut(arguments[0], "/")
 	if len(arguments) == 2 {
 		about.name = arguments[1]
 	}
+
 	for kind, names := range map[string][]string{
 		"job":   {"job", "jobs", "podgroup", "podgroups", "pg"},
 		"pod":   {"pod", "pods", "po"},
@@ -90,40 +94,44 @@ func subjectOf(arguments []string) (subject, error) {
 	return about, fmt.Errorf("cannot explain a %q: only a job, a pod or a queue", about.kind)
 }
 
-// explain explains the jobs of a subject, and those that were shown before: a job that no
-// longer waits is a change.
-func (s *source) explain(ctx context.Context, about subject, world *engine.World, configuration *engine.Configuration,
-	shown map[string]bool) (*result, error) {
+// explain explains the jobs of a subject, and the jobs that were shown before: a job that no longer waits is a change.
+func (s *source) explain(
+	ctx context.Context, about subject, world *engine.World, configuration *engine.Configuration, shown map[string]bool,
+) (*result, error) {
 	filter, err := about.filter(world, configuration, s.namespace())
 	if err != nil {
 		return nil, err
 	}
+
 	selected := s.selected(world)
-	wanted := func(f *explain.Finding) bool {
-		id := f.Namespace + "/" + f.Name
-		return shown[id] || filter(f) && selected(id)
-	}
+	one := about.name != "" && about.kind != "queue"
 	progress := newProgress(s.streams.ErrOut)
 	findings, err := explain.Jobs(ctx, world, configuration, explain.Options{
-		Wanted: wanted, Reclaimers: about.kind == "job" && about.name != "" || about.kind == "pod" && about.name != "",
-		Progress: func(done, all int) { progress.report("jobs", done, all) },
+		Wanted: func(f *explain.Finding) bool {
+			id := f.Namespace + "/" + f.Name
+			return shown[id] || filter(f) && selected(id)
+		},
+		Reclaimers: one,
+		Progress:   func(done, all int) { progress.report("jobs", done, all) },
 	})
 	progress.done()
 	if err != nil {
 		return nil, err
 	}
-	if about.name != "" && about.kind != "queue" && len(findings) == 0 {
+
+	if one && len(findings) == 0 {
 		return nil, about.unknown(world, s.namespace())
 	}
-	r := &result{data: document{"ExplanationList", append([]explain.Finding{}, findings...)}}
+
+	r := &result{text: "No job waits.\n"}
 	switch {
-	case about.name != "" && about.kind != "queue":
+	case one:
 		r.text = describeAll(findings, widthOf(s.streams.Out))
-	case len(findings) == 0:
-		r.text = "No job waits.\n"
-	default:
+	case len(findings) > 0:
 		r.rows = explanations(findings)
 	}
+
+	r.data = document{"ExplanationList", append([]explain.Finding{}, findings...)}
 	for _, f := range findings {
 		shown[f.Namespace+"/"+f.Name] = true
 	}
@@ -131,15 +139,17 @@ func (s *source) explain(ctx context.Context, about subject, world *engine.World
 }
 
 func explanations(findings []explain.Finding) *table {
-	t := &table{columns: columns("NAMESPACE", "JOB", "QUEUE", "STATE", "(PHASE)", "(STAGE)", "RULE", "LEVEL", "PLACED", "WAITING", "(MINIMUM)",
-		"(FIT)", "AGE", "MESSAGE")}
+	t := tableOf("NAMESPACE", "JOB", "QUEUE", "STATE", "(PHASE)", "(STAGE)", "RULE", "LEVEL", "PLACED", "WAITING",
+		"(MINIMUM)", "(FIT)", "AGE", "MESSAGE")
+
 	for _, f := range findings {
 		message := f.Message
 		if message == "" && len(f.Behind) > 0 {
 			message = f.Behind[0].String()
 		}
-		t.add(f.Namespace, f.Owner, f.Queue, f.State, f.Phase, f.Stage, f.Rule, f.Level, f.Pods.Placed, f.Pods.Waiting, f.Pods.Minimum,
-			f.Pods.Fit, age(&f), message)
+
+		t.add(f.Namespace, f.Owner, f.Queue, f.State, f.Phase, f.Stage, f.Rule, f.Level,
+			f.Pods.Placed, f.Pods.Waiting, f.Pods.Minimum, f.Pods.Fit, age(&f), message)
 	}
 	return t
 }
@@ -152,11 +162,12 @@ func age(f *explain.Finding) string {
 	return duration.HumanDuration(time.Since(f.Since.Time))
 }
 
-// selected selects jobs by --selector.
+// selected returns a function that selects jobs by --selector.
 func (s *source) selected(world *engine.World) func(id string) bool {
 	if s.labels.Empty() {
 		return func(string) bool { return true }
 	}
+
 	matching := map[string]bool{}
 	for _, g := range world.Groups {
 		matching[string(g.ID())] = s.labels.Matches(g.LabelSet())
@@ -178,17 +189,17 @@ func unknown(kind, name string, known []string) error {
 	return fmt.Errorf("no %s %q in the input%s", kind, name, index.DidYouMean(name, known))
 }
 
-// filter selects the jobs of a subject: all waiting jobs, those of a queue and the
-// queues below it, or one job by its name.
-func (about subject) filter(world *engine.World, configuration *engine.Configuration, namespace string) (func(*explain.Finding) bool, error) {
+// filter selects the jobs of a subject: all waiting jobs, the waiting jobs of a queue and of the queues below it, or
+// one job by its name.
+func (about subject) filter(
+	world *engine.World, configuration *engine.Configuration, namespace string,
+) (func(*explain.Finding) bool, error) {
 	in := func(f *explain.Finding) bool { return namespace == "" || f.Namespace == namespace }
-	waits := func(f *explain.Finding) bool { return in(f) && f.State == explain.Waiting }
+
 	switch {
-	case about.name == "":
-		return waits, nil
-	case about.kind == "queue":
-		below, err := subtree(world, configuration, about.name)
-		return func(f *explain.Finding) bool { return waits(f) && below[f.Queue] }, err
+	case about.kind == "queue" || about.name == "":
+		wanted, err := below(world, configuration, about.name)
+		return func(f *explain.Finding) bool { return in(f) && f.State == explain.Waiting && wanted(f.Queue) }, err
 	case about.kind == "pod":
 		groups := map[string]bool{}
 		for _, g := range world.Groups {
@@ -201,111 +212,4 @@ func (about subject) filter(world *engine.World, configuration *engine.Configura
 		return func(f *explain.Finding) bool { return in(f) && groups[f.Namespace+"/"+f.Name] }, nil
 	}
 	return func(f *explain.Finding) bool { return in(f) && f.Matches(about.name) }, nil
-}
-
-// subtree is a queue and all below it. A name on a path of annotations needs no Queue object.
-func subtree(world *engine.World, configuration *engine.Configuration, name string) (map[string]bool, error) {
-	tree, _ := world.Tree(configuration)
-	top := tree.Lookup(name)
-	if top == index.None || world.Queue(name) == nil && tree.IsLeaf(top) {
-		return nil, unknown("queue", name, world.QueueNames())
-	}
-	below := map[string]bool{}
-	for q := range index.Queue(tree.Len()) {
-		below[tree.Name(q)] = slices.Contains(tree.Path(q), top)
-	}
-	return below, nil
-}
-
-// podsOf counts the pods of a job in words.
-func podsOf(f *explain.Finding) string {
-	switch {
-	case f.State == explain.Finished && f.Pods.Total == 0:
-		return "none left"
-	case f.State == explain.Finished:
-		return fmt.Sprintf("%d, of which none waits", f.Pods.Total)
-	case f.Pods.Total == 0:
-		return fmt.Sprintf("none yet; %d needed to start", f.Pods.Minimum)
-	}
-	return fmt.Sprintf("%d, of which %d placed and %d waiting; %d needed to start", f.Pods.Total, f.Pods.Placed, f.Pods.Waiting,
-		f.Pods.Minimum)
-}
-
-func describeAll(findings []explain.Finding, width int) string {
-	var out strings.Builder
-	for i := range findings {
-		if i > 0 {
-			out.WriteString("\n")
-		}
-		describe(&out, &findings[i], width)
-	}
-	return out.String()
-}
-
-// describeRisk prints how safe a running job is from reclaim, and what that would cost.
-func describeRisk(f *explain.Finding, line func(name, text string)) {
-	for _, of := range [][2]string{{"Reclaim:", f.Safety}, {"Notice:", f.Notice}, {"Work:", f.Unsaved}} {
-		if of[1] != "" {
-			line(of[0], of[1])
-		}
-	}
-}
-
-// describe prints one finding as kubectl describes an object, folded at a width, 0 for none.
-func describe(out io.Writer, f *explain.Finding, width int) {
-	line := func(name, text string) { fmt.Fprintf(out, "%-11s %s\n", name, fold(text, width, 12)) }
-	line("Job:", f.Namespace+"/"+f.Owner)
-	podGroup := f.Name
-	if f.Ended == "" { // else it can be deleted
-		podGroup += ", " + f.Phase
-	}
-	line("PodGroup:", podGroup)
-	line("Queue:", f.Queue)
-	state := string(f.State)
-	if detail := f.Ended + string(f.Stage); detail != "" { // a job that has ended is at no stage
-		state += fmt.Sprintf(" (%s)", detail)
-	}
-	line("State:", state)
-	line("Pods:", podsOf(f))
-	if waits := age(f); waits != "" {
-		line("Age:", waits)
-	}
-	if f.Rule != "" {
-		level := ""
-		if f.Level != "" {
-			level = " at queue " + f.Level
-		}
-		line("Rule:", string(f.Rule)+level)
-		line("Why:", f.Message)
-	}
-	if f.Pod != "" {
-		line("Pod:", fmt.Sprintf("%s is the first that is refused; %d could be placed", f.Pod, f.Pods.Fit))
-	}
-	list := func(name string, rows []string) {
-		for _, row := range rows {
-			line(name, "- "+row)
-			name = ""
-		}
-	}
-	var nodes []string
-	for _, n := range f.Nodes {
-		nodes = append(nodes, fmt.Sprintf("%d (%s): %s", n.Count, strings.Join(n.Names, ", "), n.Why))
-	}
-	list("Nodes:", nodes)
-	var behind []string
-	for _, b := range f.Behind {
-		behind = append(behind, b.String())
-	}
-	list("Order:", behind)
-	advice := slices.Clone(f.Advice)
-	for _, h := range f.Holders {
-		advice = append(advice, h.String())
-	}
-	list("To change:", advice)
-	describeRisk(f, line)
-	var reclaimers []string
-	for _, c := range f.Reclaimers {
-		reclaimers = append(reclaimers, fmt.Sprintf("%s in queue %s can reclaim %s", c.Owner, c.Queue, strings.Join(c.Pods, ", ")))
-	}
-	list("Reclaimers:", reclaimers)
 }

@@ -2,10 +2,12 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,11 +26,12 @@ const (
 
 var formats = []string{asTable, asWide, asJSON, asYAML}
 
-// widthOf is the width of a terminal, 0 for a stream that is none.
+// widthOf returns the width of a terminal, 0 for a stream that is none.
 func widthOf(out io.Writer) int {
 	if !isTerminal(out) {
 		return 0
 	}
+
 	width, _, err := term.GetSize(int(out.(*os.File).Fd()))
 	if err != nil {
 		return 0
@@ -36,11 +39,12 @@ func widthOf(out io.Writer) int {
 	return width
 }
 
-// fold breaks a text between words, so that no line is longer than width after an indent, which the
-// first line has already. A width of 0 breaks nothing, and a long word stays whole.
+// fold breaks a text between words, so that no line is longer than width. It indents all lines but the first, which is
+// indented already. A width of 0 breaks nothing, and a long word stays whole.
 func fold(text string, width, indent int) string {
 	var out strings.Builder
 	column := indent
+
 	for i, word := range strings.Split(text, " ") {
 		length := utf8.RuneCountInString(word)
 		switch {
@@ -52,11 +56,54 @@ func fold(text string, width, indent int) string {
 			out.WriteString(" ")
 			column++
 		}
+
 		out.WriteString(word)
 		column += length
 	}
 	return out.String()
 }
+
+// result is the output of a command: data for JSON and YAML, and otherwise rows of a table or a text.
+type result struct {
+	rows *table
+	data any
+	text string // in place of rows
+}
+
+// orText returns a table, or a line of text if the table has no rows.
+func orText(t *table, empty string) *result {
+	if len(t.rows) == 0 {
+		return &result{text: empty + "\n"}
+	}
+	return &result{rows: t}
+}
+
+func (r *result) print(out io.Writer, format string, headers bool) error {
+	switch {
+	case isData(format):
+		return printData(out, format, r.data)
+	case r.rows == nil:
+		_, err := io.WriteString(out, r.text)
+		return err
+	}
+	return r.rows.print(out, format, headers)
+}
+
+// print prints results for people, with an empty line between two of them.
+func (s *source) print(all ...*result) error {
+	for i, r := range all {
+		if i > 0 {
+			fmt.Fprintln(s.streams.Out)
+		}
+		if err := r.print(s.streams.Out, s.output, !s.noHeaders); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isData reports whether a format is for programs.
+func isData(format string) bool { return format == asJSON || format == asYAML }
 
 // document is the top level of JSON and YAML output.
 type document struct {
@@ -74,13 +121,14 @@ func printData(out io.Writer, format string, value any) error {
 		_, err = out.Write(text)
 		return err
 	}
+
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "    ")
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(value)
 }
 
-// table is rows of columns, of which some are only for -o wide.
+// table is rows of columns. Some columns are only for -o wide.
 type table struct {
 	columns []column
 	rows    [][]string
@@ -91,77 +139,96 @@ type column struct {
 	name string
 	wide bool
 	once bool // empty in a row that has the same in all such columns as the row before
+	gone bool // not printed
+}
+
+// tableOf makes a table with columns of names. Names in parentheses are for -o wide.
+func tableOf(names ...string) *table {
+	t := &table{}
+	for _, name := range names {
+		inner, wide := strings.CutPrefix(name, "(")
+		t.columns = append(t.columns, column{name: strings.TrimSuffix(inner, ")"), wide: wide})
+	}
+	return t
 }
 
 func (t *table) add(cells ...any) {
 	var row []string
 	for _, cell := range cells {
-		text := fmt.Sprint(cell)
-		if text == "" {
-			text = "-"
-		}
-		row = append(row, text)
+		row = append(row, cmp.Or(fmt.Sprint(cell), "-"))
 	}
 	t.rows = append(t.rows, row)
+}
+
+// remove removes columns.
+func (t *table) remove(names ...string) {
+	for i := range t.columns {
+		if slices.Contains(names, t.columns[i].name) {
+			t.columns[i].gone = true
+		}
+	}
 }
 
 // print prints the table as kubectl does.
 func (t *table) print(out io.Writer, format string, headers bool) error {
 	var padded bytes.Buffer
 	w := printers.GetNewTabWriter(&padded)
-	line := func(cells func(i int) string) {
-		var shown []string
-		for i, c := range t.columns {
-			if !c.wide || format == asWide {
-				shown = append(shown, cells(i))
-			}
-		}
-		fmt.Fprintln(w, strings.Join(shown, "\t"))
+	var names []string
+	for _, c := range t.columns {
+		names = append(names, c.name)
 	}
-	line(func(i int) string { return t.columns[i].name })
+	t.printRow(w, format, names, false)
 	for n, row := range t.rows {
-		repeats := t.repeats(n)
-		line(func(i int) string {
-			if repeats && t.columns[i].once {
-				return ""
-			}
-			return row[i]
-		})
+		t.printRow(w, format, row, t.repeats(n))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
+
+	// Omitted rows count for the widths of the columns.
 	n := -1 // the header
-	for row := range strings.Lines(padded.String()) {
-		if omitted := n < 0 && !headers || n >= 0 && t.omitted != nil && t.omitted[n]; !omitted {
-			if _, err := fmt.Fprintln(out, strings.TrimRight(row, " \n")); err != nil { // the last cell may be empty
-				return err
-			}
-		}
+	for line := range strings.Lines(padded.String()) {
+		omitted := n < 0 && !headers || n >= 0 && t.omitted != nil && t.omitted[n]
 		n++
+		if omitted {
+			continue
+		}
+		if _, err := fmt.Fprintln(out, strings.TrimRight(line, " \n")); err != nil { // the last cell may be empty
+			return err
+		}
 	}
 	return nil
 }
 
-// repeats reports whether a row has the same as the row before in the columns that
-// are printed once.
-func (t *table) repeats(n int) bool {
-	same, some := n > 0 && t.omitted == nil, false
+// printRow writes the cells of a row that the format shows. A row that repeats the row before leaves out the columns
+// that are printed once.
+func (t *table) printRow(w io.Writer, format string, row []string, repeats bool) {
+	var cells []string
+
 	for i, c := range t.columns {
-		if c.once {
-			some = true
-			same = same && t.rows[n][i] == t.rows[n-1][i]
+		switch {
+		case c.gone, c.wide && format != asWide:
+		case c.once && repeats:
+			cells = append(cells, "")
+		default:
+			cells = append(cells, row[i])
 		}
 	}
-	return same && some
+	fmt.Fprintln(w, strings.Join(cells, "\t"))
 }
 
-// columns makes columns of names; those in parentheses are for -o wide.
-func columns(names ...string) []column {
-	var all []column
-	for _, name := range names {
-		inner, wide := strings.CutPrefix(name, "(")
-		all = append(all, column{name: strings.TrimSuffix(inner, ")"), wide: wide})
+// repeats reports whether a row has the same as the row before in the columns that are printed once.
+func (t *table) repeats(n int) bool {
+	if n == 0 || t.omitted != nil {
+		return false
 	}
-	return all
+	some := false
+
+	for i, c := range t.columns {
+		if c.once && t.rows[n][i] != t.rows[n-1][i] {
+			return false
+		}
+		some = some || c.once
+	}
+	return some
 }

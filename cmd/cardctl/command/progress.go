@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// progress is a line on stderr that each report replaces. It shows only if stderr is
-// a terminal, or lines are forced, and the work takes longer than patience.
+// progress is a line on stderr that each report replaces. It shows only if stderr is a terminal, or lines are forced,
+// and the work takes longer than patience.
 type progress struct {
 	mu      sync.Mutex
 	out     io.Writer // nil if stderr is no terminal
@@ -35,7 +35,8 @@ func newProgress(out io.Writer) *progress {
 // force reports progress on a stream that is no terminal, too.
 func (p *progress) force(out io.Writer) {
 	if p.out == nil {
-		p.out, p.lines = out, true
+		p.out = out
+		p.lines = true
 	}
 }
 
@@ -48,6 +49,7 @@ func isTerminal(stream any) bool {
 func (p *progress) report(what string, done, all int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	now := time.Now()
 	if p.lines {
 		if now.Sub(p.written) >= 20*patience {
@@ -56,10 +58,12 @@ func (p *progress) report(what string, done, all int) {
 		}
 		return
 	}
+
 	if p.out == nil || now.Sub(p.begun) < patience || now.Sub(p.written) < patience/5 {
 		return
 	}
-	p.written, p.shown = now, true
+	p.written = now
+	p.shown = true
 	fmt.Fprintf(p.out, "\r\x1b[K%s: %d of %d", what, done, all)
 }
 

@@ -58,22 +58,30 @@ func newReplay(s *source) *cobra.Command {
 			if f.made > 0 {
 				return s.makeTrace(cmd.Context(), f)
 			}
+
 			return s.replay(cmd.Context(), f)
 		},
 	}
+
 	flags := cmd.Flags()
 	flags.StringVar(&f.trace, "trace", "", "File with the trace, - for standard input")
-	flags.StringVar(&f.format, "format", "", "Format of the trace: "+strings.Join(trace.Formats, ", ")+". Without it, the beginning of the file tells")
+	flags.StringVar(&f.format, "format", "",
+		"Format of the trace: "+strings.Join(trace.Formats, ", ")+". Without it, the beginning of the file tells")
 	flags.StringVar(&f.names, "map", "", "YAML file with the queues and cards of the cluster for names of the trace")
-	flags.StringArrayVar(&f.configurations, "conf", nil, "File with a configuration of the scheduler; given twice, both are compared")
-	flags.StringVar(&f.out, "out", "", "Directory for "+replay.ReportFile+", "+replay.ShareFile+" and "+replay.SummaryFile)
+	flags.StringArrayVar(&f.configurations, "conf", nil,
+		"File with a configuration of the scheduler; given twice, both are compared")
+	flags.StringVar(&f.out, "out", "",
+		"Directory for "+replay.ReportFile+", "+replay.ShareFile+" and "+replay.SummaryFile)
 	flags.Uint64Var(&f.seed, "seed", 1, "Decides what the scheduler leaves to chance, and the jobs of --make")
 	flags.IntVar(&f.made, "make", 0, "Print a made trace with so many jobs as CSV")
 	flags.Float64Var(&f.busy, "busy", 0.8, "The part of what queues deserve that the jobs of --make take")
-	flags.DurationVar(&f.period, "period", time.Second, "Time between two sessions at least; more makes a long trace faster and waits coarser")
-	flags.DurationVar(&f.checkpoint, "checkpoint", 0, "Time from one checkpoint of a pod to the next; 0 for pods that lose all work if they are evicted")
+	flags.DurationVar(&f.period, "period", time.Second,
+		"Time between two sessions at least; more makes a long trace faster and waits coarser")
+	flags.DurationVar(&f.checkpoint, "checkpoint", 0,
+		"Time from one checkpoint of a pod to the next; 0 for pods that lose all work if they are evicted")
 	flags.BoolVar(&f.progress, "progress", false, "Print progress on stderr if that is no terminal, too")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(trace.Formats, cobra.ShellCompDirectiveNoFileComp))
+	complete(cmd, "format", trace.Formats)
+
 	s.bind(cmd, formats...)
 	return cmd
 }
@@ -94,37 +102,17 @@ func (f *replaying) check() error {
 	return nil
 }
 
-// replayed reads the cluster and the configurations.
+// replayed reads the cluster, without its jobs, and the configurations.
 func (s *source) replayed(ctx context.Context, f *replaying) (*engine.World, []replay.Named, error) {
 	objects, err := s.objects(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	var all []replay.Named
-	for _, file := range f.configurations {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, nil, fmt.Errorf("--conf: %w", err)
-		}
-		configuration, err := engine.Configure(input.ConfigurationIn(text))
-		if err != nil {
-			return nil, nil, fmt.Errorf("--conf: %s: %w", file, err)
-		}
-		s.note("scheduler configuration: %s: %s", file, inForce(configuration))
-		s.noteLeftOut(configuration)
-		all = append(all, replay.Named{Name: filepath.Base(file), Configuration: configuration})
+	configurations, err := s.compared(objects, f)
+	if err != nil {
+		return nil, nil, err
 	}
-	if len(all) == 2 && all[0].Name == all[1].Name {
-		all[0].Name, all[1].Name = f.configurations[0], f.configurations[1]
-	}
-	if len(all) == 0 {
-		configuration, err := s.configure(objects)
-		if err != nil {
-			return nil, nil, err
-		}
-		s.noteLeftOut(configuration)
-		all = []replay.Named{{Name: configuration.Plugin, Configuration: configuration}}
-	}
+
 	objects.Pods = nil
 	objects.PodGroups = nil
 	objects.Jobs = nil
@@ -133,11 +121,46 @@ func (s *source) replayed(ctx context.Context, f *replaying) (*engine.World, []r
 	if err != nil {
 		return nil, nil, err
 	}
+
 	s.warn(objects)
 	if len(world.Nodes) == 0 || len(world.Queues) == 0 {
 		return nil, nil, errors.New("the input has no Node, or no Queue: a replay needs both")
 	}
-	return world, all, nil
+	return world, configurations, nil
+}
+
+// compared reads the configurations of the flags, or else the configuration of the input.
+func (s *source) compared(objects *input.Objects, f *replaying) (all []replay.Named, err error) {
+	if len(f.configurations) == 0 {
+		configuration, err := s.configure(objects)
+		if err != nil {
+			return nil, err
+		}
+		s.noteLeftOut(configuration)
+		return []replay.Named{{Name: configuration.Plugin, Configuration: configuration}}, nil
+	}
+
+	for _, file := range f.configurations {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("--conf: %w", err)
+		}
+		configuration, err := engine.Configure(input.ConfigurationIn(text))
+		if err != nil {
+			return nil, fmt.Errorf("--conf: %s: %w", file, err)
+		}
+
+		s.note("scheduler configuration: %s: %s", file, inForce(configuration))
+		s.noteLeftOut(configuration)
+		all = append(all, replay.Named{Name: filepath.Base(file), Configuration: configuration})
+	}
+
+	// Files with one name are told apart by their paths.
+	if len(all) == 2 && all[0].Name == all[1].Name {
+		all[0].Name = f.configurations[0]
+		all[1].Name = f.configurations[1]
+	}
+	return all, nil
 }
 
 func (s *source) makeTrace(ctx context.Context, f *replaying) error {
@@ -145,6 +168,7 @@ func (s *source) makeTrace(ctx context.Context, f *replaying) error {
 	if err != nil {
 		return err
 	}
+
 	jobs := replay.Make(world, configurations[0].Configuration, f.seed, f.made, f.busy)
 	if len(jobs) == 0 {
 		return errors.New("no queue has a card quota of a card of the nodes: there are no jobs to draw")
@@ -157,10 +181,14 @@ func (s *source) replay(ctx context.Context, f *replaying) error {
 	if err != nil {
 		return err
 	}
-	in := &replay.Input{World: world, Configurations: configurations, Seed: f.seed, Period: f.period, Checkpoint: f.checkpoint}
-	in.Trace, err = s.readTrace(f)
+	tr, err := s.readTrace(f)
 	if err != nil {
 		return err
+	}
+
+	in := &replay.Input{
+		World: world, Configurations: configurations, Trace: tr,
+		Seed: f.seed, Period: f.period, Checkpoint: f.checkpoint,
 	}
 	notes, err := in.Check()
 	if err != nil {
@@ -172,20 +200,25 @@ func (s *source) replay(ctx context.Context, f *replaying) error {
 	if len(in.Trace.Jobs) == 0 {
 		return trace.ErrNoJobs
 	}
+
 	shown := newProgress(s.streams.ErrOut)
 	if f.progress {
 		shown.force(s.streams.ErrOut)
 	}
 	in.Progress = func(configuration string, p offline.Progress) {
-		shown.report(fmt.Sprintf("replay with %s, at %s, jobs ended", configuration, replay.Text(p.Now.Seconds())), p.Ended, p.Jobs)
+		what := fmt.Sprintf("replay with %s, at %s, jobs ended", configuration, replay.Text(p.Now.Seconds()))
+		shown.report(what, p.Ended, p.Jobs)
 	}
-	s.leaving.Lock() // a replay that is interrupted writes what it has
+
+	// An interrupted replay still writes its results so far.
+	s.leaving.Lock()
 	defer s.leaving.Unlock()
 	results, err := replay.Run(ctx, in)
 	shown.done()
 	if err != nil {
 		return err
 	}
+
 	if f.out != "" {
 		if err := replay.Write(f.out, in, results); err != nil {
 			return err
@@ -197,7 +230,7 @@ func (s *source) replay(ctx context.Context, f *replaying) error {
 // mostProblems bounds the lines of a trace that are reported.
 const mostProblems = 10
 
-// readTrace reads the trace, and reports what is wrong with it.
+// readTrace reads the trace, and reports the lines that cannot be used.
 func (s *source) readTrace(f *replaying) (*trace.Trace, error) {
 	in := s.streams.In
 	if f.trace != "-" {
@@ -208,10 +241,12 @@ func (s *source) readTrace(f *replaying) (*trace.Trace, error) {
 		defer file.Close()
 		in = file
 	}
+
 	t, err := trace.Read(f.trace, in, trace.Format(f.format))
 	if err != nil {
 		return nil, err
 	}
+
 	for i, problem := range t.Problems {
 		s.broken = true
 		if i == mostProblems {
@@ -223,6 +258,7 @@ func (s *source) readTrace(f *replaying) (*trace.Trace, error) {
 	for _, note := range t.Notes {
 		s.warning("%s: %s", f.trace, note)
 	}
+
 	if f.names != "" {
 		names, err := replay.ReadNames(f.names)
 		if err != nil {
@@ -234,42 +270,37 @@ func (s *source) readTrace(f *replaying) (*trace.Trace, error) {
 }
 
 func (s *source) printReplay(all *replay.Summary) error {
-	out := s.streams.Out
-	if s.output == asJSON || s.output == asYAML {
-		return printData(out, s.output, all)
+	if isData(s.output) {
+		return s.print(&result{data: all})
 	}
 	if all.Partial {
 		s.warning("the replay was interrupted: the output is partial")
 	}
-	tables := []*table{outcome(all), replayedQueues(all)}
+
+	tables := []*result{{rows: outcome(all)}, {rows: replayedQueues(all)}}
 	if s.output == asWide {
-		tables = append(tables, replayedWaits(all))
+		tables = append(tables, &result{rows: replayedWaits(all)})
 	}
-	for i, t := range tables {
-		if i > 0 {
-			fmt.Fprintln(out)
-		}
-		if err := t.print(out, s.output, !s.noHeaders); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.print(tables...)
 }
 
-// outcome has a column for each configuration.
+// outcome has a row for each measure and a column for each configuration.
 func outcome(all *replay.Summary) *table {
 	names := []string{"OUTCOME"}
+
 	for _, run := range all.Runs {
 		names = append(names, run.Configuration)
 	}
-	t := &table{columns: columns(names...)}
-	row := func(name string, of func(replay.Outcome) any) {
+
+	t := tableOf(names...)
+	row := func(name string, measure func(replay.Outcome) any) {
 		cells := []any{name}
 		for _, run := range all.Runs {
-			cells = append(cells, of(run))
+			cells = append(cells, measure(run))
 		}
 		t.add(cells...)
 	}
+
 	row("time", func(r replay.Outcome) any { return replay.Text(r.Seconds) })
 	row("jobs started", func(r replay.Outcome) any { return fmt.Sprintf("%d of %d", r.Started, r.Submitted) })
 	row("jobs ended", func(r replay.Outcome) any { return r.Ended })
@@ -289,10 +320,12 @@ func outcome(all *replay.Summary) *table {
 }
 
 func replayedQueues(all *replay.Summary) *table {
-	t := &table{columns: columns("CONFIGURATION", "QUEUE", "CARD-HOURS", "SATISFIED", "LOCK-OUT", "JOBS", "STARTED", "WAIT-P50", "WAIT-P95", "WAIT-MAX")}
+	t := tableOf("CONFIGURATION", "QUEUE", "CARD-HOURS", "SATISFIED", "LOCK-OUT", "JOBS", "STARTED",
+		"WAIT-P50", "WAIT-P95", "WAIT-MAX")
 	for _, run := range all.Runs {
 		for _, q := range run.Queues {
-			t.add(run.Configuration, q.Queue, replay.Hours(q.CardHours), replay.Percent(q.Satisfied), replay.Longest(q.LockOut), q.Wait.Jobs, q.Wait.Started,
+			t.add(run.Configuration, q.Queue, replay.Hours(q.CardHours), replay.Percent(q.Satisfied),
+				replay.Longest(q.LockOut), q.Wait.Jobs, q.Wait.Started,
 				replay.Text(q.Wait.P50), replay.Text(q.Wait.P95), replay.Text(q.Wait.Max))
 		}
 	}
@@ -300,16 +333,17 @@ func replayedQueues(all *replay.Summary) *table {
 }
 
 func replayedWaits(all *replay.Summary) *table {
-	t := &table{columns: columns("CONFIGURATION", "JOBS-OF", "NAME", "JOBS", "STARTED", "WAIT-P50", "WAIT-P95", "WAIT-MAX")}
-	for _, run := range all.Runs {
-		for _, part := range []struct {
-			kind string
-			rows []replay.Wait
-		}{{"namespace", run.Namespaces}, {"cards", run.Sizes}} {
-			for _, w := range part.rows {
-				t.add(run.Configuration, part.kind, w.Group, w.Jobs, w.Started, replay.Text(w.P50), replay.Text(w.P95), replay.Text(w.Max))
-			}
+	t := tableOf("CONFIGURATION", "JOBS-OF", "NAME", "JOBS", "STARTED", "WAIT-P50", "WAIT-P95", "WAIT-MAX")
+	add := func(configuration, kind string, all []replay.Wait) {
+		for _, w := range all {
+			t.add(configuration, kind, w.Group, w.Jobs, w.Started,
+				replay.Text(w.P50), replay.Text(w.P95), replay.Text(w.Max))
 		}
+	}
+
+	for _, run := range all.Runs {
+		add(run.Configuration, "namespace", run.Namespaces)
+		add(run.Configuration, "cards", run.Sizes)
 	}
 	return t
 }

@@ -49,14 +49,19 @@ func newReset(s *source) *cobra.Command {
 			case len(s.files) > 0:
 				return errors.New("usage reset changes a cluster: it takes no files")
 			case r.dryRun == "none" && !r.yes:
-				return errors.New("usage reset cannot be undone: see what it does with --dry-run=client, and confirm it with --yes")
+				return errors.New("usage reset cannot be undone: " +
+					"see what it does with --dry-run=client, and confirm it with --yes")
 			}
+
 			return s.reset(cmd.Context(), arguments[0], r)
 		},
 	}
-	cmd.Flags().StringVar(&r.dryRun, "dry-run", "none", "none, client to write nothing, or server to let the API server check what would be written")
+
+	cmd.Flags().StringVar(&r.dryRun, "dry-run", "none",
+		"none, client to write nothing, or server to let the API server check what would be written")
 	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "Confirm that what the queue has had is forgotten")
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(dryRuns, cobra.ShellCompDirectiveNoFileComp))
+	complete(cmd, "dry-run", dryRuns)
+
 	s.bind(cmd)
 	for _, name := range []string{"filename", "recursive"} { // they are refused
 		_ = cmd.Flags().MarkHidden(name)
@@ -64,7 +69,7 @@ func newReset(s *source) *cobra.Command {
 	return cmd
 }
 
-// mostResets bounds how often a write is tried again because the scheduler has saved in between.
+// mostResets bounds the tries to write while the scheduler saves in between.
 const mostResets = 3
 
 func (s *source) reset(ctx context.Context, queue string, r *reset) error {
@@ -72,23 +77,32 @@ func (s *source) reset(ctx context.Context, queue string, r *reset) error {
 	if err != nil {
 		return err
 	}
-	below, err := subtree(world, c, queue)
+	wanted, err := below(world, c, queue)
 	if err != nil {
 		return err
 	}
+
 	with := c.FairShare()
 	if with.HalfLife == 0 {
-		return fmt.Errorf("queues are not ordered by usage over time: plugin %s has no argument fairShareHalfLife", c.Plugin)
+		return fmt.Errorf("queues are not ordered by usage over time: plugin %s has no argument fairShareHalfLife",
+			c.Plugin)
 	}
 	config, err := s.cluster.ToRESTConfig()
 	if err != nil {
 		return err
 	}
-	for tries := 1; ; tries++ {
+
+	for tries := range mostResets {
+		if tries > 0 { // the scheduler has saved in between
+			c.Usage = nil
+			c.UsageLacks = ""
+			s.giveUsage(c, nil, s.storedUsage(ctx, nil))
+		}
 		if c.Usage == nil {
 			return fmt.Errorf("there is no usage to reset: %s", c.UsageLacks)
 		}
-		before, after, err := resetIn(ctx, world, c, queue, func(name string) bool { return below[name] })
+
+		before, after, err := resetIn(ctx, world, c, queue, wanted)
 		if err != nil {
 			return err
 		}
@@ -96,44 +110,46 @@ func (s *source) reset(ctx context.Context, queue string, r *reset) error {
 		if err != nil {
 			return err
 		}
+
 		if r.dryRun != "client" {
 			err = input.WriteUsage(ctx, config, all, r.dryRun == "server")
 		}
-		if apierrors.IsConflict(err) && tries < mostResets { // the scheduler has saved since
-			c.Usage, c.UsageLacks = nil, ""
-			s.giveUsage(c, nil, s.storedUsage(ctx, nil))
-			continue
+		if err == nil {
+			return s.printReset(queue, before, r, with.Store.String(), with.Save)
 		}
-		if apierrors.IsConflict(err) {
-			return errors.New("the scheduler saves usage at the same time: try again")
-		}
-		if err != nil {
+		if !apierrors.IsConflict(err) {
 			return err
 		}
-		return s.printReset(queue, before, r, with.Store.String(), with.Save)
 	}
+	return errors.New("the scheduler saves usage at the same time: try again")
 }
 
-// resetIn returns the usage of queues that wanted selects before the reset of one, and the usage of all after it. It is
-// that of the time of the last save, so that it does not depend on the clock of this machine: the scheduler charges the
-// time since then.
-func resetIn(ctx context.Context, world *engine.World, c *engine.Configuration, queue string, wanted func(string) bool) ([]queues.Usage, *store.Stored, error) {
-	own, saved := *c, *c.Usage
+// resetIn returns the usage of the wanted queues before the reset of a queue, and the usage of all queues after it.
+// Both are of the time of the last save, so that they do not depend on the clock of this machine. The scheduler charges
+// the time since then.
+func resetIn(
+	ctx context.Context, world *engine.World, c *engine.Configuration, queue string, wanted func(name string) bool,
+) ([]queues.Usage, *store.Stored, error) {
+	saved := *c.Usage
 	saved.Now = saved.Saved
+	own := *c
 	own.Usage = &saved
 	session, err := engine.Open(ctx, world, &own)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer session.Close()
+
 	before := queues.Usages(session, wanted, "")
 	usage := session.Quota.ForgetUsage(queue)
 	if usage == nil {
 		return nil, nil, fmt.Errorf("queue %s is not in the tree", queue)
 	}
-	after := saved // the rest of it stays
+
+	// The rest of the record stays. The scheduler takes over a record that is later than its own.
+	after := saved
 	after.Record.Record = *usage
-	after.Saved = saved.Saved.Add(time.Millisecond) // later than the scheduler's save, so that it takes this one over
+	after.Saved = saved.Saved.Add(time.Millisecond)
 	return before, &after, nil
 }
 
@@ -147,6 +163,7 @@ func (s *source) printReset(queue string, before []queues.Usage, r *reset, store
 			}
 		}
 	}
+
 	mode := map[string]string{"client": " (dry run)", "server": " (server dry run)"}[r.dryRun]
 	_, err := fmt.Fprintf(out, "usage of queue %s reset in ConfigMap %s%s\n", queue, store, mode)
 	if r.dryRun == "none" {

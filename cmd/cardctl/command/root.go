@@ -1,5 +1,5 @@
-// Package command has the commands of cardctl. It binds flags, reads the input, calls
-// the engine and prints. Tables, errors and exit codes follow kubectl.
+// Package command has the commands of cardctl. It binds flags, reads the input, calls the engine and prints. Tables,
+// errors and exit codes follow kubectl.
 package command
 
 import (
@@ -31,8 +31,7 @@ const (
 // errInvalid is the result of a command that has printed its output and the errors in it.
 var errInvalid = errors.New("invalid")
 
-// errInterrupted is the result of a command that Ctrl-C has ended, on a terminal where it is
-// no signal.
+// errInterrupted is the result of a command that Ctrl-C has ended, on a terminal where it is no signal.
 var errInterrupted = errors.New("interrupted")
 
 const long = `cardctl shows what the quotas of Volcano's queues do: why jobs wait, who uses
@@ -42,8 +41,7 @@ It runs the scheduler's own quota plugin on the objects of a live cluster, or on
 files: dumps of a cluster, or manifests from a Git repository. It only reads, except
 for the command usage reset.`
 
-// New returns cardctl. name is the name of the program: as kubectl-card it is a
-// plugin of kubectl.
+// New returns cardctl. name is the name of the program: as kubectl-card it is a plugin of kubectl.
 func New(name string, streams genericiooptions.IOStreams) *cobra.Command {
 	return newRoot(name, newSource(streams))
 }
@@ -54,6 +52,7 @@ func newRoot(name string, from *source) *cobra.Command {
 	if strings.HasPrefix(filepath.Base(name), "kubectl-card") || completes(name) {
 		use = "kubectl card"
 	}
+
 	root := &cobra.Command{
 		Use: "cardctl", Short: "Quotas of Volcano's queues, explained", Long: long,
 		SilenceUsage: true, SilenceErrors: true,
@@ -61,17 +60,21 @@ func newRoot(name string, from *source) *cobra.Command {
 		Args:        knownCommand,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
-	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newUsage(from), newBudget(from), newAudit(from), newSimulate(from), newReplay(from), newServe(from), newVersion(streams))
+
+	root.AddCommand(
+		newExplain(from), newCards(from), newValidate(from), newTop(from), newUsage(from), newBudget(from),
+		newAudit(from), newSimulate(from), newReplay(from), newServe(from), newVersion(streams))
+
 	root.Version = version.Of().Text("cardctl")
 	root.SetVersionTemplate("{{.Version}}")
 	return root
 }
 
-// completes reports whether kubectl calls this program to complete the words after
-// "kubectl card".
+// completes reports whether kubectl calls this program to complete the words after "kubectl card".
 func completes(name string) bool {
 	return strings.HasPrefix(filepath.Base(name), "kubectl_complete-card")
 }
@@ -81,6 +84,7 @@ func knownCommand(cmd *cobra.Command, arguments []string) error {
 	if len(arguments) == 0 {
 		return nil
 	}
+
 	var names []string
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
@@ -91,8 +95,9 @@ func knownCommand(cmd *cobra.Command, arguments []string) error {
 func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Versions of cardctl, Volcano and Kubernetes", Args: cobra.NoArgs,
-		Long: "Prints the release and the commit of cardctl, and the versions of Volcano and\nKubernetes whose scheduler it runs.",
-		Run:  func(*cobra.Command, []string) { fmt.Fprint(streams.Out, version.Of().Text("cardctl")) },
+		Long: "Prints the release and the commit of cardctl, and the versions of Volcano and\n" +
+			"Kubernetes whose scheduler it runs.",
+		Run: func(*cobra.Command, []string) { fmt.Fprint(streams.Out, version.Of().Text("cardctl")) },
 	}
 }
 
@@ -105,10 +110,9 @@ func Main(arguments []string) {
 	os.Exit(Run(ctx, arguments[0], arguments[1:], streams))
 }
 
-// Run runs cardctl and returns its exit code. It returns as soon as ctx is done, also from
-// a read or a computation that cannot be interrupted: all that the commands have to leave in
-// order is a terminal on which they draw, and the files of a replay. The process must end then, because a process has
-// one session at a time.
+// Run runs cardctl and returns its exit code. It returns as soon as ctx is done, also from a read or a computation that
+// cannot be interrupted. Commands only leave two things in order: the terminal on which they draw, and the files of a
+// replay. The process must end then, because a process has one session at a time.
 func Run(ctx context.Context, name string, arguments []string, streams genericiooptions.IOStreams) int {
 	from := newSource(streams)
 	root := newRoot(name, from)
@@ -116,12 +120,15 @@ func Run(ctx context.Context, name string, arguments []string, streams genericio
 		arguments = append([]string{cobra.ShellCompRequestCmd}, arguments...)
 	}
 	root.SetArgs(arguments)
+
+	// A misspelt command has no flags. The command is the error then, not the flag.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if cmd == root && !strings.HasPrefix(arguments[0], "-") { // a misspelt command has no flags
+		if cmd == root && !strings.HasPrefix(arguments[0], "-") {
 			return knownCommand(root, arguments)
 		}
 		return err
 	})
+
 	err := await(ctx, func() error { return root.ExecuteContext(ctx) })
 	if ctx.Err() != nil {
 		from.leaving.Lock() // a screen restores the terminal before it unlocks
@@ -130,7 +137,7 @@ func Run(ctx context.Context, name string, arguments []string, streams genericio
 	return exitCode(err, streams.ErrOut)
 }
 
-// await returns the error of work, or that of ctx as soon as ctx is done.
+// await returns the error of work, or the error of ctx as soon as ctx is done.
 func await(ctx context.Context, work func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- work() }()
@@ -152,6 +159,7 @@ func exitCode(err error, errOut io.Writer) int {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	}
+
 	for _, line := range strings.Split(err.Error(), "\n") {
 		fmt.Fprintln(errOut, "error: "+line)
 	}

@@ -49,34 +49,39 @@ type serving struct {
 	listen           string
 	authenticate     bool
 	certificate, key string // files
-	metrics          string // the address of the scheduler's
+	metrics          string // the address of the scheduler's metrics
 }
 
 func newServe(s *source) *cobra.Command {
 	v := &serving{}
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Queues and cards as web pages", Long: serveLong, Example: serveExamples, Args: cobra.NoArgs,
+		Use: "serve", Short: "Queues and cards as web pages", Long: serveLong, Example: serveExamples,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.serve(cmd, v) },
 	}
-	cmd.Flags().StringVar(&v.listen, "listen", "127.0.0.1:8080",
+
+	flags := cmd.Flags()
+	flags.StringVar(&v.listen, "listen", "127.0.0.1:8080",
 		"Address to listen on: one of this machine, such as 127.0.0.1:8080, [::1]:8080 or localhost:0. "+
 			"Others need --authenticate and a certificate")
-	cmd.Flags().BoolVar(&v.authenticate, "authenticate", false, "Require a token of the cluster, and show what its user may list. "+
-		"cardctl needs the permission to create tokenreviews and subjectaccessreviews")
-	cmd.Flags().StringVar(&v.certificate, "tls-cert-file", "",
+	flags.BoolVar(&v.authenticate, "authenticate", false,
+		"Require a token of the cluster, and show what its user may list. "+
+			"cardctl needs the permission to create tokenreviews and subjectaccessreviews")
+	flags.StringVar(&v.certificate, "tls-cert-file", "",
 		"File with the certificate of the server, which then speaks HTTPS only. It is read again when it changes")
-	cmd.Flags().StringVar(&v.key, "tls-private-key-file", "", "File with the private key of the certificate")
-	cmd.Flags().StringVar(&v.metrics, "metrics", "",
+	flags.StringVar(&v.key, "tls-private-key-file", "", "File with the private key of the certificate")
+	flags.StringVar(&v.metrics, "metrics", "",
 		"Address of the scheduler's metrics, such as http://volcano-scheduler-service.volcano-system:8080/metrics, "+
 			"for the duration of its cycles")
-	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "Least time between two readings of the cluster")
+	flags.DurationVar(&s.interval, "interval", 2*time.Second, "Least time between two readings of the cluster")
+
 	s.bind(cmd)
 	cmd.MarkFlagsRequiredTogether("tls-cert-file", "tls-private-key-file")
 	cmd.MarkFlagsMutuallyExclusive("authenticate", "filename")
 	return cmd
 }
 
-// check refuses addresses on which others could read what is meant for one user.
+// check refuses addresses on which others could read the pages of a user.
 func (v *serving) check() error {
 	switch {
 	case serve.IsLoopback(v.listen):
@@ -85,7 +90,8 @@ func (v *serving) check() error {
 		return fmt.Errorf("--listen %s: without --authenticate the pages are for everyone who can reach them, "+
 			"so the address must be one of this machine, such as 127.0.0.1:8080", v.listen)
 	case v.certificate == "":
-		return fmt.Errorf("--listen %s: tokens come from other machines, which needs --tls-cert-file and --tls-private-key-file", v.listen)
+		return fmt.Errorf("--listen %s: tokens come from other machines, "+
+			"which needs --tls-cert-file and --tls-private-key-file", v.listen)
 	}
 	return nil
 }
@@ -100,6 +106,7 @@ func (v *serving) listener(ctx context.Context) (net.Listener, string, error) {
 			return nil, "", fmt.Errorf("--tls-cert-file: %w", err)
 		}
 	}
+
 	listener, err := net.Listen("tcp", v.listen)
 	switch {
 	case err != nil:
@@ -114,6 +121,7 @@ func (s *source) serve(cmd *cobra.Command, v *serving) error {
 	if err := v.check(); err != nil {
 		return err
 	}
+
 	options := serve.Options{Interval: s.interval, Flags: sourceFlags(cmd.Flags()), Log: s.logLine}
 	if v.authenticate {
 		config, err := s.cluster.ToRESTConfig()
@@ -124,24 +132,28 @@ func (s *source) serve(cmd *cobra.Command, v *serving) error {
 		if err != nil {
 			return err
 		}
-		options.Access, options.Metrics = gate.Protect, gate.ProtectMetrics
+		options.Access = gate.Protect
+		options.Metrics = gate.ProtectMetrics
 		options.Flags = nil // viewers have kubeconfigs of their own
 	}
+
 	reader, err := s.newReader(cmd.Context())
 	if err != nil {
 		return err
 	}
 	reader.metrics = v.metrics
 	options.Source = reader
+
 	listener, address, err := v.listener(cmd.Context())
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(s.streams.Out, address)
-	if err := serve.New(options).Serve(cmd.Context(), listener); err != nil && err != http.ErrServerClosed {
-		return err
+	err = serve.New(options).Serve(cmd.Context(), listener)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // logLine writes a line of the log.
@@ -152,12 +164,13 @@ func (s *source) logLine(format string, arguments ...any) {
 // notShown are flags that other commands do not have, and secrets.
 var notShown = []string{"listen", "interval", "metrics", "tls-cert-file", "tls-private-key-file", "token"}
 
-// sourceFlags are the flags that select the input, as they were given.
+// sourceFlags returns the flags that select the input, as they were given.
 func sourceFlags(flags *pflag.FlagSet) (words []string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if slices.Contains(notShown, f.Name) {
 			return
 		}
+
 		switch value := f.Value.(type) {
 		case pflag.SliceValue:
 			for _, each := range value.GetSlice() {
@@ -191,19 +204,22 @@ func (s *source) newReader(ctx context.Context) (*reader, error) {
 		_, err = r.Read(ctx) // nobody waits for files that cannot be shown
 		return r, err
 	}
+
 	if s.configuration != "" {
 		if _, err := s.configure(input.New()); err != nil {
 			return nil, err
 		}
 	}
-	config, err := s.cluster.ToRESTConfig()
+	config, err := s.restConfig()
 	if err != nil {
-		return nil, fmt.Errorf("no cluster to read: %s (name files with -f, or a kubeconfig with --kubeconfig)", firstLine(err))
+		return nil, err
 	}
 	if config.Host == kubectlDefault && !s.namesCluster() {
-		return nil, errors.New("no cluster to read: there is no kubeconfig (name one with --kubeconfig, or files with -f)")
+		return nil, errors.New("no cluster to read: there is no kubeconfig " +
+			"(name one with --kubeconfig, or files with -f)")
 	}
-	live, err := input.Follow(ctx, config, s.configuration == "" && !s.pluginGiven)
+
+	live, err := input.Follow(ctx, config, s.findsConfiguration())
 	if err != nil {
 		return nil, err
 	}
@@ -211,8 +227,8 @@ func (s *source) newReader(ctx context.Context) (*reader, error) {
 	return &reader{source: s, live: live}, nil
 }
 
-// kubectlDefault is the cluster of kubectl where nothing names one. It is the default address
-// of serve as well, which would read its own pages.
+// kubectlDefault is the cluster of kubectl if nothing names one. It is the default address of serve as well, and serve
+// would read its own pages.
 const kubectlDefault = "http://localhost:8080"
 
 // namesCluster reports whether a flag or a kubeconfig names the cluster.
@@ -229,20 +245,23 @@ func (r *reader) Changed() <-chan struct{} {
 	return r.live.Changed()
 }
 
-// scheduler reads the scheduler's lease and its metrics. What cannot be read becomes a line of
-// the page.
+// scheduler reads the scheduler's lease and its metrics. An error becomes a line of the page.
 func (r *reader) scheduler(ctx context.Context) *model.Scheduler {
 	found := &model.Scheduler{}
 	name, renewed, err := r.live.Leader(ctx)
 	if err != nil {
 		found.Lacks = append(found.Lacks, err.Error())
 	} else {
-		found.Leader, found.Seen = name, renewed
+		found.Leader = name
+		found.Seen = renewed
 	}
+
 	if r.metrics == "" {
-		found.Lacks = append(found.Lacks, "the duration of cycles is in the scheduler's metrics: name their address with --metrics")
+		found.Lacks = append(found.Lacks,
+			"the duration of cycles is in the scheduler's metrics: name their address with --metrics")
 		return found
 	}
+
 	found.Timings, err = vitals.Read(ctx, r.metrics)
 	if err != nil {
 		found.Lacks = append(found.Lacks, "the scheduler's metrics cannot be read: "+firstLine(err))
@@ -254,6 +273,7 @@ func (r *reader) scheduler(ctx context.Context) *model.Scheduler {
 func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	reading := &model.Reading{Objects: r.files, Time: time.Now()}
 	var err error
 	if r.live != nil {
@@ -266,11 +286,13 @@ func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
 	if r.live != nil && err == nil {
 		reading.Scheduler = r.scheduler(ctx)
 	}
+
 	s := r.source
 	s.heard = func(severity, text string) {
 		reading.Notes = append(reading.Notes, model.Note{Severity: severity, Text: text})
 	}
 	defer func() { s.heard = nil }()
+
 	configuration, configureErr := s.configure(reading.Objects)
 	if configureErr != nil {
 		return nil, configureErr
@@ -282,9 +304,7 @@ func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
 		}
 		return r.live.Usage(ctx, name)
 	})
-	for _, lack := range append(reading.Objects.Warnings, reading.Objects.Missing()...) {
-		s.warning("%s", lack)
-	}
+	s.warnOfLacks(reading.Objects)
 	s.warn(reading.Objects)
 	s.noteLeftOut(configuration)
 	return reading, err

@@ -48,22 +48,29 @@ func newSimulate(s *source) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(c.add)+len(c.set)+len(c.remove)+len(c.at) == 0 {
-				return fmt.Errorf("nothing to simulate: name a change with --add, --set or --remove, or a time with --at")
+				return errors.New(
+					"nothing to simulate: name a change with --add, --set or --remove, or a time with --at")
 			}
+
 			return s.simulate(cmd, c)
 		},
 	}
+
 	flags := cmd.Flags()
 	flags.StringArrayVar(&c.add, "add", nil,
 		"File or directory with objects to add or, by the same name, to replace; may be given several times")
 	flags.StringArrayVar(&c.set, "set", nil,
-		"Change of a queue, such as queue/research:cards.NVIDIA-H200=5 or queue/research:capability.cpu=64; may be given several times")
+		"Change of a queue, such as queue/research:cards.NVIDIA-H200=5 or queue/research:capability.cpu=64; "+
+			"may be given several times")
 	flags.StringArrayVar(&c.remove, "remove", nil,
 		"Object to remove: job/NAME, job/NAMESPACE/NAME, queue/NAME or node/NAME; may be given several times")
-	flags.StringVar(&c.at, "at", "", "Time of the cluster with the changes, such as 2026-12-01T08:00Z: windows of queues hold as they do then")
+	flags.StringVar(&c.at, "at", "",
+		"Time of the cluster with the changes, such as 2026-12-01T08:00Z: windows of queues hold as they do then")
 	flags.BoolVar(&c.all, "all", false, "Also show jobs and queues that stay as they are")
+
 	_ = cmd.RegisterFlagCompletionFunc("set", s.completeSetting)
 	_ = cmd.RegisterFlagCompletionFunc("remove", s.completeRemoval)
+
 	s.bind(cmd, formats...)
 	s.bindNamespaces(cmd)
 	return cmd
@@ -74,6 +81,7 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 	if err != nil {
 		return err
 	}
+
 	change := whatif.Change{Set: c.set, Remove: c.remove, Namespace: s.namespace(), Rights: whatif.Everything}
 	change.At, err = timeOf(c.at)
 	if err != nil {
@@ -85,31 +93,34 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 			return err
 		}
 	}
+
 	progress := newProgress(s.streams.ErrOut)
-	defer progress.done()
 	trial, err := whatif.Try(cmd.Context(), objects, configuration, change, func(what string) func(int, int) {
 		return func(cycle, events int) { progress.report(what+", cycle", cycle, cycle) }
 	})
+	progress.done()
 	if err != nil {
 		return flagOf(err)
 	}
-	progress.done()
+
 	known := namespaces(trial.World)
-	for _, j := range trial.Comparison.Jobs {
+	for _, j := range trial.Jobs {
 		known = append(known, j.Namespace) // of jobs that are removed as well
 	}
 	if err := s.checkNamespace(cmd.Context(), known); err != nil {
 		return err
 	}
+
 	for _, warning := range trial.Warnings {
 		s.warning("%s", warning)
 	}
 	s.warn(trial.Objects)
 	s.warnOfWorld(trial.World, configuration)
-	comparison := trial.Comparison
-	comparison.Jobs = slices.DeleteFunc(comparison.Jobs,
-		func(j whatif.JobChange) bool { return s.namespace() != "" && j.Namespace != s.namespace() })
-	return s.printComparison(comparison, c.all)
+
+	trial.Jobs = slices.DeleteFunc(trial.Jobs, func(j whatif.JobChange) bool {
+		return s.namespace() != "" && j.Namespace != s.namespace()
+	})
+	return s.printComparison(trial.Comparison, c.all)
 }
 
 // timeOf parses the time of the flag --at, zero for none.
@@ -139,47 +150,35 @@ func flagOf(err error) error {
 }
 
 func (s *source) printComparison(c *whatif.Comparison, all bool) error {
-	out := s.streams.Out
-	if s.output == asJSON || s.output == asYAML {
-		return printData(out, s.output, c)
+	if isData(s.output) {
+		return s.print(&result{data: c})
 	}
-	for _, each := range []struct {
-		name string
-		*whatif.Outcome
-	}{{"before", c.Before}, {"after", c.After}} {
-		if !each.Settled {
-			s.note("%s: the cluster does not settle: pods keep evicting each other; the output shows the last cycle", each.name)
-		}
+	s.noteUnsettled("before", c.Before)
+	s.noteUnsettled("after", c.After)
+
+	tables := []*result{
+		orText(jobChanges(c, all), "No job is affected."),
+		orText(queueChanges(c, all), "No queue has more or fewer cards than before."),
 	}
-	if err := s.printOr(jobChanges(c, all), "No job is affected."); err != nil {
-		return err
+	if events := newEvents(c); len(events.rows) > 0 {
+		tables = append(tables, &result{rows: events})
 	}
-	fmt.Fprintln(out)
-	if err := s.printOr(queueChanges(c, all), "No queue has more or fewer cards than before."); err != nil {
-		return err
-	}
-	events := newEvents(c)
-	if len(events.rows) == 0 {
-		return nil
-	}
-	fmt.Fprintln(out)
-	return events.print(out, s.output, !s.noHeaders)
+	return s.print(tables...)
 }
 
-func (s *source) printOr(t *table, empty string) error {
-	if len(t.rows) == 0 {
-		fmt.Fprintln(s.streams.Out, empty)
-		return nil
+func (s *source) noteUnsettled(name string, o *whatif.Outcome) {
+	if !o.Settled {
+		s.note("%s: the cluster does not settle: pods keep evicting each other; the output shows the last cycle", name)
 	}
-	return t.print(s.streams.Out, s.output, !s.noHeaders)
 }
 
 func jobChanges(c *whatif.Comparison, all bool) *table {
-	t := &table{columns: columns("NAMESPACE", "JOB", "QUEUE", "BEFORE", "AFTER", "WHY IT WAITS")}
+	t := tableOf("NAMESPACE", "JOB", "QUEUE", "BEFORE", "AFTER", "WHY IT WAITS")
 	for _, j := range c.Jobs {
 		if !all && !j.Changed() {
 			continue
 		}
+
 		why := ""
 		if j.After != nil {
 			why = j.After.Message
@@ -190,9 +189,10 @@ func jobChanges(c *whatif.Comparison, all bool) *table {
 }
 
 func queueChanges(c *whatif.Comparison, all bool) *table {
-	t := &table{columns: columns("QUEUE", "CARD", "BEFORE", "AFTER")}
+	t := tableOf("QUEUE", "CARD", "BEFORE", "AFTER")
 	for _, q := range c.Queues {
-		before, after := ofQuota(q.Before, q.BeforeQuota), ofQuota(q.After, q.AfterQuota)
+		before := ofQuota(q.Before, q.BeforeQuota)
+		after := ofQuota(q.After, q.AfterQuota)
 		if all || before != after {
 			t.add(strings.Repeat("  ", q.Depth)+q.Queue, q.Card, before, after)
 		}
@@ -207,9 +207,9 @@ func ofQuota(allocated float64, quota *float64) string {
 	return number(allocated) + " of " + number(*quota)
 }
 
-// newEvents lists what happens with the changes and not without them.
+// newEvents has a row for each event that happens with the changes and not without them.
 func newEvents(c *whatif.Comparison) *table {
-	t := &table{columns: columns("CYCLE", "EVENT", "QUEUE", "JOB", "POD", "NODE")}
+	t := tableOf("CYCLE", "EVENT", "QUEUE", "JOB", "POD", "NODE")
 	for _, e := range c.NewEvents() {
 		t.add(e.Cycle, e.Kind, e.Queue, e.Owner, e.Pod, e.Node)
 	}

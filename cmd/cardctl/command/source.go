@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -14,8 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
@@ -23,53 +24,68 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// source is where the objects and the scheduler's configuration come from: the flags
-// that all commands share.
+// source is where the objects and the scheduler's configuration come from: the flags that all commands share.
 type source struct {
-	streams       genericiooptions.IOStreams
+	streams genericiooptions.IOStreams
+
+	// The input.
 	cluster       *genericclioptions.ConfigFlags
 	files         []string
 	recursive     bool
 	configuration string
 	plugin        string
 	pluginGiven   bool
-	output        string
-	noHeaders     bool
+
+	// The selection and the output.
 	allNamespaces bool
 	selector      string
-	labels        labels.Selector // the selector; everything without one
+	labels        labels.Selector // the parsed selector; everything without one
+	output        string
+	noHeaders     bool
 	watch         bool
 	interval      time.Duration
-	printed       map[string]bool             // notes and warnings, each printed once
-	broken        bool                        // a part of the input could not be read
-	heard         func(severity, text string) // if set, each note and warning, printed or not
-	leaving       sync.Mutex                  // held while a command has something to leave in order: a terminal, files
+
+	printed map[string]bool             // notes and warnings, each printed once
+	broken  bool                        // a part of the input could not be read
+	heard   func(severity, text string) // called with each note and warning, printed or not; nil for none
+	leaving sync.Mutex                  // held while a command has a terminal or files to leave in order
 }
 
 // newSource returns a source without flags.
 func newSource(streams genericiooptions.IOStreams) *source {
-	return &source{streams: streams, cluster: genericclioptions.NewConfigFlags(true), labels: labels.Everything(), printed: map[string]bool{}}
+	return &source{
+		streams: streams,
+		cluster: genericclioptions.NewConfigFlags(true),
+		labels:  labels.Everything(),
+		printed: map[string]bool{},
+	}
 }
 
-// bind adds the flags to a command.
+// bind adds the flags to a command, and checks them before the command runs.
 func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&s.files, "filename", "f", nil, "File or directory with objects, - for standard input; may be given several times. "+
-		"Without it, the cluster of the kubeconfig is read")
+	flags.StringArrayVarP(&s.files, "filename", "f", nil,
+		"File or directory with objects, - for standard input; may be given several times. "+
+			"Without it, the cluster of the kubeconfig is read")
 	flags.BoolVarP(&s.recursive, "recursive", "R", false, "Also read the directories below those of -f")
-	flags.StringVar(&s.configuration, "scheduler-conf", "", "File with the scheduler's configuration, or with the ConfigMap that has it. "+
-		"Without it, that of the ConfigMap which the scheduler's Deployment mounts, in the cluster or in the files")
-	flags.StringVar(&s.plugin, "plugin", plugin.Name, "Assume a configuration with this quota plugin: "+strings.Join(plugin.Names, ", "))
+	flags.StringVar(&s.configuration, "scheduler-conf", "",
+		"File with the scheduler's configuration, or with the ConfigMap that has it. Without it, "+
+			"that of the ConfigMap which the scheduler's Deployment mounts, in the cluster or in the files")
+	flags.StringVar(&s.plugin, "plugin", plugin.Name,
+		"Assume a configuration with this quota plugin: "+strings.Join(plugin.Names, ", "))
+
+	complete(cmd, "plugin", plugin.Names)
 	if len(outputs) > 0 {
 		flags.StringVarP(&s.output, "output", "o", outputs[0], "Output format: "+strings.Join(outputs, ", "))
-		_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
+		complete(cmd, "output", outputs)
 	}
 	if slices.Contains(outputs, asWide) {
 		flags.BoolVar(&s.noHeaders, "no-headers", false, "Print tables without headers")
 	}
-	_ = cmd.RegisterFlagCompletionFunc("plugin", cobra.FixedCompletions(plugin.Names, cobra.ShellCompDirectiveNoFileComp))
+
 	s.cluster.AddFlags(flags)
 	s.completeClusterFlags(cmd)
+
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, arguments []string) error {
 		if len(outputs) > 0 && !slices.Contains(outputs, s.output) {
@@ -82,6 +98,7 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 		if err := s.checkFlags(cmd); err != nil {
 			return err
 		}
+
 		if err := run(cmd, arguments); err != nil || !s.broken {
 			return err
 		}
@@ -106,6 +123,7 @@ func (s *source) checkFlags(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return fmt.Errorf("--selector: %s", firstLine(err))
 	}
+
 	if cmd.Flags().Lookup("interval") != nil && s.interval <= 0 {
 		return errInterval
 	}
@@ -115,8 +133,8 @@ func (s *source) checkFlags(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// namespace is the value of --namespace, "" for all. Queues belong to the cluster, so
-// unlike kubectl's the default is not the namespace of the kubeconfig.
+// namespace returns the value of --namespace, "" for all. Queues belong to the cluster. So unlike in kubectl, the
+// default is not the namespace of the kubeconfig.
 func (s *source) namespace() string {
 	if s.cluster.Namespace == nil || s.allNamespaces {
 		return ""
@@ -124,13 +142,15 @@ func (s *source) namespace() string {
 	return *s.cluster.Namespace
 }
 
-// checkNamespace returns an error if --namespace is not one of those that are known. One of a cluster
-// can have no pods.
+// checkNamespace returns an error if the namespace of the flag does not exist. known are the namespaces with pods or
+// PodGroups.
 func (s *source) checkNamespace(ctx context.Context, known []string) error {
 	name := s.namespace()
 	if name == "" || slices.Contains(known, name) {
 		return nil
 	}
+
+	// A namespace of a cluster can be empty.
 	if len(s.files) == 0 {
 		config, err := s.cluster.ToRESTConfig()
 		if err != nil {
@@ -143,60 +163,68 @@ func (s *source) checkNamespace(ctx context.Context, known []string) error {
 	return unknown("namespace", name, known)
 }
 
-// namespaces are those of all pods and PodGroups.
+// namespaces returns the namespaces of all pods and PodGroups.
 func namespaces(world *engine.World) []string {
-	all := map[string]bool{}
+	all := sets.New[string]()
 	for _, g := range world.Groups {
-		all[g.Namespace] = true
+		all.Insert(g.Namespace)
 	}
 	for _, pod := range world.Stray {
-		all[pod.Namespace] = true
+		all.Insert(pod.Namespace)
 	}
-	return slices.Sorted(maps.Keys(all))
+	return sets.List(all)
 }
 
 // errEmpty is about input without a single object that this tool reads.
-var errEmpty = errors.New("the input has no object that quotas concern: no Node, Queue, PodGroup, Job, Pod or Deployment")
+var errEmpty = errors.New("the input has no object that quotas concern: " +
+	"no Node, Queue, PodGroup, Job, Pod or Deployment")
 
 // objects reads the objects of the files or of the cluster.
 func (s *source) objects(ctx context.Context) (*input.Objects, error) {
 	progress := newProgress(s.streams.ErrOut)
 	defer progress.done()
 	if len(s.files) == 0 {
-		config, err := s.cluster.ToRESTConfig()
-		if err != nil {
-			return nil, fmt.Errorf("no cluster to read: %s (name files with -f, or a kubeconfig with --kubeconfig)", firstLine(err))
-		}
-		objects, err := input.ReadCluster(ctx, config, s.configuration == "" && !s.pluginGiven, progress.report)
+		config, err := s.restConfig()
 		if err != nil {
 			return nil, err
 		}
-		return objects, nil
+		return input.ReadCluster(ctx, config, s.findsConfiguration(), progress.report)
 	}
+
 	objects, err := input.ReadFiles(s.files, s.recursive, s.streams.In, progress.report)
-	progress.done()
 	err = cmp.Or(ctx.Err(), err)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if objects.Len() == 0 && len(objects.Problems) > 0 {
+	case objects.Len() == 0 && len(objects.Problems) > 0:
 		return nil, fmt.Errorf("nothing could be read: %s", objects.Problems[0])
-	}
-	if objects.Len() == 0 {
+	case objects.Len() == 0:
 		return nil, errEmpty
 	}
 	return objects, nil
 }
 
-// warn writes to stderr what is skipped and what cannot be read. A command that prints a
-// result without the latter ends with errInvalid.
+// restConfig returns the connection to the cluster of the input.
+func (s *source) restConfig() (*rest.Config, error) {
+	config, err := s.cluster.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to read: %s (name files with -f, or a kubeconfig with --kubeconfig)",
+			firstLine(err))
+	}
+	return config, nil
+}
+
+// findsConfiguration reports whether the configuration of the scheduler is looked for in the cluster.
+func (s *source) findsConfiguration() bool { return s.configuration == "" && !s.pluginGiven }
+
+// warn writes to stderr the objects that are skipped, and the objects that cannot be read. After the latter, a command
+// prints its result and ends with errInvalid.
 func (s *source) warn(objects *input.Objects) {
 	for _, problem := range objects.Problems {
+		s.broken = true
 		s.line("error", "%s", problem)
 	}
-	if len(objects.Problems) > 0 {
-		s.broken = true
-	}
+
 	for _, problem := range slices.Concat(objects.Unknown, objects.Invalid) {
 		s.warning("%s", problem)
 	}
@@ -208,11 +236,10 @@ func (s *source) warn(objects *input.Objects) {
 	}
 }
 
-// note writes a line to stderr, once if it is the same again.
+// note writes a line to stderr. It writes an equal line only once.
 func (s *source) note(format string, arguments ...any) { s.line("note", format, arguments...) }
 
-// warning is a note on something that makes the output differ from what the scheduler
-// does.
+// warning writes a line about a difference between the output and the decisions of the scheduler.
 func (s *source) warning(format string, arguments ...any) { s.line("warning", format, arguments...) }
 
 func (s *source) line(severity, format string, arguments ...any) {
@@ -220,6 +247,7 @@ func (s *source) line(severity, format string, arguments ...any) {
 	if s.heard != nil {
 		s.heard(severity, text)
 	}
+
 	text = severity + ": " + text
 	if !s.printed[text] {
 		s.printed[text] = true
@@ -237,15 +265,20 @@ func (s *source) read(ctx context.Context) (*input.Objects, *engine.Configuratio
 	if err != nil {
 		return nil, nil, err
 	}
+
 	s.giveUsage(configuration, objects, s.storedUsage(ctx, objects))
-	for _, lack := range append(objects.Warnings, objects.Missing()...) {
-		s.warning("%s", lack)
-	}
+	s.warnOfLacks(objects)
 	return objects, configuration, nil
 }
 
-// load reads objects and makes a world of them, with the configuration of its
-// scheduler.
+// warnOfLacks writes to stderr which objects the input lacks.
+func (s *source) warnOfLacks(objects *input.Objects) {
+	for _, lack := range append(objects.Warnings, objects.Missing()...) {
+		s.warning("%s", lack)
+	}
+}
+
+// load reads objects and makes a world of them, with the configuration of its scheduler.
 func (s *source) load(ctx context.Context) (*engine.World, *engine.Configuration, error) {
 	objects, configuration, err := s.read(ctx)
 	if err != nil {
@@ -255,29 +288,29 @@ func (s *source) load(ctx context.Context) (*engine.World, *engine.Configuration
 	if err != nil {
 		return nil, nil, err
 	}
+
 	s.warn(objects)
 	s.warnOfWorld(world, configuration)
 	return world, configuration, nil
 }
 
-// warnOfWorld writes to stderr what the sessions on a world do not have.
+// warnOfWorld writes to stderr which parts of the input the sessions on a world do not have.
 func (s *source) warnOfWorld(world *engine.World, configuration *engine.Configuration) {
 	s.noteLeftOut(configuration)
 	if world.Orphans > 0 {
-		s.warning(orphans, world.Orphans)
+		s.warning("%d pods belong to PodGroups that are not in the input, and no queue is charged for them",
+			world.Orphans)
 	}
 	for _, out := range world.LeftOut {
 		s.warning("%s", out)
 	}
 }
 
-// orphans is the warning about pods that no queue is charged for.
-const orphans = "%d pods belong to PodGroups that are not in the input, and no queue is charged for them"
-
 // noteLeftOut writes to stderr which plugins sessions do not have.
 func (s *source) noteLeftOut(configuration *engine.Configuration) {
 	if len(configuration.LeftOut) > 0 {
-		s.note("plugins that need more than objects, or are not known, are left out: %s", strings.Join(configuration.LeftOut, ", "))
+		s.note("plugins that need more than objects, or are not known, are left out: %s",
+			strings.Join(configuration.LeftOut, ", "))
 	}
 }
 
@@ -288,8 +321,13 @@ func (s *source) configure(objects *input.Objects) (*engine.Configuration, error
 		if err != nil {
 			return nil, err
 		}
-		return s.configureFrom(&input.Configuration{Text: input.ConfigurationIn(text), Origin: s.configuration, Source: input.Source{File: s.configuration, Line: 1}})
+		return s.configureFrom(&input.Configuration{
+			Text:   input.ConfigurationIn(text),
+			Origin: s.configuration,
+			Source: input.Source{File: s.configuration, Line: 1},
+		})
 	}
+
 	if s.pluginGiven {
 		configuration, err := engine.Usual(s.plugin, objects.Queues)
 		if err == nil {
@@ -297,6 +335,7 @@ func (s *source) configure(objects *input.Objects) (*engine.Configuration, error
 		}
 		return configuration, err
 	}
+
 	found, missing, err := objects.Configuration()
 	if err != nil {
 		return nil, err
@@ -304,10 +343,12 @@ func (s *source) configure(objects *input.Objects) (*engine.Configuration, error
 	if found != nil {
 		return s.configureFrom(found)
 	}
+
 	configuration, err := engine.Usual(s.plugin, objects.Queues)
 	if err == nil {
 		s.warning("no scheduler configuration: %s. Assumed: %s. The scheduler may decide otherwise: "+
-			"add the ConfigMap to the input, or name the configuration with --scheduler-conf or --plugin", missing, inForce(configuration))
+			"add the ConfigMap to the input, or name the configuration with --scheduler-conf or --plugin",
+			missing, inForce(configuration))
 	}
 	return configuration, err
 }
@@ -317,6 +358,7 @@ func (s *source) configureFrom(c *input.Configuration) (*engine.Configuration, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Origin, err)
 	}
+
 	configuration.Given = c
 	s.note("scheduler configuration: %s: %s", c.Origin, inForce(configuration))
 	return configuration, nil
@@ -328,6 +370,7 @@ func inForce(c *engine.Configuration) string {
 	if c.Hierarchy {
 		shape = "a tree"
 	}
+
 	text := fmt.Sprintf("plugin %s, queues are %s", c.Plugin, shape)
 	if c.Release != release.Built() {
 		text += ", rules of Volcano " + c.Release.String()

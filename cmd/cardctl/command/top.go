@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/screen"
@@ -42,16 +41,20 @@ func newTop(s *source) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeFirst(s.queueNames),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			read := func(ctx context.Context) ([]queues.Queue, error) { return s.queues(ctx, strings.Join(arguments, "")) }
-			if !once && !s.watch && (s.output == asTable || s.output == asWide) && isTerminal(s.streams.Out) {
+			read := func(ctx context.Context) ([]queues.Queue, error) {
+				return s.queues(ctx, strings.Join(arguments, ""))
+			}
+			if !once && !s.watch && !isData(s.output) && isTerminal(s.streams.Out) {
 				return s.screen(cmd.Context(), read)
 			}
+
 			return s.show(cmd.Context(), func(ctx context.Context) (*result, error) {
 				all, err := read(ctx)
 				return &result{rows: queuesTable(all, s.output == asWide), data: document{"QueueList", all}}, err
 			})
 		},
 	}
+
 	cmd.Flags().BoolVar(&once, "once", false, "Print the queues once, also in a terminal")
 	s.bind(cmd, formats...)
 	s.bindSelector(cmd, "Labels of the queues to show, such as team=vision")
@@ -62,34 +65,26 @@ func newTop(s *source) *cobra.Command {
 
 // queues reads the input and returns the queues that the arguments and flags select.
 func (s *source) queues(ctx context.Context, queue string) ([]queues.Queue, error) {
-	world, configuration, err := s.load(ctx)
+	o, err := s.openBelow(ctx, queue)
 	if err != nil {
 		return nil, err
 	}
-	var below map[string]bool
-	if queue != "" {
-		below, err = subtree(world, configuration, queue)
-		if err != nil {
-			return nil, err
-		}
-	}
-	session, err := engine.Open(ctx, world, configuration)
-	if err != nil {
-		return nil, err
-	}
-	all := queues.List(world, session)
-	session.Close()
-	waiting, err := explain.WaitingIn(ctx, world, configuration) // changes the world, so it is last
+	all := queues.List(o.world, o.Session)
+	o.Close()
+
+	// This changes the world, so it is last.
+	waiting, err := explain.WaitingIn(ctx, o.world, o.Configuration)
 	if err != nil {
 		return nil, err
 	}
 	queues.CountWaiting(all, slices.Values(waiting))
+
 	return slices.DeleteFunc(all, func(q queues.Queue) bool {
 		var own labels.Set
-		if object := world.Queue(q.Queue); object != nil {
+		if object := o.world.Queue(q.Queue); object != nil {
 			own = object.Labels
 		}
-		return below != nil && !below[q.Queue] || !s.labels.Matches(own)
+		return !o.wanted(q.Queue) || !s.labels.Matches(own)
 	}), nil
 }
 
@@ -98,6 +93,7 @@ func queuesTable(all []queues.Queue, wide bool) *table {
 	for _, c := range queues.Columns {
 		t.columns = append(t.columns, column{name: c.Name, wide: c.Wide, once: c.OfQueue})
 	}
+
 	rows := queues.Rows(all, wide)
 	for i := range rows {
 		var cells []string
@@ -109,26 +105,32 @@ func queuesTable(all []queues.Queue, wide bool) *table {
 	return t
 }
 
-// screen shows queues in a terminal. The queues of files do not change. An error of the
-// first reading is returned; later ones are shown until the cluster is back.
+// screen shows queues in a terminal. The queues of files do not change. It returns an error of the first reading. Later
+// errors are shown until the cluster is back.
 func (s *source) screen(ctx context.Context, read func(context.Context) ([]queues.Queue, error)) error {
 	all, err := read(ctx)
 	if err != nil {
 		return err
 	}
+
 	// From here on Run waits until the terminal is as it was.
 	s.leaving.Lock()
 	defer s.leaving.Unlock()
-	options := screen.Options{First: screen.Reading{Queues: all, Time: time.Now()}, Interval: s.interval, Wide: s.output == asWide}
+
+	first := screen.Reading{Queues: all, Time: time.Now()}
+	options := screen.Options{First: first, Interval: s.interval, Wide: s.output == asWide}
 	errOut := s.streams.ErrOut
 	if len(s.files) == 0 {
 		options.Read = func() screen.Reading {
 			var lines bytes.Buffer // stderr is the terminal
 			s.streams.ErrOut = &lines
 			all, err := read(ctx)
-			return screen.Reading{Queues: all, Err: err, Lines: slices.Collect(strings.Lines(lines.String())), Time: time.Now()}
+			return screen.Reading{
+				Queues: all, Err: err, Lines: slices.Collect(strings.Lines(lines.String())), Time: time.Now(),
+			}
 		}
 	}
+
 	lines, err := screen.Show(ctx, s.streams.Out, options)
 	_, _ = io.WriteString(errOut, strings.Join(lines, ""))
 	switch {

@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
@@ -53,6 +52,7 @@ func newUsage(s *source) *cobra.Command {
 			return s.usage(cmd.Context(), queueArgument(arguments), card)
 		},
 	}
+
 	cmd.Flags().StringVar(&card, "card", "", "Only this card, or another resource that counts")
 	s.bind(cmd, formats...)
 	cmd.AddCommand(newReset(s))
@@ -60,30 +60,30 @@ func newUsage(s *source) *cobra.Command {
 }
 
 func (s *source) usage(ctx context.Context, queue, card string) error {
-	session, wanted, err := s.openBelow(ctx, queue)
+	o, err := s.openBelow(ctx, queue)
 	if err != nil {
 		return err
 	}
-	defer session.Close()
-	if err := checkUsedCard(session, card); err != nil {
+	defer o.Close()
+	if err := checkUsedCard(o.Session, card); err != nil {
 		return err
 	}
-	return s.printUsage(session.Configuration, queues.Usages(session, wanted, card))
+	return s.printUsage(o.Configuration, queues.Usages(o.Session, o.wanted, card))
 }
 
 // checkUsedCard returns an error for a card that does not count.
 func checkUsedCard(session *engine.Session, card string) error {
-	var known []string
+	known := sets.New[string]()
 	for _, p := range session.Quota.Pasts() {
 		for _, c := range p.Columns {
-			known = append(known, c.Resource)
+			known.Insert(c.Resource)
 		}
 	}
-	if card == "" || len(known) == 0 || slices.Contains(known, card) {
+
+	if card == "" || known.Len() == 0 || known.Has(card) {
 		return nil
 	}
-	slices.Sort(known)
-	return unknown("card", card, slices.Compact(known))
+	return unknown("card", card, sets.List(known))
 }
 
 // usageDocument is the top level of JSON and YAML output.
@@ -98,27 +98,30 @@ type usageDocument struct {
 }
 
 func (s *source) printUsage(c *engine.Configuration, all []queues.Usage) error {
-	with, out := c.FairShare(), s.streams.Out
-	if s.output == asJSON || s.output == asYAML {
+	with := c.FairShare()
+	if isData(s.output) {
 		d := usageDocument{Kind: "UsageList", Lacks: c.UsageLacks, Items: all}
 		if with.HalfLife > 0 {
 			d.HalfLife = with.HalfLife.String()
 			d.Horizon = with.Horizon.String()
 			d.By = string(with.By)
 		}
+
 		if c.Usage != nil {
 			d.Saved = &metav1.Time{Time: c.Usage.Saved}
 		}
-		return printData(out, s.output, d)
+		return s.print(&result{data: d})
 	}
+
 	if with.HalfLife == 0 {
-		_, err := fmt.Fprintf(out, usageOff, c.Plugin)
-		return err
+		return s.print(&result{text: fmt.Sprintf(usageOff, c.Plugin)})
 	}
+
 	if c.Usage != nil {
-		s.note("usage with a half-life of %s, saved at %s", queues.ShortTime(with.HalfLife), c.Usage.Saved.UTC().Format(time.RFC3339))
+		s.note("usage with a half-life of %s, saved at %s",
+			queues.ShortTime(with.HalfLife), c.Usage.Saved.UTC().Format(time.RFC3339))
 	}
-	return s.printOr(usageTable(all, with), "No queue deserves, has or has had anything that counts.")
+	return s.print(orText(usageTable(all, with), "No queue deserves, has or has had anything that counts."))
 }
 
 // usageTable has a row for each queue and card.
@@ -127,20 +130,27 @@ func usageTable(all []queues.Usage, with arguments.FairShare) *table {
 	if with.By == arguments.FairShareByWeight {
 		norm = "BY WEIGHT"
 	}
-	t := &table{columns: columns("QUEUE", "PLACE", "CARD", "WAITS", norm, "NOW", "AVERAGE", "(COUNTED)", "LEVEL", "EVEN IF IDLE", "(EVEN AS NOW)", "(CARD-HOURS)")}
-	t.columns[0].once, t.columns[1].once = true, true
+
+	t := tableOf("QUEUE", "PLACE", "CARD", "WAITS", norm, "NOW", "AVERAGE", "(COUNTED)", "LEVEL",
+		"EVEN IF IDLE", "(EVEN AS NOW)", "(CARD-HOURS)")
+	t.columns[0].once = true
+	t.columns[1].once = true
+
 	for _, u := range all {
 		place := ""
 		if u.Rivals > 1 {
 			place = fmt.Sprintf("%d of %d", u.Place, u.Rivals)
 		}
+
 		for _, c := range u.Cards {
 			waits := ""
 			if c.Wanted {
 				waits = "yes"
 			}
-			t.add(strings.Repeat("  ", u.Depth)+u.Queue, place, c.Resource, waits, amountOf(&c.Norm, c.Resource), amountOf(&c.Now, c.Resource),
-				amountOf(c.Average, c.Resource), amountOf(c.Counted, c.Resource), levelOf(c.Level), c.IdleText(), c.KeptText(),
+
+			t.add(strings.Repeat("  ", u.Depth)+u.Queue, place, c.Resource, waits,
+				amountOf(&c.Norm, c.Resource), amountOf(&c.Now, c.Resource), amountOf(c.Average, c.Resource),
+				amountOf(c.Counted, c.Resource), levelOf(c.Level), c.IdleText(), c.KeptText(),
 				amountOf(c.Hours, c.Resource))
 		}
 	}
@@ -161,33 +171,35 @@ func levelOf(x *float64) string {
 	return fmt.Sprintf("%.2f", *x)
 }
 
-// giveUsage gives a configuration what queues have had over time, and if there are any budgets or quotas that are
-// enforced, what they have used and what was evicted. read reads it from the ConfigMap of a name.
-func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read func(types.NamespacedName) (*store.Stored, error)) {
-	with, budgets := c.FairShare(), sets(objects, card.BudgetKey)
-	evictions := sets(objects, policy.EvictionBudgetKey, policy.ReclaimBudgetKey, policy.EnforceQuotaKey)
+// usageReader reads stored usage from the ConfigMap of a name.
+type usageReader func(types.NamespacedName) (*store.Stored, error)
+
+// giveUsage gives a configuration the stored usage of queues over time. If there are budgets or enforced quotas, it
+// also gives the use of budgets and the past evictions.
+func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read usageReader) {
+	with := c.FairShare()
+	budgets := setAnywhere(objects, card.BudgetKey)
+	evictions := setAnywhere(objects, policy.EvictionBudgetKey, policy.ReclaimBudgetKey, policy.EnforceQuotaKey)
 	if with.HalfLife == 0 && !budgets && !evictions {
 		return
 	}
-	lacks := ""
-	if with.Store == arguments.NoStore {
-		lacks = fmt.Sprintf("the scheduler does not save it (%s: none)", arguments.FairShareStore)
-	} else if stored, err := read(with.Store); err != nil {
-		lacks = fmt.Sprintf("ConfigMap %s: %s", with.Store, firstLine(err))
-	} else {
+
+	stored, lacks := storedIn(with.Store, read)
+	usageLacks := lacks
+	if stored != nil {
 		others := *stored
 		others.HalfLife = 0
 		c.Budgets = &others
-		err = stored.Fits(&with)
-		if err == nil {
+		if err := stored.Fits(&with); err != nil {
+			usageLacks = fmt.Sprintf("ConfigMap %s: %s", with.Store, firstLine(err))
+		} else {
 			c.Usage = stored
-		} else if with.HalfLife > 0 {
-			c.UsageLacks = fmt.Sprintf("ConfigMap %s: %s", with.Store, firstLine(err))
 		}
 	}
-	if lacks != "" && with.HalfLife > 0 {
-		c.UsageLacks = lacks
+	if with.HalfLife > 0 {
+		c.UsageLacks = usageLacks
 	}
+
 	if lacks != "" && budgets {
 		c.BudgetsLack = lacks
 		s.warning("what queues have used of their budgets is not known, but for pods that run: %s", lacks)
@@ -200,18 +212,37 @@ func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read
 	}
 }
 
-// sets reports whether a queue has one of some annotations, or a window that sets it.
-func sets(objects *input.Objects, keys ...string) bool {
-	return objects != nil && slices.ContainsFunc(objects.Queues, func(q *scheduling.Queue) bool {
-		windows, _ := override.Parse(q.Annotations[override.Key])
-		return slices.ContainsFunc(keys, func(key string) bool {
-			return q.Annotations[key] != "" || slices.ContainsFunc(windows, func(w override.Window) bool { return slices.Contains(w.Keys(), policy.Short(key)) })
-		})
-	})
+// storedIn reads the usage that the scheduler has saved in a ConfigMap. lacks says why there is none.
+func storedIn(name types.NamespacedName, read usageReader) (stored *store.Stored, lacks string) {
+	if name == arguments.NoStore {
+		return nil, fmt.Sprintf("the scheduler does not save it (%s: none)", arguments.FairShareStore)
+	}
+	stored, err := read(name)
+	if err != nil {
+		return nil, fmt.Sprintf("ConfigMap %s: %s", name, firstLine(err))
+	}
+	return stored, ""
 }
 
-// storedUsage reads usage from the files or the cluster, as objects were read.
-func (s *source) storedUsage(ctx context.Context, objects *input.Objects) func(types.NamespacedName) (*store.Stored, error) {
+// setAnywhere reports whether a queue has one of some annotations, or a window that sets it.
+func setAnywhere(objects *input.Objects, keys ...string) bool {
+	if objects == nil {
+		return false
+	}
+	for _, q := range objects.Queues {
+		windows, _ := override.Parse(q.Annotations[override.Key])
+		for _, key := range keys {
+			inWindow := func(w override.Window) bool { return slices.Contains(w.Keys(), policy.Short(key)) }
+			if q.Annotations[key] != "" || slices.ContainsFunc(windows, inWindow) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// storedUsage returns a function that reads usage from the input: from the files or the cluster.
+func (s *source) storedUsage(ctx context.Context, objects *input.Objects) usageReader {
 	return func(name types.NamespacedName) (*store.Stored, error) {
 		if len(s.files) > 0 {
 			return objects.UsageIn(name)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,34 +29,40 @@ func newValidate(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			found, err := validate.Check(cmd.Context(), objects, configuration)
 			if err != nil {
 				return err
 			}
+
 			if skipped := objects.Skipped(); skipped != "" {
 				s.note("%s", skipped)
 			}
+
 			return s.printIssues(found.Issues, objects.Len())
 		},
 	}
+
 	s.bind(cmd, asTable, asJSON, asYAML)
 	return cmd
 }
 
 func (s *source) printIssues(issues []validate.Issue, objects int) error {
 	counts := map[validate.Severity]int{}
+	var text strings.Builder
 	for _, i := range issues {
 		counts[i.Severity]++
+		fmt.Fprintln(&text, i)
 	}
-	if s.output == asTable {
-		for _, i := range issues {
-			fmt.Fprintln(s.streams.Out, i)
-		}
-		fmt.Fprintf(s.streams.Out, "%d objects: %d errors, %d warnings, %d notes\n", objects,
-			counts[validate.Error], counts[validate.Warning], counts[validate.Note])
-	} else if err := printData(s.streams.Out, s.output, document{"IssueList", append([]validate.Issue{}, issues...)}); err != nil {
+
+	fmt.Fprintf(&text, "%d objects: %d errors, %d warnings, %d notes\n",
+		objects, counts[validate.Error], counts[validate.Warning], counts[validate.Note])
+
+	data := document{"IssueList", append([]validate.Issue{}, issues...)}
+	if err := s.print(&result{text: text.String(), data: data}); err != nil {
 		return err
 	}
+
 	if counts[validate.Error] > 0 {
 		return errInvalid
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,33 +12,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// result is the output of a command: rows of a table, data for JSON and YAML, or a text.
-type result struct {
-	rows *table
-	data any
-	text string // in place of rows
-}
-
-func (r *result) print(out io.Writer, format string, headers bool) error {
-	switch {
-	case format == asJSON || format == asYAML:
-		return printData(out, format, r.data)
-	case r.rows == nil:
-		_, err := io.WriteString(out, r.text)
-		return err
-	}
-	return r.rows.print(out, format, headers)
-}
-
-// changes returns the part of a result that was not in the one before: the rows that are
-// new or differ, and otherwise all of it. It is nil if nothing differs.
+// changes returns the part of a result that is new: the rows that the result before did not have. A result without rows
+// is returned as a whole. It returns nil if nothing differs.
 func (r *result) changes(before *result, format string) *result {
-	if format == asJSON || format == asYAML || r.rows == nil || before.rows == nil {
+	if isData(format) || r.rows == nil || before.rows == nil {
 		if reflect.DeepEqual(r, before) {
 			return nil
 		}
 		return r
 	}
+
 	known := map[string]bool{}
 	for _, row := range before.rows.rows {
 		known[strings.Join(row, "\x00")] = true
@@ -49,6 +31,7 @@ func (r *result) changes(before *result, format string) *result {
 	for i, row := range changed.rows {
 		changed.omitted[i] = known[strings.Join(row, "\x00")]
 	}
+
 	if !slices.Contains(changed.omitted, false) {
 		return nil
 	}
@@ -66,16 +49,17 @@ var (
 	errInterval   = errors.New("--interval: must be positive")
 )
 
-// show prints a view and, with --watch, what changes from then on. An error of the first
-// view is returned. Later ones are printed, once until the cluster is back.
+// show prints a view and, with --watch, its changes from then on. It returns an error of the first view. It prints
+// later errors, once until the cluster is back.
 func (s *source) show(ctx context.Context, view func(context.Context) (*result, error)) error {
 	last, err := view(ctx)
 	if err != nil {
 		return err
 	}
-	if err := last.print(s.streams.Out, s.output, !s.noHeaders); err != nil || !s.watch {
+	if err := s.print(last); err != nil || !s.watch {
 		return err
 	}
+
 	failed := ""
 	for {
 		select {
@@ -83,6 +67,7 @@ func (s *source) show(ctx context.Context, view func(context.Context) (*result, 
 			return nil
 		case <-time.After(s.interval):
 		}
+
 		fresh, err := view(ctx)
 		if err != nil {
 			if text := firstLine(err); text != failed {
@@ -92,6 +77,7 @@ func (s *source) show(ctx context.Context, view func(context.Context) (*result, 
 			continue
 		}
 		failed = ""
+
 		if err := s.showChanges(fresh.changes(last, s.output)); err != nil {
 			return err
 		}

@@ -226,11 +226,21 @@ type Nodes struct {
 	Names []string `json:"names"` // the first few
 }
 
+// String is the number of nodes with their names and the reason.
+func (n Nodes) String() string {
+	return fmt.Sprintf("%d (%s): %s", n.Count, strings.Join(n.Names, ", "), n.Why)
+}
+
 // Reclaimer is a job of another queue that can reclaim pods of a running job.
 type Reclaimer struct {
 	Owner string   `json:"owner"`
 	Queue string   `json:"queue"`
 	Pods  []string `json:"pods"` // the pods that it can reclaim
+}
+
+// String names the pods that the job can reclaim.
+func (r Reclaimer) String() string {
+	return fmt.Sprintf("%s in queue %s can reclaim %s", r.Owner, r.Queue, strings.Join(r.Pods, ", "))
 }
 
 // Matches reports whether name is a name of the job. A job has the names of its PodGroup and of its owner, with or
