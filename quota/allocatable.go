@@ -14,7 +14,7 @@ import (
 // deserved under the name proportion. All quantities are in the units of package
 // fastres. The comparison has no tolerance.
 //
-// A refusal has the reason OverQuota and the lowest queue whose limit is exceeded.
+// A refusal has the reason OverQuota and the lowest queue with an exceeded limit.
 //
 // Upstream: capacity/capacity.go, checkQueueAllocatableHierarchically;
 // proportion/proportion.go, queueAllocatable.
@@ -24,11 +24,12 @@ func Allocatable(a Accounts, limit *index.Rows, q index.Queue, request fastres.V
 			return Verdict{OverQuota, p}
 		}
 	}
+
 	return Verdict{Admitted, q}
 }
 
-// AllocatableNumbers returns what Allocatable compares in one queue and dimension. limit is
-// deserved for Preemptive.
+// AllocatableNumbers returns the two sides that Allocatable compares in one queue and dimension. limit is deserved for
+// Preemptive.
 func AllocatableNumbers(a View, limit *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Numbers {
 	return Numbers{a.AllocatedAt(q, d) + quantity, limit.At(q, d)}
 }

@@ -5,19 +5,22 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Limits are the bounds of the cluster, from which those of the queues follow.
-// Quantities have the units of package fastres.
+// Limits are the bounds of the cluster. The bounds of the queues follow from them. Quantities have the units of package
+// fastres.
 type Limits struct {
-	// Total has the resources of the cluster, without the groups of cards that only bound. A root without deserved
-	// deserves Total.
+	// Total has the resources of the cluster, without the groups of cards that only bound. It is deserved of a root
+	// that sets none.
 	Total fastres.Vector
+
 	// Bound is realCapability of the root: the resources of the cluster, its own capability, or
 	// fastres.MaxQuantity.
 	Bound fastres.Vector
+
 	// OpenRoot selects the rules of Volcano v1.14.2 and later for deserved in a tree.
 	OpenRoot bool
-	// ZeroLeaf selects what a cpu or memory capability that a leaf queue does not
-	// set means: 0 if true, unlimited or the parent's value if false.
+
+	// ZeroLeaf selects the meaning of a cpu or memory capability that a leaf queue does not set: 0 if true, unlimited
+	// or the parent's value if false.
 	ZeroLeaf bool
 }
 
@@ -29,15 +32,14 @@ type Limits struct {
 //	realCapability = min(capability, max(0, parent's realCapability
 //	                 − Σ guarantee of the parent's children) + guarantee)
 //
-// Resources that are guaranteed to one child are not available to its siblings. A queue passes
-// upwards no more than its own capability lets its children have: two teams with a guarantee of 4
-// each, below a department with a capability of 4, keep 4 from its siblings. The capability of the
-// root bounds no guarantee. The root's realCapability is l.Bound. If the root sets no capability, it is l.Bound too. A
-// queue that does not reach the root keeps an empty realCapability at the top of its
-// subtree.
+// Resources that are guaranteed to one child are not available to its siblings. A queue passes upwards no more than its
+// own capability. Example: two teams have a guarantee of 4 each, below a department with a capability of 4. They keep 4
+// from the siblings of the department. The capability of the root bounds no guarantee.
 //
-// If the root sets no deserved, that is l.Total. deserved of the other queues stays as
-// configured. With l.OpenRoot:
+// realCapability of the root is l.Bound. If the root sets no capability, its capability is l.Bound too. If a queue does
+// not reach the root, realCapability at the top of its subtree stays empty.
+//
+// If the root sets no deserved, it gets l.Total. deserved of the other queues stays as configured. With l.OpenRoot:
 //
 //	deserved = max(deserved, guarantee)
 //	deserved, guarantee of the root = Σ of the children's
@@ -45,10 +47,11 @@ type Limits struct {
 // Upstream: capacity/capacity.go, buildHierarchicalQueueAttrs and
 // checkHierarchicalQueue.
 //
-// DIVERGES: upstream uses a guarantee as configured. If it is below the sum of the
-// children's guarantees, other queues can use what the children are guaranteed.
+// DIVERGES: upstream uses a guarantee as configured. If it is below the sum of the children's guarantees, other queues
+// can use resources that are guaranteed to the children.
 func TreeBounds(ix *index.Index, l Limits) {
 	propagateGuarantees(ix)
+
 	root := ix.Root()
 	if ix.Capability.Row(root).IsEmpty() {
 		ix.Capability.Row(root).CopyFrom(l.Bound)
@@ -56,22 +59,28 @@ func TreeBounds(ix *index.Index, l Limits) {
 	if ix.Deserved.Row(root).IsEmpty() {
 		ix.Deserved.Row(root).CopyFrom(l.Total)
 	}
+
 	ix.RealCapability.Row(root).CopyFrom(l.Bound)
 	if l.OpenRoot {
 		openRoot(ix)
 	}
+
 	for q := range index.Queue(ix.Len()) {
+		// The root, and the top of a broken subtree, have no parent.
 		p := ix.Parent(q)
 		if p == index.None {
-			continue // the root, or the top of a broken subtree
+			continue
 		}
-		capability, zero := ix.Capability.Row(q), l.ZeroLeaf && ix.IsLeaf(q)
-		cpu, memory := capability.Get(fastres.CPU), capability.Get(fastres.Memory)
+
+		capability := ix.Capability.Row(q)
+		cpu := capability.Get(fastres.CPU)
+		memory := capability.Get(fastres.Memory)
 		capability.InheritFrom(ix.Capability.Row(p))
-		if zero {
+		if l.ZeroLeaf && ix.IsLeaf(q) {
 			capability.Set(fastres.CPU, cpu)
 			capability.Set(fastres.Memory, memory)
 		}
+
 		bound := ix.RealCapability.Row(q)
 		bound.SetExceeded(ix.RealCapability.Row(p), ix.ChildGuarantees.Row(p))
 		bound.Add(ix.Guarantee.Row(q))
@@ -89,6 +98,7 @@ func openRoot(ix *index.Index) {
 		if q == root || ix.Broken(q) != nil {
 			continue
 		}
+
 		ix.Deserved.Row(q).RaiseTo(ix.Guarantee.Row(q))
 		if ix.Parent(q) == root {
 			ix.Deserved.Row(root).Add(ix.Deserved.Row(q))
@@ -96,18 +106,20 @@ func openRoot(ix *index.Index) {
 	}
 }
 
-// propagateGuarantees raises every guarantee to the sum of the children's, as far as the queue's
-// own capability has room for it, and sets ChildGuarantees to these sums.
+// propagateGuarantees sets ChildGuarantees to the sum of the children's guarantees. It raises every guarantee to this
+// sum, as far as the queue's own capability has room for it.
 func propagateGuarantees(ix *index.Index) {
 	for q := index.Queue(ix.Len()) - 1; q >= 0; q-- {
 		guarantee := ix.Guarantee.Row(q)
 		ofChildren := ix.ChildGuarantees.Row(q)
 		p := ix.Parent(q)
+
 		for d := range ofChildren.Present() {
 			passed := ofChildren.Get(d)
 			if p != index.None && sets(ix.Capability.Row(q), d) {
 				passed = min(passed, ix.Capability.At(q, d))
 			}
+
 			guarantee.Set(d, max(guarantee.Get(d), passed))
 		}
 
@@ -136,28 +148,34 @@ func sets(capability fastres.Vector, d fastres.Dim) bool {
 //
 // Upstream: capacity/capacity.go, buildQueueAttrs.
 func FlatBounds(ix *index.Index, l Limits, set func(index.Queue) bool) {
-	guaranteed, free := fastres.NewVector(ix.Dims()), fastres.NewVector(ix.Dims())
+	guaranteed := fastres.NewVector(ix.Dims())
 	for q := range index.Queue(ix.Len()) {
 		guaranteed.Add(ix.Guarantee.Row(q))
 	}
+
+	free := fastres.NewVector(ix.Dims())
 	free.SetExceeded(l.Bound, guaranteed)
 	for q := range index.Queue(ix.Len()) {
-		capability, bound := ix.Capability.Row(q), ix.RealCapability.Row(q)
+		bound := ix.RealCapability.Row(q)
 		bound.CopyFrom(free)
 		bound.Add(ix.Guarantee.Row(q))
+
+		capability := ix.Capability.Row(q)
 		if set(q) || l.ZeroLeaf {
 			if !l.ZeroLeaf {
 				liftUnset(capability)
 			}
+
 			bound.CapTo(capability)
 		}
+
 		deserved := ix.Deserved.Row(q)
 		deserved.CapTo(bound)
 		deserved.RaiseTo(ix.Guarantee.Row(q))
 	}
 }
 
-// liftUnset makes cpu and memory unlimited where they are not set.
+// liftUnset makes cpu and memory unlimited if they are not set.
 func liftUnset(capability fastres.Vector) {
 	for d := fastres.CPU; d <= fastres.Memory; d++ {
 		if capability.Get(d) <= 0 {

@@ -16,21 +16,22 @@ import (
 //	allocated + quantity ≤ bound
 //
 // for the queue and all its ancestors. A refusal has the reason OverQuota and the lowest
-// queue whose bound is exceeded.
+// queue with an exceeded bound.
 func CardFits(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	for _, p := range a.Path(q) {
 		if a.AllocatedAt(p, d)+quantity > bound.At(p, d) {
 			return Verdict{OverQuota, p}
 		}
 	}
+
 	return Verdict{Admitted, q}
 }
 
-// CardRoom returns the quantity of card d that tasks of q may take more, at most:
+// CardRoom returns the largest additional quantity of card d that tasks of q may take:
 //
 //	min over the queue and all its ancestors of bound − allocated
 //
-// It is negative where allocated exceeds a bound.
+// It is negative if allocated exceeds a bound.
 func CardRoom(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim) float64 {
 	room := fastres.MaxQuantity
 	for _, p := range a.Path(q) {
@@ -40,9 +41,9 @@ func CardRoom(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim) float
 }
 
 // AnyCard evaluates a rule for each card of a list, in order, and returns the first
-// verdict that admits. If the rule refuses every card, the reason is that of the first
-// card. The queue is q, because different queues on the path may refuse different cards;
-// for a single card it is the queue that refuses. An empty list is OverQuota.
+// verdict that admits. If the rule refuses every card, AnyCard returns the reason for the
+// first card. The queue of this verdict is q, because different queues on the path may refuse
+// different cards. For a single card it is the queue that refuses. An empty list is OverQuota.
 func AnyCard(q index.Queue, cards []fastres.Dim, rule func(fastres.Dim) Verdict) Verdict {
 	verdict := Verdict{OverQuota, q}
 	for i, d := range cards {
@@ -57,6 +58,7 @@ func AnyCard(q index.Queue, cards []fastres.Dim, rule func(fastres.Dim) Verdict)
 			verdict.Queue = v.Queue
 		}
 	}
+
 	return verdict
 }
 
@@ -65,19 +67,20 @@ func AnyCard(q index.Queue, cards []fastres.Dim, rule func(fastres.Dim) Verdict)
 //
 //	quantity + allocated + inqueue − elastic ≤ bound
 //
-// for the queue and all its ancestors. bound is that of Enqueueable. A refusal has the reason
-// OverQuota and the lowest queue whose bound is exceeded. assign.Assigner decides for card lists.
+// for the queue and all its ancestors, with the bound of Enqueueable. A refusal has the reason
+// OverQuota and the lowest queue with an exceeded bound. assign.Assigner decides for card lists.
 func EnqueueableCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	for _, p := range ix.Path(q) {
 		if EnqueueableNumbers(ix, p, d, quantity).Exceeded() {
 			return Verdict{OverQuota, p}
 		}
 	}
+
 	return Verdict{Admitted, q}
 }
 
 // EnqueueableClaim decides as EnqueueableCard does, on a quantity of a claim that pods share. Queues that hold the
-// claim, and those above them, get nothing more.
+// claim, and their ancestors, are charged nothing.
 func EnqueueableClaim(ix *index.Index, q index.Queue, claim string, d fastres.Dim, quantity float64) Verdict {
 	for _, p := range ix.Path(q) {
 		if ix.DeviceClaim(p, claim).References > 0 {
@@ -87,22 +90,24 @@ func EnqueueableClaim(ix *index.Index, q index.Queue, claim string, d fastres.Di
 			return Verdict{OverQuota, p}
 		}
 	}
+
 	return Verdict{Admitted, q}
 }
 
-// Unpromised reports whether a task of q can take a quantity of card d and leave what is
-// reserved for admitted jobs:
+// Unpromised reports whether a task of q can take a quantity of card d and leave the
+// reservations of admitted jobs:
 //
 //	quantity + allocated + inqueue ≤ realCapability
 //
-// for the queue and all its ancestors. A reservation counts until the next session, also
-// when pods of its job have been placed in this one.
+// for the queue and all its ancestors. A reservation counts until the next session, even if
+// pods of its job have been placed in this session.
 func Unpromised(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) bool {
 	for _, p := range ix.Path(q) {
 		if quantity+ix.AllocatedAt(p, d)+ix.Inqueue.At(p, d) > ix.RealCapability.At(p, d) {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -112,17 +117,19 @@ func Unpromised(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64)
 //	allocated + quantity ≤ bound      for q, and
 //	allocated + quantity ≤ deserved   for q, or an ancestor up to levels above it
 //
-// a and levels are those of Preemptive, and bound is that of allocation. Preemptive says why
-// bounds of ancestors do not count. A refusal has the reason OverQuota or OverDeserved, and
-// the queue itself.
-func PreemptiveCard(ix *index.Index, a View, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64, levels int) Verdict {
+// Preemptive documents the parameters, and says why bounds of ancestors do not count. A
+// refusal has the reason OverQuota or OverDeserved, and the queue itself.
+func PreemptiveCard(ix *index.Index, a View, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64,
+	levels int) Verdict {
 	if a.AllocatedAt(q, d)+quantity > bound.At(q, d) {
 		return Verdict{OverQuota, q}
 	}
+
 	for _, p := range levelsFrom(ix, q, levels) {
 		if a.AllocatedAt(p, d)+quantity <= ix.Deserved.At(p, d) {
 			return Verdict{Admitted, q}
 		}
 	}
+
 	return Verdict{OverDeserved, q}
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Accounts gives the rules allocated of every queue: the real one (index.Index), or that
-// of a what-if simulation (index.Overlay). Each method is documented there.
+// Accounts gives the rules allocated of every queue: of the session (index.Index), or of a
+// what-if simulation (index.Overlay). Each method is documented there.
 type Accounts interface {
 	View
 	Path(q index.Queue) []index.Queue
@@ -36,11 +36,11 @@ func Charge(a Accounts, q index.Queue, request fastres.Vector) {
 //	refund    = min(request, allocated of the queue itself)
 //	allocated = allocated − refund
 //
-// Of a group of cards, the refund is the weighted sum of the refunds of its cards, as its account is that of their
-// accounts.
+// The refund of a group of cards is the weighted sum of the refunds of its cards, just as its account is the weighted
+// sum of their accounts.
 //
-// The same refund counts at every level, so the account of a parent stays the sum of its
-// children. Refund returns it: request itself, or scratch, which has the length of request and is overwritten.
+// The same refund counts at every level, so the account of a parent stays the sum of its children. Refund returns it:
+// request itself, or scratch, which has the length of request and is overwritten.
 //
 // Upstream: DeallocateFunc and AddSimulateRemoveTaskFn in OnSessionOpen.
 //
@@ -52,7 +52,8 @@ func Refund(a Accounts, q index.Queue, request, scratch fastres.Vector) (refund 
 	case a.IsLeaf(q):
 		scratch.SetLesser(request, a.Allocated(q))
 		a.Regroup(scratch)
-	default: // a job in an inner queue: the queue's own part is allocated less that of its children
+	default:
+		// A job in an inner queue: the queue's own part is allocated without its children.
 		scratch.CopyFrom(a.Allocated(q))
 		for _, child := range a.Children(q) {
 			scratch.Sub(a.Allocated(child))
@@ -60,8 +61,10 @@ func Refund(a Accounts, q index.Queue, request, scratch fastres.Vector) (refund 
 		scratch.SetLesser(request, scratch)
 		a.Regroup(scratch)
 	}
+
 	for _, p := range a.Path(q) {
 		a.Mutable(p).Sub(scratch)
 	}
+
 	return scratch
 }

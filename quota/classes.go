@@ -20,12 +20,12 @@ type Protection uint8
 
 // The protections.
 const (
-	ByDeserved  Protection = iota // what its queue deserves, and what is guaranteed (Victims)
-	ByGuarantee                   // what is guaranteed, at every level
+	ByDeserved  Protection = iota // deserved of its queue, and guarantees (Victims)
+	ByGuarantee                   // guarantees, at every level
 	Spared                        // it is no victim
 )
 
-// ProtectionOf returns what protects a running task of another queue from a reclaimer, by their classes:
+// ProtectionOf returns the protection of a running task from a reclaimer of another queue, by their classes:
 //
 //	           victim  Unclassified  Training     Inference
 //	reclaimer
@@ -33,8 +33,8 @@ const (
 //	Training           Spared        Spared       Spared
 //	Inference          ByDeserved    ByGuarantee  Spared
 //
-// So inference takes back by day what training uses by night, and training does not take it
-// back. What an inference queue may take is bounded by what it deserves (Preemptive).
+// So inference takes resources by day that training uses by night, and training does not take
+// them back. An inference queue takes no more than its deserved (Preemptive).
 //
 // Upstream: none.
 func ProtectionOf(reclaimer, victim Class) Protection {
@@ -44,21 +44,23 @@ func ProtectionOf(reclaimer, victim Class) Protection {
 	case reclaimer == Inference && victim == Training:
 		return ByGuarantee
 	}
+
 	return ByDeserved
 }
 
-// TakeByGuarantee decides as Take does without condition 2: what q deserves does not protect
-// the task. With reclaimDamping (damping above 0) the reclaimer's queues must stay within
-// deserved, as in TakeDamped.
-func (v *Victims) TakeByGuarantee(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector, damping int) bool {
+// TakeByGuarantee decides as Take does, without condition 2: deserved of q does not protect the
+// task. With reclaimDamping (damping above 0) the reclaimer's queues must stay within deserved, as
+// in TakeDamped.
+func (v *Victims) TakeByGuarantee(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector,
+	damping int) bool {
 	if !victim.IntersectsRequest(reclaimer) || damping > 0 && v.surpasses(q, to, reclaimer, damping) {
 		return false
 	}
 	return v.take(q, victim, to)
 }
 
-// surpasses reports whether a reclaimer exceeds what its queue deserves, or one of its
-// ancestors up to levels above it and below the lowest common ancestor with q.
+// surpasses reports whether a reclaimer exceeds deserved of its queue, or of an ancestor up to
+// levels above it. Ancestors count below the lowest common ancestor with q.
 func (v *Victims) surpasses(q, to index.Queue, reclaimer fastres.Vector, levels int) bool {
 	_, up := belowLCA(v.ix, q, to)
 	for _, p := range up[:min(len(up), levels+1)] {
@@ -66,5 +68,6 @@ func (v *Victims) surpasses(q, to index.Queue, reclaimer fastres.Vector, levels 
 			return true
 		}
 	}
+
 	return false
 }

@@ -19,7 +19,7 @@ type WeightOf func(index.Queue, fastres.Dim) float64
 //
 //	deserved = max(guarantee, min(λ·weight, realCapability))
 //
-// with the one level λ for which Σ deserved of the siblings is the parent's deserved. A
+// with the one level λ for which Σ deserved of the siblings is deserved of the parent. A
 // queue at its realCapability leaves the rest to its siblings, by their weights. Each
 // deserved is rounded down to a whole unit (of package fastres), so that the sum never
 // exceeds the parent's, except where the guarantees alone exceed it.
@@ -60,41 +60,55 @@ func DeservedByWeight(ix *index.Index, total fastres.Vector, weight WeightOf) {
 		ix.Deserved.Row(root).CapTo(ix.RealCapability.Row(root))
 		ix.Deserved.Row(root).RaiseTo(ix.ChildGuarantees.Row(root))
 	}
-	// A parent's number is smaller than its children's, so its deserved is set first.
+
+	// The number of a parent is smaller than the numbers of its children, so its deserved is set first.
 	slices.SortStableFunc(queues, func(l, r index.Queue) int { return cmp.Compare(ix.Parent(l), ix.Parent(r)) })
+
 	var parts []portion
 	for len(queues) > 0 {
-		p, n := ix.Parent(queues[0]), 1
+		p := ix.Parent(queues[0])
+		n := 1
 		for n < len(queues) && ix.Parent(queues[n]) == p {
 			n++
 		}
+		siblings := queues[:n]
+		queues = queues[n:]
+
+		// In a tree, the root has its deserved already, and the tops of broken subtrees deserve nothing.
 		switch {
 		case p != index.None:
-			parts = splitAmong(ix, ix.Deserved.Row(p), queues[:n], weight, parts)
+			parts = splitAmong(ix, ix.Deserved.Row(p), siblings, weight, parts)
 		case !ix.Rooted():
-			parts = splitAmong(ix, total, queues[:n], weight, parts)
-		} // else: the root, and the tops of broken subtrees, which deserve nothing
-		queues = queues[n:]
+			parts = splitAmong(ix, total, siblings, weight, parts)
+		}
 	}
 }
 
 // splitAmong sets deserved of siblings that divide shared. It returns parts, its working
 // memory.
-func splitAmong(ix *index.Index, shared fastres.Vector, siblings []index.Queue, weight WeightOf, parts []portion) []portion {
+func splitAmong(ix *index.Index, shared fastres.Vector, siblings []index.Queue, weight WeightOf,
+	parts []portion) []portion {
 	for d := range shared.Present() {
 		parts = parts[:0]
 		for _, q := range siblings {
 			least := ix.Guarantee.At(q, d)
-			parts = append(parts, portion{weight: weight(q, d), least: least, most: max(least, ix.RealCapability.At(q, d))})
+			parts = append(parts, portion{
+				weight: weight(q, d),
+				least:  least,
+				most:   max(least, ix.RealCapability.At(q, d)),
+			})
 		}
+
 		fillWater(shared.Get(d), parts)
 		for i, q := range siblings {
 			ix.Deserved.Row(q).Set(d, parts[i].given)
 		}
 	}
+
 	for _, q := range siblings {
 		ix.Deserved.Row(q).RaiseTo(ix.Guarantee.Row(q))
 	}
+
 	return parts
 }
 
@@ -105,9 +119,9 @@ type portion struct {
 	fixed               bool    // given is least or most
 }
 
-// fillWater divides a quantity by water-filling. In each round it divides the rest by
-// weight among the queues that are not fixed. lacks is the sum of what is missing to
-// lower bounds, and exceeds the sum of what is above upper bounds.
+// fillWater divides a quantity by water-filling. In each round it divides the rest by weight
+// among the queues that are not fixed. lacks is the sum of the quantities below lower bounds,
+// and exceeds the sum of the quantities above upper bounds.
 //
 //	lacks ≥ exceeds: λ falls, so a queue below its lower bound remains there: fix it
 //	exceeds ≥ lacks: λ rises, so a queue above its upper bound remains there: fix it
@@ -115,47 +129,67 @@ type portion struct {
 // The rounds end when no queue is out of its bounds.
 func fillWater(rest float64, parts []portion) {
 	for {
-		weights := 0.0
-		lacks := 0.0
-		exceeds := 0.0
-		for _, p := range parts {
-			if !p.fixed {
-				weights += p.weight
-			}
-		}
-		for i := range parts {
-			p := &parts[i]
-			if p.fixed {
-				continue
-			}
-			p.given = 0
-			if weights > 0 {
-				p.given = rest * p.weight / weights
-			}
-			lacks += max(0, p.least-p.given)
-			exceeds += max(0, p.given-p.most)
-		}
+		lacks, exceeds := divide(rest, parts)
 		if lacks == 0 && exceeds == 0 {
 			break
 		}
+
 		for i := range parts {
 			p := &parts[i]
 			if p.fixed {
 				continue
 			}
-			if p.given < p.least && lacks >= exceeds {
-				p.given, p.fixed = p.least, true
-			} else if p.given > p.most && exceeds >= lacks {
-				p.given, p.fixed = p.most, true
-			}
+
+			p.fix(lacks, exceeds)
 			if p.fixed {
 				rest -= p.given
 			}
 		}
 	}
+
 	for i := range parts {
-		if p := &parts[i]; !p.fixed {
+		p := &parts[i]
+		if !p.fixed {
 			p.given = max(p.least, math.Floor(p.given))
 		}
 	}
+}
+
+// fix fixes the part at the bound that it exceeds, if the level λ does not move it back.
+func (p *portion) fix(lacks, exceeds float64) {
+	switch {
+	case p.given < p.least && lacks >= exceeds:
+		p.given = p.least
+		p.fixed = true
+	case p.given > p.most && exceeds >= lacks:
+		p.given = p.most
+		p.fixed = true
+	}
+}
+
+// divide divides a quantity by weight among the queues that are not fixed. It returns the sums
+// by which queues are below and above their bounds.
+func divide(rest float64, parts []portion) (lacks, exceeds float64) {
+	weights := 0.0
+	for _, p := range parts {
+		if !p.fixed {
+			weights += p.weight
+		}
+	}
+
+	for i := range parts {
+		p := &parts[i]
+		if p.fixed {
+			continue
+		}
+
+		p.given = 0
+		if weights > 0 {
+			p.given = rest * p.weight / weights
+		}
+		lacks += max(0, p.least-p.given)
+		exceeds += max(0, p.given-p.most)
+	}
+
+	return lacks, exceeds
 }

@@ -5,10 +5,10 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// A resource claim gives devices to the pods that name it. Several pods can share one, in one
-// queue or in several, and use its devices together. So a queue is charged for a claim when the
-// first pod in it, or in a queue below, gets a node, and refunded when the last one leaves:
-// the charge differs from level to level, and the rules of this file find it for each.
+// A resource claim gives devices to the pods that name it. Several pods can share a claim, in one
+// queue or in several, and use its devices together. A queue is charged for a claim when the first
+// pod in the queue, or below, gets a node. It is refunded when the last of these pods leaves. So the
+// charge differs from level to level, and the rules of this file find it for each level.
 //
 // Only the capability of a queue bounds devices. It names a class if it has a bound for the
 // count of its devices or for one of their capacities:
@@ -24,7 +24,7 @@ import (
 //
 // Upstream: v1.15 capacity/capacity.go, checkDRAAllocatable.
 
-// Bound returns the bound of q in any dimension. Of devices, limit has the bounds of the named
+// Bound returns the bound of q in any dimension. For devices, limit has the bounds of the named
 // dimensions, and of the count of every named class.
 func Bound(limit *index.Rows, names *index.Names, q index.Queue, d fastres.Dim) float64 {
 	bounds := limit.Row(q)
@@ -39,50 +39,56 @@ func Bound(limit *index.Rows, names *index.Names, q index.Queue, d fastres.Dim) 
 //	allocated + Σ claims that the queue does not hold ≤ bound
 //
 // in every dimension of these claims, for the queue and all its ancestors. A refusal has the
-// reason OverQuota and the lowest queue whose bound is exceeded.
+// reason OverQuota and the lowest queue with an exceeded bound.
 //
 // Upstream: v1.15 capacity/capacity.go, queueAllocatableWithReserved, incrementalTaskDRA.
 //
-// DIVERGES: upstream knows claims of ancestors from events only, and of a queue only if it
-// has a quota of devices itself. So what ran before the session counts for each queue below
-// again, or not at all.
-func DeviceClaimsFit(a Accounts, limit *index.Rows, names *index.Names, q index.Queue, claims []index.DeviceClaim) Verdict {
+// DIVERGES: upstream knows claims of ancestors from events only. It knows claims of a queue only
+// if the queue has a quota of devices itself. So a claim of a pod that ran before the session
+// counts again for each queue below, or not at all.
+func DeviceClaimsFit(a Accounts, limit *index.Rows, names *index.Names, q index.Queue,
+	claims []index.DeviceClaim) Verdict {
 	for _, p := range a.Path(q) {
 		for _, claim := range claims {
-			for _, of := range claim.Devices {
-				added := Added(a, p, claims, of.Dim)
-				if added > 0 && DeviceClaimNumbers(a, limit, names, p, of.Dim, added).Exceeded() {
+			for _, device := range claim.Devices {
+				added := Added(a, p, claims, device.Dim)
+				if added > 0 && DeviceClaimNumbers(a, limit, names, p, device.Dim, added).Exceeded() {
 					return Verdict{OverQuota, p}
 				}
 			}
 		}
 	}
+
 	return Verdict{Admitted, q}
 }
 
-// DeviceClaimNumbers returns what DeviceClaimsFit compares in one queue and dimension. added is that of Added.
-func DeviceClaimNumbers(a View, limit *index.Rows, names *index.Names, q index.Queue, d fastres.Dim, added float64) Numbers {
+// DeviceClaimNumbers returns the two sides that DeviceClaimsFit compares in one queue and dimension. added is the
+// result of Added.
+func DeviceClaimNumbers(a View, limit *index.Rows, names *index.Names, q index.Queue, d fastres.Dim,
+	added float64) Numbers {
 	return Numbers{a.AllocatedAt(q, d) + added, Bound(limit, names, q, d)}
 }
 
-// Added returns what q is charged in dimension d for the claims of one more pod: Σ claims that
-// it does not hold.
+// Added returns the charge of q in dimension d for the claims of one more pod: Σ claims that q
+// does not hold.
 func Added(a Accounts, q index.Queue, claims []index.DeviceClaim, d fastres.Dim) (added float64) {
 	for _, claim := range claims {
 		if a.DeviceClaim(q, claim.Name).References > 0 {
 			continue
 		}
-		for _, of := range claim.Devices {
-			if of.Dim == d {
-				added += of.Quantity
+
+		for _, device := range claim.Devices {
+			if device.Dim == d {
+				added += device.Quantity
 			}
 		}
 	}
+
 	return added
 }
 
-// ChargeDeviceClaims charges q, and all its ancestors, for the claims of a pod that gets a node. Each
-// of them is charged for a claim that it does not hold:
+// ChargeDeviceClaims charges q, and all its ancestors, for the claims of a pod that gets a node. A
+// queue is charged for a claim that it does not hold:
 //
 //	allocated = allocated + claim   if references = 0
 //	references = references + 1
@@ -94,17 +100,18 @@ func ChargeDeviceClaims(a Accounts, q index.Queue, claims []index.DeviceClaim) {
 			held := a.DeviceClaim(p, claim.Name)
 			if held.References == 0 {
 				held.Devices = claim.Devices
-				for _, of := range held.Devices {
-					a.Mutable(p).Increase(of.Dim, of.Quantity)
+				for _, device := range held.Devices {
+					a.Mutable(p).Increase(device.Dim, device.Quantity)
 				}
 			}
+
 			held.References++
 			a.SetDeviceClaim(p, claim.Name, held)
 		}
 	}
 }
 
-// RefundDeviceClaims takes back what ChargeDeviceClaims does for a pod that leaves its node:
+// RefundDeviceClaims reverts ChargeDeviceClaims for a pod that leaves its node:
 //
 //	references = references − 1
 //	allocated = allocated − claim   if references = 0
@@ -117,16 +124,19 @@ func RefundDeviceClaims(a Accounts, q index.Queue, claims []index.DeviceClaim) {
 		if a.DeviceClaim(q, claim.Name).References == 0 {
 			continue
 		}
+
 		for _, p := range a.Path(q) {
 			held := a.DeviceClaim(p, claim.Name)
 			held.References--
 			if held.References == 0 {
 				allocated := a.Mutable(p)
-				for _, of := range held.Devices {
-					allocated.Set(of.Dim, max(0, allocated.Get(of.Dim)-of.Quantity))
+				for _, device := range held.Devices {
+					allocated.Set(device.Dim, max(0, allocated.Get(device.Dim)-device.Quantity))
 				}
+
 				held = index.Held{}
 			}
+
 			a.SetDeviceClaim(p, claim.Name, held)
 		}
 	}
@@ -136,10 +146,9 @@ func RefundDeviceClaims(a Accounts, q index.Queue, claims []index.DeviceClaim) {
 //
 //	min + allocated + inqueue ≤ bound
 //
-// in every dimension of min, which has dimensions of devices only, for the queue and all its
-// ancestors. What jobs hold beyond their minimum counts, and so does each pod of min that
-// shares a claim. A refusal has the reason OverQuota and the lowest queue whose bound is
-// exceeded.
+// in every dimension of min, for the queue and all its ancestors. min has dimensions of devices
+// only. Devices that jobs hold beyond their minimum count. A claim counts once for each pod of min
+// that shares it. A refusal has the reason OverQuota and the lowest queue with an exceeded bound.
 //
 // Upstream: v1.15 capacity/capacity.go, jobEnqueueable.
 func EnqueueableDevices(ix *index.Index, names *index.Names, q index.Queue, min fastres.Vector) Verdict {
@@ -150,12 +159,15 @@ func EnqueueableDevices(ix *index.Index, names *index.Names, q index.Queue, min 
 			}
 		}
 	}
+
 	return Verdict{Admitted, q}
 }
 
-// EnqueueableDeviceNumbers returns what EnqueueableDevices compares in one queue and dimension.
-func EnqueueableDeviceNumbers(ix *index.Index, names *index.Names, q index.Queue, d fastres.Dim, quantity float64) Numbers {
-	return Numbers{quantity + ix.AllocatedAt(q, d) + ix.Inqueue.At(q, d), Bound(&ix.RealCapability, names, q, d)}
+// EnqueueableDeviceNumbers returns the two sides that EnqueueableDevices compares in one queue and dimension.
+func EnqueueableDeviceNumbers(ix *index.Index, names *index.Names, q index.Queue, d fastres.Dim,
+	quantity float64) Numbers {
+	total := quantity + ix.AllocatedAt(q, d) + ix.Inqueue.At(q, d)
+	return Numbers{total, Bound(&ix.RealCapability, names, q, d)}
 }
 
 // PromiseDevices adds the devices of an admitted job to inqueue of its queue, and of all
@@ -168,7 +180,7 @@ func PromiseDevices(ix *index.Index, q index.Queue, devices fastres.Vector) {
 	}
 }
 
-// WithdrawDevices takes back what PromiseDevices adds.
+// WithdrawDevices reverts PromiseDevices.
 func WithdrawDevices(ix *index.Index, q index.Queue, devices fastres.Vector) {
 	for _, p := range ix.Path(q) {
 		ix.Inqueue.Row(p).Sub(devices)

@@ -9,11 +9,11 @@
 //	capability      the most that a queue can use, as configured
 //	realCapability  capability, reduced by the guarantees of other queues: the bound of
 //	                admission and allocation
-//	deserved        what a queue can reclaim from other queues
-//	guarantee       what other queues can never use
+//	deserved        the resources that a queue can reclaim from other queues
+//	guarantee       the resources that other queues can never use
 //	allocated       the sum of the requests of tasks that have a node
-//	inqueue         what admitted jobs reserve: their minimum without what is allocated
-//	elastic         what jobs use beyond their minimum, and can return
+//	inqueue         the reservations of admitted jobs: their minimum without allocated
+//	elastic         the resources that jobs use beyond their minimum, and can return
 //	share           allocated relative to deserved: the smallest is served first
 //	victim          a task that is evicted
 //	reclaimer       the pending task that a victim is evicted for
@@ -28,8 +28,8 @@
 // scalars, cards included. Rules compare the dimensions that a request or a bound names, so
 // an absent dimension is not the same as a dimension of 0. Each rule says which.
 //
-// # What it is not
+// # Limits of the package
 //
-// It keeps nothing between calls, changes only the accounts that it is given, logs
+// The package keeps nothing between calls, changes only the accounts that it is given, logs
 // nothing, and knows no Kubernetes object. Rules do not fail: they return no errors.
 package quota

@@ -7,24 +7,24 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Draft is accounts with private changes, such as the refunds of victims that are only
-// considered. A change copies the rows that it touches, and nothing reaches the accounts below.
+// Draft is accounts with private changes, such as the refunds of victims that are only considered. A
+// change copies the rows that it touches, and does not reach the accounts below.
 //
 //	             q   root
 //	below        5   8
 //	refund q 2   3   6
 //	Allocated    3   6     below still has 5 and 8
 //
-// Everything that reads accounts without some tasks reads a Draft: Victims is one, and package constraint
-// makes one of the accounts of queues and of holders. Simulations alone read an index.Overlay: a Draft
-// shows later changes of the accounts below, and many simulations begin from the accounts of one moment.
+// A rule that reads accounts without some tasks reads a Draft. Victims is a Draft, and package constraint
+// makes drafts of the accounts of queues and of holders. Only simulations read an index.Overlay: many
+// simulations begin from the accounts of one moment, but a Draft shows later changes of the accounts below.
 //
 // The zero Draft with accounts is ready. Begin starts the next one in the same memory. A Draft is
 // for one goroutine.
 type Draft struct {
-	Accounts               // those below
+	Accounts               // the accounts below
 	changed  []index.Queue // the queues with a row here
-	rows     fastres.Rows  // row i is that of changed[i]
+	rows     fastres.Rows  // row i belongs to changed[i]
 	at       map[index.Queue]int32
 	claims   map[heldBy]index.Held
 
@@ -32,7 +32,7 @@ type Draft struct {
 	log  []logged
 }
 
-// logged is what Undo restores: a row before it was written, or a resource claim.
+// logged is an entry that Undo restores: a row before it was written, or a resource claim.
 type logged struct {
 	row    int // -1 for a claim
 	before fastres.Vector
@@ -41,25 +41,27 @@ type logged struct {
 	held   index.Held
 }
 
-// heldBy is a resource claim of pods, as a queue holds it.
+// heldBy is a queue and a resource claim that it holds.
 type heldBy struct {
 	queue index.Queue
 	claim string
 }
 
-// maxSearched is the number of queues up to which a search is faster than a map.
+// maxSearched is the largest number of queues for which a linear search is faster than a map.
 const maxSearched = 12
 
 // Begin starts a draft of accounts without changes.
 func (d *Draft) Begin(below Accounts) {
-	d.Accounts, d.changed = below, d.changed[:0]
-	d.logs, d.log = false, d.log[:0]
+	d.Accounts = below
+	d.changed = d.changed[:0]
+	d.logs = false
+	d.log = d.log[:0]
 	clear(d.at)
 	clear(d.claims)
 }
 
-// Mark returns the present state of the draft, to which Undo returns. A mark is invalid after Begin, and after Undo to
-// an earlier one. Undo restores quantities exactly, also where a refund was cut off at 0.
+// Mark returns a mark of the present state, for Undo. A mark is invalid after Begin, and after Undo to an earlier mark.
+// Undo restores quantities exactly, even if a refund was cut off at 0.
 func (d *Draft) Mark() int {
 	d.logs = true
 	return len(d.log)
@@ -82,10 +84,11 @@ func (d *Draft) Undo(mark int) {
 			d.rows.Row(l.row).CopyFrom(l.before)
 		}
 	}
+
 	d.log = d.log[:mark]
 }
 
-// Changed returns the queues whose allocated differs from that of the accounts below, with all
+// Changed returns the queues with a different allocated than in the accounts below, with all
 // their ancestors.
 func (d *Draft) Changed() []index.Queue { return d.changed }
 
@@ -95,14 +98,11 @@ func (d *Draft) row(q index.Queue) int {
 		if row, known := d.at[q]; known {
 			return int(row)
 		}
+
 		return -1
 	}
-	for i, changed := range d.changed {
-		if changed == q {
-			return i
-		}
-	}
-	return -1
+
+	return slices.Index(d.changed, q)
 }
 
 // Allocated returns allocated of q with the changes. It is for reading, and invalid after the
@@ -114,12 +114,12 @@ func (d *Draft) Allocated(q index.Queue) fastres.Vector {
 	return d.Accounts.Allocated(q)
 }
 
-// AllocatedAt returns the quantity of d in allocated of q with the changes.
-func (d *Draft) AllocatedAt(q index.Queue, of fastres.Dim) float64 {
+// AllocatedAt returns the quantity of dim in allocated of q with the changes.
+func (d *Draft) AllocatedAt(q index.Queue, dim fastres.Dim) float64 {
 	if i := d.row(q); i >= 0 {
-		return d.rows.At(i, of)
+		return d.rows.At(i, dim)
 	}
-	return d.Accounts.AllocatedAt(q, of)
+	return d.Accounts.AllocatedAt(q, dim)
 }
 
 // Mutable returns allocated of q for writing, in this draft alone. It is invalid after the next
@@ -131,28 +131,33 @@ func (d *Draft) Mutable(q index.Queue) fastres.Vector {
 			before.CopyFrom(d.rows.Row(i))
 			d.log = append(d.log, logged{row: i, before: before})
 		}
+
 		return d.rows.Row(i)
 	}
 
 	if d.logs {
 		d.log = append(d.log, logged{row: len(d.changed), fresh: true})
 	}
+
 	before := d.Accounts.Allocated(q)
 	if len(d.changed) == 0 {
 		d.rows.Reset(0, before.Len())
 	}
+
 	d.changed = append(d.changed, q)
 	if len(d.changed) > maxSearched {
 		d.number()
 	}
+
 	return d.rows.Row(d.rows.Append(before))
 }
 
-// number maps the queues that have none yet to their rows.
+// number maps the queues to their rows, as far as they are not mapped yet.
 func (d *Draft) number() {
 	if d.at == nil {
 		d.at = make(map[index.Queue]int32, 4*maxSearched)
 	}
+
 	for i := len(d.at); i < len(d.changed); i++ {
 		d.at[d.changed[i]] = int32(i)
 	}
@@ -171,10 +176,12 @@ func (d *Draft) SetDeviceClaim(q index.Queue, name string, held index.Held) {
 	if d.claims == nil {
 		d.claims = map[heldBy]index.Held{}
 	}
+
 	key := heldBy{q, name}
 	if d.logs {
 		before, known := d.claims[key]
 		d.log = append(d.log, logged{row: -1, fresh: !known, claim: key, held: before})
 	}
+
 	d.claims[key] = held
 }

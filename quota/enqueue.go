@@ -15,7 +15,7 @@ import (
 // jobs can return it. bound is realCapability, or less with an overcommit factor
 // (BoundAdmission). The comparison has no tolerance.
 //
-// A refusal has the reason OverQuota and the lowest queue whose bound is exceeded.
+// A refusal has the reason OverQuota and the lowest queue with an exceeded bound.
 //
 // Upstream: capacity/capacity.go, checkJobEnqueueableHierarchically.
 func Enqueueable(ix *index.Index, q index.Queue, min fastres.Vector) Verdict {
@@ -25,25 +25,28 @@ func Enqueueable(ix *index.Index, q index.Queue, min fastres.Vector) Verdict {
 			return Verdict{OverQuota, p}
 		}
 	}
+
 	return Verdict{Admitted, q}
 }
 
-// EnqueueableNumbers returns what Enqueueable compares in one queue and dimension, for a job of the queue itself.
+// EnqueueableNumbers returns the two sides that Enqueueable compares in one queue and dimension, for a job of the queue
+// itself.
 func EnqueueableNumbers(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Numbers {
 	return EnqueueableNumbersOf(ix, q, q, d, quantity)
 }
 
-// EnqueueableNumbersOf returns what Enqueueable compares in a queue p for a job of q.
+// EnqueueableNumbersOf returns the two sides that Enqueueable compares in a queue p for a job of q.
 func EnqueueableNumbersOf(ix *index.Index, q, p index.Queue, d fastres.Dim, quantity float64) Numbers {
-	return Numbers{quantity + ix.AllocatedAt(p, d) + ix.Inqueue.At(p, d) - ix.Elastic.At(p, d), ix.AdmissionBounds(q).At(p, d)}
+	total := quantity + ix.AllocatedAt(p, d) + ix.Inqueue.At(p, d) - ix.Elastic.At(p, d)
+	return Numbers{total, ix.AdmissionBounds(q).At(p, d)}
 }
 
-// Reservation sets dst to what an admitted job still waits for:
+// Reservation sets dst to the resources that an admitted job still waits for:
 //
 //	reservation = max(0, min − allocated − gated)
 //
 // gated is the request of the job's pods with scheduling gates: they do not use quota
-// until the gates are removed. Each dimension of min that exceeds allocated is present
+// before the gates are removed. Each dimension of min that exceeds allocated is present
 // in dst.
 //
 // Upstream: util/util.go, GetInqueueResource; pkg/scheduler/api/job_info.go,
@@ -61,25 +64,26 @@ func Reservation(dst, min, allocated, gated fastres.Vector) {
 //
 //	min(inqueue, max(0, realCapability − allocated + elastic))
 //
-// Reservations beyond the room of the queue itself cannot be used, so they keep nothing
-// from its siblings.
+// Reservations beyond the room of the queue itself cannot be used, so they do not count for its
+// siblings.
 func usable(ix *index.Index, q index.Queue, d fastres.Dim, inqueue float64) float64 {
 	room := ix.RealCapability.At(q, d) - ix.AllocatedAt(q, d) + ix.Elastic.At(q, d)
 	return min(inqueue, max(0, room))
 }
 
-// RollUpInqueue adds inqueue of every queue to its parent's, from the leaves up, as far as
-// the queue has room for it. A queue that is not open adds nothing: its jobs get no more
-// than they have. Call it once, after Index.RollUp.
+// RollUpInqueue adds inqueue of every queue to its parent, from the leaves up, as far as the
+// queue has room for it. A queue that is not open adds nothing: its jobs get nothing more.
+// Call it once, after Index.RollUp.
 //
-// DIVERGES: upstream adds inqueue without a bound. One job whose minimum exceeds the
-// capability of its queue, or a queue that is closed, then blocks the siblings.
+// DIVERGES: upstream adds inqueue without a bound. A job with a minimum above the capability
+// of its queue, or a closed queue, then blocks the siblings.
 func RollUpInqueue(ix *index.Index, open func(index.Queue) bool) {
 	for q := index.Queue(ix.Len()) - 1; q >= 0; q-- {
 		p := ix.Parent(q)
 		if p == index.None || !open(q) {
 			continue
 		}
+
 		inqueue := ix.Inqueue.Row(q)
 		for d := range inqueue.Present() {
 			ix.Inqueue.Row(p).Increase(d, usable(ix, q, d, inqueue.Get(d)))
@@ -87,15 +91,15 @@ func RollUpInqueue(ix *index.Index, open func(index.Queue) bool) {
 	}
 }
 
-// WithdrawInqueue takes back what ChargeInqueue, or RollUpInqueue, adds for a reservation of q.
+// WithdrawInqueue takes back a reservation of q that ChargeInqueue or RollUpInqueue has added.
 func WithdrawInqueue(ix *index.Index, q index.Queue, reservation fastres.Vector) {
 	for d := range reservation.Present() {
 		changeInqueue(ix, q, d, -reservation.Get(d))
 	}
 }
 
-// ChargeInqueue adds a reservation to inqueue of q, and to that of all ancestors as far as
-// the queues below have room for it.
+// ChargeInqueue adds a reservation to inqueue of q and its ancestors, as far as the queues below
+// have room for it.
 //
 // DIVERGES: upstream reserves in the check. A job that a later plugin refuses takes
 // room until the session ends (upstream issue 5387). Here the check changes nothing, and
@@ -106,7 +110,7 @@ func ChargeInqueue(ix *index.Index, q index.Queue, reservation fastres.Vector) {
 	}
 }
 
-// changeInqueue adds more to inqueue of q in one dimension, or takes it back where it is negative.
+// changeInqueue adds more to inqueue of q in one dimension. A negative value takes a reservation back.
 func changeInqueue(ix *index.Index, q index.Queue, d fastres.Dim, more float64) {
 	for _, p := range ix.Path(q) {
 		inqueue := ix.Inqueue.Row(p)

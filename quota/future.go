@@ -5,18 +5,18 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Future is allocated as it will be, once the pods that are being deleted are gone, and the
-// pods that others were evicted for have their nodes:
+// Future is allocated as it will be once all evictions are over: the pods that are being deleted
+// are gone, and the pods that others were evicted for have their nodes:
 //
 //	future = allocated − terminating + earmarked
 //
-// for each queue, and rolled up as allocated is. earmarked sums the charges that queues will have for
-// pods that wait for their victims to end. Quantities have the units of package fastres.
+// for each queue, rolled up as allocated is. earmarked is the sum of the charges of pods that wait for
+// their victims to end. Quantities have the units of package fastres.
 //
-// A rule about what is there now reads allocated: a pod gets a node if it fits beside what
-// others hold, terminating or not. A rule about what will be reads future: which pods have to
-// be evicted, and whether a pod leaves what victims leave to whom they were evicted for. So
-// the rules themselves know nothing of either.
+// A rule about the present reads allocated: a pod gets a node if it fits next to all other pods,
+// terminating or not. A rule about the end of evictions reads future: which pods have to be
+// evicted, and whether a pod leaves the room of victims to the pods that they were evicted for.
+// The rules themselves do not distinguish the two.
 //
 // # Example
 //
@@ -36,7 +36,7 @@ import (
 // waits for its victims is charged in each session in which allocate reaches it first.
 type Future struct {
 	*index.Index
-	at   []int32 // queue → its row, or −1; nil where no queue has a row
+	at   []int32 // queue → its row, or −1; empty if no queue has a row
 	rows fastres.Rows
 }
 
@@ -44,7 +44,8 @@ var _ Accounts = &Future{}
 
 // Reset prepares f for a session with the accounts ix, rolled up. Nothing is earmarked.
 func (f *Future) Reset(ix *index.Index) {
-	f.Index, f.at = ix, f.at[:0]
+	f.Index = ix
+	f.at = f.at[:0]
 	for q := range index.Queue(ix.Len()) {
 		if terminating := ix.Terminating.Row(q); !terminating.IsEmpty() {
 			f.Mutable(q).Sub(terminating)
@@ -83,10 +84,11 @@ func (f *Future) Mutable(q index.Queue) fastres.Vector {
 	if f.at[q] < 0 {
 		f.at[q] = int32(f.rows.Append(f.Index.Allocated(q)))
 	}
+
 	return f.rows.Row(int(f.at[q]))
 }
 
-// CopyTo makes future that of other accounts, such as a snapshot in which a simulation begins.
+// CopyTo copies future to other accounts, such as a snapshot in which a simulation begins.
 func (f *Future) CopyTo(a Accounts) {
 	for q, row := range f.at {
 		if row >= 0 {
@@ -109,8 +111,8 @@ func (f *Future) Refunded(q index.Queue, refund fastres.Vector) {
 func (f *Future) CopyDevices(q index.Queue, claims []index.DeviceClaim) {
 	f.follow(q, func(p index.Queue, row fastres.Vector) {
 		for _, claim := range claims {
-			for _, of := range claim.Devices {
-				row.Set(of.Dim, f.Index.AllocatedAt(p, of.Dim))
+			for _, device := range claim.Devices {
+				row.Set(device.Dim, f.Index.AllocatedAt(p, device.Dim))
 			}
 		}
 	})
@@ -128,6 +130,7 @@ func (f *Future) follow(q index.Queue, change func(p index.Queue, row fastres.Ve
 	if len(f.at) == 0 {
 		return
 	}
+
 	for _, p := range f.Path(q) {
 		if f.at[p] >= 0 {
 			change(p, f.rows.Row(int(f.at[p])))
@@ -138,9 +141,10 @@ func (f *Future) follow(q index.Queue, change func(p index.Queue, row fastres.Ve
 // Books are the accounts that the rules of allocation read.
 type Books struct {
 	Queues     Accounts
-	Holders    Accounts // nil where no queue limits the holders of jobs
+	Holders    Accounts // nil if no queue limits the holders of jobs
 	Guarantees *Guarantees
-	// Then are books that are read as well, nil for none: a task fits if it fits beside what is
-	// there now and beside what will be.
+
+	// Then are books that are read as well, nil for none: a task has to fit now, and once evictions
+	// are over.
 	Then *Books
 }

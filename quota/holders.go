@@ -11,9 +11,9 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Holders bounds what the jobs of one holder have in a queue and in all queues below it. A holder is a
-// namespace, a user, a group, or a value of a label (the annotations volcano.sh/capability.namespace,
-// volcano.sh/card.quota.namespace and volcano.sh/card.quota.by):
+// Holders bounds the resources of the jobs of one holder in a queue and in all queues below it. A holder
+// is a namespace, a user, a group, or a value of a label (the annotations
+// volcano.sh/capability.namespace, volcano.sh/card.quota.namespace and volcano.sh/card.quota.by):
 //
 //	allocated + request ≤ limit                     for a task
 //	min + allocated + inqueue − elastic ≤ limit     for a job
@@ -21,15 +21,14 @@ import (
 // in the dimensions that the limit names, for each queue with a limit on the path of the job's
 // queue, and for each holder by itself. A job counts for each of its holders.
 //
-// A holder in a queue with a limit for it has an account. An account is a queue of an index of its
-// own, with the limit as realCapability, and its parent is the account of the holder in the
-// next queue up that has a limit. So the rules of this package hold for
-// accounts as they hold for queues: Allocatable, CardFits, Enqueueable, charges, refunds and
-// overlays. There are no accounts where no queue has a limit.
+// A holder has an account in each queue with a limit for it. An account is a queue of a separate index,
+// with the limit as realCapability. Its parent is the account of the holder in the next queue up with a
+// limit. So the rules of this package apply to accounts as to queues: Allocatable, CardFits, Enqueueable,
+// charges, refunds and overlays. If no queue has a limit, there are no accounts.
 //
-// Jobs that count for several holders have an account of their own, without a limit, whose path has the accounts
-// of all of them (index.BuildForest). So each question about a job is one walk of one path, whichever
-// keys its queues limit, and nothing that charges or asks knows how many there are.
+// Jobs that count for several holders have a joint account without a limit. Its path has the accounts of
+// all these holders (index.BuildForest). So each question about a job is one walk of one path, for any
+// number of keys that its queues limit.
 //
 // # Example
 //
@@ -48,10 +47,10 @@ type Holders struct {
 	Accounts index.Index
 
 	at     map[Place]index.Queue
-	places []Place // by account; one of several holders has the queue None
+	places []Place // by account; a joint account has the queue None
 }
 
-// Holder is whose jobs a limit is for.
+// Holder identifies the jobs that share a limit.
 type Holder struct {
 	Key   string `json:"key"`   // HolderNamespace, HolderUser, HolderGroup, or HolderLabel and the name of a label
 	Value string `json:"value"` // "" for the jobs without the key
@@ -76,6 +75,7 @@ func (h Holder) String() string {
 	case h.Value == "":
 		return "jobs without a " + h.Key
 	}
+
 	return h.Key + " <" + h.Value + ">"
 }
 
@@ -85,68 +85,86 @@ type Place struct {
 	Holder
 }
 
-// HolderJobs are the jobs of a queue that count for the same holders, each of which is there once.
+// HolderJobs are the jobs of a queue that count for the same holders. The holders are distinct.
 type HolderJobs struct {
 	Queue   index.Queue
 	Holders []Holder
 }
 
 // Reset makes empty accounts for jobs, with no limits yet. limited reports whether a queue has a limit for a holder.
-// It returns the account of each of the given jobs: None where no queue on their path has a limit for one of their
-// holders.
-func (h *Holders) Reset(t *index.Tree, dims int, jobs []HolderJobs, limited func(index.Queue, Holder) bool) (accounts []index.Queue) {
+// Reset returns the account of each of the given jobs. It is None if no queue on the path of the jobs limits one of
+// their holders.
+func (h *Holders) Reset(t *index.Tree, dims int, jobs []HolderJobs,
+	limited func(index.Queue, Holder) bool) (accounts []index.Queue) {
 	h.number(t, jobs, limited)
 	nodes := make([]index.ForestNode, 0, len(h.places)+len(jobs))
 	for _, place := range h.places {
-		nodes = append(nodes, index.ForestNode{Name: place.name()})
+		node := index.ForestNode{Name: place.name()}
 		if above := h.lowest(t.Path(place.Queue)[1:], place.Holder); above != index.None {
-			nodes[len(nodes)-1].Parents = []index.Queue{above}
+			node.Parents = []index.Queue{above}
 		}
+		nodes = append(nodes, node)
 	}
-	joints := map[string]index.Queue{}
-	for _, of := range jobs {
-		var heads []index.Queue
-		var name strings.Builder
-		for _, holder := range of.Holders {
-			if head := h.lowest(t.Path(of.Queue), holder); head != index.None {
-				heads = append(heads, head)
-				name.WriteString("+" + strconv.Itoa(int(head)))
-			}
-		}
+
+	joints := map[string]index.Queue{} // the accounts of several holders
+	for _, job := range jobs {
+		heads := h.headsOf(t, job)
 		account := index.None
 		switch len(heads) {
 		case 0:
 		case 1:
 			account = heads[0]
 		default:
+			name := jointName(heads)
 			known := false
-			account, known = joints[name.String()]
+			account, known = joints[name]
 			if !known {
 				account = index.Queue(len(nodes))
-				nodes = append(nodes, index.ForestNode{Name: name.String(), Parents: heads})
-				joints[name.String()] = account
+				nodes = append(nodes, index.ForestNode{Name: name, Parents: heads})
+				joints[name] = account
 				h.places = append(h.places, Place{Queue: index.None})
 			}
 		}
 		accounts = append(accounts, account)
 	}
+
 	h.Accounts.Reset(index.BuildForest(nodes), dims)
 	for account := range index.Queue(h.Accounts.Len()) {
 		h.Accounts.RealCapability.Row(account).Fill(fastres.MaxQuantity)
 	}
+
 	return accounts
 }
 
-// number finds the places of jobs and gives them numbers, those of parents before those of children.
+// headsOf returns the lowest account of each holder of jobs that has one.
+func (h *Holders) headsOf(t *index.Tree, jobs HolderJobs) (heads []index.Queue) {
+	for _, holder := range jobs.Holders {
+		if head := h.lowest(t.Path(jobs.Queue), holder); head != index.None {
+			heads = append(heads, head)
+		}
+	}
+	return heads
+}
+
+func jointName(heads []index.Queue) string {
+	var name strings.Builder
+	for _, head := range heads {
+		name.WriteString("+" + strconv.Itoa(int(head)))
+	}
+	return name.String()
+}
+
+// number finds the places of jobs and gives them numbers. Parents have lower numbers than their children.
 func (h *Holders) number(t *index.Tree, jobs []HolderJobs, limited func(index.Queue, Holder) bool) {
 	h.places = h.places[:0]
 	if h.at == nil {
 		h.at = map[Place]index.Queue{}
 	}
 	clear(h.at)
-	for _, of := range jobs {
-		for _, p := range t.Path(of.Queue) {
-			for _, holder := range of.Holders {
+
+	for _, job := range jobs {
+		for _, p := range t.Path(job.Queue) {
+			for _, holder := range job.Holders {
 				place := Place{p, holder}
 				if _, known := h.at[place]; !known && limited(p, holder) {
 					h.at[place] = index.None
@@ -155,6 +173,7 @@ func (h *Holders) number(t *index.Tree, jobs []HolderJobs, limited func(index.Qu
 			}
 		}
 	}
+
 	slices.SortFunc(h.places, func(x, y Place) int {
 		return cmp.Or(cmp.Compare(x.Queue, y.Queue), cmp.Compare(x.Key, y.Key), cmp.Compare(x.Value, y.Value))
 	})
@@ -163,19 +182,20 @@ func (h *Holders) number(t *index.Tree, jobs []HolderJobs, limited func(index.Qu
 	}
 }
 
-// lowest returns the account of a holder in the first queue of a path that limits it, None where none does.
+// lowest returns the account of a holder in the first queue of a path that limits it, None if no queue does.
 func (h *Holders) lowest(path []index.Queue, holder Holder) index.Queue {
 	for _, p := range path {
 		if account, ok := h.at[Place{p, holder}]; ok {
 			return account
 		}
 	}
+
 	return index.None
 }
 
 func (p Place) name() string { return strconv.Itoa(int(p.Queue)) + "/" + p.Key + "/" + p.Value }
 
-// Place returns the place of an account. That of several holders has the queue None.
+// Place returns the place of an account. The place of a joint account has the queue None.
 func (h *Holders) Place(account index.Queue) Place { return h.places[account] }
 
 // Places iterates over the accounts of one holder.
@@ -189,12 +209,12 @@ func (h *Holders) Places() iter.Seq2[index.Queue, Place] {
 	}
 }
 
-// usable returns the part of what is reserved for the jobs of one queue and of an account that counts in
-// the queue, in dimension d:
+// usable returns the part of the reservations of an account that counts in the queue of its jobs, in
+// dimension d:
 //
 //	min(inqueue, max(0, limit − allocated + elastic))    for each limit on the path
 //
-// What a holder cannot use keeps nothing from the others.
+// Reservations that a holder cannot use do not count for the others.
 func (h *Holders) usable(account index.Queue, d fastres.Dim, inqueue float64) float64 {
 	for _, p := range h.Accounts.Path(account) {
 		inqueue = usable(&h.Accounts, p, d, inqueue)
@@ -202,17 +222,16 @@ func (h *Holders) usable(account index.Queue, d fastres.Dim, inqueue float64) fl
 	return inqueue
 }
 
-// CountInqueue adds what is reserved for the jobs of q and of an account to inqueue
-// of q, as far as the limits have room for it. Call it before RollUpInqueue, and after the accounts
-// are rolled up.
+// CountInqueue adds own, the reservations of the jobs of q and of an account, to inqueue of q, as far as
+// the limits have room for them. Call it before RollUpInqueue, and after the accounts are rolled up.
 func (h *Holders) CountInqueue(ix *index.Index, q, account index.Queue, own fastres.Vector) {
 	for d := range own.Present() {
 		ix.Inqueue.Row(q).Increase(d, h.usable(account, d, own.Get(d)))
 	}
 }
 
-// ChargeInqueue adds a reservation of q and of an account to own, what is reserved
-// for all such jobs, to inqueue of q and above, and to that of each holder and above.
+// ChargeInqueue adds a reservation of a job of q and of an account to three sums: own, the reservations of
+// all such jobs; inqueue of q and its ancestors; and inqueue of each holder and its ancestors.
 func (h *Holders) ChargeInqueue(ix *index.Index, q, account index.Queue, own, reservation fastres.Vector) {
 	h.changeInqueue(ix, q, account, own, reservation, 1)
 	for _, head := range h.Accounts.Heads(account) {
@@ -220,7 +239,7 @@ func (h *Holders) ChargeInqueue(ix *index.Index, q, account index.Queue, own, re
 	}
 }
 
-// WithdrawInqueue takes back what ChargeInqueue adds.
+// WithdrawInqueue reverts ChargeInqueue.
 func (h *Holders) WithdrawInqueue(ix *index.Index, q, account index.Queue, own, reservation fastres.Vector) {
 	h.changeInqueue(ix, q, account, own, reservation, -1)
 	for _, head := range h.Accounts.Heads(account) {
@@ -228,24 +247,29 @@ func (h *Holders) WithdrawInqueue(ix *index.Index, q, account index.Queue, own, 
 	}
 }
 
-func (h *Holders) changeInqueue(ix *index.Index, q, account index.Queue, own, reservation fastres.Vector, sign float64) {
+func (h *Holders) changeInqueue(ix *index.Index, q, account index.Queue, own, reservation fastres.Vector,
+	sign float64) {
 	for d := range reservation.Present() {
 		before := own.Get(d)
 		own.Increase(d, sign*reservation.Get(d))
-		changeInqueue(ix, q, d, h.usable(account, d, own.Get(d))-h.usable(account, d, before))
+
+		after := h.usable(account, d, own.Get(d))
+		changeInqueue(ix, q, d, after-h.usable(account, d, before))
 	}
 }
 
-// Refusal converts a verdict about accounts to one about queues.
+// Refusal converts a verdict about accounts to a verdict about queues.
 func (h *Holders) Refusal(v Verdict) Verdict {
 	if v.Queue == index.None {
 		return v
 	}
+
 	place := h.places[v.Queue]
 	v.Queue = place.Queue
 	if v.Reason == OverQuota {
 		v.Reason = place.Reason()
 	}
+
 	return v
 }
 

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// The order of the jobs of a queue (the annotation volcano.sh/order). A job that waits for quota holds back
-// the later jobs of its queue, so that they do not take, bit by bit, what a large job needs.
+// The order of the jobs of a queue (the annotation volcano.sh/order). A job that waits for quota holds back the
+// later jobs of its queue. Otherwise small jobs could take the resources of a large job, bit by bit.
 //
 // # Example
 //
-// The queue has 8 cards, of which 4 are used, and order: fifo.
+// The queue has order: fifo. 4 of its 8 cards are used.
 //
 //	jobs, in the order of their creation   without order    with it
 //	x: 8 cards                             waits            waits for quota
@@ -25,8 +25,8 @@ type JobPlace struct {
 	Name     string // namespace/name
 }
 
-// Compare returns a number below 0 if the job goes before another one of its queue: by priority where that
-// counts, by creation, then by name.
+// Compare returns a number below 0 if the job goes before another job of its queue. Jobs are ordered by priority
+// (if byPriority), by creation, then by name.
 func (p JobPlace) Compare(other JobPlace, byPriority bool) int {
 	if byPriority && p.Priority != other.Priority {
 		return cmp.Compare(other.Priority, p.Priority)
@@ -34,36 +34,38 @@ func (p JobPlace) Compare(other JobPlace, byPriority bool) int {
 	return cmp.Or(p.Created.Compare(other.Created), cmp.Compare(p.Name, other.Name))
 }
 
-// Earlier is the state of a job that goes before others of its queue.
+// Earlier is the state of a job that goes before other jobs of its queue.
 type Earlier struct {
 	Admitted bool // its pods may be created
 	Waits    bool // it waits for quota, and could have it if no other job had any
-	// Began is when it began to hold back others, the zero time if it did not.
+
+	// Began is the time when it began to hold back others, the zero time if it did not.
 	Began time.Time
-	Over  bool // it has held back others for its time, and has not had its minimum since
+
+	Over bool // it has held back others for its time, and has not had its minimum since
 }
 
-// HoldsBack reports whether a job holds back later ones:
+// HoldsBack reports whether a job holds back later jobs:
 //
 //	it waits, and now < began + hold
 //
-// with now for a job that has not begun. hold is 0 for never.
+// began is now for a job that has not begun. If hold is 0, no job is held back.
 func (e Earlier) HoldsBack(now time.Time, hold time.Duration) bool {
 	return e.Waits && !e.Over && hold > 0 && (e.Began.IsZero() || now.Before(e.Began.Add(hold)))
 }
 
-// Later is a job that goes after one that holds it back.
+// Later is the state of a job that goes after a job that holds it back.
 type Later struct {
 	Complete bool // it has its minimum of pods
 	Started  bool // it has a pod on a node
-	Reserved bool // what it lacks of its minimum is reserved
+	Reserved bool // the missing part of its minimum is reserved
 }
 
-// HeldBack reports whether the pods of an admitted job are held back by an earlier one. What it lacks of its
-// minimum it gets nevertheless
+// HeldBack reports whether the pods of an admitted job are held back by an earlier job. The missing part of its
+// minimum is not held back in two cases:
 //
-//   - where it has started: otherwise it would keep what it has, without use
-//   - where that is reserved for it and the earlier job is not admitted: otherwise each would wait for the other
+//   - The job has started: otherwise it would keep its pods without use.
+//   - The part is reserved and the earlier job is not admitted: otherwise each would wait for the other.
 //
 // A job that is not admitted is held back in any case.
 func (l Later) HeldBack(by Earlier) bool {

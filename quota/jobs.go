@@ -2,14 +2,13 @@ package quota
 
 import "github.com/capacity-card/capacity-card/index"
 
-// Jobs bounds how many jobs are admitted at a time in a queue and in all queues below it
-// (the annotation volcano.sh/max-jobs):
+// Jobs bounds the number of admitted jobs in a queue and in all queues below it (the annotation
+// volcano.sh/max-jobs):
 //
 //	admitted + 1 ≤ most
 //
-// for the queue of a job and all its ancestors. admitted counts the jobs that are Inqueue or
-// run. A bound that is lowered ends no job: no further one is admitted until enough have
-// ended. The zero Jobs bounds nothing.
+// for the queue of a job and all its ancestors. admitted counts the jobs that are Inqueue or run. A lower bound ends
+// no job: no further job is admitted until enough jobs have ended. The zero Jobs bounds nothing.
 //
 // # Example
 //
@@ -26,15 +25,16 @@ import "github.com/capacity-card/capacity-card/index"
 type Jobs struct {
 	tree     *index.Tree
 	admitted []int // by queue, with the jobs of the queues below
-	most     []int // by queue, 0 for no bound; empty where no queue has one
+	most     []int // by queue, 0 for no bound; empty if no queue has a bound
 }
 
 // Reset prepares j for a session. own are the numbers of admitted jobs of the queues
-// themselves, and most the bounds; both are empty where no queue has a bound.
+// themselves, and most are the bounds. Both are empty if no queue has a bound.
 func (j *Jobs) Reset(t *index.Tree, own, most []int) {
 	j.tree = t
 	j.admitted = append(j.admitted[:0], own...)
 	j.most = append(j.most[:0], most...)
+
 	for q := index.Queue(len(j.admitted)) - 1; q >= 0; q-- {
 		if p := t.Parent(q); p != index.None {
 			j.admitted[p] += j.admitted[q]
@@ -46,16 +46,18 @@ func (j *Jobs) Reset(t *index.Tree, own, most []int) {
 func (j *Jobs) Bounded() bool { return len(j.most) > 0 }
 
 // Fits decides whether one more job of q is admitted. A refusal has the reason TooManyJobs
-// and the lowest queue whose bound is exceeded.
+// and the lowest queue with an exceeded bound.
 func (j *Jobs) Fits(q index.Queue) Verdict {
 	if !j.Bounded() {
 		return Verdict{Admitted, q}
 	}
+
 	for _, p := range j.tree.Path(q) {
 		if j.most[p] > 0 && j.Numbers(p).Exceeded() {
 			return Verdict{TooManyJobs, p}
 		}
 	}
+
 	return Verdict{Admitted, q}
 }
 
@@ -64,22 +66,24 @@ func (j *Jobs) Admit(q index.Queue) {
 	if !j.Bounded() {
 		return
 	}
+
 	for _, p := range j.tree.Path(q) {
 		j.admitted[p]++
 	}
 }
 
-// Leave takes back what Admit counts for a job of q.
+// Leave reverts Admit for a job of q.
 func (j *Jobs) Leave(q index.Queue) {
 	if !j.Bounded() {
 		return
 	}
+
 	for _, p := range j.tree.Path(q) {
 		j.admitted[p]--
 	}
 }
 
-// Numbers returns what Fits compares in one queue with a bound.
+// Numbers returns the two sides that Fits compares in one queue with a bound.
 func (j *Jobs) Numbers(q index.Queue) Numbers {
 	return Numbers{float64(j.admitted[q] + 1), float64(j.most[q])}
 }

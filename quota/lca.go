@@ -4,17 +4,19 @@ import "github.com/capacity-card/capacity-card/index"
 
 // The lowest common ancestor (LCA) of two queues is the deepest queue that is on both
 // paths. Only the queues below it compete with one another: above it, both queues draw
-// on the same quota. Paths run from a queue to its top, so a common suffix of two paths
+// on the same quota. Paths run from a queue to its top, so the common suffix of two paths
 // is the path of the LCA.
 
 // belowLCA returns the paths of two queues without the part that they share. A result is
 // empty if its queue is the LCA itself. Without an LCA the results are the whole paths.
 func belowLCA(ix *index.Index, l, r index.Queue) (lBelow, rBelow []index.Queue) {
-	lPath, rPath := ix.Path(l), ix.Path(r)
+	lPath := ix.Path(l)
+	rPath := ix.Path(r)
 	n := 0
 	for n < min(len(lPath), len(rPath)) && lPath[len(lPath)-1-n] == rPath[len(rPath)-1-n] {
 		n++
 	}
+
 	return lPath[:len(lPath)-n], rPath[:len(rPath)-n]
 }
 
@@ -30,13 +32,16 @@ func Common(ix *index.Index, l, r index.Queue) []index.Queue {
 // without a common ancestor.
 func LCADepth(ix *index.Index, l, r index.Queue) int {
 	depth := 0
-	lPath, rPath := ix.Path(l), ix.Path(r)
+	lPath := ix.Path(l)
+	rPath := ix.Path(r)
 	for i := 1; i < min(len(lPath), len(rPath)); i++ {
 		if lPath[len(lPath)-i] != rPath[len(rPath)-i] {
 			break
 		}
+
 		depth = i - 1
 	}
+
 	return depth
 }
 

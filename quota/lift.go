@@ -7,16 +7,19 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// LiftTotal removes the bounds of the resources of cards that only the total of the cluster gives, for the queues in
-// which cards count. Such a bound adds up cards of all models: a job that waits for one model would keep the idle cards
-// of another one from everybody. For a queue in which cards count, and each queue p of its path:
+// LiftTotal removes bounds of the resources of cards for the queues in which cards count. It removes the bounds that
+// come only from the total of the cluster. Such a bound adds up cards of all models: a job that waits for one model
+// would keep the idle cards of another model from everybody. For a queue in which cards count, and each queue p of
+// its path:
 //
-//	bound(p) = no bound         if neither p nor a queue above p sets a capability, and no other queue has a guarantee there
+//	bound(p) = no bound         if neither p nor an ancestor sets a capability, and no other queue has a guarantee
+//	                            there
 //	           realCapability   otherwise
 //
-// The quotas of cards, the guarantees of cards and the nodes bound these jobs. Jobs of other queues are compared with
-// realCapability as before, and so is what is reserved for them. The root, where it is bounded by the total, has no
-// bound of its own. dims are the resources of cards, counted says where cards count, and sets whether a queue itself
+// The quotas of cards, the guarantees of cards and the nodes bound these jobs. Jobs of other queues, and their
+// reservations, are compared with realCapability as before. A root that only the total bounds has no bound.
+//
+// dims are the resources of cards. counted reports whether cards count in a queue. sets reports whether a queue itself
 // sets a capability. Call LiftTotal after TreeBounds or FlatBounds.
 //
 // # Example
@@ -28,8 +31,9 @@ import (
 //
 // Upstream: none, because cards are no dimensions there.
 //
-// DIVERGES: upstream compares every resource at every level. It does so here where cards do not count.
-func LiftTotal(ix *index.Index, dims []fastres.Dim, counted func(index.Queue) bool, sets func(index.Queue, fastres.Dim) bool) {
+// DIVERGES: upstream compares every resource at every level. Here, this applies to queues in which cards do not count.
+func LiftTotal(ix *index.Index, dims []fastres.Dim, counted func(index.Queue) bool,
+	sets func(index.Queue, fastres.Dim) bool) {
 	lifts := make([]bool, ix.Len())
 	for q := range lifts {
 		lifts[q] = counted(index.Queue(q))
@@ -44,11 +48,13 @@ func LiftTotal(ix *index.Index, dims []fastres.Dim, counted func(index.Queue) bo
 		for q := range index.Queue(ix.Len()) {
 			guaranteed += ix.Guarantee.At(q, d)
 		}
-		bounded := make([]bool, ix.Len()) // parents have smaller numbers
+
+		// Parents have lower numbers than their children.
+		bounded := make([]bool, ix.Len())
 		for q := range index.Queue(ix.Len()) {
-			p, root := ix.Parent(q), ix.Rooted() && q == ix.Root()
+			p := ix.Parent(q)
 			switch {
-			case root:
+			case ix.Rooted() && q == ix.Root():
 				bounded[q] = false
 			case p != index.None:
 				above := bounded[p] || p == ix.Root() && sets(p, d)
@@ -56,6 +62,7 @@ func LiftTotal(ix *index.Index, dims []fastres.Dim, counted func(index.Queue) bo
 			default:
 				bounded[q] = ix.Rooted() || sets(q, d) || guaranteed > ix.Guarantee.At(q, d)
 			}
+
 			if !bounded[q] {
 				ix.Lifted.Row(q).Set(d, fastres.MaxQuantity)
 			}

@@ -7,72 +7,82 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Pending holds what the pending tasks of each queue can be charged, for the order of
-// queues where reclaim is damped. A task with a list of cards has several choices.
+// Pending holds the possible charges of the pending tasks of each queue, for the order of queues
+// with reclaimDamping. A task with a list of cards has several choices.
 //
-// A task may request the same dimensions as another one, and no more of any, and have room
-// wherever the other one has. Then the other one is dropped: a queue that deserves it
-// deserves the first as well. Of tasks with several choices only equal ones are dropped: the
-// larger one may have fewer choices left, and so comes first.
+// Tasks that other tasks cover are dropped. A task covers another task if it requests the same
+// dimensions, and no more of any, and has room wherever the other task has room. A queue that
+// deserves the other task then deserves this one as well. Among tasks with several choices, only
+// equal tasks are dropped: a larger task may have fewer choices left, and so comes first.
 //
 // A Pending is used in one session, from Reset on, and its memory is kept for the next.
 type Pending struct {
 	names *index.Names
 	rows  fastres.Rows
 	used  int             // rows
-	of    [][]pendingTask // by queue
+	tasks [][]pendingTask // by queue
 }
 
-// pendingTask is the choices of a task: n rows.
+// pendingTask is the choices of a task: n rows from the row first on. number is given to Add.
 type pendingTask struct{ first, n, number int }
 
-// mostTasks is the number of tasks that are kept for a queue. Random sizes leave a dozen.
-// A tenant can make up any number, which must not slow down the session.
+// mostTasks is the largest number of tasks that are kept for a queue. Random sizes leave a dozen.
+// But a tenant can make up any number, which must not slow down the session.
 const mostTasks = 128
 
-// Reset forgets all tasks, for a session with the accounts ix, whose dimensions names has.
+// Reset forgets all tasks, for a session with the accounts ix. names has the dimensions of ix.
 func (p *Pending) Reset(ix *index.Index, names *index.Names) {
+	// The memory of one huge session is not kept.
 	if p.rows.Len() == 0 || p.rows.Row(0).Len() != ix.Dims() || p.rows.Len() > 8*(p.used+1024) {
-		p.rows.Reset(0, ix.Dims()) // one huge session does not keep its memory
+		p.rows.Reset(0, ix.Dims())
 	}
-	p.names, p.used = names, 0
-	p.of = slices.Grow(p.of[:0], ix.Len())[:ix.Len()]
-	for q := range p.of {
-		p.of[q] = p.of[q][:0]
+
+	p.names = names
+	p.used = 0
+	p.tasks = slices.Grow(p.tasks[:0], ix.Len())[:ix.Len()]
+	for q := range p.tasks {
+		p.tasks[q] = p.tasks[q][:0]
 	}
 }
 
-// Add adds a pending task of q with its choices. number is for Keep and fits. fits reports
+// Add adds a pending task of q with its choices. number identifies it to Keep and fits. fits reports
 // whether task x has room for each choice wherever task y has room for it.
 func (p *Pending) Add(q index.Queue, choices *fastres.Rows, number int, fits func(x, y int) bool) {
 	t := pendingTask{p.used, choices.Len(), number}
 	for i := range choices.Len() {
-		if x := choices.Row(i); p.used < p.rows.Len() {
-			p.rows.Row(p.used).CopyFrom(x)
+		if p.used < p.rows.Len() {
+			p.rows.Row(p.used).CopyFrom(choices.Row(i))
 		} else {
-			p.rows.Append(x)
+			p.rows.Append(choices.Row(i))
 		}
+
 		p.used++
 	}
+
 	covers := func(x, y pendingTask) bool {
-		return p.covers(x, y) && fits(x.number, y.number) && (x.n == 1 || p.covers(y, x) && fits(y.number, x.number))
+		if !p.covers(x, y) || !fits(x.number, y.number) {
+			return false
+		}
+		return x.n == 1 || p.covers(y, x) && fits(y.number, x.number)
 	}
-	if slices.ContainsFunc(p.of[q], func(other pendingTask) bool { return covers(other, t) }) {
+	if slices.ContainsFunc(p.tasks[q], func(other pendingTask) bool { return covers(other, t) }) {
 		p.used = t.first
 		return
 	}
-	p.of[q] = slices.DeleteFunc(p.of[q], func(other pendingTask) bool { return covers(t, other) })
-	if len(p.of[q]) == mostTasks {
+
+	p.tasks[q] = slices.DeleteFunc(p.tasks[q], func(other pendingTask) bool { return covers(t, other) })
+	if len(p.tasks[q]) == mostTasks {
 		p.used = t.first
 		return
 	}
-	p.of[q] = append(p.of[q], t)
+
+	p.tasks[q] = append(p.tasks[q], t)
 }
 
 // Keep drops the choices of tasks that are not possible.
 func (p *Pending) Keep(possible func(number, choice int) bool) {
-	for q, tasks := range p.of {
-		p.of[q] = tasks[:0]
+	for q, tasks := range p.tasks {
+		p.tasks[q] = tasks[:0]
 		for _, t := range tasks {
 			n := 0
 			for i := range t.n {
@@ -81,28 +91,31 @@ func (p *Pending) Keep(possible func(number, choice int) bool) {
 					n++
 				}
 			}
+
 			t.n = n
 			if n > 0 {
-				p.of[q] = append(p.of[q], t)
+				p.tasks[q] = append(p.tasks[q], t)
 			}
 		}
 	}
 }
 
 // Len returns the number of tasks that are kept for q.
-func (p *Pending) Len(q index.Queue) int { return len(p.of[q]) }
+func (p *Pending) Len(q index.Queue) int { return len(p.tasks[q]) }
 
-// covers reports whether each choice of x requests the same dimensions as that of y, and no
-// more of any.
+// covers reports whether each choice of x requests the same dimensions as the same choice of y, and
+// no more of any.
 func (p *Pending) covers(x, y pendingTask) bool {
 	if x.n != y.n {
 		return false
 	}
+
 	for i := range x.n {
 		if !covers(p.rows.Row(x.first+i), p.rows.Row(y.first+i)) {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -112,11 +125,13 @@ func covers(x, y fastres.Vector) bool {
 			return false
 		}
 	}
+
 	for d := range y.Requested() {
 		if x.Get(d) <= 0 {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -124,26 +139,28 @@ func covers(x, y fastres.Vector) bool {
 type reclaim int
 
 const (
-	borrows     reclaim = iota // for none
-	mayReclaim                 // for one that may also borrow, with another choice of cards
-	mustReclaim                // for one that cannot borrow
+	borrows     reclaim = iota // for no task
+	mayReclaim                 // for a task that may also borrow, with another choice of cards
+	mustReclaim                // for a task that cannot borrow
 )
 
-// reclaimOf returns whether the queue at the start of path can reclaim, where the queues of path
-// count.
+// reclaimOf returns whether the queue at the start of path can reclaim. The queues of path count.
 func (p *Pending) reclaimOf(ix *index.Index, path []index.Queue) reclaim {
 	if len(path) == 0 {
 		return borrows
 	}
+
 	best := borrows
-	for _, t := range p.of[path[0]] {
-		some, all := false, true
+	for _, t := range p.tasks[path[0]] {
+		some := false
+		all := true
 		for i := range t.n {
 			request := p.rows.Row(t.first + i)
 			deserves := p.deserves(ix, path, request)
 			some = some || deserves
 			all = all && (deserves || !Allocatable(ix, ix.Bounds(path[0]), path[0], request).OK())
 		}
+
 		switch {
 		case some && all:
 			return mustReclaim
@@ -151,6 +168,7 @@ func (p *Pending) reclaimOf(ix *index.Index, path []index.Queue) reclaim {
 			best = mayReclaim
 		}
 	}
+
 	return best
 }
 
@@ -163,7 +181,9 @@ func (p *Pending) deserves(ix *index.Index, path []index.Queue, request fastres.
 			return false
 		}
 	}
-	return fastres.FitsSomewhere(ix.Allocated(q), request, ix.Deserved.Row(q)) && !slices.ContainsFunc(path, func(above index.Queue) bool {
-		return fastres.ExceedsWith(ix.Allocated(above), request, ix.Deserved.Row(above))
-	})
+
+	exceeds := func(p index.Queue) bool {
+		return fastres.ExceedsWith(ix.Allocated(p), request, ix.Deserved.Row(p))
+	}
+	return fastres.FitsSomewhere(ix.Allocated(q), request, ix.Deserved.Row(q)) && !slices.ContainsFunc(path, exceeds)
 }

@@ -10,12 +10,11 @@ import (
 //	allocated + request ≤ bound      in every requested dimension, and
 //	allocated + request ≤ deserved   in at least one requested dimension
 //
-// allocated is that of a, which is Future in a session: what terminating pods hold need not
-// be taken. bound is that of allocation, as in Allocatable. Pods do not count. Of the bounds, only
-// the queue's own counts: the victims may free the resources that an ancestor lacks. The
-// second condition may hold for an ancestor instead, up to levels above the queue; the
-// root does not count. The first comparison has no tolerance. The second has the tolerance
-// fastres.MinResource.
+// allocated is taken from a, which is Future in a session: resources of terminating pods need not be
+// taken. bound is the bound of allocation, as in Allocatable. Pods do not count. Only the queue's own
+// bound counts: the victims may free the resources that an ancestor lacks. The second condition may
+// hold for an ancestor instead, up to levels above the queue. The root does not count. The first
+// comparison has no tolerance. The second comparison has the tolerance fastres.MinResource.
 //
 // A refusal has the reason OverQuota or OverDeserved, and the queue itself.
 //
@@ -28,11 +27,13 @@ func Preemptive(ix *index.Index, a View, bound *index.Rows, q index.Queue, reque
 	if !fastres.Fits(a.Allocated(q), request, bound.Row(q)) {
 		return Verdict{OverQuota, q}
 	}
+
 	for _, p := range levelsFrom(ix, q, levels) {
 		if fastres.FitsSomewhere(a.Allocated(p), request, ix.Deserved.Row(p)) {
 			return Verdict{Admitted, q}
 		}
 	}
+
 	return Verdict{OverDeserved, q}
 }
 

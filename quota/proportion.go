@@ -12,13 +12,13 @@ type WeightedQueue struct {
 }
 
 // ProportionRounds divides the cluster among queues by weight and request, and sets
-// deserved of each, under the name proportion. It works in rounds. Each round offers
-// what remains of total to the queues that are not done, by weight:
+// deserved of each queue, under the name proportion. It works in rounds. Each round offers
+// the remaining part of total to the queues that are not done, by weight:
 //
 //	deserved = max(min(deserved + remaining·weight/Σweight, realCapability, request), guarantee)
 //
 // A queue is done when its deserved meets its request, or did not change in the round.
-// The rounds end when every queue is done, nothing remains, or what remains did not
+// The rounds end when every queue is done, nothing remains, or the remaining part did not
 // change. Quantities have the units of package fastres, and fractions remain. Queues are
 // served in the order given, so equal input gives equal results to the bit.
 //
@@ -28,11 +28,13 @@ func ProportionRounds(ix *index.Index, total fastres.Vector, queues []WeightedQu
 	for _, w := range queues {
 		ix.Deserved.Row(w.Queue).Reset()
 	}
+
 	var open []WeightedQueue
 	for _, w := range queues {
 		w.Weight = max(0, w.Weight)
 		open = append(open, w)
 	}
+
 	for len(open) > 0 && d.round(&open) {
 	}
 }
@@ -41,7 +43,7 @@ func ProportionRounds(ix *index.Index, total fastres.Vector, queues []WeightedQu
 type division struct {
 	ix                 *index.Index
 	remaining, before  fastres.Vector // of the total, now and before the round
-	increased          fastres.Vector // Σ of what this round adds to deserved
+	increased          fastres.Vector // Σ of the increases of deserved in this round
 	offer, old, change fastres.Vector // of one queue
 }
 
@@ -52,6 +54,7 @@ func newDivision(ix *index.Index, total fastres.Vector) *division {
 	} {
 		*x = fastres.NewVector(ix.Dims())
 	}
+
 	d.remaining.CopyFrom(total)
 	return d
 }
@@ -66,15 +69,19 @@ func (d *division) round(open *[]WeightedQueue) bool {
 	if weights == 0 {
 		return false
 	}
+
 	d.before.CopyFrom(d.remaining)
 	d.increased.Reset()
+
 	still := (*open)[:0]
 	for _, w := range *open {
 		if !d.give(w, float64(w.Weight)/float64(weights)) {
 			still = append(still, w)
 		}
 	}
+
 	*open = still
+
 	d.change.SetExceeded(d.remaining, d.increased)
 	d.remaining.CopyFrom(d.change)
 	return !d.remaining.IsEmpty() && !d.remaining.Equal(d.before)
@@ -85,10 +92,12 @@ func (d *division) round(open *[]WeightedQueue) bool {
 // do not change.
 func (d *division) give(w WeightedQueue, part float64) bool {
 	q := w.Queue
-	deserved, request := d.ix.Deserved.Row(q), d.ix.Request.Row(q)
+	deserved := d.ix.Deserved.Row(q)
+	request := d.ix.Request.Row(q)
 	d.old.CopyFrom(deserved)
 	d.offer.CopyFrom(d.remaining)
 	d.offer.Scale(part)
+
 	deserved.Add(d.offer)
 	deserved.CapTo(d.ix.RealCapability.Row(q))
 	deserved.CapToZero(request)
@@ -96,11 +105,12 @@ func (d *division) give(w WeightedQueue, part float64) bool {
 
 	d.change.SetExceeded(deserved, d.old)
 	d.increased.Add(d.change)
+
 	return request.LessEqual(deserved) || deserved.Equal(d.old)
 }
 
-// Overused reports whether a queue uses all that it deserves, so that it gets nothing more
-// under the name proportion:
+// Overused reports whether a queue uses all of its deserved. Then it gets nothing more under the
+// name proportion:
 //
 //	deserved ≤ allocated   in every dimension
 //

@@ -7,19 +7,19 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Victims selects the running tasks that are evicted so that a reclaimer, a pending task
-// of another queue, gets what its queue deserves. A task is taken if all of these hold:
+// Victims selects the running tasks that are evicted for a reclaimer: a pending task of another
+// queue that deserves the resources. A task is taken if all of these hold:
 //
 //  1. it requests a dimension that the reclaimer requests, except pods
 //  2. allocated > deserved in a dimension that it requests and deserved names,
 //     or it requests no dimension that deserved names
-//  3. allocated − victim ≥ guarantee in every dimension of guarantee; of the cards, in
-//     those that it has
+//  3. allocated − victim ≥ guarantee in every dimension of guarantee; a card counts only
+//     if the task has it
 //
-// allocated is that of Future, without the victims that were taken before in the same call.
-// 2 holds for the victim's queue; 3 holds for that queue and its ancestors below the lowest common
-// ancestor with the reclaimer's queue, which alone lose something. Quantities have the
-// units of package fastres. Comparison 3 has the tolerance fastres.MinResource.
+// allocated is taken from Future, without the victims of the same call. Condition 2 holds for the
+// victim's queue. Condition 3 holds for all queues that lose something: the victim's queue and its
+// ancestors below the lowest common ancestor with the reclaimer's queue. Quantities have the units
+// of package fastres. Comparison 3 has the tolerance fastres.MinResource.
 //
 // # Example
 //
@@ -38,7 +38,7 @@ import (
 // Upstream: capacity/capacity.go, AddReclaimableFn.
 //
 // DIVERGES: upstream compares only the guarantee of the victim's own queue, so an inner
-// queue can lose what it is guaranteed.
+// queue can fall below its guarantee.
 type Victims struct {
 	Draft  // of the future, without the victims taken in this call
 	ix     *index.Index
@@ -46,8 +46,7 @@ type Victims struct {
 	future Accounts
 }
 
-// Reset prepares v for a session with the queues ix and what will be allocated to them. names
-// has the dimensions.
+// Reset prepares v for a session with the queues ix and their future. names has the dimensions.
 func (v *Victims) Reset(ix *index.Index, future Accounts, names *index.Names) {
 	v.ix = ix
 	v.future = future
@@ -58,8 +57,8 @@ func (v *Victims) Reset(ix *index.Index, future Accounts, names *index.Names) {
 // Begin starts a call: no task counts as a victim yet.
 func (v *Victims) Begin() { v.Draft.Begin(v.future) }
 
-// Take decides whether a running task of q may be evicted for a reclaimer of the queue to,
-// and counts it as gone if so. victim and reclaimer are the requests of the two tasks. to
+// Take decides whether a running task of q may be evicted for a reclaimer of the queue to. If it
+// may, Take counts it as gone. victim and reclaimer are the requests of the two tasks. to
 // is None for a reclaimer without a queue. The rule is the formula of Victims.
 func (v *Victims) Take(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector) bool {
 	return victim.IntersectsRequest(reclaimer) && v.AboveDeserved(q, victim) && v.take(q, victim, to)
@@ -70,18 +69,22 @@ func (v *Victims) take(q index.Queue, victim fastres.Vector, to index.Queue) boo
 	if !v.keepsGuarantee(q, victim) {
 		return false
 	}
+
 	losing := v.ix.Path(q)
 	if to != index.None {
 		losing, _ = belowLCA(v.ix, q, to)
 	}
+
 	for _, p := range losing {
 		if p != q && !v.keepsGuarantee(p, victim) {
 			return false
 		}
 	}
+
 	for _, p := range v.ix.Path(q) {
 		v.Mutable(p).Sub(victim)
 	}
+
 	return true
 }
 
@@ -95,15 +98,18 @@ func (v *Victims) AboveDeserved(q index.Queue, victim fastres.Vector) bool {
 // keepsGuarantee reports whether q is not below guarantee without the victim. A guarantee of
 // a card protects the pods that have the card.
 func (v *Victims) keepsGuarantee(q index.Queue, victim fastres.Vector) bool {
-	allocated, guarantee := v.Allocated(q), v.ix.Guarantee.Row(q)
+	allocated := v.Allocated(q)
+	guarantee := v.ix.Guarantee.Row(q)
 	for d := range guarantee.Present() {
 		if victim.Get(d) == 0 && v.names.IsCard(d) {
 			continue
 		}
-		if left := max(0, allocated.Get(d)-victim.Get(d)); guarantee.Get(d)-left >= fastres.MinResource {
+		left := max(0, allocated.Get(d)-victim.Get(d))
+		if guarantee.Get(d)-left >= fastres.MinResource {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -114,7 +120,7 @@ func (v *Victims) keepsGuarantee(q index.Queue, victim fastres.Vector) bool {
 //   - to, and up to levels of its ancestors, stay at or below deserved with the
 //     reclaimer, in the dimensions that it requests and deserved names.
 //
-// Only queues below the lowest common ancestor of q and to count: that ancestor, and the
+// Only queues below the lowest common ancestor of q and to count: this ancestor, and the
 // queues above it, neither lose nor gain.
 //
 // After the exchange the reclaimer's queue is not above deserved, so no other queue can
@@ -123,62 +129,69 @@ func (v *Victims) keepsGuarantee(q index.Queue, victim fastres.Vector) bool {
 // Upstream: none in v1.14.1. There, only the conditions of Take for q apply, and a queue
 // that is above deserved in one dimension can reclaim for another (upstream issues 4947,
 // 4949).
-func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector, levels int) bool {
+func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector,
+	levels int) bool {
 	if !victim.IntersectsRequest(reclaimer) {
 		return false
 	}
+
+	// A job in an inner queue: q is an ancestor of to.
 	from, _ := belowLCA(v.ix, q, to)
-	if len(from) == 0 { // q is an ancestor of to: a job in an inner queue
+	if len(from) == 0 {
 		return v.Take(q, victim, to, reclaimer)
 	}
 	if v.surpasses(q, to, reclaimer, levels) {
 		return false
 	}
+
 	for _, p := range from[:min(len(from), levels+1)] {
 		if !v.AboveDeserved(p, victim) {
 			return false
 		}
 	}
+
 	return v.take(q, victim, to)
 }
 
 // TakeContended decides as Take does, with the argument ancestorReclaimLevel (levels) above
-// 0. to is the queue of the reclaimer, and reclaimer its request; deserves: to deserves
-// something that the reclaimer requests. In addition to the conditions of Take:
+// 0. to is the queue of the reclaimer, and reclaimer is its request. deserves says that to
+// deserves a resource that the reclaimer requests. In addition to the conditions of Take:
 //
-//   - Condition 2 also holds for the ancestors 1 to levels above q, but for the root and an
-//     ancestor that is as many levels above to.
-//   - If q deserves nothing that the victim requests, and q and to have an ancestor other
-//     than the root in common among their first levels, to deserves something of the
-//     reclaimer. Two queues that borrow from the same parent do not contend.
+//   - Condition 2 also holds for the ancestors 1 to levels above q. The root, and an ancestor that
+//     is as many levels above to, do not count.
+//   - Two queues that borrow from the same parent do not contend. If q deserves nothing that the
+//     victim requests, and q and to share an ancestor below the root among their first levels, then
+//     deserves has to be true.
 //
 // Upstream: v1.15 capacity/capacity.go, AddReclaimableFn, getReclaimeeAncestorToCheck,
 // sharesAnyNonRootAncestorWithinLevel.
 //
-// DIVERGES: upstream subtracts a victim only from the ancestors that it compares. Where
-// leaves have different depths, it evicts more than an ancestor has above deserved.
+// DIVERGES: upstream subtracts a victim only from the ancestors that it compares. If leaves
+// have different depths, it evicts more than an ancestor has above deserved.
 func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector,
 	deserves bool, levels int,
 ) bool {
 	if !victim.IntersectsRequest(reclaimer) || !v.AboveDeserved(q, victim) {
 		return false
 	}
-	from, up := levelsFrom(v.ix, q, levels)[1:], levelsFrom(v.ix, to, levels)[1:]
+	from := levelsFrom(v.ix, q, levels)[1:]
+	up := levelsFrom(v.ix, to, levels)[1:]
 	shared := func(p index.Queue) bool { return slices.Contains(up, p) }
 	if !deserves && !victim.Intersects(v.ix.Deserved.Row(q)) && slices.ContainsFunc(from, shared) {
 		return false
 	}
 	for i, p := range from {
-		if same := i < len(up) && up[i] == p; !same && !v.AboveDeserved(p, victim) {
+		same := i < len(up) && up[i] == p
+		if !same && !v.AboveDeserved(p, victim) {
 			return false
 		}
 	}
 	return v.take(q, victim, to)
 }
 
-// TakeForGang decides as Take does, but for condition 1: a gang is several tasks, and one
-// of them is likely to request what a victim frees. With the protection ByGuarantee, condition 2
-// does not count.
+// TakeForGang decides as Take does, without condition 1: a gang is several tasks, and one of
+// them is likely to request the resources of a victim. With the protection ByGuarantee, condition 2
+// does not count either.
 //
 // Upstream: v1.15 capacity/capacity.go, AddUnifiedEvictableFn.
 func (v *Victims) TakeForGang(q index.Queue, victim fastres.Vector, to index.Queue, protection Protection) bool {
@@ -198,8 +211,8 @@ func (v *Victims) KeepsCard(q index.Queue, d fastres.Dim) bool {
 	return v.AllocatedAt(q, d) <= v.ix.Deserved.At(q, d)
 }
 
-// TakeOverused decides whether a running task of q may be evicted under the name
-// proportion, and counts it as gone if so:
+// TakeOverused decides whether a running task of q may be evicted under the name proportion. If
+// it may, TakeOverused counts it as gone:
 //
 //	allocated > deserved   in some dimension
 //

@@ -9,7 +9,7 @@ import (
 // deserved.
 type ShareRule func(allocated, deserved fastres.Vector) float64
 
-// Share computes how much of its deserved a queue uses. Volcano serves the queue with the
+// Share computes the part of its deserved that a queue uses. Volcano serves the queue with the
 // smallest share first.
 //
 //	share = max(allocated / deserved)   over the dimensions of deserved
@@ -25,8 +25,8 @@ func Share(allocated, deserved fastres.Vector) float64 {
 	return fastres.MaxRatio(allocated, deserved)
 }
 
-// WeightedShare is Share under the name proportion, where the share of a queue without
-// deserved is 0.
+// WeightedShare is Share under the name proportion. There, the share of a queue without deserved
+// is 0.
 //
 // Upstream: proportion/proportion.go, updateQueueAttrShare.
 func WeightedShare(allocated, deserved fastres.Vector) float64 {
@@ -36,8 +36,8 @@ func WeightedShare(allocated, deserved fastres.Vector) float64 {
 // RefreshShare computes the share of q and of all its ancestors again, after allocated
 // has changed.
 //
-// DIVERGES: upstream refreshes the share of q alone. Its ancestors keep the share of the
-// session's start, and so does the order of queues in different subtrees.
+// DIVERGES: upstream refreshes the share of q alone. Its ancestors keep their share from the
+// start of the session. So does the order of queues in different subtrees.
 func RefreshShare(ix *index.Index, q index.Queue, rule ShareRule) {
 	for _, p := range ix.Path(q) {
 		ix.SetShare(p, rule(ix.Allocated(p), ix.Deserved.Row(p)))

@@ -9,21 +9,21 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Soft bounds what queues have of cards while other queues want them (the annotation volcano.sh/soft-quota). A task of
-// a queue p, or of one below it, that takes p above its soft quota of a card fits if
+// Soft bounds the cards of queues while other queues want them (the annotation volcano.sh/soft-quota). If a task of a
+// queue p, or of a queue below p, takes p above its soft quota of a card, it fits if
 //
 //	allocated + wanted by others + quantity ≤ bound
 //
-// at each queue above p, and for all queues together. The bound is the realCapability of the queue, or what the nodes
-// have. Where no other queue wants the card, only the quota bounds p. The soft quota of p counts as at least what p
-// deserves and is guaranteed.
+// at each queue above p, and for all queues together. The bound is the realCapability of the queue, or the cards of the
+// nodes. If no other queue wants the card, only the quota bounds p. The soft quota of p counts as at least deserved and
+// guarantee of p.
 //
-// A leaf queue wants what its waiting jobs want (WantedByJob), and no more than its room:
+// A leaf queue wants the cards that its waiting jobs want (WantedByJob), and no more than its room:
 //
 //	room   = max(0, min(soft quota, realCapability) − allocated)
 //	wanted = min(room, Σ wanted by jobs)
 //
-// Another queue wants what its children want, and no more than its own room.
+// Another queue wants the sum of its children, and no more than its own room.
 //
 // # Example
 //
@@ -35,7 +35,7 @@ import (
 //	10      2 of 1 card    does not: 14 + 2 + 1 > 16
 //	10      1 of 6 cards   fits: the task of q is above its own soft quota
 //
-// A Soft is used in one session, from Reset on. Its methods change nothing, but for Want.
+// A Soft is used in one session, from Reset on. Only Want changes it.
 //
 // Upstream: none.
 type Soft struct {
@@ -44,20 +44,30 @@ type Soft struct {
 	dims      []fastres.Dim
 	tops      []index.Queue // the queues without a parent
 	most      []float64     // by queue and dimension: the soft quota, +Inf for none
-	waiting   []float64     // what the jobs of leaf queues want
-	wanted    []float64     // what queues want
-	below     []float64     // what the children of a queue want; the last row is for tops
+	waiting   []float64     // wanted by the jobs of leaf queues
+	wanted    []float64     // wanted by queues
+	below     []float64     // wanted by the children of a queue; the last row is for tops
 }
 
 // Reset prepares s for a session. own returns the soft quota of a queue in a dimension, +Inf for none.
-func (s *Soft) Reset(ix *index.Index, available fastres.Vector, dims []fastres.Dim, own func(index.Queue, fastres.Dim) float64) {
+func (s *Soft) Reset(ix *index.Index, available fastres.Vector, dims []fastres.Dim,
+	own func(index.Queue, fastres.Dim) float64) {
 	cells := ix.Len() * len(dims)
-	*s = Soft{ix: ix, available: available, dims: dims, most: make([]float64, cells), waiting: make([]float64, cells),
-		wanted: make([]float64, cells), below: make([]float64, cells+len(dims))}
+	*s = Soft{
+		ix:        ix,
+		available: available,
+		dims:      dims,
+		most:      make([]float64, cells),
+		waiting:   make([]float64, cells),
+		wanted:    make([]float64, cells),
+		below:     make([]float64, cells+len(dims)),
+	}
+
 	for q := range index.Queue(ix.Len()) {
 		if ix.Parent(q) == index.None {
 			s.tops = append(s.tops, q)
 		}
+
 		for c, d := range dims {
 			s.most[s.at(q, c)] = max(own(q, d), ix.Deserved.At(q, d), ix.Guarantee.At(q, d))
 		}
@@ -74,13 +84,13 @@ func (s *Soft) above(q index.Queue, column int) int {
 	return s.at(index.Queue(s.ix.Len()), column)
 }
 
-// Column returns the column of a dimension, −1 where no queue has a soft quota of it.
+// Column returns the column of a dimension, −1 if no queue has a soft quota of it.
 func (s *Soft) Column(d fastres.Dim) int { return slices.Index(s.dims, d) }
 
 // Most returns the soft quota of a queue, +Inf for none.
 func (s *Soft) Most(q index.Queue, column int) float64 { return s.most[s.at(q, column)] }
 
-// Room returns how much more a queue can take within its soft quota.
+// Room returns the quantity that a queue can still take within its soft quota.
 func (s *Soft) Room(q index.Queue, column int) float64 {
 	d := s.dims[column]
 	return max(0, min(s.Most(q, column), s.ix.RealCapability.At(q, d))-s.ix.AllocatedAt(q, d))
@@ -92,28 +102,30 @@ type Waiting struct {
 	Tasks    int
 }
 
-// WantedByJob returns what a job wants in a queue with some room: the requests of those of its tasks that each fit into
-// it. It wants nothing if the smallest tasks that it lacks of its minimum do not fit together, since it does not start
-// with fewer. It sorts tasks.
+// WantedByJob returns the quantity that a job wants in a queue with some room: the sum of the tasks that each fit
+// into the room. lacks is the number of tasks that the job lacks of its minimum. If the smallest of them do not fit
+// together, the job cannot start, and wants nothing. WantedByJob sorts tasks.
 func WantedByJob(tasks []Waiting, lacks int, room float64) (wanted float64) {
 	slices.SortFunc(tasks, func(x, y Waiting) int { return cmp.Compare(x.Quantity, y.Quantity) })
+
 	needed := 0.0
-	for _, of := range tasks {
-		n := min(of.Tasks, max(0, lacks))
+	for _, t := range tasks {
+		n := min(t.Tasks, max(0, lacks))
 		lacks -= n
-		needed += float64(n) * of.Quantity
-		if of.Quantity <= room {
-			wanted += float64(of.Tasks) * of.Quantity
+		needed += float64(n) * t.Quantity
+		if t.Quantity <= room {
+			wanted += float64(t.Tasks) * t.Quantity
 		}
 	}
 	if lacks > 0 || needed > room {
 		return 0
 	}
+
 	return wanted
 }
 
-// Want sets what the jobs of a leaf queue want, and computes again what it and the queues above it want. It is to be
-// called when what they have has changed, too.
+// Want sets the quantity that the jobs of a leaf queue want, and updates the queue and its ancestors. Call it also
+// after a change of allocated.
 func (s *Soft) Want(q index.Queue, column int, quantity float64) {
 	s.waiting[s.at(q, column)] = quantity
 	for _, p := range s.ix.Path(q) {
@@ -132,33 +144,39 @@ func (s *Soft) Fits(b Accounts, q index.Queue, column int, quantity float64) Ver
 			return Verdict{OverSoftQuota, p}
 		}
 	}
+
 	return Verdict{Admitted, q}
 }
 
-// leaves reports whether a quantity that p takes leaves the others what they want.
+// leaves reports whether the others still get the quantities that they want if p takes a quantity.
 func (s *Soft) leaves(b Accounts, p index.Queue, column int, quantity float64) bool {
-	d, others := s.dims[column], 0.0
+	d := s.dims[column]
+	others := 0.0
 	for _, p := range s.ix.Path(p) {
 		others += s.below[s.above(p, column)] - s.wanted[s.at(p, column)]
 		if others <= 0 {
 			continue
 		}
-		allocated, bound := s.allocatedBeside(b, p, d)
+
+		allocated, bound := s.ofSiblings(b, p, d)
 		if allocated+others+quantity > bound {
 			return false
 		}
 	}
+
 	return true
 }
 
-// allocatedBeside returns what p and its siblings have together, and may have at most.
-func (s *Soft) allocatedBeside(b Accounts, p index.Queue, d fastres.Dim) (allocated, bound float64) {
+// ofSiblings returns allocated of p and all its siblings together, and their common bound.
+func (s *Soft) ofSiblings(b Accounts, p index.Queue, d fastres.Dim) (allocated, bound float64) {
 	if parent := s.ix.Parent(p); parent != index.None {
 		return b.AllocatedAt(parent, d), s.ix.RealCapability.At(parent, d)
 	}
+
 	for _, top := range s.tops {
 		allocated += b.AllocatedAt(top, d)
 	}
+
 	return allocated, s.available.Get(d)
 }
 
@@ -169,36 +187,39 @@ func (s *Soft) exceeds(b View, queues []index.Queue, column int, more float64) b
 	})
 }
 
-// LosesFirst reports whether q, or a queue above it that to is not below, has more of some card than its soft quota.
+// LosesFirst reports whether q, or an ancestor of q that is none of to, exceeds its soft quota of some card.
 func (s *Soft) LosesFirst(b View, q, to index.Queue) bool {
 	below := s.ix.Path(q)
 	if to != index.None {
 		below, _ = belowLCA(s.ix, q, to)
 	}
+
 	for c := range s.dims {
 		if s.exceeds(b, below, c, 0) {
 			return true
 		}
 	}
+
 	return false
 }
 
-// Takes reports whether the queue to stays within its soft quota when it takes a quantity from the queue from, and so
-// do those above it.
+// Takes reports whether the queue to, and its ancestors, stay within their soft quotas if to takes a quantity from the
+// queue from.
 func (s *Soft) Takes(b View, to, from index.Queue, column int, gained float64) bool {
 	below, _ := belowLCA(s.ix, to, from)
 	return !s.exceeds(b, below, column, gained)
 }
 
-// GivesBack reports whether the queue from gives a quantity back to the queue to, which need not deserve it: from, or a
-// queue above it that to is not below, exceeds its soft quota, and all of these keep what they deserve and are
-// guaranteed. Otherwise they would take it back.
+// GivesBack reports whether the queue from gives a quantity back to the queue to. to need not deserve it. The queue
+// from, or an ancestor that is none of to, has to exceed its soft quota. All of these queues keep deserved and
+// guarantee. Otherwise they would take the quantity back.
 func (s *Soft) GivesBack(b View, from, to index.Queue, column int, lost float64) bool {
 	d := s.dims[column]
 	below, _ := belowLCA(s.ix, from, to)
-	return s.exceeds(b, below, column, 0) && !slices.ContainsFunc(below, func(p index.Queue) bool {
+	suffers := func(p index.Queue) bool {
 		return b.AllocatedAt(p, d)-lost < max(s.ix.Deserved.At(p, d), s.ix.Guarantee.At(p, d))
-	})
+	}
+	return s.exceeds(b, below, column, 0) && !slices.ContainsFunc(below, suffers)
 }
 
 // NoSoftQuota is the soft quota of a queue that has none.

@@ -20,19 +20,19 @@ const (
 	HeldByOrder                     // a job that goes first waits for quota; allocation asks the quotas first
 	OverQuota                       // the request does not fit under a bound
 	OverNamespace                   // the namespace has as much in a queue as the queue lets it have
-	OverHolder                      // the user, the group or the value of a label has as much
-	OverBudget                      // the queue has used up its budget of a card, or the job needs more than is left
-	OverSoftQuota                   // the queue would be above its soft quota, and others want what is left
+	OverHolder                      // the same for a user, a group or the value of a label
+	OverBudget                      // the budget of a card is used up, or the job needs more than is left
+	OverSoftQuota                   // the queue would exceed its soft quota, and others want the rest
 	OverDeserved                    // the request does not fit under deserved in any dimension
-	Guaranteed                      // what is left is guaranteed to other queues
-	Reserved                        // what is left is reserved for pods that get a node soon
-	Earmarked                       // what is left is for pods that others were evicted for
-	HeldForFairShare                // what is left is held for a job of a queue that goes first
+	Guaranteed                      // the rest is guaranteed to other queues
+	Reserved                        // the rest is reserved for pods that get a node soon
+	Earmarked                       // the rest is for pods that others were evicted for
+	HeldForFairShare                // the rest is held for a job of a queue that goes first
 	MixedResources                  // the cards of one list have different resource names
-	ResourceMismatch                // the pod requests a resource that is not that of its cards
+	ResourceMismatch                // the pod requests another resource than its cards have
 	UntypedPod                      // the pod names no card, and untypedCards is reject
 	SearchExhausted                 // the search for an assignment of cards used up its budget
-	ReclaimDelayed                  // the task has not waited for as long as its queue says
+	ReclaimDelayed                  // the task has not waited as long as its queue demands
 	TrainingJob                     // the service class of the task takes nothing from other queues
 	ReclaimBudgetUsed               // the queue has taken as many pods from other queues as it may in a time
 )
@@ -60,7 +60,7 @@ func (r Reason) String() string {
 func (r Reason) OfHolder() bool { return r == OverNamespace || r == OverHolder }
 
 // Verdict is the result of a rule: Admitted, or the first reason for the refusal and the
-// queue that it is about.
+// queue that refuses.
 type Verdict struct {
 	Reason Reason
 	Queue  index.Queue // the requested queue or an ancestor; None with UnknownQueue
@@ -72,7 +72,7 @@ func (v Verdict) OK() bool { return v.Reason == Admitted }
 // Numbers are the two sides of the comparison of a rule, in one queue and dimension. Next to each
 // rule that compares an account with a bound stands the function that returns them.
 type Numbers struct {
-	Total float64 // what would count against the bound, with the request
+	Total float64 // the amount that counts against the bound, with the request
 	Bound float64
 }
 
@@ -80,8 +80,8 @@ type Numbers struct {
 func (n Numbers) Exceeded() bool { return n.Total > n.Bound }
 
 // Eligible decides whether a queue can take jobs at all: the session has it, it reaches
-// the root, and it is a leaf queue. In flat mode every queue of the session can. q is
-// None for a queue that the session does not have.
+// the root, and it is a leaf queue. In flat mode every queue of the session can take jobs. q
+// is None for a queue that the session does not have.
 //
 // Upstream: capacity/capacity.go, checkHierarchicalQueue, and the leaf checks of
 // AddAllocatableFn and AddJobEnqueueableFn.
@@ -98,5 +98,6 @@ func Eligible(t *index.Tree, q index.Queue) Verdict {
 	case !t.IsLeaf(q):
 		return Verdict{InnerQueue, q}
 	}
+
 	return Verdict{Admitted, q}
 }
