@@ -41,9 +41,11 @@ func (s *Session) LimitRefuses(a JobAsk) bool {
 			return true
 		}
 	}
+
 	if a.Cards == nil {
 		return false
 	}
+
 	for _, h := range s.with(onAdmitCards) {
 		if byLimit(h.AdmitCards(a).Verdict) {
 			return true

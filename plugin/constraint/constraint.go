@@ -29,7 +29,7 @@ import (
 type Ask struct {
 	Task  *api.TaskInfo
 	Queue index.Queue
-	Pod   *cards.PodRequest // what the pod states about cards
+	Pod   *cards.PodRequest // the cards that the pod requests
 	// Request is the quantity that the question asks for: the request of the task without cards, or the charge of its
 	// queue for it on a node.
 	Request  fastres.Vector

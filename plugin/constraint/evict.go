@@ -20,8 +20,8 @@ func (s *Session) BeginVictims() {
 	}
 }
 
-// AllowsVictim reports whether a task of a queue may be evicted for a task of the queue to, beside the victims of the
-// question.
+// AllowsVictim reports whether a task of a queue may be evicted for a task of the queue to, in addition to the
+// victims of the question.
 func (s *Session) AllowsVictim(from, to index.Queue) bool {
 	for _, h := range s.with(onEvictions) {
 		if !h.Evictions.Allows(from, to) {

@@ -13,10 +13,11 @@ import (
 func Admitted(q index.Queue) quota.Verdict { return quota.Verdict{Reason: quota.Admitted, Queue: q} }
 
 // Allocation applies the rule of allocation to a task without a node: each of its resources, and some card of each
-// list, fits under the quotas and all features. It fits beside what is there now, and beside what will be there
-// (Books.Then). Allocation sets refused to the request for cards that does not fit.
+// list, fits under the quotas and all features. It fits now, and it fits after the
+// pending changes (Books.Then). Allocation sets refused to the request for cards that does not fit.
 func (s *Session) Allocation(b *quota.Books, a *Ask, refused *cards.Request) quota.Verdict {
 	v := s.Fits(b, a)
+
 	if v.OK() && b.Then != nil {
 		v = forOthers(s.Fits(b.Then, a))
 	}
@@ -29,8 +30,8 @@ func (s *Session) Allocation(b *quota.Books, a *Ask, refused *cards.Request) quo
 	})
 }
 
-// AllocationOf is Allocation for a task of q. It sets request to what the task requests, or to the devices that are
-// refused.
+// AllocationOf is Allocation for a task of q. It sets request to the request of the task, or to the
+// refused devices.
 func (s *Session) AllocationOf(b *quota.Books, q index.Queue, task *api.TaskInfo, request fastres.Vector,
 	refused *cards.Request) quota.Verdict {
 	var a Ask // set field by field: a literal is made elsewhere and copied, which takes 5 ns
@@ -78,6 +79,7 @@ func (s *Session) Fits(b *quota.Books, a *Ask) quota.Verdict {
 	}
 
 	v := quota.Allocatable(b.Queues, s.LimitOf(a.Queue), a.Queue, a.Request)
+
 	rules := s.with(onFit)
 	for i := 0; i < len(rules) && v.OK(); i++ {
 		v = rules[i].Fit(b, *a)
@@ -106,6 +108,7 @@ func (s *Session) fitsCard(b *quota.Books, a *Ask, d fastres.Dim, milli float64)
 // FitsDim applies the rules to a card or a group by itself.
 func (s *Session) FitsDim(b *quota.Books, a *Ask, d fastres.Dim, milli float64) quota.Verdict {
 	v := quota.CardFits(b.Queues, s.Limit, a.Queue, d, milli)
+
 	rules := s.with(onFitCard)
 	for i := 0; i < len(rules) && v.OK(); i++ {
 		v = rules[i].FitCard(b, *a, d, milli)
@@ -156,12 +159,13 @@ func (s *Session) FitsNodeRules(b *quota.Books, a *Ask, node string) quota.Verdi
 // HasNodeRules reports whether rules depend on the node of a task.
 func (s *Session) HasNodeRules() bool { return len(s.with(onFitNode)) > 0 }
 
-// LeavesPromised reports whether q can take a quantity of a card, and leave what is reserved for admitted jobs of the
+// LeavesPromised reports whether q can take a quantity of a card, and leave the reservations of admitted jobs of the
 // card and its groups.
 func (s *Session) LeavesPromised(q index.Queue, d fastres.Dim, milli float64) bool {
 	if !quota.Unpromised(s.Index, q, d, milli) {
 		return false
 	}
+
 	for _, share := range s.Names.Groups(d) {
 		if !quota.Unpromised(s.Index, q, share.Group, share.Of(milli)) {
 			return false
@@ -170,7 +174,7 @@ func (s *Session) LeavesPromised(q index.Queue, d fastres.Dim, milli float64) bo
 	return true
 }
 
-// forOthers converts a refusal beside what will be: the rest is earmarked for others.
+// forOthers converts a refusal by the future accounts: the rest is earmarked for others.
 func forOthers(v quota.Verdict) quota.Verdict {
 	if v.Reason == quota.OverQuota || v.Reason.OfHolder() {
 		v.Reason = quota.Earmarked
@@ -197,13 +201,14 @@ func (s *Session) Lacks(b *quota.Books, a *Ask, q index.Queue, task *api.TaskInf
 	return false
 }
 
-// FitsOwn applies the features to a quantity of one dimension, and of the groups of a card, beside what the queue
-// itself has.
+// FitsOwn applies the features to a quantity of one dimension, and of the groups of a card, with the accounts of
+// the queue itself.
 func (s *Session) FitsOwn(b *quota.Books, a *Ask, d fastres.Dim, milli float64) quota.Verdict {
 	v := Admitted(a.Queue)
 	rules := s.with(onFitOwn)
 	for i := 0; i < len(rules) && v.OK(); i++ {
 		v = rules[i].FitOwn(b, *a, d, milli)
+
 		for _, share := range s.Names.Groups(d) {
 			if v.OK() {
 				v = rules[i].FitOwn(b, *a, share.Group, share.Of(milli))

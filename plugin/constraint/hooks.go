@@ -16,7 +16,7 @@ import (
 //
 // The functions run in the goroutine of the session, unless their comment says that they are safe for many goroutines.
 type Hooks struct {
-	// AdmitJob decides whether the pods of a job may be created. A refusal may replace a.Minimum by what it refuses.
+	// AdmitJob decides whether the pods of a job may be created. A refusal may set a.Minimum to the refused part.
 	AdmitJob func(a JobAsk) quota.Verdict
 	// PrepareCards is called before the quotas of queues decide on the cards of a job.
 	PrepareCards func()
@@ -25,24 +25,24 @@ type Hooks struct {
 
 	// Hold reserves something for a job that is admitted.
 	Hold func(a JobAsk)
-	// Withdraw takes back what is reserved for a job. restore reserves the same again.
+	// Withdraw takes back the reservation of a job. restore reserves the same again.
 	Withdraw func(a JobAsk) (restore func())
 
 	// Prepare is called before tasks of a queue are decided on, possibly by many goroutines.
 	Prepare func(q index.Queue)
-	// Fit decides on a.Request beside the accounts of b. It changes nothing, and is safe for many goroutines.
+	// Fit decides on a.Request on top of the accounts of b. It changes nothing, and is safe for many goroutines.
 	Fit func(b *quota.Books, a Ask) quota.Verdict
 	// FitCard is Fit for a quantity of one card.
 	FitCard func(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict
-	// FitClaims is Fit for resource claims that pods share. Where it is nil, FitCard decides on what the claims add to
-	// the queue of the task, card by card.
+	// FitClaims is Fit for resource claims that pods share. Where it is nil, FitCard decides on the added cards of
+	// the queue, card by card.
 	FitClaims func(b *quota.Books, a Ask, claims []index.DeviceClaim) quota.Verdict
 	// SkipsGroups: FitCard is not called for groups of cards.
 	SkipsGroups bool
-	// FitNode is Fit for what depends on the node of a task, besides its cards.
+	// FitNode is Fit for the parts of a request that depend on the node, other than cards.
 	FitNode func(b *quota.Books, a Ask, node string) quota.Verdict
 
-	// FitOwn decides on a quantity of one dimension by what the queue of a itself has. No eviction in another queue
+	// FitOwn decides on a quantity of one dimension by the accounts of the queue itself. No eviction in another queue
 	// makes room there. It is safe for many goroutines.
 	FitOwn func(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict
 
@@ -60,7 +60,7 @@ type Hooks struct {
 	// AllowLoan reports whether the queue l.To may take a card that another one borrows, though it deserves no more.
 	AllowLoan func(b quota.View, l Loan) bool
 
-	// Charge charges a task with a.Request in b, on other accounts than those of its queue.
+	// Charge charges a task with a.Request in b, on accounts other than its queue's.
 	Charge func(b *quota.Books, a Ask)
 	// Refund takes a charge back. scratch is memory of the length of a.Request.
 	Refund func(b *quota.Books, a Ask, scratch fastres.Vector)
@@ -101,7 +101,7 @@ type Hooks struct {
 type Evictions interface {
 	// Begin starts a question, which has no victims yet.
 	Begin()
-	// Allows reports whether there is room for one more victim, beside the victims of the question.
+	// Allows reports whether there is room for one more victim, after the victims of the question.
 	Allows(from, to index.Queue) bool
 	// Count adds n victims to the question: 1, or -1 to take one back.
 	Count(from, to index.Queue, n int)

@@ -103,6 +103,7 @@ func (s *Session) sets(q index.Queue, d fastres.Dim) bool {
 	if queue == nil {
 		return false
 	}
+
 	_, ok := queue.Queue.Spec.Capability[v1.ResourceName(s.Names.Name(d))]
 	return ok
 }

@@ -46,7 +46,7 @@ func (r *Refusal) OK() bool { return r.Verdict.OK() }
 // OfCards reports whether a request for cards is refused.
 func (r *Refusal) OfCards() bool { return r.Cards.Selector != nil }
 
-// OfList reports whether a task gets none of several cards, each of which can have a cause of its own.
+// OfList reports whether a task gets none of several cards. Each of them can have its own cause.
 func (r *Refusal) OfList() bool {
 	if !r.Allocation || !r.OfCards() || len(r.Cards.Selector.Names) < 2 {
 		return false
@@ -71,9 +71,9 @@ const (
 	Capability     Against = iota // realCapability
 	Deserved                      // of reclaim, and of allocation for proportion
 	Overcommit                    // deserved times the overcommit factor
-	NamespaceLimit                // what a namespace may have in the queue
-	HolderLimit                   // what a user, a group or a value of a label may have
-	Unguaranteed                  // what is left beside the guarantees of others
+	NamespaceLimit                // the limit of a namespace in the queue
+	HolderLimit                   // the limit of a user, a group or a value of a label
+	Unguaranteed                  // the rest after the guarantees of others
 	MaxJobs
 	SoftQuota     // up to which a queue gets a card that others want
 	ReclaimBudget // how many pods of others the queue may have evicted in a time: Detail has it
@@ -113,6 +113,7 @@ func (s *Session) Refused(f Frame, asked Refusal, o cards.Outcome) *Refusal {
 	if r.Verdict.OK() || r.Verdict.Queue == index.None {
 		return r
 	}
+
 	r.path = s.Index.Path(r.Verdict.Queue)
 	s.addShortfalls(r)
 	if !r.OfCards() {
@@ -216,6 +217,7 @@ func (s *Session) cardOfList(r *Refusal, i int) Shortfall {
 	if !short.OK() {
 		return short
 	}
+
 	return Shortfall{
 		Verdict:  quota.Verdict{Reason: quota.Earmarked, Queue: r.Queue},
 		Quantity: float64(r.Cards.Amount),
@@ -256,7 +258,7 @@ func (s *Session) cardAt(r *Refusal, i int, reason quota.Reason) Shortfall {
 	return short
 }
 
-// requested iterates over what is refused: each card of a list and its groups, or all dimensions of a request.
+// requested iterates over the refused dimensions: each card of a list and its groups, or all of a request.
 func (s *Session) requested(r *Refusal) iter.Seq2[fastres.Dim, float64] {
 	if !r.OfCards() {
 		return func(yield func(fastres.Dim, float64) bool) {

@@ -52,7 +52,7 @@ func (s *Session) Spares(task *api.TaskInfo) bool {
 	return q != index.None && slices.ContainsFunc(policies, func(h *Hooks) bool { return h.Spares(q, task) })
 }
 
-// HasLoans reports whether queues may take what others borrow.
+// HasLoans reports whether queues may take borrowed cards back.
 func (s *Session) HasLoans() bool { return len(s.with(onAllowLoan)) > 0 }
 
 // AllowsLoan reports whether a feature lets a queue take what another one borrows, though it deserves no more.

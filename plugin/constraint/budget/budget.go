@@ -74,6 +74,7 @@ func Open(s *constraint.Session, m *Memory, stored *store.State, loads bool) *co
 	for _, c := range columns {
 		m.had.dims = append(m.had.dims, dimOf(s, r.dims, c))
 	}
+
 	r.readHeld()
 	m.budgets = r
 	return r.hooks()
@@ -82,7 +83,7 @@ func Open(s *constraint.Session, m *Memory, stored *store.State, loads bool) *co
 // hooks returns the hooks of budgets of card-hours.
 func (r *Budgets) hooks() *constraint.Hooks {
 	return &constraint.Hooks{
-		AdmitCards:    r.admitCards, // the minimum for its length fits into what is left
+		AdmitCards:    r.admitCards, // the budget has room for the minimum, for its length
 		Hold:          r.hold,       // what admitted jobs still need
 		Withdraw:      r.withdraw,
 		Fit:           r.fit,
@@ -116,6 +117,7 @@ func (r *Budgets) readBudgets() (columns []budget.Column) {
 			if c := (budget.Column{Card: b.Card, Window: b.Window}); !slices.Contains(columns, c) {
 				columns = append(columns, c)
 			}
+
 			r.bounds = append(r.bounds, Budget{Queue: q, Dim: d, Window: b.Window, Limit: budget.Limit(b.Hours)})
 		}
 	}
@@ -135,12 +137,14 @@ func (r *Budgets) readUsed() {
 	s := r.session
 	ledger := &r.memory.ledger
 	sums := map[budget.Column][][]float64{}
+
 	for i := range r.bounds {
 		b := &r.bounds[i]
 		c := budget.Column{Card: s.Names.Name(b.Dim), Window: b.Window}
 		if sums[c] == nil {
 			sums[c] = ledger.Sum(s.Index.Tree, ledger.Find(c))
 		}
+
 		b.Parts = sums[c][b.Queue]
 		b.Used = budget.Total(b.Parts)
 	}

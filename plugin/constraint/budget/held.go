@@ -23,6 +23,7 @@ func (r *Budgets) readHeld() {
 		for dim, d := range r.dims {
 			allocated := ix.AllocatedAt(q, d)
 			own[r.at(q, dim)] += allocated
+
 			if p := ix.Parent(q); p != index.None {
 				own[r.at(p, dim)] -= allocated
 			}
@@ -53,10 +54,12 @@ func (r *Budgets) close() {
 		if holds(s, task) == c.had {
 			continue
 		}
+
 		sign := 1.0
 		if c.had {
 			sign = -1
 		}
+
 		q := s.Index.Lookup(string(job.Queue))
 		for dim, d := range r.dims {
 			own[r.at(q, dim)] += sign * held(s, q, task, d)
@@ -92,6 +95,7 @@ func partOf(s *constraint.Session, listed, d fastres.Dim, milli float64) float64
 	if listed == d {
 		return milli
 	}
+
 	for _, share := range s.Names.Groups(listed) {
 		if share.Group == d {
 			return share.Of(milli)

@@ -36,7 +36,7 @@ func Wanted(s *constraint.Session) bool {
 	return s.Cards != nil && s.Intake.Budgeted() != nil
 }
 
-// Record returns what is stored, nil where nothing was used of any budget.
+// Record returns the record to store. It is nil if no budget was used.
 func (m *Memory) Record() *budget.Record { return m.ledger.Record() }
 
 // Forget forgets what was used in earlier sessions.
@@ -45,7 +45,7 @@ func (m *Memory) Forget() { *m = Memory{} }
 // InForce returns the budgets of the session that was opened last, nil where no queue has one.
 func (m *Memory) InForce() *Budgets { return m.budgets }
 
-// restore replaces what is known by what was stored.
+// restore replaces the memory with the stored record.
 func (m *Memory) restore(s *constraint.Session, stored *store.State) {
 	if stored == nil || stored.Budgets == nil {
 		return
@@ -78,6 +78,7 @@ func (m *Memory) charge(s *constraint.Session, now time.Time, wanted []budget.Co
 			late = append(late, column{at: at, dim: dims[dimOf(s, dims, wanted[k])]})
 		}
 	}
+
 	if len(late) > 0 {
 		m.chargeRunning(s, now, late)
 	}

@@ -20,14 +20,17 @@ func (r *Budgets) readNeeded() {
 	for _, job := range s.Intake.Announced {
 		q := s.Index.Lookup(string(job.Queue))
 		group := groupLength(job)
+
 		for _, task := range job.Tasks {
 			if !api.AllocatedStatus(task.Status) {
 				continue
 			}
+
 			length := lengthOf(task.Pod, group)
 			if length <= 0 {
 				continue
 			}
+
 			for dim, d := range r.dims {
 				r.need(q, dim, held(s, q, task, d), rest(length, task.Pod, r.now), 1)
 			}
@@ -38,6 +41,7 @@ func (r *Budgets) readNeeded() {
 		if !intake.InProgress(job) || complete {
 			continue
 		}
+
 		if length := jobLength(job); length > 0 {
 			r.job.Read(s.Cards, job, s.Cards.Read)
 			r.needMinimum(q, &r.job, length, 1)
@@ -50,6 +54,7 @@ func (r *Budgets) need(q index.Queue, dim int, milli float64, length time.Durati
 	if milli <= 0 {
 		return
 	}
+
 	for _, p := range r.session.Index.Path(q) {
 		if i := r.own[r.at(p, dim)]; i >= 0 {
 			b := &r.bounds[i]
@@ -67,6 +72,7 @@ func (r *Budgets) needMinimum(q index.Queue, job *reserve.Job, length time.Durat
 			for _, listed := range request.Selector.Dims {
 				most = max(most, r.takenOf(request, listed, d))
 			}
+
 			r.need(q, dim, most, length, sign)
 		}
 	}

@@ -36,6 +36,7 @@ func (r *Budgets) refusing(q index.Queue, d fastres.Dim) int32 {
 	if dim < 0 || q == index.None {
 		return -1
 	}
+
 	if i := r.spent[r.at(q, dim)]; i >= 0 || !r.loads {
 		return i
 	}
@@ -49,7 +50,7 @@ func (r *Budgets) refusing(q index.Queue, d fastres.Dim) int32 {
 	return -1
 }
 
-// admitCards admits a job if its minimum, for its length, fits into what is left. Of a list, one card has to fit.
+// admitCards admits a job if the budget has room for its minimum, for its length. One card of a list has to fit.
 func (r *Budgets) admitCards(a constraint.JobAsk) cards.Outcome {
 	r.length = jobLength(a.Job)
 	clear(r.taken)
@@ -64,6 +65,7 @@ func (r *Budgets) admitCards(a constraint.JobAsk) cards.Outcome {
 				break
 			}
 		}
+
 		if refusing >= 0 {
 			v := quota.Verdict{Reason: quota.OverBudget, Queue: r.bounds[refusing].Queue}
 			return cards.Outcome{Verdict: v, Request: request}
@@ -79,6 +81,7 @@ func (r *Budgets) exceeded(q index.Queue, request cards.Request, card fastres.Di
 		if milli <= 0 {
 			continue
 		}
+
 		for _, p := range r.session.Index.Path(q) {
 			if i := r.own[r.at(p, dim)]; i >= 0 && r.refusesJob(i, milli) {
 				return i
@@ -96,7 +99,7 @@ func (r *Budgets) refusesJob(i int32, milli float64) bool {
 	return r.loads || left <= 0 || budget.Need(b.Window, r.now, milli, r.length) > left
 }
 
-// take notes what a request that fits needs, for the further requests of the job.
+// take adds a request that fits to the use of the job, which its further requests count.
 func (r *Budgets) take(q index.Queue, request cards.Request, card fastres.Dim) {
 	for dim, d := range r.dims {
 		milli := r.takenOf(request, card, d)
@@ -120,6 +123,7 @@ func (r *Budgets) measure(refusal *constraint.Refusal, d fastres.Dim, milli floa
 		if i < 0 {
 			continue
 		}
+
 		b := &r.bounds[i]
 		short := constraint.Shortfall{
 			Verdict: quota.Verdict{Reason: quota.OverBudget, Queue: p},

@@ -75,7 +75,7 @@ func (r *rule) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	return constraint.Admitted(a.Queue)
 }
 
-// setRefused sets a.Request to what is refused, where it may be replaced.
+// setRefused sets a.Request to the refused cards, if the request may be replaced.
 func (r *rule) setRefused(a constraint.Ask, dims []fastres.Dim, amount card.Milli) {
 	if !a.Replace {
 		return

@@ -138,6 +138,7 @@ func (c *classes) classOfGang(job *api.JobInfo) quota.Class {
 
 	pending := job.TaskStatusIndex[api.Pending]
 	inference := 0
+
 	for _, task := range pending {
 		switch c.classOf(&c.reclaimer, task) {
 		case quota.Training:

@@ -75,6 +75,7 @@ func (r *rule) evictExcess() {
 	if r.loads {
 		return
 	}
+
 	r.readExcesses()
 	if len(r.excesses) == 0 {
 		return
@@ -163,6 +164,7 @@ func (r *rule) quantityText(d fastres.Dim, quantity float64) string {
 func (r *rule) readExcesses() {
 	s := r.session
 	all := map[[2]string]bool{}
+
 	for q := range index.Queue(s.Index.Len()) {
 		after, on := s.Intake.Policies(q).EnforceQuota()
 		if !on || s.Index.Broken(q) != nil {
@@ -196,7 +198,7 @@ func (r *rule) readExcesses() {
 	r.ledger.Above.Keep(func(queue, resource string) bool { return all[[2]string{queue, resource}] })
 }
 
-// excessOf compares what a queue has in one dimension with the bound of allocation.
+// excessOf compares the allocated quantity of one dimension with the bound of allocation.
 func (r *rule) excessOf(q index.Queue, d fastres.Dim) excess {
 	s := r.session
 	e := excess{
@@ -206,6 +208,7 @@ func (r *rule) excessOf(q index.Queue, d fastres.Dim) excess {
 		bound: s.Index.LargestBound(q, d),
 		spent: s.Intake.Policies(q).EnforceBudgets() && s.HasSpent(q, d),
 	}
+
 	if e.spent {
 		e.bound = 0
 	}
@@ -237,10 +240,11 @@ func (r *rule) announce(q index.Queue, after time.Duration, news []excess) {
 		}
 		each = append(each, text)
 	}
+
 	slices.Sort(each)
 
-	text := fmt.Sprintf("queue <%s> is above its bounds: %s; pods above them are evicted from %s on (%s: after=%s)", queue.UID,
-		strings.Join(each, "; "), format.Minute(r.session.Now.Add(after)), policy.Short(policy.EnforceQuotaKey), after)
+	const message = "queue <%s> is above its bounds: %s; pods above them are evicted from %s on (%s: after=%s)"
+	text := fmt.Sprintf(message, queue.UID, strings.Join(each, "; "), format.Minute(r.session.Now.Add(after)), policy.Short(policy.EnforceQuotaKey), after)
 	r.recorder.WarnQueue(r.session.Volcano, r.session.Plugin, queue.Queue, record.QuotaEnforced, text)
 }
 
@@ -256,6 +260,7 @@ func (r *rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	charge := frame.Vector()
+
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
 		if q == index.None || !below[q] || s.Volcano.Queues[job.Queue] == nil {
@@ -286,6 +291,7 @@ func (r *rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
 			if s.HasNotice(q, task) {
 				pod.Ran = evict.Told
 			}
+
 			useful = useful || pod.Frees != nil
 			loser.Pods = append(loser.Pods, pod)
 		}

@@ -62,6 +62,7 @@ func Wanted(s *constraint.Session) bool {
 	if !s.Intake.HasPolicies() {
 		return false
 	}
+
 	for q := range index.Queue(s.Index.Len()) {
 		if _, enforced := s.Intake.Policies(q).EnforceQuota(); enforced {
 			return true
@@ -80,10 +81,12 @@ func Open(s *constraint.Session, m *Memory, loads bool) *constraint.Hooks {
 	ledger := &m.Ledger
 	b := &Budgets{session: s, ledger: ledger, loads: loads, fewest: math.MaxInt}
 	m.budgets = b
+
 	b.lost = b.read(&ledger.Lost, policy.EvictionBudgetKey, (*policy.Values).EvictionBudget)
 	for _, budget := range b.all {
 		b.fewest = min(b.fewest, budget.Rate.Most)
 	}
+
 	b.taken = b.read(&ledger.Taken, policy.ReclaimBudgetKey, (*policy.Values).ReclaimBudget)
 	return b.hooks()
 }
@@ -157,6 +160,7 @@ func (b *Budgets) each(from, to index.Queue, visit func(*Budget)) {
 			visit(b.lost[p])
 		}
 	}
+
 	if to == index.None {
 		return
 	}
@@ -166,6 +170,7 @@ func (b *Budgets) each(from, to index.Queue, visit func(*Budget)) {
 		if slices.Contains(above, p) {
 			return
 		}
+
 		if b.taken[p] != nil {
 			visit(b.taken[p])
 		}
@@ -180,6 +185,7 @@ func (b *Budgets) Refusing(from, to index.Queue) (refusing *Budget) {
 			refusing = budget
 		}
 	})
+
 	return refusing
 }
 
@@ -224,6 +230,7 @@ func (b *Budgets) Room(from, to index.Queue) (now, most int) {
 		now = min(now, budget.Left())
 		most = min(most, budget.Rate.Most)
 	})
+
 	return now, most
 }
 
@@ -233,6 +240,7 @@ func (b *Budgets) Evicted(from, to index.Queue, n int) {
 		budget.count.Add(b.session.Index.Name(budget.Queue), b.session.Now, budget.Rate.Length, n)
 		b.renew(budget)
 	})
+
 	b.ledger.Changed = true
 }
 
@@ -258,6 +266,7 @@ func (b *Budgets) measure(refusal *constraint.Refusal, _ fastres.Dim, _ float64)
 		Against: constraint.ReclaimBudget,
 		Detail:  used.Rate.String(),
 	}
+
 	if !used.Loads {
 		short.Until = used.Next
 	}

@@ -74,6 +74,7 @@ func OpenHold(s *constraint.Session, m *Memory) *constraint.Hooks {
 		if by == nil {
 			continue
 		}
+
 		next[card] = m.holds.byCard[card]
 		if next[card].job != by.job.UID {
 			next[card] = holding{by.job.UID, s.Now.Add(h.limit(by.queue))}
@@ -95,7 +96,7 @@ func (h *cardHolds) hooks() *constraint.Hooks {
 		Hold:          nil, // for the same reason
 		Fit:           h.fit,
 		FitCard:       h.fitCard,
-		FitOwn:        h.fitCard, // no eviction makes room beside a hold
+		FitOwn:        h.fitCard, // no eviction makes room under a hold
 		Lacks:         nil,       // for the same reason
 		MayTake:       nil,       // FitOwn decides
 		Charge:        nil,       // a hold is no account
@@ -117,6 +118,7 @@ func (m *holds) expire(s *constraint.Session, jobs []*waiting) {
 		if at >= 0 {
 			jobs[at].since = s.Now
 		}
+
 		if m.ended == nil {
 			m.ended = map[api.JobID]time.Time{}
 		}
@@ -134,6 +136,7 @@ func (h *cardHolds) limit(q index.Queue) time.Duration {
 // that waits for the longest time first.
 func (h *cardHolds) waiting(ended map[api.JobID]time.Time) (jobs []*waiting) {
 	s := h.session
+
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
 		if q == index.None || h.limit(q) == 0 || !s.Intake.Eligible(q).OK() {
@@ -157,19 +160,23 @@ func (h *cardHolds) waiting(ended map[api.JobID]time.Time) (jobs []*waiting) {
 	return jobs
 }
 
-// needsOf returns what a job needs for its minimum, nil where it has that, or lacks more than nodes.
+// needsOf returns the requests that a job lacks to its minimum. It is nil if the job has its minimum, or if a quota
+// refuses them.
 func (h *cardHolds) needsOf(q index.Queue, job *api.JobInfo) *waiting {
 	s := h.session
 	missing := int(job.MinAvailable - job.ReadyTaskNum() - job.WaitingTaskNum())
+
 	var tasks []*api.TaskInfo
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if !task.SchGated && !task.BestEffort {
 			tasks = append(tasks, task)
 		}
 	}
+
 	if missing <= 0 || len(tasks) < missing {
 		return nil
 	}
+
 	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return cmp.Compare(x.UID, y.UID) })
 
 	w := &waiting{job: job, queue: q, needs: fastres.NewVector(s.Intake.Dims.Length())}
@@ -179,9 +186,11 @@ func (h *cardHolds) needsOf(q index.Queue, job *api.JobInfo) *waiting {
 		pod, known := s.Intake.SetTask(one, q, task)
 		w.needs.Add(one)
 		complete = complete && known
+
 		if !h.addCards(w.needs, pod) {
 			return nil
 		}
+
 		if created := task.Pod.CreationTimestamp.Time; created.After(w.since) {
 			w.since = created
 		}
@@ -194,11 +203,12 @@ func (h *cardHolds) needsOf(q index.Queue, job *api.JobInfo) *waiting {
 	return w
 }
 
-// addCards adds the cards of a pod to what a job needs, and reports whether the nodes have as much.
+// addCards adds the cards of a pod to the cards that a job needs, and reports whether the nodes have as many.
 func (h *cardHolds) addCards(needs fastres.Vector, pod *cards.PodRequest) bool {
 	if pod.None() {
 		return true
 	}
+
 	for r := range h.session.Cards.Requests(pod) {
 		d, exists := h.cardOfList(r.Selector.Dims, needs, float64(r.Amount))
 		if !exists {
@@ -264,7 +274,7 @@ func (h *cardHolds) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	return v
 }
 
-// fitCard does the same for one card. A pod that others were evicted for gets what they left.
+// fitCard does the same for one card. A pod with an earmark gets the cards of its victims.
 func (h *cardHolds) fitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	if h.holderBefore(b, a.Task, a.Queue, d, milli) != nil {
 		return quota.Verdict{Reason: quota.HeldForFairShare, Queue: a.Queue}
@@ -273,7 +283,9 @@ func (h *cardHolds) fitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, mil
 }
 
 // holderBefore returns the job that holds a quantity of a card which q would borrow for a task, nil for none.
-func (h *cardHolds) holderBefore(b *quota.Books, task *api.TaskInfo, q index.Queue, d fastres.Dim, milli float64) *waiting {
+func (h *cardHolds) holderBefore(b *quota.Books, task *api.TaskInfo, q index.Queue, d fastres.Dim,
+	milli float64) *waiting {
+
 	for _, x := range h.held {
 		if x.dim == d && (task == nil || task.Job != x.by.job.UID && !h.session.Books.Waits(task)) &&
 			b.Queues.AllocatedAt(q, d)+milli > h.session.Index.Deserved.At(q, d) {
@@ -294,6 +306,7 @@ func (h *cardHolds) measure(r *constraint.Refusal, d fastres.Dim, milli float64)
 	if w == nil {
 		return constraint.Shortfall{}
 	}
+
 	return constraint.Shortfall{
 		Verdict: quota.Verdict{Reason: quota.HeldForFairShare, Queue: q},
 		Detail:  fmt.Sprintf("job <%s/%s> of queue <%s>", w.job.Namespace, w.job.Name, h.session.Index.Name(w.queue)),

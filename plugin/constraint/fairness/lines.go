@@ -14,7 +14,7 @@ type line struct {
 	inner    bool
 	priority int32
 	turns    []place
-	sums     []float64 // by turn and column: what the turns up to it request
+	sums     []float64 // by turn and column: the sum of the requests up to this turn
 }
 
 // place is the next turn of a queue, after a number of others.
@@ -52,8 +52,8 @@ func (t *startTags) placeOf(o *order, s index.Queue, after float64) place {
 
 func (t *startTags) stepOf(s index.Queue) []float64 { return t.step[int(s)*len(t.free):][:len(t.free)] }
 
-// merge puts the turns of queues in their order, from the first one of each. It leaves out those that request nothing
-// but what the turns before them have used up.
+// merge puts the turns of queues in their order, from the first one of each. It leaves out turns that request only
+// cards that the turns before them have used up.
 func (t *startTags) merge(o *order, first []place) (turns []place, sums []float64) {
 	h := &places{first, func(x, y place) int { return cmp.Or(x.rank.compare(y.rank), t.tie(o, x.of, y.of)) }}
 

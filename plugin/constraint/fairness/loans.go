@@ -11,8 +11,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// leastRuntime is the shortest min-runtime of a queue whose borrowed cards may be taken by level. Without a minimum,
-// queues could take cards from one another in each session.
+// leastRuntime is the shortest min-runtime of a queue that can lose borrowed cards by level. Without a minimum, queues
+// could take cards from one another in each session.
 const leastRuntime = time.Minute
 
 // loans let queues take cards that others borrow, though they deserve no more (the argument fairShareReclaim).
@@ -78,7 +78,7 @@ func (l loans) settles(minRuntime time.Duration) bool {
 	return minRuntime >= leastRuntime && with.Horizon >= min(minRuntime, with.HalfLife)
 }
 
-// levelWith returns the level of a queue for one card, with some amount of it in place of what the queue has. It is
+// levelWith returns the level of a queue for one card, as if the queue had an amount of it. It is
 // infinite for a queue without a norm, and 0 where the usage of the card does not count.
 func (o *order) levelWith(q index.Queue, card fastres.Dim, allocated float64) float64 {
 	m := o.memory

@@ -10,6 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
@@ -45,11 +46,13 @@ func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare)
 	frame := s.Frames.Open()
 	defer frame.Close()
 	charge := frame.Vector()
+
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
 		if q == index.None || !n.orders[q] {
 			continue
 		}
+
 		for _, task := range job.Tasks {
 			if n.order.setHeld(charge, q, task) {
 				n.addHeld(q, job.Namespace, charge, 1)
@@ -151,6 +154,7 @@ func (n *namespaces) tagsOf(q index.Queue) map[api.JobID]float64 {
 			sum = make([]float64, len(n.order.memory.dims))
 			before[job.Namespace] = sum
 		}
+
 		tags[job.UID] = n.tag(q, job, sum)
 	}
 	return tags
@@ -162,6 +166,7 @@ func (n *namespaces) tag(q index.Queue, job *api.JobInfo, before []float64) (tag
 	o := n.order
 	requests, columns := n.requests(q, job)
 	who := usage.Member{Queue: o.session.Index.Name(q), Namespace: job.Namespace}
+
 	for _, c := range columns {
 		if total := o.session.Intake.Total.Get(o.memory.dims[c]); total > 0 {
 			used := o.memory.history.Namespaces().Average(who, o.gamma, c)
@@ -184,19 +189,7 @@ func (n *namespaces) requests(q index.Queue, job *api.JobInfo) (requests []float
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		pod, _ := s.Intake.SetTask(one, q, task)
 		sum.Add(one)
-		if pod.None() {
-			continue
-		}
-		for r := range s.Cards.Requests(pod) {
-			if len(r.Selector.Dims) > 0 {
-				s.Names.AddCard(sum, r.Selector.Dims[0], float64(r.Of(r.Selector.Dims[0])))
-			}
-			for _, d := range r.Selector.Dims {
-				if c, counts := m.columnOf(d); counts && !slices.Contains(columns, c) {
-					columns = append(columns, c)
-				}
-			}
-		}
+		columns = n.addCards(sum, pod, columns)
 	}
 
 	for c, d := range m.dims {
@@ -205,10 +198,29 @@ func (n *namespaces) requests(q index.Queue, job *api.JobInfo) (requests []float
 			columns = append(columns, c)
 		}
 	}
+
 	if len(columns) > 0 {
 		return requests, columns
 	}
 	return requests, n.heldColumns(q, job)
+}
+
+// addCards adds the first card of each list of a pod to a sum, and the columns of all its cards to columns.
+func (n *namespaces) addCards(sum fastres.Vector, pod *cards.PodRequest, columns []int) []int {
+	s := n.order.session
+	for r := range s.Cards.Requests(pod) {
+		if len(r.Selector.Dims) > 0 {
+			first := r.Selector.Dims[0]
+			s.Names.AddCard(sum, first, float64(r.Of(first)))
+		}
+
+		for _, d := range r.Selector.Dims {
+			if c, counts := n.order.memory.columnOf(d); counts && !slices.Contains(columns, c) {
+				columns = append(columns, c)
+			}
+		}
+	}
+	return columns
 }
 
 // heldColumns returns the columns that the running pods of a job hold and that count.
@@ -218,6 +230,7 @@ func (n *namespaces) heldColumns(q index.Queue, job *api.JobInfo) (columns []int
 		if !n.order.setHeld(held, q, task) {
 			continue
 		}
+
 		for c, d := range n.order.memory.dims {
 			if held.Get(d) > 0 && n.order.countsIn(q, c) && !slices.Contains(columns, c) {
 				columns = append(columns, c)

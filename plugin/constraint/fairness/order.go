@@ -66,16 +66,19 @@ func Open(s *constraint.Session, m *Memory, with *arguments.FairShare, stored *s
 	m.order = order{s, m, with, usage.Decay(with.Horizon, with.HalfLife)}
 	o := &m.order
 	o.readColumns()
+
 	if m.history == nil {
 		m.history = &usage.History{}
 	} else {
 		m.history.Advance(usage.Decay(s.Now.Sub(m.last), with.HalfLife))
 	}
 	m.last = s.Now
+
 	m.history.Bind(s.Index.Tree, m.columns)
 	if stored != nil && stored.History != nil {
 		o.restore(stored)
 	}
+
 	m.history.Namespaces().Bind(m.columns)
 
 	for q := range index.Queue(s.Index.Len()) {
@@ -136,6 +139,7 @@ func (o *order) readColumns() {
 		m.columns[c] = usage.Column{Name: name, Card: names.IsCard(d)}
 		m.weights[c] = 1
 		m.vendors[c] = !names.IsCard(d) && !slices.Contains(o.with.Of, name)
+
 		if weight, given := o.with.Weights[name]; given {
 			m.weights[c] = weight
 		}
@@ -146,7 +150,8 @@ func (o *order) readColumns() {
 // resources count.
 func (o *order) counts(name string, isCard bool) bool {
 	for _, counted := range o.with.Of {
-		if counted == name || counted == arguments.FairShareOfCards && (isCard || card.OfVendor(v1.ResourceName(name))) {
+		ofCards := isCard || card.OfVendor(v1.ResourceName(name))
+		if counted == name || counted == arguments.FairShareOfCards && ofCards {
 			return true
 		}
 	}
@@ -207,6 +212,7 @@ func (o *order) readWants() {
 	m := o.memory
 	ix := o.session.Index
 	m.wants, m.ends = m.wants[:0], m.ends[:0]
+
 	for q := range index.Queue(ix.Len()) {
 		before, allocated := len(m.wants), ix.Allocated(q)
 		for c, d := range m.dims {
@@ -248,7 +254,7 @@ func (o *order) readLists() {
 	}
 }
 
-// waitsFor reports whether pending pods of a queue, or below it, request what a column counts.
+// waitsFor reports whether pending pods of a queue, or below it, request something of a column.
 func (o *order) waitsFor(q index.Queue, column int, d fastres.Dim) bool {
 	m, ix := o.memory, o.session.Index
 	if !o.countsIn(q, column) {
@@ -284,11 +290,12 @@ func (o *order) rank(q index.Queue) {
 		d := m.dims[c]
 		r.within = r.within && ix.AllocatedAt(q, d) < ix.Deserved.At(q, d)
 	}
+
 	m.ranks[q] = r
 }
 
-// compareQueues compares two queues of one priority. A queue that waits for what it deserves goes first, since it would
-// otherwise reclaim from the other; then the one with the lower level. Queues of different parents are compared by the
+// compareQueues compares two queues of one priority. A queue that waits for deserved cards goes first: otherwise it
+// reclaims them from the other. Then the one with the lower level. Queues of different parents are compared by the
 // ranks that queues above them have when it is their turn.
 func (o *order) compareQueues(l, r index.Queue) int {
 	lc, rc, ok := quota.Rivals(o.session.Index, l, r)
@@ -325,7 +332,7 @@ func (m *Memory) Forget() {
 // Level returns the level of a queue in the session.
 func (m *Memory) Level(q index.Queue) float64 { return m.ranks[q].level }
 
-// WaitsFor reports whether pending pods of a queue, or below it, request what a column counts, in the session.
+// WaitsFor reports whether pending pods of a queue, or below it, request something of a column in this session.
 func (m *Memory) WaitsFor(q index.Queue, column int) bool {
 	return m.order.waitsFor(q, column, m.dims[column])
 }

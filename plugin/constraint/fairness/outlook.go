@@ -14,9 +14,9 @@ import (
 type Outlook struct {
 	Used, Held, Norm float64
 	Counted          float64 // the mean of Used and Held that decides
-	Total            float64 // what Used stands for, times hours
-	// EvenIdle is the time until Counted is no more than Norm if the queue holds nothing from now on, EvenKept if it
-	// holds what it has now.
+	Total            float64 // Used, times hours
+	// EvenIdle is the time until Counted is no more than Norm if the queue holds nothing from now on. EvenKept is the
+	// same if it keeps its cards.
 	EvenIdle, EvenKept time.Duration
 }
 

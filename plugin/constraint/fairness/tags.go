@@ -14,26 +14,26 @@ import (
 
 // startTags order queues of different parents.
 //
-// Volcano keeps the queues of an action in a heap, whose keys must not change but for the queue that it has taken. What
-// a queue gets raises the level of its parent, and so the keys of all other queues below it. With many queues below one
-// parent, the heap would serve them all before it sees that. So a queue has a start tag for each queue above it: the
-// rank that this one has when it is the queue's turn. Until then, the children of P have had their turns that come
-// before:
+// Volcano keeps the queues of an action in a heap. The key of a queue may change only while the action has taken the
+// queue out. But a placement raises the level of the parent, and so the keys of all other queues below the parent.
+// With many queues below one parent, the heap would serve them all before it sees the change. So a queue has a start
+// tag for each queue P above it: the rank of P when it is the queue's turn. Before that turn, the children of P have
+// had earlier turns:
 //
-//	X(P) = Σ over children s of n(s) × what the queues of s request on average for a turn
-//	n(s) = how many turns s has before its rank reaches that of the queue
+//	X(P) = Σ over children s of n(s) × the mean request of the queues of s for a turn
+//	n(s) = the number of turns of s before its rank reaches the rank of the queue
 //
-// and no more of a card than was free. A turn is what Volcano places before it takes the next queue: a gang, or a pod
-// of a job that has its minimum. All but the rank of the queue itself is as it was when the tags were first asked for,
-// so a tag depends on nothing but what its own queue gets, and queues of one parent have tags in the order of their
+// and no more of a card than was free. In a turn Volcano places a gang, or a pod of a job that has its minimum, and
+// then takes the next queue. The tags use the accounts of the first question, except for the rank of the queue itself.
+// So a tag depends only on the placements of its own queue, and queues of one parent have tags in the order of their
 // ranks.
 type startTags struct {
 	mu    sync.Mutex // Volcano compares the queues of victims in many goroutines
 	ready bool       // in this session
 	tree  *index.Tree
 
-	free        []float64     // by column: what no queue had when the tags were first asked for
-	base, step  []float64     // by queue and column: what the queues had then, and what a turn takes on average
+	free        []float64     // by column: free at the first question
+	base, step  []float64     // by queue and column: allocated at the first question, and the mean request of a turn
 	turns       []float64     // by queue: of pending pods
 	share       []float64     // by queue
 	child, next []index.Queue // by queue: its first child, and its next sibling
@@ -71,6 +71,7 @@ func (t *startTags) begin(tree *index.Tree, ranks []rank) {
 		clear(t.passed)
 		return
 	}
+
 	for q := range t.got {
 		if t.ready {
 			t.passed[q] = t.isPassed(index.Queue(q), ranks[q]) || t.passed[q] && t.got[q] <= 0
@@ -143,6 +144,7 @@ func (t *startTags) tag(o *order, q, above index.Queue) rank {
 func (t *startTags) setTags(o *order, q index.Queue) {
 	tags, path := t.tags[int(q)*t.height:], t.tree.Path(q)
 	tags[0] = o.memory.ranks[q]
+
 	for height, p := range path[1:] {
 		clear(t.extra)
 		if t.lines[p] == nil {
@@ -192,6 +194,7 @@ func (t *startTags) rankWith(o *order, q index.Queue, amounts []float64, times f
 		d := m.dims[c]
 		allocated := t.base[int(q)*len(t.free)+int(c)] + times*amounts[c]
 		r.within = r.within && allocated < o.session.Index.Deserved.At(q, d)
+
 		level, beyond := m.history.LevelAt(q, r.gamma, int(c), o.heldOf(q, d, allocated))
 		r.level, r.beyond = max(r.level, level), max(r.beyond, beyond)
 	}
@@ -202,6 +205,7 @@ func (t *startTags) rankWith(o *order, q index.Queue, amounts []float64, times f
 func (t *startTags) read(o *order) {
 	ix, columns := o.session.Index, len(o.memory.dims)
 	n := ix.Len()
+
 	t.ready, t.height = true, 1
 	t.base = zeros(t.base, n*columns)
 	t.step = zeros(t.step, n*columns)
@@ -216,6 +220,7 @@ func (t *startTags) read(o *order) {
 	for q := range t.share {
 		t.share[q] = ix.Share(index.Queue(q))
 	}
+
 	t.child = zeros(t.child, n)
 	t.next = zeros(t.next, n)
 	if len(t.passed) != n {
@@ -229,6 +234,7 @@ func (t *startTags) read(o *order) {
 	for q := index.Queue(n) - 1; q >= 0; q-- {
 		t.height = max(t.height, ix.Depth(q)+1)
 		t.next[q] = index.None
+
 		if p := ix.Parent(q); p != index.None {
 			t.next[q], t.child[p] = t.child[p], q
 		}
@@ -246,6 +252,7 @@ func (t *startTags) read(o *order) {
 			t.step[int(q)*columns+c] = max(0, ix.Request.At(q, d)-ix.AllocatedAt(q, d))
 		}
 	}
+
 	t.readTurns(o)
 }
 
@@ -279,7 +286,7 @@ func (t *startTags) readTurns(o *order) {
 	}
 }
 
-// addLists adds what the pods of a job request by lists: of each list, the first card of which some is free. The pods
+// addLists adds the cards that the pods of a job request by lists: the first card of each list that is free. The pods
 // of a job count as alike.
 func (t *startTags) addLists(o *order, q index.Queue, job *api.JobInfo, pods float64) {
 	s := o.session
@@ -290,6 +297,7 @@ func (t *startTags) addLists(o *order, q index.Queue, job *api.JobInfo, pods flo
 		one = s.Ask(q, task, frame.Vector())
 		break
 	}
+
 	if one.Pod.None() {
 		return
 	}

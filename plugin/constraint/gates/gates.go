@@ -41,12 +41,12 @@ func Open(s *constraint.Session) *Rule {
 // Hooks returns the hooks of queue allocation gates.
 func (r *Rule) Hooks() *constraint.Hooks {
 	return &constraint.Hooks{
-		AdmitJob:      nil, // what is reserved is a part of the job's minimum, which inqueue has
+		AdmitJob:      nil, // the reservation is a part of the job's minimum, which inqueue has
 		Hold:          nil, // a gate is removed after admission
 		Fit:           r.fit,
 		FitCard:       r.fitCard, // another card of a list, as far as it is not reserved
 		FitOwn:        nil,       // a reservation ends when its pod has a node, and until then Fit refuses the victims
-		Lacks:         r.lacks,   // what a victim leaves is room beside the reservations
+		Lacks:         r.lacks,   // the room of a victim counts after the reservations
 		MayTake:       nil,       // Fit decides with the victims gone
 		Charge:        nil,       // a pod keeps its reservation in a simulation, which refuses rather than admits
 		Charged:       r.charged,
@@ -56,7 +56,7 @@ func (r *Rule) Hooks() *constraint.Hooks {
 	}
 }
 
-// Begin reserves what the pods request that wait for a node without their gate. All features are active then, because a
+// Begin reserves the requests of pods that wait for a node without their gate. All features are active then, because a
 // reservation asks them for the card.
 func (r *Rule) Begin() {
 	s := r.session
@@ -72,6 +72,7 @@ func (r *Rule) Begin() {
 			if q == index.None || task.SchGated || !reserve.OptedIn(task) {
 				continue
 			}
+
 			p := pod{task: task}
 			for request := range s.Cards.Requests(s.Cards.PodRequest(q, task.Pod)) {
 				p.choices = max(p.choices, len(request.Selector.Dims))
@@ -92,14 +93,14 @@ func (r *Rule) Begin() {
 	}
 }
 
-// Allocatable reserves what a task requests if allocate may remove its gate.
+// Allocatable reserves the request of a task if allocate may remove its gate.
 func (r *Rule) Allocatable(q index.Queue, task *api.TaskInfo) {
 	if reserve.OptedIn(task) {
 		r.reserve(q, task)
 	}
 }
 
-// reserve reserves what a task requests, unless that is reserved already.
+// reserve reserves the request of a task, unless it is reserved already.
 func (r *Rule) reserve(q index.Queue, task *api.TaskInfo) {
 	if r.Has(task.UID) || q == index.None {
 		return
@@ -108,6 +109,7 @@ func (r *Rule) reserve(q index.Queue, task *api.TaskInfo) {
 	s := r.session
 	frame := s.Frames.Open()
 	defer frame.Close()
+
 	a := s.Ask(q, task, frame.Vector())
 	for request := range s.Cards.Requests(a.Pod) {
 		if len(request.Selector.Dims) > 0 {
@@ -126,6 +128,7 @@ func (r *Rule) reserve(q index.Queue, task *api.TaskInfo) {
 	r.rows.Row(kept.row).CopyFrom(a.Request)
 	r.pods[task.UID] = reservation{queue: q, row: kept.row, active: true}
 	r.active++
+
 	s.Index.Check()
 }
 
@@ -142,7 +145,7 @@ func (r *Rule) cardFor(a constraint.Ask, request cards.Request) fastres.Dim {
 	return request.Selector.Dims[0]
 }
 
-// charged releases what is reserved for a task that gets a node.
+// charged releases the reservation of a task that gets a node.
 func (r *Rule) charged(a constraint.Ask) {
 	kept, known := r.pods[a.Task.UID]
 	if !known || !kept.active {
@@ -156,21 +159,21 @@ func (r *Rule) charged(a constraint.Ask) {
 	r.session.Index.Check()
 }
 
-// refunded reserves again what a task requests that lost the node it had in this session.
+// refunded reserves again the request of a task that loses the node it got in this session.
 //
-// DIVERGES: upstream does so for pods that are evicted, too. Then what they leave is kept from the pod that they are
-// evicted for.
+// DIVERGES: upstream does so for pods that are evicted, too. Then the preemptor cannot get their cards.
 func (r *Rule) refunded(a constraint.Ask) {
 	if a.Task.Status == api.Pending && reserve.OptedIn(a.Task) {
 		r.reserve(a.Queue, a.Task)
 	}
 }
 
-// fit compares with what is reserved now, also in drafts and simulations.
+// fit compares with the present reservations, also in drafts and simulations.
 func (r *Rule) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	if r.active == 0 {
 		return constraint.Admitted(a.Queue)
 	}
+
 	for d := range a.Request.Requested() {
 		if v := r.fitCard(b, a, d, a.Request.Get(d)); !v.OK() {
 			return v
@@ -213,7 +216,7 @@ func (r *Rule) measure(refusal *constraint.Refusal, d fastres.Dim, milli float64
 	})
 }
 
-// lacks reports whether a queue that has both tasks has too little room beside what is reserved.
+// lacks reports whether a queue that has both tasks has too little room with its reservations.
 func (r *Rule) lacks(b *quota.Books, a constraint.Ask, q index.Queue, _ *api.TaskInfo,
 	d fastres.Dim, milli float64) bool {
 	milli = r.beyondOwn(a.Task, d, milli)

@@ -6,7 +6,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 )
 
-// watcher follows what is available (intake.Session.Available).
+// watcher keeps the available cards up to date (intake.Session.Available).
 type watcher struct{ session *constraint.Session }
 
 // Open returns the hooks, nil where each node gives the cards of its pods.
@@ -33,7 +33,7 @@ func (w watcher) hooks() *constraint.Hooks {
 	}
 }
 
-// change adds the cards of a task to what is available, or subtracts them (sign -1).
+// change adds the cards of a task to the available cards, or subtracts them (sign -1).
 func (w watcher) change(a constraint.Ask, sign card.Milli) {
 	s := w.session
 	name := a.Task.NodeName

@@ -1,6 +1,6 @@
 // Package grace gives pods notice before they are evicted (the annotation volcano.sh/eviction-grace).
 //
-//	grace(pod) = min(what the pod asks for, the values of the queues on its path), 0 where either is not set
+//	grace(pod) = min(the annotation of the pod, the values of the queues on its path), 0 if either is not set
 //	until(pod) = the time of its notice + grace(pod)
 //
 // What a pod does not ask for, its PodGroup does. A pod gets one notice. It is in the annotation
@@ -92,7 +92,7 @@ func (n *Notices) hooks() *constraint.Hooks {
 		MayTake:       nil, // for the same reason
 		Charge:        nil, // a simulation begins with the future
 		Charged:       nil, // package reclaim ends the plan of a victim that goes
-		CompareQueues: nil, // share compares what is there
+		CompareQueues: nil, // share compares the present accounts
 		Notifier:      n,
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// writer writes the annotations of notices, one after the other, beside the session: no session waits for the API
+// writer writes the annotations of notices, one after the other, in the background: no session waits for the API
 // server. What fails is tried again in a later session. The zero writer is ready.
 type writer struct {
 	mu       sync.Mutex
@@ -30,8 +30,8 @@ type write struct {
 	namespace, name, text string
 }
 
-// requestTimeout bounds one request, and mostDue the annotations that wait for being written. More are lost, and with
-// them only what a restart of the scheduler would need.
+// requestTimeout bounds one request. mostDue bounds the annotations that wait to be written: more are lost. Only a
+// restarted scheduler needs them.
 const (
 	requestTimeout = 10 * time.Second
 	mostDue        = 10_000

@@ -23,7 +23,7 @@ func Open(s *constraint.Session) *constraint.Hooks {
 // (quota.Guarantees). groups says that a group of cards is guaranteed to a queue.
 func hooks(groups bool) *constraint.Hooks {
 	return &constraint.Hooks{
-		AdmitJob:      nil, // realCapability leaves out guarantees of siblings, and a job waits for what is lent
+		AdmitJob:      nil, // realCapability leaves out guarantees of siblings, and a job waits for lent cards
 		Hold:          nil, // for the same reason
 		Fit:           fit,
 		FitCard:       fitCard,
@@ -52,7 +52,7 @@ func fitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quo
 	return b.Guarantees.Fits(b.Queues, a.Queue, d, milli)
 }
 
-// fitClaims differs from fitCard of what is added: each level of the tree can get another amount.
+// fitClaims is not fitCard of the added cards: each level of the tree can get another amount.
 func fitClaims(b *quota.Books, a constraint.Ask, claims []index.DeviceClaim) quota.Verdict {
 	for _, claim := range claims {
 		for _, device := range claim.Devices {

@@ -1,4 +1,4 @@
-// Package holders limits what each namespace, user, group, and value of a label has in a queue, and below it.
+// Package holders limits the cards of each namespace, user, group, and value of a label in a queue and its descendants.
 package holders
 
 import (
@@ -231,6 +231,7 @@ func (r *rule) refunded(a constraint.Ask) {
 
 	frame := r.session.Frames.Open()
 	defer frame.Close()
+
 	r.accounts().NoteOwnJobs(account)
 	refund := quota.Refund(r.accounts(), account, a.Request, frame.Vector())
 	r.session.Books.RefundedHolders(account, refund)
@@ -248,6 +249,7 @@ func (r *rule) hold(a constraint.JobAsk) {
 	if a.Cards == nil {
 		return
 	}
+
 	for _, head := range r.accounts().Heads(account) {
 		r.holders.Reservations.AddJob(r.session.Cards, head, a.Job, a.Cards)
 	}

@@ -53,6 +53,7 @@ func Open(s *constraint.Session, recorder *record.Recorder, judge Judge) *constr
 			r.read(q, job)
 		}
 	}
+
 	for i := range r.queues {
 		q := &r.queues[i]
 		slices.SortFunc(q.jobs, q.compare)
@@ -65,11 +66,13 @@ func orderedQueues(s *constraint.Session) (queues []queue) {
 	if !s.Intake.HasPolicies() {
 		return nil
 	}
+
 	for q := range index.Queue(s.Index.Len()) {
 		order := s.Intake.Policies(q).JobOrder()
 		if order.Rule == policy.BestEffort || !s.Index.IsLeaf(q) {
 			continue
 		}
+
 		if queues == nil {
 			queues = make([]queue, s.Index.Len())
 		}
@@ -110,6 +113,7 @@ func (r *rule) read(at index.Queue, job *api.JobInfo) {
 	if !earlier.known {
 		return
 	}
+
 	now := r.session.Now
 	if complete(job) {
 		endHold(job, now, Started, "")
@@ -222,6 +226,7 @@ func (r *rule) fit(_ *quota.Books, a constraint.Ask) quota.Verdict {
 	if a.Task == nil || a.Task.BestEffort || a.Queue == index.None || r.queues[a.Queue].first == nil {
 		return v
 	}
+
 	job := r.session.Volcano.Jobs[a.Task.Job]
 	if r.holderBefore(a.Queue, job) == nil || r.session.Books.Waits(a.Task) {
 		return v
@@ -239,11 +244,12 @@ func (r *rule) fitOwn(b *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64
 	return r.fit(b, a)
 }
 
-// measure names the job that holds back what is refused, and the time until which it does at most.
+// measure names the job that holds the refused pod back, and the latest time at which it stops.
 func (r *rule) measure(refusal *constraint.Refusal, _ fastres.Dim, _ float64) constraint.Shortfall {
 	if refusal.Verdict.Reason != quota.HeldByOrder {
 		return constraint.Shortfall{}
 	}
+
 	by := r.holderBefore(refusal.Queue, r.session.Volcano.Jobs[refusal.Job])
 	if by == nil {
 		return constraint.Shortfall{}

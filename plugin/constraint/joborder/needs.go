@@ -55,6 +55,7 @@ func missing(job *api.JobInfo) (tasks []*api.TaskInfo) {
 			tasks = append(tasks, task)
 		}
 	}
+
 	if n <= 0 || len(tasks) < n {
 		return nil
 	}
@@ -65,8 +66,8 @@ func missing(job *api.JobInfo) (tasks []*api.TaskInfo) {
 	return tasks[:n]
 }
 
-// fitAll reports whether pods of q fit under the quotas beside what queues have. A pod gets the first card of its list
-// that fits.
+// fitAll reports whether pods of q fit under the quotas on top of the allocated cards. A pod gets the first card of
+// its list that fits.
 func (r *rule) fitAll(q index.Queue, tasks []*api.TaskInfo, has func(index.Queue, fastres.Dim) float64) bool {
 	s := r.session
 	needs := fastres.NewVector(s.Intake.Dims.Length())
@@ -97,7 +98,7 @@ func (r *rule) fitAll(q index.Queue, tasks []*api.TaskInfo, has func(index.Queue
 	return true
 }
 
-// fitCards adds the cards of a pod to what is needed, and reports whether they fit.
+// fitCards adds the cards of a pod to the needed cards, and reports whether they fit.
 func (r *rule) fitCards(needs fastres.Vector, pod *cards.PodRequest, fits func(fastres.Dim, float64) bool) bool {
 	names := r.session.Names
 	for request := range r.session.Cards.Requests(pod) {

@@ -22,7 +22,7 @@ type rule struct {
 	dims    []fastres.Dim
 	jobs    [][]*job // by queue: jobs that want a card with a soft quota
 	kindOf  map[api.TaskID]*kind
-	stale   []index.Queue // what they want is to be computed again
+	stale   []index.Queue // queues with a demand to compute again
 	kinds   []kind
 	tasks   []quota.Waiting
 }
@@ -55,6 +55,7 @@ func Open(s *constraint.Session) *constraint.Hooks {
 			}
 		}
 	}
+
 	if len(r.dims) == 0 {
 		return nil
 	}
@@ -76,7 +77,7 @@ func (r *rule) hooks() *constraint.Hooks {
 		FitOwn:        r.fitOwn,
 		Lacks:         r.lacks,
 		AllowLoan:     r.allowLoan,
-		Charge:        nil, // simulations ask with what is wanted since the task was prepared
+		Charge:        nil, // simulations use the demand from when the task was prepared
 		Charged:       func(a constraint.Ask) { r.note(a, -1) },
 		Refunded:      func(a constraint.Ask) { r.note(a, 1) },
 		CompareQueues: nil, // queues that wait compete as without a soft quota
@@ -122,8 +123,7 @@ func (r *rule) prepare(index.Queue) {
 	r.stale = r.stale[:0]
 }
 
-// wantedBy returns what a job wants, if it is admitted. Tasks that another rule of the queue itself refuses are left
-// out.
+// wantedBy returns the demand of a job, if it is admitted. It leaves out tasks that another rule of the queue refuses.
 func (r *rule) wantedBy(j *job, q index.Queue, column int, room float64) float64 {
 	if j.IsPending() && conf.EnabledActionMap["enqueue"] { // without the action, allocate admits all jobs
 		return 0
@@ -135,6 +135,7 @@ func (r *rule) wantedBy(j *job, q index.Queue, column int, room float64) float64
 		if k.amounts != nil {
 			waiting.Quantity = k.amounts[column]
 		}
+
 		a := constraint.Ask{Task: k.task, Queue: q, Pod: k.pod}
 		now := &r.session.Books.Now
 		if waiting.Quantity == 0 || r.session.FitsOwn(now, &a, r.dims[column], waiting.Quantity).OK() {
@@ -174,7 +175,7 @@ func (r *rule) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	return v
 }
 
-// fitCard refuses what others want. A pod that others were evicted for gets what they left.
+// fitCard refuses cards that others want. A pod with an earmark gets the cards of its victims.
 func (r *rule) fitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	c := r.soft.Column(d)
 	if c < 0 || milli <= 0 || a.Queue == index.None || a.Task != nil && r.session.Books.Waits(a.Task) {
@@ -196,6 +197,7 @@ func (r *rule) fitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli flo
 	if c < 0 || milli <= 0 || a.Queue == index.None {
 		return constraint.Admitted(a.Queue)
 	}
+
 	if b.Queues.Allocated(a.Queue).Get(d)+milli > r.soft.Most(a.Queue, c) {
 		return quota.Verdict{Reason: quota.OverSoftQuota, Queue: a.Queue}
 	}
@@ -215,11 +217,12 @@ func (r *rule) allowLoan(b quota.View, l constraint.Loan) bool {
 	return back
 }
 
-// quantities returns what a loan changes in a dimension: its card, or a group of it.
+// quantities returns the changes of a loan in a dimension: its card, or a group of it.
 func (r *rule) quantities(l constraint.Loan, d fastres.Dim) (gained, lost float64) {
 	if d == l.Card {
 		return l.Gained, l.Lost
 	}
+
 	for _, share := range r.session.Names.Groups(l.Card) {
 		if share.Group == d {
 			return share.Of(l.Gained), share.Of(l.Lost)
@@ -250,6 +253,7 @@ func (r *rule) measure(refusal *constraint.Refusal, d fastres.Dim, milli float64
 	if v.OK() {
 		return constraint.Shortfall{}
 	}
+
 	return constraint.Shortfall{
 		Verdict: v,
 		Numbers: quota.Numbers{Total: queues.Allocated(v.Queue).Get(d) + milli, Bound: r.soft.Most(v.Queue, c)},

@@ -33,7 +33,7 @@ func (r *rule) readWaiting() {
 	}
 }
 
-// kindsIn returns the pending tasks of a job by what they request. The memory is used again: most jobs request no card
+// kindsIn returns the pending tasks of a job by request. The memory is used again: most jobs request no card
 // with a soft quota.
 func (r *rule) kindsIn(q index.Queue, info *api.JobInfo) []kind {
 	r.kinds = r.kinds[:0]
@@ -68,7 +68,7 @@ func (r *rule) newJob(q index.Queue, info *api.JobInfo, kinds []kind) *job {
 	return &job{info, kinds}
 }
 
-// amounts returns what a pod requests of cards with a soft quota, of a list the first card; nil for nothing.
+// amounts returns the cards with a soft quota that a pod requests: the first card of each list. It is nil for none.
 func (r *rule) amounts(q index.Queue, pod *cards.PodRequest) (amounts []float64) {
 	add := func(d fastres.Dim, milli float64) {
 		c := r.soft.Column(d)
