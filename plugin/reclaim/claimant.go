@@ -21,9 +21,10 @@ type claimant struct {
 	minimum bool // the job starts with these pods
 	within  bool // others of the same queue are evicted for it, by priority
 
-	tasks  []*api.TaskInfo // tasks that are alike follow one another
-	kindOf []int           // by task
-	kinds  int
+	tasks    []*api.TaskInfo // tasks that are alike follow one another
+	optional []*api.TaskInfo // tasks of the minimum that other pending tasks can replace
+	kindOf   []int           // by task
+	kinds    int
 
 	// The other plugins are asked once for a claimant.
 	prepared map[api.TaskID]answer    // whether they can decide about a task of the claimant
@@ -68,10 +69,8 @@ func (c *claimant) reclaimer() constraint.Reclaimer {
 // not asked for again. It returns nil for none.
 func (s *Session) claimantOf(job *api.JobInfo, q index.Queue, within bool, skip []*api.TaskInfo) *claimant {
 	pending := s.pendingOf(job)
-	minimum := s.lacking(job, pending)
-
-	tasks := minimum
-	if len(minimum) == 0 {
+	tasks, optional, starts := s.lacking(job, pending, skip)
+	if starts {
 		tasks = firstBeyond(pending, skip)
 	}
 	if len(tasks) == 0 || slices.ContainsFunc(tasks, constraint.NeverPreempts) {
@@ -81,9 +80,10 @@ func (s *Session) claimantOf(job *api.JobInfo, q index.Queue, within bool, skip 
 	c := &claimant{
 		job:      job,
 		queue:    q,
-		minimum:  len(minimum) > 0,
+		minimum:  !starts,
 		within:   within,
 		tasks:    tasks,
+		optional: optional,
 		prepared: map[api.TaskID]answer{},
 		consent:  map[api.TaskID]answer{},
 		suits:    map[int]sets.Set[string]{},
@@ -110,16 +110,17 @@ func (s *Session) pendingOf(job *api.JobInfo) (pending []*api.TaskInfo) {
 // firstBeyond returns the first pending task that is like none of the tasks to skip.
 func firstBeyond(pending, skip []*api.TaskInfo) []*api.TaskInfo {
 	for _, task := range pending {
-		if !slices.ContainsFunc(skip, func(other *api.TaskInfo) bool { return alike(task, other) }) {
+		if !likeAny(task, skip) {
 			return []*api.TaskInfo{task}
 		}
 	}
 	return nil
 }
 
-// lacking returns the pending tasks with which a job has its minimum, first those that its roles lack. It returns none
-// if the job has its minimum, or too few tasks.
-func (s *Session) lacking(job *api.JobInfo, pending []*api.TaskInfo) (tasks []*api.TaskInfo) {
+// lacking returns the pending tasks with which a job has its minimum, first those that its roles lack. optional are the
+// tasks that no role lacks: they are like none of the tasks to skip. starts reports that the job has its minimum. If
+// the job has too few tasks, lacking returns none.
+func (s *Session) lacking(job *api.JobInfo, pending, skip []*api.TaskInfo) (tasks, optional []*api.TaskInfo, starts bool) {
 	waits := 0
 	roles := map[string]int{}
 	for _, task := range job.TaskStatusIndex[api.Pending] {
@@ -137,10 +138,15 @@ func (s *Session) lacking(job *api.JobInfo, pending []*api.TaskInfo) (tasks []*a
 	}
 
 	more := max(0, missing-len(tasks))
-	if more > len(rest) {
-		return nil
+	if more == 0 {
+		return tasks, nil, len(tasks) == 0
 	}
-	return append(tasks, rest[:more]...)
+
+	rest = slices.DeleteFunc(slices.Clone(rest), func(task *api.TaskInfo) bool { return likeAny(task, skip) })
+	if more > len(rest) {
+		return nil, nil, false
+	}
+	return append(tasks, rest[:more]...), rest[:more], false
 }
 
 // lackingInRoles returns the pending tasks that the roles of a job lack to their minimums, and the rest. roles has the
@@ -221,6 +227,22 @@ func alike(x, y *api.TaskInfo) bool {
 		return false
 	}
 	return x.TaskRole != "" && x.TaskRole == y.TaskRole || reflect.DeepEqual(x.Pod.Spec, y.Pod.Spec)
+}
+
+// likeAny reports whether a task is like one of others.
+func likeAny(task *api.TaskInfo, others []*api.TaskInfo) bool {
+	return slices.ContainsFunc(others, func(other *api.TaskInfo) bool { return alike(task, other) })
+}
+
+// hardest returns the first task, in the order of the claimant, that other tasks of its job can replace. It returns nil
+// for none.
+func (c *claimant) hardest() *api.TaskInfo {
+	for _, task := range c.tasks {
+		if !c.minimum || slices.Contains(c.optional, task) {
+			return task
+		}
+	}
+	return nil
 }
 
 // prepare calls PrePredicate for a task, once, and finds the nodes that may suit its kind.

@@ -27,7 +27,7 @@ func inRoles(minimum int32, roles map[string]int32, statuses ...string) (job *ap
 	for i, text := range statuses {
 		task := taskOf(fmt.Sprint(i), "j")
 		task.TaskRole = text[:1]
-		task.Pod = &v1.Pod{}
+		task.Pod = &v1.Pod{Spec: v1.PodSpec{Hostname: task.TaskRole}}
 		task.Resreq = api.EmptyResource()
 		task.InitResreq = api.EmptyResource()
 		task.Status = api.Running
@@ -48,23 +48,38 @@ func TestLacking(t *testing.T) {
 		roles   map[string]int32
 		tasks   []string
 		want    []api.TaskID
+		skip    []int // pods that are not asked for again
 	}{
-		"the first pods":         {2, nil, []string{"w waits", "w waits", "w waits"}, []api.TaskID{"0", "1"}},
-		"less those that run":    {2, nil, []string{"w runs", "w waits", "w waits"}, []api.TaskID{"1"}},
-		"it has its minimum":     {1, nil, []string{"w runs", "w waits"}, nil},
-		"too few pods":           {3, nil, []string{"w waits", "w waits"}, nil},
-		"roles go first":         {2, one, []string{"w waits", "w waits", "m waits"}, []api.TaskID{"2", "0"}},
-		"a role has its minimum": {2, one, []string{"m runs", "m waits", "w waits"}, []api.TaskID{"1"}},
-		"more than the job's":    {1, two, []string{"w waits", "m waits", "m waits"}, []api.TaskID{"0"}},
+		"the first pods":                  {2, nil, []string{"w waits", "w waits", "w waits"}, []api.TaskID{"0", "1"}, nil},
+		"less those that run":             {2, nil, []string{"w runs", "w waits", "w waits"}, []api.TaskID{"1"}, nil},
+		"it has its minimum":              {1, nil, []string{"w runs", "w waits"}, nil, nil},
+		"too few pods":                    {3, nil, []string{"w waits", "w waits"}, nil, nil},
+		"roles go first":                  {2, one, []string{"w waits", "w waits", "m waits"}, []api.TaskID{"2", "0"}, nil},
+		"a role has its minimum":          {2, one, []string{"m runs", "m waits", "w waits"}, []api.TaskID{"1"}, nil},
+		"more than the job's":             {1, two, []string{"w waits", "m waits", "m waits"}, []api.TaskID{"0"}, nil},
+		"others stand for a kind":         {1, nil, []string{"w waits", "m waits"}, []api.TaskID{"1"}, []int{0}},
+		"nobody stands for a kind":        {2, nil, []string{"w waits", "m waits"}, nil, []int{0}},
+		"nobody stands for those in need": {2, one, []string{"m waits", "w waits"}, []api.TaskID{"0", "1"}, []int{0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job, pending := inRoles(test.minimum, test.roles, test.tasks...)
 			s := &Session{Session: &constraint.Session{Books: &earmark.Session{}}}
+
+			var skip []*api.TaskInfo
+			for _, i := range test.skip {
+				skip = append(skip, pending[i])
+			}
+			tasks, optional, starts := s.lacking(job, pending, skip)
+
 			var got []api.TaskID
-			for _, task := range s.lacking(job, pending) {
+			for _, task := range tasks {
 				got = append(got, task.UID)
 			}
 			assert.Equal(t, test.want, got)
+			assert.Equal(t, name == "it has its minimum", starts)
+			for _, task := range optional {
+				assert.Contains(t, tasks, task)
+			}
 		})
 	}
 }

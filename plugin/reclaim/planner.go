@@ -108,7 +108,8 @@ func (p *planner) claims(job *api.JobInfo) bool {
 	return (valid == nil || valid.Pass) && p.Volcano.JobStarving(job)
 }
 
-// serve plans for a job, as a whole to its minimum, then pod by pod, as long as it starves.
+// serve plans for a job, as a whole to its minimum, then pod by pod, as long as it starves. If no plan is found and
+// other pods of the job can stand for the hardest one, it tries these.
 func (p *planner) serve(job *api.JobInfo) {
 	q := p.QueueOf(&api.TaskInfo{Job: job.UID})
 	var skip []*api.TaskInfo
@@ -119,12 +120,17 @@ func (p *planner) serve(job *api.JobInfo) {
 			return
 		}
 		if p.satisfy(c) {
+			if c.minimum {
+				skip = nil
+			}
 			continue
 		}
-		if c.minimum {
+
+		hardest := c.hardest()
+		if hardest == nil {
 			return
 		}
-		skip = append(skip, c.tasks[0])
+		skip = append(skip, hardest)
 	}
 }
 

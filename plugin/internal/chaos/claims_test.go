@@ -201,6 +201,16 @@ func (w *chaos) noteClaims(j *world.Job, p *world.Pod, node string) {
 	}
 }
 
+// doubtMissingClaims doubts the claims of a pod that do not exist. No scheduler with a plugin for claims places the pod.
+func (w *chaos) doubtMissingClaims(j *world.Job, p *world.Pod) {
+	for _, key := range claimKeys(j, p) {
+		namespace, name, _ := strings.Cut(key, "/")
+		if w.Claim(namespace, name) == nil && w.claimed != nil {
+			w.claimed[key] = &claimedCards{doubt: true}
+		}
+	}
+}
+
 const claimPrefix = "claim "
 
 // holdClaims determines the cards that a pod has by the claims that were made for it alone.

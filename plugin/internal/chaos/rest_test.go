@@ -11,8 +11,10 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
@@ -123,12 +125,27 @@ func (c *chaosCycle) victimsFor(j *world.Job, p *world.Pod, task *api.TaskInfo, 
 			}
 			spare--
 			victims = append(victims, victim.Name)
+			if c.exceedsRates(j, other, len(victims)) {
+				return nil
+			}
 			if room.Add(victim.Resreq); task.InitResreq.LessEqual(room, api.Zero) {
 				return victims
 			}
 		}
 	}
 	return nil
+}
+
+// exceedsRates reports whether budgets of evictions never allow n evictions at once between the queues of two jobs.
+func (c *chaosCycle) exceedsRates(to, from *world.Job, n int) bool {
+	lost, taken := oracle.CountsFor(c.Path(from.Spec.Queue), c.Path(to.Spec.Queue))
+	exceeds := func(queues []string, key string) bool {
+		return slices.ContainsFunc(queues, func(queue string) bool {
+			most := rateOf(c.ownPolicy(queue, key)).most
+			return most > 0 && n > most
+		})
+	}
+	return exceeds(lost, policy.EvictionBudgetKey) || exceeds(taken, policy.ReclaimBudgetKey)
 }
 
 // sharesDimension reports whether two pods count in one dimension. A victim frees something that

@@ -109,6 +109,8 @@ func (w *chaos) notePlaced(j *world.Job, p *world.Pod, node string) {
 	if w.Away == 0 {
 		w.noteClaims(j, p, node)
 		w.hold(p, node, w.counted(j.Spec.Queue))
+	} else {
+		w.doubtMissingClaims(j, p)
 	}
 	w.noteClaimServed(j, p, node)
 	w.doubt(w.marks, j, p, node)
