@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -81,8 +82,7 @@ func (ck *checker) checkGuarantee(q *scheduling.Queue, training bool) {
 		}
 	}
 
-	unreclaimable := q.Spec.Reclaimable != nil && !*q.Spec.Reclaimable
-	if len(kept) == 0 || unreclaimable {
+	if len(kept) == 0 || !ptr.Deref(q.Spec.Reclaimable, true) {
 		return
 	}
 

@@ -59,6 +59,8 @@ func (ck *checker) sums() (all []Sum) {
 		if object := ck.queues[ck.tree.Name(q)]; object != nil {
 			own = amounts(object, card.QuotaKey)
 		}
+
+		// The children stand in for a queue without a quota of its own.
 		if children := below[q]; children != nil {
 			all = append(all, ck.sumsOf(children, ck.tree.Name(q), own)...)
 			own = children.instead(own)

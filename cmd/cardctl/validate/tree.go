@@ -27,7 +27,6 @@ func (ck *checker) checkPlace(q *scheduling.Queue) {
 	}
 
 	err := ck.tree.Broken(ck.tree.Lookup(q.Name))
-
 	switch {
 	case err == nil:
 	case errors.Is(err, index.ErrUnknownParent) && ck.queues[q.Spec.Parent] == nil:
@@ -189,6 +188,7 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 		return
 	}
 
+	// A quota of 0 keeps jobs off a card. It needs no node with the card.
 	quota := amounts(q, card.QuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(quota)) {
 		if quota[name] > 0 {
@@ -261,6 +261,7 @@ func (ck *checker) checkGroups(q *scheduling.Queue) {
 				continue
 			}
 
+			// Groups that overlap cannot divide their cards among queues. They can only bound.
 			divides := key == card.DeservedKey || key == card.GuaranteeKey
 			if _, known := ck.groups[group]; !known {
 				ck.report(Warning, q, "Queue", annotation(key),

@@ -32,7 +32,6 @@ func Fields(w *engine.World) (all []string) {
 
 	for _, name := range fieldNames() {
 		keys := sets.New("")
-
 		switch kind, dot := strings.CutSuffix(name, "."); {
 		case dot && cardFields.Has(kind):
 			keys = cards
@@ -106,7 +105,6 @@ func MissingCard(w *engine.World, labels card.Labels, attributes card.Attributes
 func WithoutEffect(c *engine.Configuration, setting string) string {
 	_, field, _, _ := parse(setting)
 	byAnnotation := field == pathField || field == weightsField
-
 	switch {
 	case !c.Hierarchy && (byAnnotation || field == "parent"):
 		return "has no effect: the queues are flat"

@@ -200,6 +200,7 @@ func compareQueues(before, after []stock.InQueue) []CardChange {
 		})
 	}
 
+	// A card that the queue has no more, and a queue that is removed, come last.
 	for _, q := range before {
 		i, known := at[key{q.Queue, q.Card}]
 		if !known {

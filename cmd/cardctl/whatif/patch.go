@@ -18,12 +18,12 @@ import (
 // DeleteManifest is the command that deletes the objects of an added manifest.
 const DeleteManifest = "kubectl delete -f manifest.yaml"
 
-// commands returns the commands that make a change in a cluster, and the commands that take it back. were are the queues
-// before the settings. Removed and replaced objects come back with their manifests only. So no command deletes an object
-// that exists before the change.
+// commands returns the commands that make a change in a cluster, and the commands that take it back. were are the
+// queues before the settings.
 func commands(
 	objects *input.Objects, were []*scheduling.Queue, after *engine.World, change Change,
 ) (all, back []string, err error) {
+	// Removed and replaced objects come back with their manifests only. No command deletes an object of the input.
 	if change.Add != nil && !objects.Shares(change.Add) {
 		back = append(back, DeleteManifest)
 	}

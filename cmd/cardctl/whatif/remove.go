@@ -24,7 +24,6 @@ var ErrRemoval = errors.New("cannot remove")
 func Remove(w *engine.World, object, namespace string, rights Rights) error {
 	kind, name, _ := strings.Cut(object, "/")
 	var err error
-
 	switch {
 	case name == "":
 		err = errors.New("want job/NAME, job/NAMESPACE/NAME, queue/NAME or node/NAME")

@@ -39,15 +39,15 @@ var (
 
 // permit returns why a user may not add objects, nil if the user may.
 func permit(add *input.Objects, rights Rights) error {
+	// Devices are parts of nodes, and device classes and claims select among them.
 	err := permitNodes(rights)
-
 	switch {
 	case err == nil:
 	case len(add.Nodes) > 0:
 		return refused("Node", add.Nodes[0].Name, err)
-	case len(add.ResourceSlices) > 0: // the devices of nodes
+	case len(add.ResourceSlices) > 0:
 		return refused("ResourceSlice", add.ResourceSlices[0].Name, err)
-	case len(add.DeviceClasses) > 0: // they select among the devices, as claims do
+	case len(add.DeviceClasses) > 0:
 		return refused("DeviceClass", add.DeviceClasses[0].Name, err)
 	}
 
@@ -86,7 +86,6 @@ func permitWorkloads(add *input.Objects, rights Rights) error {
 		}
 	}
 	for _, job := range add.Jobs {
-		// A job without tasks is in a namespace as well.
 		err := permitNamespaces(rights, job.Namespace)
 		for i := range job.Spec.Tasks {
 			err = cmp.Or(err, permitPod(rights, job.Namespace, &job.Spec.Tasks[i].Template.Spec))

@@ -60,6 +60,7 @@ func Try(
 		return nil, err
 	}
 
+	// Windows of queues hold as they do at the time of the change.
 	then := *c
 	then.At = change.At
 	after, err := Run(ctx, t.World, &then, report("after"))
