@@ -9,31 +9,42 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// HasSharedClaims reports whether some task of the session shares a resource claim with others.
+// queueClaim is a resource claim in one queue.
+type queueClaim struct {
+	queue index.Queue
+	claim string
+}
+
+// HasSharedClaims reports whether any task of the session shares a resource claim with others.
 func (s *Session) HasSharedClaims() bool { return len(s.sharing) > 0 }
 
-// chargeSharedClaims charges the queues for the cards of the claims that tasks with a node share, after RollUp: queues
-// that share a claim are charged for it each, and their ancestors once.
+// chargeSharedClaims charges the queues for the cards of claims that tasks with a node share. It is called after
+// RollUp, because an ancestor is charged once for a claim that several of its queues share.
 func (s *Session) chargeSharedClaims(ix *index.Index) {
 	if len(s.sharing) == 0 {
 		return
 	}
+
 	held := map[string]bool{}
 	for _, user := range s.sharing {
 		if !api.AllocatedStatus(user.task.Status) && !s.cards.Occupied(user.task) {
 			continue
 		}
+
 		claims := s.sharedClaims(user)
 		for _, claim := range claims {
 			held[claim.Name] = true
 		}
+
 		ix.NoteOwnJobs(user.queue)
 		quota.ChargeDeviceClaims(ix, user.queue, claims)
+
 		if at := s.AccountOf(user.task.Job); at != index.None {
 			s.Holders.Quota.Accounts.NoteOwnJobs(at)
 			quota.ChargeDeviceClaims(&s.Holders.Quota.Accounts, at, claims)
 		}
 	}
+
 	for _, user := range s.sharing {
 		s.cards.Unplace(s.cards.PodRequest(user.queue, user.task.Pod), func(claim string) bool { return held[claim] })
 	}
@@ -43,26 +54,37 @@ func (s *Session) sharedClaims(user deviceUser) []index.DeviceClaim {
 	return s.cards.SharedOn(s.cards.PodRequest(user.queue, user.task.Pod), user.task.NodeName)
 }
 
-// LeavingClaims iterates over the queues that hold claims for pods that are being deleted alone, with these claims.
+// LeavingClaims iterates over the queues and the claims that they hold only for pods that are being deleted.
 func (s *Session) LeavingClaims(ix *index.Index) iter.Seq2[index.Queue, []index.DeviceClaim] {
 	return func(yield func(index.Queue, []index.DeviceClaim) bool) {
-		type held struct {
-			queue index.Queue
-			claim string
+		leaving := map[queueClaim]int{} // pods that are being deleted
+		for q, name := range s.occupiedClaims(ix) {
+			at := queueClaim{q, name}
+			leaving[at]++
+
+			has := ix.DeviceClaim(q, name)
+			if leaving[at] != has.References {
+				continue // other pods hold it, too
+			}
+			if !yield(q, []index.DeviceClaim{{Name: name, Devices: has.Devices}}) {
+				return
+			}
 		}
-		leaving := map[held]int{}
+	}
+}
+
+// occupiedClaims iterates over the shared claims of pods that are being deleted: once for each pod, with each queue on
+// its path.
+func (s *Session) occupiedClaims(ix *index.Index) iter.Seq2[index.Queue, string] {
+	return func(yield func(index.Queue, string) bool) {
 		for _, user := range s.sharing {
 			if !s.cards.Occupied(user.task) {
 				continue
 			}
 			for _, claim := range s.sharedClaims(user) {
 				for _, p := range ix.Path(user.queue) {
-					of := held{p, claim.Name}
-					leaving[of]++
-					if has := ix.DeviceClaim(p, claim.Name); leaving[of] == has.References {
-						if !yield(p, []index.DeviceClaim{{Name: claim.Name, Devices: has.Devices}}) {
-							return
-						}
+					if !yield(p, claim.Name) {
+						return
 					}
 				}
 			}
@@ -70,25 +92,24 @@ func (s *Session) LeavingClaims(ix *index.Index) iter.Seq2[index.Queue, []index.
 	}
 }
 
-// SharedClaims iterates over the claims that tasks with a node share, each once for a queue of tasks.
+// SharedClaims iterates over the claims that tasks with a node share. Each queue of tasks has a claim once.
 func (s *Session) SharedClaims() iter.Seq2[*api.TaskInfo, SharedBy] {
-	type held struct {
-		queue index.Queue
-		claim string
-	}
 	return func(yield func(*api.TaskInfo, SharedBy) bool) {
-		seen := map[held]bool{}
+		seen := map[queueClaim]bool{}
 		for _, user := range s.sharing {
 			if !api.AllocatedStatus(user.task.Status) && !s.cards.Occupied(user.task) {
 				continue
 			}
+
 			by := SharedBy{Queue: user.queue}
 			for _, claim := range s.sharedClaims(user) {
-				if of := (held{user.queue, claim.Name}); !seen[of] {
-					seen[of] = true
+				at := queueClaim{user.queue, claim.Name}
+				if !seen[at] {
+					seen[at] = true
 					by.Claims = append(by.Claims, claim)
 				}
 			}
+
 			if len(by.Claims) > 0 && !yield(user.task, by) {
 				return
 			}
@@ -96,7 +117,7 @@ func (s *Session) SharedClaims() iter.Seq2[*api.TaskInfo, SharedBy] {
 	}
 }
 
-// SharedBy has the claims that a task shares and no task before in its queue.
+// SharedBy holds the claims that a task shares, without the claims of earlier tasks of its queue.
 type SharedBy struct {
 	Queue  index.Queue
 	Claims []index.DeviceClaim

@@ -9,24 +9,26 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// closed holds what queues have that are not open, by queue, where cards count in them. Such a queue takes no jobs, so
-// it is guaranteed what it still has: the rest of its guarantee would stay idle until the queue is deleted.
+// closed holds the resources that closed queues still have, where cards count in the queue. Such a queue takes no jobs, so its
+// guarantee shrinks to its allocated resources: the rest would stay idle until the queue is deleted.
 //
 // DIVERGES: upstream keeps the whole guarantee (capacity/capacity.go, buildQueueAttrs). So do queues in which cards do
 // not count.
 type closed map[index.Queue]fastres.Vector
 
-// findClosed adds up what the queues have.
+// findClosed adds up the resources of the closed queues. It returns nil if there are none.
 func findClosed(jobs []*api.JobInfo, session *Session) (found closed) {
 	for q := range index.Queue(session.tree.Len()) {
 		if session.Open(q) || !session.cards.Counted(q) {
 			continue
 		}
+
 		if found == nil {
 			found = closed{}
 		}
 		found[q] = fastres.NewVector(session.Dims.length)
 	}
+
 	if found == nil {
 		return nil
 	}
@@ -37,30 +39,43 @@ func findClosed(jobs []*api.JobInfo, session *Session) (found closed) {
 		if q == index.None || !found.bears(session.tree, q) {
 			continue
 		}
+
 		for _, task := range job.Tasks {
-			switch {
-			case api.AllocatedStatus(task.Status):
-				session.SetCharge(charge, q, task, task.NodeName)
-			case session.cards.Occupied(task): // a terminating pod holds its cards alone
-				charge.Reset()
-				session.cards.AddTo(charge, session.cards.PodRequest(q, task.Pod), task.NodeName)
-			default:
-				continue
-			}
-			for _, p := range session.tree.Path(q) {
-				if has, some := found[p]; some {
-					has.Add(charge)
-				}
+			if session.setHeld(charge, q, task) {
+				found.charge(session.tree, q, charge)
 			}
 		}
 	}
 	return found
 }
 
-// bears reports whether a queue is one of c, or below one.
+// setHeld makes x the resources that a task of q holds on its node. It returns false if the task has nothing.
+func (s *Session) setHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) bool {
+	switch {
+	case api.AllocatedStatus(task.Status):
+		s.SetCharge(x, q, task, task.NodeName)
+		return true
+	case s.cards.Occupied(task): // a terminating pod holds only its cards
+		x.Reset()
+		s.cards.AddTo(x, s.cards.PodRequest(q, task.Pod), task.NodeName)
+		return true
+	}
+	return false
+}
+
+// charge adds a charge of q to the closed queues on its path.
+func (c closed) charge(tree *index.Tree, q index.Queue, charge fastres.Vector) {
+	for _, p := range tree.Path(q) {
+		if has, is := c[p]; is {
+			has.Add(charge)
+		}
+	}
+}
+
+// bears reports whether q or an ancestor is a closed queue.
 func (c closed) bears(tree *index.Tree, q index.Queue) bool {
 	for _, p := range tree.Path(q) {
-		if _, some := c[p]; some {
+		if _, is := c[p]; is {
 			return true
 		}
 	}

@@ -8,8 +8,8 @@ import (
 // chunk is the number of jobs or nodes that a worker takes at a time.
 const chunk = 64
 
-// crew is the workers that read jobs and nodes. Reading mostly waits for memory, so several goroutines gain even where
-// they share a core. A crew is kept, so that its work allocates nothing. The zero crew is ready.
+// crew is a set of workers that read jobs and nodes. Reading mostly waits for memory, so several goroutines are faster
+// even on one core. A crew is kept across sessions, so that its work allocates nothing. The zero crew is ready.
 type crew struct {
 	n           int // items of the work
 	do          func(worker, from, to int)
@@ -18,9 +18,10 @@ type crew struct {
 	other       func()
 }
 
-// share has so many workers call do for parts of n items. No two calls of one worker overlap.
+// share splits n items among workers, which call do for parts of them. Calls of the same worker do not overlap.
 func (c *crew) share(workers, n int, do func(worker, from, to int)) {
-	c.n, c.do = n, do
+	c.n = n
+	c.do = do
 	c.next.Store(0)
 	c.taken.Store(0)
 	if c.other == nil {
@@ -34,12 +35,14 @@ func (c *crew) share(workers, n int, do func(worker, from, to int)) {
 	for range workers - 1 {
 		go c.other()
 	}
+
 	c.work()
+
 	c.others.Wait()
 	c.do = nil // so that the session can be garbage collected
 }
 
-// work does parts of the items until none is left.
+// work takes parts of the items until none is left.
 func (c *crew) work() {
 	worker := int(c.taken.Add(1)) - 1
 	for {
@@ -48,6 +51,7 @@ func (c *crew) work() {
 		if from >= c.n {
 			return
 		}
+
 		c.do(worker, from, min(to, c.n))
 	}
 }

@@ -1,11 +1,11 @@
 // Package intake reads a Volcano session into the index: the queue tree, the
-// bounds that queues set, and what their jobs use, request and have reserved.
+// bounds of queues, and the resources that their jobs use, request and have reserved.
 //
 // # Terms
 //
-//	dimension   the position of a resource or card in every vector of a session
+//	dimension   the position of a resource or card in each vector of a session
 //	bounds      capability, realCapability, deserved and guarantee of all queues;
-//	            they follow from configuration and are kept while it stays the same
+//	            they are derived from configuration and kept while it stays the same
 //	tally       the accounts of a part of the jobs, counted by one goroutine
 //
 // # Order of work

@@ -5,14 +5,14 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// forgotten finds the pods that Volcano does not have on their node. If a Node is deleted and made anew, Volcano's
-// cache has none of the pods that run there, until each of them changes, and their room would be given to others. So
-// the nodes of a session get these pods back. The zero forgotten is ready.
+// forgotten finds the pods that Volcano does not have on their node. If a Node is deleted and created again, the
+// cache of Volcano has none of the pods that run there until each of them changes. Their room would be given to
+// others. So the nodes of a session get these pods back. The zero forgotten is ready.
 //
 // DIVERGES: upstream forgets such pods (cache/event_handlers.go, RemoveNode and AddOrUpdateNode).
 type forgotten struct {
-	nodes map[string]struct{}      // made anew, and not searched yet
-	tasks map[api.TaskID]api.JobID // that their nodes do not have
+	nodes map[string]struct{}      // created again, and not searched yet
+	tasks map[api.TaskID]api.JobID // missing on their nodes
 }
 
 // restore adds to the nodes of a session the tasks that they lack.
@@ -21,21 +21,26 @@ func (f *forgotten) restore(ssn *framework.Session, session *Session, jobs []*ap
 		*f = forgotten{} // all nodes are new when cards count again
 		return
 	}
+
 	for name := range session.cards.NodesAnew() {
 		if f.nodes == nil {
-			f.nodes, f.tasks = map[string]struct{}{}, map[api.TaskID]api.JobID{}
+			f.nodes = map[string]struct{}{}
+			f.tasks = map[api.TaskID]api.JobID{}
 		}
 		f.nodes[name] = struct{}{}
 	}
+
 	if len(f.nodes) > 0 {
 		f.search(ssn, session, jobs)
 	}
-	for id, of := range f.tasks {
-		job := ssn.Jobs[of]
+
+	for id, uid := range f.tasks {
+		job := ssn.Jobs[uid]
 		if job == nil || job.Tasks[id] == nil {
 			delete(f.tasks, id)
 			continue
 		}
+
 		task := job.Tasks[id]
 		node := ssn.Nodes[task.NodeName]
 		switch {
@@ -48,25 +53,31 @@ func (f *forgotten) restore(ssn *framework.Session, session *Session, jobs []*ap
 	}
 }
 
-// search finds the tasks that nodes lack which were made anew. The session may not have such a node yet, or still have
-// the one before.
+// search finds the tasks that are missing on the nodes that were created again.
 func (f *forgotten) search(ssn *framework.Session, session *Session, jobs []*api.JobInfo) {
-	anew := map[string]*api.NodeInfo{}
+	created := map[string]*api.NodeInfo{}
 	for name := range f.nodes {
 		stated := session.cards.Node(name)
 		if stated == nil {
 			delete(f.nodes, name) // it is gone again
-		} else if node := ssn.Nodes[name]; node != nil && node.Node != nil && node.Node.UID == stated.UID() {
-			anew[name] = node
+			continue
+		}
+
+		// The session may not have the new node yet, or still have the old one.
+		node := ssn.Nodes[name]
+		if node != nil && node.Node != nil && node.Node.UID == stated.UID() {
+			created[name] = node
 			delete(f.nodes, name)
 		}
 	}
-	if len(anew) == 0 {
+
+	if len(created) == 0 {
 		return
 	}
+
 	for _, job := range jobs {
 		for id, task := range job.Tasks {
-			if node := anew[task.NodeName]; node != nil && misses(node, task) {
+			if node := created[task.NodeName]; node != nil && misses(node, task) {
 				f.tasks[id] = job.UID
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Holders are the accounts of the holders of jobs in queues that limit them, and the reservations of
-// their jobs that several cards can satisfy.
+// Holders holds the accounts of the holders of jobs in queues that limit them, and the reservations of their jobs that
+// several cards can satisfy.
 type Holders struct {
 	Quota        quota.Holders
 	Reservations reserve.Reservations
@@ -22,22 +22,23 @@ type Holders struct {
 	limits limits
 
 	cells        []cell                // by row of a tally; nil where no queue has a limit
-	cellAt       map[string]int        // by the queue and the holders of jobs: their cell
+	cellAt       map[string]int        // cells by queue and holders, see appendHoldersText
 	jobs         []limitedJob          // of queues with a limit on their path
-	byJob        map[api.JobID]int     // their positions in jobs
+	byJob        map[api.JobID]int     // positions in jobs
 	last         atomic.Int64          // the position of the job that was found last
-	inqueue      index.Rows            // by cell with an account: what is reserved for its jobs
-	waiting      []bool                // by account: some job that requests cards waits for admission
+	inqueue      index.Rows            // by cell with an account: the reservations of its jobs
+	waiting      []bool                // by account: any job that requests cards waits for admission
 	reservations []reserve.Reservation // of the session that is read
 
-	of   []quota.Holder // memory of one job
-	text []byte
+	// Memory for one job.
+	holders []quota.Holder
+	text    []byte
 }
 
-// cell names the jobs that one tally row counts: all jobs of a queue, or those of the same holders in it.
+// cell is the group of jobs that one row of a tally counts: all jobs of a queue, or its jobs with the same holders.
 type cell struct {
 	queue   index.Queue
-	account index.Queue // of the holders; None where no queue limits one
+	account index.Queue // of the holders; None where no queue limits any of them
 }
 
 // limitedJob is a job of a queue with a limit on its path.
@@ -46,60 +47,73 @@ type limitedJob struct {
 	cell int
 }
 
-// prepare makes the accounts of the holders of jobs, and a cell for each queue and all holders
-// that are limited. So jobs are counted once for all.
+// prepare makes the accounts of the holders of jobs. It also makes a cell for each queue, and one for each queue and
+// all limited holders of a job, so that each job is counted once.
 func (n *Holders) prepare(jobs []*api.JobInfo, session *Session) {
 	if n.limits.none() {
-		*n = Holders{} // what jobs had under the last limits
+		*n = Holders{} // the accounts under the last limits
 		return
 	}
-	tree := session.tree
-	n.cells = n.cells[:0]
-	if n.byJob == nil {
-		n.cellAt, n.byJob = map[string]int{}, map[api.JobID]int{}
-	}
-	clear(n.cellAt)
-	clear(n.byJob)
-	clear(n.jobs)
-	n.jobs = n.jobs[:0]
-	for q := range index.Queue(tree.Len()) {
-		n.cells = append(n.cells, cell{q, index.None})
-	}
-	var members []quota.HolderJobs // of the cells after those of all queues
-	for _, job := range jobs {
-		q := tree.Lookup(string(job.Queue))
-		if q == index.None || len(n.limits.keys[q]) == 0 {
-			continue
-		}
-		n.of = n.limits.appendHolders(n.of[:0], tree.Path(q), job)
-		if len(n.of) == 0 {
-			continue
-		}
-		n.text = appendHoldersText(binary.AppendUvarint(n.text[:0], uint64(q)), n.of)
-		at, known := n.cellAt[string(n.text)]
-		if !known {
-			at = len(n.cells)
-			n.cellAt[string(n.text)] = at
-			n.cells, members = append(n.cells, cell{q, index.None}), append(members, quota.HolderJobs{Queue: q, Holders: slices.Clone(n.of)})
-		}
-		n.byJob[job.UID] = len(n.jobs)
-		n.jobs = append(n.jobs, limitedJob{job.UID, at})
-	}
-	accounts := n.Quota.Reset(tree, session.Dims.length, members, func(q index.Queue, holder quota.Holder) bool {
-		return n.limits.row(q, holder) >= 0
-	})
+
+	members := n.group(jobs, session.tree)
+	limited := func(q index.Queue, holder quota.Holder) bool { return n.limits.row(q, holder) >= 0 }
+	accounts := n.Quota.Reset(session.tree, session.Dims.length, members, limited)
 	for i, account := range accounts {
-		n.cells[tree.Len()+i].account = account
+		n.cells[session.tree.Len()+i].account = account
 	}
+
 	for account, place := range n.Quota.Places() {
-		n.Quota.Accounts.RealCapability.Row(account).CopyFrom(n.limits.rows.Row(n.limits.row(place.Queue, place.Holder)))
+		limit := n.limits.rows.Row(n.limits.row(place.Queue, place.Holder))
+		n.Quota.Accounts.RealCapability.Row(account).CopyFrom(limit)
 	}
+
 	n.inqueue.Reset(len(n.cells), session.Dims.length)
 	n.reservations = n.reservations[:0]
 	n.waiting = append(n.waiting[:0], make([]bool, n.Quota.Accounts.Len())...)
 }
 
-// appendHoldersText appends what makes the holders of two jobs equal.
+// group puts the jobs with limited holders into cells. It returns the members of the cells that follow the cells of all
+// queues.
+func (n *Holders) group(jobs []*api.JobInfo, tree *index.Tree) (members []quota.HolderJobs) {
+	if n.byJob == nil {
+		n.cellAt = map[string]int{}
+		n.byJob = map[api.JobID]int{}
+	}
+	clear(n.cellAt)
+	clear(n.byJob)
+	clear(n.jobs)
+	n.jobs = n.jobs[:0]
+	n.cells = n.cells[:0]
+	for q := range index.Queue(tree.Len()) {
+		n.cells = append(n.cells, cell{q, index.None})
+	}
+
+	for _, job := range jobs {
+		q := tree.Lookup(string(job.Queue))
+		if q == index.None || len(n.limits.keys[q]) == 0 {
+			continue
+		}
+
+		n.holders = n.limits.appendHolders(n.holders[:0], tree.Path(q), job)
+		if len(n.holders) == 0 {
+			continue
+		}
+
+		n.text = appendHoldersText(binary.AppendUvarint(n.text[:0], uint64(q)), n.holders)
+		at, known := n.cellAt[string(n.text)]
+		if !known {
+			at = len(n.cells)
+			n.cellAt[string(n.text)] = at
+			n.cells = append(n.cells, cell{q, index.None})
+			members = append(members, quota.HolderJobs{Queue: q, Holders: slices.Clone(n.holders)})
+		}
+		n.byJob[job.UID] = len(n.jobs)
+		n.jobs = append(n.jobs, limitedJob{job.UID, at})
+	}
+	return members
+}
+
+// appendHoldersText appends a text that is equal for two jobs if and only if they have the same holders.
 func appendHoldersText(to []byte, holders []quota.Holder) []byte {
 	for _, h := range holders {
 		to = append(binary.AppendUvarint(to, uint64(len(h.Key))), h.Key...)
@@ -108,7 +122,7 @@ func appendHoldersText(to []byte, holders []quota.Holder) []byte {
 	return to
 }
 
-// cell returns what row at of a tally counts.
+// cell returns the cell that a row of a tally counts.
 func (n *Holders) cell(at int) cell {
 	if n.limits.none() {
 		return cell{index.Queue(at), index.None}
@@ -124,22 +138,24 @@ func (n *Holders) cellOf(q index.Queue, job api.JobID) index.Queue {
 	return q
 }
 
-// find returns the cell of a job of a queue with a limit on its path. It remembers the last one: hooks ask about one
-// job for all of its tasks and nodes. It is safe for many goroutines.
+// find returns the cell of a job of a queue with a limit on its path. It is safe for many goroutines.
 func (n *Holders) find(job api.JobID) (cell int, limited bool) {
+	// Hooks ask about the same job for all of its tasks and nodes.
 	if last := int(n.last.Load()); last < len(n.jobs) && n.jobs[last].id == job {
 		return n.jobs[last].cell, true
 	}
+
 	i, limited := n.byJob[job]
 	if !limited {
 		return 0, false
 	}
+
 	n.last.Store(int64(i))
 	return n.jobs[i].cell, true
 }
 
-// addReservations adds reservations of queues to the holders of their jobs. A list is assigned within the limits of
-// each holder by itself.
+// addReservations adds reservations of queues to the holders of their jobs. A list of cards is assigned within the
+// limits of each holder separately.
 func (n *Holders) addReservations(all []reserve.Reservation) {
 	if n.limits.none() {
 		return
@@ -162,15 +178,17 @@ func (n *Holders) waits(c cell) {
 	}
 }
 
-// rollUp adds what the holders have in queues to what they have in the queues above, and what is
-// reserved for them to inqueue of their queues.
+// rollUp adds the accounts of holders in queues to their accounts in the queues above. It adds the reservations of
+// holders to inqueue of their queues.
 func (n *Holders) rollUp(ix *index.Index, names *index.Names) {
 	if n.limits.none() {
 		return
 	}
+
 	n.Reservations.Begin(n.waiting, names)
 	n.Reservations.Add(n.reservations)
 	clear(n.reservations) // so that the session can be garbage collected
+
 	n.Quota.Accounts.RollUp()
 	quota.RollUpInqueue(&n.Quota.Accounts, func(index.Queue) bool { return true })
 	for i, c := range n.cells {
@@ -180,11 +198,12 @@ func (n *Holders) rollUp(ix *index.Index, names *index.Names) {
 	}
 }
 
-// ChargeInqueue adds a reservation of a job of q, whose holders have an account, and WithdrawInqueue
-// takes it back.
+// ChargeInqueue adds a reservation of a job of q to the account of its holders.
 func (n *Holders) ChargeInqueue(ix *index.Index, q, account index.Queue, job *api.JobInfo, reservation fastres.Vector) {
 	n.Quota.ChargeInqueue(ix, q, account, n.inqueue.Row(n.cellOf(q, job.UID)), reservation)
 }
+
+// WithdrawInqueue takes a reservation back.
 func (n *Holders) WithdrawInqueue(ix *index.Index, q, account index.Queue, job *api.JobInfo, reservation fastres.Vector) {
 	n.Quota.WithdrawInqueue(ix, q, account, n.inqueue.Row(n.cellOf(q, job.UID)), reservation)
 }
@@ -197,8 +216,8 @@ func (n *Holders) account(job api.JobID) index.Queue {
 	return index.None
 }
 
-// AccountOf returns the account of the holders of a job, None where no queue limits one of them, and for a job that
-// is not in the session. It is safe for many goroutines.
+// AccountOf returns the account of the holders of a job. It returns None where no queue limits any of them, and for a
+// job that is not in the session. It is safe for many goroutines.
 func (s *Session) AccountOf(job api.JobID) index.Queue {
 	if s.Holders == nil {
 		return index.None

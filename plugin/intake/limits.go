@@ -17,12 +17,12 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// limits are those of all queues.
+// limits holds the limits of all queues.
 type limits struct {
-	of   [][]keyLimits // by queue, in the order of keys; nil where no queue has a limit
-	keys [][]string    // by queue: those that it or an ancestor limits, in order
-	rows fastres.Rows  // of the limits
-	used int           // rows
+	byQueue [][]keyLimits // in the order of keys; nil where no queue has a limit
+	keys    [][]string    // by queue: the keys that it or an ancestor limits, in order
+	rows    fastres.Rows  // of the limits
+	used    int           // rows
 }
 
 // keyLimits are the limits of one key in a queue: rows, or −1 for none.
@@ -33,52 +33,62 @@ type keyLimits struct {
 }
 
 // none reports whether no queue has a limit.
-func (l *limits) none() bool { return l.of == nil }
+func (l *limits) none() bool { return l.byQueue == nil }
 
 // row returns the row of the limit that a queue has for a holder, −1 for none.
 func (l *limits) row(q index.Queue, holder quota.Holder) int {
-	for i := range l.of[q] {
-		of := &l.of[q][i]
-		if of.key != holder.Key {
+	for i := range l.byQueue[q] {
+		limits := &l.byQueue[q][i]
+		if limits.key != holder.Key {
 			continue
 		}
-		if row, named := of.named[holder.Value]; named {
+		if row, named := limits.named[holder.Value]; named {
 			return row
 		}
 		if holder.Value != "" {
-			return of.other
+			return limits.other
 		}
 	}
 	return -1
 }
 
-// read reads the limits of the queues. Names without a dimension are added to those that
-// r misses.
+// read reads the limits of the queues. It adds names without a dimension to r.missing.
 func (l *limits) read(session *Session, r *reader) {
-	l.of = nil
+	l.byQueue = nil
 	l.keys = nil
 	l.used = 0
 	if !session.HasPolicies() {
 		return
 	}
-	n, rows := session.tree.Len(), 0
-	for q := range index.Queue(n) {
+
+	queues := session.tree.Len()
+	rows := 0
+	for q := range index.Queue(queues) {
 		rows += session.Policies(q).CountHolderLimits(session.cards != nil)
 	}
+
 	if rows == 0 {
 		return
 	}
-	l.of, l.keys = make([][]keyLimits, n), make([][]string, n)
+
+	l.byQueue = make([][]keyLimits, queues)
 	l.rows.Reset(rows, session.Dims.length)
-	for q := range index.Queue(n) {
+	for q := range index.Queue(queues) {
 		l.readQueue(session, r, q)
 	}
-	for q := range index.Queue(len(l.of)) {
-		if above := session.tree.Parent(q); above != index.None {
+
+	l.setKeys(session.tree)
+}
+
+// setKeys finds the keys that are limited in each queue: the keys of its ancestors, which precede it, and its own.
+func (l *limits) setKeys(tree *index.Tree) {
+	l.keys = make([][]string, len(l.byQueue))
+	for q := range index.Queue(len(l.byQueue)) {
+		if above := tree.Parent(q); above != index.None {
 			l.keys[q] = l.keys[above]
 		}
-		for i := range l.of[q] {
-			if key := l.of[q][i].key; !slices.Contains(l.keys[q], key) {
+		for i := range l.byQueue[q] {
+			if key := l.byQueue[q][i].key; !slices.Contains(l.keys[q], key) {
 				l.keys[q] = append(slices.Clone(l.keys[q]), key)
 				slices.SortFunc(l.keys[q], policy.CompareHolderKeys)
 			}
@@ -88,26 +98,31 @@ func (l *limits) read(session *Session, r *reader) {
 
 func (l *limits) readQueue(session *Session, r *reader, q index.Queue) {
 	values := session.Policies(q)
-	cards, resources := values[policy.NamespaceCards], values[policy.NamespaceCapability]
+	cards := values[policy.NamespaceCards]
+	resources := values[policy.NamespaceCapability]
 	if cards.Set || resources.Set {
 		row := l.add()
 		x := l.rows.Row(row)
 		r.addList(x, resources.Resources)
+
+		// A limit of namespaces bounds nothing that it does not name.
 		for d := range fastres.Dim(x.Len()) {
 			if _, named := resources.Resources[v1.ResourceName(r.name(d))]; !named {
 				x.Set(d, fastres.MaxQuantity)
 			}
 		}
+
 		session.setCards(x, cards.Cards)
-		l.of[q] = append(l.of[q], keyLimits{key: quota.HolderNamespace, other: row})
+		l.byQueue[q] = append(l.byQueue[q], keyLimits{key: quota.HolderNamespace, other: row})
 	}
 	if session.cards == nil {
 		return
 	}
-	for _, of := range values[policy.HolderCards].Holders {
-		added := keyLimits{of.Key, map[string]int{}, -1}
-		for _, limit := range of.Limits {
-			row := -1
+
+	for _, holders := range values[policy.HolderCards].Holders {
+		added := keyLimits{key: holders.Key, named: map[string]int{}, other: -1}
+		for _, limit := range holders.Limits {
+			row := -1 // a limit without cards exempts the holder
 			if len(limit.Cards) > 0 {
 				row = l.add()
 				l.rows.Row(row).Fill(fastres.MaxQuantity)
@@ -119,7 +134,8 @@ func (l *limits) readQueue(session *Session, r *reader, q index.Queue) {
 				added.named[limit.Value] = row
 			}
 		}
-		l.of[q] = append(l.of[q], added)
+
+		l.byQueue[q] = append(l.byQueue[q], added)
 	}
 }
 
@@ -141,7 +157,7 @@ func (s *Session) setCards(x fastres.Vector, cards []card.Entry) {
 	}
 }
 
-// name returns the name of a dimension, "" for one to spare.
+// name returns the name of a dimension, "" for a card and for a spare dimension.
 func (r *reader) name(d fastres.Dim) string {
 	if names := r.dims.names; int(d) < names.Len() && !names.IsCard(d) {
 		return names.Name(d)
@@ -163,8 +179,8 @@ func (l *limits) appendHolders(to []quota.Holder, path []index.Queue, job *api.J
 	return to
 }
 
-// valuesOf iterates over the values that a job has for a key: its namespace, the groups of its user, or the
-// one value of a label or an annotation. The value "" stands for none.
+// valuesOf iterates over the values of a job for a key: its namespace, the groups of its user, or the value of a
+// label or an annotation. The value "" stands for none.
 func valuesOf(job *api.JobInfo, key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		label, isLabel := strings.CutPrefix(key, quota.HolderLabel)
@@ -176,37 +192,46 @@ func valuesOf(job *api.JobInfo, key string) iter.Seq[string] {
 		case key == quota.HolderUser:
 			yield(textOf(job, func(o *metav1.ObjectMeta) string { return o.Annotations[policy.UserKey] }))
 		default:
-			some := false
 			text := textOf(job, func(o *metav1.ObjectMeta) string { return o.Annotations[policy.GroupsKey] })
-			for group := range strings.SplitSeq(text, ",") {
-				group = strings.TrimSpace(group)
-				if group != "" {
-					some = true
-					if !yield(group) {
-						return
-					}
-				}
-			}
-			if !some {
-				yield("")
-			}
+			yieldGroups(text, yield)
 		}
 	}
 }
 
-// textOf returns a label or an annotation of a job: that of its PodGroup, or where it has none the first in
-// alphabetical order of its pods.
-func textOf(job *api.JobInfo, of func(*metav1.ObjectMeta) string) (first string) {
+// yieldGroups yields the groups of a list, or "" if it names none.
+func yieldGroups(list string, yield func(string) bool) {
+	some := false
+	for group := range strings.SplitSeq(list, ",") {
+		group = strings.TrimSpace(group)
+		if group == "" {
+			continue
+		}
+
+		some = true
+		if !yield(group) {
+			return
+		}
+	}
+
+	if !some {
+		yield("")
+	}
+}
+
+// textOf returns a label or an annotation of the PodGroup of a job. If the PodGroup has none, it returns the first text
+// of the pods, in alphabetical order.
+func textOf(job *api.JobInfo, read func(*metav1.ObjectMeta) string) (first string) {
 	if job.PodGroup != nil {
-		if text := of(&job.PodGroup.ObjectMeta); text != "" {
+		if text := read(&job.PodGroup.ObjectMeta); text != "" {
 			return text
 		}
 	}
+
 	for _, task := range job.Tasks {
 		if task.Pod == nil {
 			continue
 		}
-		if text := of(&task.Pod.ObjectMeta); text != "" && (first == "" || text < first) {
+		if text := read(&task.Pod.ObjectMeta); text != "" && (first == "" || text < first) {
 			first = text
 		}
 	}

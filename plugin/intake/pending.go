@@ -12,52 +12,53 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Pending reads the pending tasks of a session, for the order of queues where reclaim is
-// damped. The zero Pending is ready for Read.
+// Pending reads the pending tasks of a session. Damped reclaim orders queues by them. The zero Pending is ready for
+// Read.
 type Pending struct {
 	Tasks   quota.Pending
 	request fastres.Vector // of a task
-	choices fastres.Rows   // of a task: its request with cards
+	choices fastres.Rows   // of a task: its request with each choice of cards
 	names   *index.Names
-	read    map[podShape]*api.Resource // in this session, with the room that each needs
+	read    map[podShape]*api.Resource // the room that the pods of a shape need, in this session
 	tasks   []pendingTask
 	picks   []pick // of the choices of all tasks
 	picked  []pick // of one choice
 }
 
-// podShape identifies pods of one queue with equal requests. One is enough of those that need
-// the same room. Pods that request the same extended resources share one PodRequest.
+// podShape identifies pods of one queue with equal requests. One of the pods that need the same room is enough. Pods
+// that request the same extended resources share one PodRequest.
 type podShape struct {
 	queue       index.Queue
 	pod         *cards.PodRequest
 	cpu, memory float64
 }
 
-// pendingTask is a task whose choices each have n of the picks from first to end.
+// pendingTask is a task with its picks from first to end: n picks for each choice of cards.
 type pendingTask struct {
 	task          *api.TaskInfo
 	first, end, n int
 }
 
-// pick is the card that a task has of a resource.
+// pick is the card that a choice has for a resource.
 type pick struct {
 	resource cards.ResourceID
 	dim      fastres.Dim
 }
 
-// Read reads the pending tasks of the jobs that allocate considers. A task with a list of
-// cards has a choice for each card that its queue has a quota of. What no node has room for
-// is left out: it would put the queue first, and let its other tasks borrow. The result stays
-// as it is during the session: a task that is allocated counts as if it were pending until
-// the next. With mayTake not nil, tasks that it refuses take nothing from other queues and
-// are left out.
+// Read reads the pending tasks of the jobs that allocate considers. A task with a list of cards has a choice for each
+// card of which its queue has a quota. The result does not follow the session: a task that is allocated counts as
+// pending until the next one.
+//
+// mayTake may be nil. Otherwise a task that it refuses takes nothing from other queues, and is left out.
 func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session, mayTake func(*api.TaskInfo) bool) {
 	p.Tasks.Reset(ix, session.Dims.names)
 	p.names = session.Dims.names
-	p.tasks, p.picks = p.tasks[:0], p.picks[:0]
+	p.tasks = p.tasks[:0]
+	p.picks = p.picks[:0]
 	if p.request.Len() != session.Dims.length {
 		p.request = fastres.NewVector(session.Dims.length)
 	}
+
 	for _, job := range ssn.Jobs {
 		q := ix.Lookup(string(job.Queue))
 		if q == index.None || job.PodGroup == nil || job.IsPending() {
@@ -66,14 +67,17 @@ func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session
 		if valid := ssn.JobValid(job); valid != nil && !valid.Pass {
 			continue
 		}
+
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			if !session.settings.Gates.Gated(task) && !task.BestEffort && (mayTake == nil || mayTake(task)) {
 				p.readTask(ix, session, q, task)
 			}
 		}
 	}
+
+	// A task without room on any node would put its queue first, and let the other tasks of the queue borrow.
 	p.Tasks.Keep(func(number, choice int) bool { return p.hasRoom(ssn, session, p.tasks[number], choice) })
-	clear(p.tasks) // they belong to this session
+	clear(p.tasks) // so that the session can be garbage collected
 	clear(p.read)
 }
 
@@ -84,11 +88,13 @@ func (p *Pending) readTask(ix *index.Index, session *Session, q index.Queue, tas
 		if room, known := p.read[shape]; known && within(room, task.InitResreq) && within(task.InitResreq, room) {
 			return
 		}
+
 		if p.read == nil {
 			p.read = map[podShape]*api.Resource{}
 		}
 		p.read[shape] = task.InitResreq
 	}
+
 	var requests []cards.Request
 	for r := range session.cards.Requests(pod) {
 		if !session.cards.Allowed(q, r).OK() {
@@ -96,6 +102,7 @@ func (p *Pending) readTask(ix *index.Index, session *Session, q index.Queue, tas
 		}
 		requests = append(requests, r)
 	}
+
 	p.choices.Reset(0, session.Dims.length)
 	first := len(p.picks)
 	p.choose(ix.RealCapability.Row(q), requests)
@@ -105,19 +112,22 @@ func (p *Pending) readTask(ix *index.Index, session *Session, q index.Queue, tas
 	}
 }
 
-// choose appends the request to choices, once for each choice of cards that fits under bound.
+// choose appends the request to choices, once for each choice of cards for the remaining requests that fits under
+// bound.
 func (p *Pending) choose(bound fastres.Vector, requests []cards.Request) {
 	if len(requests) == 0 {
 		p.choices.Append(p.request)
 		p.picks = append(p.picks, p.picked...)
 		return
 	}
+
 	r := requests[0]
 	for _, d := range r.Selector.Dims {
 		amount := float64(r.Of(d))
 		if !p.fitsUnder(bound, d, amount) {
 			continue
 		}
+
 		p.names.AddCard(p.request, d, amount)
 		p.picked = append(p.picked, pick{r.Resource, d})
 		p.choose(bound, requests[1:])
@@ -126,11 +136,12 @@ func (p *Pending) choose(bound fastres.Vector, requests []cards.Request) {
 	}
 }
 
-// fitsUnder reports whether a card fits beside the cards of the request that are chosen.
+// fitsUnder reports whether a card fits under the bound together with the cards that are already chosen.
 func (p *Pending) fitsUnder(bound fastres.Vector, d fastres.Dim, amount float64) bool {
 	if p.request.Get(d)+amount > bound.Get(d) {
 		return false
 	}
+
 	for _, s := range p.names.Groups(d) {
 		if p.request.Get(s.Group)+s.Of(amount) > bound.Get(s.Group) {
 			return false
@@ -139,31 +150,33 @@ func (p *Pending) fitsUnder(bound fastres.Vector, d fastres.Dim, amount float64)
 	return true
 }
 
-// fits reports whether a task has room wherever another one has: it needs no more, and the
-// same cards of the same resources.
+// fits reports whether a task has room wherever another task has room: it needs no more, and it has the same cards for
+// the same resources.
 func (p *Pending) fits(number, other int) bool {
 	x, y := p.tasks[number], p.tasks[other]
 	return within(x.task.InitResreq, y.task.InitResreq) && slices.Equal(p.picks[x.first:x.end], p.picks[y.first:y.end])
 }
 
-// hasRoom reports whether a node has the cards of a choice and, once the pods that are being
-// deleted are gone, room for the task.
+// hasRoom reports whether any node has the cards of a choice, and room for the task once the pods that are being
+// deleted are gone.
 func (p *Pending) hasRoom(ssn *framework.Session, session *Session, t pendingTask, choice int) bool {
 	picks := p.picks[t.first+choice*t.n:][:t.n]
 	for _, n := range ssn.NodeList {
-		if roomFor(t.task.InitResreq, n) && !slices.ContainsFunc(picks,
-			func(c pick) bool { return !session.cards.Gives(n.Name, c.resource, c.dim) }) {
+		lacks := func(c pick) bool { return !session.cards.Gives(n.Name, c.resource, c.dim) }
+		if roomFor(t.task.InitResreq, n) && !slices.ContainsFunc(picks, lacks) {
 			return true
 		}
 	}
 	return false
 }
 
+// roomFor reports whether a node has room for a request once the pods that are being deleted are gone.
 func roomFor(request *api.Resource, n *api.NodeInfo) bool {
 	if request.MilliCPU > n.Idle.MilliCPU+n.Releasing.MilliCPU-n.Pipelined.MilliCPU ||
 		request.Memory > n.Idle.Memory+n.Releasing.Memory-n.Pipelined.Memory {
 		return false
 	}
+
 	for name, amount := range request.ScalarResources {
 		if amount > n.Idle.ScalarResources[name]+n.Releasing.ScalarResources[name]-n.Pipelined.ScalarResources[name] {
 			return false
@@ -172,12 +185,13 @@ func roomFor(request *api.Resource, n *api.NodeInfo) bool {
 	return true
 }
 
-// within reports whether x ≤ y in all dimensions, and y names all that x does. A node with less
-// than nothing of a resource has no room for a request of 0.
+// within reports whether x ≤ y in all dimensions, and y names all resources of x. The names matter: a node with a
+// negative amount of a resource has no room for a request of 0.
 func within(x, y *api.Resource) bool {
 	if x.MilliCPU > y.MilliCPU || x.Memory > y.Memory {
 		return false
 	}
+
 	for name, amount := range x.ScalarResources {
 		if most, named := y.ScalarResources[name]; !named || amount > most {
 			return false

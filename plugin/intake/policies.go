@@ -10,62 +10,70 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/objects"
 )
 
-// policies are the policy annotations of queues. They are kept while the queues stay the
-// same, and the last good values as long as the queues exist. The zero policies are ready.
+// policies holds the policy annotations of queues. They are kept while the queues stay the same. The last good values
+// are kept as long as the queue exists. The zero policies is ready.
 type policies struct {
 	tree     *index.Tree
-	session  uint64                    // of the annotations, see objects.Queues
-	read     map[string]*policy.Values // of the queues that have any policy annotation, with the last good value of a wrong text
+	session  uint64                    // in which the annotations were read, see objects.Queues
+	read     map[string]*policy.Values // by name of a queue with policy annotations
 	inForce  []*policy.Values          // by queue; nil where no queue has any
 	maxJobs  []int                     // by queue; nil where no queue bounds its jobs
-	budgeted []bool                    // by queue: it has a budget of card-hours, or is below one; nil where none has
-	problems []objects.Problems        // of queues whose annotations the last call of update has read
+	budgeted []bool                    // by queue: it or an ancestor has a budget of card-hours; nil where none has
+	problems []objects.Problems        // of the annotations that this session has read
 }
 
 // update reads the annotations that have changed, and sets the values in force in a session.
 func (p *policies) update(queues *objects.Queues, session *Session) {
 	p.problems = nil
-	if changed := queues.Annotations() > p.session; changed || p.tree != session.tree {
+	if queues.Annotations() > p.session || p.tree != session.tree {
 		maps.DeleteFunc(p.read, func(name string, _ *policy.Values) bool { return queues.Get(name) == nil })
 		for _, queue := range queues.Since(p.session) {
-			p.readQueue(queue, session.settings)
+			texts := p.readQueue(queue, session.settings)
+			p.problems = append(p.problems, objects.Problems{Queue: queue.Object, Texts: texts})
 		}
-		p.tree, p.session = session.tree, queues.Annotations()
+
+		p.tree = session.tree
+		p.session = queues.Annotations()
 		p.inherit()
 	}
+
 	session.policies = p.inForce
 	session.maxJobs = p.maxJobs
 	session.budgeted = p.budgeted
 }
 
-// readQueue reads the annotations of a queue. A wrong text keeps the last good value.
-func (p *policies) readQueue(queue *objects.Queue, settings Settings) {
-	before, found := p.read[queue.Object.Name], objects.Problems{Queue: queue.Object}
+// readQueue reads the annotations of a queue, and returns their problems. A wrong text keeps the last good value.
+func (p *policies) readQueue(queue *objects.Queue, settings Settings) (found []string) {
+	before := p.read[queue.Object.Name]
 	delete(p.read, queue.Object.Name)
-	if policy.Annotated(queue.Annotations) {
-		texts := policy.Read(queue.Annotations)
-		values, problems := texts.Parse()
-		limit := values[policy.NamespaceCapability].Resources
-		for _, key := range slices.Sorted(maps.Keys(problems)) {
-			text := "; it counts as not set"
-			if before != nil && before[key].Set && !queue.CreatedSince(p.session) {
-				values[key] = before[key]
-				text = "; the last good value stays in force"
-			}
-			found.Texts = append(found.Texts, fmt.Sprintf("annotation %s: %s%s", problems[key].Key, problems[key].Reason, text))
-		}
-		for _, problem := range slices.Concat(settings.LimitProblems(limit), settings.FairShareProblems(&values)) {
-			found.Texts = append(found.Texts, fmt.Sprintf("annotation %s: %s", problem.Key, problem.Reason))
-		}
-		if p.read == nil {
-			p.read = map[string]*policy.Values{}
-		}
-		p.read[queue.Object.Name] = &values
+	if !policy.Annotated(queue.Annotations) {
+		return nil
 	}
-	p.problems = append(p.problems, found)
+
+	texts := policy.Read(queue.Annotations)
+	values, problems := texts.Parse()
+	limit := values[policy.NamespaceCapability].Resources
+	for _, key := range slices.Sorted(maps.Keys(problems)) {
+		text := "; it counts as not set"
+		if before != nil && before[key].Set && !queue.CreatedSince(p.session) {
+			values[key] = before[key]
+			text = "; the last good value stays in force"
+		}
+		found = append(found, fmt.Sprintf("annotation %s: %s%s", problems[key].Key, problems[key].Reason, text))
+	}
+
+	for _, problem := range slices.Concat(settings.LimitProblems(limit), settings.FairShareProblems(&values)) {
+		found = append(found, fmt.Sprintf("annotation %s: %s", problem.Key, problem.Reason))
+	}
+
+	if p.read == nil {
+		p.read = map[string]*policy.Values{}
+	}
+	p.read[queue.Object.Name] = &values
+	return found
 }
 
-// inherit computes the values in force: those of a queue itself, and of its nearest ancestors.
+// inherit computes the values in force in each queue: its own values, and the values of its nearest ancestors.
 func (p *policies) inherit() {
 	p.inForce = nil
 	p.maxJobs = nil
@@ -73,36 +81,43 @@ func (p *policies) inherit() {
 	if len(p.read) == 0 {
 		return
 	}
+
 	p.inForce = make([]*policy.Values, p.tree.Len())
-	below := make([]*policy.Values, p.tree.Len()) // what the children inherit
+	below := make([]*policy.Values, p.tree.Len()) // the values that the children inherit
 	for q := range index.Queue(p.tree.Len()) {
-		var own, inherited *policy.Values
-		if read := p.read[p.tree.Name(q)]; read != nil {
-			own = read
-		}
-		if parent := p.tree.Parent(q); parent != index.None {
+		var inherited *policy.Values
+		parent := p.tree.Parent(q)
+		if parent != index.None {
 			inherited = below[parent]
 		}
+		own := p.read[p.tree.Name(q)]
 		p.inForce[q], below[q] = policy.Inherit(own, inherited)
+
 		if p.inForce[q] != nil && p.inForce[q].MaxJobs() > 0 {
-			if p.maxJobs == nil {
-				p.maxJobs = make([]int, p.tree.Len())
-			}
+			p.maxJobs = resized(p.maxJobs, p.tree.Len())
 			p.maxJobs[q] = p.inForce[q].MaxJobs()
 		}
-		if parent := p.tree.Parent(q); own != nil && len(own.Budgets()) > 0 || p.budgeted != nil && parent != index.None && p.budgeted[parent] {
-			if p.budgeted == nil {
-				p.budgeted = make([]bool, p.tree.Len())
-			}
+
+		above := parent != index.None && p.budgeted != nil && p.budgeted[parent]
+		if above || own != nil && len(own.Budgets()) > 0 {
+			p.budgeted = resized(p.budgeted, p.tree.Len())
 			p.budgeted[q] = true
 		}
 	}
 }
 
-// noPolicies are the values of a queue for which no annotation holds.
+// resized returns values if there are any, and otherwise n zero values.
+func resized[T any](values []T, n int) []T {
+	if values == nil {
+		return make([]T, n)
+	}
+	return values
+}
+
+// noPolicies holds the values of a queue without policy annotations.
 var noPolicies policy.Values
 
-// HasPolicies reports whether a policy annotation holds for some queue.
+// HasPolicies reports whether a policy annotation is in force in any queue.
 func (s *Session) HasPolicies() bool { return s.policies != nil }
 
 // Policies returns the values in force in a queue.
@@ -113,14 +128,13 @@ func (s *Session) Policies(q index.Queue) *policy.Values {
 	return s.policies[q]
 }
 
-// MaxJobs returns how many jobs may be admitted in each queue and below, 0 for any number. It
-// is nil where no queue bounds them.
+// MaxJobs returns the bound of admitted jobs by queue, for the queue and all below it. 0 is no bound. It returns nil
+// if no queue has a bound.
 func (s *Session) MaxJobs() []int { return s.maxJobs }
 
-// Budgeted reports, by queue, whether it has a budget of card-hours, or is below one that has. It is nil where none
-// has.
+// Budgeted reports by queue whether it or an ancestor has a budget of card-hours. It returns nil if no queue has one.
 func (s *Session) Budgeted() []bool { return s.budgeted }
 
-// PolicyProblems returns the problems of the policy annotations that this session has read, in the
-// order of the queues' names.
+// PolicyProblems returns the problems of the policy annotations that this session has read, in the order of queue
+// names.
 func (s *State) PolicyProblems() []objects.Problems { return s.policies.problems }

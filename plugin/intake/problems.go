@@ -14,8 +14,8 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// LimitProblems returns the resources of a limit of namespaces that the plugin does not count, in
-// the order of their names. The limit has no effect on them.
+// LimitProblems returns the resources of a limit of namespaces that the plugin does not count, in the order of their
+// names. The limit does not bound them.
 func (s Settings) LimitProblems(limit v1.ResourceList) (problems []card.Problem) {
 	dims := Dimensions{ignored: api.IgnoredDevicesList.List()}
 	for _, name := range slices.Sorted(maps.Keys(limit)) {
@@ -33,35 +33,44 @@ func (s Settings) LimitProblems(limit v1.ResourceList) (problems []card.Problem)
 		default:
 			continue
 		}
-		problems = append(problems, card.Problem{Key: policy.NamespaceCapabilityKey,
-			Reason: fmt.Sprintf("%q has no effect: %s", index.Shorten(string(name), 100), why)})
+
+		reason := fmt.Sprintf("%q has no effect: %s", index.Shorten(string(name), 100), why)
+		problems = append(problems, card.Problem{Key: policy.NamespaceCapabilityKey, Reason: reason})
 	}
 	return problems
 }
 
-// FairShareProblems returns the annotations about usage over time that have no effect with the
-// arguments of the plugin.
+// FairShareProblems returns the annotations about usage over time that have no effect with the arguments of the plugin.
 func (s Settings) FairShareProblems(values *policy.Values) (problems []card.Problem) {
+	const (
+		off      = "has no effect without the argument fairShareHalfLife"
+		noWeight = "has no effect without the argument fairShareBy: weight"
+	)
+
 	for _, name := range values.FairShareKeys() {
 		switch {
 		case !s.FairShare.On:
-			problems = append(problems, card.Problem{Key: name, Reason: "has no effect without the argument fairShareHalfLife"})
+			problems = append(problems, card.Problem{Key: name, Reason: off})
 		case name == policy.FairShareWeightKey && !s.FairShare.ByWeight:
-			problems = append(problems, card.Problem{Key: name, Reason: "has no effect without the argument fairShareBy: weight"})
+			problems = append(problems, card.Problem{Key: name, Reason: noWeight})
 		}
 	}
 	return problems
 }
 
-// UncountedProblems returns the resources of a bound of a queue, such as its capability, that the
-// plugin does not count, in the order of their names. Problem.Key is the resource.
+// UncountedProblems returns the resources of a bound of a queue, such as its capability, that the plugin does not
+// count, in the order of their names. Problem.Key is the resource.
 func (s Settings) UncountedProblems(bound v1.ResourceList) (problems []card.Problem) {
+	if s.Scalars {
+		return nil
+	}
+
+	const reason = "has no effect: capacity-card counts cpu, memory and cards; " + card.QuotaKey + " bounds cards"
 	for _, name := range slices.Sorted(maps.Keys(bound)) {
-		if _, _, device := deviceKey(name); s.Scalars || device || name == v1.ResourceCPU || name == v1.ResourceMemory {
-			continue
+		_, _, device := deviceKey(name)
+		if !device && name != v1.ResourceCPU && name != v1.ResourceMemory {
+			problems = append(problems, card.Problem{Key: string(name), Reason: reason})
 		}
-		problems = append(problems, card.Problem{Key: string(name),
-			Reason: "has no effect: capacity-card counts cpu, memory and cards; " + card.QuotaKey + " bounds cards"})
 	}
 	return problems
 }

@@ -12,23 +12,23 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// bounds is the configuration that the bounds of the index were derived from.
-// They stay valid while it stays the same.
+// bounds is the configuration from which the bounds of the index were derived. The bounds are valid while it stays the
+// same.
 type bounds struct {
 	tree     *index.Tree
 	settings Settings
 	cards    bool
-	specs    uint64 // the session of the specs, see objects.Queues
+	specs    uint64 // the session in which a spec changed last, see objects.Queues
 	total    fastres.Vector
 	gone     fastres.Vector
 	more     fastres.Vector // see stock
 	less     fastres.Vector
 	closed   closed
-	devices  bool // the capability of some queue bounds devices
+	devices  bool // the capability of any queue bounds devices
 }
 
-// readQueues derives the bounds of all queues, unless they are valid, and empties
-// the other accounts. It returns the names that have no dimension.
+// readQueues derives the bounds of all queues, unless they are valid, and empties the other accounts. It returns the
+// names that have no dimension.
 func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Session) (missing []string) {
 	r := reader{dims: &session.Dims}
 	s.total.Reset()
@@ -36,29 +36,10 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 	for _, stock := range session.cards.Stock() {
 		session.Dims.names.AddCard(s.total, stock.Dim, float64(stock.Milli))
 	}
-	session.Jobs = make([]int, session.tree.Len())
-	session.Queues = make([]*api.QueueInfo, session.tree.Len())
-	for id, queue := range ssn.Queues {
-		session.Queues[session.tree.Lookup(string(id))] = s.queues.Info(queue)
-	}
-	s.setEligible(session)
-	session.setTimeouts()
+
+	s.setQueues(ssn, session)
 	s.holders.limits.read(session, &r)
-	session.Admitted = nil
-	if session.MaxJobs() != nil {
-		session.Admitted = make([]int, session.tree.Len())
-	}
-	bounding := session.tree.Rooted() || session.cards != nil || session.settings.KeepGuarantees
-	if !bounding {
-		s.gone = gone{} // out of date when it bounds something again
-	}
-	s.gone.resize(session.Dims.length)
-	if bounding {
-		s.gone.find(ssn, s.jobs, session)
-	}
-	s.stock.resize(session.Dims.length)
-	s.stock.find(ssn, s.jobs, session, &s.crew, s.gone.some)
-	s.closed = findClosed(s.jobs, session)
+	s.findCharges(ssn, session)
 	if s.valid(session) {
 		ix.ResetUsage()
 		session.devices = s.bounds.devices
@@ -67,12 +48,53 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 		s.deriveBounds(ix, session, &r)
 		session.BoundsChanged = true
 	}
+
+	s.setAvailable(session)
+	return r.missing
+}
+
+// setQueues finds the objects of the queues, and decides once for a session what hooks ask about them.
+func (s *State) setQueues(ssn *framework.Session, session *Session) {
+	session.Queues = make([]*api.QueueInfo, session.tree.Len())
+	for id, queue := range ssn.Queues {
+		session.Queues[session.tree.Lookup(string(id))] = s.queues.Info(queue)
+	}
+
+	s.setEligible(session)
+	session.setTimeouts()
+
+	session.Jobs = make([]int, session.tree.Len())
+	session.Admitted = nil
+	if session.MaxJobs() != nil {
+		session.Admitted = make([]int, session.tree.Len())
+	}
+}
+
+// findCharges finds the charges that the nodes do not cover, and the charges of closed queues.
+func (s *State) findCharges(ssn *framework.Session, session *Session) {
+	bounding := session.tree.Rooted() || session.cards != nil || session.settings.KeepGuarantees
+	if !bounding {
+		s.gone = gone{} // out of date when it bounds something again
+	}
+	s.gone.resize(session.Dims.length)
+	if bounding {
+		s.gone.find(ssn, s.jobs, session)
+	}
+
+	s.stock.resize(session.Dims.length)
+	s.stock.find(ssn, s.jobs, session, &s.crew, s.gone.some)
+	s.closed = findClosed(s.jobs, session)
+
 	session.Gone = s.gone.some || s.stock.differs()
 	session.stock = &s.stock
+}
 
-	// Events of the session change both vectors. The next session, for which the same bounds hold, begins with s.available.
+// setAvailable sets Available and AvailableThen. Events of the session change both vectors, so they are copies: the
+// next session begins with s.available, if the same bounds hold.
+func (s *State) setAvailable(session *Session) {
 	session.Available = s.availableNow
 	s.availableNow.CopyFrom(s.available)
+
 	session.AvailableThen = s.availableThen
 	s.availableThen.CopyFrom(s.available)
 	for d := range s.gone.ending.Present() {
@@ -80,55 +102,39 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 			s.availableThen.Increase(d, -s.gone.ending.Get(d))
 		}
 	}
+
 	for d := range s.stock.moreThen.Scalars() {
 		s.availableThen.Increase(d, s.stock.moreThen.Get(d))
 	}
-	return r.missing
 }
 
-// valid reports whether the bounds of the index follow from the configuration of
-// this session. Those of proportion depend on requests, so they never do.
+// valid reports whether the bounds of the index follow from the configuration of this session.
 func (s *State) valid(session *Session) bool {
 	b := &s.bounds
-	if b.cards != (session.cards != nil) || session.cards.QuotasChanged() {
+	switch {
+	case session.settings.Proportion: // its bounds depend on requests
+		return false
+	case b.cards != (session.cards != nil) || session.cards.QuotasChanged():
+		return false
+	case b.tree != session.tree || b.specs != s.queues.Specs() || b.settings != session.settings:
 		return false
 	}
-	return !session.settings.Proportion && b.tree == session.tree && b.specs == s.queues.Specs() && b.settings == session.settings &&
-		same(b.gone, s.gone.charges) && same(b.more, s.stock.more) && same(b.less, s.stock.less) && b.closed.equal(s.closed) &&
-		same(b.total, s.total)
+	return same(b.gone, s.gone.charges) && same(b.more, s.stock.more) && same(b.less, s.stock.less) &&
+		b.closed.equal(s.closed) && same(b.total, s.total)
 }
 
 func same(x, y fastres.Vector) bool { return x.Len() == y.Len() && x.Equal(y) }
 
 // deriveBounds reads the configuration and applies the rules of capability.
 func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
-	b := bounds{tree: ix.Tree, settings: session.settings, cards: session.cards != nil, specs: s.queues.Specs(),
-		total: fastres.NewVector(session.Dims.length), gone: fastres.NewVector(session.Dims.length),
-		more: fastres.NewVector(session.Dims.length), less: fastres.NewVector(session.Dims.length), closed: s.closed}
-	b.total.CopyFrom(s.total)
-	b.gone.CopyFrom(s.gone.charges)
-	b.more.CopyFrom(s.stock.more)
-	b.less.CopyFrom(s.stock.less)
-	for i, queue := range session.Queues {
-		if queue == nil {
-			continue
-		}
-		q := index.Queue(i)
-		spec := &queue.Queue.Spec
-		devices := session.settings.Devices
-		r.addList(ix.Capability.Row(q), devices.withoutDevices(spec.Capability))
-		r.addList(ix.Guarantee.Row(q), devices.withoutDevices(spec.Guarantee.Resource))
-		if !session.settings.Proportion {
-			r.addList(ix.Deserved.Row(q), devices.withoutDevices(spec.Deserved))
-		}
-		session.cards.AddBounds(ix, q)
-		if has, some := s.closed[q]; some {
-			ix.Guarantee.Row(q).CapToZero(has)
-		}
+	s.readSpecs(ix, session, r)
+	s.boundRoot(ix, session, s.gone.charges)
+	limits := quota.Limits{
+		Total:    session.cards.Deservable(s.total),
+		Bound:    s.rootBound,
+		OpenRoot: session.settings.OpenRoot,
+		ZeroLeaf: session.settings.UnsetCapability == UnsetZero,
 	}
-	limits := quota.Limits{Total: session.cards.Deservable(s.total), Bound: s.rootBound, OpenRoot: session.settings.OpenRoot,
-		ZeroLeaf: session.settings.UnsetCapability == UnsetZero}
-	s.boundRoot(ix, session, b.gone)
 	if ix.Rooted() {
 		quota.TreeBounds(ix, limits)
 		if !limits.OpenRoot {
@@ -141,34 +147,80 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 			return len(session.Queues[q].Queue.Spec.Capability) != 0 || session.cards.Counted(q)
 		})
 	}
+
+	session.devices = false
 	for q, queue := range session.Queues {
 		if queue != nil && session.boundDevices(ix, index.Queue(q), queue.Queue.Spec.Capability) {
-			b.devices = true
+			session.devices = true
 		}
 	}
+
 	s.liftTotal(ix, session)
 	if session.settings.DeservedFrom == DeservedFromWeight && !session.settings.Proportion {
-		quota.DeservedByWeight(ix, s.total, func(q index.Queue, d fastres.Dim) float64 { return session.Weight(ix, q, d) })
+		weight := func(q index.Queue, d fastres.Dim) float64 { return session.Weight(ix, q, d) }
+		quota.DeservedByWeight(ix, s.total, weight)
 	}
-	s.bounds = b
-	session.devices = b.devices
-	if len(r.missing) > 0 {
-		s.bounds = bounds{} // derived without them
+
+	s.bounds = bounds{}
+	if len(r.missing) == 0 { // otherwise they were derived without some names
+		s.keepBounds(ix, session)
 	}
 }
 
-// boundRoot sets rootBound, the bound of admission at the root and what flat queues share, and
-// available.
+// keepBounds keeps copies of the configuration from which the bounds were derived.
+func (s *State) keepBounds(ix *index.Index, session *Session) {
+	s.bounds = bounds{
+		tree:     ix.Tree,
+		settings: session.settings,
+		cards:    session.cards != nil,
+		specs:    s.queues.Specs(),
+		total:    fastres.NewVector(session.Dims.length),
+		gone:     fastres.NewVector(session.Dims.length),
+		more:     fastres.NewVector(session.Dims.length),
+		less:     fastres.NewVector(session.Dims.length),
+		closed:   s.closed,
+		devices:  session.devices,
+	}
+	s.bounds.total.CopyFrom(s.total)
+	s.bounds.gone.CopyFrom(s.gone.charges)
+	s.bounds.more.CopyFrom(s.stock.more)
+	s.bounds.less.CopyFrom(s.stock.less)
+}
+
+// readSpecs reads the bounds in the specs and annotations of the queues.
+func (s *State) readSpecs(ix *index.Index, session *Session, r *reader) {
+	devices := session.settings.Devices
+	for i, queue := range session.Queues {
+		if queue == nil {
+			continue
+		}
+
+		q := index.Queue(i)
+		spec := &queue.Queue.Spec
+		r.addList(ix.Capability.Row(q), devices.withoutDevices(spec.Capability))
+		r.addList(ix.Guarantee.Row(q), devices.withoutDevices(spec.Guarantee.Resource))
+		if !session.settings.Proportion {
+			r.addList(ix.Deserved.Row(q), devices.withoutDevices(spec.Deserved))
+		}
+		session.cards.AddBounds(ix, q)
+		if has, is := s.closed[q]; is {
+			ix.Guarantee.Row(q).CapToZero(has)
+		}
+	}
+}
+
+// boundRoot sets available and rootBound. rootBound is the bound of admission at the root, and the resources that flat
+// queues share.
 //
-// DIVERGES: upstream compares all that queues have with what the present nodes have.
-// After a loss of nodes that is more, and no queue below the root gets anything. Here
-// what is gone does not count against the root's total. Flat queues without cards are
-// upstream's: there each queue is compared by itself.
+// DIVERGES: upstream compares the allocated resources of all queues with the resources of the present nodes. After a
+// loss of nodes the queues have more, and no queue below the root gets anything. Here the charges on lost nodes do not
+// count against the root's total. Flat queues without cards follow upstream: each queue is compared separately.
 func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector) {
 	s.available.CopyFrom(s.total)
 	s.available.Add(gone)
 	s.available.Add(s.stock.more)
 	s.available.Sub(s.stock.less)
+
 	s.rootBound.CopyFrom(s.total)
 	s.rootBound.Add(s.stock.more)
 	s.rootBound.Sub(s.stock.less)
@@ -177,13 +229,16 @@ func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector
 			s.rootBound.Increase(d, gone.Get(d))
 		}
 	}
+
 	switch {
 	case session.settings.RootCapability == RootUnlimited:
 		s.rootBound.Fill(fastres.MaxQuantity)
 	case session.settings.RootCapability == RootOwn && ix.Rooted():
 		s.ownBound(ix.Capability.Row(ix.Root()))
 	}
+
 	session.cards.BoundRoot(ix, s.rootBound)
+
 	for d := range fastres.Dim(s.available.Len()) {
 		if !session.settings.KeepGuarantees && !session.Dims.names.IsCard(d) {
 			s.available.Set(d, fastres.MaxQuantity)
@@ -191,13 +246,14 @@ func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector
 	}
 }
 
-// liftTotal removes the bounds of the resources of cards that follow from the total alone (quota.LiftTotal). A resource
-// through which no node gives a card keeps its bound.
+// liftTotal removes the bounds of card resources that only follow from the total (quota.LiftTotal). A resource keeps
+// its bound if no node gives cards through it.
 func (s *State) liftTotal(ix *index.Index, session *Session) {
 	own := session.settings.RootCapability == RootOwn && ix.Rooted()
 	if session.cards == nil || !session.settings.Scalars || session.settings.Proportion || own {
 		return
 	}
+
 	names := session.Dims.names
 	var dims []fastres.Dim
 	for d := range s.total.Scalars() {
@@ -205,22 +261,26 @@ func (s *State) liftTotal(ix *index.Index, session *Session) {
 			dims = append(dims, d)
 		}
 	}
-	quota.LiftTotal(ix, dims, session.cards.Counted, func(q index.Queue, d fastres.Dim) bool {
+
+	bounded := func(q index.Queue, d fastres.Dim) bool {
 		if session.Queues[q] == nil {
 			return false
 		}
+
 		_, set := session.Queues[q].Queue.Spec.Capability[v1.ResourceName(names.Name(d))]
 		return set
-	})
+	}
+	quota.LiftTotal(ix, dims, session.cards.Counted, bounded)
 }
 
-// ownBound sets rootBound to the root's capability, or to no bound in the dimensions of
-// the nodes if it is empty.
+// ownBound sets rootBound to the capability of the root. If the capability is empty, the resources of nodes have no
+// bound.
 func (s *State) ownBound(capability fastres.Vector) {
 	s.rootBound.CopyFrom(capability)
 	if !capability.IsEmpty() {
 		return
 	}
+
 	s.rootBound.Set(fastres.CPU, fastres.MaxQuantity)
 	s.rootBound.Set(fastres.Memory, fastres.MaxQuantity)
 	for d := range s.total.Present() {
@@ -228,8 +288,7 @@ func (s *State) ownBound(capability fastres.Vector) {
 	}
 }
 
-// setEligible decides about each queue (Eligible) once for a session, because hooks ask about a queue for each of its
-// tasks.
+// setEligible decides once for a session about each queue (Eligible): hooks ask about a queue for each of its tasks.
 func (s *State) setEligible(session *Session) {
 	s.eligible = s.eligible[:0]
 	for i, queue := range session.Queues {
@@ -239,6 +298,7 @@ func (s *State) setEligible(session *Session) {
 		}
 		s.eligible = append(s.eligible, v)
 	}
+
 	session.eligible = s.eligible
 }
 
@@ -251,12 +311,12 @@ func (s *Session) Eligible(q index.Queue) quota.Verdict {
 	return s.eligible[q]
 }
 
-// Open reports whether jobs of a queue can still be admitted, or, of a queue with
-// children, whether it is not being closed.
+// Open reports whether a queue is neither closed nor being closed. A root without an object is open.
 func (s *Session) Open(q index.Queue) bool {
 	if s.Queues[q] == nil {
 		return true
 	}
+
 	switch s.Queues[q].Queue.Status.State {
 	case scheduling.QueueStateClosed, scheduling.QueueStateClosing, scheduling.QueueStateUnknown:
 		return false
@@ -264,9 +324,9 @@ func (s *Session) Open(q index.Queue) bool {
 	return true
 }
 
-// Weight is the weight of a queue among its siblings in one dimension. It is 0
-// for a card where cards do not count, for a queue that annotations do not place,
-// and for the root queue that Volcano creates where quotas are flat.
+// Weight returns the weight of a queue among its siblings in one dimension. It is 0 for a card where cards do not
+// count, and for a queue that annotations do not place. Where quotas are flat, it is 0 for the root queue that
+// Volcano creates.
 func (s *Session) Weight(ix *index.Index, q index.Queue, d fastres.Dim) float64 {
 	switch {
 	case s.Dims.names.IsCard(d) && !s.cards.Counted(q):

@@ -8,9 +8,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
-// SetTask makes x what a task of q requests, without its cards, and returns what
-// the pod states about cards. complete: x has a dimension for everything that the
-// task requests. It is safe for many goroutines.
+// SetTask makes x the request of a task of q without its cards, and returns the statements of the pod about cards.
+// complete: x has a dimension for each resource of the request. It is safe for many goroutines.
 func (s *Session) SetTask(x fastres.Vector, q index.Queue, task *api.TaskInfo) (pod *cards.PodRequest, complete bool) {
 	pod = s.cards.PodRequest(q, task.Pod)
 	return pod, s.setRequest(x, task, pod)
@@ -25,8 +24,7 @@ func (s *Session) setRequest(x fastres.Vector, task *api.TaskInfo, pod *cards.Po
 	return complete
 }
 
-// SetCharge makes x what q is charged for a task on a node: its request and the
-// cards that it has there.
+// SetCharge makes x the charge of q for a task on a node: its request and the cards that it has there.
 func (s *Session) SetCharge(x fastres.Vector, q index.Queue, task *api.TaskInfo, nodeName string) (complete bool) {
 	pod, complete := s.SetTask(x, q, task)
 	if !pod.None() {
@@ -35,9 +33,9 @@ func (s *Session) SetCharge(x fastres.Vector, q index.Queue, task *api.TaskInfo,
 	return complete
 }
 
-// SetChargeOn is SetCharge for a caller that has what the pod states (Stated) and the node, so that neither is looked
-// up again.
-func (s *Session) SetChargeOn(x fastres.Vector, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest, n *cards.Node) (complete bool) {
+// SetChargeOn is SetCharge for a caller that already has the statements of the pod (Stated) and the node.
+func (s *Session) SetChargeOn(x fastres.Vector, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest,
+	n *cards.Node) (complete bool) {
 	pod = s.cards.CountedIn(q, pod)
 	complete = s.setRequest(x, task, pod)
 	if !pod.None() {
@@ -46,22 +44,22 @@ func (s *Session) SetChargeOn(x fastres.Vector, q index.Queue, task *api.TaskInf
 	return complete
 }
 
-// SetMinimum makes x the minimum resources of a job, and reports whether x has a
-// dimension for all of them. A minimum may name a resource that no task, queue or
-// node of the session has; the vectors have a few dimensions to spare for such
-// names, and no queue has a quota of them.
+// SetMinimum makes x the minimum resources of a job, and reports whether x has a dimension for all of them.
 func (s *Session) SetMinimum(x fastres.Vector, job *api.JobInfo) (complete bool) {
 	r := reader{dims: &s.Dims}
 	r.setMinimum(x, job)
 	if Intern(s.Dims.names, r.missing) {
 		return true
 	}
+
+	// A minimum may name a resource that no task, queue or node of the session has. No queue has a quota of it, and the
+	// vectors have spare dimensions for such names.
 	again := reader{dims: &s.Dims}
 	again.setMinimum(x, job)
 	return len(again.missing) == 0
 }
 
-// SetGated makes x what the job's pods with scheduling gates request.
+// SetGated makes x the sum of the requests of the job's pods with scheduling gates.
 func (s *Session) SetGated(x fastres.Vector, job *api.JobInfo) {
 	allocated, _ := CountTasks(job)
 	r := reader{dims: &s.Dims}

@@ -20,20 +20,19 @@ import (
 type RootCapability string
 
 const (
-	RootTotal     RootCapability = "total"     // what the nodes have
+	RootTotal     RootCapability = "total"     // the resources of the nodes
 	RootUnlimited RootCapability = "unlimited" // no bound, for clusters with an autoscaler
-	// RootOwn is the root's own capability. If it sets none, what any node has is
-	// unlimited, and what no node has is refused.
+	// RootOwn is the root's own capability. If it is empty, the resources of nodes have no bound, and resources that no
+	// node has are refused.
 	RootOwn RootCapability = "own"
 )
 
-// UnsetCapability is the argument unsetCapability: the bound of a leaf that sets
-// no cpu or memory capability.
+// UnsetCapability is the argument unsetCapability: the bound of a leaf without a capability for cpu or memory.
 type UnsetCapability string
 
 const (
 	UnsetZero      UnsetCapability = "zero"
-	UnsetUnlimited UnsetCapability = "unlimited" // flat: none; tree: that of the parent
+	UnsetUnlimited UnsetCapability = "unlimited" // flat: no bound; tree: the bound of the parent
 )
 
 // DeservedFrom is the argument deservedFrom: the source of deserved.
@@ -61,20 +60,19 @@ type Settings struct {
 	OpenRoot        bool // release.Rules.OpenRoot
 	Gates           reserve.Gates
 	Devices         Devices
-	InqueueTimeout  time.Duration // of queues without the annotation; 0 is any time
-	KeepGuarantees  bool          // guarantees of cpu, memory and scalars are kept free as those of cards are
-	Scalars         bool          // scalar resources count, not cpu and memory alone
+	InqueueTimeout  time.Duration // of queues without the annotation; 0 is no timeout
+	KeepGuarantees  bool          // guarantees of cpu, memory and scalars are kept free, like guarantees of cards
+	Scalars         bool          // scalar resources count in addition to cpu and memory
 	Proportion      bool          // quota.ProportionRounds computes deserved
 	FairShare       FairShare
 }
 
-// FairShare is how queues are ordered by usage over time.
+// FairShare says how queues are ordered by usage over time.
 type FairShare struct{ On, ByWeight bool }
 
 // State holds trees, bounds and memory across sessions. The zero State is ready.
 type State struct {
-	// The objects and trees of the last session. parents is kept where quotas are flat, too, for
-	// MendParents.
+	// The objects and trees of the last session. parents is also kept where quotas are flat, for MendParents.
 	queues        *objects.Queues
 	tree, parents *index.Tree
 	annotated     annotatedTree
@@ -82,8 +80,8 @@ type State struct {
 	bounds  bounds
 	common  common
 	tallies []tally
-	jobs    []*api.JobInfo // see Jobs; nil jobs between sessions
-	waiting []bool         // by queue: some job that requests cards waits for admission
+	jobs    []*api.JobInfo // see Jobs; they are nil between sessions
+	waiting []bool         // by queue: any job that requests cards waits for admission
 
 	deviceUsers []deviceUser // empty between sessions
 	lists       []List
@@ -99,8 +97,11 @@ type State struct {
 	eligible []quota.Verdict // see Session.Eligible
 	crew     crew
 
-	total, rootBound, available, requested fastres.Vector // of the session that is read
-	availableNow, availableThen            fastres.Vector // copies of available that follow the events of the session
+	// Of the session that is read.
+	total, rootBound, available, requested fastres.Vector
+
+	// Copies of available that follow the events of the session.
+	availableNow, availableThen fastres.Vector
 }
 
 // Session holds the queues, dimensions and totals of one session.
@@ -108,35 +109,35 @@ type Session struct {
 	// Queues are the queues by number; nil for a root without a Queue object.
 	Queues []*api.QueueInfo
 	Jobs   []int // number of jobs by queue
-	// Admitted is the number of jobs that are Inqueue or run by queue; nil where no queue
-	// bounds it.
+	// Admitted is the number of jobs that are Inqueue or run, by queue. It is nil where no queue bounds it.
 	Admitted []int
 	Dims     Dimensions
-	Total    fastres.Vector // what the nodes have, cards included
+	Total    fastres.Vector // the resources of the nodes, including cards
 
-	// Available bounds all queues together: the nodes' resources, what pods of queues hold that nodes do not give any
-	// more, and not the cards of pods that no queue is charged for (stock). Where a guarantee does not count, it is no
-	// bound.
+	// Available bounds all queues together. It has the resources of the nodes and the charges that the nodes do not
+	// cover any more, without the cards of pods that no queue is charged for (stock). It is no bound in dimensions in
+	// which guarantees are not kept free.
 	Available fastres.Vector
-	// AvailableThen is the same once the pods that are being deleted are gone.
+	// AvailableThen is Available once the pods that are being deleted are gone.
 	AvailableThen fastres.Vector
 
-	// Gone: some pods have cards that their nodes do not give any more, or that no queue is charged for.
+	// Gone: there are pods with cards that their nodes do not give any more, or that no queue is charged for.
 	Gone bool
 
-	// BoundsChanged: the bounds were derived again from configuration.
+	// BoundsChanged: this session has derived the bounds again.
 	BoundsChanged bool
 
-	// Holders are the accounts of namespaces, users, groups and labels, nil where no queue limits any of them.
+	// Holders has the accounts of namespaces, users, groups and labels. It is nil where no queue limits any of them.
 	Holders *Holders
 
-	// Lists are the lists of several cards of pending pods, some more than once, where usage over time orders queues.
+	// Lists are the lists of several cards in pending pods. It is filled where usage over time orders queues, and may
+	// have a list more than once.
 	Lists []List
 
-	// Timed are the jobs whose condition Inqueue has to be written.
+	// Timed are the jobs with a condition Inqueue to be written.
 	Timed []Timed
 
-	// Announced are the jobs with cards under a budget of card-hours that may announce how long their pods run.
+	// Announced are the jobs with cards under a budget of card-hours that may announce the runtime of their pods.
 	Announced []*api.JobInfo
 
 	tree     *index.Tree
@@ -145,13 +146,13 @@ type Session struct {
 	orphans  *orphans // of the State
 	stock    *stock   // of the State
 	now      time.Time
-	timeouts []time.Duration // by queue; nil where jobs may be Inqueue for any time
+	timeouts []time.Duration // by queue; nil where no queue has a timeout
 	settings Settings
 	weights  []float64        // of annotations, by queue
 	policies []*policy.Values // by queue; nil where no queue has a policy
 	maxJobs  []int            // by queue; nil where no queue bounds its jobs
 	budgeted []bool           // see Budgeted
-	devices  bool             // the capability of some queue bounds devices
+	devices  bool             // the capability of any queue bounds devices
 	claims   map[api.TaskID][]index.DeviceClaim
 	sharing  []deviceUser // pods that share resource claims of cards
 }
@@ -162,12 +163,11 @@ type List struct {
 	Cards []fastres.Dim
 }
 
-// spareDims are dimensions for names that appear while a session runs. The
-// vectors of the next session have no fewer dimensions, so they keep their length.
+// spareDims is the number of dimensions for names that appear while a session runs.
 const spareDims = 4
 
-// vectorLength returns the length of a session's vectors: a dimension for every
-// known name, and some to spare.
+// vectorLength returns the length of a session's vectors: a dimension for each known name, and spare ones. It is
+// rounded up, so that the vectors of the next sessions keep their length.
 func vectorLength(names *index.Names) int {
 	const multiple = 8
 	return (names.Len() + spareDims + multiple - 1) / multiple * multiple
@@ -193,8 +193,8 @@ func (s *State) Jobs(ssn *framework.Session) []*api.JobInfo {
 	return s.jobs
 }
 
-// leaveUncounted leaves out jobs without a PodGroup whose queue does not exist, as all its jobs, and where cards do
-// not count: there, as upstream, a pod counts as long as its PodGroup exists.
+// leaveUncounted removes orphans that do not count: jobs of a queue that does not exist, and jobs of a queue in which
+// cards do not count. There a pod counts as long as its PodGroup exists, as upstream.
 func (s *State) leaveUncounted(ssn *framework.Session, session *Session) {
 	own := len(ssn.Jobs)
 	counted := slices.DeleteFunc(s.jobs[own:], func(job *api.JobInfo) bool {
@@ -204,49 +204,78 @@ func (s *State) leaveUncounted(ssn *framework.Session, session *Session) {
 	s.jobs = s.jobs[:own+len(counted)]
 }
 
-// Read fills the index with the bounds of a session's queues and the accounts of
-// the jobs that Jobs returned, rolled up to every ancestor. It sets all accounts but the shares.
-// Reservations for several cards go to reservations. now is the time of the session.
-func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, names *index.Names,
-	c *cards.Session, reservations *reserve.Reservations, settings Settings, now time.Time) *Session {
-	session := &Session{now: now, tree: tree, cards: c, orphans: &s.orphans, settings: settings,
-		weights: s.annotated.weights}
-	ix.SetNames(names)
-	s.holders.Quota.Accounts.SetNames(names)
+// Source is what Read needs in addition to the session of Volcano.
+type Source struct {
+	Names        *index.Names
+	Cards        *cards.Session        // nil where cards count nowhere
+	Reservations *reserve.Reservations // gets the reservations for lists of several cards
+	Settings     Settings
+	Now          time.Time // of the session
+}
+
+// Read fills the index with the bounds of a session's queues, in the tree of Tree, and the accounts of the
+// jobs that Jobs returned. The accounts are rolled up to all ancestors. It sets all accounts except the shares.
+func (s *State) Read(ssn *framework.Session, ix *index.Index, from Source) *Session {
+	session := &Session{
+		now:      from.Now,
+		tree:     s.tree,
+		cards:    from.Cards,
+		orphans:  &s.orphans,
+		settings: from.Settings,
+		weights:  s.annotated.weights,
+	}
+	ix.SetNames(from.Names)
+	s.holders.Quota.Accounts.SetNames(from.Names)
 	s.forgotten.restore(ssn, session, s.jobs)
 	s.policies.update(s.queues, session)
 	s.leaveUncounted(ssn, session)
-	for {
-		session.Dims = Dimensions{
-			names: names, scalars: settings.Scalars, length: vectorLength(names),
-			ignored: api.IgnoredDevicesList.List(), common: s.common,
-		}
-		if s.total.Len() != session.Dims.length {
-			for _, x := range []*fastres.Vector{
-				&s.total, &s.rootBound, &s.available, &s.requested, &s.availableNow, &s.availableThen,
-			} {
-				*x = fastres.NewVector(session.Dims.length)
-			}
-		}
-		if Intern(names, s.readQueues(ssn, ix, session)) && Intern(names, s.readJobs(ix, session, reservations)) &&
-			names.Len() <= session.Dims.length {
-			break
-		}
+
+	// A new name needs a dimension, and may need longer vectors: then all is read again.
+	for !s.tryRead(ssn, ix, session, from) {
 	}
 	clear(s.jobs) // so that the session can be garbage collected
+
+	s.rollUp(ix, session)
+	s.findCommon(ix, session)
+	session.Total = s.bounds.total
+	return session
+}
+
+// tryRead reads the queues and jobs. It returns false if it has found names without a dimension: they have one then.
+func (s *State) tryRead(ssn *framework.Session, ix *index.Index, session *Session, from Source) bool {
+	session.Dims = Dimensions{
+		names:   from.Names,
+		scalars: from.Settings.Scalars,
+		length:  vectorLength(from.Names),
+		ignored: api.IgnoredDevicesList.List(),
+		common:  s.common,
+	}
+	if s.total.Len() != session.Dims.length {
+		vectors := []*fastres.Vector{&s.total, &s.rootBound, &s.available, &s.requested, &s.availableNow, &s.availableThen}
+		for _, x := range vectors {
+			*x = fastres.NewVector(session.Dims.length)
+		}
+	}
+
+	return Intern(from.Names, s.readQueues(ssn, ix, session)) &&
+		Intern(from.Names, s.readJobs(ix, session, from.Reservations)) &&
+		from.Names.Len() <= session.Dims.length // claims of devices may need dimensions, too
+}
+
+// rollUp adds the accounts of queues to the accounts of their ancestors. Claims are charged after that.
+func (s *State) rollUp(ix *index.Index, session *Session) {
 	s.holders.rollUp(ix, session.Dims.names)
 	if !s.holders.limits.none() {
 		session.Holders = &s.holders
 	}
 	ix.RollUp()
+
 	session.chargeDeviceClaims(ix, s.deviceUsers)
 	session.chargeSharedClaims(ix)
 	clear(s.deviceUsers) // so that the session can be garbage collected
 	s.deviceUsers = s.deviceUsers[:0]
+
 	quota.RollUpInqueue(ix, session.Open)
-	s.findCommon(ix, session)
-	session.Total = s.bounds.total
-	return session
 }
 
 // findCommon finds the resources that the session's tasks request.
@@ -258,12 +287,13 @@ func (s *State) findCommon(ix *index.Index, session *Session) {
 		}
 		s.requested.Join(ix.Request.Row(q))
 	}
+
 	s.common.reset(session.Dims.names, s.requested)
 	session.Dims.common = s.common
 }
 
-// ForgetDimensions drops what depends on the dimensions of names, when the names
-// start anew.
+// ForgetDimensions drops everything that depends on the dimensions of names. It is called when the names get new
+// dimensions.
 func (s *State) ForgetDimensions() {
 	s.common = nil
 	s.bounds = bounds{}

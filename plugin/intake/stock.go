@@ -16,23 +16,25 @@ import (
 //
 //	stock of a node = max(gives − outside, held)
 //
-// held is what queues are charged for pods on the node. It exceeds what the node gives if a device breaks while pods
-// have all of them. outside is what pods have that no queue is charged for: those of another scheduler or of a queue
-// that does not exist, and untyped pods with untypedCards: ignore. Devices of resource claims are left out.
+// held is the charge of queues for pods on the node. It exceeds the cards that the node gives if a device breaks
+// while pods have all of them. outside has the cards of pods that no queue is charged for: pods of another scheduler
+// or of a queue that does not exist, and untyped pods with untypedCards: ignore. Devices of resource claims are left
+// out.
 //
 // The zero stock is ready.
 type stock struct {
-	more, less fastres.Vector // what the stock of nodes exceeds what they give by, and what it lacks
-	moreThen   fastres.Vector // what the stock gains once pods that are being deleted are gone; it may be negative
-	parts      map[part]has   // of the nodes whose stock is not what they give; kept from session to session
+	// more and less are the differences of the stock from the cards that nodes give, above and below.
+	more, less fastres.Vector
+	moreThen   fastres.Vector // the gain of the stock once pods that are being deleted are gone; it may be negative
+	parts      map[part]has   // where the stock is not what the node gives; kept across sessions
 	others     map[api.JobID]index.Queue
 	visited    int // pods that no queue is charged for
 
-	nodes []seen     // those with cards
+	nodes []seen     // with cards
 	sums  []cardSums // by worker
 }
 
-// seen is what the sums of a node say of its pods.
+// seen is a node with cards, and the findings about its pods.
 type seen struct {
 	info  *api.NodeInfo
 	node  *cards.Node
@@ -41,10 +43,10 @@ type seen struct {
 	going bool // some of them are being deleted
 }
 
-// cardSums are what pods that are not being deleted have of the resources of cards.
+// cardSums holds the sums of the card resources of pods that are not being deleted.
 type cardSums struct {
 	ofJobs, onNodes float64
-	uncharged       bool // no queue is charged for some job
+	uncharged       bool // there is a job that no queue is charged for
 }
 
 // part is a card of a node.
@@ -53,15 +55,17 @@ type part struct {
 	dim  fastres.Dim
 }
 
-// has is what a node gives of a card, and what pods have of it.
+// has holds the quantities of a card on a node: the quantity that the node gives, and the quantities of pods.
 type has struct {
 	gives                 card.Milli
-	outside, outsideGoing card.Milli // going: the part of pods that are being deleted
+	outside, outsideGoing card.Milli // going: the part of the pods that are being deleted
 	held, heldGoing       card.Milli
 }
 
-// now returns the stock of a node, and then the stock once pods that are being deleted are gone.
+// now returns the stock of a card on a node.
 func (h has) now() card.Milli { return max(h.gives-h.outside, h.held, 0) }
+
+// then returns the stock once the pods that are being deleted are gone.
 func (h has) then() card.Milli {
 	return max(h.gives-(h.outside-h.outsideGoing), h.held-h.heldGoing, 0)
 }
@@ -69,11 +73,15 @@ func (h has) then() card.Milli {
 // resize gives the vectors a length.
 func (s *stock) resize(length int) {
 	if s.more.Len() != length {
-		*s = stock{more: fastres.NewVector(length), less: fastres.NewVector(length), moreThen: fastres.NewVector(length)}
+		*s = stock{
+			more:     fastres.NewVector(length),
+			less:     fastres.NewVector(length),
+			moreThen: fastres.NewVector(length),
+		}
 	}
 }
 
-// find compares the cards of the nodes with those of pods. lost: pods of the jobs are on nodes that are gone.
+// find compares the cards of nodes with the cards of pods. lost: there are pods of jobs on nodes that are gone.
 func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Session, crew *crew, lost bool) {
 	if s.parts == nil {
 		s.parts = map[part]has{}
@@ -95,6 +103,7 @@ func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Sessi
 			s.addNode(ssn, session, n)
 		}
 	}
+
 	clear(s.nodes) // so that the session can be garbage collected
 	s.addUnready(jobs, session, unready)
 
@@ -103,15 +112,16 @@ func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Sessi
 			delete(s.parts, at)
 			continue
 		}
+
 		session.cards.Add(s.more, at.dim, max(0, h.now()-h.gives))
 		session.cards.Add(s.less, at.dim, max(0, h.gives-h.now()))
 		session.cards.Add(s.moreThen, at.dim, h.then()-h.now())
 	}
 }
 
-// see reads the sums that Volcano keeps of jobs and nodes. It reports whether queues are charged for all cards of pods
-// that are not being deleted: for those of all jobs, and pods of jobs have as much as all pods on nodes. That holds only
-// if all pods of jobs are on nodes of the session.
+// see reads the sums that Volcano keeps for jobs and nodes. It reports whether queues are charged for all cards of
+// pods that are not being deleted. That is so if queues are charged for all jobs, and the sum over jobs equals the
+// sum over nodes. The answer only holds if all pods of jobs are on nodes of the session.
 func (s *stock) see(ssn *framework.Session, jobs []*api.JobInfo, session *Session, crew *crew) (charged bool) {
 	s.nodes = s.nodes[:0]
 	for name, info := range ssn.Nodes {
@@ -119,6 +129,7 @@ func (s *stock) see(ssn *framework.Session, jobs []*api.JobInfo, session *Sessio
 			s.nodes = append(s.nodes, seen{info: info, node: node})
 		}
 	}
+
 	workers := runtime.GOMAXPROCS(0)
 	s.sums = append(s.sums[:0], make([]cardSums, workers)...)
 	crew.share(workers, len(s.nodes)+len(jobs), func(worker, from, to int) {
@@ -146,6 +157,7 @@ func (s *cardSums) addNode(session *Session, n *seen) {
 	if used == 0 {
 		return
 	}
+
 	going := session.cards.SumOf(n.info.Releasing)
 	s.onNodes += used - going
 	n.used = true
@@ -178,23 +190,25 @@ func (s *stock) queueOf(ssn *framework.Session, session *Session, task *api.Task
 	q := index.None
 	if job := ssn.Jobs[task.Job]; job != nil {
 		q = session.tree.Lookup(string(job.Queue))
-	} else if other, some := s.others[task.Job]; some {
+	} else if other, known := s.others[task.Job]; known {
 		q = other
 	}
+
 	if q != index.None && session.tree.Broken(q) != nil {
 		return index.None
 	}
 	return q
 }
 
-// addNode adds up the cards of the pods on a node. What queues are charged matters only where pods have more than the
-// node gives.
+// addNode adds up the cards of the pods on a node. The charges of queues only matter where pods have more cards than
+// the node gives.
 func (s *stock) addNode(ssn *framework.Session, session *Session, n seen) {
 	node := n.node
 	for _, task := range n.info.Tasks {
 		if !api.AllocatedStatus(task.Status) && task.Status != api.Releasing || !session.cards.UsesNode(node, task) {
 			continue
 		}
+
 		pod := session.cards.Read(task)
 		charged := session.cards.CountedIn(s.queueOf(ssn, session, task), pod)
 		if n.over && (api.AllocatedStatus(task.Status) || session.cards.Occupied(task)) {
@@ -204,7 +218,7 @@ func (s *stock) addNode(ssn *framework.Session, session *Session, n seen) {
 		outside := false
 		for d, amount := range session.cards.Uncharged(pod, charged, node) {
 			at := part{n.info.Name, d}
-			h := s.of(session, at)
+			h := s.on(session, at)
 			h.outside += amount
 			if task.Status == api.Releasing {
 				h.outsideGoing += amount
@@ -212,6 +226,7 @@ func (s *stock) addNode(ssn *framework.Session, session *Session, n seen) {
 			s.parts[at] = h
 			outside = true
 		}
+
 		if outside {
 			s.visited++
 		}
@@ -228,8 +243,9 @@ func (s *stock) holdAll(session *Session, node *cards.Node, charged *cards.PodRe
 			if session.cards.Gone(task.NodeName, r, d) {
 				continue
 			}
+
 			at := part{task.NodeName, d}
-			h := s.of(session, at)
+			h := s.on(session, at)
 			h.held += amount
 			if task.Status == api.Releasing {
 				h.heldGoing += amount
@@ -239,8 +255,8 @@ func (s *stock) holdAll(session *Session, node *cards.Node, charged *cards.PodRe
 	}
 }
 
-// of returns what is known of a card of a node.
-func (s *stock) of(session *Session, at part) has {
+// on returns the known quantities of a card on a node.
+func (s *stock) on(session *Session, at part) has {
 	h, known := s.parts[at]
 	if !known {
 		h.gives = session.cards.GivesOf(at.node, at.dim)
@@ -248,17 +264,19 @@ func (s *stock) of(session *Session, at part) has {
 	return h
 }
 
-// addUnready adds the pods on nodes that give cards and that the session does not have: Volcano takes a node out of the
-// session while its pods request more than it gives.
+// addUnready adds the pods on nodes with cards that the session does not have: Volcano leaves a node out of the session
+// while its pods request more than it gives.
 func (s *stock) addUnready(jobs []*api.JobInfo, session *Session, unready map[string]*cards.Node) {
 	if len(unready) == 0 {
 		return
 	}
+
 	for _, job := range jobs {
 		q := session.tree.Lookup(string(job.Queue))
 		if q == index.None || session.tree.Broken(q) != nil {
 			continue
 		}
+
 		for _, task := range job.Tasks {
 			node := unready[task.NodeName]
 			if node != nil && (api.AllocatedStatus(task.Status) || session.cards.Occupied(task)) {
@@ -268,16 +286,17 @@ func (s *stock) addUnready(jobs []*api.JobInfo, session *Session, unready map[st
 	}
 }
 
-// differs reports whether the stock of some node is not what it gives.
+// differs reports whether the stock of any card differs from the quantity that its node gives.
 func (s *stock) differs() bool { return len(s.parts) > 0 }
 
-// HoldCard changes what queues are charged for a card that a node gives, and returns by how much the stock changes.
+// HoldCard adds an amount to the charge of queues for a card of a node. It returns the change of the stock.
 func (s *Session) HoldCard(node string, r cards.Request, d fastres.Dim, amount card.Milli) (change card.Milli) {
 	at := part{node, d}
 	h, differs := s.stock.parts[at]
 	if !differs || r.Resource == cards.Devices {
 		return 0
 	}
+
 	before := h.now()
 	h.held += amount
 	s.stock.parts[at] = h

@@ -39,9 +39,10 @@ func readCluster(t *testing.T, s *State, names *index.Names, c workload.Cluster)
 		queues = &objects.Queues{}
 	}
 	queues.Open(ssn.Queues, time.Time{})
-	tree, _ := s.Tree(ssn, queues, c.Hierarchy, HierarchyFromParent)
+	s.Tree(ssn, queues, c.Hierarchy, HierarchyFromParent)
 	s.Jobs(ssn)
-	return ix, s.Read(ssn, ix, tree, names, nil, &reserve.Reservations{}, Settings{Scalars: true}, time.Now()), ssn
+	from := Source{Names: names, Reservations: &reserve.Reservations{}, Settings: Settings{Scalars: true}, Now: time.Now()}
+	return ix, s.Read(ssn, ix, from), ssn
 }
 
 // TestWaitingQueues finds the queues with jobs that request cards and wait for admission.
@@ -62,8 +63,9 @@ func TestWaitingQueues(t *testing.T) {
 	require.NoError(t, err)
 	ssn, names, ix, s := offline.Open(offline.NewCache(info), nil), &index.Names{}, &index.Index{}, &State{}
 	tree, _ := s.Tree(ssn, objects.Of(ssn.Queues), false, HierarchyFromParent)
-	session := cards.NewRegistry().Open(ssn, s.Jobs(ssn), objects.Of(ssn.Queues), tree, names, cards.Everywhere, cards.Settings{})
-	s.Read(ssn, ix, tree, names, session, &reserve.Reservations{}, Settings{}, time.Now())
+	session := cards.NewRegistry().Open(cards.Opening{Volcano: ssn, Jobs: s.Jobs(ssn), Queues: objects.Of(ssn.Queues),
+		Tree: tree, Names: names, Scope: cards.Everywhere})
+	s.Read(ssn, ix, Source{Names: names, Cards: session, Reservations: &reserve.Reservations{}, Now: time.Now()})
 	waiting := s.waitingQueues(s.tallies, tree.Len())
 	for i, want := range []bool{true, false, false, false} {
 		assert.Equal(t, want, waiting[tree.Lookup(fmt.Sprintf("q%d", i))], "q%d", i)

@@ -10,21 +10,20 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
-// Timed is a job whose condition Inqueue has to be written: it is admitted and has none, or it
-// is Inqueue for too long.
+// Timed is a job with a condition Inqueue to be written: it is admitted without one, or it is Inqueue for too long.
 type Timed struct {
 	Job   *api.JobInfo
 	Queue index.Queue
-	Over  bool
+	Over  bool // Inqueue for too long
 }
 
-// setTimeouts finds how long the queues let jobs be Inqueue without their minimum. The
-// annotation of a queue or an ancestor comes before the argument.
+// setTimeouts finds the timeouts of the queues. The annotation of a queue or an ancestor overrides the argument.
 func (s *Session) setTimeouts() {
 	s.timeouts = nil
 	if s.settings.InqueueTimeout == 0 && !s.HasPolicies() {
 		return
 	}
+
 	for q := range index.Queue(s.tree.Len()) {
 		timeout, set := s.Policies(q).InqueueTimeout()
 		if !set {
@@ -33,6 +32,7 @@ func (s *Session) setTimeouts() {
 		if timeout == 0 {
 			continue
 		}
+
 		if s.timeouts == nil {
 			s.timeouts = make([]time.Duration, s.tree.Len())
 		}
@@ -40,8 +40,8 @@ func (s *Session) setTimeouts() {
 	}
 }
 
-// InqueueTimeout returns how long a job of q may be Inqueue without its minimum until nothing
-// is reserved for it any more, 0 for any time.
+// InqueueTimeout returns how long a job of q may be Inqueue without its minimum. Then its reservation ends. 0 is no
+// timeout.
 func (s *Session) InqueueTimeout(q index.Queue) time.Duration {
 	if s.timeouts == nil {
 		return 0
@@ -49,23 +49,25 @@ func (s *Session) InqueueTimeout(q index.Queue) time.Duration {
 	return s.timeouts[q]
 }
 
-// HasReservation reports whether what an admitted job of q lacks was reserved when the session opened,
-// or when it was admitted since.
+// HasReservation reports whether an admitted job of q had a reservation when the session opened, or got one when it was
+// admitted since.
 func (s *Session) HasReservation(q index.Queue, job *api.JobInfo) bool {
 	return s.InqueueTimeout(q) == 0 || job.PodGroup.Spec.MinMember <= 0 || !reserve.PromiseOf(job).Over
 }
 
-// hasReservation reports whether what a job of q lacks of its minimum is reserved: the job is
-// admitted, and not Inqueue for too long. A job that has its minimum of tasks runs in the next
-// session, so its time does not count.
+// hasReservation reports whether the rest of the minimum of a job of q is reserved: the job is admitted, and not
+// Inqueue for too long.
 func (t *tally) hasReservation(q index.Queue, job *api.JobInfo, allocated int) bool {
 	if job.PodGroup == nil || !admitted(job, allocated) {
 		return false
 	}
+
+	// A job that has its minimum of tasks is Running in the next session, so its time does not count.
 	if t.timeouts == nil || t.timeouts[q] == 0 || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue ||
 		allocated >= int(job.PodGroup.Spec.MinMember) {
 		return true
 	}
+
 	switch promise := reserve.PromiseOf(job); {
 	case !promise.Known:
 		t.timed = append(t.timed, Timed{job, q, false})

@@ -13,15 +13,16 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/objects"
 )
 
-// Tree returns the queue tree of a session with these objects, and whether it is another one than
-// that of the session before. Without hierarchy quotas are flat: each queue stands
-// alone.
-func (s *State) Tree(ssn *framework.Session, queues *objects.Queues, hierarchy bool, from HierarchyFrom) (tree *index.Tree, changed bool) {
+// Tree returns the queue tree of a session with these objects, and whether it differs from the tree of the session
+// before. Without hierarchy, quotas are flat: each queue is a tree of its own.
+func (s *State) Tree(ssn *framework.Session, queues *objects.Queues, hierarchy bool,
+	from HierarchyFrom) (tree *index.Tree, changed bool) {
 	s.queues = queues
 	nodes := nodesOf(ssn)
 	if !s.parents.Matches(len(ssn.Queues), nodes, index.RootName) {
 		s.parents = index.BuildTree(slices.Collect(nodes), index.RootName)
 	}
+
 	before := s.tree
 	switch {
 	case hierarchy && from == HierarchyFromAnnotation:
@@ -46,26 +47,30 @@ func nodesOf(ssn *framework.Session) iter.Seq[index.Node] {
 	}
 }
 
-// MendParents gives queues that do not reach the root a parent that does, in this
-// session alone, and the root none. Volcano itself walks up to the root when it closes a session: an
-// unknown parent makes it panic, a cycle makes it loop without end
-// (framework/session.go, updateQueueStatus).
+// MendParents makes each queue that does not reach the root a child of the root, and removes a parent of the root
+// itself. It changes the objects of this session only.
+//
+// Volcano walks up to the root when it closes a session. An unknown parent makes it panic, and a cycle makes it loop
+// forever (framework/session.go, updateQueueStatus).
 func (s *State) MendParents(ssn *framework.Session, plugin string) {
 	for q := range index.Queue(s.parents.Len()) {
 		if s.parents.Parent(q) != index.None {
 			break // queues are ordered by depth: all tops have been visited
 		}
+
 		queue := ssn.Queues[api.QueueID(s.parents.Name(q))]
 		isRoot := q == s.parents.Root()
 		if queue == nil || isRoot && queue.Queue.Spec.Parent == "" || !isRoot && s.parents.Broken(q) == nil {
 			continue
 		}
+
 		mended := *queue.Queue
 		mended.Spec.Parent = index.RootName
 		if isRoot {
 			mended.Spec.Parent = ""
 		}
 		queue.Queue = &mended
-		klog.V(4).Infof("[%s] queue %s has the parent %q in this session: %v", plugin, queue.UID, mended.Spec.Parent, s.parents.Broken(q))
+		klog.V(4).Infof("[%s] queue %s has the parent %q in this session: %v",
+			plugin, queue.UID, mended.Spec.Parent, s.parents.Broken(q))
 	}
 }

@@ -83,7 +83,13 @@ func (s *Session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 		Reservations: &m.Admit.Reservations,
 	}
 	s.Open()
-	s.Intake = m.intake.Read(ssn, s.Index, tree, &m.Names, c, &m.Admit.Reservations, s.Settings.Bounds, s.Now)
+	s.Intake = m.intake.Read(ssn, s.Index, intake.Source{
+		Names:        &m.Names,
+		Cards:        c,
+		Reservations: &m.Admit.Reservations,
+		Settings:     s.Settings.Bounds,
+		Now:          s.Now,
+	})
 	if renewed {
 		m.maxNames = 2*m.knownNames() + fewNames
 	}
