@@ -28,22 +28,22 @@ import (
 
 // list is one kind of object of a live cluster.
 type list struct {
-	kind     string // as users write it
-	optional bool   // the result is complete without it
-	purpose  string
-	object   runtime.Object // an empty one
+	kind     string         // as in kubectl, such as jobs.batch.volcano.sh
+	optional bool           // the result is complete without it
+	purpose  string         // or the effect if an optional kind is missing
+	object   runtime.Object // an empty object
 	objects  runtime.Object // an empty list
 	client   rest.Interface
 }
 
-// ReadCluster lists the objects of a live cluster, and with configured the scheduler's
-// Deployment and ConfigMap; it writes nothing. The error joins one line for each kind that
-// could not be listed.
+// ReadCluster lists the objects of a live cluster. With configured, this includes the scheduler's Deployment and
+// ConfigMap. ReadCluster writes nothing. The error joins one line for each kind that could not be listed.
 func ReadCluster(ctx context.Context, config *rest.Config, configured bool, progress Progress) (*Objects, error) {
 	kube, volcano, err := clientsOf(config)
 	if err != nil {
 		return nil, err
 	}
+
 	objects := newComplete()
 	if err := objects.readLists(ctx, listsOf(kube, volcano, configured), config.Host, progress); err != nil {
 		return nil, err
@@ -53,6 +53,7 @@ func ReadCluster(ctx context.Context, config *rest.Config, configured bool, prog
 			return nil, err
 		}
 	}
+
 	return objects, nil
 }
 
@@ -62,18 +63,21 @@ func ReadKinds(ctx context.Context, config *rest.Config, kinds ...Kind) (*Object
 	if err != nil {
 		return nil, err
 	}
-	lists := slices.DeleteFunc(listsOf(kube, volcano, false), func(l list) bool { return !slices.Contains(kinds, Kind(l.resource())) })
+
+	lists := slices.DeleteFunc(listsOf(kube, volcano, false), func(l list) bool {
+		return !slices.Contains(kinds, Kind(l.resource()))
+	})
 	objects := newComplete()
 	return objects, objects.readLists(ctx, lists, config.Host, nil)
 }
 
-// HasNamespace reports whether a live cluster has a namespace. Without the permission to look it may
-// have it.
+// HasNamespace reports whether a live cluster may have a namespace. Without the permission to look, it may have it.
 func HasNamespace(ctx context.Context, config *rest.Config, name string) (bool, error) {
 	kube, _, err := clientsOf(config)
 	if err != nil {
 		return false, err
 	}
+
 	_, err = kube.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err == nil, apierrors.IsForbidden(err):
@@ -81,10 +85,11 @@ func HasNamespace(ctx context.Context, config *rest.Config, name string) (bool, 
 	case apierrors.IsNotFound(err):
 		return false, nil
 	}
+
 	return false, list{kind: "namespaces"}.explain(err, config.Host)
 }
 
-// newComplete returns no objects of a cluster.
+// newComplete returns an empty set of objects for a cluster.
 func newComplete() *Objects {
 	objects := New()
 	objects.complete = true
@@ -93,41 +98,45 @@ func newComplete() *Objects {
 
 func clientsOf(config *rest.Config) (kubernetes.Interface, vcclient.Interface, error) {
 	config = rest.CopyConfig(config)
-	config.QPS, config.Burst = 50, 100
+	config.QPS = 50
+	config.Burst = 100
 	volcano, err := vcclient.NewForConfig(config)
 	if err != nil {
 		return nil, nil, err
 	}
+
+	// Volcano's CRDs have no protobuf.
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.ContentType = runtime.ContentTypeProtobuf
 	kube, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, nil, err
-	}
-	return kube, volcano, nil
+	return kube, volcano, err
 }
 
 // readLists reads all lists at once.
 func (o *Objects) readLists(ctx context.Context, lists []list, host string, progress Progress) error {
-	results, errs := make([]runtime.Object, len(lists)), make([]error, len(lists))
+	results := make([]runtime.Object, len(lists))
+	errs := make([]error, len(lists))
 	inParallel("kinds", len(lists), 1, len(lists), progress, func(i int) {
-		// Version 0 reads the API server's cache: quick, and no older than
-		// what the scheduler itself sees.
+		// Version 0 reads the cache of the API server. It is quick, and as new as the cache of the scheduler.
 		results[i], errs[i] = lists[i].get(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	})
+
 	for i, l := range lists {
-		if l.optional && apierrors.IsForbidden(errs[i]) {
+		lacks := l.optional && apierrors.IsNotFound(errs[i])
+		forbidden := l.optional && apierrors.IsForbidden(errs[i])
+		if forbidden {
 			o.Warnings = append(o.Warnings, fmt.Sprintf("no permission to list %s of %s: %s", l.kind, host, l.purpose))
-			results[i], errs[i] = nil, nil
 		}
-		if l.optional && apierrors.IsNotFound(errs[i]) {
+		if lacks || forbidden {
 			results[i] = nil
+			errs[i] = nil
 		}
 		errs[i] = l.explain(errs[i], host)
 	}
 	if err := joinOnce(errs); err != nil {
 		return err
 	}
+
 	for _, result := range results {
 		if result == nil {
 			continue
@@ -142,11 +151,12 @@ func (o *Objects) readLists(ctx context.Context, lists []list, host string, prog
 			return err
 		}
 	}
+
 	return nil
 }
 
-// readConfigMaps reads the ConfigMaps that the scheduler's Deployments mount or, without
-// such a Deployment, that of Volcano's chart.
+// readConfigMaps reads the ConfigMaps that the scheduler's Deployments mount. Without such a Deployment, it reads the
+// ConfigMap of Volcano's chart.
 func (o *Objects) readConfigMaps(ctx context.Context, kube kubernetes.Interface, host string) error {
 	names := map[types.NamespacedName]bool{}
 	for _, m := range mounts(o.Deployments) {
@@ -157,6 +167,7 @@ func (o *Objects) readConfigMaps(ctx context.Context, kube kubernetes.Interface,
 	if len(o.Deployments) == 0 {
 		names[types.NamespacedName{Namespace: chartNamespace, Name: chartConfigMap}] = true
 	}
+
 	var errs []error
 	for name := range names {
 		configMap, err := kube.CoreV1().ConfigMaps(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
@@ -165,16 +176,17 @@ func (o *Objects) readConfigMaps(ctx context.Context, kube kubernetes.Interface,
 			o.add(configMap, Source{})
 		case apierrors.IsNotFound(err): // Configuration reports it
 		case apierrors.IsForbidden(err):
-			errs = append(errs, fmt.Errorf("no permission to get the ConfigMap %s of %s, which has the scheduler's configuration (%s)",
-				name, host, otherwise))
+			errs = append(errs, fmt.Errorf("no permission to get the ConfigMap %s of %s, "+
+				"which has the scheduler's configuration (%s)", name, host, otherwise))
 		default:
 			errs = append(errs, list{kind: "configmaps"}.explain(err, host))
 		}
 	}
+
 	return joinOnce(errs)
 }
 
-// otherwise tells the user what to do where the scheduler's configuration cannot be read.
+// otherwise is the advice for a configuration of the scheduler that cannot be read.
 const otherwise = "name it with --scheduler-conf or --plugin"
 
 // isOther reports whether an object is a Deployment that does not run Volcano's scheduler.
@@ -183,13 +195,19 @@ func isOther(object any) bool {
 	return ok && len(mounts([]*appsv1.Deployment{d})) == 0
 }
 
-// resource is the resource of a kind, and group its API group.
-func (l list) resource() string { return strings.Split(l.kind, ".")[0] }
-func (l list) group() string {
-	return strings.TrimPrefix(strings.TrimPrefix(l.kind, l.resource()), ".")
+// resource returns the resource of a kind.
+func (l list) resource() string {
+	resource, _, _ := strings.Cut(l.kind, ".")
+	return resource
 }
 
-// request asks for the objects of all namespaces.
+// group returns the API group of a kind.
+func (l list) group() string {
+	_, group, _ := strings.Cut(l.kind, ".")
+	return group
+}
+
+// request returns a request for the objects of all namespaces.
 func (l list) request(o metav1.ListOptions) *rest.Request {
 	return l.client.Get().Resource(l.resource()).VersionedParams(&o, metav1.ParameterCodec)
 }
@@ -204,7 +222,8 @@ func (l list) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface,
 	return l.request(o).Watch(ctx)
 }
 
-// listsOf returns the kinds of a cluster, with configured those that name the scheduler's configuration as well.
+// listsOf returns the kinds of a cluster. With configured, this includes the Deployments, which name the scheduler's
+// configuration.
 func listsOf(kube kubernetes.Interface, volcano vcclient.Interface, configured bool) []list {
 	all := []list{
 		{kind: "nodes", object: &v1.Node{}, objects: &v1.NodeList{}},
@@ -212,35 +231,52 @@ func listsOf(kube kubernetes.Interface, volcano vcclient.Interface, configured b
 		{kind: "queues.scheduling.volcano.sh", object: &scheduling.Queue{}, objects: &scheduling.QueueList{}},
 		{kind: "podgroups.scheduling.volcano.sh", object: &scheduling.PodGroup{}, objects: &scheduling.PodGroupList{}},
 		{kind: "jobs.batch.volcano.sh", object: &batch.Job{}, objects: &batch.JobList{}},
-		{kind: "priorityclasses.scheduling.k8s.io", object: &schedulingv1.PriorityClass{}, objects: &schedulingv1.PriorityClassList{},
-			optional: true, purpose: "every job has the priority 0"},
+		{
+			kind:     "priorityclasses.scheduling.k8s.io",
+			object:   &schedulingv1.PriorityClass{},
+			objects:  &schedulingv1.PriorityClassList{},
+			optional: true,
+			purpose:  "every job has the priority 0",
+		},
 	}
 	for _, dra := range []list{
-		{kind: "resourceslices.resource.k8s.io", object: &resourcev1.ResourceSlice{}, objects: &resourcev1.ResourceSliceList{}},
-		{kind: "deviceclasses.resource.k8s.io", object: &resourcev1.DeviceClass{}, objects: &resourcev1.DeviceClassList{}},
-		{kind: "resourceclaims.resource.k8s.io", object: &resourcev1.ResourceClaim{}, objects: &resourcev1.ResourceClaimList{}},
+		{kind: "resourceslices", object: &resourcev1.ResourceSlice{}, objects: &resourcev1.ResourceSliceList{}},
+		{kind: "deviceclasses", object: &resourcev1.DeviceClass{}, objects: &resourcev1.DeviceClassList{}},
+		{kind: "resourceclaims", object: &resourcev1.ResourceClaim{}, objects: &resourcev1.ResourceClaimList{}},
 	} {
-		dra.optional, dra.purpose = true, "cards of resource claims are not counted"
+		dra.kind += ".resource.k8s.io"
+		dra.optional = true
+		dra.purpose = "cards of resource claims are not counted"
 		all = append(all, dra)
 	}
 	if configured {
-		all = append(all, list{kind: "deployments.apps", object: &appsv1.Deployment{}, objects: &appsv1.DeploymentList{},
-			purpose: "the scheduler's Deployment names its configuration (" + otherwise + ")"})
+		all = append(all, list{
+			kind:    "deployments.apps",
+			object:  &appsv1.Deployment{},
+			objects: &appsv1.DeploymentList{},
+			purpose: "the scheduler's Deployment names its configuration (" + otherwise + ")",
+		})
 	}
+
 	clients := map[string]rest.Interface{
-		"": kube.CoreV1().RESTClient(), "apps": kube.AppsV1().RESTClient(), "scheduling.k8s.io": kube.SchedulingV1().RESTClient(), "resource.k8s.io": kube.ResourceV1().RESTClient(),
-		"scheduling.volcano.sh": volcano.SchedulingV1beta1().RESTClient(), "batch.volcano.sh": volcano.BatchV1alpha1().RESTClient(),
+		"":                      kube.CoreV1().RESTClient(),
+		"apps":                  kube.AppsV1().RESTClient(),
+		"scheduling.k8s.io":     kube.SchedulingV1().RESTClient(),
+		"resource.k8s.io":       kube.ResourceV1().RESTClient(),
+		"scheduling.volcano.sh": volcano.SchedulingV1beta1().RESTClient(),
+		"batch.volcano.sh":      volcano.BatchV1alpha1().RESTClient(),
 	}
 	for i := range all {
 		all[i].client = clients[all[i].group()]
 	}
+
 	return all
 }
 
 // errAway is the error of an API server that does not answer.
 var errAway = errors.New("cannot be reached")
 
-// explain returns an error of one line that names the cause and what to do about it.
+// explain returns an error of one line that names the cause and the remedy.
 func (l list) explain(err error, host string) error {
 	switch {
 	case err == nil:
@@ -249,7 +285,8 @@ func (l list) explain(err error, host string) error {
 		return nil
 	case apierrors.IsForbidden(err):
 		verb := "list"
-		if strings.Contains(err.Error(), "cannot watch") { // the status of the API server has the verb in its text alone
+		// The status of the API server has the verb only in its text.
+		if strings.Contains(err.Error(), "cannot watch") {
 			verb = "watch"
 		}
 		return fmt.Errorf("no permission to %s %s in all namespaces of %s: %s",
@@ -261,26 +298,28 @@ func (l list) explain(err error, host string) error {
 	case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown:
 		return fmt.Errorf("the cluster %s %w: %s (-f reads files instead)", host, errAway, lastPart(err))
 	}
+
 	return fmt.Errorf("listing %s: %w", l.kind, err)
 }
 
-// lastPart is the innermost of the wrapped errors of a network error.
+// lastPart returns the innermost wrapped error of a network error.
 func lastPart(err error) string {
 	for errors.Unwrap(err) != nil {
 		err = errors.Unwrap(err)
 	}
+
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
-// joinOnce joins errors that differ.
+// joinOnce joins errors without repetitions.
 func joinOnce(errs []error) error {
-	seen := map[string]bool{}
 	var all []error
 	for _, err := range errs {
-		if err != nil && !seen[err.Error()] {
-			seen[err.Error()] = true
+		isSame := func(other error) bool { return err.Error() == other.Error() }
+		if err != nil && !slices.ContainsFunc(all, isSame) {
 			all = append(all, err)
 		}
 	}
+
 	return errors.Join(all...)
 }

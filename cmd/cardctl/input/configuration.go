@@ -10,19 +10,17 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
-// The ConfigMap of the scheduler's configuration in Volcano's chart.
+// The ConfigMap of the scheduler's configuration in Volcano's chart, and its file.
 const (
 	chartNamespace = "volcano-system"
 	chartConfigMap = "volcano-scheduler-configmap"
+	chartKey       = "volcano-scheduler.conf"
 )
 
-// chartKey is the file of that ConfigMap that the scheduler reads.
-const chartKey = "volcano-scheduler.conf"
-
-// schedulerName is the name of the scheduler whose pods cardctl explains. A scheduler
-// without the flag --scheduler-name has it.
+// schedulerName is the name of the scheduler that cardctl explains. It is the default of the flag --scheduler-name.
 const schedulerName = "volcano"
 
 // Configuration is the text of a volcano-scheduler.conf.
@@ -30,38 +28,23 @@ type Configuration struct {
 	Text   string
 	Origin string // the ConfigMap, its file, and the Deployment that mounts it
 	Source        // of the ConfigMap
-	Object string // the ConfigMap, "" for a file that is none
+	Object string // the ConfigMap, "" for another file
 }
 
-// mount is the file that a scheduler reads its configuration from.
+// mount is the file from which a scheduler reads its configuration.
 type mount struct {
 	deployment *appsv1.Deployment
 	configMap  string // "" if the file is in no ConfigMap
 	key        string
 }
 
-// Configuration finds the scheduler's configuration: in the ConfigMap that the
-// scheduler's Deployment mounts or, without such a Deployment, in the only ConfigMap with
-// a configuration. If there is none, it returns nil and the reason. It fails if there are
-// several that differ.
+// Configuration finds the scheduler's configuration. It is in the ConfigMap that the scheduler's Deployment mounts.
+// Without such a Deployment, it is in the only ConfigMap with a configuration. If there is none, Configuration returns
+// nil and the reason. It fails if there are several different ones.
 func (o *Objects) Configuration() (found *Configuration, missing string, err error) {
-	var all []Configuration
-	for _, m := range mounts(o.Deployments) {
-		text, problem := o.mounted(m)
-		if problem != "" {
-			missing = problem
-			continue
-		}
-		found := o.configurationFrom(o.configMap(m.deployment.Namespace, m.configMap), text)
-		found.Origin += ", which Deployment " + full(m.deployment) + " mounts"
-		all = append(all, found)
-	}
+	all, missing := o.mountedConfigurations()
 	if len(all) == 0 && missing == "" {
-		for _, m := range o.ConfigMaps {
-			if text, ok := configurationOf(m); ok {
-				all = append(all, o.configurationFrom(m, text))
-			}
-		}
+		all = o.configurations()
 		missing = "the input has no ConfigMap with one"
 		if o.complete {
 			missing = fmt.Sprintf("no Deployment runs the scheduler %s, and there is no ConfigMap %s/%s",
@@ -71,73 +54,120 @@ func (o *Objects) Configuration() (found *Configuration, missing string, err err
 	if len(all) == 0 {
 		return nil, missing, nil
 	}
+
 	var origins []string
+	differ := false
 	for _, c := range all {
 		origins = append(origins, c.Origin)
+		differ = differ || c.Text != all[0].Text
 	}
-	if slices.ContainsFunc(all, func(c Configuration) bool { return c.Text != all[0].Text }) {
-		return nil, "", fmt.Errorf("there are %d different scheduler configurations: %s; name one with --scheduler-conf",
-			len(all), strings.Join(origins, "; "))
+	if differ {
+		const text = "there are %d different scheduler configurations: %s; name one with --scheduler-conf"
+		return nil, "", fmt.Errorf(text, len(all), strings.Join(origins, "; "))
 	}
+
 	return &all[0], "", nil
 }
 
-// mounted returns the text of a mounted configuration, or why there is none.
-func (o *Objects) mounted(m mount) (text, problem string) {
-	if m.configMap == "" {
-		return "", fmt.Sprintf("Deployment %s reads its configuration from a volume that is no ConfigMap", full(m.deployment))
+// mountedConfigurations returns the configurations that Deployments mount. missing is the problem of a mount without
+// one.
+func (o *Objects) mountedConfigurations() (all []Configuration, missing string) {
+	for _, m := range mounts(o.Deployments) {
+		text, problem := o.mounted(m)
+		if problem != "" {
+			missing = problem
+			continue
+		}
+
+		c := o.configurationFrom(o.configMap(m.deployment.Namespace, m.configMap), text)
+		c.Origin += ", which Deployment " + full(m.deployment) + " mounts"
+		all = append(all, c)
 	}
+
+	return all, missing
+}
+
+// configurations returns the configurations in all ConfigMaps.
+func (o *Objects) configurations() (all []Configuration) {
+	for _, m := range o.ConfigMaps {
+		if text, ok := configurationOf(m); ok {
+			all = append(all, o.configurationFrom(m, text))
+		}
+	}
+
+	return all
+}
+
+// mounted returns the text of a mounted configuration, or the problem.
+func (o *Objects) mounted(m mount) (text, problem string) {
+	deployment := "Deployment " + full(m.deployment)
+	if m.configMap == "" {
+		return "", deployment + " reads its configuration from a volume that is no ConfigMap"
+	}
+
 	configMap := o.configMap(m.deployment.Namespace, m.configMap)
 	if configMap == nil {
-		return "", fmt.Sprintf("Deployment %s mounts ConfigMap %s/%s, which is missing", full(m.deployment), m.deployment.Namespace, m.configMap)
+		missing := m.deployment.Namespace + "/" + m.configMap
+		return "", deployment + " mounts ConfigMap " + missing + ", which is missing"
 	}
+
 	text, ok := configMap.Data[m.key]
 	if !ok {
-		return "", fmt.Sprintf("Deployment %s reads %s of ConfigMap %s, which has no such file", full(m.deployment), m.key, full(configMap))
+		return "", deployment + " reads " + m.key + " of ConfigMap " + full(configMap) + ", which has no such file"
 	}
+
 	return text, ""
 }
 
 func (o *Objects) configMap(namespace, name string) *v1.ConfigMap {
-	if i := slices.IndexFunc(o.ConfigMaps, func(m *v1.ConfigMap) bool { return m.Namespace == namespace && m.Name == name }); i >= 0 {
-		return o.ConfigMaps[i]
+	for _, m := range o.ConfigMaps {
+		if m.Namespace == namespace && m.Name == name {
+			return m
+		}
 	}
 	return nil
 }
 
-// configurationFrom returns the text of a configuration with where it comes from.
+// configurationFrom returns the text of a configuration with its origin.
 func (o *Objects) configurationFrom(configMap *v1.ConfigMap, text string) Configuration {
-	c := Configuration{Text: text, Origin: "ConfigMap " + full(configMap), Source: o.SourceOf(configMap), Object: named("ConfigMap", configMap)}
+	c := Configuration{
+		Text:   text,
+		Origin: "ConfigMap " + full(configMap),
+		Source: o.SourceOf(configMap),
+		Object: named("ConfigMap", configMap),
+	}
 	if c.File != "" {
 		c.Origin += " (" + c.Source.String() + ")"
 	}
+
 	return c
 }
 
 func full(object metav1.Object) string { return object.GetNamespace() + "/" + object.GetName() }
 
-// mounts returns the configuration files of the Deployments that run the scheduler named
-// volcano. A Deployment without replicas runs none.
+// mounts returns the configuration files of the Deployments that run the scheduler named volcano.
 func mounts(deployments []*appsv1.Deployment) (all []mount) {
 	for _, d := range deployments {
-		if d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
+		if ptr.Deref(d.Spec.Replicas, 1) == 0 {
 			continue
 		}
-		for i := range d.Spec.Template.Spec.Containers {
-			c := &d.Spec.Template.Spec.Containers[i]
-			files, names := flagValues(c, "--scheduler-conf"), flagValues(c, "--scheduler-name")
-			if len(files) == 0 || len(names) > 0 && !slices.Contains(names, schedulerName) {
-				continue
+
+		pod := &d.Spec.Template.Spec
+		for i := range pod.Containers {
+			c := &pod.Containers[i]
+			files := flagValues(c, "--scheduler-conf")
+			names := flagValues(c, "--scheduler-name")
+			if len(files) > 0 && (len(names) == 0 || slices.Contains(names, schedulerName)) {
+				configMap, key := mountedFrom(pod, c, files[len(files)-1])
+				all = append(all, mount{d, configMap, key})
 			}
-			m := mount{deployment: d}
-			m.configMap, m.key = mountedFrom(&d.Spec.Template.Spec, c, files[len(files)-1])
-			all = append(all, m)
 		}
 	}
+
 	return all
 }
 
-// flagValues returns the values of a flag on the command line of a container.
+// flagValues returns the values of a flag in the command line of a container.
 func flagValues(c *v1.Container, name string) (values []string) {
 	words := strings.Fields(strings.Join(slices.Concat(c.Command, c.Args), " "))
 	for i, word := range words {
@@ -147,40 +177,47 @@ func flagValues(c *v1.Container, name string) (values []string) {
 			values = append(values, words[i+1])
 		}
 	}
+
 	return values
 }
 
-// mountedFrom returns the ConfigMap and the key of a file of a container, "" if the file
-// is in no ConfigMap.
+// mountedFrom returns the ConfigMap and the key of a file of a container. It returns "" if the file is in no ConfigMap.
 func mountedFrom(pod *v1.PodSpec, c *v1.Container, file string) (configMap, key string) {
 	for _, m := range c.VolumeMounts {
 		inside, ok := strings.CutPrefix(path.Clean(file), path.Clean(m.MountPath))
 		if !ok || inside != "" && inside[0] != '/' {
 			continue
 		}
+
 		key = strings.TrimPrefix(path.Join(m.SubPath, inside), "/")
 		for _, v := range pod.Volumes {
-			if v.Name != m.Name || v.ConfigMap == nil {
-				continue
+			if v.Name == m.Name && v.ConfigMap != nil {
+				return v.ConfigMap.Name, keyOf(v.ConfigMap, key)
 			}
-			for _, item := range v.ConfigMap.Items {
-				if item.Path == key {
-					return v.ConfigMap.Name, item.Key
-				}
-			}
-			return v.ConfigMap.Name, key
 		}
 	}
+
 	return "", ""
 }
 
-// configurationOf returns the scheduler's configuration in a ConfigMap: the file with the
-// name in Volcano's chart, or else the only file that ends in .conf.
+// keyOf returns the key of the file at a path in the volume of a ConfigMap.
+func keyOf(volume *v1.ConfigMapVolumeSource, file string) string {
+	for _, item := range volume.Items {
+		if item.Path == file {
+			return item.Key
+		}
+	}
+	return file
+}
+
+// configurationOf returns the scheduler's configuration in a ConfigMap: the file of Volcano's chart, or else the only
+// file that ends in .conf.
 func configurationOf(m *v1.ConfigMap) (text string, ok bool) {
 	text, ok = m.Data[chartKey]
 	if ok {
 		return text, true
 	}
+
 	n := 0
 	for name, content := range m.Data {
 		if strings.HasSuffix(name, ".conf") && isConfiguration(content) {
@@ -188,20 +225,20 @@ func configurationOf(m *v1.ConfigMap) (text string, ok bool) {
 			n++
 		}
 	}
+
 	return text, n == 1
 }
 
 func isConfiguration(text string) bool { return strings.Contains(text, "tiers:") }
 
-// mayConfigure reports whether a ConfigMap has a file that can be a configuration of the
-// scheduler.
+// mayConfigure reports whether a ConfigMap has a file that can be a configuration of the scheduler.
 func mayConfigure(m *v1.ConfigMap) bool {
 	_, chart := m.Data[chartKey]
 	return chart || slices.ContainsFunc(slices.Collect(maps.Values(m.Data)), isConfiguration)
 }
 
-// ConfigurationIn is the scheduler's configuration in a file: that of the ConfigMap in
-// it, or else the whole file.
+// ConfigurationIn returns the scheduler's configuration in a file: the configuration of a ConfigMap in the file, or
+// else the whole file.
 func ConfigurationIn(text []byte) string {
 	o := New()
 	o.decode(split("", text), nil)
@@ -210,5 +247,6 @@ func ConfigurationIn(text []byte) string {
 			return text
 		}
 	}
+
 	return string(text)
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// makers make an empty object of each kind that is read.
+// makers make an empty object of each supported kind.
 var makers = map[string]func() metav1.Object{
 	"v1 Node":                                func() metav1.Object { return &v1.Node{} },
 	"v1 Pod":                                 func() metav1.Object { return &v1.Pod{} },
@@ -40,26 +40,25 @@ var makers = map[string]func() metav1.Object{
 	"batch.volcano.sh/v1alpha1 Job":          func() metav1.Object { return &batch.Job{} },
 }
 
-// document is a piece of a file and the objects found in it.
+// document is a part of a file with its objects.
 type document struct {
 	Source
-	text []byte // nil once it was decoded
+	text []byte // nil after decode
 	yaml bool
-	item bool // of a list in JSON
 
-	apiVersion, kind string // of its list, for items without their own
+	apiVersion, kind string // the default for an item of a list
 	found            []found
 }
 
-// found is an object, or why there is none.
+// found is an object, an object of an unsupported kind, or a problem.
 type found struct {
 	line    int
 	kind    string
 	object  metav1.Object
-	at      *position // of the object, if it is a manifest
-	unknown []Problem // fields of the object that its kind does not have, or has twice
+	at      *position // of a manifest
+	unknown []Problem // unknown and duplicate fields
 	invalid []Problem // values of a manifest that the API server refuses
-	skipped string    // kind of an object that is not read
+	skipped string    // the unsupported kind
 	problem *Problem
 }
 
@@ -67,8 +66,10 @@ var errNoObject = errors.New("not a Kubernetes object: it has no apiVersion and 
 
 // decode reads the objects of a document.
 func (d *document) decode() {
-	text, at := d.text, &position{text: d.text, first: d.Line}
+	text := d.text
+	at := &position{text: d.text, first: d.Line}
 	d.text = nil
+
 	duplicates := map[int]string{}
 	if d.yaml {
 		converted, err := yaml.YAMLToJSONStrict(text)
@@ -76,7 +77,7 @@ func (d *document) decode() {
 			duplicates = duplicateKeys(err)
 		}
 		if len(duplicates) > 0 {
-			converted, err = yaml.YAMLToJSON(text) // the last one counts, as for kubectl
+			converted, err = yaml.YAMLToJSON(text) // the last key counts, as in kubectl
 		}
 		if err != nil {
 			line, message := syntaxProblem(err, text)
@@ -85,21 +86,24 @@ func (d *document) decode() {
 		}
 		text = converted
 	}
+
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 || bytes.Equal(text, []byte("null")) {
 		return // only comments
 	}
+
 	d.decodeJSON(text, d.apiVersion, d.kind, at)
 	for _, line := range slices.Sorted(maps.Keys(duplicates)) {
 		d.duplicate(d.Line+line-1, duplicates[line])
 	}
 }
 
-// duplicate reports a duplicate key with the object in which it is.
+// duplicate adds a problem about a duplicate key to the object around it.
 func (d *document) duplicate(line int, key string) {
-	for i := len(d.found) - 1; i >= 0; i-- {
-		if f := &d.found[i]; f.object != nil && (f.line <= line || i == 0) {
-			f.unknown = append(f.unknown, Problem{Source{d.File, line}, named(f.kind, f.object), "", "duplicate field " + key})
+	for i, f := range slices.Backward(d.found) {
+		if f.object != nil && (f.line <= line || i == 0) {
+			problem := Problem{Source{d.File, line}, named(f.kind, f.object), "", "duplicate field " + key}
+			d.found[i].unknown = append(f.unknown, problem)
 			return
 		}
 	}
@@ -110,117 +114,138 @@ func (d *document) fail(line int, problem Problem) {
 	d.found = append(d.found, found{problem: &problem})
 }
 
+// decodeJSON reads an object, or the items of a list. apiVersion and kind are the default.
 func (d *document) decodeJSON(text []byte, apiVersion, kind string, at *position) {
 	head := headOf(text)
 	if head.kind != "" {
-		apiVersion, kind = head.apiVersion, head.kind
+		apiVersion = head.apiVersion
+		kind = head.kind
 	}
-	switch list, isList := strings.CutSuffix(kind, "List"); {
-	case text[0] != '{' || !json.Valid(text):
-		line, err := syntaxError(text, d.item)
+
+	if text[0] != '{' || !json.Valid(text) {
+		line, err := syntaxError(text)
 		problem := Problem{Object: head.kind, Message: err.Error()}
 		if err == errCutShort || err == errNotObject {
 			problem.Object = ""
 		}
 		d.fail(at.first+line, problem)
+		return
+	}
+
+	element, isList := strings.CutSuffix(kind, "List")
+	switch {
 	case head.items != nil && isList:
 		for i, item := range head.items {
-			d.decodeJSON(text[item.start:item.end], apiVersion, list, at.item(i))
+			d.decodeJSON(text[item.start:item.end], apiVersion, element, at.item(i))
 		}
 	case kind == "":
 		d.fail(at.first, Problem{Message: errNoObject.Error()})
+	case makers[apiVersion+" "+kind] == nil:
+		d.skip(text, apiVersion, kind, at)
 	default:
-		d.decodeObject(text, apiVersion, kind, at)
+		d.decodeObject(text, kind, makers[apiVersion+" "+kind](), at)
 	}
 }
 
-// decodeObject reads an object of a known kind.
-func (d *document) decodeObject(text []byte, apiVersion, kind string, at *position) {
-	start := at.first
-	if at.node != nil { // an item of a list in YAML
-		start = at.start()
+// skip skips an object of an unsupported kind, or fails if the kind is probably misspelt.
+func (d *document) skip(text []byte, apiVersion, kind string, at *position) {
+	field, message := misspelt(apiVersion, kind)
+	if message != "" {
+		d.fail(at.line(field), Problem{Object: namedIn(kind, text), Field: field, Message: message})
+	} else {
+		d.found = append(d.found, found{skipped: kind})
 	}
-	make := makers[apiVersion+" "+kind]
-	if make == nil {
-		if field, message := misspelt(apiVersion, kind); message != "" {
-			d.fail(at.line(field), Problem{Object: namedIn(kind, text), Field: field, Message: message})
-		} else {
-			d.found = append(d.found, found{skipped: kind})
-		}
-		return
-	}
-	object := make()
+}
+
+// decodeObject reads an object of a supported kind.
+func (d *document) decodeObject(text []byte, kind string, object metav1.Object, at *position) {
 	strict, err := kjson.UnmarshalStrict(text, object)
 	if err != nil {
 		d.failFields(text, kind, object, err, at)
 		return
 	}
+
+	start := at.first
+	if at.node != nil { // an item of a list in YAML
+		start = at.start()
+	}
 	if object.GetName() == "" {
 		d.fail(start, Problem{Message: kind + " without a name: metadata.name"})
 		return
 	}
+
 	f := found{line: start, kind: kind, object: object}
-	if object.GetUID() == "" {
-		f.at = at
+	isManifest := object.GetUID() == ""
+	if isManifest {
 		if d.failNegative(kind, object, at) {
 			return
 		}
-	}
-	if f.at != nil || kind == "Queue" { // in a dump, newer releases give each object the same fields
-		f.unknown = d.strictProblems(text, kind, object, strict, at)
-	}
-	if f.at != nil {
+		f.at = at
 		f.invalid = d.invalidValues(text, kind, object, at)
+	}
+	// In a dump, newer releases give all objects of a kind the same unknown fields.
+	if isManifest || kind == "Queue" {
+		f.unknown = d.strictProblems(text, kind, object, strict, at)
 	}
 	d.found = append(d.found, f)
 }
 
-// failFields reports the bad values of an object, or else the error of the decoder.
+// failFields reports the bad values of an object, or the error of the decoder if there are none.
 func (d *document) failFields(text []byte, kind string, object metav1.Object, err error, at *position) {
-	name, failed := namedIn(kind, text), false
+	name := namedIn(kind, text)
+	failed := false
 	for _, p := range fieldProblems(text, reflect.TypeOf(object), "") {
 		if !p.unknown {
 			d.fail(at.line(p.path), Problem{Object: name, Field: p.path, Message: p.message})
 			failed = true
 		}
 	}
+
 	if !failed {
 		d.fail(at.first, Problem{Object: name, Message: strings.TrimPrefix(err.Error(), "json: ")})
 	}
 }
 
 // strictProblems describes the errors of the strict decoder: unknown and duplicate fields.
-func (d *document) strictProblems(text []byte, kind string, object metav1.Object, strict []error, at *position) (all []Problem) {
+func (d *document) strictProblems(
+	text []byte, kind string, object metav1.Object, strict []error, at *position,
+) (all []Problem) {
 	if len(strict) == 0 {
 		return nil
 	}
+
 	unknown := map[string]string{}
 	for _, p := range fieldProblems(text, reflect.TypeOf(object), "") {
 		unknown[p.path] = p.message
 	}
+
 	for _, err := range strict {
-		field, ok := err.(kjson.FieldError)
-		if !ok {
+		var field kjson.FieldError
+		if !errors.As(err, &field) {
 			continue
 		}
+
+		path := field.FieldPath()
 		message := "duplicate field"
 		if !strings.HasPrefix(err.Error(), message) {
-			message = cmp.Or(unknown[field.FieldPath()], "unknown field")
+			message = cmp.Or(unknown[path], "unknown field")
 		}
-		all = append(all, Problem{Source{d.File, at.line(field.FieldPath())}, named(kind, object), field.FieldPath(), message})
+		all = append(all, Problem{Source{d.File, at.line(path)}, named(kind, object), path, message})
 	}
+
 	return all
 }
 
-// named is the kind and the name of an object, with its namespace unless that is default.
+// named returns the kind and the name of an object. It includes a namespace other than default.
 func named(kind string, object metav1.Object) string {
-	if namespace := object.GetNamespace(); namespace != "" && namespace != metav1.NamespaceDefault {
+	namespace := object.GetNamespace()
+	if namespace != "" && namespace != metav1.NamespaceDefault {
 		return kind + "/" + namespace + "/" + object.GetName()
 	}
 	return kind + "/" + object.GetName()
 }
 
-// namedIn is the kind and the name of an object that could not be read as a whole.
+// namedIn returns the kind and the name of an object that cannot be decoded as a whole.
 func namedIn(kind string, text []byte) string {
 	var object metav1.PartialObjectMetadata
 	_ = kjson.UnmarshalCaseSensitivePreserveInts(text, &object)
@@ -230,14 +255,14 @@ func namedIn(kind string, text []byte) string {
 	return named(kind, &object)
 }
 
-// foreign are objects of other API groups with the kind of one that is read.
+// foreign are objects of other API groups with the name of a supported kind.
 var foreign = []string{"batch/v1 Job"}
 
-// misspelt returns the field and the problem of an apiVersion or a kind that is most
-// likely a mistake, "" if the object is one of those that are not read.
+// misspelt returns the field and the problem of an apiVersion or a kind that is most likely a mistake. Otherwise, it
+// returns "".
 func misspelt(apiVersion, kind string) (field, message string) {
 	group, _, _ := strings.Cut(apiVersion, "/")
-	var kinds []string
+	var kinds []string // of the same apiVersion
 	for _, known := range slices.Sorted(maps.Keys(makers)) {
 		wantVersion, wantKind, _ := strings.Cut(known, " ")
 		wantGroup, _, _ := strings.Cut(wantVersion, "/")
@@ -247,6 +272,7 @@ func misspelt(apiVersion, kind string) (field, message string) {
 		if wantKind != kind || slices.Contains(foreign, apiVersion+" "+kind) {
 			continue
 		}
+
 		switch {
 		case apiVersion == "":
 			return "apiVersion", "is missing; use " + wantVersion
@@ -254,8 +280,10 @@ func misspelt(apiVersion, kind string) (field, message string) {
 			return "apiVersion", fmt.Sprintf("%q is not read; use %s", apiVersion, wantVersion)
 		}
 	}
+
 	if nearest := index.Nearest(kind, kinds); nearest != "" {
 		return "kind", fmt.Sprintf("%q is not read; did you mean %s?", kind, nearest)
 	}
+
 	return "", ""
 }

@@ -19,56 +19,72 @@ import (
 type fieldProblem struct {
 	path    string // such as spec.tasks[0].replicas or metadata.annotations[volcano.sh/card.quota]
 	message string
-	unknown bool // no such field; otherwise its value is bad
+	unknown bool // the type has no such field; otherwise the value is bad
 }
 
-// fieldProblems finds the fields of a JSON object that its type does not have, and the
-// values that are not of the type of their field. The decoder reports the first bad value,
-// without its field if that is a quantity.
+// fieldProblems finds the fields of a JSON value that its type does not have, and the values that do not have the type
+// of their field. The decoder of sigs.k8s.io/json reports only the first bad value, and a bad quantity without its
+// field.
 func fieldProblems(text json.RawMessage, t reflect.Type, path string) (problems []fieldProblem) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	bad := []fieldProblem{{path: path, message: fmt.Sprintf("%s is not %s", index.Shorten(string(text), 60), nameOf(t))}}
-	if isBool := string(text) == "true" || string(text) == "false"; isBool && t.Kind() == reflect.String {
-		bad[0].message += "; quote it, because yes, no, on, off, y and n are true or false in YAML"
+	if string(text) == "null" {
+		return nil
 	}
-	switch unmarshals := reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()); {
-	case string(text) == "null":
-	case !unmarshals && (t.Kind() == reflect.Struct || t.Kind() == reflect.Map):
-		members := map[string]json.RawMessage{}
-		if json.Unmarshal(text, &members) != nil {
-			return bad
-		}
-		var fields map[string]reflect.Type
-		if t.Kind() == reflect.Struct {
-			fields = fieldsOf(t)
-		}
-		for _, key := range slices.Sorted(maps.Keys(members)) {
-			field, ok := fields[key]
-			if fields == nil {
-				field, ok = t.Elem(), true
-			}
-			if ok {
-				problems = append(problems, fieldProblems(members[key], field, below(path, key))...)
-			} else {
-				problems = append(problems, fieldProblem{below(path, key), unknownField(key, fields), true})
-			}
-		}
-	case !unmarshals && t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+
+	var err error
+	custom := reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
+	switch {
+	case !custom && (t.Kind() == reflect.Struct || t.Kind() == reflect.Map):
+		var members map[string]json.RawMessage
+		err = json.Unmarshal(text, &members)
+		problems = memberProblems(members, t, path)
+	case !custom && t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		var elements []json.RawMessage
-		if json.Unmarshal(text, &elements) != nil {
-			return bad
-		}
+		err = json.Unmarshal(text, &elements)
 		for i, element := range elements {
 			problems = append(problems, fieldProblems(element, t.Elem(), fmt.Sprintf("%s[%d]", path, i))...)
 		}
 	default:
-		if kjson.UnmarshalCaseSensitivePreserveInts(text, reflect.New(t).Interface()) != nil {
-			return bad
+		err = kjson.UnmarshalCaseSensitivePreserveInts(text, reflect.New(t).Interface())
+	}
+	if err != nil {
+		return []fieldProblem{{path: path, message: badValue(string(text), t)}}
+	}
+
+	return problems
+}
+
+// memberProblems finds the problems of the members of a struct or a map.
+func memberProblems(members map[string]json.RawMessage, t reflect.Type, path string) (problems []fieldProblem) {
+	var fields map[string]reflect.Type
+	if t.Kind() == reflect.Struct {
+		fields = fieldsOf(t)
+	}
+
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		name := below(path, key)
+		field, ok := fields[key]
+		switch {
+		case t.Kind() == reflect.Map:
+			problems = append(problems, fieldProblems(members[key], t.Elem(), name)...)
+		case ok:
+			problems = append(problems, fieldProblems(members[key], field, name)...)
+		default:
+			problems = append(problems, fieldProblem{name, unknownField(key, fields), true})
 		}
 	}
+
 	return problems
+}
+
+func badValue(text string, t reflect.Type) string {
+	message := fmt.Sprintf("%s is not %s", index.Shorten(text, 60), nameOf(t))
+	if t.Kind() == reflect.String && (text == "true" || text == "false") {
+		message += "; quote it, because yes, no, on, off, y and n are true or false in YAML"
+	}
+	return message
 }
 
 func unknownField(name string, fields map[string]reflect.Type) string {
@@ -93,6 +109,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 			fields[name] = f.Type
 		}
 	}
+
 	return fields
 }
 
@@ -115,6 +132,7 @@ func nameOf(t reflect.Type) string {
 	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]():
 		return "a time"
 	}
+
 	switch t.Kind() {
 	case reflect.Bool:
 		return "true or false"
@@ -127,5 +145,6 @@ func nameOf(t reflect.Type) string {
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		return "a whole number"
 	}
+
 	return "a value of type " + t.String()
 }

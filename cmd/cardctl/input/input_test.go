@@ -125,7 +125,7 @@ func TestBrokenJSON(t *testing.T) {
 		good + "\n\n" + `[1,2]`:                  "a.json:3: not a Kubernetes object",
 		good + "\n" + `["items",[` + good + `]]`: "a.json:2: not a Kubernetes object",
 		good + "\n" + `}`:                        "a.json:2: ",
-		good + "\n" + `{"kind" 1}`:               "a.json:2: expected colon after object key",
+		good + "\n" + `{"kind" 1}`:               "a.json:2: invalid character '1' after object key",
 		good + "\n" + `{"apiVersion":"v1","kind":"Node","metadata":{"name":"x",}}`:                                                                              "a.json:2: Node: invalid character '}'",
 		good + "\n" + "{\"kind\":\"Queue\",\n\"spec\":{\n\"weight\":,\n}}":                                                                                      "a.json:4: Queue: invalid character ','",
 		good + "\n" + "{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"q\"},\n\"spec\":{\n\t\"weight\":\"x\"\n}}": "a.json:4: Queue/q: spec.weight: \"x\" is not a whole number",

@@ -21,41 +21,46 @@ const space = " \t\r\n"
 type head struct {
 	apiVersion, kind string
 	items            []span // of a list; nil if the object has no array of items
-	rest             []byte // of a list: its text with an empty object in place of each item
+	rest             []byte // of a list: the text with an empty object in place of each item
 }
 
-// span is where a value is in a text. A value that is cut has no end.
+// span is the place of a value in a text. A value that is cut has no end.
 type span struct {
 	start, end int
 	cut        bool
 }
 
-// splitJSON splits a stream of JSON objects, and lists into their items. A dump of a large cluster
-// is one list of several 100 MB. Its items are slices of the text and not copies, and are checked
-// and decoded in parallel.
+// splitJSON splits a stream of JSON objects, and lists into their items. A dump of a large cluster is one list of
+// several 100 MB. Its items are slices of the text and not copies. They are checked and decoded in parallel. In
+// contrast to json.Decoder, splitJSON also finds the values after a syntax error.
 func splitJSON(file string, text []byte) (documents []*document) {
-	line, counted := 1, 0
-	add := func(at span, d document) {
-		line += bytes.Count(text[counted:at.start], []byte("\n"))
-		counted = at.start
+	line := 1
+	counted := 0
+	add := func(start int, d document) {
+		line += bytes.Count(text[counted:start], []byte("\n"))
+		counted = start
 		d.Source = Source{file, line}
 		documents = append(documents, &d)
 	}
+
 	for object := range values(text, 0) {
 		whole := text[object.start:object.end]
 		list := headOf(whole)
 		if list.items == nil || object.cut {
-			add(object, document{text: whole})
+			add(object.start, document{text: whole})
 			continue
 		}
+
 		if !json.Valid(list.rest) {
-			add(object, document{text: list.rest})
+			add(object.start, document{text: list.rest})
 		}
+		kind := strings.TrimSuffix(list.kind, "List")
 		for _, item := range list.items {
-			d := document{text: whole[item.start:item.end], item: true, apiVersion: list.apiVersion, kind: strings.TrimSuffix(list.kind, "List")}
-			add(span{start: object.start + item.start}, d)
+			d := document{text: whole[item.start:item.end], apiVersion: list.apiVersion, kind: kind}
+			add(object.start+item.start, d)
 		}
 	}
+
 	return documents
 }
 
@@ -64,50 +69,65 @@ func headOf(text []byte) (h head) {
 	if text[0] != '{' {
 		return h
 	}
-	name, named := "", false
+
+	name := ""
+	isName := false
 	for at := range values(text, 1) {
 		value := text[at.start:at.end]
-		named = !named
+		isName = !isName
 		switch {
-		case named:
+		case isName:
 			name = unquoted(value)
 		case name == "apiVersion":
 			h.apiVersion = unquoted(value)
 		case name == "kind":
 			h.kind = unquoted(value)
 		case name == "items" && value[0] == '[':
-			h.items, h.rest = []span{}, append(h.rest[:0], text[:at.start]...)
-			last := at.start
-			for item := range values(text[:at.end], at.start+1) {
-				h.items = append(h.items, item)
-				h.rest = append(append(h.rest, text[last:item.start]...), "{}"...)
-				h.rest = append(h.rest, bytes.Repeat([]byte("\n"), bytes.Count(text[item.start:item.end], []byte("\n")))...)
-				last = item.end
-			}
-			h.rest = append(h.rest, text[last:]...)
+			h.readItems(text, at)
 		}
+
+		// kubectl writes these fields first.
 		if h.apiVersion != "" && h.kind != "" && !strings.HasSuffix(h.kind, "List") {
-			break // these are the first fields in what kubectl writes
+			break
 		}
 	}
+
 	return h
 }
 
-// unquoted returns the content of a string, "" if the value is none.
+// readItems finds the items in an array of a list.
+func (h *head) readItems(text []byte, array span) {
+	h.items = []span{}
+	h.rest = nil
+	last := 0
+	for item := range values(text[:array.end], array.start+1) {
+		h.items = append(h.items, item)
+
+		// The rest keeps the line breaks of the item, so that lines in problems are right.
+		h.rest = append(h.rest, text[last:item.start]...)
+		h.rest = append(h.rest, "{}"...)
+		lines := bytes.Count(text[item.start:item.end], []byte("\n"))
+		h.rest = append(h.rest, bytes.Repeat([]byte("\n"), lines)...)
+		last = item.end
+	}
+	h.rest = append(h.rest, text[last:]...)
+}
+
+// unquoted returns the content of a string. It returns "" for any other value.
 func unquoted(value []byte) (text string) {
 	_ = json.Unmarshal(value, &text)
 	return text
 }
 
-// values yields the values of a text from an offset on: the objects of a stream, the names and
-// values of an object, or the elements of an array. It ends at a bracket that closes. A value
-// ends where as many brackets are closed as are opened, whatever else is wrong with it, so that
-// the values after it are read.
+// values yields the values of a text from an offset on: the objects of a stream, the names and values of an object, or
+// the elements of an array. It ends at a closing bracket. A value ends where as many brackets are closed as are opened,
+// regardless of other errors in it, so that the next values are read.
 func values(text []byte, offset int) iter.Seq[span] {
 	separators := space
 	if offset > 0 {
 		separators += ",:"
 	}
+
 	return func(yield func(span) bool) {
 		for i := offset; i < len(text); {
 			if strings.IndexByte(separators, text[i]) >= 0 {
@@ -117,6 +137,7 @@ func values(text []byte, offset int) iter.Seq[span] {
 			if offset > 0 && (text[i] == '}' || text[i] == ']') {
 				return
 			}
+
 			at := valueAt(text, i)
 			if !yield(at) {
 				return
@@ -128,7 +149,8 @@ func values(text []byte, offset int) iter.Seq[span] {
 
 // valueAt returns the value that begins at an offset.
 func valueAt(text []byte, start int) span {
-	depth, quoted := 0, false
+	depth := 0
+	quoted := false
 	for i := start; i < len(text); i++ {
 		switch c := text[i]; {
 		case quoted:
@@ -147,44 +169,28 @@ func valueAt(text []byte, start int) span {
 		case depth == 0:
 			continue
 		}
+
 		if depth <= 0 && !quoted {
 			return span{start: start, end: i + 1}
 		}
 	}
+
 	return span{start, len(text), depth > 0 || quoted}
 }
 
-// syntaxError returns why a text is no JSON object, and in which line, from 0. That of an object in
-// a stream is the error of a decoder that reads one field after the other.
-func syntaxError(text []byte, item bool) (line int, err error) {
+// syntaxError returns the reason why a text is no JSON object, and the line, counted from 0.
+func syntaxError(text []byte) (line int, err error) {
 	var value json.RawMessage
 	var syntax *json.SyntaxError
-	err = json.Unmarshal(text, &value)
-	if errors.As(err, &syntax) && syntax.Offset > 0 {
+	err = json.NewDecoder(bytes.NewReader(text)).Decode(&value)
+	switch {
+	case err == nil:
+		return 0, errNotObject
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return 0, errCutShort
+	case errors.As(err, &syntax) && syntax.Offset > 0:
 		line = bytes.Count(text[:syntax.Offset-1], []byte("\n"))
 	}
-	if err == nil {
-		return 0, errNotObject
-	}
-	if item {
-		return line, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	token, err := decoder.Token()
-	if err == nil && token != json.Delim('{') {
-		return 0, errNotObject
-	}
-	for err == nil && decoder.More() {
-		_, err = decoder.Token()
-		if err == nil {
-			err = decoder.Decode(&value)
-		}
-	}
-	if err == nil {
-		_, err = decoder.Token()
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return 0, errCutShort
-	}
+
 	return line, err
 }

@@ -21,26 +21,26 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 )
 
-// Live follows a cluster: it lists the objects once and watches them from then on. It writes
-// nothing.
+// Live follows a cluster: it lists the objects once and watches them afterwards. It writes nothing.
 type Live struct {
 	kube       kubernetes.Interface
 	host       string
-	configured bool // it follows the scheduler's Deployment and ConfigMap too
+	configured bool // includes the scheduler's Deployment and ConfigMap
 	kinds      []*followed
 	changed    chan struct{}
 
 	mu         sync.Mutex
-	answered   time.Time       // when the API server last answered
+	answered   time.Time       // the last answer of the API server
 	configMaps []*v1.ConfigMap // of the last reading
 	usage      usageReading
 	evicted    []Evicted
-	pastLacks  string // why evictions from before are missing
+	pastLacks  string // why earlier evictions are missing
 }
 
-// followed is a kind of object that is watched.
+// followed is a watched kind of object.
 type followed struct {
 	list
 	informer cache.SharedIndexInformer
@@ -49,11 +49,10 @@ type followed struct {
 	tried bool
 	lacks bool      // the cluster does not know the kind
 	err   error     // of the last call
-	ended time.Time // when the last call ended
+	ended time.Time // the end of the last call
 }
 
-// Follow begins to follow a cluster until ctx is done. With configured, it follows the
-// scheduler's Deployment and ConfigMap too.
+// Follow follows a cluster until ctx is done. With configured, this includes the scheduler's Deployment and ConfigMap.
 func Follow(ctx context.Context, config *rest.Config, configured bool) (*Live, error) {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return prompt{next} })
@@ -61,6 +60,7 @@ func Follow(ctx context.Context, config *rest.Config, configured bool) (*Live, e
 	if err != nil {
 		return nil, err
 	}
+
 	l := &Live{kube: kube, host: config.Host, configured: configured, changed: make(chan struct{}, 1)}
 	for _, each := range listsOf(kube, volcano, configured) {
 		k := &followed{list: each}
@@ -68,8 +68,9 @@ func Follow(ctx context.Context, config *rest.Config, configured bool) (*Live, e
 		if err := k.informer.SetTransform(strip); err != nil {
 			return nil, err
 		}
-		// Errors are noted where they occur. The default handler logs each attempt.
-		if err := k.informer.SetWatchErrorHandlerWithContext(func(context.Context, *cache.Reflector, error) {}); err != nil {
+		// Errors are noted in listWatch. The default handler logs each attempt.
+		quiet := func(context.Context, *cache.Reflector, error) {}
+		if err := k.informer.SetWatchErrorHandlerWithContext(quiet); err != nil {
 			return nil, err
 		}
 		if _, err := k.informer.AddEventHandler(l.handler()); err != nil {
@@ -77,13 +78,15 @@ func Follow(ctx context.Context, config *rest.Config, configured bool) (*Live, e
 		}
 		l.kinds = append(l.kinds, k)
 	}
+
 	for _, k := range l.kinds {
 		go k.informer.RunWithContext(ctx)
 	}
+
 	return l, nil
 }
 
-// listWatch calls the API server and notes whether it answers.
+// listWatch returns the calls of the API server. They note whether it answers.
 func (l *Live) listWatch(k *followed) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -99,91 +102,109 @@ func (l *Live) listWatch(k *followed) *cache.ListWatch {
 	}
 }
 
+// note notes the result of a call.
 func (l *Live) note(ctx context.Context, k *followed, err error) {
-	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsTooManyRequests(err) {
-		return // the informer lists again
+	// After these errors, the informer lists again.
+	again := apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsTooManyRequests(err)
+	if again || ctx.Err() != nil {
+		return
 	}
+
 	lacks := k.optional && apierrors.IsNotFound(err)
 	err = k.explain(err, l.host)
+	answered := !errors.Is(err, errAway)
+
 	k.mu.Lock()
 	same := k.tried && (k.err == nil) == (err == nil)
 	k.tried = true
 	k.lacks = lacks
 	k.err = err
 	k.ended = time.Now()
-	answered := !errors.Is(k.err, errAway)
 	k.mu.Unlock()
+
 	if answered {
 		l.mu.Lock()
 		l.answered = time.Now()
 		l.mu.Unlock()
 	}
+
 	if !same {
 		l.signal()
 	}
 }
 
-// handler notes changes, and pods that the scheduler evicts.
+// handler notes changes and evicted pods.
 func (l *Live) handler() cache.ResourceEventHandler {
 	note := func(object any) {
 		l.noteEvicted(object)
 		l.signal()
 	}
-	return cache.ResourceEventHandlerFuncs{AddFunc: note, UpdateFunc: func(_, object any) { note(object) }, DeleteFunc: note}
+
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    note,
+		UpdateFunc: func(_, object any) { note(object) },
+		DeleteFunc: note,
+	}
 }
 
 func (l *Live) signal() {
 	select {
 	case l.changed <- struct{}{}:
-	default: // a signal waits already
+	default: // a signal is pending
 	}
 }
 
-// Changed receives after each change of an object, and after the cluster was away or came
-// back. One value stands for all changes since the last one.
+// Changed receives a value after each change of an object, and after the connection is lost or restored. One value
+// stands for all changes since the last value.
 func (l *Live) Changed() <-chan struct{} { return l.changed }
 
-// strip drops what no decision depends on, which is most of an object.
+// strip drops the parts of an object that no decision depends on.
 func strip(object any) (any, error) {
-	if of, ok := object.(metav1.Object); ok {
-		of.SetManagedFields(nil)
+	if o, ok := object.(metav1.Object); ok {
+		o.SetManagedFields(nil)
 	}
-	if isOther(object) {
-		d := object.(*appsv1.Deployment)
-		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
-			Namespace: d.Namespace, Name: d.Name, UID: d.UID, ResourceVersion: d.ResourceVersion}}, nil
+	if !isOther(object) {
+		return object, nil
 	}
-	return object, nil
+
+	d := object.(*appsv1.Deployment)
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace:       d.Namespace,
+		Name:            d.Name,
+		UID:             d.UID,
+		ResourceVersion: d.ResourceVersion,
+	}}, nil
 }
 
-// ErrNotRead is the error of a cluster of which nothing has been read yet.
+// ErrNotRead is the error if no object of a cluster was read yet.
 var ErrNotRead = errors.New("the cluster has not been read yet")
 
-// Objects returns the objects of the cluster as they are now. The caller must not change
-// them. A kind that cannot be read is missing, and a warning says so. The error says that
-// the API server does not answer: it comes with the objects of the time before, or with none.
+// Objects returns the current objects of the cluster. The caller must not change them. A warning names each kind that
+// cannot be read. If the API server does not answer, Objects returns an error with the last known objects, or with nil.
 func (l *Live) Objects(ctx context.Context) (*Objects, error) {
 	if err := l.await(ctx); err != nil {
 		return nil, err
 	}
+
 	o := newComplete()
 	var away []error
 	some := false
 	for _, k := range l.kinds {
 		err := l.errorOf(k)
-		switch {
-		case k.informer.HasSynced():
+		synced := k.informer.HasSynced()
+		if synced {
 			some = true
 			l.add(o, k)
-		case k.optional:
-		default:
-			o.complete, o.Unread = false, append(o.Unread, k.kind)
+		} else if !k.optional {
+			o.complete = false
+			o.Unread = append(o.Unread, k.kind)
 		}
+
 		switch {
 		case err == nil:
 		case errors.Is(err, errAway):
 			away = append(away, err)
-		case k.informer.HasSynced():
+		case synced:
 			o.Warnings = append(o.Warnings, fmt.Sprintf("%v; what was read before counts", err))
 		default:
 			o.Warnings = append(o.Warnings, err.Error())
@@ -192,21 +213,24 @@ func (l *Live) Objects(ctx context.Context) (*Objects, error) {
 	if !some {
 		return nil, cmp.Or(joinOnce(away), ErrNotRead)
 	}
+
 	if len(away) == 0 {
 		l.readConfigMapsOf(ctx, o)
 	} else {
 		l.addConfigMaps(o)
 	}
+
 	return o, joinOnce(away)
 }
 
-// errorOf is the error of the last call for a kind. Once the API server has answered any call,
-// it is not away, and the kind will be tried again.
+// errorOf returns the error of the last call for a kind. If the API server has answered a later call, it is not away:
+// the kind will be tried again.
 func (l *Live) errorOf(k *followed) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	if errors.Is(k.err, errAway) && l.answered.After(k.ended) && k.informer.HasSynced() {
 		return nil
 	}
@@ -221,6 +245,7 @@ func (l *Live) add(o *Objects, k *followed) {
 			all = append(all, object.(metav1.Object))
 		}
 	}
+
 	slices.SortFunc(all, func(a, b metav1.Object) int {
 		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
 	})
@@ -229,30 +254,31 @@ func (l *Live) add(o *Objects, k *followed) {
 	}
 }
 
-// awaitStep is the time between two looks at kinds that are listed.
+// awaitStep is the time between two checks in await.
 const awaitStep = 50 * time.Millisecond
 
-// await waits until each kind was listed, or cannot be.
+// await waits until each kind was listed or cannot be listed.
 func (l *Live) await(ctx context.Context) error {
 	settled := func(k *followed) bool {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		return k.informer.HasSynced() || k.tried && (k.err != nil || k.lacks)
 	}
+
 	return wait.PollUntilContextCancel(ctx, awaitStep, true, func(context.Context) (bool, error) {
 		return count(l.kinds, settled) == len(l.kinds), nil
 	})
 }
 
-// configMapPatience bounds the time in which the scheduler's ConfigMap is read.
+// configMapPatience bounds the time to read the scheduler's ConfigMap.
 const configMapPatience = 5 * time.Second
 
-// readConfigMapsOf reads the scheduler's ConfigMaps. While the API server does not answer,
-// those of the time before count.
+// readConfigMapsOf reads the scheduler's ConfigMaps. While the API server does not answer, the last reading counts.
 func (l *Live) readConfigMapsOf(ctx context.Context, o *Objects) {
 	if !l.configured {
 		return
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, configMapPatience)
 	defer cancel()
 	err := o.readConfigMaps(ctx, l.kube, l.host)
@@ -268,10 +294,11 @@ func (l *Live) readConfigMapsOf(ctx context.Context, o *Objects) {
 	}
 }
 
-// addConfigMaps adds the ConfigMaps of the reading before.
+// addConfigMaps adds the ConfigMaps of the last reading.
 func (l *Live) addConfigMaps(o *Objects) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	for _, m := range l.configMaps {
 		o.add(m, Source{})
 	}
@@ -283,25 +310,23 @@ const (
 	leaseName      = "volcano"
 )
 
-// Leader returns the scheduler that is the leader, and when it renewed its lease.
+// Leader returns the leader among the schedulers, and the time when it renewed its lease.
 func (l *Live) Leader(ctx context.Context) (name string, renewed time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, configMapPatience)
 	defer cancel()
+
 	lease, err := l.kube.CoordinationV1().Leases(leaseNamespace).Get(ctx, leaseName, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		return "", renewed, fmt.Errorf("no permission to get the lease %s/%s of %s, which names the leader", leaseNamespace, leaseName, l.host)
+		return "", renewed, fmt.Errorf("no permission to get the lease %s/%s of %s, which names the leader",
+			leaseNamespace, leaseName, l.host)
 	case apierrors.IsNotFound(err):
 		return "", renewed, fmt.Errorf("there is no lease %s/%s: the scheduler runs without an election, or not at all",
 			leaseNamespace, leaseName)
 	case err != nil:
 		return "", renewed, list{kind: "leases"}.explain(err, l.host)
 	}
-	if lease.Spec.HolderIdentity != nil {
-		name = *lease.Spec.HolderIdentity
-	}
-	if lease.Spec.RenewTime != nil {
-		renewed = lease.Spec.RenewTime.Time
-	}
-	return name, renewed, nil
+
+	renewed = ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).Time
+	return ptr.Deref(lease.Spec.HolderIdentity, ""), renewed, nil
 }

@@ -8,10 +8,10 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// Kind is a kind of object, as kubectl lists it.
+// Kind is a kind of object, as in kubectl get.
 type Kind string
 
-// The kinds without which a dump does not show what runs, and two others that are listed.
+// The kinds that callers ask for.
 const (
 	Nodes           Kind = "nodes"
 	Jobs            Kind = "jobs"
@@ -21,7 +21,7 @@ const (
 	PriorityClasses Kind = "priorityclasses"
 )
 
-// Lacks reports whether files have no object of a kind that other objects refer to.
+// Lacks reports whether the files have no object of a kind although other objects refer to it.
 func (o *Objects) Lacks(kind Kind) bool { return o.references(kind) > 0 }
 
 // references counts the objects that refer to a kind that the files lack.
@@ -29,6 +29,7 @@ func (o *Objects) references(kind Kind) int {
 	if o.complete {
 		return 0
 	}
+
 	switch {
 	case kind == Queues && len(o.Queues) == 0:
 		return len(o.PodGroups)
@@ -38,10 +39,13 @@ func (o *Objects) references(kind Kind) int {
 				pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed
 		})
 	case kind == Pods && len(o.Pods) == 0:
-		return count(o.PodGroups, func(g *scheduling.PodGroup) bool { return g.Status.Phase == scheduling.PodGroupRunning })
+		return count(o.PodGroups, func(g *scheduling.PodGroup) bool {
+			return g.Status.Phase == scheduling.PodGroupRunning
+		})
 	case kind == PriorityClasses && len(o.PriorityClasses) == 0:
 		return count(o.PodGroups, func(g *scheduling.PodGroup) bool { return g.Spec.PriorityClassName != "" })
 	}
+
 	return 0
 }
 
@@ -51,10 +55,11 @@ func count[T any](all []T, is func(T) bool) (n int) {
 			n++
 		}
 	}
+
 	return n
 }
 
-// Missing describes the kinds that files lack, and what follows.
+// Missing describes the kinds that the files lack, and the effect.
 func (o *Objects) Missing() (all []string) {
 	for _, k := range []struct {
 		kind         Kind
@@ -66,8 +71,10 @@ func (o *Objects) Missing() (all []string) {
 		{PriorityClasses, "PriorityClass", "%d PodGroups name one, and have the priority 0"},
 	} {
 		if n := o.references(k.kind); n > 0 {
-			all = append(all, fmt.Sprintf("the input has no %s: "+k.effect+"; add them: kubectl get %s -A -o json", k.name, n, k.kind))
+			all = append(all, fmt.Sprintf("the input has no %s: "+k.effect+"; add them: kubectl get %s -A -o json",
+				k.name, n, k.kind))
 		}
 	}
+
 	return all
 }

@@ -1,6 +1,5 @@
-// Package input reads the objects that cardctl works on, from files or from a live
-// cluster. It skips objects that quotas do not concern. A document that cannot be read
-// is reported, and the others are read all the same.
+// Package input reads the objects for cardctl from files or from a live cluster. It skips objects that are irrelevant
+// to quotas. It reports documents that it cannot decode, and reads the others.
 package input
 
 import (
@@ -23,8 +22,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
-// Source is where an object was read: a file, and the line at which its document
-// begins. The zero value is a live cluster.
+// Source is the origin of an object: a file, and the first line of its document. The zero value is a live cluster.
 type Source struct {
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
@@ -50,19 +48,19 @@ type Objects struct {
 	ResourceSlices  []*resourcev1.ResourceSlice
 	DeviceClasses   []*resourcev1.DeviceClass
 	ResourceClaims  []*resourcev1.ResourceClaim
-	ConfigMaps      []*v1.ConfigMap // those that may have the scheduler's configuration
-	Usage           []*v1.ConfigMap // those that store the usage of queues over time
+	ConfigMaps      []*v1.ConfigMap // can have the scheduler's configuration
+	Usage           []*v1.ConfigMap // store the usage of queues over time
 
-	Problems []Problem // documents that could not be read
-	Unknown  []Problem // fields of manifests that their kinds do not have, or have twice
-	Invalid  []Problem // values of manifests for which the API server refuses them
-	Newer    []Problem // the same of queues of a cluster, whose release can be newer
+	Problems []Problem // documents that cannot be decoded
+	Unknown  []Problem // unknown and duplicate fields of manifests
+	Invalid  []Problem // values of manifests that the API server refuses
+	Newer    []Problem // unknown fields of queues of a cluster, which may run a newer release
 	Repeated []Problem // objects that were read again; the last one counts
 	Replaced []Problem // manifests that replace a workload with its PodGroup and pods
-	Warnings []string  // what the input lacks, and what follows from that
+	Warnings []string  // missing objects, and the effect
 	Unread   []string  // kinds that cannot be listed, such as podgroups.scheduling.volcano.sh
 
-	complete bool // all objects of a cluster were read: what is missing does not exist
+	complete bool // all objects of a cluster were read: a missing object does not exist
 
 	skipped map[string]int // objects of other kinds, by kind
 	sources map[metav1.Object]Source
@@ -79,7 +77,7 @@ type Problem struct {
 	Message string
 }
 
-// String is the problem in one line.
+// String describes the problem in one line.
 func (p Problem) String() string {
 	text := p.Source.String() + ": "
 	for _, part := range []string{p.Object, p.Field} {
@@ -87,6 +85,7 @@ func (p Problem) String() string {
 			text += part + ": "
 		}
 	}
+
 	return text + p.Message
 }
 
@@ -98,36 +97,41 @@ type key struct {
 
 // New returns no objects.
 func New() *Objects {
-	return &Objects{skipped: map[string]int{}, sources: map[metav1.Object]Source{}, known: map[key]metav1.Object{},
-		positions: map[metav1.Object]*position{}}
+	return &Objects{
+		skipped:   map[string]int{},
+		sources:   map[metav1.Object]Source{},
+		known:     map[key]metav1.Object{},
+		positions: map[metav1.Object]*position{},
+	}
 }
 
 // SourceOf returns where an object was read.
 func (o *Objects) SourceOf(object metav1.Object) Source { return o.sources[object] }
 
 // SourceOfField returns where a field of an object was read, such as spec.parent or
-// metadata.annotations[volcano.sh/card.quota]: its line in a manifest, the line of the
-// innermost object around a field that the manifest does not have, and otherwise the line
-// where the object begins.
+// metadata.annotations[volcano.sh/card.quota]. For a field that a manifest does not have, it is the line of the
+// innermost object around the field. For an object of a cluster, it is the first line of the object.
 func (o *Objects) SourceOfField(object metav1.Object, field string) Source {
 	source := o.sources[object]
 	if at := o.positions[object]; at != nil && field != "" {
 		source.Line = at.line(field)
 	}
+
 	return source
 }
 
-// Has reports whether a manifest has a field. All others have the fields that they can have.
+// Has reports whether a manifest has a field. An object of a cluster has all fields of its kind.
 func (o *Objects) Has(object metav1.Object, field string) bool {
 	at := o.positions[object]
 	if at == nil {
 		return true
 	}
+
 	key, _, _ := child(at.root(), field)
 	return key != nil
 }
 
-// Len is the number of objects that were read and not skipped, ConfigMaps aside.
+// Len returns the number of objects without ConfigMaps and skipped objects.
 func (o *Objects) Len() int { return len(o.known) - len(o.ConfigMaps) - len(o.Usage) }
 
 // Skipped describes the objects of other kinds, "" for none.
@@ -138,14 +142,14 @@ func (o *Objects) Skipped() string {
 		kinds = append(kinds, fmt.Sprintf("%s (%d)", kind, o.skipped[kind]))
 		total += o.skipped[kind]
 	}
+
 	if total == 0 {
 		return ""
 	}
 	return fmt.Sprintf("skipped %d objects of other kinds: %s", total, strings.Join(kinds, ", "))
 }
 
-// add adds an object. It replaces an object of the same name, as the second kubectl
-// apply replaces the first.
+// add adds an object. It replaces an object of the same name, as kubectl apply does.
 func (o *Objects) add(object metav1.Object, source Source) {
 	switch x := object.(type) {
 	case *v1.Node:
@@ -180,16 +184,18 @@ func (o *Objects) add(object metav1.Object, source Source) {
 	}
 }
 
-// clusterKinds are the kinds that are read and in no namespace.
+// clusterKinds are the kinds without a namespace.
 var clusterKinds = []string{"Node", "Queue", "PriorityClass", "ResourceSlice", "DeviceClass"}
 
+// put adds an object to the list of its kind.
 func put[T interface {
 	comparable
 	metav1.Object
 }](o *Objects, all []T, kind string, object T, source Source) []T {
-	if namespaced := !slices.Contains(clusterKinds, kind); namespaced && object.GetNamespace() == "" {
+	if object.GetNamespace() == "" && !slices.Contains(clusterKinds, kind) {
 		object.SetNamespace(metav1.NamespaceDefault)
 	}
+
 	o.sources[object] = source
 	k := key{kind, types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}}
 	was, repeated := o.known[k]
@@ -197,45 +203,53 @@ func put[T interface {
 	if !repeated {
 		return append(all, object)
 	}
+
 	o.Repeated = append(o.Repeated, Problem{source, named(kind, object), "",
 		fmt.Sprintf("was read at %s already; this one counts", o.sources[was])})
 	all[slices.Index(all, was.(T))] = object
+
 	return all
 }
 
-// Merge adds the objects of others, which replace those of the same name. A workload
-// replaces its PodGroup and its pods as well.
+// Merge adds the objects of others. They replace objects of the same name. A workload also replaces its PodGroup and
+// its pods.
 func (o *Objects) Merge(others *Objects) {
 	for _, object := range others.all() {
 		o.add(object, others.sources[object])
 	}
+	o.replaceWorkloads()
+
 	o.Problems = append(o.Problems, others.Problems...)
-	o.Unknown, o.Invalid = append(o.Unknown, others.Unknown...), append(o.Invalid, others.Invalid...)
+	o.Unknown = append(o.Unknown, others.Unknown...)
+	o.Invalid = append(o.Invalid, others.Invalid...)
 	for kind, n := range others.skipped {
 		o.skipped[kind] += n
 	}
-	o.replaceWorkloads()
 }
 
-// Shares reports whether there is an object, by kind, namespace and name, that others has as well.
+// Shares reports whether there is an object with the kind, namespace and name of an object of others.
 func (o *Objects) Shares(others *Objects) bool {
 	for k := range others.known {
 		if o.known[k] != nil {
 			return true
 		}
 	}
+
 	return false
 }
 
+// all returns all objects.
 func (o *Objects) all() []metav1.Object {
-	return slices.Concat(metaOf(o.Nodes), metaOf(o.Queues), metaOf(o.PodGroups), metaOf(o.Jobs), metaOf(o.Pods), metaOf(o.Deployments),
-		metaOf(o.PriorityClasses), metaOf(o.ResourceSlices), metaOf(o.DeviceClasses), metaOf(o.ResourceClaims), metaOf(o.ConfigMaps), metaOf(o.Usage))
+	return slices.Concat(
+		metaOf(o.Nodes), metaOf(o.Queues), metaOf(o.PodGroups), metaOf(o.Jobs), metaOf(o.Pods), metaOf(o.Deployments),
+		metaOf(o.PriorityClasses), metaOf(o.ResourceSlices), metaOf(o.DeviceClasses), metaOf(o.ResourceClaims),
+		metaOf(o.ConfigMaps), metaOf(o.Usage),
+	)
 }
 
-func metaOf[T metav1.Object](list []T) []metav1.Object {
-	all := make([]metav1.Object, len(list))
-	for i, object := range list {
-		all[i] = object
+func metaOf[T metav1.Object](list []T) (all []metav1.Object) {
+	for _, object := range list {
+		all = append(all, object)
 	}
 	return all
 }
@@ -245,12 +259,13 @@ func (o *Objects) Clone() *Objects {
 	c := New()
 	c.complete = o.complete
 	for _, object := range o.all() {
-		own := object.(runtime.Object).DeepCopyObject().(metav1.Object)
-		c.add(own, o.sources[object])
+		copied := object.(runtime.Object).DeepCopyObject().(metav1.Object)
+		c.add(copied, o.sources[object])
 		if at := o.positions[object]; at != nil {
-			c.positions[own] = at
+			c.positions[copied] = at
 		}
 	}
+
 	c.Problems = slices.Clone(o.Problems)
 	c.Unknown = slices.Clone(o.Unknown)
 	c.Newer = slices.Clone(o.Newer)
@@ -260,5 +275,6 @@ func (o *Objects) Clone() *Objects {
 	c.Warnings = slices.Clone(o.Warnings)
 	c.Unread = slices.Clone(o.Unread)
 	maps.Copy(c.skipped, o.skipped)
+
 	return c
 }

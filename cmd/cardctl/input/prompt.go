@@ -7,11 +7,11 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// prompt reports at once that a connection was lost. client-go repeats such a request ten times
-// in as many seconds, and takes it for the end of a watch, before anybody learns of it.
+// prompt reports a lost connection immediately. client-go repeats such a request for ten seconds, and treats the loss
+// as the end of a watch.
 type prompt struct{ next http.RoundTripper }
 
-// RoundTrip returns errors that client-go does not know.
+// RoundTrip replaces the errors that client-go would hide.
 func (p prompt) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := p.next.RoundTrip(r)
 	switch {
@@ -22,5 +22,6 @@ func (p prompt) RoundTrip(r *http.Request) (*http.Response, error) {
 	case utilnet.IsTimeout(err):
 		return nil, errors.New(lastPart(err))
 	}
+
 	return response, err
 }

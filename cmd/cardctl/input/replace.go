@@ -16,28 +16,32 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// replaceWorkloads removes the PodGroups and pods of the workloads of a cluster that a
-// manifest replaces. A workload counts once, as its manifest describes it.
+// replaceWorkloads removes the PodGroups and pods of the workloads of a cluster that a manifest replaces. Such a
+// workload counts once, as in its manifest.
 func (o *Objects) replaceWorkloads() {
 	manifests := o.manifests()
 	if len(manifests) == 0 {
 		return
 	}
-	removed, pods := map[types.NamespacedName]owner{}, map[owner]int{}
+
+	removed := map[types.NamespacedName]owner{} // by PodGroup
+	pods := map[owner]int{}
 	o.PodGroups = slices.DeleteFunc(o.PodGroups, func(g *scheduling.PodGroup) bool {
 		owner, uid := ownerOf(g)
 		manifest, replaced := manifests[owner]
 		if replaced {
-			// So that the PodGroup keeps its name, as with kubectl apply.
+			// The PodGroup keeps its name, as with kubectl apply.
 			manifest.SetUID(uid)
 			removed[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] = owner
-			pods[owner] += 0
+			pods[owner] = 0
 			o.forget("PodGroup", g)
 		}
 		return replaced
 	})
+
 	o.Pods = slices.DeleteFunc(o.Pods, func(pod *v1.Pod) bool {
-		owner, replaced := removed[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Annotations[scheduling.KubeGroupNameAnnotationKey]}]
+		podGroup := pod.Annotations[scheduling.KubeGroupNameAnnotationKey]
+		owner, replaced := removed[types.NamespacedName{Namespace: pod.Namespace, Name: podGroup}]
 		if !replaced {
 			owner, _ = ownerOf(pod)
 			_, replaced = manifests[owner]
@@ -48,6 +52,7 @@ func (o *Objects) replaceWorkloads() {
 		}
 		return replaced
 	})
+
 	for _, owner := range slices.SortedFunc(maps.Keys(pods), owner.compare) {
 		manifest := manifests[owner]
 		o.Replaced = append(o.Replaced, Problem{o.sources[manifest], named(owner.kind, manifest), "",
@@ -68,7 +73,7 @@ func (o owner) compare(x owner) int {
 	return cmp.Or(cmp.Compare(o.kind, x.kind), cmp.Compare(o.namespace, x.namespace), cmp.Compare(o.name, x.name))
 }
 
-// manifests returns the workloads that no cluster has: without a UID and a status.
+// manifests returns the workloads of manifests. They have no UID and no status.
 func (o *Objects) manifests() map[owner]metav1.Object {
 	all := map[owner]metav1.Object{}
 	add := func(kind string, object metav1.Object, hasStatus bool) {
@@ -76,6 +81,7 @@ func (o *Objects) manifests() map[owner]metav1.Object {
 			all[owner{kind, object.GetNamespace(), object.GetName()}] = object
 		}
 	}
+
 	for _, job := range o.Jobs {
 		add("Job", job, job.Status.State.Phase != "")
 	}
@@ -85,23 +91,25 @@ func (o *Objects) manifests() map[owner]metav1.Object {
 	for _, pod := range o.Pods {
 		add("Pod", pod, pod.Status.Phase != "")
 	}
+
 	return all
 }
 
 // ownerOf returns the workload of a cluster that owns a PodGroup or a pod, and its UID.
-// That of a ReplicaSet is a Deployment, whose name is that of the ReplicaSet without the
-// hash.
 func ownerOf(object metav1.Object) (owner, types.UID) {
 	for _, reference := range object.GetOwnerReferences() {
-		name, group := reference.Name, strings.Split(reference.APIVersion, "/")[0]
+		name := reference.Name
+		group, _, _ := strings.Cut(reference.APIVersion, "/")
 		switch {
 		case reference.UID == "":
 		case reference.Kind == "Job" && group == batch.SchemeGroupVersion.Group,
 			reference.Kind == "Pod" && group == v1.SchemeGroupVersion.Version:
 			return owner{reference.Kind, object.GetNamespace(), name}, reference.UID
+		// The name of a ReplicaSet is the name of its Deployment with a hash.
 		case reference.Kind == "ReplicaSet" && group == appsv1.GroupName && strings.Contains(name, "-"):
 			return owner{"Deployment", object.GetNamespace(), name[:strings.LastIndexByte(name, '-')]}, reference.UID
 		}
 	}
+
 	return owner{}, ""
 }

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// bounds are the values that the CRDs of Volcano allow, by kind: their schemas without types,
-// descriptions and pod templates. TestSchemas makes the file of the CRDs.
+// bounds are the schemas of Volcano's CRDs by kind, without types, descriptions and pod templates. TestSchemas
+// generates the file.
 //
 //go:embed schemas.json
 var bounds []byte
@@ -27,23 +27,27 @@ var validators = sync.OnceValue(func() map[string]schema.SchemaValidator {
 	if err := json.Unmarshal(bounds, &versioned); err != nil {
 		panic(err) // the file is a part of the program
 	}
+
 	all := map[string]schema.SchemaValidator{}
 	for kind, props := range versioned {
 		var internal apiextensions.JSONSchemaProps
-		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, &internal, nil); err != nil {
+		err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, &internal, nil)
+		if err != nil {
 			panic(err)
 		}
+
 		validator, _, err := schema.NewSchemaValidator(&internal)
 		if err != nil {
 			panic(err)
 		}
 		all[kind] = validator
 	}
+
 	return all
 })
 
-// invalidValues returns the values for which the API server refuses a manifest: the name, and what
-// the CRD of its kind does not allow.
+// invalidValues returns the values for which the API server refuses a manifest: a bad name, and values that the CRD
+// does not allow.
 func (d *document) invalidValues(text []byte, kind string, object metav1.Object, at *position) (all []Problem) {
 	add := func(path, message string) {
 		all = append(all, Problem{Source{d.File, at.line(path)}, named(kind, object), path, message})
@@ -51,10 +55,12 @@ func (d *document) invalidValues(text []byte, kind string, object metav1.Object,
 	for _, problem := range dns.IsDNS1123Subdomain(object.GetName()) {
 		add("metadata.name", fmt.Sprintf("%q: %s", object.GetName(), problem))
 	}
+
 	validator, known := validators()[kind]
 	if !known {
 		return all
 	}
+
 	var content map[string]any
 	if json.Unmarshal(text, &content) != nil {
 		return all // the decoder has reported it
@@ -65,5 +71,6 @@ func (d *document) invalidValues(text []byte, kind string, object metav1.Object,
 			add(problem.Field, strings.Replace(text, problem.Field+" in body ", "", 1))
 		}
 	}
+
 	return all
 }

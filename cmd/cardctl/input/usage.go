@@ -13,15 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 
 	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
-// ErrNoUsage is about a ConfigMap that does not exist: the scheduler has saved nothing yet.
+// ErrNoUsage is the error of a ConfigMap that does not exist. The scheduler has saved nothing yet.
 var ErrNoUsage = errors.New("does not exist")
 
-// UsageIn reads the usage of queues from the ConfigMap of a name among the objects that were read. Sessions
-// that begin with it are at the time at which the objects were.
+// UsageIn reads the usage of queues from a ConfigMap among the objects. Sessions with it are at the time of the
+// objects.
 func (o *Objects) UsageIn(name types.NamespacedName) (*store.Stored, error) {
 	get := func(part string) (*v1.ConfigMap, error) {
 		for _, c := range o.Usage {
@@ -31,14 +32,16 @@ func (o *Objects) UsageIn(name types.NamespacedName) (*store.Stored, error) {
 		}
 		return nil, fmt.Errorf("%s %w in the input", part, ErrNoUsage)
 	}
+
 	stored, err := readUsage(name, get)
 	if err == nil {
 		stored.Now = o.latest(stored.Saved)
 	}
+
 	return stored, err
 }
 
-// ReadUsage reads the usage of queues from the ConfigMap of a name, and its parts, in a live cluster.
+// ReadUsage reads the usage of queues from a ConfigMap and its parts in a live cluster.
 func ReadUsage(ctx context.Context, config *rest.Config, name types.NamespacedName) (*store.Stored, error) {
 	kube, _, err := clientsOf(config)
 	if err != nil {
@@ -47,8 +50,10 @@ func ReadUsage(ctx context.Context, config *rest.Config, name types.NamespacedNa
 	return readUsage(name, configMapsOf(ctx, kube, config.Host, name.Namespace))
 }
 
-// configMapsOf gets ConfigMaps of a namespace by their names.
-func configMapsOf(ctx context.Context, kube kubernetes.Interface, host, namespace string) func(string) (*v1.ConfigMap, error) {
+// configMapsOf returns a function that gets ConfigMaps of a namespace by their names.
+func configMapsOf(
+	ctx context.Context, kube kubernetes.Interface, host, namespace string,
+) func(string) (*v1.ConfigMap, error) {
 	return func(name string) (*v1.ConfigMap, error) {
 		c, err := kube.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
 		switch {
@@ -59,6 +64,7 @@ func configMapsOf(ctx context.Context, kube kubernetes.Interface, host, namespac
 		case apierrors.IsForbidden(err):
 			return nil, fmt.Errorf("no permission to get it in %s", host)
 		}
+
 		return nil, list{kind: "configmaps"}.explain(err, host)
 	}
 }
@@ -71,22 +77,25 @@ func readUsage(name types.NamespacedName, get func(string) (*v1.ConfigMap, error
 	return store.Read(first, get)
 }
 
-// WriteUsage replaces the ConfigMaps of a usage in a live cluster, the first one last, if it was not changed since it
-// was read. With dry, the API server checks it and writes nothing.
+// WriteUsage replaces the ConfigMaps of a usage in a live cluster, the first one last. It fails if they were changed in
+// the meantime. With dry, the API server checks them and writes nothing.
 func WriteUsage(ctx context.Context, config *rest.Config, all []*v1.ConfigMap, dry bool) error {
 	kube, _, err := clientsOf(config)
 	if err != nil {
 		return err
 	}
+
 	o := metav1.UpdateOptions{}
 	if dry {
 		o.DryRun = []string{metav1.DryRunAll}
 	}
+
 	for _, c := range slices.Backward(all) {
-		_, err := kube.CoreV1().ConfigMaps(c.Namespace).Update(ctx, c, o)
+		configMaps := kube.CoreV1().ConfigMaps(c.Namespace)
+		_, err := configMaps.Update(ctx, c, o)
 		switch {
-		case apierrors.IsNotFound(err) && c != all[0]: // the usage was smaller before
-			_, err = kube.CoreV1().ConfigMaps(c.Namespace).Create(ctx, c, metav1.CreateOptions{DryRun: o.DryRun})
+		case apierrors.IsNotFound(err) && c != all[0]: // the usage had fewer parts
+			_, err = configMaps.Create(ctx, c, metav1.CreateOptions{DryRun: o.DryRun})
 		case apierrors.IsForbidden(err):
 			err = fmt.Errorf("no permission to update ConfigMap %s/%s of %s", c.Namespace, c.Name, config.Host)
 		}
@@ -94,13 +103,15 @@ func WriteUsage(ctx context.Context, config *rest.Config, all []*v1.ConfigMap, d
 			return err
 		}
 	}
+
 	return nil
 }
 
-// latest returns the latest time in the objects, for a dump the time at which it was taken. It is not before
-// after, and not in the future.
+// latest returns the latest time in the objects that is not in the future, at least after. It is about the time of a
+// dump.
 func (o *Objects) latest(after time.Time) time.Time {
-	latest, now := after, time.Now()
+	latest := after
+	now := time.Now()
 	note := func(times ...metav1.Time) {
 		for _, t := range times {
 			if t.After(latest) && !t.After(now) {
@@ -108,11 +119,9 @@ func (o *Objects) latest(after time.Time) time.Time {
 			}
 		}
 	}
+
 	for _, pod := range o.Pods {
-		note(pod.CreationTimestamp)
-		if pod.Status.StartTime != nil {
-			note(*pod.Status.StartTime)
-		}
+		note(pod.CreationTimestamp, ptr.Deref(pod.Status.StartTime, metav1.Time{}))
 		for _, c := range pod.Status.Conditions {
 			note(c.LastTransitionTime)
 		}
@@ -128,6 +137,7 @@ func (o *Objects) latest(after time.Time) time.Time {
 			note(c.LastHeartbeatTime, c.LastTransitionTime)
 		}
 	}
+
 	return latest
 }
 
@@ -137,17 +147,18 @@ type usageReading struct {
 	stored *store.Stored
 }
 
-// Usage reads the usage of queues from the ConfigMap of a name. While the API server does not answer, the
-// usage of the time before counts.
+// Usage reads the usage of queues from a ConfigMap. While the API server does not answer, the last reading counts.
 func (l *Live) Usage(ctx context.Context, name types.NamespacedName) (*store.Stored, error) {
 	ctx, cancel := context.WithTimeout(ctx, configMapPatience)
 	defer cancel()
 	stored, err := readUsage(name, configMapsOf(ctx, l.kube, l.host, name.Namespace))
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if errors.Is(err, errAway) && l.usage.stored != nil && l.usage.name == name {
 		return l.usage.stored, nil
 	}
+
 	l.usage = usageReading{name, stored}
 	return stored, err
 }
