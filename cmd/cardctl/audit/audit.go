@@ -21,7 +21,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
-	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 )
@@ -105,6 +104,7 @@ type auditor struct {
 // queue is a queue with its place in the tree.
 type queue struct {
 	*queues.Queue
+	name  string
 	own   *policy.Values // the policies that the queue itself sets
 	above []*queue       // the ancestors, from the parent up
 	leaf  bool
@@ -140,23 +140,16 @@ func Run(all []queues.Queue, checks *validate.Result, c *engine.Configuration, d
 func (a *auditor) readQueues(all []queues.Queue) {
 	a.byName = map[string]*queue{}
 	for i := range all {
-		q := &queue{Queue: &all[i], own: ownValues(&all[i]), leaf: true}
+		q := &queue{Queue: &all[i], name: all[i].Queue, own: ownValues(&all[i]), leaf: true}
 		a.queues = append(a.queues, q)
-		a.byName[q.Queue.Queue] = q
+		a.byName[q.name] = q
 	}
 
-	parent := func(name string) string {
-		if q := a.byName[name]; q != nil {
-			return q.Parent
-		}
-		return ""
-	}
 	for _, q := range a.queues {
-		for name := range index.Upward(q.Parent, parent) {
-			if above := a.byName[name]; above != nil {
-				above.leaf = false
-				q.above = append(q.above, above)
-			}
+		// Parents can form a cycle.
+		for p := a.byName[q.Parent]; p != nil && !slices.Contains(q.above, p); p = a.byName[p.Parent] {
+			q.above = append(q.above, p)
+			p.leaf = false
 		}
 	}
 }

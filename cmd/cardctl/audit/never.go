@@ -12,7 +12,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
-	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
 // The texts of findings about policies without effect.
@@ -81,7 +80,7 @@ var actionOf = map[string]string{
 func (a *auditor) withoutAction(q *queue, actions map[string]bool) {
 	for _, p := range q.Policies {
 		action := actionOf[p.Policy]
-		if p.Queue != q.Queue.Queue || action == "" || actions[action] {
+		if p.Queue != q.name || action == "" || actions[action] {
 			continue
 		}
 
@@ -157,7 +156,7 @@ func (a *auditor) smallerBudget(q *queue, own policy.Budget) {
 		for _, b := range above.own.Budgets() {
 			if b.Card == own.Card && b.Window == own.Window && b.Hours <= own.Hours {
 				a.never(q, own.Card, aboveText, explain.Amount("", own.Hours), own.Window.String(),
-					above.Queue.Queue, explain.Amount("", b.Hours))
+					above.name, explain.Amount("", b.Hours))
 				return
 			}
 		}
@@ -203,7 +202,7 @@ func (a *auditor) evictions(q *queue) {
 		bound := above.own.EvictionBudget()
 		tighter := bound.Most > 0 && bound.Most <= own.Most && bound.Length >= own.Length
 		if tighter && !above.windowSets(policy.EvictionBudgetKey) {
-			a.never(q, "", evictionsText, own.String(), above.Queue.Queue, bound.String())
+			a.never(q, "", evictionsText, own.String(), above.name, bound.String())
 			return
 		}
 	}
@@ -219,7 +218,7 @@ func (a *auditor) grace(q *queue) {
 	for _, above := range q.above {
 		bound, bounds := above.own.EvictionGrace()
 		if bounds && bound <= own && !above.windowSets(policy.EvictionGraceKey) {
-			a.never(q, "", graceText, own.String(), above.Queue.Queue, bound.String())
+			a.never(q, "", graceText, own.String(), above.name, bound.String())
 			return
 		}
 	}
@@ -227,7 +226,7 @@ func (a *auditor) grace(q *queue) {
 
 // order finds an order of jobs that is in force in no leaf queue.
 func (a *auditor) order(q *queue) {
-	isOrder := func(p queues.Policy) bool { return p.Policy == policy.JobOrderKey && p.Queue == q.Queue.Queue }
+	isOrder := func(p queues.Policy) bool { return p.Policy == policy.JobOrderKey && p.Queue == q.name }
 	own := slices.IndexFunc(q.Policies, isOrder)
 	if own < 0 {
 		return
@@ -277,8 +276,11 @@ func (q *queue) reachesQuota(limit card.Entry) (quota string, reaches bool) {
 
 // windowSets reports whether a window of the queue changes a value.
 func (q *queue) windowSets(key string) bool {
-	return slices.ContainsFunc(q.Windows, func(w inspect.Window) bool {
-		_, ok := w.Sets[policy.Short(key)]
-		return ok
-	})
+	for _, w := range q.Windows {
+		if _, ok := w.Sets[policy.Short(key)]; ok {
+			return true
+		}
+	}
+
+	return false
 }

@@ -11,11 +11,11 @@ import (
 
 // The texts of findings about sums and groups.
 const (
-	overQuotaText  = "the quotas of %d queues below it add up to %s, more than its quota of %s"
-	overNodesText  = "the quotas of %d queues below it add up to %s, more than the %s of the nodes"
-	overBothText   = "the quotas of %d queues below it add up to %s, more than its quota of %s and the %s of the nodes"
-	allLeavesText  = "the quotas of all %d leaf queues add up to %s, more than the %s of the nodes"
-	overlapText    = "the groups %s and %s have cards in common (%s): " +
+	overQuotaText = "the quotas of %d queues below it add up to %s, more than its quota of %s"
+	overNodesText = "the quotas of %d queues below it add up to %s, more than the %s of the nodes"
+	overBothText  = "the quotas of %d queues below it add up to %s, more than its quota of %s and the %s of the nodes"
+	allLeavesText = "the quotas of all %d leaf queues add up to %s, more than the %s of the nodes"
+	overlapText   = "the groups %s and %s have cards in common (%s): " +
 		"they bound, and what queues deserve or are guaranteed of them has no effect"
 	overlapAnyText = "the groups %s and %s can have cards in common: " +
 		"they bound, and what queues deserve or are guaranteed of them has no effect"

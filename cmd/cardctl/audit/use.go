@@ -45,13 +45,13 @@ func (a *auditor) unusedQuotas() {
 
 			// Below an unused quota, no other quota is used.
 			if unused[quota{q.Parent, h.Resource}] {
-				unused[quota{q.Queue.Queue, h.Resource}] = true
+				unused[quota{q.name, h.Resource}] = true
 				continue
 			}
 
 			most := usage.MostOnAverage(r.Average, a.span, a.half)
 			if known && most < little && h.Allocated == 0 {
-				unused[quota{q.Queue.Queue, h.Resource}] = true
+				unused[quota{q.name, h.Resource}] = true
 				a.unusedQuota(q, h, most)
 			}
 		}
@@ -153,5 +153,5 @@ func (a *auditor) borrowed(q *queue, h queues.Holding) {
 
 // finding returns a finding on a queue.
 func (q *queue) finding(check Check, resource string, basis Basis) Finding {
-	return Finding{Check: check, Queue: q.Queue.Queue, Resource: resource, Basis: basis}
+	return Finding{Check: check, Queue: q.name, Resource: resource, Basis: basis}
 }

@@ -44,10 +44,7 @@ func (w *workloads) deriveGroups(pods []*v1.Pod, jobs []*batch.Job) error {
 
 	byName := func(x, y types.NamespacedName) int { return cmp.Compare(x.String(), y.String()) }
 	for _, id := range slices.SortedFunc(maps.Keys(members), byName) {
-		podGroup := podGroups[id]
-		if podGroup == nil {
-			podGroup = podGroupOfPods(id, members[id][0])
-		}
+		podGroup := cmp.Or(podGroups[id], podGroupOfPods(id, members[id][0]))
 		if podGroup == nil {
 			continue
 		}
