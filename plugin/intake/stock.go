@@ -302,3 +302,17 @@ func (s *Session) HoldCard(node string, r cards.Request, d fastres.Dim, amount c
 	s.stock.parts[at] = h
 	return h.now() - before
 }
+
+// EndCard notes that a pod with a card of a node will end. It returns the change of the stock once the pod is gone.
+func (s *Session) EndCard(node string, r cards.Request, d fastres.Dim, amount card.Milli) (change card.Milli) {
+	at := part{node, d}
+	h, differs := s.stock.parts[at]
+	if !differs || r.Resource == cards.Devices {
+		return 0
+	}
+
+	before := h.then()
+	h.heldGoing += amount
+	s.stock.parts[at] = h
+	return h.then() - before
+}
