@@ -294,7 +294,7 @@ func (w *chaos) ownRoot(dimension string) float64 {
 // gives any more raise what flat queues share.
 func (c *chaosCycle) limit(queue, dimension string) float64 {
 	switch {
-	case !c.Tree && c.Arguments[arguments.RootCapability] == "unlimited" && !isCard(dimension):
+	case !c.Tree && c.Arguments[arguments.RootCapability] == "unlimited":
 		return c.ownBound(queue, dimension)
 	case !c.Tree:
 		shared := c.stock(dimension)
