@@ -38,9 +38,10 @@ func TestAllIsInChinese(t *testing.T) {
 	for _, found := range regexp.MustCompile(`(?m)^\tchange\w+ += "([^"]+)"`).FindAllStringSubmatch(string(read(t, "../overview.go")), -1) {
 		texts[found[1]] = true // of the table of changes
 	}
-	for _, file := range []string{"use.go", "configured.go"} {
-		for _, found := range regexp.MustCompile(`(?m)^\t\w+Text +=\s+"([^"]+)"`).FindAllStringSubmatch(string(read(t, "../../audit/"+file)), -1) {
-			texts[found[1]] = true
+	constant := regexp.MustCompile(`(?m)^\t\w+Text +=\s+"([^"]+)"(?: \+\s+"([^"]+)")?`)
+	for _, file := range []string{"use.go", "sums.go", "never.go"} {
+		for _, found := range constant.FindAllStringSubmatch(string(read(t, "../../audit/"+file)), -1) {
+			texts[found[1]+found[2]] = true
 		}
 	}
 	for _, found := range regexp.MustCompile(`Basis = "(\w+)"`).FindAllStringSubmatch(string(read(t, "../../audit/audit.go")), -1) {
