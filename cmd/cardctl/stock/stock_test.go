@@ -105,6 +105,12 @@ status: {phase: Running}
 // count counts the cards of manifests, under the plugin with some arguments.
 func count(t *testing.T, text string, arguments map[string]any) *Stock {
 	t.Helper()
+	return Count(open(t, text, arguments))
+}
+
+// open opens a session on manifests, under the plugin with some arguments.
+func open(t *testing.T, text string, arguments map[string]any) (*engine.World, *engine.Session) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "f.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
@@ -116,8 +122,34 @@ func count(t *testing.T, text string, arguments map[string]any) *Stock {
 	require.NoError(t, err)
 	s, err := engine.Open(t.Context(), w, c)
 	require.NoError(t, err)
-	defer s.Close()
-	return Count(w, s)
+	t.Cleanup(s.Close)
+	return w, s
+}
+
+// TestJobs counts the pods and cards of a job by node. A pod that terminates counts without its cards.
+func TestJobs(t *testing.T) {
+	_, s := open(t, manifests+`
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: more, annotations: {scheduling.k8s.io/group-name: g, volcano.sh/card.name: A}}
+spec: {schedulerName: volcano, nodeName: a, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: ending
+  deletionTimestamp: "2026-01-01T00:00:00Z"
+  annotations: {scheduling.k8s.io/group-name: g, volcano.sh/card.name: A}
+spec: {schedulerName: volcano, nodeName: b, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}
+status: {phase: Running}
+`, nil)
+
+	assert.Equal(t, map[string]Job{"default/g": {Nodes: []JobOnNode{
+		{Node: "a", Pods: 2, Cards: []Amount{{"A", 3}}},
+		{Node: "b", Pods: 1},
+	}}}, Jobs(s))
 }
 
 // TestCardLabels counts cards that a label of the argument cardLabels names.
