@@ -10,70 +10,102 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// eachClaimed visits what the claims of a pod take on a node, "" for a pod that has none yet: then a claim that is not
-// allocated requests one card of a list, and the least of it.
+// eachClaimed visits the requests of some claims of a pod on a node, until yield returns false. It then returns false.
+// If node is "", the pod has none yet, and a claim that is not allocated requests the least of one card of a list.
 func (s *Session) eachClaimed(p *PodRequest, claims []*Claim, node string, yield func(Request) bool) bool {
 	for _, c := range claims {
+		var more bool
 		if node == "" && c.allocated == nil {
-			if !s.eachOpen(p, c, yield) {
-				return false
-			}
-			continue
+			more = s.eachOpen(p, c, yield)
+		} else {
+			more = s.eachCharge(p, c, node, yield)
 		}
-		for _, of := range c.on(node) {
-			list := c.list(p, of.request)
-			dim := of.dim
-			if dim == 0 && p.selector != nil && len(p.selector.Dims) > 0 {
-				dim = p.selector.Dims[0]
-			}
-			if dim == 0 {
-				continue
-			}
-			if list == nil {
-				list = of.only
-			}
-			gone := of.gone || c.allocated == nil && !s.registry.devices.has(node, dim)
-			if !yield(Request{Selector: list, Resource: Devices, Amount: of.milli, claimed: dim, gone: gone}) {
-				return false
-			}
-		}
-	}
-	return true
-}
 
-// eachOpen visits the requests of a claim that is not allocated, and no pod of which has a node.
-func (s *Session) eachOpen(p *PodRequest, c *Claim, yield func(Request) bool) bool {
-	if c.object == nil || c.shape == nil {
-		return true
-	}
-	for i := range c.shape.requests {
-		r := &c.shape.requests[i]
-		if r.list == nil {
-			continue
-		}
-		if !yield(Request{Selector: c.list(p, i), Resource: Devices, Amount: r.least}) {
+		if !more {
 			return false
 		}
 	}
 	return true
 }
 
-// keepPlaced keeps what the claims of a pod take on its node, until they are allocated. Of pods that share a claim, the
-// first one decides; of those that run when the scheduler starts, the one with the first node.
+// eachCharge visits the charges of a claim on a node as requests.
+func (s *Session) eachCharge(p *PodRequest, c *Claim, node string, yield func(Request) bool) bool {
+	for _, charged := range c.on(node) {
+		// A device without a name counts as the first card that the pod names.
+		dim := charged.dim
+		if dim == 0 && p.selector != nil && len(p.selector.Dims) > 0 {
+			dim = p.selector.Dims[0]
+		}
+		if dim == 0 {
+			continue
+		}
+
+		list := c.list(p, charged.request)
+		if list == nil {
+			list = charged.only
+		}
+
+		gone := charged.gone || c.allocated == nil && !s.registry.devices.has(node, dim)
+		if !yield(deviceRequest(list, charged.milli, dim, gone)) {
+			return false
+		}
+	}
+	return true
+}
+
+// eachOpen visits the requests of a claim that is not allocated, before any pod with the claim has a node.
+func (s *Session) eachOpen(p *PodRequest, c *Claim, yield func(Request) bool) bool {
+	if c.object == nil || c.shape == nil {
+		return true
+	}
+
+	for i := range c.shape.requests {
+		r := &c.shape.requests[i]
+		if r.list == nil {
+			continue
+		}
+
+		if !yield(claimRequest(c.list(p, i), r.least)) {
+			return false
+		}
+	}
+	return true
+}
+
+// keepPlaced keeps the charges of a pod's claims on its node until they are allocated. The first pod of a shared claim
+// decides. Among the pods that run when the scheduler starts, it is the pod on the node with the smallest name.
 func (s *Session) keepPlaced(p *PodRequest, node string) {
 	if p == nil || p.claims == nil {
 		return
 	}
-	for _, claims := range [][]*Claim{p.claims.own, p.claims.shared} {
-		for _, c := range claims {
-			again := c.node != node && !c.named || c.placedAt == s.registry.session && node < c.node
-			if c.allocated != nil || len(c.placed) > 0 && !again {
-				continue
+
+	for c := range p.claims.all() {
+		again := c.node != node && !c.named || c.placedAt == s.registry.session && node < c.node
+		if c.allocated != nil || len(c.placed) > 0 && !again {
+			continue
+		}
+
+		most := c.most(node)
+		if len(most) > 0 { // otherwise the claim is charged when devices appear
+			c.placed = slices.Clone(most)
+			c.node = node
+			c.placedAt = s.registry.session
+		}
+	}
+}
+
+// all iterates over the claims of a pod.
+func (p *podClaims) all() iter.Seq[*Claim] {
+	return func(yield func(*Claim) bool) {
+		for _, c := range p.own {
+			if !yield(c) {
+				return
 			}
-			if most := c.most(node); len(most) > 0 { // what nothing can serve yet is charged when devices appear
-				c.placed = slices.Clone(most)
-				c.node = node
-				c.placedAt = s.registry.session
+		}
+
+		for _, c := range p.shared {
+			if !yield(c) {
+				return
 			}
 		}
 	}
@@ -87,23 +119,25 @@ func (s *Session) fitClaims(p *PodRequest, node string) NodeFit {
 	if p.claims.unmade != "" {
 		return NodeFit{Reason: ClaimUnknown, Text: p.claims.unmade}
 	}
-	for _, claims := range [][]*Claim{p.claims.own, p.claims.shared} {
-		for _, c := range claims {
-			if fit := s.fitClaim(p, c, node); fit.Reason != NodeFits {
-				return fit
-			}
+
+	for c := range p.claims.all() {
+		if fit := s.fitClaim(p, c, node); fit.Reason != NodeFits {
+			return fit
 		}
 	}
 	return NodeFit{}
 }
 
+// fitClaim is fitClaims for one claim.
 func (s *Session) fitClaim(p *PodRequest, c *Claim, node string) NodeFit {
 	if c.object == nil {
 		return NodeFit{Reason: ClaimUnknown, Text: c.Name}
 	}
 	if at := c.where(); c.allocated == nil && at != "" && at != node {
-		return NodeFit{Reason: ClaimRefused, Text: fmt.Sprintf("<%s>: it is not allocated yet, and another pod of it is on node %s", c.Name, at)}
+		text := fmt.Sprintf("<%s>: it is not allocated yet, and another pod of it is on node %s", c.Name, at)
+		return NodeFit{Reason: ClaimRefused, Text: text}
 	}
+
 	if c.allocated == nil && (len(c.placed) == 0 || c.node != node) {
 		if c.shape.problem != "" {
 			return NodeFit{Reason: ClaimRefused, Text: fmt.Sprintf("<%s>: %s", c.Name, c.shape.problem)}
@@ -119,21 +153,25 @@ func (s *Session) fitClaim(p *PodRequest, c *Claim, node string) NodeFit {
 			return NodeFit{Reason: UnnamedDevice, Text: n.unnamed.id.driver, Label: n.unnamed.missing}
 		}
 	}
+
+	// The devices must be cards that the pod names.
 	if p.selector == nil {
 		return NodeFit{}
 	}
-	for _, of := range c.on(node) {
-		if of.dim != 0 && !slices.Contains(p.selector.Dims, of.dim) {
-			return NodeFit{Reason: OtherDevice, Text: Shown(p.selector.Names.String()), Label: s.names.Name(of.dim)}
+	for _, charged := range c.on(node) {
+		if charged.dim != 0 && !slices.Contains(p.selector.Dims, charged.dim) {
+			list := Shown(p.selector.Names.String())
+			return NodeFit{Reason: OtherDevice, Text: list, Label: s.names.Name(charged.dim)}
 		}
 	}
 	return NodeFit{}
 }
 
-// sharedName is the name of a claim in the accounts of queues, where quotas of device classes have claims of their own.
+// sharedName returns the name of a claim in the accounts of queues. It differs from the claims that quotas of device
+// classes count there.
 func (c *Claim) sharedName() string { return "cards of " + c.Name }
 
-// Share notes that a pod got a node in the session, for the claims that it shares.
+// Share notes for the claims that a pod shares that it got a node in the session.
 func (s *Session) Share(p *PodRequest, node string) {
 	for c := range p.sharedOn(node) {
 		c.sharers++
@@ -148,7 +186,8 @@ func (s *Session) Unshare(p *PodRequest, node string) {
 	for c := range p.sharedOn(node) {
 		c.sharers--
 		if c.sharers <= 0 {
-			c.first, c.sharers = "", 0
+			c.first = ""
+			c.sharers = 0
 		}
 	}
 }
@@ -159,6 +198,7 @@ func (p *PodRequest) sharedOn(node string) iter.Seq[*Claim] {
 		if !p.Shares() {
 			return
 		}
+
 		for _, c := range p.claims.shared {
 			if len(c.on(node)) > 0 && !yield(c) {
 				return
@@ -167,14 +207,16 @@ func (p *PodRequest) sharedOn(node string) iter.Seq[*Claim] {
 	}
 }
 
-// Unplace forgets where the claims that a pod shares were placed, if no pod with a node holds them any more.
+// Unplace forgets the charges of the claims that a pod shares, if no pod with a node holds them any more.
 func (s *Session) Unplace(p *PodRequest, held func(claim string) bool) {
 	if !p.Shares() {
 		return
 	}
+
 	for _, c := range p.claims.shared {
 		if !held(c.sharedName()) {
-			c.placed, c.node = nil, ""
+			c.placed = nil
+			c.node = ""
 		}
 	}
 }
@@ -185,19 +227,21 @@ func (p *PodRequest) HasClaims() bool { return p.claims != nil }
 // Shares reports whether the pod shares resource claims with others.
 func (p *PodRequest) Shares() bool { return p.claims != nil && len(p.claims.shared) > 0 }
 
-// SharedOn returns the claims that a pod shares, with what they take on a node.
+// SharedOn returns the claims that a pod shares, with their charges on a node.
 func (s *Session) SharedOn(p *PodRequest, node string) (claims []index.DeviceClaim) {
 	if !p.Shares() {
 		return nil
 	}
+
 	for _, c := range p.claims.shared {
 		claim := index.DeviceClaim{Name: c.sharedName()}
 		s.eachClaimed(p, []*Claim{c}, node, func(r Request) bool {
-			if r.claimed != 0 {
+			if r.kind == byDevice {
 				claim.Devices = s.Spread(claim.Devices, r.claimed, r.Amount)
 			}
 			return true
 		})
+
 		if len(claim.Devices) > 0 {
 			claims = append(claims, claim)
 		}
@@ -205,17 +249,17 @@ func (s *Session) SharedOn(p *PodRequest, node string) (claims []index.DeviceCla
 	return claims
 }
 
-// SharedRequest returns what a pod shares on a node as one request, for a reason.
+// SharedRequest returns the first request of the claims that a pod shares on a node. It is for the reason of a refusal.
 func (s *Session) SharedRequest(p *PodRequest, node string) (request Request) {
 	s.eachClaimed(p, p.claims.shared, node, func(r Request) bool {
-		request = s.single(r.claimed, r)
+		request = s.single(r.claimed, r, r.Amount)
 		return false
 	})
 	return request
 }
 
-// SharedOpen iterates over the requests of the claims that a pod shares, by the name of the claim. One that is
-// allocated requests what it has.
+// SharedOpen iterates over the requests of the claims that a pod shares, by the name of the claim. A claim that is
+// allocated requests its devices.
 func (s *Session) SharedOpen(p *PodRequest) iter.Seq2[string, Request] {
 	return func(yield func(string, Request) bool) {
 		if p.Shares() {
@@ -224,8 +268,8 @@ func (s *Session) SharedOpen(p *PodRequest) iter.Seq2[string, Request] {
 	}
 }
 
-// ClaimedOpen iterates over the requests of all claims of a pod, by the name of the claim, "" for one that the pod does
-// not share.
+// ClaimedOpen iterates over the requests of all claims of a pod, by the name of the claim. The name is "" if the pod
+// does not share the claim.
 func (s *Session) ClaimedOpen(p *PodRequest) iter.Seq2[string, Request] {
 	return func(yield func(string, Request) bool) {
 		if p.claims != nil && s.eachNamed(p, p.claims.own, func(*Claim) string { return "" }, yield) {
@@ -234,14 +278,17 @@ func (s *Session) ClaimedOpen(p *PodRequest) iter.Seq2[string, Request] {
 	}
 }
 
-func (s *Session) eachNamed(p *PodRequest, claims []*Claim, name func(*Claim) string, yield func(string, Request) bool) bool {
+// eachNamed visits the requests of some claims of a pod, by the names of the claims.
+func (s *Session) eachNamed(p *PodRequest, claims []*Claim, name func(*Claim) string,
+	yield func(string, Request) bool) bool {
 	for _, c := range claims {
 		more := s.eachClaimed(p, []*Claim{c}, "", func(r Request) bool {
-			if r.claimed != 0 {
+			if r.kind == byDevice {
 				r.Selector = s.only(Devices, r.claimed)
 			}
 			return yield(name(c), r)
 		})
+
 		if !more {
 			return false
 		}
@@ -249,7 +296,7 @@ func (s *Session) eachNamed(p *PodRequest, claims []*Claim, name func(*Claim) st
 	return true
 }
 
-// OwnOn returns the cards that a pod has on a node beside the claims that it shares.
+// OwnOn returns the cards that a pod has on a node without the claims that it shares.
 func (s *Session) OwnOn(p *PodRequest, node string) (own []index.Devices) {
 	n := s.Node(node)
 	for r := range s.RequestsOn(p, node) {
@@ -260,7 +307,7 @@ func (s *Session) OwnOn(p *PodRequest, node string) (own []index.Devices) {
 	return own
 }
 
-// Spread appends an amount of a card, and of the groups that have it.
+// Spread appends an amount of a card, and the amounts of its groups.
 func (s *Session) Spread(to []index.Devices, d fastres.Dim, amount card.Milli) []index.Devices {
 	to = append(to, index.Devices{Dim: d, Quantity: float64(amount)})
 	for _, share := range s.names.Groups(d) {
@@ -269,12 +316,13 @@ func (s *Session) Spread(to []index.Devices, d fastres.Dim, amount card.Milli) [
 	return to
 }
 
-// OwnDevices returns the milli-cards of a list that the claims of a pod alone take: the allocated devices, or else the
-// least that the requests for nothing but cards of the list need.
+// OwnDevices returns the milli-cards of a list that the claims of a pod alone take. These are the allocated devices, or
+// else the least that requests for only these cards need.
 func (s *Session) OwnDevices(p *PodRequest, list *Selector) (milli float64) {
 	if p == nil || p.claims == nil {
 		return 0
 	}
+
 	for _, c := range p.claims.own {
 		milli += s.needs(p, c, list)
 	}
@@ -283,11 +331,6 @@ func (s *Session) OwnDevices(p *PodRequest, list *Selector) (milli float64) {
 
 // needs is OwnDevices for one claim.
 func (s *Session) needs(p *PodRequest, c *Claim, list *Selector) (milli float64) {
-	for _, of := range c.allocated {
-		if !of.gone && slices.Contains(list.Dims, of.dim) {
-			milli += float64(of.milli)
-		}
-	}
 	if c.allocated == nil {
 		s.eachOpen(p, c, func(r Request) bool {
 			if r.Selector.within(list) {
@@ -295,6 +338,13 @@ func (s *Session) needs(p *PodRequest, c *Claim, list *Selector) (milli float64)
 			}
 			return true
 		})
+		return milli
+	}
+
+	for _, charged := range c.allocated {
+		if !charged.gone && slices.Contains(list.Dims, charged.dim) {
+			milli += float64(charged.milli)
+		}
 	}
 	return milli
 }
@@ -304,10 +354,12 @@ func (s *Session) OwnLists(p *PodRequest, lists []*Selector) []*Selector {
 	if p == nil || p.claims == nil {
 		return lists
 	}
+
 	for _, c := range p.claims.own {
 		if c.allocated != nil {
 			continue
 		}
+
 		s.eachOpen(p, c, func(r Request) bool {
 			same := func(list *Selector) bool { return r.Selector.within(list) && list.within(r.Selector) }
 			if !slices.ContainsFunc(lists, same) {
@@ -317,9 +369,4 @@ func (s *Session) OwnLists(p *PodRequest, lists []*Selector) []*Selector {
 		})
 	}
 	return lists
-}
-
-// within reports whether a list has all cards of l.
-func (s *Selector) within(list *Selector) bool {
-	return !slices.ContainsFunc(s.Dims, func(d fastres.Dim) bool { return !slices.Contains(list.Dims, d) })
 }

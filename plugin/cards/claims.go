@@ -13,33 +13,29 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// Devices is the resource of a request of a resource claim: a claim gives devices, and no extended resource.
-const Devices ResourceID = -2
-
-// Claim is a resource claim of pods. The charge for its cards is that of
+// Claim is a resource claim of pods. It is charged for:
 //
 //	the devices that are allocated           once it is allocated
 //	the most that it can get on a node       before, once a pod with the claim has the node
 //
-// The latter is what the node gives when the pod gets it, and stays the same until the claim is allocated.
+// The latter depends on the devices of the node when the pod is placed. It stays the same until the claim is allocated.
 type Claim struct {
 	Name    string                    // with its namespace
-	object  *resourcev1.ResourceClaim // nil where there is none
+	object  *resourcev1.ResourceClaim // nil if it does not exist
 	uid     types.UID
-	version uint64 // of the devices for which allocated is
+	version uint64 // of the devices in allocated
 
 	shape     *shape
-	allocated []charge // nil before the claim is allocated
-	placed    []charge // nil before a pod has a node
-	node      string   // of placed
-	placedAt  uint64   // the session that noted placed
-	named     bool     // pods name the claim, and may share it
-	// first is the node of the first pod that got one in this session and shares the claim, and sharers the number of
-	// these pods.
-	first   string
-	sharers int
-	// known are the cards of the allocated devices: a device that is gone stays the card that it was.
-	known map[allocatedDevice]share
+	allocated []charge                  // nil before the claim is allocated
+	known     map[allocatedDevice]share // cards of allocated devices; a device that is gone stays the same card
+
+	placed   []charge // nil before a pod has a node
+	node     string   // of placed
+	placedAt uint64   // the session that noted placed
+
+	named   bool   // pods name the claim, and may share it
+	first   string // the node of the first pod with the claim that got one in this session
+	sharers int    // number of pods with the claim that got a node in this session
 }
 
 // allocatedDevice is one result of an allocation: a device may be allocated to a claim more than once, in parts.
@@ -56,23 +52,22 @@ type share struct {
 
 // charge is the quantity of one card that a claim takes.
 type charge struct {
-	dim     fastres.Dim // 0 for a device that has no name: then it is the first card that the pod names
+	dim     fastres.Dim // 0 for a device without a name, which counts as the first card that the pod names
 	milli   card.Milli
-	request int       // by which the claim has it
+	request int       // position of the request in the spec
 	gone    bool      // no slice gives the device as this card any more
-	only    *Selector // of dim, for a claim that no node can serve any more; nil for a device without a name
+	only    *Selector // dim alone, for a claim that no node can serve any more; nil for a device without a name
 }
 
 // podClaims are the resource claims of a pod.
 type podClaims struct {
 	own    []*Claim // made from templates for this pod alone
 	shared []*Claim // named by the pod, and perhaps by others
-	// unmade is the claim of the spec that no ResourceClaim was made for yet, "" for none.
-	unmade string
+	unmade string   // a claim of the spec without a ResourceClaim yet, "" for none
 }
 
-// charged reports whether some claim is charged for what it could get on a node, whatever devices are there now, or has
-// devices, also if nobody knows any more which cards they were.
+// charged reports whether any claim is allocated, or charged for a node. Devices may be gone, or may be of cards that
+// are no longer known.
 func (p *podClaims) charged() bool {
 	charged := func(c *Claim) bool { return len(c.placed)+len(c.allocated) > 0 }
 	return slices.ContainsFunc(p.own, charged) || slices.ContainsFunc(p.shared, charged)
@@ -86,9 +81,11 @@ func (d *devices) readClaims(s *Session, objects []*resourcev1.ResourceClaim) {
 		c.first = ""
 		c.sharers = 0
 	}
+
 	for _, o := range objects {
 		d.claim(o.Namespace, o.Name).set(o)
 	}
+
 	for _, c := range d.claims {
 		switch {
 		case c.object == nil:
@@ -102,8 +99,10 @@ func (d *devices) readClaims(s *Session, objects []*resourcev1.ResourceClaim) {
 			c.shape.used = session
 		}
 	}
+
+	// Most shapes are of claims that are gone.
 	if len(d.shapes) > 2*len(d.claims)+64 {
-		clear(d.shapes) // those of claims that are allocated are made again where they are needed
+		clear(d.shapes)
 		clear(d.queries)
 		for _, c := range d.claims {
 			c.shape = nil
@@ -130,6 +129,7 @@ func (d *devices) forget() {
 	if d == nil {
 		return
 	}
+
 	for key, c := range d.claims {
 		if c.object == nil {
 			delete(d.claims, key)
@@ -137,7 +137,7 @@ func (d *devices) forget() {
 	}
 }
 
-// set gives a claim its object. Another claim of the same name begins anew.
+// set gives a claim its object. A new claim of the same name replaces the state of the old one.
 func (c *Claim) set(o *resourcev1.ResourceClaim) {
 	if c.uid != o.UID {
 		*c = Claim{Name: c.Name, uid: o.UID, named: c.named}
@@ -161,6 +161,7 @@ func (c *Claim) readAllocation(s *Session) {
 	if c.allocated != nil && c.version == d.version {
 		return
 	}
+
 	c.version = d.version
 	c.allocated = []charge{}
 	c.placed = nil
@@ -168,6 +169,7 @@ func (c *Claim) readAllocation(s *Session) {
 	if c.known == nil {
 		c.known = map[allocatedDevice]share{}
 	}
+
 	for i := range c.object.Status.Allocation.Devices.Results {
 		result := &c.object.Status.Allocation.Devices.Results[i]
 		if result.AdminAccess == nil || !*result.AdminAccess {
@@ -176,7 +178,7 @@ func (c *Claim) readAllocation(s *Session) {
 	}
 }
 
-// add adds one result of the allocation.
+// add adds one result of the allocation. A device that is no card adds nothing.
 func (c *Claim) add(s *Session, result *resourcev1.DeviceRequestAllocationResult) {
 	d := s.registry.devices
 	key := allocatedDevice{id: deviceID{result.Driver, result.Pool, result.Device}}
@@ -184,42 +186,52 @@ func (c *Claim) add(s *Session, result *resourcev1.DeviceRequestAllocationResult
 		key.share = *result.ShareID
 	}
 	now := d.byID[key.id]
+
 	has, known := c.known[key]
 	if !known || has.card == "" {
-		has = share{milli: oneDevice}
-		switch {
-		case now != nil:
-			has.card, has.milli = now.card, consumed(now, result)
-			if now.card == "" && now.missing == "" {
-				return // no card
-			}
-		case d.attributes.Of(result.Driver) == "":
+		part, isCard := d.partOf(key.id, result)
+		if !isCard {
 			return
-		default:
-			has.card = d.onlyCardOf(key.id)
 		}
+		has = part
 		if has.card != "" {
 			c.known[key] = has
 		}
 	}
-	of := charge{milli: has.milli, request: c.request(result.Request), gone: now == nil || now.card != has.card}
+
+	added := charge{milli: has.milli, request: c.request(result.Request), gone: now == nil || now.card != has.card}
 	if has.card != "" {
-		of.dim = s.names.InternCard(has.card)
-		of.only = d.onlyOf(s, of.dim)
+		added.dim = s.names.InternCard(has.card)
+		added.only = d.onlyOf(s, added.dim)
 	}
 	for i := range c.allocated {
-		if a := &c.allocated[i]; a.dim == of.dim && a.request == of.request && a.gone == of.gone {
-			a.milli += of.milli
+		a := &c.allocated[i]
+		if a.dim == added.dim && a.request == added.request && a.gone == added.gone {
+			a.milli += added.milli
 			return
 		}
 	}
-	c.allocated = append(c.allocated, of)
+	c.allocated = append(c.allocated, added)
 }
 
-// request returns the position of a request of the spec, as an allocation names it: <request>/<alternative> for one of
-// several.
+// partOf returns the part of a card that a result of an allocation has, as far as the devices of the session tell.
+func (d *devices) partOf(id deviceID, result *resourcev1.DeviceRequestAllocationResult) (part share, isCard bool) {
+	now := d.byID[id]
+	if now != nil {
+		return share{card: now.card, milli: consumed(now, result)}, now.card != "" || now.missing != ""
+	}
+
+	if d.attributes.Of(result.Driver) == "" {
+		return share{}, false
+	}
+	return share{card: d.onlyCardOf(id), milli: oneDevice}, true
+}
+
+// request returns the position of a request in the spec by its name in an allocation. The name is
+// <request>/<alternative> if the request has several alternatives.
 func (c *Claim) request(name string) int {
 	base := resourceclaim.BaseRequestRef(name)
+
 	i := 0
 	for _, r := range c.object.Spec.Devices.Requests {
 		if r.Name == base {
@@ -232,13 +244,14 @@ func (c *Claim) request(name string) int {
 	return 0
 }
 
-// onlyCardOf returns the card of the other devices of a pool, "" where they differ: the best that is known of a device
-// that was gone when the scheduler started.
+// onlyCardOf returns the card of the other devices of a pool, "" if they differ. Nothing else is known of a device that
+// was gone when the scheduler started.
 func (d *devices) onlyCardOf(id deviceID) (only string) {
 	for other, device := range d.byID {
 		if other.driver != id.driver || other.pool != id.pool || device.card == "" {
 			continue
 		}
+
 		if only != "" && only != device.card {
 			return ""
 		}
@@ -247,15 +260,16 @@ func (d *devices) onlyCardOf(id deviceID) (only string) {
 	return only
 }
 
-// consumed returns the part of a card that an allocation has of a device that several share:
+// consumed returns the part of a card that an allocation has of a device that several claims share:
 //
 //	max over the capacities that it consumes of consumed / capacity
 //
-// It is one card where nothing tells.
+// It is one card if the capacities are unknown.
 func consumed(d *device, result *resourcev1.DeviceRequestAllocationResult) card.Milli {
 	if result.ShareID == nil {
 		return oneDevice
 	}
+
 	part := 0.0
 	for name, quantity := range result.ConsumedCapacity {
 		capacity, has := d.object.Capacity[name]
@@ -266,16 +280,18 @@ func consumed(d *device, result *resourcev1.DeviceRequestAllocationResult) card.
 	if part <= 0 || part > 1 {
 		return oneDevice
 	}
+
 	const unit = 1 << 20 // sums of multiples of 2^-20 are exact
 	return card.Milli(math.Floor(part*oneDevice*unit) / unit)
 }
 
-// claimsOf resolves the resource claims of a pod, nil where it has none. Registry.mu is held.
+// claimsOf resolves the resource claims of a pod, nil if it has none. Registry.mu is held.
 func (s *Session) claimsOf(pod *v1.Pod) *podClaims {
 	d := s.registry.devices
 	if d == nil || len(pod.Spec.ResourceClaims) == 0 {
 		return nil
 	}
+
 	p := &podClaims{}
 	for i := range pod.Spec.ResourceClaims {
 		spec := &pod.Spec.ResourceClaims[i]
@@ -292,6 +308,7 @@ func (s *Session) claimsOf(pod *v1.Pod) *podClaims {
 			p.shared = appendNew(p.shared, c)
 		}
 	}
+
 	if p.unmade == "" && len(p.own) == 0 && len(p.shared) == 0 {
 		return nil
 	}
@@ -305,7 +322,7 @@ func appendNew(claims []*Claim, c *Claim) []*Claim {
 	return append(claims, c)
 }
 
-// on returns what the claim takes on a node.
+// on returns the charges of the claim on a node.
 func (c *Claim) on(node string) []charge {
 	switch {
 	case c.allocated != nil:
@@ -316,8 +333,8 @@ func (c *Claim) on(node string) []charge {
 	return c.most(node)
 }
 
-// where returns the node of the pods that share the claim, "" where there are none. Until it is allocated, the others
-// need the same one.
+// where returns the node of the pods that share the claim, "" if no such pod has a node. Until the claim is allocated,
+// all pods that share it need the same node.
 func (c *Claim) where() string {
 	if c.named && len(c.placed) > 0 {
 		return c.node
@@ -333,7 +350,7 @@ func (c *Claim) most(node string) []charge {
 	return c.shape.on[node].most
 }
 
-// list returns the cards of one request of a claim: those that the pod names, or else those that the request admits.
+// list returns the cards of one request of a claim: the list of the pod, or else the cards that the request admits.
 func (c *Claim) list(p *PodRequest, request int) *Selector {
 	if p.selector != nil || c.shape == nil || request >= len(c.shape.requests) {
 		return p.selector

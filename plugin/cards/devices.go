@@ -14,21 +14,21 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// devices are the devices of ResourceSlices, and the resource claims on them. They are read again only when an
-// object changes. Of a pool, only the slices of the newest generation count.
+// devices holds the devices of ResourceSlices, and the resource claims on them. They are read again only when an object
+// changes. Only the slices of the newest generation of a pool count.
 type devices struct {
 	attributes card.Attributes
 	slices     map[*resourcev1.ResourceSlice]*deviceSlice
 	classes    map[string]*resourcev1.DeviceClass
 
-	// What the slices of the session have.
+	// The slices of the session and their devices. Another version of them makes everything that depends on them stale.
+	version uint64
 	current []*deviceSlice
 	byID    map[deviceID]*device
 	local   map[string][]*device    // by the node that they are a part of
-	remote  []*device               // those that several nodes can use
-	found   map[string][]*device    // by node: local, and the remote ones that it can use
+	remote  []*device               // devices that several nodes can use
+	found   map[string][]*device    // by node: local and remote devices that it can use
 	free    map[fastres.Dim]float64 // of idle; nil until it is called
-	version uint64                  // of all of this: what follows from another version is out of date
 
 	claims  map[string]*Claim
 	queries map[string]*query
@@ -49,24 +49,31 @@ type deviceID struct{ driver, pool, name string }
 type device struct {
 	id     deviceID
 	object *resourcev1.Device
-	// card is the name of the card, and dim its dimension; "" for a device that is no card. missing is the attribute
-	// that a device of a driver of cards lacks for the name.
-	card, missing string
-	dim           fastres.Dim
-	nodes         *nodeaffinity.NodeSelector // of a remote device; nil for all nodes
-	nowhere       bool                       // its node selector is wrong
+
+	card    string      // the name of the card, "" for a device that is no card
+	dim     fastres.Dim // of the card, 0 for a device that is no card
+	missing string      // the attribute that a card lacks for its name, "" for none
+
+	nodes   *nodeaffinity.NodeSelector // of a remote device; nil for all nodes
+	nowhere bool                       // its node selector is wrong
 }
 
-// oneDevice is the quantity of a card that a device is, in milli-cards.
+// oneDevice is the quantity of a card that a device counts for, in milli-cards.
 const oneDevice = 1000
 
 func newDevices() *devices {
-	return &devices{version: 1, slices: map[*resourcev1.ResourceSlice]*deviceSlice{}, claims: map[string]*Claim{},
-		queries: map[string]*query{}, shapes: map[string]*shape{}, only: map[fastres.Dim]*Selector{}}
+	return &devices{
+		version: 1,
+		slices:  map[*resourcev1.ResourceSlice]*deviceSlice{},
+		claims:  map[string]*Claim{},
+		queries: map[string]*query{},
+		shapes:  map[string]*shape{},
+		only:    map[fastres.Dim]*Selector{},
+	}
 }
 
-// onlyOf returns the selector of one card. All claims share it, so that what a job has of a card is a part of its
-// minimum, whatever claim gives it.
+// onlyOf returns the selector of one card. All claims share it, so that a card counts for the minimum of its job
+// regardless of the claim that has it.
 func (d *devices) onlyOf(s *Session, dim fastres.Dim) *Selector {
 	if d.only[dim] == nil {
 		d.only[dim] = s.only(Devices, dim)
@@ -74,8 +81,7 @@ func (d *devices) onlyOf(s *Session, dim fastres.Dim) *Selector {
 	return d.only[dim]
 }
 
-// readDevices reads the devices and claims of a session, and reports whether a card of some device changed. Without any
-// the Registry has none.
+// readDevices reads the devices and claims of a session, and reports whether the card of any device changed.
 func (s *Session) readDevices(o release.DeviceObjects) (changed bool) {
 	r := s.registry
 	if o.Empty() && r.devices == nil {
@@ -85,6 +91,7 @@ func (s *Session) readDevices(o release.DeviceObjects) (changed bool) {
 		r.devices = newDevices()
 		r.forgetRequests() // pods were read without their claims
 	}
+
 	d := r.devices
 	d.free = nil
 	fresh := !maps.Equal(d.attributes, s.settings.Attributes)
@@ -92,11 +99,13 @@ func (s *Session) readDevices(o release.DeviceObjects) (changed bool) {
 		d.attributes = s.settings.Attributes
 		clear(d.slices)
 	}
+
 	changed = d.readSlices(s, o.Slices) || fresh
 	if d.readClasses(o.Classes) || changed || len(d.remote) > 0 && r.nodesRead {
 		d.version++
 		d.find(r)
 	}
+
 	d.readClaims(s, o.Claims)
 	return changed
 }
@@ -109,22 +118,26 @@ func (d *devices) readSlices(s *Session, objects []*resourcev1.ResourceSlice) (c
 	for _, o := range card.CurrentSlices(objects) {
 		slice := d.slices[o]
 		if slice == nil {
-			slice, changed = d.readSlice(s, o), true
+			slice = d.readSlice(s, o)
+			changed = true
 		}
 		read[o] = slice
 		d.current = append(d.current, slice)
 	}
 	d.slices = read
+
 	slices.SortFunc(d.current, func(x, y *deviceSlice) int { return cmp.Compare(x.object.Name, y.object.Name) })
 	if !changed && slices.Equal(before, d.current) {
 		return false
 	}
+
 	d.byID = map[deviceID]*device{}
 	d.local = map[string][]*device{}
 	d.remote = nil
 	for _, slice := range d.current {
 		for _, device := range slice.devices {
-			if d.byID[device.id] == nil { // a name that a pool has twice is one device
+			// A name that occurs twice in a pool is one device.
+			if d.byID[device.id] == nil {
 				d.byID[device.id] = device
 				d.place(slice.object, device)
 			}
@@ -133,6 +146,7 @@ func (d *devices) readSlices(s *Session, objects []*resourcev1.ResourceSlice) (c
 	return true
 }
 
+// readSlice reads the devices of a slice.
 func (d *devices) readSlice(s *Session, object *resourcev1.ResourceSlice) *deviceSlice {
 	slice := &deviceSlice{object: object}
 	for i := range object.Spec.Devices {
@@ -142,12 +156,13 @@ func (d *devices) readSlice(s *Session, object *resourcev1.ResourceSlice) *devic
 		if found.card != "" {
 			found.dim = s.names.InternCard(found.card)
 		}
+
 		slice.devices = append(slice.devices, found)
 	}
 	return slice
 }
 
-// place records which nodes can use a device.
+// place records the nodes that can use a device.
 func (d *devices) place(slice *resourcev1.ResourceSlice, device *device) {
 	spec := slice.Spec
 	node := spec.NodeName
@@ -158,6 +173,7 @@ func (d *devices) place(slice *resourcev1.ResourceSlice, device *device) {
 		all = device.object.AllNodes
 		selector = device.object.NodeSelector
 	}
+
 	switch {
 	case node != nil && *node != "":
 		d.local[*node] = append(d.local[*node], device)
@@ -165,10 +181,12 @@ func (d *devices) place(slice *resourcev1.ResourceSlice, device *device) {
 	case all != nil && *all:
 	case selector != nil:
 		nodes, err := nodeaffinity.NewNodeSelector(selector)
-		device.nodes, device.nowhere = nodes, err != nil
+		device.nodes = nodes
+		device.nowhere = err != nil
 	default:
 		device.nowhere = true
 	}
+
 	d.remote = append(d.remote, device)
 }
 
@@ -178,6 +196,7 @@ func (d *devices) find(r *Registry) {
 	if len(d.remote) == 0 {
 		return
 	}
+
 	d.found = make(map[string][]*device, len(r.nodes))
 	for name, n := range r.nodes {
 		found := slices.Clone(d.local[name])
@@ -186,6 +205,7 @@ func (d *devices) find(r *Registry) {
 				found = append(found, device)
 			}
 		}
+
 		if len(found) > 0 {
 			d.found[name] = found
 		}
@@ -203,6 +223,7 @@ func (d *devices) readClasses(objects []*resourcev1.DeviceClass) (changed bool) 
 	for _, o := range objects {
 		changed = changed || d.classes[o.Name] != o
 	}
+
 	if changed {
 		d.classes = make(map[string]*resourcev1.DeviceClass, len(objects))
 		for _, o := range objects {
@@ -212,12 +233,13 @@ func (d *devices) readClasses(objects []*resourcev1.DeviceClass) (changed bool) 
 	return changed
 }
 
-// addStock adds the cards of all devices to the stock. A device that can be parted counts as a whole, and so does each
-// part: of each card, the stock is the most that the nodes can give.
+// addStock adds the cards of all devices to the stock. A device that can be partitioned counts, and so does each
+// partition: the stock of each card is the most that the nodes can give.
 func (d *devices) addStock(total map[fastres.Dim]card.Milli) {
 	if d == nil {
 		return
 	}
+
 	for _, device := range d.byID {
 		if device.dim != 0 {
 			total[device.dim] += oneDevice
@@ -231,25 +253,27 @@ func (d *devices) idle(dim fastres.Dim) float64 {
 	if d == nil {
 		return 0
 	}
+
 	if d.free == nil {
 		d.free = map[fastres.Dim]float64{}
 		for _, device := range d.byID {
 			d.free[device.dim] += oneDevice
 		}
 		for _, c := range d.claims {
-			for _, of := range c.allocated {
-				if c.object != nil && !of.gone {
-					d.free[of.dim] -= float64(of.milli)
+			for _, charged := range c.allocated {
+				if c.object != nil && !charged.gone {
+					d.free[charged.dim] -= float64(charged.milli)
 				}
 			}
 		}
 	}
+
 	return max(0, d.free[dim])
 }
 
 // DevicesLeft returns the milli-cards of a list that the devices of nodes have left, by node. A node is missing if
-// other nodes can use its devices as well, or if several claims can have one of them: there, what is left is not known
-// by node.
+// other nodes can use its devices as well, or if several claims can have one of them: the rest of a node is then
+// unknown.
 func (s *Session) DevicesLeft(list *Selector) map[string]float64 {
 	d := s.registry.devices
 	left := map[string]float64{}
@@ -264,12 +288,14 @@ func (s *Session) DevicesLeft(list *Selector) map[string]float64 {
 		if c.object == nil {
 			continue
 		}
+
 		if c.object.Status.Allocation == nil {
 			if _, known := left[c.node]; known && len(c.placed) > 0 {
 				left[c.node] -= s.needs(&PodRequest{}, c, list)
 			}
 			continue
 		}
+
 		for i := range c.object.Status.Allocation.Devices.Results {
 			result := &c.object.Status.Allocation.Devices.Results[i]
 			node, known := at[deviceID{result.Driver, result.Pool, result.Device}]
@@ -281,18 +307,21 @@ func (s *Session) DevicesLeft(list *Selector) map[string]float64 {
 	return left
 }
 
-// ownOf returns the milli-cards of a list that a node has, and whether they are its own. It notes the node of each
-// device.
-func (d *devices) ownOf(node string, found []*device, list *Selector, at map[deviceID]string) (milli float64, known bool) {
+// ownOf returns the milli-cards of a list that a node has, and whether no other node can use them. It notes the node of
+// each device in at.
+func (d *devices) ownOf(node string, found []*device, list *Selector,
+	at map[deviceID]string) (milli float64, known bool) {
 	for _, device := range found {
 		if device.dim == 0 || !slices.Contains(list.Dims, device.dim) {
 			continue
 		}
+
 		if device.shared() || !slices.Contains(d.local[node], device) {
 			return 0, false
 		}
 		milli += oneDevice
 	}
+
 	for _, device := range found {
 		if slices.Contains(list.Dims, device.dim) {
 			at[device.id] = node
@@ -306,11 +335,12 @@ func (d *devices) has(node string, dim fastres.Dim) bool {
 	return d != nil && slices.ContainsFunc(d.found[node], func(device *device) bool { return device.dim == dim })
 }
 
-// forgetShapes forgets what claims request, with the selectors of it.
+// forgetShapes forgets the requests of claims and their selectors.
 func (d *devices) forgetShapes() {
 	if d == nil {
 		return
 	}
+
 	clear(d.shapes)
 	clear(d.queries)
 	for _, c := range d.claims {
@@ -318,20 +348,23 @@ func (d *devices) forgetShapes() {
 	}
 }
 
-// renew gives the cards their new dimensions when the names start anew: slices are read again.
+// renew gives the cards new dimensions when names are numbered again. Slices are then read again.
 func (d *devices) renew(renew func(fastres.Dim) fastres.Dim) {
 	if d == nil {
 		return
 	}
+
 	clear(d.slices)
 	d.current = nil
 	d.forgetShapes()
+
 	before := d.only
 	d.only = map[fastres.Dim]*Selector{}
 	for dim, selector := range before {
 		selector.Dims[0] = renew(dim)
 		d.only[selector.Dims[0]] = selector
 	}
+
 	for _, c := range d.claims {
 		for _, charges := range [][]charge{c.allocated, c.placed} {
 			for i := range charges {

@@ -19,10 +19,10 @@ import (
 //   - the pod is not untyped, where untypedCards is reject.
 func (s *Session) Allowed(q index.Queue, r Request) quota.Verdict {
 	switch {
-	case r.Resource == Devices: // whatever resource pods of the device plugin request for these cards
+	case r.FromClaim(): // the resource of the device plugin for these cards does not matter
 	case r.Selector.Typed && r.Selector.mixed:
 		return quota.Verdict{Reason: quota.MixedResources, Queue: q}
-	case r.Selector.Typed && r.Resource != NoResource && !r.Selector.accepts(r.Resource):
+	case r.Selector.Typed && r.kind != byJob && !r.Selector.accepts(r.Resource):
 		return quota.Verdict{Reason: quota.ResourceMismatch, Queue: q}
 	case !r.Selector.Typed && s.settings.Untyped == UntypedReject:
 		return quota.Verdict{Reason: quota.UntypedPod, Queue: q}
@@ -118,6 +118,7 @@ func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Ru
 		if v := s.Allowed(q, r); !v.OK() {
 			return NodeFit{Reason: PodRefused, Verdict: v, Request: r}
 		}
+
 		if !s.fitRequest(&question, r, &fit) {
 			return fit
 		}
@@ -127,11 +128,11 @@ func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Ru
 
 // fitRequest is FitNode for one request. It sets refused only if the request does not fit.
 func (s *Session) fitRequest(question *nodeQuestion, r Request, refused *NodeFit) bool {
-	if r.Resource == Devices {
-		r.Amount = s.amountOn(question, r.claimed)
-		v := question.rule(r.claimed, float64(r.Amount))
+	if r.FromClaim() {
+		amount := s.amountOn(question, r.claimed)
+		v := question.rule(r.claimed, float64(amount))
 		if !v.OK() {
-			*refused = NodeFit{Reason: OverQuota, Verdict: v, Request: s.single(r.claimed, r)}
+			*refused = NodeFit{Reason: OverQuota, Verdict: v, Request: s.single(r.claimed, r, amount)}
 		}
 		return v.OK()
 	}
@@ -141,11 +142,14 @@ func (s *Session) fitRequest(question *nodeQuestion, r Request, refused *NodeFit
 		*refused = s.withoutCard(question.node, r)
 		return false
 	}
-	for _, c := range given { // of several models, the pod may get each
+
+	// The pod may get any of several models.
+	for _, c := range given {
 		if !slices.Contains(r.Selector.Dims, c.dim) {
 			*refused = NodeFit{Reason: NoSuchCard, Request: r}
 			return false
 		}
+
 		if !s.fitCard(question, r, c.dim, refused) {
 			return false
 		}
@@ -169,6 +173,7 @@ func (s *Session) fitCard(question *nodeQuestion, r Request, d fastres.Dim, refu
 	if !question.pod.OnlyWhole() {
 		amount = s.amountOn(question, d)
 	}
+
 	v := question.rule(d, float64(amount))
 	if v.OK() {
 		return true
@@ -180,12 +185,12 @@ func (s *Session) fitCard(question *nodeQuestion, r Request, d fastres.Dim, refu
 		}
 		return question.rule(other, float64(max(amount, r.Of(other))))
 	})
+
 	reason := OverQuota
 	if another.OK() {
 		reason = OtherCard
 	}
-	r.Amount = amount
-	*refused = NodeFit{Reason: reason, Verdict: v, Request: s.single(d, r)}
+	*refused = NodeFit{Reason: reason, Verdict: v, Request: s.single(d, r, amount)}
 	return false
 }
 
@@ -193,7 +198,7 @@ func (s *Session) fitCard(question *nodeQuestion, r Request, d fastres.Dim, refu
 // card.
 func (s *Session) amountOn(question *nodeQuestion, d fastres.Dim) (amount card.Milli) {
 	for r := range s.RequestsOn(question.pod, question.nodeName) {
-		if r.claimed == 0 && len(question.node.cardsOf(r.Resource)) == 0 {
+		if r.kind != byDevice && len(question.node.cardsOf(r.Resource)) == 0 {
 			continue
 		}
 
@@ -204,12 +209,6 @@ func (s *Session) amountOn(question *nodeQuestion, d fastres.Dim) (amount card.M
 		}
 	}
 	return amount
-}
-
-// single returns a request narrowed to one card.
-func (s *Session) single(d fastres.Dim, r Request) Request {
-	only := &Selector{Names: card.List{s.names.Name(d)}, Typed: true, Dims: []fastres.Dim{d}}
-	return Request{Selector: only, Resource: r.Resource, Amount: r.Amount}
 }
 
 // Preference is the score of a node for a pod with a list of cards:
@@ -235,7 +234,7 @@ func (s *Session) Preference(p *PodRequest, nodeName string, leave []fastres.Dim
 
 	for r := range s.RequestsOn(p, nodeName) {
 		c, _ := n.card(r.Resource)
-		if r.Resource == Devices {
+		if r.FromClaim() {
 			c.dim = r.claimed
 		}
 		i := slices.Index(r.Selector.Dims, c.dim)
@@ -263,7 +262,7 @@ func (s *Session) Usable(q index.Queue, p *PodRequest, n *Node) bool {
 	}
 
 	for r := range s.Requests(p) {
-		if r.Resource == Devices {
+		if r.FromClaim() {
 			continue
 		}
 
@@ -280,7 +279,7 @@ func (s *Session) Usable(q index.Queue, p *PodRequest, n *Node) bool {
 // is Stated: a pod frees its cards also if they do not count in its queue, or if untypedCards is ignore.
 func (s *Session) Frees(reclaimer, victim *PodRequest, n *Node, lacks func(r Request, d fastres.Dim) bool) bool {
 	for r := range s.RequestsOn(reclaimer, n.object.Name) {
-		if r.Resource == Devices {
+		if r.FromClaim() {
 			if s.claims(victim, n, r.claimed) && lacks(r, r.claimed) {
 				return true
 			}
@@ -290,6 +289,7 @@ func (s *Session) Frees(reclaimer, victim *PodRequest, n *Node, lacks func(r Req
 		if !victim.requests(r.Resource) {
 			continue
 		}
+
 		for _, c := range n.cardsOf(r.Resource) {
 			if lacks(r, c.dim) {
 				return true
@@ -322,6 +322,6 @@ func (s *Session) Occupies(p *PodRequest) bool {
 func (s *Session) Takes(p *PodRequest, name v1.ResourceName) bool {
 	same := func(used v1.ResourceName) bool { return used == name }
 	return slices.ContainsFunc(p.resources, func(r resourceRequest) bool {
-		return s.registry.allOf(r) != nil && s.UsesAny(Request{Resource: r.resource, pod: p}, same)
+		return s.registry.allOf(r) != nil && s.UsesAny(podRequest(p, nil, r.resource, r.amount), same)
 	})
 }

@@ -51,12 +51,14 @@ func (r *Registry) setModels() {
 			key := modelKey{c.resource, c.dim}
 			gives := c.amount > 0
 			known, has := r.models[key]
+
 			switch {
 			case !has || gives && !given[key]:
 				r.models[key] = c.model
 			case gives == given[key]:
 				r.models[key] = c.model.Least(known)
 			}
+
 			given[key] = given[key] || gives
 		}
 	}
@@ -69,6 +71,7 @@ func (s *Session) fractionsOf(pod *v1.Pod) (all []*fraction) {
 		if n := s.registry.nodes[pod.Spec.NodeName]; n != nil && f.Assigned != nil {
 			f.setExact(s, n)
 		}
+
 		all = append(all, f)
 	}
 	return all

@@ -54,6 +54,7 @@ func (g *groups) resolve(names *index.Names) {
 		d := names.InternCard(card.GroupPrefix + name)
 		dims = append(dims, d)
 		byDim[d] = g.inForce[name]
+
 		if !slices.Contains(overlapping, name) {
 			g.disjoint[d] = true
 		}
@@ -160,7 +161,7 @@ func (s *Session) EachGroupOn(p *PodRequest, node string, visit func(group fastr
 				sum += other.Quantity
 			}
 		}
-		if !visit(part.Dim, s.single(part.Dim, Request{Amount: card.Milli(sum)})) {
+		if !visit(part.Dim, s.single(part.Dim, podRequest(p, nil, 0, 0), card.Milli(sum))) {
 			return
 		}
 	}

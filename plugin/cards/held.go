@@ -1,6 +1,7 @@
 package cards
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -49,18 +50,10 @@ func (r Request) Held() (fastres.Dim, bool) {
 	return held[0].dim, true
 }
 
-// request narrows the request of a pod for the resource to the held card. If the pod has a list, it
-// keeps the list even if that does not name the card, so that all pods of a job with one list remain
-// alike.
-func (h *heldCard) request(list *Selector, r Request) Request {
-	if list != nil {
-		r.Selector = list
-	}
-	if r.Selector == nil {
-		r.Selector = h.only
-	}
-	return r
-}
+// selector returns the cards that a pod requests through the resource. list is the list of the pod, and all are all
+// cards of the resource; both may be nil. A list counts even if it does not name the held card, so that all pods of a
+// job with one list remain alike.
+func (h *heldCard) selector(list, all *Selector) *Selector { return cmp.Or(list, all, h.only) }
 
 // Holding reports whether any pod holds a card. It is for nil Sessions, too.
 func (s *Session) Holding() bool { return s != nil && len(s.registry.held) > 0 }
@@ -149,16 +142,6 @@ func (s *Session) chargeOn(p *PodRequest, r Request, n *Node) (charge []Amount) 
 		charge = append(charge, Amount{d, amount})
 	}
 	return charge
-}
-
-// only returns the selector of one card that pods request through a resource.
-func (s *Session) only(r ResourceID, d fastres.Dim) *Selector {
-	return &Selector{
-		Names:     card.List{s.names.Name(d)},
-		Dims:      []fastres.Dim{d},
-		rank:      []int{0},
-		resources: []ResourceID{r},
-	}
 }
 
 // forgetHeld forgets the held cards of pods that are gone.

@@ -81,7 +81,8 @@ func (f *fixture) open(t *testing.T) *fixture {
 	}
 	ssn := offline.Open(cache, nil)
 	f.objects.Open(ssn.Queues, time.Time{})
-	f.Session = f.registry.Open(ssn, slices.Collect(maps.Values(ssn.Jobs)), &f.objects, tree, f.names, Everywhere, f.settings)
+	f.Session = f.registry.Open(Opening{Volcano: ssn, Jobs: slices.Collect(maps.Values(ssn.Jobs)), Queues: &f.objects, Tree: tree,
+		Names: f.names, Scope: Everywhere, Settings: f.settings})
 	for _, job := range info.Jobs {
 		for _, task := range job.Tasks {
 			f.Read(task)

@@ -23,13 +23,13 @@ const maxExpressions = 1000
 // expressions are compiled CEL expressions, as the allocator of Kubernetes compiles them.
 var expressions = cel.NewCache(maxExpressions, cel.Features{EnableConsumableCapacity: true})
 
-// query is the devices that a class and the selectors of a request admit. Requests that are alike share one.
+// query finds the devices that a class and the selectors of a request admit. Requests that are alike share one.
 type query struct {
 	class     string
 	selectors []resourcev1.DeviceSelector
-	version   uint64 // of the devices for which matches is
+	version   uint64 // of the devices in matches
 	matches   map[*device]bool
-	problem   string // why it admits none
+	problem   string // the reason why it admits none, "" if it can admit some
 }
 
 // read finds the devices that the query admits.
@@ -37,14 +37,17 @@ func (q *query) read(d *devices) {
 	if q.version == d.version {
 		return
 	}
+
 	q.version = d.version
 	q.matches = map[*device]bool{}
 	q.problem = ""
+
 	class := d.classes[q.class]
 	if class == nil {
 		q.problem = fmt.Sprintf("the device class %s does not exist", Shown(q.class))
 		return
 	}
+
 	programs, problem := compile(class.Spec.Selectors, "the device class "+Shown(q.class))
 	if problem == "" {
 		var own []cel.CompilationResult
@@ -55,6 +58,7 @@ func (q *query) read(d *devices) {
 	if problem != "" {
 		return
 	}
+
 	for _, device := range d.byID {
 		if admits(programs, device) {
 			q.matches[device] = true
@@ -62,15 +66,18 @@ func (q *query) read(d *devices) {
 	}
 }
 
-// compile compiles the expressions of selectors. A selector without one admits nothing, as in Kubernetes.
-func compile(selectors []resourcev1.DeviceSelector, of string) (programs []cel.CompilationResult, problem string) {
+// compile compiles the expressions of the selectors of an owner, which problems name. A selector without an
+// expression admits nothing, as in Kubernetes.
+func compile(selectors []resourcev1.DeviceSelector, owner string) (programs []cel.CompilationResult, problem string) {
 	for _, s := range selectors {
 		if s.CEL == nil {
-			return nil, "a selector of " + of + " has no CEL expression"
+			return nil, "a selector of " + owner + " has no CEL expression"
 		}
+
 		program := expressions.GetOrCompile(s.CEL.Expression)
 		if program.Error != nil {
-			return nil, fmt.Sprintf("a CEL expression of %s does not compile: %s", of, Shown(oneLine(program.Error.Error())))
+			text := Shown(oneLine(program.Error.Error()))
+			return nil, fmt.Sprintf("a CEL expression of %s does not compile: %s", owner, text)
 		}
 		programs = append(programs, program)
 	}
@@ -79,11 +86,16 @@ func compile(selectors []resourcev1.DeviceSelector, of string) (programs []cel.C
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// admits reports whether all programs admit a device. One that fails admits nothing: the allocator gives no device
-// then either.
+// admits reports whether all programs admit a device. A program that fails admits nothing: the allocator gives no
+// device in that case either.
 func admits(programs []cel.CompilationResult, d *device) bool {
-	input := cel.Device{Driver: d.id.driver, AllowMultipleAllocations: d.object.AllowMultipleAllocations,
-		Attributes: d.object.Attributes, Capacity: d.object.Capacity}
+	input := cel.Device{
+		Driver:                   d.id.driver,
+		AllowMultipleAllocations: d.object.AllowMultipleAllocations,
+		Attributes:               d.object.Attributes,
+		Capacity:                 d.object.Capacity,
+	}
+
 	for _, p := range programs {
 		if matches, _, err := p.DeviceMatches(context.Background(), input); err != nil || !matches {
 			return false
@@ -92,25 +104,24 @@ func admits(programs []cel.CompilationResult, d *device) bool {
 	return true
 }
 
-// shape is the requests in the spec of a claim. Claims with equal requests, such as those of one template, share one.
+// shape holds the requests in the spec of a claim. Claims with equal requests share one, such as the claims of one
+// template.
 type shape struct {
 	requests []shapeRequest
-	version  uint64 // of the devices for which the rest is
-	on       map[string]*nodeShape
-	problem  string // why the claim gets nothing anywhere
-	used     uint64 // the last session with a claim that is not allocated
+	version  uint64                // of the devices in on
+	on       map[string]*nodeShape // by node; nil for a node that cannot serve the claim
+	problem  string                // the reason why the claim gets nothing anywhere, "" if it can get devices
+	used     uint64                // the last session with a claim that is not allocated
 }
 
 // shapeRequest is a request of devices: one of its alternatives.
 type shapeRequest struct {
 	alternatives []alternative
-	// list are the cards that it admits on any node, nil where it admits none. least is the smallest quantity that it
-	// takes of one of them.
-	list  *Selector
-	least card.Milli
+	list         *Selector  // the cards that it admits on any node, nil if it admits none
+	least        card.Milli // the smallest quantity that it takes of one of them
 }
 
-// alternative is a number of devices that a query admits: count, or all of them.
+// alternative requests devices that a query admits: count, or all of them.
 type alternative struct {
 	query *query
 	count int64
@@ -120,7 +131,7 @@ type alternative struct {
 // nodeShape is the most that a claim can get on a node.
 type nodeShape struct {
 	most    []charge
-	unnamed *device // a device of a driver of cards that has no name, nil for none
+	unnamed *device // a device that is a card without a name, nil for none
 }
 
 // shapeOf returns the shape of the spec of a claim.
@@ -132,27 +143,31 @@ func (d *devices) shapeOf(spec *resourcev1.ResourceClaimSpec) *shape {
 	if known := d.shapes[string(text)]; known != nil {
 		return known
 	}
+
 	s := &shape{}
 	for _, r := range spec.Devices.Requests {
 		var alternatives []alternative
 		if e := r.Exactly; e != nil {
 			if e.AdminAccess != nil && *e.AdminAccess {
-				continue // looks at devices, and keeps nobody from them
+				continue // it looks at devices that others can have
 			}
-			alternatives = append(alternatives, d.alternative(e.DeviceClassName, e.Selectors, e.AllocationMode, e.Count))
+			a := d.alternative(e.DeviceClassName, e.Selectors, e.AllocationMode, e.Count)
+			alternatives = append(alternatives, a)
 		}
 		for _, f := range r.FirstAvailable {
-			alternatives = append(alternatives, d.alternative(f.DeviceClassName, f.Selectors, f.AllocationMode, f.Count))
+			a := d.alternative(f.DeviceClassName, f.Selectors, f.AllocationMode, f.Count)
+			alternatives = append(alternatives, a)
 		}
 		s.requests = append(s.requests, shapeRequest{alternatives: alternatives})
 	}
+
 	d.shapes[string(text)] = s
 	return s
 }
 
-func (d *devices) alternative(class string, selectors []resourcev1.DeviceSelector, mode resourcev1.DeviceAllocationMode,
-	count int64,
-) alternative {
+// alternative returns an alternative, with the query that equal ones share.
+func (d *devices) alternative(class string, selectors []resourcev1.DeviceSelector,
+	mode resourcev1.DeviceAllocationMode, count int64) alternative {
 	text := class
 	for _, s := range selectors {
 		text += "\x00"
@@ -160,20 +175,23 @@ func (d *devices) alternative(class string, selectors []resourcev1.DeviceSelecto
 			text += s.CEL.Expression
 		}
 	}
+
 	q := d.queries[text]
 	if q == nil {
 		q = &query{class: class, selectors: selectors}
 		d.queries[text] = q
 	}
+
 	return alternative{query: q, count: max(1, count), all: mode == resourcev1.DeviceAllocationModeAll}
 }
 
-// read finds what the claim can get on each node.
+// read finds the devices that the claim can get on each node.
 func (s *shape) read(session *Session) {
 	d := session.registry.devices
 	if s.version == d.version {
 		return
 	}
+
 	s.version = d.version
 	s.on = map[string]*nodeShape{}
 	s.problem = ""
@@ -184,6 +202,7 @@ func (s *shape) read(session *Session) {
 			return
 		}
 	}
+
 	names := make([]map[string]bool, len(s.requests))
 	for i := range names {
 		names[i] = map[string]bool{}
@@ -193,17 +212,13 @@ func (s *shape) read(session *Session) {
 			s.on[node] = n
 		}
 	}
+
 	for i, named := range names {
-		var list card.List
-		for name := range named {
-			list = append(list, name)
-		}
-		slices.Sort(list)
-		s.requests[i].list = session.selector(list)
+		s.requests[i].list = session.selector(slices.Sorted(maps.Keys(named)))
 	}
 }
 
-// problem returns why none of the alternatives can be served, "" if one can be.
+// problem returns the reason why no alternative can be served, "" if one can be.
 func (r *shapeRequest) problem(d *devices) (problem string) {
 	served := false
 	for _, a := range r.alternatives {
@@ -211,6 +226,7 @@ func (r *shapeRequest) problem(d *devices) (problem string) {
 		served = served || a.query.problem == ""
 		problem = cmp.Or(problem, a.query.problem)
 	}
+
 	switch {
 	case served:
 		return ""
@@ -220,11 +236,10 @@ func (r *shapeRequest) problem(d *devices) (problem string) {
 	return problem
 }
 
-// find returns the most that a claim can get of the devices of a node, nil where it cannot be served. It adds the cards
-// to names, by request.
+// find returns the most that a claim can get of the devices of a node, nil if the node cannot serve it. It adds the
+// cards to names, by request.
 func (s *shape) find(session *Session, found []*device, names []map[string]bool) *nodeShape {
 	n := &nodeShape{}
-	left := map[fastres.Dim]int64{} // of the devices that requests before have not taken
 	var got []map[fastres.Dim]int64
 	for i := range s.requests {
 		most, some := s.requests[i].most(found, n)
@@ -233,24 +248,31 @@ func (s *shape) find(session *Session, found []*device, names []map[string]bool)
 		}
 		got = append(got, most)
 	}
+
+	left := map[fastres.Dim]int64{} // devices that earlier requests have not taken
 	for i, most := range got {
+		r := &s.requests[i]
 		for _, dim := range slices.Sorted(maps.Keys(most)) {
 			names[i][session.names.Name(dim)] = true
-			s.requests[i].least = min(s.requests[i].least, card.Cards(s.requests[i].fewest(most[dim])))
+			r.least = min(r.least, card.Cards(r.fewest(most[dim])))
+
 			if _, begun := left[dim]; !begun {
 				left[dim] = capacity(found, dim)
 			}
-			if count := min(most[dim], left[dim]); count > 0 {
-				left[dim] -= count
-				n.most = append(n.most, charge{dim: dim, milli: card.Cards(count), request: i,
-					only: session.registry.devices.onlyOf(session, dim)})
+			count := min(most[dim], left[dim])
+			if count == 0 {
+				continue
 			}
+
+			left[dim] -= count
+			only := session.registry.devices.onlyOf(session, dim)
+			n.most = append(n.most, charge{dim: dim, milli: card.Cards(count), request: i, only: only})
 		}
 	}
 	return n
 }
 
-// capacity returns how often the devices of a node give one card.
+// capacity returns how many times the devices of a node can be allocated as one card.
 func capacity(found []*device, dim fastres.Dim) (n int64) {
 	for _, device := range found {
 		switch {
@@ -272,7 +294,7 @@ func saturated(x, y int64) int64 {
 	return x + y
 }
 
-// fewest returns the smallest number of devices that an alternative takes, where the node gives count of one card.
+// fewest returns the smallest number of devices that an alternative takes, if the node gives count of one card.
 func (r *shapeRequest) fewest(count int64) int64 {
 	for _, a := range r.alternatives {
 		if !a.all {
@@ -287,40 +309,26 @@ func (d *device) shared() bool {
 	return d.object.AllowMultipleAllocations != nil && *d.object.AllowMultipleAllocations
 }
 
-// most returns the most that an alternative takes of each card, of the devices of a node, and whether some alternative
-// can be served there as far as the number of devices tells.
+// most returns the largest number of devices of each card that an alternative takes on a node. some reports whether the
+// node has enough devices for any alternative.
 func (r *shapeRequest) most(found []*device, n *nodeShape) (most map[fastres.Dim]int64, some bool) {
 	most = map[fastres.Dim]int64{}
 	for _, a := range r.alternatives {
 		if a.query.problem != "" {
 			continue
 		}
-		devices, has := map[fastres.Dim]int64{}, int64(0)
-		var unnamed *device
-		for _, device := range found {
-			if !a.query.matches[device] {
-				continue
-			}
-			more := int64(1)
-			if device.shared() && !a.all {
-				more = a.count
-			}
-			has = saturated(has, more)
-			if device.dim != 0 {
-				devices[device.dim] = saturated(devices[device.dim], more)
-			}
-			if device.missing != "" {
-				unnamed = device
-			}
-		}
-		if has == 0 || !a.all && has < a.count {
+
+		byCard, total, unnamed := a.admitted(found)
+		if total == 0 || !a.all && total < a.count {
 			continue
 		}
+
 		some = true
 		if unnamed != nil {
 			n.unnamed = unnamed
 		}
-		for dim, count := range devices {
+
+		for dim, count := range byCard {
 			if !a.all {
 				count = min(count, a.count)
 			}
@@ -328,4 +336,29 @@ func (r *shapeRequest) most(found []*device, n *nodeShape) (most map[fastres.Dim
 		}
 	}
 	return most, some
+}
+
+// admitted counts the devices of a node that an alternative admits, by card and in total. A device that several claims
+// share counts as often as the alternative can have it. unnamed is a device that is a card without a name.
+func (a *alternative) admitted(found []*device) (byCard map[fastres.Dim]int64, total int64, unnamed *device) {
+	byCard = map[fastres.Dim]int64{}
+	for _, device := range found {
+		if !a.query.matches[device] {
+			continue
+		}
+
+		more := int64(1)
+		if device.shared() && !a.all {
+			more = a.count
+		}
+
+		total = saturated(total, more)
+		if device.dim != 0 {
+			byCard[device.dim] = saturated(byCard[device.dim], more)
+		}
+		if device.missing != "" {
+			unnamed = device
+		}
+	}
+	return byCard, total, unnamed
 }

@@ -106,6 +106,7 @@ func (r *Registry) readQueue(names *index.Names, object *objects.Queue) bool {
 		_, exists := object.Annotations[key]
 		return exists
 	}
+
 	before := r.queues[object.Object.Name]
 	if before == nil && !slices.ContainsFunc(annotationKeys[:], given) {
 		return false
@@ -114,6 +115,7 @@ func (r *Registry) readQueue(names *index.Names, object *objects.Queue) bool {
 	if before == nil || object.CreatedSince(r.read) {
 		before = &queue{}
 	}
+
 	q := &queue{}
 	r.queues[object.Object.Name] = q
 	for a, key := range annotationKeys {
@@ -349,6 +351,7 @@ func (s *Session) formerNameProblems(own *queue) (problems []string) {
 func (s *Session) amountProblem(ix *index.Index, q index.Queue, own *queue, a annotation, d fastres.Dim) string {
 	amount := own.amounts[a][d]
 	quota, bounded := own.amounts[quotaAnnotation][d]
+
 	switch {
 	case strings.HasPrefix(s.names.Name(d), card.GroupPrefix) && !s.registry.groups.disjoint[d]:
 		return "" // see groupProblems

@@ -66,7 +66,8 @@ func newFixture(t *testing.T) *fixture {
 	f.Index, f.Names = &index.Index{}, &index.Names{}
 	f.h200, f.h800 = f.Names.InternCard(h200), f.Names.InternCard(h800)
 	f.nic, f.invented = f.Names.Intern("example.com/nic"), f.Names.Intern("example.com/invented")
-	f.Cards = cards.NewRegistry().Open(f.ssn, nil, objects.Of(f.ssn.Queues), tree, f.Names, cards.Everywhere, cards.Settings{Untyped: cards.UntypedCharge})
+	f.Cards = cards.NewRegistry().Open(cards.Opening{Volcano: f.ssn, Queues: objects.Of(f.ssn.Queues), Tree: tree,
+		Names: f.Names, Scope: cards.Everywhere, Settings: cards.Settings{Untyped: cards.UntypedCharge}})
 	f.session = constraint.Session{Index: f.Index, Names: f.Names, Cards: f.Cards, Limit: &f.Index.RealCapability,
 		Intake: &intake.Session{Queues: make([]*api.QueueInfo, tree.Len())}, Reservations: &reserve.Reservations{}}
 	f.Index.Reset(tree, f.Names.Len())

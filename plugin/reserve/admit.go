@@ -116,7 +116,7 @@ func undecided(q index.Queue, job *Job) cards.Outcome {
 	longest := slices.MaxFunc(job.groups, func(x, y group) int {
 		return cmp.Or(
 			cmp.Compare(min(1, x.missing()), min(1, y.missing())),
-			cmp.Compare(len(x.selector.Dims), len(y.selector.Dims)),
+			cmp.Compare(len(x.cards()), len(y.cards())),
 		)
 	})
 	return cards.Outcome{Verdict: quota.Verdict{Reason: quota.SearchExhausted, Queue: q}, Request: longest.request()}
@@ -132,11 +132,11 @@ func refused(ix *index.Index, q index.Queue, job *Job) cards.Outcome {
 			continue
 		}
 
-		v := quota.AnyCard(q, g.selector.Dims, func(d fastres.Dim) quota.Verdict {
+		v := quota.AnyCard(q, g.cards(), func(d fastres.Dim) quota.Verdict {
 			return quota.EnqueueableCard(ix, q, d, float64(g.missing()))
 		})
 		if !v.OK() {
-			severalPods := len(g.selector.Dims) > 1 && g.missing() > job.podSize
+			severalPods := len(g.cards()) > 1 && g.missing() > job.podSize
 			return cards.Outcome{Verdict: v, Request: g.request(), Shared: severalPods}
 		}
 

@@ -53,26 +53,22 @@ type Job struct {
 	hasGates bool            // at least one pod has a scheduling gate
 }
 
-// group holds the cards of a job with one selector and one resource. The resource is
-// cards.NoResource before there are pods.
+// group holds the cards of a job with one selector and one resource.
 type group struct {
-	selector              *cards.Selector
-	resource              cards.ResourceID
+	sample                cards.Request // without an amount
 	min, allocated, gated card.Milli
 	stated                card.Milli // in card.request, of a job without pods
 }
 
-// takes reports whether a request is one of the group.
-func (g group) takes(r cards.Request) bool {
-	return r.Selector == g.selector && r.Resource == g.resource
-}
+// cards returns the cards that satisfy the requests of the group.
+func (g group) cards() []fastres.Dim { return g.sample.Selector.Dims }
 
 // missing returns the part of the group's minimum that the job does not have yet.
 func (g group) missing() card.Milli { return max(0, g.min-g.allocated) }
 
 // request returns the missing part of the group's minimum as one request.
 func (g group) request() cards.Request {
-	return cards.Request{Selector: g.selector, Resource: g.resource, Amount: g.missing()}
+	return g.sample.Sum(g.missing())
 }
 
 // groupAmount is the amount of one card that a task of a group has.
@@ -289,12 +285,12 @@ func (j *Job) addPending(r cards.Request) {
 // group returns the position of the group of a request. A new group is added.
 func (j *Job) group(r cards.Request) int {
 	for i := range j.groups {
-		if j.groups[i].selector == r.Selector && j.groups[i].resource == r.Resource {
+		if j.groups[i].sample.Alike(r) {
 			return i
 		}
 	}
 
-	j.groups = append(j.groups, group{selector: r.Selector, resource: r.Resource})
+	j.groups = append(j.groups, group{sample: r.Sum(0)})
 	return len(j.groups) - 1
 }
 

@@ -51,7 +51,8 @@ func open(t testing.TB, quota string, settings cards.Settings, jobs ...workload.
 	f.names.InternCard("A") // so that A comes before B
 	tree := index.BuildTree([]index.Node{{Name: "q"}}, "")
 	ssn := offline.Open(offline.NewCache(info), nil)
-	f.Session = cards.NewRegistry().Open(ssn, nil, objects.Of(ssn.Queues), tree, f.names, cards.Everywhere, settings)
+	f.Session = cards.NewRegistry().Open(cards.Opening{Volcano: ssn, Queues: objects.Of(ssn.Queues), Tree: tree, Names: f.names,
+		Scope: cards.Everywhere, Settings: settings})
 	f.ix.Reset(tree, f.names.Len())
 	f.q = f.ix.Lookup("q")
 	f.AddBounds(f.ix, f.q)

@@ -62,7 +62,7 @@ func (j *Job) shareMinimum(s *cards.Session) {
 		g := &j.groups[i]
 		g.min = g.stated
 
-		resource, most, bounded := s.MostOf(j.minResources, g.selector)
+		resource, most, bounded := s.MostOf(j.minResources, g.sample.Selector)
 		if !bounded {
 			continue
 		}
@@ -105,7 +105,7 @@ func (j *Job) AddElastic(s *cards.Session, x fastres.Vector) {
 // dimsOf returns the cards of a group's selector, the preferred first. Then come other cards of its
 // tasks, on nodes with a label that changed, in the order of their names.
 func (j *Job) dimsOf(s *cards.Session, group int) []fastres.Dim {
-	j.dims = append(j.dims[:0], j.groups[group].selector.Dims...)
+	j.dims = append(j.dims[:0], j.groups[group].cards()...)
 	listed := len(j.dims)
 	for _, a := range j.allocated {
 		if a.group == group && !slices.Contains(j.dims, a.dim) {
@@ -159,7 +159,7 @@ func (j *Job) appendOthers(to []assign.Demand, s *cards.Session, task *api.TaskI
 	for _, g := range j.groups {
 		left := g.missing()
 		for r := range s.Requests(p) {
-			if counts && g.takes(r) {
+			if counts && g.sample.Alike(r) {
 				left -= min(left, r.Amount)
 			}
 		}
@@ -178,7 +178,7 @@ func (j *Job) appendGroup(to []assign.Demand, s *cards.Session, q index.Queue, g
 		}
 
 		for r := range s.Requests(m.request) {
-			if g.takes(r) && left > 0 {
+			if g.sample.Alike(r) && left > 0 {
 				size := min(left, r.Amount)
 				to = appendDemand(to, assign.Demand{Queue: q, Cards: r.Selector.Dims, Size: float64(size), Count: 1})
 				left -= size
@@ -197,9 +197,9 @@ func (j *Job) appendAlike(to []assign.Demand, q index.Queue, g group, amount car
 	}
 
 	count := card.Milli(math.Floor(float64(amount / max(size, 1))))
-	to = appendDemand(to, assign.Demand{Queue: q, Cards: g.selector.Dims, Size: float64(size), Count: int(count)})
+	to = appendDemand(to, assign.Demand{Queue: q, Cards: g.cards(), Size: float64(size), Count: int(count)})
 	if rest := amount - count*size; rest > 0 {
-		to = appendDemand(to, assign.Demand{Queue: q, Cards: g.selector.Dims, Size: float64(rest), Count: 1})
+		to = appendDemand(to, assign.Demand{Queue: q, Cards: g.cards(), Size: float64(rest), Count: 1})
 	}
 	return to
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/problems"
@@ -69,7 +70,15 @@ func (s *Session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, s.Settings.Bounds.HierarchyFrom)
 	renewed := m.renewNames()
 
-	c := m.cards.Open(ssn, m.intake.Jobs(ssn), &m.queues, tree, &m.Names, v.Cards, s.Settings.Cards)
+	c := m.cards.Open(cards.Opening{
+		Volcano:  ssn,
+		Jobs:     m.intake.Jobs(ssn),
+		Queues:   &m.queues,
+		Tree:     tree,
+		Names:    &m.Names,
+		Scope:    v.Cards,
+		Settings: s.Settings.Cards,
+	})
 	s.Session = constraint.Session{
 		Volcano:      ssn,
 		Plugin:       v.Name,
