@@ -69,7 +69,6 @@ func (s *source) completeSetting(
 	cmd *cobra.Command, _ []string, word string,
 ) (all []string, more cobra.ShellCompDirective) {
 	queue, field, colon := strings.Cut(word, ":")
-
 	switch {
 	case !colon:
 		all = prefixed("queue/", suffixed(s.queueNames(cmd.Context()), ":"))

@@ -132,6 +132,7 @@ func (s *source) explain(
 	}
 
 	r.data = document{"ExplanationList", append([]explain.Finding{}, findings...)}
+
 	for _, f := range findings {
 		shown[f.Namespace+"/"+f.Name] = true
 	}
@@ -195,9 +196,8 @@ func (about subject) filter(
 	world *engine.World, configuration *engine.Configuration, namespace string,
 ) (func(*explain.Finding) bool, error) {
 	in := func(f *explain.Finding) bool { return namespace == "" || f.Namespace == namespace }
-
 	switch {
-	case about.kind == "queue" || about.name == "":
+	case about.kind == "queue" || about.name == "": // without a name, all queues
 		wanted, err := below(world, configuration, about.name)
 		return func(f *explain.Finding) bool { return in(f) && f.State == explain.Waiting && wanted(f.Queue) }, err
 	case about.kind == "pod":

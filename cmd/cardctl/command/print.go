@@ -204,7 +204,6 @@ func (t *table) print(out io.Writer, format string, headers bool) error {
 // that are printed once.
 func (t *table) printRow(w io.Writer, format string, row []string, repeats bool) {
 	var cells []string
-
 	for i, c := range t.columns {
 		switch {
 		case c.gone, c.wide && format != asWide:
@@ -223,7 +222,6 @@ func (t *table) repeats(n int) bool {
 		return false
 	}
 	some := false
-
 	for i, c := range t.columns {
 		if c.once && t.rows[n][i] != t.rows[n-1][i] {
 			return false

@@ -284,38 +284,51 @@ func (s *source) printReplay(all *replay.Summary) error {
 	return s.print(tables...)
 }
 
+// measure is a row of the outcome.
+type measure struct {
+	name  string
+	value any
+}
+
+// measures returns the measures of a run, always in the same order.
+func measures(r replay.Outcome) []measure {
+	lockOut := ""
+	if r.LockOut != nil {
+		lockOut = replay.Text(r.LockOut.Seconds) + " of " + r.LockOut.Queue
+	}
+
+	return []measure{
+		{"time", replay.Text(r.Seconds)},
+		{"jobs started", fmt.Sprintf("%d of %d", r.Started, r.Submitted)},
+		{"jobs ended", r.Ended},
+		{"utilisation", replay.Percent(r.Utilisation)},
+		{"Jain index", replay.Index(r.Jain)},
+		{"Jain index of use", replay.Index(r.JainOfUse)},
+		{"longest lock-out", lockOut},
+		{"evicted pods", r.Evicted.Pods},
+		{"jobs that began again", r.Evicted.Restarted},
+		{"evicted card-hours", replay.Hours(r.Evicted.CardHours)},
+	}
+}
+
 // outcome has a row for each measure and a column for each configuration.
 func outcome(all *replay.Summary) *table {
 	names := []string{"OUTCOME"}
-
+	rows := make([][]any, len(measures(replay.Outcome{})))
 	for _, run := range all.Runs {
 		names = append(names, run.Configuration)
+		for i, m := range measures(run) {
+			if rows[i] == nil {
+				rows[i] = []any{m.name}
+			}
+			rows[i] = append(rows[i], m.value)
+		}
 	}
 
 	t := tableOf(names...)
-	row := func(name string, measure func(replay.Outcome) any) {
-		cells := []any{name}
-		for _, run := range all.Runs {
-			cells = append(cells, measure(run))
-		}
-		t.add(cells...)
+	for _, row := range rows {
+		t.add(row...)
 	}
-
-	row("time", func(r replay.Outcome) any { return replay.Text(r.Seconds) })
-	row("jobs started", func(r replay.Outcome) any { return fmt.Sprintf("%d of %d", r.Started, r.Submitted) })
-	row("jobs ended", func(r replay.Outcome) any { return r.Ended })
-	row("utilisation", func(r replay.Outcome) any { return replay.Percent(r.Utilisation) })
-	row("Jain index", func(r replay.Outcome) any { return replay.Index(r.Jain) })
-	row("Jain index of use", func(r replay.Outcome) any { return replay.Index(r.JainOfUse) })
-	row("longest lock-out", func(r replay.Outcome) any {
-		if r.LockOut == nil {
-			return ""
-		}
-		return replay.Text(r.LockOut.Seconds) + " of " + r.LockOut.Queue
-	})
-	row("evicted pods", func(r replay.Outcome) any { return r.Evicted.Pods })
-	row("jobs that began again", func(r replay.Outcome) any { return r.Evicted.Restarted })
-	row("evicted card-hours", func(r replay.Outcome) any { return replay.Hours(r.Evicted.CardHours) })
 	return t
 }
 

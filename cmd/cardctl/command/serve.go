@@ -214,6 +214,8 @@ func (s *source) newReader(ctx context.Context) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// serve could be at this address itself.
 	if config.Host == kubectlDefault && !s.namesCluster() {
 		return nil, errors.New("no cluster to read: there is no kubeconfig " +
 			"(name one with --kubeconfig, or files with -f)")
@@ -293,19 +295,20 @@ func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
 	}
 	defer func() { s.heard = nil }()
 
-	configuration, configureErr := s.configure(reading.Objects)
-	if configureErr != nil {
-		return nil, configureErr
-	}
-	reading.Configuration = configuration
-	s.giveUsage(configuration, reading.Objects, func(name types.NamespacedName) (*store.Stored, error) {
+	stored := func(name types.NamespacedName) (*store.Stored, error) {
 		if r.live == nil {
 			return reading.Objects.UsageIn(name)
 		}
 		return r.live.Usage(ctx, name)
-	})
-	s.warnOfLacks(reading.Objects)
+	}
+	configuration, configureErr := s.prepare(reading.Objects, stored)
+	if configureErr != nil {
+		return nil, configureErr
+	}
+	reading.Configuration = configuration
 	s.warn(reading.Objects)
 	s.noteLeftOut(configuration)
+
+	// The objects of the last reading are shown until the cluster is back.
 	return reading, err
 }

@@ -73,8 +73,8 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 			"that of the ConfigMap which the scheduler's Deployment mounts, in the cluster or in the files")
 	flags.StringVar(&s.plugin, "plugin", plugin.Name,
 		"Assume a configuration with this quota plugin: "+strings.Join(plugin.Names, ", "))
-
 	complete(cmd, "plugin", plugin.Names)
+
 	if len(outputs) > 0 {
 		flags.StringVarP(&s.output, "output", "o", outputs[0], "Output format: "+strings.Join(outputs, ", "))
 		complete(cmd, "output", outputs)
@@ -99,6 +99,7 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 			return err
 		}
 
+		// The output of a part of the input is complete, and still an error.
 		if err := run(cmd, arguments); err != nil || !s.broken {
 			return err
 		}
@@ -261,21 +262,23 @@ func (s *source) read(ctx context.Context) (*input.Objects, *engine.Configuratio
 	if err != nil {
 		return nil, nil, err
 	}
-	configuration, err := s.configure(objects)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	s.giveUsage(configuration, objects, s.storedUsage(ctx, objects))
-	s.warnOfLacks(objects)
-	return objects, configuration, nil
+	configuration, err := s.prepare(objects, s.storedUsage(ctx, objects))
+	return objects, configuration, err
 }
 
-// warnOfLacks writes to stderr which objects the input lacks.
-func (s *source) warnOfLacks(objects *input.Objects) {
+// prepare finds the configuration of the scheduler of objects, and gives it the stored usage. It writes to stderr which
+// objects the input lacks.
+func (s *source) prepare(objects *input.Objects, stored usageReader) (*engine.Configuration, error) {
+	configuration, err := s.configure(objects)
+	if err != nil {
+		return nil, err
+	}
+
+	s.giveUsage(configuration, objects, stored)
 	for _, lack := range append(objects.Warnings, objects.Missing()...) {
 		s.warning("%s", lack)
 	}
+	return configuration, nil
 }
 
 // load reads objects and makes a world of them, with the configuration of its scheduler.
@@ -344,6 +347,7 @@ func (s *source) configure(objects *input.Objects) (*engine.Configuration, error
 		return s.configureFrom(found)
 	}
 
+	// The input has no configuration.
 	configuration, err := engine.Usual(s.plugin, objects.Queues)
 	if err == nil {
 		s.warning("no scheduler configuration: %s. Assumed: %s. The scheduler may decide otherwise: "+

@@ -122,7 +122,8 @@ func (s *source) screen(ctx context.Context, read func(context.Context) ([]queue
 	errOut := s.streams.ErrOut
 	if len(s.files) == 0 {
 		options.Read = func() screen.Reading {
-			var lines bytes.Buffer // stderr is the terminal
+			// stderr is the terminal. So the notes of a reading are part of the screen.
+			var lines bytes.Buffer
 			s.streams.ErrOut = &lines
 			all, err := read(ctx)
 			return screen.Reading{

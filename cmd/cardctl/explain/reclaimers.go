@@ -21,17 +21,15 @@ func (e *explainer) reclaimers(f *Finding, job *api.JobInfo) {
 		return
 	}
 
+	running := job.TaskStatusIndex[api.Running]
 	var victims []*api.TaskInfo
-	fixed := 0
-	for _, task := range job.TaskStatusIndex[api.Running] {
+	for _, task := range running {
 		if task.Preemptable {
 			victims = append(victims, task)
-		} else {
-			fixed++
 		}
 	}
 
-	f.Safety = e.safety(queue, victims, fixed)
+	f.Safety = e.safety(queue, victims, len(running)-len(victims))
 	f.Unsaved = e.unsaved(victims)
 	f.Notice = e.notice(victims)
 	if !queue.Reclaimable() || len(victims) == 0 {

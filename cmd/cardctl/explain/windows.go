@@ -20,7 +20,6 @@ type Change struct {
 // String is the advice about it.
 func (c Change) String() string {
 	at := c.Time.Format("2006-01-02T15:04Z07:00")
-
 	if c.Holds {
 		return fmt.Sprintf("a window of queue %s sets %s to %s until %s (%s)", c.Queue, c.Key, c.Value, at, c.When)
 	}

@@ -50,7 +50,6 @@ func (ck *checker) classes(
 	w *engine.World, classOf func(annotations map[string]string, pod *v1.Pod) string,
 ) sets.Set[queueClass] {
 	all := sets.New[queueClass]()
-
 	for _, g := range w.Groups {
 		q := ck.tree.Lookup(g.Spec.Queue)
 		if g.Over() || q == index.None {

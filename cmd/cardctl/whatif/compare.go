@@ -173,7 +173,6 @@ func compareJobs(before, after *Outcome) []JobChange {
 // ownersOfSeveral returns the owners of several PodGroups in one outcome.
 func ownersOfSeveral(outcomes ...*Outcome) sets.Set[string] {
 	several := sets.New[string]()
-
 	for _, o := range outcomes {
 		seen := sets.New[string]()
 		for _, f := range o.Findings {
