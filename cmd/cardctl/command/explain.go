@@ -190,8 +190,8 @@ func unknown(kind, name string, known []string) error {
 	return fmt.Errorf("no %s %q in the input%s", kind, name, index.DidYouMean(name, known))
 }
 
-// filter selects the jobs of a subject: all waiting jobs, the waiting jobs of a queue and of the queues below it, or
-// one job by its name.
+// filter returns a function that selects the jobs of a subject. A queue selects the waiting jobs in it and below it. A
+// job or a pod selects one job. Without a name, all waiting jobs are selected.
 func (about subject) filter(
 	world *engine.World, configuration *engine.Configuration, namespace string,
 ) (func(*explain.Finding) bool, error) {

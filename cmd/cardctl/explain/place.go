@@ -142,8 +142,8 @@ func (e *explainer) place(f *Finding, statement *framework.Statement, queue *api
 	return err == nil
 }
 
-// nodeFor returns a node that a task fits on. If there is none, it returns the reasons of the nodes. While no other pod
-// of the job has a place, all jobs find the same cluster, so that the reasons are kept for pods of the same kind.
+// nodeFor returns a node that a task fits on. If there is none, it returns the reasons of the nodes. All jobs find the
+// same cluster for their first pod. So the reasons are kept for the first pods of other jobs, by the kind of the pod.
 func (e *explainer) nodeFor(f *Finding, task *api.TaskInfo) (*api.NodeInfo, []Nodes) {
 	kind := ""
 	if f.Pods.Fit == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
-// checkLending notes that lent cards do not come back: a queue may have more of a card than it deserves, and either the
-// scheduler does not run the action reclaim, or reclaim keeps gangs. It names the first such queue.
+// checkLending notes that lent cards do not come back: the scheduler does not run the action reclaim, or reclaim keeps
+// gangs. It names the first queue that may have more of a card than it deserves.
 func (ck *checker) checkLending(c *engine.Configuration) {
 	if c.Given == nil || c.Plugin == plugin.ProportionName {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 )
 
-// Rights limit the changes of a user in a simulation to objects that the user may see: the outcome tells about the
+// Rights limit the changes of a user in a simulation to objects that the user may see. The outcome tells about the
 // objects that a change replaces or removes. All queues may be seen.
 type Rights interface {
 	// Namespace reports whether the user may see the workloads of a namespace, "" for all namespaces.
@@ -116,8 +116,8 @@ func permitNamespaces(rights Rights, names ...string) error {
 	return nil
 }
 
-// permitPod returns why the placement of a pod tells its user about objects that the user may not see: the nodes that
-// it selects, and the pods of other namespaces that it is to be near to or far from.
+// permitPod returns why the placement of a pod tells the user about objects that the user may not see. A pod selects
+// nodes, and pods of other namespaces to be near to or far from.
 func permitPod(rights Rights, namespace string, spec *v1.PodSpec) error {
 	if err := permitNamespaces(rights, namespace); err != nil {
 		return err
