@@ -38,7 +38,7 @@ func dimensions(all ...Amounts) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// requested returns the dimensions that admission compares: those above 0, except pods,
+// requested returns the dimensions that admission compares: all dimensions above 0 except pods,
 // because every task requests one pod.
 func (a Amounts) requested() []string {
 	return slices.DeleteFunc(dimensions(a), func(d string) bool { return d == Pods || a[d] <= 0 })
@@ -52,6 +52,7 @@ func (a Amounts) Plus(b Amounts) Amounts {
 			sum[d] += quantity
 		}
 	}
+
 	return sum
 }
 
@@ -72,6 +73,7 @@ func (a Amounts) beyond(b Amounts) Amounts {
 			excess[d] = a[d] - b[d]
 		}
 	}
+
 	return excess
 }
 
@@ -84,6 +86,7 @@ func (a Amounts) within(limit Amounts) Amounts {
 			capped[d] = min(a[d], limit[d])
 		}
 	}
+
 	return capped
 }
 

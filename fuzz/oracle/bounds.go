@@ -2,19 +2,23 @@ package oracle
 
 import "slices"
 
-// configure completes the configuration of a queue: its cards, and the guarantee, which is
-// at least the sum of the children's.
+// configure completes the configuration of a queue: its cards, and its guarantee, which is at
+// least the sum of the guarantees of its children.
 func (o *Oracle) configure(q *queue) {
 	q.capability = Amounts{}.Plus(q.Capability)
 	q.deserved = Amounts{}.Plus(q.Deserved)
 	q.guarantee = o.guarantee(q.Name)
+
+	// The quota of the root is its bound.
+	if !q.CardsCount || q.Name == o.cluster.Root {
+		return
+	}
+
 	for _, card := range o.cluster.Cards {
-		if !q.CardsCount || q.Name == o.cluster.Root {
-			continue // the quota of the root is its bound
-		}
+		// A leaf without a quota of a card gets none.
 		quota, bounded := q.CardQuota[card]
 		if bounded || q.CardsClosed && o.Leaf(q.Name) {
-			q.capability[card] = quota // a leaf without a quota of a card gets none
+			q.capability[card] = quota
 		}
 		if deserved, ok := o.cardSetting(q, q.CardDeserved, card); ok {
 			q.deserved[card] = deserved
@@ -22,61 +26,75 @@ func (o *Oracle) configure(q *queue) {
 	}
 }
 
-// guarantee returns the effective guarantee of a queue: its own, or as much of the sum of the
-// children's as its own capability lets them have.
+// guarantee returns the effective guarantee of a queue: its own guarantee, or the sum of the
+// guarantees of its children, as far as its own capability has room for it.
 func (o *Oracle) guarantee(name string) Amounts {
 	q := o.queues[name]
 	own := Amounts{}.Plus(q.Guarantee)
 	for _, card := range o.cluster.Cards {
-		if _, stated := q.CardGuarantee[card]; !stated && o.guaranteedAbove(name, card) {
-			continue // nobody wrote it, and somebody above wrote another one
+		// The guarantee that an ancestor states takes the place of the default.
+		_, stated := q.CardGuarantee[card]
+		if !stated && o.guaranteedAbove(name, card) {
+			continue
 		}
-		if guarantee, ok := o.cardSetting(q, q.CardGuarantee, card); ok && name != o.cluster.Root {
-			if quota, bounded := q.CardQuota[card]; bounded {
-				guarantee = min(guarantee, quota) // the queue can never use more than its quota
-			}
-			own[card] = guarantee
+
+		guarantee, ok := o.cardSetting(q, q.CardGuarantee, card)
+		if !ok || name == o.cluster.Root {
+			continue
 		}
+
+		// The queue can never use more than its quota.
+		if quota, bounded := q.CardQuota[card]; bounded {
+			guarantee = min(guarantee, quota)
+		}
+		own[card] = guarantee
 	}
+
 	if q.Closed && q.CardsCount {
 		own = own.within(o.held(name))
 	}
 	if o.Leaf(name) {
 		return own
 	}
+
 	passed := o.reserved(o.Children(name))
 	if name != o.cluster.Root && len(q.path) > 1 {
 		for d := range passed {
 			passed[d] = min(passed[d], o.ownCapability(q, d))
 		}
 	}
+
 	return own.atLeast(passed)
 }
 
-// held returns what pods of a queue and of those below have when the session opens, 0 of everything else that is
-// guaranteed.
+// held returns the resources of the pods of a queue, and of all queues below, when the session opens. It returns 0 of
+// everything else that is guaranteed.
 func (o *Oracle) held(name string) Amounts {
 	held := Amounts{}
 	for d := range o.queues[name].Guarantee {
 		held[d] = 0
 	}
+
 	for _, card := range o.cluster.Cards {
 		held[card] = 0
 	}
+
 	for _, job := range o.cluster.Jobs {
 		if o.queues[job.Queue] == nil || !o.within(job.Queue, name) {
 			continue
 		}
+
 		for _, t := range job.Tasks {
 			if t.Placed || t.Terminating {
 				held = held.Plus(t.Request)
 			}
 		}
 	}
+
 	return held
 }
 
-// guaranteedAbove reports whether a queue above another one, but not the root, states a guarantee of a card.
+// guaranteedAbove reports whether an ancestor of a queue, except the root, states a guarantee of a card.
 func (o *Oracle) guaranteedAbove(name, card string) bool {
 	for _, p := range o.Path(name)[1:] {
 		if q := o.queues[p]; p != o.cluster.Root && q.CardsCount {
@@ -85,10 +103,11 @@ func (o *Oracle) guaranteedAbove(name, card string) bool {
 			}
 		}
 	}
+
 	return false
 }
 
-// ownCapability returns the capability that an inner queue sets itself. In cpu and memory, 0 is not set.
+// ownCapability returns the capability that an inner queue sets itself. A cpu or memory of 0 is not set.
 func (o *Oracle) ownCapability(q *queue, d string) float64 {
 	quantity, set := q.Capability[d]
 	if quota, bounded := q.CardQuota[d]; bounded && q.CardsCount && slices.Contains(o.cluster.Cards, d) {
@@ -97,6 +116,7 @@ func (o *Oracle) ownCapability(q *queue, d string) float64 {
 	if !set || quantity <= 0 && (d == CPU || d == Memory) {
 		return Unlimited
 	}
+
 	return quantity
 }
 
@@ -109,8 +129,8 @@ func (o *Oracle) reserved(names []string) Amounts {
 	return sum
 }
 
-// cardSetting returns the value of an annotation for a card, which defaults to the quota. In
-// a leaf without a quota of the card it does not count.
+// cardSetting returns the value of an annotation for a card. It defaults to the quota. In a leaf
+// without a quota of the card it does not count.
 func (o *Oracle) cardSetting(q *queue, setting Amounts, card string) (float64, bool) {
 	quota, bounded := q.CardQuota[card]
 	if !q.CardsCount || !bounded && o.Leaf(q.Name) {
@@ -119,6 +139,7 @@ func (o *Oracle) cardSetting(q *queue, setting Amounts, card string) (float64, b
 	if amount, ok := setting[card]; ok {
 		return amount, true
 	}
+
 	return quota, bounded
 }
 
@@ -131,33 +152,38 @@ func (o *Oracle) boundFlat() {
 	for _, name := range o.Names() {
 		q := o.queues[name]
 		q.bound = free.Plus(q.guarantee)
-		// A queue without a capability is bound by what is free. In a capability,
-		// cpu or memory of 0 is unlimited: upstream does not distinguish 0 from a
-		// value that is not set.
+
+		// Without a capability, free and the guarantee bound the queue. In a capability, cpu or memory
+		// of 0 is unlimited: upstream does not distinguish 0 from a value that is not set.
 		if len(q.Capability) > 0 || q.CardsCount || o.cluster.ZeroLeaf {
 			for _, d := range []string{CPU, Memory} {
 				if !o.cluster.ZeroLeaf && q.capability[d] <= 0 {
 					q.capability[d] = Unlimited
 				}
 			}
+
 			q.bound = q.bound.within(q.capability)
 		}
+
 		q.deserved = q.deserved.within(q.bound).atLeast(q.guarantee)
 	}
 }
 
-// start returns the bound of the root, which is also what flat queues share.
+// start returns the bound of the root, which flat queues share as well.
 func (o *Oracle) start() Amounts {
 	bound := Amounts{}.Plus(o.cluster.Bound)
 	if o.cluster.Root == "" {
 		return bound
 	}
+
+	// A quota may exceed the cards of the cluster.
 	for _, card := range o.cluster.Cards {
-		bound[card] = Unlimited // a quota may exceed what the cluster has
+		bound[card] = Unlimited
 		if quota, ok := o.queues[o.cluster.Root].CardQuota[card]; ok {
 			bound[card] = quota
 		}
 	}
+
 	return bound
 }
 
@@ -167,47 +193,63 @@ func (o *Oracle) start() Amounts {
 //	realCapability = min(capability, max(0, parent's realCapability
 //	                 − Σ guarantee of the parent's children) + guarantee)
 func (o *Oracle) boundBelow(name string) {
-	q := o.queues[name]
 	if name == o.cluster.Root {
-		q.bound = o.start()
-		// If the root sets any dimension, the others are 0, and its children inherit
-		// these values.
-		if q.capability.Empty() {
-			q.capability = q.bound
-		}
-		if q.deserved.Empty() {
-			q.deserved = Amounts{}.Plus(o.cluster.Total)
-		}
-		for _, card := range o.cluster.Cards {
-			if total, ok := o.cluster.Total[card]; ok {
-				q.deserved[card] = total
-			}
-		}
-		if o.cluster.OpenRoot {
-			q.deserved, q.guarantee = Amounts{}, o.reserved(o.Children(name))
-			for _, child := range o.Children(name) {
-				q.deserved = q.deserved.Plus(o.queues[child].deserved.atLeast(o.queues[child].guarantee))
-			}
-		}
+		o.boundRoot()
 	} else {
-		parent := o.queues[q.path[1]]
-		for _, d := range dimensions(parent.capability) {
-			_, set := q.capability[d]
-			if d == CPU || d == Memory {
-				set = q.capability[d] > 0 || o.cluster.ZeroLeaf && o.Leaf(name)
-			}
-			if !set {
-				q.capability[d] = parent.capability[d]
-			}
-		}
-		free := parent.bound.beyond(o.reserved(o.Children(parent.Name)))
-		q.bound = free.Plus(q.guarantee).within(q.capability)
-		if o.cluster.OpenRoot {
-			q.deserved = q.deserved.atLeast(q.guarantee)
-		}
+		o.boundChild(name)
 	}
+
 	for _, child := range o.Children(name) {
 		o.boundBelow(child)
+	}
+}
+
+// boundRoot completes the root. The dimensions that it does not set are 0 if it sets any, and its
+// children inherit these values.
+func (o *Oracle) boundRoot() {
+	q := o.queues[o.cluster.Root]
+	q.bound = o.start()
+	if q.capability.Empty() {
+		q.capability = q.bound
+	}
+
+	if q.deserved.Empty() {
+		q.deserved = Amounts{}.Plus(o.cluster.Total)
+	}
+	for _, card := range o.cluster.Cards {
+		if total, ok := o.cluster.Total[card]; ok {
+			q.deserved[card] = total
+		}
+	}
+
+	if o.cluster.OpenRoot {
+		children := o.Children(q.Name)
+		q.guarantee = o.reserved(children)
+		q.deserved = Amounts{}
+		for _, child := range children {
+			q.deserved = q.deserved.Plus(o.queues[child].deserved.atLeast(o.queues[child].guarantee))
+		}
+	}
+}
+
+// boundChild computes the bounds of a queue with a parent.
+func (o *Oracle) boundChild(name string) {
+	q := o.queues[name]
+	parent := o.queues[q.path[1]]
+	for _, d := range dimensions(parent.capability) {
+		_, set := q.capability[d]
+		if d == CPU || d == Memory {
+			set = q.capability[d] > 0 || o.cluster.ZeroLeaf && o.Leaf(name)
+		}
+		if !set {
+			q.capability[d] = parent.capability[d]
+		}
+	}
+
+	free := parent.bound.beyond(o.reserved(o.Children(parent.Name)))
+	q.bound = free.Plus(q.guarantee).within(q.capability)
+	if o.cluster.OpenRoot {
+		q.deserved = q.deserved.atLeast(q.guarantee)
 	}
 }
 
@@ -215,36 +257,43 @@ func (o *Oracle) boundBelow(name string) {
 //
 //	min(realCapability, max(deserved, guarantee) × factor)
 //
-// in the dimensions that deserved names. The factor is that of the queue, or of its nearest
-// ancestor with one.
+// in the dimensions that deserved names. The factor is set by the queue, or by its nearest
+// ancestor with a factor.
 func (o *Oracle) AdmissionBound(name string) Amounts {
-	bound, factor := Amounts{}.Plus(o.Bound(name)), 0.0
+	factor := 0.0
 	for _, q := range o.Path(name) {
 		if factor == 0 {
 			factor = o.queues[q].Overcommit
 		}
 	}
-	deserved, guarantee := o.Deserved(name), o.Guarantee(name)
+
+	bound := Amounts{}.Plus(o.Bound(name))
+	deserved := o.Deserved(name)
+	guarantee := o.Guarantee(name)
 	for d := range deserved {
 		if factor > 0 && deserved.relevant(d) {
 			bound[d] = min(bound[d], max(deserved[d], guarantee[d])*factor/1000)
 		}
 	}
+
 	return bound
 }
 
-// boundFor returns the bound of a queue for jobs of a queue at or below it. Where cards count for them, the resources
-// of cards are not bounded by the total of the cluster alone.
+// boundFor returns the bound of the queue q for jobs of the queue name, at or below q. If cards count for these jobs,
+// the total of the cluster alone does not bound the resources of cards.
 func (o *Oracle) boundFor(name, q string, bound Amounts) Amounts {
 	if !o.queues[name].CardsCount {
 		return bound
 	}
+
+	// A bound below realCapability comes from a factor of overcommit, and stays.
 	lifted := Amounts{}.Plus(bound)
 	for _, d := range o.cluster.Resources {
-		if o.onlyTotalBounds(q, d) && bound[d] >= o.Bound(q)[d] { // otherwise a factor of overcommit bounds it
+		if o.onlyTotalBounds(q, d) && bound[d] >= o.Bound(q)[d] {
 			lifted[d] = Unlimited
 		}
 	}
+
 	return lifted
 }
 
@@ -254,6 +303,7 @@ func (o *Oracle) onlyTotalBounds(name, d string) bool {
 	if name == o.cluster.Root {
 		return true
 	}
+
 	path := o.Path(name)
 	for i, p := range path {
 		if _, sets := o.queues[p].Capability[d]; sets {
@@ -263,6 +313,7 @@ func (o *Oracle) onlyTotalBounds(name, d string) bool {
 			return false
 		}
 	}
+
 	return o.cluster.Root != "" || o.reserved(o.Names())[d] <= o.guarantee(name)[d]
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Use records what one queue has had of a card, as docs/budgets.md says. It keeps every step and adds them up again
-// for every answer.
+// Use records the use of a card by one queue (docs/budgets.md). It keeps every step and adds them up again for every
+// answer.
 type Use struct{ steps []held }
 
 type held struct {
@@ -16,16 +16,16 @@ type held struct {
 	cards    float64
 }
 
-// Had adds what the queue had between two times.
+// Had adds the cards of the queue between two times.
 func (u *Use) Had(from, to time.Time, cards float64) {
 	u.steps = append(u.steps, held{from, to, cards})
 }
 
 // Add adds the steps of another queue.
-func (u *Use) Add(of *Use) { u.steps = append(u.steps, of.steps...) }
+func (u *Use) Add(other *Use) { u.steps = append(u.steps, other.steps...) }
 
-// Used returns the card-hours that count in a window now, between two numbers: windows that slide count a part of a
-// 48th of their length too long.
+// Used returns bounds of the card-hours that count in a window now. Use in a sliding window may count for 1/48 of the
+// length too long.
 func (u *Use) Used(window string, now time.Time) (least, most float64) {
 	begin, part := windowBegin(window, now)
 	return u.since(begin), u.since(begin.Add(-part))
@@ -41,10 +41,11 @@ func (u *Use) since(begin time.Time) (hours float64) {
 			hours += s.cards * s.to.Sub(from).Hours()
 		}
 	}
+
 	return hours
 }
 
-// windowBegin returns when the window began that a time is in, and the length of a part of a window that slides.
+// windowBegin returns the time when the present window began, and the length of a part of a sliding window.
 func windowBegin(window string, now time.Time) (begin time.Time, part time.Duration) {
 	midnight := time.Date(now.UTC().Year(), now.UTC().Month(), now.UTC().Day(), 0, 0, 0, 0, time.UTC)
 	switch window {
@@ -54,10 +55,13 @@ func windowBegin(window string, now time.Time) (begin time.Time, part time.Durat
 		for midnight.Weekday() != time.Monday {
 			midnight = midnight.AddDate(0, 0, -1)
 		}
+
 		return midnight, 0
 	case "month":
 		return midnight.AddDate(0, 0, 1-midnight.Day()), 0
 	}
+
+	// A number of hours or days, such as 12h or 30d sliding.
 	text, slides := strings.CutSuffix(window, " sliding")
 	n, _ := strconv.Atoi(text[:len(text)-1])
 	length := time.Duration(n) * time.Hour
@@ -67,11 +71,13 @@ func windowBegin(window string, now time.Time) (begin time.Time, part time.Durat
 	if slides {
 		return now.Add(-length), length / 48
 	}
+
+	// Windows that do not slide begin at multiples of their length since 1970.
 	windows := math.Floor(now.Sub(time.Unix(0, 0)).Hours() / length.Hours())
 	return time.Unix(int64(windows*length.Seconds()), 0), 0
 }
 
-// BudgetOf reads the value of a budget that is valid.
+// BudgetOf reads a valid value of a budget.
 func BudgetOf(value string) (hours float64, window string) {
 	amount, window, _ := strings.Cut(value, "h/")
 	hours, _ = strconv.ParseFloat(amount, 64)

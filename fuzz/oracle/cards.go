@@ -13,11 +13,12 @@ func (o *Oracle) PreemptiveCard(name, card string, amount float64, levels int) s
 	if o.Future(name)[card]+amount > o.Bound(name)[card] {
 		return "over quota"
 	}
-	if slices.ContainsFunc(append(o.above(name, levels), name), func(q string) bool {
-		return o.Future(q)[card]+amount <= o.Deserved(q)[card]
-	}) {
+
+	deserves := func(q string) bool { return o.Future(q)[card]+amount <= o.Deserved(q)[card] }
+	if slices.ContainsFunc(append(o.above(name, levels), name), deserves) {
 		return ""
 	}
+
 	return "over deserved"
 }
 
@@ -40,26 +41,33 @@ func (o *Oracle) Feasible(needs []Need) bool {
 			}
 		}
 	}
+
 	full := func(q, d string) bool {
 		used := o.Allocated(q)[d] + o.Inqueue(q)[d] - o.Elastic(q)[d]
 		return used+given[cell{q, d}] > o.AdmissionBound(q)[d]
 	}
+
 	var try func([]Need) bool
 	try = func(rest []Need) bool {
 		if len(rest) == 0 {
 			return true
 		}
+
 		for _, card := range rest[0].Cards {
 			give(rest[0], card, rest[0].Amount)
-			room := o.first(rest[0].Queue, func(q string) bool {
-				return full(q, card) || slices.ContainsFunc(o.cluster.Groups.Of(card), func(group string) bool { return full(q, group) })
+			refused := o.first(rest[0].Queue, func(q string) bool {
+				groupFull := func(group string) bool { return full(q, group) }
+				return full(q, card) || slices.ContainsFunc(o.cluster.Groups.Of(card), groupFull)
 			})
-			if room == "" && try(rest[1:]) {
+			if refused == "" && try(rest[1:]) {
 				return true
 			}
+
 			give(rest[0], card, -rest[0].Amount)
 		}
+
 		return false
 	}
+
 	return try(needs)
 }

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// A resource claim gives cards to the pods that have it (docs/cards.md, "Resource claims"). A pod that a claim was made
-// for alone has its cards as those of the device plugin; a claim that pods name is charged once in each queue that has
+// A resource claim gives cards to the pods that have it (docs/cards.md, "Resource claims"). The cards of a claim for a
+// single pod count like cards of the device plugin. A claim that several pods name is charged once in each queue with
 // such pods.
 
 // ClaimRequest is a request of a resource claim: one of its alternatives.
 type ClaimRequest []ClaimAlternative
 
-// ClaimAlternative is a number of devices that are one of some cards; 0 is all of them.
+// ClaimAlternative is a number of devices of some cards. A Count of 0 stands for all such devices.
 type ClaimAlternative struct {
 	Count int
 	Cards []string
 }
 
-// Most returns the most that a claim can get of the devices of a node, card by card, in cards: of each request the
-// greatest of the alternatives for which there are enough devices, and no more of a card than there are. devices holds
-// the card of each. The result is nil if there are too few devices for a request.
+// Most returns the most cards that a claim can get from the devices of a node, card by card. devices holds the card
+// of each device. A request counts with its largest alternative for which there are enough devices. The sum of a card
+// is at most the number of its devices. The result is nil if there are too few devices for a request.
 func Most(claim []ClaimRequest, devices []string) map[string]float64 {
 	sum := map[string]float64{}
 	for _, request := range claim {
@@ -28,13 +28,16 @@ func Most(claim []ClaimRequest, devices []string) map[string]float64 {
 		if best == nil {
 			return nil
 		}
+
 		for card, n := range best {
 			sum[card] += n
 		}
 	}
+
 	for card := range sum {
 		sum[card] = min(sum[card], float64(count(devices, card)))
 	}
+
 	return sum
 }
 
@@ -47,35 +50,41 @@ func (r ClaimRequest) most(devices []string) (best map[string]float64) {
 		if best == nil {
 			best = map[string]float64{}
 		}
+
 		for _, card := range alternative.Cards {
-			if n := count(devices, card); n > 0 {
-				if alternative.Count > 0 {
-					n = min(n, alternative.Count)
-				}
-				best[card] = max(best[card], float64(n))
+			n := count(devices, card)
+			if n == 0 {
+				continue
 			}
+			if alternative.Count > 0 {
+				n = min(n, alternative.Count)
+			}
+			best[card] = max(best[card], float64(n))
 		}
 	}
+
 	return best
 }
 
-// count returns how many devices are one of some cards.
+// count returns the number of devices of some cards.
 func count(devices []string, cards ...string) (n int) {
 	for _, card := range devices {
 		if slices.Contains(cards, card) {
 			n++
 		}
 	}
+
 	return n
 }
 
-// ShareClaims sets what claims take that pods share, and these pods. Each queue has what its pods, and those of queues
-// below, share, each claim once.
+// ShareClaims sets the claims that pods share, and these pods. Each queue is charged once for each claim of its pods
+// and of the pods below it.
 func (o *Oracle) ShareClaims(claims DeviceClaims, sharing []Plain) {
-	o.claims, o.sharing = claims, slices.Clone(sharing)
+	o.claims = claims
+	o.sharing = slices.Clone(sharing)
 }
 
-// withShared adds what the pods of a queue, and of queues below, share.
+// withShared adds the claims that the pods of a queue, and of queues below, share.
 func (o *Oracle) withShared(name string, own Amounts) Amounts {
 	if len(o.sharing) == 0 {
 		return own
@@ -83,7 +92,7 @@ func (o *Oracle) withShared(name string, own Amounts) Amounts {
 	return own.Plus(o.Devices(name, o.claims, o.sharing))
 }
 
-// with returns the accounts with one more pod: what it has alone, and the claims that it shares.
+// with returns the accounts with one more pod: with its own cards, and the claims that it shares.
 func (o *Oracle) with(pod Plain, own Amounts) *Oracle {
 	after := o.Clone()
 	after.Charge(pod.Queue, own)
@@ -91,26 +100,33 @@ func (o *Oracle) with(pod Plain, own Amounts) *Oracle {
 	return after
 }
 
-// PodRefused returns the queues, from the lowest up, without room for what a pod adds to them. own are the cards that
-// it shares with no other pod.
+// PodRefused returns the queues, from the lowest up, without room for one more pod. own are the cards that the pod
+// shares with no other pod.
 func (o *Oracle) PodRefused(pod Plain, own Amounts) (full []string) {
 	after := o.with(pod, own)
 	for _, q := range o.Path(pod.Queue) {
-		before, then := o.Allocated(q), after.Allocated(q)
-		if slices.ContainsFunc(dimensions(then), func(d string) bool { return then[d] > before[d] && then[d] > o.boundFor(pod.Queue, q, o.Bound(q))[d] }) {
+		before := o.Allocated(q)
+		then := after.Allocated(q)
+		exceeds := func(d string) bool {
+			return then[d] > before[d] && then[d] > o.boundFor(pod.Queue, q, o.Bound(q))[d]
+		}
+		if slices.ContainsFunc(dimensions(then), exceeds) {
 			full = append(full, q)
 		}
 	}
+
 	return full
 }
 
-// LendsPod decides whether all guarantees of others stay free beside a pod, now and once pods that are being deleted
-// are gone. own are the cards that it shares with no other pod.
+// LendsPod decides whether all guarantees of others stay free with one more pod, now and once pods that are being
+// deleted are gone. own are the cards that the pod shares with no other pod.
 func (o *Oracle) LendsPod(pod Plain, own Amounts) bool {
-	after, then := o.with(pod, own), maps.Clone(o.cluster.Available)
+	after := o.with(pod, own)
+	then := maps.Clone(o.cluster.Available)
 	for d := range then {
 		then[d] -= o.cluster.Ending[d]
 	}
+
 	return !slices.ContainsFunc(dimensions(after.Allocated(pod.Queue)), func(d string) bool {
 		return o.lendsBetween(pod.Queue, d, o.Allocated, after.Allocated, o.cluster.Available) != "" ||
 			o.lendsBetween(pod.Queue, d, o.Future, after.Future, then) != ""

@@ -13,7 +13,7 @@ type Plain struct {
 	Claims []string
 }
 
-// Devices returns the devices that tasks in a queue and below have: those of each claim once.
+// Devices returns the devices of the tasks in a queue and below. Each claim counts once.
 func (o *Oracle) Devices(name string, claims DeviceClaims, running []Plain) Amounts {
 	var held []string
 	for _, task := range running {
@@ -23,16 +23,18 @@ func (o *Oracle) Devices(name string, claims DeviceClaims, running []Plain) Amou
 			}
 		}
 	}
+
 	sum := Amounts{}
 	for _, claim := range held {
 		sum = sum.Plus(claims[claim])
 	}
+
 	return sum
 }
 
-// DeviceClaimsFit returns the lowest queue, from the task's up, whose quotas of devices refuse a task
-// beside others, or "". quotas has a queue's quotas by key; class returns the key of the count
-// of devices.
+// DeviceClaimsFit returns the lowest queue, from the task's up, that refuses one more task by its
+// quotas of devices, or "". quotas has the quotas of a queue by key. class returns the key of the
+// count of devices.
 func (o *Oracle) DeviceClaimsFit(task Plain, claims DeviceClaims, running []Plain,
 	quotas map[string]Amounts, class func(key string) string) string {
 	return o.first(task.Queue, func(q string) bool {
@@ -50,10 +52,12 @@ func DeviceBound(quotas Amounts, key string, class func(string) string) float64 
 	if quota, ok := quotas[key]; ok && (quota > 0 || key != class(key)) {
 		return quota
 	}
+
 	for named := range quotas {
 		if class(named) == class(key) && key != class(key) {
 			return 0
 		}
 	}
+
 	return Unlimited
 }

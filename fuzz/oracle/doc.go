@@ -5,12 +5,11 @@
 //
 // # Words
 //
-// The words are those of package quota. Each dimension has one unit, which the caller
-// chooses. cpu, memory and pods have rules of their own. A dimension that is no key of an
-// Amounts is absent, which is not the same as 0. A card is a dimension that Cluster.Cards
-// names.
+// The words have the same meaning as in package quota. The caller chooses the unit of each
+// dimension. cpu, memory and pods have special rules. A dimension that is no key of an Amounts is
+// absent, which is not the same as 0. A card is a dimension that Cluster.Cards names.
 //
-// # What it is not
+// # Limits of the package
 //
-// It reads no Kubernetes objects and keeps no snapshots: a simulation works on a Clone.
+// The oracle reads no Kubernetes objects and keeps no snapshots: a simulation works on a Clone.
 package oracle

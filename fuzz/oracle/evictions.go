@@ -1,32 +1,34 @@
 package oracle
 
 import (
+	"cmp"
 	"math"
 	"slices"
-	"sort"
 	"time"
 )
 
 // Evictions are the times of the evictions that count for a budget (docs/policies.md, eviction-budget).
 type Evictions []time.Time
 
-// within returns those that count: at times in (now − length, now].
+// within returns the evictions that count: at times in (now − length, now].
 func (e Evictions) within(now time.Time, length time.Duration) (some []time.Time) {
 	for _, at := range e {
 		if at.After(now.Add(-length)) && !at.After(now) {
 			some = append(some, at)
 		}
 	}
+
 	slices.SortFunc(some, time.Time.Compare)
 	return some
 }
 
-// Left returns how many more may be now by a budget of most in a length.
+// Left returns the number of evictions that a budget of most in a length still allows now.
 func (e Evictions) Left(now time.Time, most int, length time.Duration) int {
 	return max(0, most-len(e.within(now, length)))
 }
 
-// Next returns when the next may be: when the oldest of the last ones is as old as the length, now if there is room.
+// Next returns the time of the next eviction: now if there is room. Otherwise the oldest of the last evictions has to
+// be as old as the length.
 func (e Evictions) Next(now time.Time, most int, length time.Duration) time.Time {
 	some := e.within(now, length)
 	if len(some) < most {
@@ -35,18 +37,22 @@ func (e Evictions) Next(now time.Time, most int, length time.Duration) time.Time
 	return some[len(some)-most].Add(length)
 }
 
-// CountsFor returns the queues whose budgets an eviction counts for. The paths begin with the queues of the pod that is
-// evicted and of the one that it is evicted for, and end with the root; to is empty where it is for nobody.
+// CountsFor returns the queues with budgets that an eviction counts for. The paths from and to end with the root. from
+// begins with the queue of the evicted pod, and to with the queue of the pod that it is evicted for. to is empty if the
+// eviction is for nobody.
 func CountsFor(from, to []string) (lost, taken []string) {
 	if len(to) > 0 && from[0] == to[0] {
 		return nil, nil
 	}
+
 	for _, q := range to {
 		if slices.Contains(from, q) {
 			break
 		}
+
 		taken = append(taken, q)
 	}
+
 	return from, taken
 }
 
@@ -56,28 +62,30 @@ type Bound struct {
 	Bound float64
 }
 
-// Tolerated returns the most that enforce-quota leaves a queue that has been above all bounds since the first: the most
-// of those in [now − after, now], anything if not all of that time is known.
+// Tolerated returns the largest amount that enforce-quota leaves to a queue that has been above all bounds since the
+// first bound. It is the largest bound in [now − after, now], or +Inf if not all of that time is known.
 func Tolerated(bounds []Bound, now time.Time, after time.Duration) (most float64) {
 	begin := now.Add(-after)
 	if len(bounds) == 0 || bounds[0].From.After(begin) {
 		return math.Inf(1)
 	}
+
 	for i, b := range bounds {
-		if last := i == len(bounds)-1; last || bounds[i+1].From.After(begin) {
+		last := i == len(bounds)-1
+		if last || bounds[i+1].From.After(begin) {
 			most = max(most, b.Bound)
 		}
 	}
+
 	return most
 }
 
-// Gang is a job with pods on nodes. It needs as many of them as Minimum says, and of each role as Minimums says; a role
-// that is not there has none. Larger: no budget has room for all of them.
+// Gang is a job with pods on nodes.
 type Gang struct {
 	QueuePriority, Priority int32
-	Minimum                 int
-	Minimums                map[string]int
-	Larger                  bool
+	Minimum                 int            // of pods
+	Minimums                map[string]int // of pods of a role; other roles have none
+	Larger                  bool           // no budget has room for all pods
 	Members                 []Member
 }
 
@@ -87,10 +95,10 @@ type Member struct {
 	Priority   int32
 	Ran        int64
 	Fixed      bool
-	Has        map[string]float64 // of what is above
+	Has        map[string]float64 // of the resources above bounds
 }
 
-// package of pods that go together.
+// parcel is the pods that are evicted together.
 type parcel struct {
 	gang  *Gang
 	pods  []string
@@ -99,61 +107,86 @@ type parcel struct {
 	name  string
 }
 
-// Enforced returns the pods that are evicted for what is above, by name (docs/policies.md, enforce-quota).
+// Enforced returns the names of the pods that are evicted for the quantities above bounds (docs/policies.md,
+// enforce-quota).
 func Enforced(above map[string]float64, gangs []Gang) (evicted []string) {
 	var all []parcel
 	for i := range gangs {
 		all = append(all, gangs[i].parcels()...)
 	}
-	sort.SliceStable(all, func(i, j int) bool {
-		x, y := all[i], all[j]
-		if c := slices.Compare(x.rank, y.rank); c != 0 {
-			return c < 0
-		}
-		if x.name != y.name {
-			return x.name < y.name
-		}
-		return !x.whole && y.whole
-	})
+	slices.SortStableFunc(all, parcel.compare)
+
 	var chosen []parcel
 	for _, p := range all {
-		left := rest(above, chosen)
-		without := slices.DeleteFunc(slices.Clone(chosen), func(c parcel) bool { return c.gang == p.gang })
-		useful := false
-		for _, m := range p.gang.Members {
-			gone := slices.ContainsFunc(chosen, func(c parcel) bool { return slices.Contains(c.pods, m.Name) })
-			for what, amount := range m.Has {
-				useful = useful || !gone && slices.Contains(p.pods, m.Name) && amount > 0 && left[what] > 0
-			}
-		}
-		switch {
+		switch useful := p.isUseful(above, chosen); {
 		case useful && p.whole:
-			chosen = append(without, p)
+			// A whole gang takes the place of its pods.
+			ofGang := func(c parcel) bool { return c.gang == p.gang }
+			chosen = append(slices.DeleteFunc(slices.Clone(chosen), ofGang), p)
 		case useful:
 			chosen = append(chosen, p)
 		}
 	}
-	for i := len(chosen) - 2; i >= 0; i-- {
-		with, others := rest(above, chosen), slices.Delete(slices.Clone(chosen), i, i+1)
-		if left := rest(above, others); !slices.ContainsFunc(keys(above), func(what string) bool { return left[what] > 0 && left[what] > with[what] }) {
-			chosen = others
-		}
-	}
-	for _, p := range chosen {
+
+	for _, p := range leaveOut(above, chosen) {
 		evicted = append(evicted, p.pods...)
 	}
 	slices.Sort(evicted)
+
 	return evicted
 }
 
-func keys(of map[string]float64) (all []string) {
-	for key := range of {
-		all = append(all, key)
+// compare returns a number below 0 if p is evicted before other.
+func (p parcel) compare(other parcel) int {
+	single := 0
+	if p.whole != other.whole {
+		single = -1
+		if p.whole {
+			single = 1
+		}
 	}
-	return all
+	return cmp.Or(slices.Compare(p.rank, other.rank), cmp.Compare(p.name, other.name), single)
 }
 
-// rest returns what is still above without some pods.
+// isUseful reports whether a parcel has a pod that frees some of the rest above bounds.
+func (p parcel) isUseful(above map[string]float64, chosen []parcel) bool {
+	left := rest(above, chosen)
+	for _, m := range p.gang.Members {
+		gone := slices.ContainsFunc(chosen, func(c parcel) bool { return slices.Contains(c.pods, m.Name) })
+		if gone || !slices.Contains(p.pods, m.Name) {
+			continue
+		}
+
+		for what, amount := range m.Has {
+			if amount > 0 && left[what] >= tolerance {
+				return true
+			}
+		}
+	}
+
+	return false
+}
+
+// leaveOut returns the parcels without parcels that are not needed, from the last but one to the first.
+func leaveOut(above map[string]float64, chosen []parcel) []parcel {
+	for i := len(chosen) - 2; i >= 0; i-- {
+		others := slices.Delete(slices.Clone(chosen), i, i+1)
+		with := rest(above, chosen)
+		without := rest(above, others)
+
+		needed := false
+		for what := range above {
+			needed = needed || without[what] >= tolerance && without[what] > with[what]
+		}
+		if !needed {
+			chosen = others
+		}
+	}
+
+	return chosen
+}
+
+// rest returns the quantities above bounds without some pods.
 func rest(above map[string]float64, gone []parcel) map[string]float64 {
 	left := map[string]float64{}
 	for what, amount := range above {
@@ -166,60 +199,76 @@ func rest(above map[string]float64, gone []parcel) map[string]float64 {
 			}
 		}
 	}
+
 	return left
 }
 
-// parcels returns the pods of a gang that can be spared, each by itself, and all of them together if it needs others
-// that have something.
+// parcels returns the pods that a gang can spare, each by itself. If other pods are useful too, it also returns all
+// pods together.
 func (g *Gang) parcels() (all []parcel) {
 	var useful []Member
 	roles := map[string]int{}
 	fixed := g.Larger
-	loss := int64(0)
-	highest := int32(math.MinInt32)
-	whole := parcel{gang: g, whole: true}
 	for _, m := range g.Members {
 		roles[m.Role]++
-		fixed, highest = fixed || m.Fixed, max(highest, m.Priority)
-		whole.pods = append(whole.pods, m.Name)
-		if len(g.Members) >= g.Minimum {
-			loss += m.Ran
-		}
+		fixed = fixed || m.Fixed
 		if m.Has != nil && !m.Fixed {
 			useful = append(useful, m)
 		}
 	}
-	whole.name, whole.rank = slices.Min(whole.pods), []int64{int64(g.QueuePriority), int64(g.Priority), int64(highest), loss}
-	sort.Slice(useful, func(i, j int) bool {
-		x, y := useful[i], useful[j]
-		if x.Priority != y.Priority {
-			return x.Priority < y.Priority
-		}
-		if x.Ran != y.Ran {
-			return x.Ran < y.Ran
-		}
-		return x.Name < y.Name
+	slices.SortFunc(useful, func(x, y Member) int {
+		return cmp.Or(cmp.Compare(x.Priority, y.Priority), cmp.Compare(x.Ran, y.Ran), cmp.Compare(x.Name, y.Name))
 	})
-	n, needed := len(g.Members), false
+
+	n := len(g.Members)
+	needed := false // more than the gang can spare
 	for _, m := range useful {
 		least, bounded := g.Minimums[m.Role]
 		if n-1 < g.Minimum || bounded && roles[m.Role]-1 < least {
 			needed = true
 			continue
 		}
+
 		n--
 		roles[m.Role]--
-		all = append(all, parcel{gang: g, pods: []string{m.Name}, name: m.Name,
-			rank: []int64{int64(g.QueuePriority), int64(g.Priority), int64(m.Priority), m.Ran}})
+		all = append(all, parcel{
+			gang: g,
+			pods: []string{m.Name},
+			rank: g.rank(m.Priority, m.Ran),
+			name: m.Name,
+		})
 	}
+
 	if needed && !fixed {
-		all = append(all, whole)
+		all = append(all, g.whole())
 	}
 	return all
 }
 
-// Grace returns how long a pod has notice before it is evicted (docs/policies.md, eviction-grace): pod and group are
-// what it and its PodGroup ask for, and path what the queues on its path grant, "" for nothing.
+// whole returns all pods of a gang. A gang without its minimum does no work, and loses none.
+func (g *Gang) whole() parcel {
+	whole := parcel{gang: g, whole: true}
+	loss := int64(0)
+	highest := int32(math.MinInt32)
+	for _, m := range g.Members {
+		whole.pods = append(whole.pods, m.Name)
+		highest = max(highest, m.Priority)
+		if len(g.Members) >= g.Minimum {
+			loss += m.Ran
+		}
+	}
+	whole.name = slices.Min(whole.pods)
+	whole.rank = g.rank(highest, loss)
+
+	return whole
+}
+
+func (g *Gang) rank(priority int32, loss int64) []int64 {
+	return []int64{int64(g.QueuePriority), int64(g.Priority), int64(priority), loss}
+}
+
+// Grace returns the notice that a pod has before its eviction (docs/policies.md, eviction-grace). pod and group are the
+// requests of the pod and its PodGroup. path has the grants of the queues on its path. Each is "" for nothing.
 func Grace(pod, group string, path []string) time.Duration {
 	asked, err := time.ParseDuration(pod)
 	if err != nil || asked < 0 {
@@ -228,15 +277,18 @@ func Grace(pod, group string, path []string) time.Duration {
 			return 0
 		}
 	}
+
 	granted := false
 	for _, text := range path {
 		if text != "" {
 			most, _ := time.ParseDuration(text)
-			granted, asked = true, min(asked, most)
+			granted = true
+			asked = min(asked, most)
 		}
 	}
 	if !granted {
 		return 0
 	}
+
 	return asked
 }

@@ -9,7 +9,7 @@ import (
 //
 //	account(queue, group) = Σ weight · account(queue, card)
 //
-// and each bound holds by itself: that of the card, and those of its groups.
+// and each bound holds by itself: the bound of the card, and the bounds of its groups.
 type Groups map[string]map[string]float64
 
 // Of returns the groups that have a card, in alphabetical order.
@@ -19,19 +19,22 @@ func (g Groups) Of(card string) (groups []string) {
 			groups = append(groups, group)
 		}
 	}
+
 	return groups
 }
 
-// With returns amounts with what the groups have of the cards. nil stays nil.
+// With returns amounts with the sums of the groups of the cards. nil stays nil.
 func (g Groups) With(a Amounts) Amounts {
 	if a == nil {
 		return nil
 	}
+
 	all := maps.Clone(a)
 	for card, quantity := range a {
 		for _, group := range g.Of(card) {
 			all[group] += g[group][card] * quantity
 		}
 	}
+
 	return all
 }

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Holders bounds what each holder of jobs has in a queue and in all queues below it: a namespace, a user, a
-// group, or a value of a label. It adds up the jobs again for every answer.
+// Holders bounds the resources of each holder of jobs in a queue and in all queues below it. A holder is a namespace, a
+// user, a group, or a value of a label. Holders adds up the jobs again for every answer.
 type Holders struct {
 	oracle *Oracle
 	limits map[string]Limits // by queue
 	jobs   []HolderJob
 
 	inqueue map[place]Amounts
-	own     map[place]Amounts // what is reserved for jobs of the queue itself with the same limited holders
+	own     map[place]Amounts // reservations of jobs of the queue itself with the same limited holders
 }
 
-// Holder is a value of a key of jobs. The value "" is that of jobs without the key.
+// Holder is a value of a key of jobs. Jobs without the key have the value "".
 type Holder struct{ Key, Value string }
 
-// Limits are those of a queue by key, and by value: "*" is for each other value by itself. An empty limit is none.
+// Limits are the limits of a queue by key and by value. "*" limits each other value by itself. An empty limit is none.
 type Limits map[string]map[string]Amounts
 
 // of returns the limit of a holder, nil for none.
@@ -37,7 +37,7 @@ type place struct{ queue, holders string }
 
 func (h Holder) String() string { return h.Key + "=" + h.Value }
 
-// HolderJob holds what a job has in a queue, what it may give back, and what is reserved for it.
+// HolderJob holds the resources of a job in a queue: its pods, the part that it may give back, and its reservation.
 // Terminating is the part of Allocated that pods hold until they are gone.
 type HolderJob struct {
 	Queue                                    string
@@ -45,8 +45,8 @@ type HolderJob struct {
 	Allocated, Terminating, Elastic, Inqueue Amounts
 }
 
-// NewHolders returns the accounts of jobs, under the limits of queues. What is reserved for jobs counts in a
-// queue as far as the limits of all their holders have room for it.
+// NewHolders returns the accounts of jobs, under the limits of queues. Reservations of jobs count in a queue as far as
+// the limits of all their holders have room for them.
 func NewHolders(o *Oracle, limits map[string]Limits, jobs []HolderJob) *Holders {
 	n := &Holders{o, limits, slices.Clone(jobs), map[place]Amounts{}, map[place]Amounts{}}
 	alike := map[place]HolderJob{}
@@ -55,16 +55,20 @@ func NewHolders(o *Oracle, limits map[string]Limits, jobs []HolderJob) *Holders 
 		n.own[at] = n.own[at].Plus(j.Inqueue)
 		alike[at] = j
 	}
+
 	for _, q := range o.queues {
 		q.inqueue = Amounts{}
 	}
+
 	for at, inqueue := range n.own {
 		q := o.queues[at.queue]
 		q.inqueue = q.inqueue.Plus(n.within(at.queue, alike[at].Holders, inqueue))
 	}
+
 	for _, name := range o.names {
 		o.rollUp(name)
 	}
+
 	for _, j := range jobs {
 		for _, h := range j.Holders {
 			for _, q := range n.Limited(j.Queue, h) {
@@ -72,25 +76,27 @@ func NewHolders(o *Oracle, limits map[string]Limits, jobs []HolderJob) *Holders 
 			}
 		}
 	}
+
 	return n
 }
 
-// alike is the place of the jobs of a queue that have the same limited holders.
-func (n *Holders) alike(queue string, of []Holder) place {
+// alike returns the place of the jobs of a queue with the same limited holders.
+func (n *Holders) alike(queue string, holders []Holder) place {
 	var limited []string
-	for _, h := range of {
+	for _, h := range holders {
 		if len(n.Limited(queue, h)) > 0 {
 			limited = append(limited, h.String())
 		}
 	}
+
 	slices.Sort(limited)
 	return place{queue, strings.Join(limited, "\n")}
 }
 
-// Add adds what a job has more, is reserved more, or both.
+// Add adds pods or reservations of a job.
 func (n *Holders) Add(j HolderJob) { n.jobs = append(n.jobs, j) }
 
-// Without returns the accounts without what some tasks have.
+// Without returns the accounts without some tasks.
 func (n *Holders) Without(gone []HolderJob) *Holders {
 	left := &Holders{n.oracle, n.limits, slices.Clone(n.jobs), n.inqueue, n.own}
 	for _, j := range gone {
@@ -100,6 +106,7 @@ func (n *Holders) Without(gone []HolderJob) *Holders {
 		}
 		left.Add(HolderJob{Queue: j.Queue, Holders: j.Holders, Allocated: negative})
 	}
+
 	return left
 }
 
@@ -110,50 +117,58 @@ func (n *Holders) Limited(queue string, h Holder) (limited []string) {
 			limited = append(limited, q)
 		}
 	}
+
 	return limited
 }
 
 // Sum adds up one of the amounts of a holder in a queue and below.
-func (n *Holders) Sum(queue string, h Holder, of func(HolderJob) Amounts) Amounts {
+func (n *Holders) Sum(queue string, h Holder, amount func(HolderJob) Amounts) Amounts {
 	sum := Amounts{}
 	for _, j := range n.jobs {
 		if slices.Contains(j.Holders, h) && n.oracle.within(j.Queue, queue) {
-			sum = sum.Plus(of(j))
+			sum = sum.Plus(amount(j))
 		}
 	}
+
 	return sum
 }
 
-// Allocated returns what a holder has in a queue and below.
+// Allocated returns the resources of the pods of a holder in a queue and below.
 func (n *Holders) Allocated(queue string, h Holder) Amounts {
 	return n.Sum(queue, h, func(j HolderJob) Amounts { return j.Allocated })
 }
 
-// Inqueue returns what is reserved for a holder in a queue with a limit and below.
+// Inqueue returns the reservations of a holder in a queue with a limit and below.
 func (n *Holders) Inqueue(queue string, h Holder) Amounts {
 	return n.inqueue[place{queue, h.String()}]
 }
 
-// rollUp adds up what is reserved for a holder when a session opens: that of jobs for which a
-// queue has the lowest limit, and of each limit below as far as that has room.
+// rollUp adds up the reservations of a holder when a session opens. Jobs count for the lowest queue with a limit on
+// their path. A limit below counts as far as it has room.
 func (n *Holders) rollUp(queue string, h Holder) Amounts {
 	all := Amounts{}
 	for _, j := range n.jobs {
-		if slices.Contains(j.Holders, h) && slices.Index(n.Limited(j.Queue, h), queue) == 0 && !n.oracle.queues[j.Queue].Closed {
+		if !slices.Contains(j.Holders, h) || n.oracle.queues[j.Queue].Closed {
+			continue
+		}
+		if slices.Index(n.Limited(j.Queue, h), queue) == 0 {
 			all = all.Plus(j.Inqueue)
 		}
 	}
+
 	for below := range n.limits {
 		if limited := n.Limited(below, h); len(limited) > 1 && limited[1] == queue && limited[0] == below {
 			all = all.Plus(n.promises(below, h, n.rollUp(below, h)))
 		}
 	}
+
 	return all
 }
 
 // promises returns the part of an inqueue for which the limit of a queue has room.
 func (n *Holders) promises(queue string, h Holder, inqueue Amounts) Amounts {
-	part, allocated := Amounts{}, n.Allocated(queue, h)
+	part := Amounts{}
+	allocated := n.Allocated(queue, h)
 	elastic := n.Sum(queue, h, func(j HolderJob) Amounts { return j.Elastic })
 	for d, quantity := range inqueue {
 		part[d] = quantity
@@ -161,35 +176,38 @@ func (n *Holders) promises(queue string, h Holder, inqueue Amounts) Amounts {
 			part[d] = min(quantity, max(0, limit-allocated[d]+elastic[d]))
 		}
 	}
+
 	return part
 }
 
-// within returns the part of what is reserved for the jobs of a queue and some holders for which all
-// limits have room.
-func (n *Holders) within(queue string, of []Holder, inqueue Amounts) Amounts {
-	for _, h := range of {
+// within returns the part of the reservations of jobs of a queue and some holders that fits under all limits.
+func (n *Holders) within(queue string, holders []Holder, inqueue Amounts) Amounts {
+	for _, h := range holders {
 		for _, q := range n.Limited(queue, h) {
 			inqueue = n.promises(q, h, inqueue)
 		}
 	}
+
 	return inqueue
 }
 
-// reserve changes what is reserved for the jobs of a queue and some holders, and what counts in the
-// queue and above.
-func (n *Holders) reserve(queue string, of []Holder, after func(before Amounts) Amounts) {
-	at := n.alike(queue, of)
+// reserve changes the reservations of jobs of a queue and some holders, and the part of them that counts in the queue
+// and above.
+func (n *Holders) reserve(queue string, holders []Holder, after func(before Amounts) Amounts) {
+	at := n.alike(queue, holders)
 	before := n.own[at]
 	n.own[at] = after(before)
-	was, is := n.within(queue, of, before), n.within(queue, of, n.own[at])
+
+	was := n.within(queue, holders, before)
+	is := n.within(queue, holders, n.own[at])
 	n.oracle.promise(queue, is.Minus(was))
 	n.oracle.withdraw(queue, was.Minus(is))
 }
 
-// Promise reserves something for a job that is admitted.
-func (n *Holders) Promise(queue string, of []Holder, reserved Amounts) {
-	n.reserve(queue, of, func(before Amounts) Amounts { return before.Plus(reserved) })
-	for _, h := range of {
+// Promise adds the reservation of an admitted job.
+func (n *Holders) Promise(queue string, holders []Holder, reserved Amounts) {
+	n.reserve(queue, holders, func(before Amounts) Amounts { return before.Plus(reserved) })
+	for _, h := range holders {
 		more := reserved
 		for _, q := range n.Limited(queue, h) {
 			at := place{q, h.String()}
@@ -200,10 +218,10 @@ func (n *Holders) Promise(queue string, of []Holder, reserved Amounts) {
 	}
 }
 
-// Withdraw takes back what Promise adds.
-func (n *Holders) Withdraw(queue string, of []Holder, reserved Amounts) {
-	n.reserve(queue, of, func(before Amounts) Amounts { return before.Minus(reserved) })
-	for _, h := range of {
+// Withdraw reverts Promise.
+func (n *Holders) Withdraw(queue string, holders []Holder, reserved Amounts) {
+	n.reserve(queue, holders, func(before Amounts) Amounts { return before.Minus(reserved) })
+	for _, h := range holders {
 		less := reserved
 		for _, q := range n.Limited(queue, h) {
 			at := place{q, h.String()}
@@ -219,21 +237,22 @@ func (n *Holders) Clone(o *Oracle) *Holders {
 	return &Holders{o, n.limits, slices.Clone(n.jobs), maps.Clone(n.inqueue), maps.Clone(n.own)}
 }
 
-// Refusal is a limit without room, none where Queue is "".
+// Refusal is a limit without room. Queue is "" for none.
 type Refusal struct {
 	Queue string
 	Holder
 }
 
-// Fits returns the first limit that has no room for a task of a queue: of one holder, that of the lowest queue.
-func (n *Holders) Fits(queue string, of []Holder, request Amounts) Refusal {
-	for _, h := range of {
+// Fits returns the first limit that has no room for a task of a queue, from the lowest queue up for each holder.
+func (n *Holders) Fits(queue string, holders []Holder, request Amounts) Refusal {
+	for _, h := range holders {
 		for _, q := range n.Limited(queue, h) {
 			if !n.has(q, h, request) {
 				return Refusal{q, h}
 			}
 		}
 	}
+
 	return Refusal{}
 }
 
@@ -245,14 +264,17 @@ func (n *Holders) has(queue string, h Holder, request Amounts) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
-// FitsOwn reports whether the limits of the queue itself have room for a task once pods
-// that are being deleted are gone. Only pods of the queue count there, which the queue does not reclaim.
-func (n *Holders) FitsOwn(queue string, of []Holder, request Amounts) bool {
+// FitsOwn reports whether the limits of the queue itself have room for a task once pods that are being deleted are
+// gone. Only pods of the queue itself count there, and the queue does not reclaim them.
+func (n *Holders) FitsOwn(queue string, holders []Holder, request Amounts) bool {
 	then := n.Future()
-	return !slices.ContainsFunc(of, func(h Holder) bool { return n.limits[queue].of(h) != nil && !then.has(queue, h, request) })
+	return !slices.ContainsFunc(holders, func(h Holder) bool {
+		return n.limits[queue].of(h) != nil && !then.has(queue, h, request)
+	})
 }
 
 // Future returns the accounts once pods that are being deleted are gone.
@@ -265,17 +287,20 @@ func (n *Holders) Future() *Holders {
 }
 
 // Admits returns the first limit that has no room for the minimum of a job.
-func (n *Holders) Admits(queue string, of []Holder, min Amounts) Refusal {
-	for _, h := range of {
+func (n *Holders) Admits(queue string, holders []Holder, min Amounts) Refusal {
+	for _, h := range holders {
 		for _, q := range n.Limited(queue, h) {
-			allocated, inqueue := n.Allocated(q, h), n.Inqueue(q, h)
+			allocated := n.Allocated(q, h)
+			inqueue := n.Inqueue(q, h)
 			elastic := n.Sum(q, h, func(j HolderJob) Amounts { return j.Elastic })
 			for _, d := range min.requested() {
-				if limit, named := n.limits[q].of(h)[d]; named && min[d]+allocated[d]+inqueue[d]-elastic[d] > limit {
+				limit, named := n.limits[q].of(h)[d]
+				if named && min[d]+allocated[d]+inqueue[d]-elastic[d] > limit {
 					return Refusal{q, h}
 				}
 			}
 		}
 	}
+
 	return Refusal{}
 }

@@ -13,12 +13,12 @@ type InLine struct {
 
 	Admitted   bool
 	NeedsQuota bool // it waits for quota, as the page says
-	// Since is when it began to hold back others, and Spent that it has done so for its time.
-	Since time.Time
-	Spent bool
 
-	Minimum, Pods int  // the pods of its minimum, and those that it has
-	Promised      bool // what it lacks of its minimum is reserved for it
+	Since time.Time // when it began to hold back others
+	Spent bool      // it has held back others for its time
+
+	Minimum, Pods int  // the number of pods of its minimum, and of its present pods
+	Promised      bool // the missing part of its minimum is reserved for it
 }
 
 // Before reports whether a job goes before another one.
@@ -30,8 +30,8 @@ func (j InLine) Before(other InLine, byPriority bool) bool {
 	return cmp.Or(order, cmp.Compare(j.Name, other.Name)) < 0
 }
 
-// Waits reports whether a job of a queue waits for an earlier one, with its admission or, if it is admitted, with its
-// next pod.
+// Waits reports whether a job of a queue waits for an earlier job. The job waits with its admission. If it is
+// admitted, it waits with its next pod.
 func Waits(queue []InLine, j InLine, byPriority bool, now time.Time, hold time.Duration) bool {
 	var first *InLine
 	for i, e := range queue {
@@ -43,11 +43,14 @@ func Waits(queue []InLine, j InLine, byPriority bool, now time.Time, hold time.D
 	if first == nil || !first.Before(j, byPriority) {
 		return false
 	}
+
 	switch {
 	case !j.Admitted, j.Pods >= j.Minimum:
 		return true
-	case j.Pods > 0: // a gang that has lost a pod gets it back
+	case j.Pods > 0:
+		// A gang that has lost a pod gets it back.
 		return false
 	}
+
 	return first.Admitted || !j.Promised
 }

@@ -11,19 +11,22 @@ type Cluster struct {
 	Root  string  // "" is flat mode: no queue has a parent
 	Total Amounts // the resources of the cluster
 	Bound Amounts // realCapability of the root
-	// OpenRoot: every queue deserves at least its guarantee, and the root deserves and is
-	// guaranteed what its children are together (Volcano v1.14.2 and later).
+
+	// OpenRoot selects the rules of Volcano v1.14.2 and later: every queue deserves at least its guarantee. deserved
+	// and guarantee of the root are the sums of its children.
 	OpenRoot bool
-	// Available are the resources of the cluster in the dimensions whose guarantees are kept free.
+
+	// Available are the resources of the cluster, in the dimensions with guarantees that are kept free.
 	Available Amounts
-	// Ending is the part of Available that pods hold which are being deleted, and that no node has.
-	Ending   Amounts
-	ZeroLeaf bool     // cpu and memory that a leaf does not set are 0
-	ByWeight bool     // deserved follows from weights
-	Cards    []string // the dimensions that are cards
-	Groups   Groups   // of cards; each is a dimension, too
-	// Resources are those through which pods get cards, where the total of the cluster bounds them.
-	Resources []string
+
+	// Ending is the part of Available that no node has, and that pods hold which are being deleted.
+	Ending Amounts
+
+	ZeroLeaf  bool     // cpu and memory that a leaf does not set are 0
+	ByWeight  bool     // deserved follows from weights
+	Cards     []string // the dimensions that are cards
+	Groups    Groups   // of cards; each is a dimension, too
+	Resources []string // the resources of cards that the total of the cluster bounds
 	Queues    []Queue
 	Jobs      []Job
 }
@@ -31,13 +34,13 @@ type Cluster struct {
 // Queue is the configuration of a queue.
 type Queue struct {
 	Name, Parent                    string // Parent "" is the root
-	Closed                          bool   // its jobs get no more than they have
+	Closed                          bool   // its jobs get nothing more
 	Capability, Deserved, Guarantee Amounts
 	Weight                          float64
 	Fence                           bool // no reclaim across it
 	Times                           Times
 	MaxJobs                         int     // in the queue and below; 0 is no bound
-	Overcommit                      float64 // thousandths of deserved up to which jobs are admitted; 0 is no bound
+	Overcommit                      float64 // thousandths of deserved that bound admission; 0 is no bound
 
 	// The three annotations of cards, if cards count in the queue.
 	CardsCount                             bool
@@ -80,28 +83,18 @@ type queue struct {
 	path                                   []string
 	capability, bound, deserved, guarantee Amounts
 	allocated, request, inqueue, elastic   Amounts
-	all                                    Amounts // inqueue with what the children promise
-	jobs                                   int     // that are admitted and have not ended
+	all                                    Amounts // inqueue with the promises of the children
+	jobs                                   int     // the number of admitted jobs that have not ended
 	reserved                               Amounts // for pods that may have a node and have none yet
 	terminating                            Amounts // the part of allocated that pods hold until they are gone
 }
 
-// New computes bounds and accounts. Of two queues with the same name the first counts. A
+// New computes bounds and accounts. If two queues have the same name, the first one counts. A
 // missing root is added.
 func New(c Cluster) *Oracle {
 	o := &Oracle{cluster: c, queues: map[string]*queue{}}
-	for _, q := range c.Queues {
-		if o.queues[q.Name] == nil {
-			o.queues[q.Name] = &queue{Queue: q}
-		}
-	}
-	if c.Root != "" && o.queues[c.Root] == nil {
-		o.queues[c.Root] = &queue{Queue: Queue{Name: c.Root}}
-	}
-	o.names = slices.Sorted(maps.Keys(o.queues))
-	for name, q := range o.queues {
-		q.path = o.climb(name)
-	}
+	o.addQueues()
+
 	for _, q := range o.queues {
 		o.configure(q)
 	}
@@ -113,6 +106,7 @@ func New(c Cluster) *Oracle {
 	if c.ByWeight {
 		o.split()
 	}
+
 	for _, j := range c.Jobs {
 		if q := o.queues[j.Queue]; q != nil {
 			q.count(j)
@@ -121,7 +115,27 @@ func New(c Cluster) *Oracle {
 	for _, name := range o.names {
 		o.rollUp(name)
 	}
+
 	return o
+}
+
+// addQueues reads the queues, and finds their paths.
+func (o *Oracle) addQueues() {
+	for _, q := range o.cluster.Queues {
+		if o.queues[q.Name] == nil {
+			o.queues[q.Name] = &queue{Queue: q}
+		}
+	}
+
+	root := o.cluster.Root
+	if root != "" && o.queues[root] == nil {
+		o.queues[root] = &queue{Queue: Queue{Name: root}}
+	}
+
+	o.names = slices.Sorted(maps.Keys(o.queues))
+	for name, q := range o.queues {
+		q.path = o.climb(name)
+	}
 }
 
 // climb returns a queue and its ancestors. A queue in a cycle has no ancestors.
@@ -132,8 +146,10 @@ func (o *Oracle) climb(name string) []string {
 		if at == "" {
 			break
 		}
+
 		path = append(path, at)
 	}
+
 	return path
 }
 
@@ -142,10 +158,12 @@ func (o *Oracle) namedParent(name string) string {
 	if o.cluster.Root == "" || name == o.cluster.Root {
 		return ""
 	}
+
 	parent := cmp.Or(o.queues[name].Parent, o.cluster.Root)
 	if o.queues[parent] == nil {
 		return ""
 	}
+
 	return parent
 }
 
@@ -158,6 +176,7 @@ func (o *Oracle) cycles(name string) bool {
 			break
 		}
 	}
+
 	return at == name
 }
 
@@ -183,6 +202,7 @@ func (o *Oracle) Children(name string) (children []string) {
 			children = append(children, q)
 		}
 	}
+
 	return children
 }
 
@@ -199,6 +219,7 @@ func (o *Oracle) Eligible(name string) string {
 	case !o.Leaf(name):
 		return "inner"
 	}
+
 	return ""
 }
 
@@ -207,6 +228,7 @@ func (q *queue) count(j Job) {
 	if j.Inqueue || j.Running || j.Unknown {
 		q.jobs++
 	}
+
 	placed := Amounts{}
 	pending := Amounts{}
 	gated := Amounts{}
@@ -219,13 +241,15 @@ func (q *queue) count(j Job) {
 		case t.Pending:
 			pending = pending.Plus(t.Request)
 		case t.Terminating:
-			q.allocated, q.request = q.allocated.Plus(t.Request), q.request.Plus(t.Request)
+			q.allocated = q.allocated.Plus(t.Request)
+			q.request = q.request.Plus(t.Request)
 			q.terminating = q.terminating.Plus(t.Request)
 		}
 		if t.Gated {
 			gated = gated.Plus(t.Request)
 		}
 	}
+
 	q.allocated = q.allocated.Plus(placed)
 	q.request = q.request.Plus(placed).Plus(pending)
 	q.elastic = q.elastic.Plus(placed.beyond(j.Min))
@@ -235,7 +259,7 @@ func (q *queue) count(j Job) {
 	}
 }
 
-// reservation returns what an admitted job still waits for.
+// reservation returns the resources that an admitted job still waits for.
 func reservation(min, placed, gated Amounts) Amounts { return min.beyond(placed).Minus(gated) }
 
 // sum adds up an account of a queue and of all queues below it.
@@ -246,6 +270,7 @@ func (o *Oracle) sum(name string, account func(*queue) Amounts) Amounts {
 			sum = sum.Plus(account(o.queues[below]))
 		}
 	}
+
 	return sum
 }
 
@@ -262,7 +287,7 @@ func (o *Oracle) Elastic(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.elastic })
 }
 
-// Future returns allocated of a queue, with those below it, once pods that are being deleted are gone.
+// Future returns allocated of a queue and all queues below it, once pods that are being deleted are gone.
 func (o *Oracle) Future(name string) Amounts {
 	return o.withShared(name, o.sum(name, func(q *queue) Amounts { return q.allocated.Minus(q.terminating) }))
 }
@@ -272,8 +297,8 @@ func (o *Oracle) Charge(name string, request Amounts) {
 	o.queues[name].allocated = o.queues[name].allocated.Plus(request)
 }
 
-// Refund subtracts the request of a task from a queue, at most what the queue itself was charged. Otherwise its parents
-// would refund what other queues use. Groups get what follows from the refunds of their cards.
+// Refund subtracts the request of a task from a queue, at most the charges of the queue itself. Otherwise its parents
+// would refund charges of other queues. The refund of a group follows from the refunds of its cards.
 func (o *Oracle) Refund(name string, request Amounts) {
 	refund := maps.Clone(request)
 	for d := range request {
@@ -283,10 +308,11 @@ func (o *Oracle) Refund(name string, request Amounts) {
 			refund[d] = min(refund[d], o.queues[name].allocated[d])
 		}
 	}
+
 	o.queues[name].allocated = o.queues[name].allocated.Minus(o.cluster.Groups.With(refund))
 }
 
-// Reserved returns what is reserved in a queue and in all queues below it.
+// Reserved returns the reservations in a queue and in all queues below it.
 func (o *Oracle) Reserved(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.reserved })
 }
@@ -299,7 +325,7 @@ func (o *Oracle) Unreserve(name string, request Amounts) {
 	o.queues[name].reserved = o.queues[name].reserved.Minus(request)
 }
 
-// rollUp sets inqueue of a queue to that of its jobs and what each child promises.
+// rollUp sets inqueue of a queue to the sum of its jobs and of the promises of its children.
 func (o *Oracle) rollUp(name string) Amounts {
 	q := o.queues[name]
 	q.all = Amounts{}.Plus(q.inqueue)
@@ -308,6 +334,7 @@ func (o *Oracle) rollUp(name string) Amounts {
 			q.all = q.all.Plus(o.promises(child, below))
 		}
 	}
+
 	return q.all
 }
 
@@ -320,11 +347,12 @@ func (o *Oracle) promises(name string, inqueue Amounts) Amounts {
 	for d, quantity := range inqueue {
 		part[d] = min(quantity, max(0, bound[d]-allocated[d]+elastic[d]))
 	}
+
 	return part
 }
 
-// Promise adds the reservation of an admitted job to a queue. Its parent gets what the
-// queue promises more than before, and so on up to the root.
+// Promise adds the reservation of an admitted job to a queue. Its parent gets the increase of the
+// queue's promises, and so on up to the root.
 func (o *Oracle) Promise(name string, min, placed, gated Amounts) {
 	o.promise(name, reservation(min, placed, gated))
 }
@@ -337,7 +365,7 @@ func (o *Oracle) promise(name string, more Amounts) {
 	}
 }
 
-// withdraw takes back what promise adds, as long as no queue has got more or less since.
+// withdraw reverts promise, as long as no other account has changed since.
 func (o *Oracle) withdraw(name string, less Amounts) {
 	for _, p := range o.Path(name) {
 		before := o.queues[p].all
@@ -348,10 +376,17 @@ func (o *Oracle) withdraw(name string, less Amounts) {
 
 // Clone returns an independent copy, for a simulation. Amounts are replaced, never changed.
 func (o *Oracle) Clone() *Oracle {
-	c := &Oracle{cluster: o.cluster, names: o.names, queues: map[string]*queue{}, claims: o.claims, sharing: slices.Clone(o.sharing)}
+	c := &Oracle{
+		cluster: o.cluster,
+		names:   o.names,
+		queues:  map[string]*queue{},
+		claims:  o.claims,
+		sharing: slices.Clone(o.sharing),
+	}
 	for name, q := range o.queues {
 		copied := *q
 		c.queues[name] = &copied
 	}
+
 	return c
 }

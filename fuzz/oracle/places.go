@@ -20,10 +20,11 @@ type Place struct {
 // path matches a good path: the root and up to 63 names, none of them blank.
 var path = regexp.MustCompile(`^root(/[^/]*[^/\s][^/]*){1,63}$`)
 
-// Places returns the place of every queue and every inner name. An inner name without a queue
-// is called by its path.
+// Places returns the place of every queue and every inner name. An inner name without a queue is
+// called by its path.
 func Places(queues []Annotated) map[string]Place {
-	places, ends := map[string]Place{"root": {}}, map[string]Annotated{}
+	places := map[string]Place{"root": {}}
+	ends := map[string]Annotated{} // the queue at the end of each path
 	for _, q := range queues {
 		switch _, taken := ends[q.Path]; {
 		case q.Name == "root":
@@ -35,6 +36,7 @@ func Places(queues []Annotated) map[string]Place {
 			ends[q.Path] = q
 		}
 	}
+
 	// Each path gives a weight to each of its names.
 	given := map[string][]float64{}
 	parents := map[string]string{}
@@ -46,6 +48,7 @@ func Places(queues []Annotated) map[string]Place {
 			parents[here] = strings.Join(names[:len(names)-1], "/")
 		}
 	}
+
 	called := func(path string) string {
 		if q, ok := ends[path]; ok {
 			return q.Name
@@ -53,6 +56,7 @@ func Places(queues []Annotated) map[string]Place {
 		return path
 	}
 	for here, above := range parents {
+		// A queue states its own weight. An inner name has the largest weight.
 		weight := slices.Max(given[here])
 		if q, ok := ends[here]; ok {
 			weights := q.weights()
@@ -60,6 +64,7 @@ func Places(queues []Annotated) map[string]Place {
 		}
 		places[called(here)] = Place{Parent: called(above), Weight: weight}
 	}
+
 	return places
 }
 
@@ -70,16 +75,20 @@ func (q Annotated) weights() []float64 {
 	if q.Weights == "" {
 		return slices.Repeat([]float64{1}, names)
 	}
+
 	var weights []float64
 	for _, text := range strings.Split(q.Weights, "/") {
 		weight, err := strconv.ParseFloat(text, 64)
-		if good := weight > 0 && weight <= 1<<31-1; err != nil || !good {
+		good := weight > 0 && weight <= 1<<31-1
+		if err != nil || !good {
 			return nil
 		}
+
 		weights = append(weights, weight)
 	}
 	if len(weights) != names {
 		return nil
 	}
+
 	return weights
 }

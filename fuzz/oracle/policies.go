@@ -2,49 +2,54 @@ package oracle
 
 import "slices"
 
-// Fenced reports whether a fence is around one of two queues and not around the other. other
-// "" is a reclaimer without a queue.
+// Fenced reports whether a fence is around one of two queues and not around the other. other is
+// "" for a reclaimer without a queue.
 func (o *Oracle) Fenced(name, other string) bool {
 	around := func(queue string) (fences []string) {
 		if o.queues[queue] == nil {
 			return nil
 		}
+
 		for _, q := range o.Path(queue) {
 			if o.queues[q] != nil && o.queues[q].Fence {
 				fences = append(fences, q)
 			}
 		}
+
 		return fences
 	}
+
 	return !slices.Equal(around(name), around(other))
 }
 
 // Times are the policies that are times, in seconds. A nil one is not set.
 type Times struct{ MinRuntime, PreemptMinRuntime, ReclaimDelay *float64 }
 
-// MinRuntime returns how long a task of a queue runs before other queues may reclaim it.
+// MinRuntime returns the time that a task of a queue runs before other queues may reclaim it.
 func (o *Oracle) MinRuntime(name string) float64 {
 	return o.inherited(name, func(t Times) *float64 { return t.MinRuntime })
 }
 
-// PreemptMinRuntime returns how long a task of a queue runs before its own queue may preempt
+// PreemptMinRuntime returns the time that a task of a queue runs before its own queue may preempt
 // it.
 func (o *Oracle) PreemptMinRuntime(name string) float64 {
 	return o.inherited(name, func(t Times) *float64 { return t.PreemptMinRuntime })
 }
 
-// ReclaimDelay returns how long a task of a queue waits before it takes from other queues.
+// ReclaimDelay returns the time that a task of a queue waits before it takes from other queues.
 func (o *Oracle) ReclaimDelay(name string) float64 {
 	return o.inherited(name, func(t Times) *float64 { return t.ReclaimDelay })
 }
 
-func (o *Oracle) inherited(name string, of func(Times) *float64) float64 {
+func (o *Oracle) inherited(name string, setting func(Times) *float64) float64 {
 	for _, q := range o.Path(name) {
-		if o.queues[q] != nil {
-			if seconds := of(o.queues[q].Times); seconds != nil {
-				return *seconds
-			}
+		if o.queues[q] == nil {
+			continue
+		}
+		if seconds := setting(o.queues[q].Times); seconds != nil {
+			return *seconds
 		}
 	}
+
 	return 0
 }

@@ -13,25 +13,30 @@ func fits(used, request, limit Amounts) bool {
 
 // Allocatable returns the lowest queue, from name up, without room for a task, or "".
 func (o *Oracle) Allocatable(name string, request Amounts) string {
-	return o.first(name, func(q string) bool { return !fits(o.Allocated(q), request, o.boundFor(name, q, o.Bound(q))) })
+	return o.first(name, func(q string) bool {
+		return !fits(o.Allocated(q), request, o.boundFor(name, q, o.Bound(q)))
+	})
 }
 
-// FitsBeside returns the lowest queue, from name up, without room for a quantity beside all
-// reservations, or "".
+// FitsBeside returns the lowest queue, from name up, without room for all reservations and a
+// quantity, or "".
 func (o *Oracle) FitsBeside(name, d string, quantity float64) string {
-	return o.first(name, func(q string) bool { return o.Allocated(q)[d]+o.Reserved(q)[d]+quantity > o.Bound(q)[d] })
+	return o.first(name, func(q string) bool {
+		return o.Allocated(q)[d]+o.Reserved(q)[d]+quantity > o.Bound(q)[d]
+	})
 }
 
 // LendsAll decides for all requested dimensions as lends does, now and once pods that are being
 // deleted are gone.
 func (o *Oracle) LendsAll(name string, request Amounts) bool {
 	return !slices.ContainsFunc(request.requested(), func(d string) bool {
-		return o.lends(name, d, request[d], o.Allocated, o.cluster.Available) != "" || o.LendsThen(name, d, request[d], o.Future) != ""
+		return o.lends(name, d, request[d], o.Allocated, o.cluster.Available) != "" ||
+			o.LendsThen(name, d, request[d], o.Future) != ""
 	})
 }
 
-// Has adds the cards of a pod to what is available, or takes them away, where no node has them: they
-// are there as long as a pod holds them.
+// Has adds cards that no node has to the available resources, or subtracts them: they exist as long as a
+// pod holds them.
 func (o *Oracle) Has(cards Amounts, sign float64) {
 	for d, quantity := range cards {
 		if _, kept := o.cluster.Available[d]; kept {
@@ -49,60 +54,75 @@ func (o *Oracle) LendsThen(name, d string, quantity float64, allocated func(stri
 	return o.lends(name, d, quantity, allocated, then)
 }
 
-// lends returns the lowest queue, from name up, whose children are guaranteed the rest of a
-// dimension, so that no more may be allocated, or "". allocated returns what queues have, and all
-// holds the resources of the cluster.
+// lends returns the lowest queue, from name up, with children that are guaranteed the rest of a
+// dimension, or "". Nothing more may be allocated there. allocated returns the account of a queue, and
+// all holds the resources of the cluster.
 func (o *Oracle) lends(name, d string, quantity float64, allocated func(string) Amounts, all Amounts) string {
 	return o.lendsBetween(name, d, allocated, func(q string) Amounts {
 		after := maps.Clone(allocated(q))
 		if o.within(name, q) {
 			after[d] += quantity
 		}
+
 		return after
 	}, all)
 }
 
-// lendsBetween is lends for what queues have before and after an allocation in name.
+// lendsBetween is lends for the accounts before and after an allocation in name.
 func (o *Oracle) lendsBetween(name, d string, before, after func(string) Amounts, all Amounts) string {
 	available, kept := all[d]
 	if !kept {
 		return ""
 	}
-	// taken returns what a queue has, and the unused guarantees in it and below it; below, those of its children. A
-	// queue keeps no more free for its children than it can have.
-	var taken, below func(q string, has func(string) Amounts) float64
-	taken = func(q string, has func(string) Amounts) float64 {
-		most := max(has(q)[d], o.Bound(q)[d])
-		return max(min(has(q)[d]+below(q, has), most), o.Guarantee(q)[d])
+
+	if o.cluster.Root == "" {
+		return o.lendsFlat(name, d, before, after, available)
 	}
-	below = func(q string, has func(string) Amounts) (sum float64) {
-		for _, child := range o.Children(q) {
-			sum += taken(child, has) - has(child)[d]
-		}
-		return sum
-	}
-	if o.cluster.Root == "" { // all queues share what is available
-		was := 0.0
-		is := 0.0
-		has := 0.0
-		for _, q := range o.names {
-			was = was + taken(q, before)
-			is = is + taken(q, after)
-			has = has + after(q)[d]
-		}
-		if is > was && is > has && is > available {
-			return name
-		}
-		return ""
-	}
+
 	return o.first(name, func(q string) bool {
 		bound := o.Bound(q)[d]
 		if q == o.cluster.Root {
 			bound = min(bound, available)
 		}
-		was, is := before(q)[d]+below(q, before), after(q)[d]+below(q, after)
-		return is > was && below(q, after) > 0 && is > bound
+
+		was := before(q)[d] + o.unusedBelow(q, d, before)
+		unused := o.unusedBelow(q, d, after)
+		is := after(q)[d] + unused
+		return is > was && unused > 0 && is > bound
 	})
+}
+
+// lendsFlat is lendsBetween in flat mode: all queues share the available resources.
+func (o *Oracle) lendsFlat(name, d string, before, after func(string) Amounts, available float64) string {
+	was := 0.0
+	is := 0.0
+	has := 0.0
+	for _, q := range o.names {
+		was += o.taken(q, d, before)
+		is += o.taken(q, d, after)
+		has += after(q)[d]
+	}
+
+	if is > was && is > has && is > available {
+		return name
+	}
+	return ""
+}
+
+// taken returns the account of a queue with the unused guarantees in it and below it. A queue keeps
+// no more free for its children than it can have.
+func (o *Oracle) taken(q, d string, account func(string) Amounts) float64 {
+	has := account(q)[d]
+	most := max(has, o.Bound(q)[d])
+	return max(min(has+o.unusedBelow(q, d, account), most), o.Guarantee(q)[d])
+}
+
+// unusedBelow returns the unused guarantees of the children of a queue.
+func (o *Oracle) unusedBelow(q, d string, account func(string) Amounts) (sum float64) {
+	for _, child := range o.Children(q) {
+		sum += o.taken(child, d, account) - account(child)[d]
+	}
+	return sum
 }
 
 // Enqueueable returns the lowest queue, from name up, without room for the minimum of a job,
@@ -128,6 +148,7 @@ func (o *Oracle) TooManyJobs(name string) string {
 				jobs += o.queues[below].jobs
 			}
 		}
+
 		most := o.queues[q].MaxJobs
 		return most > 0 && jobs >= most
 	})
@@ -143,21 +164,24 @@ func (o *Oracle) first(name string, full func(string) bool) string {
 			return q
 		}
 	}
+
 	return ""
 }
 
-// Preemptive decides whether a queue may take from others for a task: "over quota", "over
-// deserved", or "", beside what it will have. One dimension under deserved suffices, of the queue or of an ancestor up
-// to levels above it, but for the root. Dimensions in which both sides are below the
-// tolerance do not count.
+// Preemptive decides by the future whether a queue may take from others for a task: "over quota",
+// "over deserved", or "". One dimension under deserved suffices, of the queue or of an ancestor up to
+// levels above it. The root does not count. Dimensions in which both sides are below the tolerance do
+// not count.
 func (o *Oracle) Preemptive(name string, request Amounts, levels int) string {
 	if !fits(o.Future(name), request, o.boundFor(name, name, o.Bound(name))) {
 		return "over quota"
 	}
-	if slices.ContainsFunc(append(o.above(name, levels), name),
-		func(q string) bool { return deservesSome(o.Future(q), request, o.Deserved(q)) }) {
+
+	deserves := func(q string) bool { return deservesSome(o.Future(q), request, o.Deserved(q)) }
+	if slices.ContainsFunc(append(o.above(name, levels), name), deserves) {
 		return ""
 	}
+
 	return "over deserved"
 }
 
@@ -168,6 +192,7 @@ func (o *Oracle) above(name string, levels int) (ancestors []string) {
 			ancestors = append(ancestors, q)
 		}
 	}
+
 	return ancestors
 }
 
@@ -183,15 +208,17 @@ func deservesSome(allocated, request, deserved Amounts) bool {
 func (o *Oracle) Share(name string) float64 {
 	allocated := o.Allocated(name)
 	deserved := o.Deserved(name)
-	share := 0.0
 	if deserved.Empty() {
 		return 1
 	}
+
+	share := 0.0
 	for _, d := range dimensions(deserved) {
 		if deserved[d] >= tolerance {
 			share = max(share, allocated[d]/deserved[d])
 		}
 	}
+
 	return share
 }
 
@@ -210,9 +237,13 @@ func (o *Oracle) Order(l, r string) int {
 	if c := cmp.Compare(o.Share(l), o.Share(r)); c != 0 {
 		return c
 	}
-	if deserves := !o.Deserved(l).Empty(); deserves == o.Deserved(r).Empty() {
-		return before(deserves)
+
+	lDeserves := !o.Deserved(l).Empty()
+	rDeserves := !o.Deserved(r).Empty()
+	if lDeserves != rDeserves {
+		return before(lDeserves)
 	}
+
 	return 0
 }
 
@@ -226,34 +257,43 @@ func (o *Oracle) rivals(l, r string) (string, string) {
 	return o.atLevel(l, level), o.atLevel(r, level)
 }
 
-// OrderByReclaim compares two queues by whether they can reclaim for one of their pending tasks:
-// negative if l goes first. pending holds the choices of the pending tasks by queue.
+// OrderByReclaim compares two queues by their rights to reclaim for their pending tasks: negative if
+// l goes first. pending holds the choices of the pending tasks by queue.
 func (o *Oracle) OrderByReclaim(pending map[string][][]Amounts, l, r string, levels int) int {
 	if o.cluster.Root != "" && (o.Broken(l) || o.Broken(r) || o.Leaf(l) != o.Leaf(r)) {
 		return 0
 	}
-	reclaims := func(name, other string) (best int) {
-		gains := o.alone(name, other)
-		for _, choices := range pending[name] {
-			if len(gains) == 0 {
-				return 0
-			}
-			deserves := func(request Amounts) bool {
-				undeserved := func(d string) bool { return slices.Contains(o.cluster.Cards, d) && o.Deserved(name)[d] <= 0 }
-				return !slices.ContainsFunc(request.requested(), undeserved) && deservesSome(o.Allocated(name), request, o.Deserved(name)) &&
-					!o.surpassAny(gains, request, levels, o.Allocated)
-			}
-			borrows := func(request Amounts) bool { return !deserves(request) && o.Allocatable(name, request) == "" }
-			if slices.ContainsFunc(choices, deserves) {
-				best = max(best, 1)
-				if !slices.ContainsFunc(choices, borrows) {
-					best = 2
-				}
-			}
-		}
-		return best
+
+	return cmp.Compare(o.reclaims(pending[r], r, l, levels), o.reclaims(pending[l], l, r, levels))
+}
+
+// reclaims returns whether a queue can reclaim for one of its pending tasks, next to another queue: 2 if
+// it can, 1 if the task may also borrow, and 0 if the queue can only borrow.
+func (o *Oracle) reclaims(pending [][]Amounts, name, other string, levels int) (best int) {
+	gains := o.alone(name, other)
+	if len(gains) == 0 {
+		return 0
 	}
-	return cmp.Compare(reclaims(r, l), reclaims(l, r))
+
+	undeserved := func(d string) bool { return slices.Contains(o.cluster.Cards, d) && o.Deserved(name)[d] <= 0 }
+	deserves := func(request Amounts) bool {
+		return !slices.ContainsFunc(request.requested(), undeserved) &&
+			deservesSome(o.Allocated(name), request, o.Deserved(name)) &&
+			!o.surpassAny(gains, request, levels, o.Allocated)
+	}
+	borrows := func(request Amounts) bool { return !deserves(request) && o.Allocatable(name, request) == "" }
+
+	for _, choices := range pending {
+		if !slices.ContainsFunc(choices, deserves) {
+			continue
+		}
+		best = max(best, 1)
+		if !slices.ContainsFunc(choices, borrows) {
+			best = 2
+		}
+	}
+
+	return best
 }
 
 // VictimOrder compares two queues to take victims from: negative if l, which is nearer to
@@ -279,10 +319,12 @@ func (o *Oracle) ancestors(name string) []string {
 // commonLevel returns the depth of the lowest common ancestor, or 0 if there is none.
 func (o *Oracle) commonLevel(l, r string) int {
 	level := 0
-	la, ra := o.ancestors(l), o.ancestors(r)
-	for i := 0; i < min(len(la), len(ra)) && la[i] == ra[i]; i++ {
+	lPath := o.ancestors(l)
+	rPath := o.ancestors(r)
+	for i := 0; i < min(len(lPath), len(rPath)) && lPath[i] == rPath[i]; i++ {
 		level = i
 	}
+
 	return level
 }
 

@@ -15,7 +15,7 @@ type Victims struct {
 // Victims starts a new set of victims.
 func (o *Oracle) Victims() *Victims { return &Victims{o, map[string]Amounts{}} }
 
-// Left returns what a queue will have without the victims.
+// Left returns the future of a queue without the victims.
 func (v *Victims) Left(name string) Amounts {
 	if v.left[name] == nil {
 		v.left[name] = v.oracle.Future(name)
@@ -23,25 +23,28 @@ func (v *Victims) Left(name string) Amounts {
 	return v.left[name]
 }
 
-// Take decides whether a task of a queue may be taken, and takes it if so.
+// Take decides whether a task of a queue may be taken. If it may, Take takes it.
 func (v *Victims) Take(name string, victim Amounts, to string, reclaimer Amounts) bool {
 	return common(victim, reclaimer, false) && v.above(name, victim) && v.take(name, victim, to)
 }
 
-// take takes a task if the queues that lose it keep what they are guaranteed.
+// take takes a task if the queues that lose it keep their guarantees.
 func (v *Victims) take(name string, victim Amounts, to string) bool {
 	for _, q := range v.oracle.Path(name) {
 		loses := q == name || v.oracle.queues[to] == nil || !v.oracle.within(to, q)
+
+		// A guarantee of a card protects only the pods that have the card.
 		kept := maps.Clone(v.oracle.Guarantee(q))
 		for _, card := range v.oracle.cluster.Cards {
 			if victim[card] == 0 {
-				delete(kept, card) // it protects the pods that have the card
+				delete(kept, card)
 			}
 		}
 		if loses && !v.Left(q).Minus(victim).covers(kept) {
 			return false
 		}
 	}
+
 	v.Remove(name, victim)
 	return true
 }
@@ -56,17 +59,21 @@ func (v *Victims) Remove(name string, victim Amounts) {
 // above reports whether a queue is above deserved in a dimension of the task, or deserves
 // none of them.
 func (v *Victims) above(name string, victim Amounts) bool {
-	left, deserved := v.Left(name), v.oracle.Deserved(name)
+	left := v.Left(name)
+	deserved := v.oracle.Deserved(name)
 	return !common(victim, deserved, true) || slices.ContainsFunc(victim.requested(), func(d string) bool {
 		return deserved.relevant(d) && left[d] > deserved[d]
 	})
 }
 
-// Suffice reports whether a request fits at every level without the victims, and leaves what
-// others are guaranteed.
+// Suffice reports whether a request fits at every level without the victims, and leaves the
+// guarantees of others free.
 func (v *Victims) Suffice(name string, request Amounts) bool {
-	return v.oracle.first(name, func(q string) bool { return !fits(v.Left(q), request, v.oracle.boundFor(name, q, v.oracle.Bound(q))) }) == "" &&
-		!slices.ContainsFunc(request.requested(), func(d string) bool { return v.oracle.LendsThen(name, d, request[d], v.Left) != "" })
+	full := v.oracle.first(name, func(q string) bool {
+		return !fits(v.Left(q), request, v.oracle.boundFor(name, q, v.oracle.Bound(q)))
+	})
+	guaranteed := func(d string) bool { return v.oracle.LendsThen(name, d, request[d], v.Left) != "" }
+	return full == "" && !slices.ContainsFunc(request.requested(), guaranteed)
 }
 
 // relevant reports whether deserved sets a dimension. A scalar of 0 is set, but cpu and
@@ -79,7 +86,8 @@ func (a Amounts) relevant(d string) bool {
 // reclaimer's queue, and as many ancestors of it, must stay within deserved. Common
 // ancestors do not count.
 func (v *Victims) TakeDamped(name string, victim Amounts, to string, reclaimer Amounts, levels int) bool {
-	loses, gains := v.oracle.alone(name, to), v.oracle.alone(to, name)
+	loses := v.oracle.alone(name, to)
+	gains := v.oracle.alone(to, name)
 	if len(loses) == 0 {
 		return v.Take(name, victim, to, reclaimer)
 	}
@@ -89,58 +97,65 @@ func (v *Victims) TakeDamped(name string, victim Amounts, to string, reclaimer A
 	if v.oracle.surpassAny(gains, reclaimer, levels, v.oracle.Future) {
 		return false
 	}
+
 	for i, q := range loses {
 		if i <= levels && !v.above(q, victim) {
 			return false
 		}
 	}
+
 	return v.take(name, victim, to)
 }
 
-// TakeContended decides as Take does, also for ancestors of the victim's queue, up to levels
-// above it, that are not as near to the reclaimer's queue. A queue that deserves nothing of
-// the victim does not lose to one of the same ancestors that deserves nothing of its request.
-func (v *Victims) TakeContended(name string, victim Amounts, to string, reclaimer Amounts, deserves bool, levels int) bool {
+// TakeContended decides as Take does, also for ancestors of the victim's queue, up to levels above
+// it. An ancestor that is as near to the reclaimer's queue does not count. If a queue deserves
+// nothing of the victim, it does not lose to a queue with the same ancestors that deserves nothing of
+// its request.
+func (v *Victims) TakeContended(name string, victim Amounts, to string, reclaimer Amounts, deserves bool,
+	levels int) bool {
 	o := v.oracle
-	loses, gains := o.above(name, levels), o.above(to, levels)
+	loses := o.above(name, levels)
+	gains := o.above(to, levels)
 	related := slices.ContainsFunc(loses, func(q string) bool { return slices.Contains(gains, q) })
 	if !common(victim, o.Deserved(name), true) && related && !deserves {
 		return false
 	}
+
 	for i, q := range loses {
 		if (i >= len(gains) || gains[i] != q) && !v.above(q, victim) {
 			return false
 		}
 	}
+
 	return v.Take(name, victim, to, reclaimer)
 }
 
-// Deserves reports whether a queue deserves something that is requested.
+// Deserves reports whether a queue deserves a resource that is requested.
 func (o *Oracle) Deserves(name string, request Amounts) bool {
 	return common(request, o.Deserved(name), true)
 }
 
-// TakeForGang decides as Take does, whatever the reclaimers request. Where only guarantees
-// protect the task, deserved does not.
+// TakeForGang decides as Take does, for any request of the reclaimers. With byGuarantee, deserved
+// does not protect the task.
 func (v *Victims) TakeForGang(name string, victim Amounts, to string, byGuarantee bool) bool {
 	return (byGuarantee || v.above(name, victim)) && v.take(name, victim, to)
 }
 
-// TakeByGuarantee decides as Take does, where deserved does not protect the task. With levels
-// above 0, the reclaimer's queues stay within deserved, as in TakeDamped.
+// TakeByGuarantee decides as Take does, but deserved does not protect the task. With levels above
+// 0, the reclaimer's queues stay within deserved, as in TakeDamped.
 func (v *Victims) TakeByGuarantee(name string, victim Amounts, to string, reclaimer Amounts, levels int) bool {
 	within := levels == 0 || !v.oracle.surpassAny(v.oracle.alone(to, name), reclaimer, levels, v.oracle.Future)
 	return common(victim, reclaimer, false) && within && v.take(name, victim, to)
 }
 
-// What protects a running task from a reclaimer of another queue.
+// The protections of a running task from a reclaimer of another queue.
 const (
 	Spared      = "spared"
 	ByDeserved  = "by deserved"
 	ByGuarantee = "by guarantee"
 )
 
-// ProtectionOf returns what protects a task, by the service classes of reclaimer and victim. Any other text is no
+// ProtectionOf returns the protection of a task, by the service classes of reclaimer and victim. Any other text is no
 // class.
 func ProtectionOf(reclaimer, victim string) string {
 	protection := map[string]map[string]string{
@@ -148,24 +163,28 @@ func ProtectionOf(reclaimer, victim string) string {
 		"training":  {"inference": Spared, "training": Spared, "": Spared},
 		"":          {"inference": Spared},
 	}
+
 	class := func(text string) string {
 		if text == "inference" || text == "training" {
 			return text
 		}
 		return ""
 	}
+
 	return cmp.Or(protection[class(reclaimer)][class(victim)], ByDeserved)
 }
 
-// alone returns a queue and its ancestors that are not those of another.
+// alone returns a queue and its ancestors, without the path of another queue.
 func (o *Oracle) alone(name, other string) []string {
 	return slices.DeleteFunc(slices.Clone(o.Path(name)), func(q string) bool { return o.within(other, q) })
 }
 
-// surpassAny reports whether a request exceeds deserved of a queue or some ancestors, beside
-// what each one has.
+// surpassAny reports whether a request exceeds deserved of a queue or some ancestors. has returns
+// the account of a queue.
 func (o *Oracle) surpassAny(path []string, request Amounts, levels int, has func(string) Amounts) bool {
-	return slices.ContainsFunc(path[:min(len(path), levels+1)], func(q string) bool { return surpasses(has(q), request, o.Deserved(q)) })
+	return slices.ContainsFunc(path[:min(len(path), levels+1)], func(q string) bool {
+		return surpasses(has(q), request, o.Deserved(q))
+	})
 }
 
 // surpasses reports whether a request exceeds deserved in a dimension that deserved sets.

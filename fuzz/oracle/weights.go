@@ -16,8 +16,10 @@ func (o *Oracle) split() {
 		o.splitAmong(o.cluster.Total, o.names)
 		return
 	}
+
 	root := o.queues[o.cluster.Root]
 	root.deserved = o.cluster.Total.within(root.bound).atLeast(o.reserved(o.Children(root.Name)))
+
 	byDepth := o.Names()
 	slices.SortStableFunc(byDepth, func(l, r string) int { return cmp.Compare(len(o.Path(l)), len(o.Path(r))) })
 	for _, name := range byDepth {
@@ -33,19 +35,22 @@ func (o *Oracle) splitAmong(shared Amounts, names []string) {
 		if !shared.has(d) {
 			continue
 		}
-		level, ok := o.level(shared[d], names, d)
+
+		level, found := o.level(shared[d], names, d)
 		for _, name := range names {
 			q := o.queues[name]
 			switch {
-			case ok:
+			case found:
 				q.deserved[d] = max(q.guarantee[d], floor(o.partAt(q, d, level)))
-			case o.weight(q, d) > 0: // more than all queues can use
+			case o.weight(q, d) > 0:
+				// There is more than all queues can use.
 				q.deserved[d] = o.most(q, d)
 			default:
 				q.deserved[d] = q.guarantee[d]
 			}
 		}
 	}
+
 	for _, name := range names {
 		o.queues[name].deserved = o.queues[name].deserved.atLeast(o.queues[name].guarantee)
 	}
@@ -64,12 +69,15 @@ func (o *Oracle) most(q *queue, d string) float64 { return max(q.guarantee[d], q
 // partAt returns the part of a queue at a value of λ.
 func (o *Oracle) partAt(q *queue, d string, level *big.Rat) *big.Rat {
 	part := new(big.Rat).Mul(level, fraction(o.weight(q, d)))
-	if most := fraction(o.most(q, d)); part.Cmp(most) > 0 {
+	most := fraction(o.most(q, d))
+	if part.Cmp(most) > 0 {
 		part = most
 	}
-	if least := fraction(q.guarantee[d]); part.Cmp(least) < 0 {
+	least := fraction(q.guarantee[d])
+	if part.Cmp(least) < 0 {
 		part = least
 	}
+
 	return part
 }
 
@@ -78,13 +86,17 @@ func (o *Oracle) level(shared float64, names []string, d string) (*big.Rat, bool
 	levels := []*big.Rat{new(big.Rat)}
 	for _, name := range names {
 		q := o.queues[name]
-		if weight := o.weight(q, d); weight > 0 {
-			for _, bound := range []float64{q.guarantee[d], o.most(q, d)} {
-				levels = append(levels, new(big.Rat).Quo(fraction(bound), fraction(weight)))
-			}
+		weight := o.weight(q, d)
+		if weight <= 0 {
+			continue
+		}
+		for _, bound := range []float64{q.guarantee[d], o.most(q, d)} {
+			levels = append(levels, new(big.Rat).Quo(fraction(bound), fraction(weight)))
 		}
 	}
+
 	slices.SortFunc(levels, (*big.Rat).Cmp)
+
 	sum := func(level *big.Rat) *big.Rat {
 		total := new(big.Rat)
 		for _, name := range names {
@@ -92,6 +104,7 @@ func (o *Oracle) level(shared float64, names []string, d string) (*big.Rat, bool
 		}
 		return total
 	}
+
 	want := fraction(shared)
 	for i, high := range levels {
 		above := sum(high)
@@ -101,12 +114,14 @@ func (o *Oracle) level(shared float64, names []string, d string) (*big.Rat, bool
 		if i == 0 {
 			return high, true
 		}
+
 		low := levels[i-1]
 		below := sum(low)
 		// λ = low + (want − below)/(above − below) · (high − low)
 		ratio := new(big.Rat).Quo(new(big.Rat).Sub(want, below), new(big.Rat).Sub(above, below))
 		return ratio.Add(low, ratio.Mul(ratio, new(big.Rat).Sub(high, low))), true
 	}
+
 	return nil, false
 }
 
