@@ -104,6 +104,7 @@ func (b *board) update() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	next := newView(s)
 	lines := append(happened(b.last, next), waits(next, b.printed, false)...)
 	b.print(lines)
@@ -162,6 +163,7 @@ func happened(before, after view) []line {
 			say("now %d of %d pods run; it holds %s", job.running, job.pods, job.cards)
 		}
 	}
+
 	for _, job := range before.jobs {
 		if !slices.ContainsFunc(after.jobs, func(other jobRow) bool { return other.name == job.name }) {
 			lines = append(lines, line{job.queue, job.name, "deleted", ""})
@@ -232,6 +234,7 @@ func queueTable(v view) string {
 			first = ""
 		}
 	}
+
 	idle := strings.SplitAfter(v.idle.String(), ", ")
 	return aligned(rows) + wrapped(append([]string{"Idle on the nodes:"}, idle...), 0) + "\n"
 }
@@ -246,6 +249,7 @@ func jobTable(v view) string {
 		}
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", job.queue, job.name, job.stage, pods, job.cards))
 	}
+
 	var text strings.Builder
 	for i, row := range strings.Split(strings.TrimSuffix(aligned(rows), "\n"), "\n") {
 		fmt.Fprintln(&text, row)

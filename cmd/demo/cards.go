@@ -24,6 +24,7 @@ func (c cards) String() string {
 			each = append(each, fmt.Sprintf("%d %s", c[name], name))
 		}
 	}
+
 	if len(each) == 0 {
 		return "-"
 	}
@@ -67,6 +68,7 @@ func (c cards) read(annotations map[string]string, key string) cards {
 	if !ok {
 		return nil
 	}
+
 	entries, problems := card.ParseQuota(text)
 	now := cards{}
 	for _, entry := range entries {

@@ -153,6 +153,7 @@ func createCluster(ctx context.Context, cp *controlplane.ControlPlane) error {
 			return fmt.Errorf("creating node %s: %w", node.Name, err)
 		}
 	}
+
 	for _, queue := range queues() {
 		if _, err := cp.Volcano.SchedulingV1beta1().Queues().Create(ctx, queue, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("creating queue %s: %w", queue.Name, err)

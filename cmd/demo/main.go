@@ -28,6 +28,7 @@ func main() {
 		fmt.Print(version.Of().Text("demo"))
 		return
 	}
+
 	version.Of().SetUserAgent()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
@@ -53,6 +54,7 @@ func run(ctx context.Context, keep bool) error {
 	if err != nil {
 		return err
 	}
+
 	err = play(ctx, cp, started, keep)
 	if err != nil && ctx.Err() == nil {
 		if kept, keepErr := cp.KeepLog(); keepErr == nil {
@@ -81,11 +83,13 @@ func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time,
 	if err := createCluster(ctx, cp); err != nil {
 		return err
 	}
+
 	printStage("Volcano's scheduler, nodes, queues", time.Since(started))
 	watcher, err := startWatcher(ctx, cp)
 	if err != nil {
 		return err
 	}
+
 	board := &board{watcher: watcher, out: os.Stdout, start: time.Now(), printed: map[string]string{}}
 	if keep {
 		return tellAndStay(ctx, cp, board)
@@ -93,6 +97,7 @@ func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time,
 	if err := tell(ctx, cp, board); err != nil {
 		return err
 	}
+
 	fmt.Println("make demo DEMO_KEEP=1 keeps the control plane up, for docs/quickstart.md.")
 	return nil
 }

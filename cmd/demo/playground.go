@@ -39,10 +39,12 @@ func install(ctx context.Context, cp *controlplane.ControlPlane) error {
 	if _, err := cp.Kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("creating namespace %s: %w", namespace.Name, err)
 	}
+
 	controllers, err := controlplane.VolcanoInstallation("volcano-controllers")
 	if err != nil {
 		return err
 	}
+
 	scheduler, err := controlplane.Render(installation)
 	if err != nil {
 		return fmt.Errorf("%w (the demo runs in the root of the repository)", err)
@@ -64,6 +66,7 @@ func open(ctx context.Context, cp *controlplane.ControlPlane, metrics string) er
 			return fmt.Errorf("creating node %s: %w", node.Name, err)
 		}
 	}
+
 	if err := cp.StartDefaultScheduler(ctx, controlPlaneNode); err != nil {
 		return fmt.Errorf("playing kube-scheduler: %w", err)
 	}
@@ -88,6 +91,7 @@ func writeSettings(config, metrics string) error {
 	if err := os.Symlink(config, kubeconfig); err != nil {
 		return err
 	}
+
 	text := fmt.Sprintf("export KUBECONFIG='%s/%s'\nexport PATH='%s':\"$PATH\"\nexport METRICS=http://%s/metrics\n",
 		directory, filepath.Base(kubeconfig), directory, metrics)
 	return os.WriteFile(settings, []byte(text), 0o600)
@@ -125,6 +129,7 @@ func servePages(ctx context.Context, config, metrics string) (address string, en
 		cancel()
 		return "make cardctl && bin/cardctl serve", func() {}
 	}
+
 	end = func() {
 		cancel()
 		_ = command.Wait()
@@ -146,6 +151,7 @@ func tellAndStay(ctx context.Context, cp *controlplane.ControlPlane, board *boar
 	if err != nil {
 		return fmt.Errorf("serving the metrics: %w", err)
 	}
+
 	pages, end := servePages(ctx, cp.Kubeconfig(), metrics)
 	defer end()
 	if err := tell(ctx, cp, board); err != nil {
@@ -163,6 +169,7 @@ func stay(ctx context.Context, cp *controlplane.ControlPlane, board *board, metr
 	if _, err := board.next(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
+
 	fmt.Fprintf(board.out, `
 The control plane stays up, with a node l40s-1 for the pages. In another terminal, in this directory:
 

@@ -258,6 +258,7 @@ func tell(ctx context.Context, cp *controlplane.ControlPlane, board *board) erro
 	if _, err := board.update(); err != nil {
 		return err
 	}
+
 	board.printTable()
 	for i, act := range acts {
 		fmt.Fprintf(board.out, "\n%d. %s\n%s\n%s\n", i+1, act.title, act.text, act.deeds())
@@ -270,6 +271,7 @@ func tell(ctx context.Context, cp *controlplane.ControlPlane, board *board) erro
 			return fmt.Errorf("act %d, %q: %w", i+1, act.title, err)
 		}
 	}
+
 	fmt.Fprintf(board.out, "\nThe jobs at the end:\n\n%s\n", jobTable(board.last))
 	fmt.Fprintf(board.out, "All %d acts came out as expected, and no queue ever had more cards than its quota. (%.1fs)\n",
 		len(acts), time.Since(board.start).Seconds())
@@ -302,6 +304,7 @@ func (a act) perform(ctx context.Context, cp *controlplane.ControlPlane) error {
 			return err
 		}
 	}
+
 	for _, each := range a.requote {
 		annotations := map[string]string{card.QuotaKey: each.quota}
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
@@ -313,6 +316,7 @@ func (a act) perform(ctx context.Context, cp *controlplane.ControlPlane) error {
 			return fmt.Errorf("annotating queue %s: %w", each.queue, err)
 		}
 	}
+
 	for _, job := range a.submit {
 		if _, err := cp.Volcano.BatchV1alpha1().Jobs(namespace).Create(ctx, job.object(), metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("submitting job %s: %w", job.name, err)
@@ -335,11 +339,13 @@ func (o outcome) differences(before, after view) []string {
 			differ("job %s: expected it to wait because of %q, it waits because of %q", want.name, want.reason, got.reason)
 		}
 	}
+
 	for _, queue := range after.queues {
 		if want, ok := o.allocated[queue.name]; ok && want != queue.allocated.String() {
 			differ("queue %s: expected %s, has %s", queue.name, want, queue.allocated)
 		}
 	}
+
 	if evicted := after.evicted[len(before.evicted):]; len(evicted) != o.evictions {
 		differ("expected %d evicted pods, there are %d: %s", o.evictions, len(evicted), strings.Join(evicted, ", "))
 	}
@@ -349,6 +355,7 @@ func (o outcome) differences(before, after view) []string {
 			differ("expected the warning %q", want)
 		}
 	}
+
 	if len(warnings) > len(o.warnings) {
 		differ("expected %d warnings, there are %d: %v", len(o.warnings), len(warnings), warnings)
 	}

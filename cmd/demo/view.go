@@ -114,6 +114,7 @@ func newView(s snapshot) view {
 			v.idle[each.Name] += int64(each.Milli.Cards())
 		}
 	}
+
 	for _, pod := range s.pods {
 		held := heldBy(pod, s.nodes)
 		v.charge(queueOf(pod, s.podGroups), held, s)
@@ -121,6 +122,7 @@ func newView(s snapshot) view {
 			v.idle[name] -= count
 		}
 	}
+
 	for _, job := range s.jobs {
 		v.jobs = append(v.jobs, newJobRow(job, s))
 	}
@@ -197,6 +199,7 @@ func newJobRow(job *batch.Job, s snapshot) jobRow {
 			row.count(pod, s)
 		}
 	}
+
 	for _, group := range s.podGroups {
 		if len(group.OwnerReferences) == 0 || group.OwnerReferences[0].UID != job.UID {
 			continue
@@ -206,6 +209,7 @@ func newJobRow(job *batch.Job, s snapshot) jobRow {
 			row.reason = s.refusals[group.UID]
 		}
 	}
+
 	if job.Status.State.Phase == batch.Completed {
 		row.stage, row.reason = completed, ""
 	}

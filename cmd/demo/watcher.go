@@ -145,22 +145,27 @@ func (w *watcher) snapshot() (snapshot, error) {
 	if err != nil {
 		return s, err
 	}
+
 	s.pods, err = w.Kube.Core().V1().Pods().Lister().List(everything)
 	if err != nil {
 		return s, err
 	}
+
 	s.podGroups, err = w.Volcano.Scheduling().V1beta1().PodGroups().Lister().List(everything)
 	if err != nil {
 		return s, err
 	}
+
 	s.jobs, err = w.Volcano.Batch().V1alpha1().Jobs().Lister().List(everything)
 	if err != nil {
 		return s, err
 	}
+
 	s.queues, err = w.Volcano.Scheduling().V1beta1().Queues().Lister().List(everything)
 	if err != nil {
 		return s, err
 	}
+
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s.allotments = maps.Clone(w.allotments)

@@ -63,6 +63,7 @@ func (b bed) block(ctx context.Context, others []workload.Job, submit func(conte
 	if err := each(ctx, others, submit); err != nil {
 		return err
 	}
+
 	running := (len(others) + jobsPerFull - 1) / jobsPerFull * podsThatWait
 	return wait.PollUntilContextCancel(ctx, 2*time.Second, true, func(ctx context.Context) (bool, error) {
 		list, err := b.cp.Volcano.SchedulingV1beta1().PodGroups(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{ResourceVersion: "0"})

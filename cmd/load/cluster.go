@@ -104,6 +104,7 @@ func furnish(ctx context.Context, cp *controlplane.ControlPlane, c workload.Clus
 	if err := each(ctx, c.Queues, queues); err != nil {
 		return fmt.Errorf("creating queues: %w", err)
 	}
+
 	open := func(ctx context.Context) (bool, error) {
 		list, err := cp.Volcano.SchedulingV1beta1().Queues().List(ctx, metav1.ListOptions{})
 		if err != nil {

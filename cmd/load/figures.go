@@ -60,6 +60,7 @@ func readFigures(text io.Reader) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
+
 	f := figures{actions: map[string]tally{}, requests: map[string]tally{}}
 	for _, m := range read["process_cpu_seconds_total"].GetMetric() {
 		f.cpu = m.GetCounter().GetValue()
@@ -75,6 +76,7 @@ func readFigures(text io.Reader) (figures, error) {
 			f.opens = observed(m, 1000)
 		}
 	}
+
 	for _, m := range read["volcano_action_scheduling_latency_milliseconds"].GetMetric() {
 		f.actions[label(m, "action")] = observed(m, 1000)
 	}
@@ -91,6 +93,7 @@ func served() (map[string]tally, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the API server's metrics: %w", err)
 	}
+
 	i := slices.IndexFunc(gathered, func(f *dto.MetricFamily) bool { return f.GetName() == "apiserver_request_duration_seconds" })
 	if i < 0 {
 		return nil, nil // no request so far

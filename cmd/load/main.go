@@ -83,6 +83,7 @@ func main() {
 		fmt.Print(version.Of().Text("load"))
 		return
 	}
+
 	version.Of().SetUserAgent()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
@@ -111,6 +112,7 @@ func (o choices) burst(ctx context.Context) error {
 	if err := o.measure(ctx, report, c, nil, o.burstSchedulers()); err != nil {
 		return err
 	}
+
 	path := results
 	switch {
 	case o.nodes != mainNodes:
@@ -207,6 +209,7 @@ func (o choices) setting(command string, pods int) load.Setting {
 	case volcano != load.MainRelease:
 		command += " VOLCANO=" + strings.TrimPrefix(volcano, "v")
 	}
+
 	setting := load.Setting{
 		Command: command, Volcano: volcano, Nodes: o.nodes, Pods: pods, Queues: o.queues, Rounds: o.rounds,
 		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
@@ -231,6 +234,7 @@ func rewrite() error {
 	if err != nil {
 		return err
 	}
+
 	for path, text := range files {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			return err
@@ -263,15 +267,18 @@ func pages(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	c, files := contents{report: main, Others: rest}, map[string]string{}
 	c.Blocked, err = readBlocked(root)
 	if err != nil {
 		return nil, err
 	}
+
 	files[chartFile], err = main.chart()
 	if err != nil {
 		return nil, err
 	}
+
 	inWaves, err := load.Read[load.Run](filepath.Join(root, wavesResults))
 	if err == nil {
 		c.Waves = &wavesReport{inWaves}
@@ -297,6 +304,7 @@ func readAll(root string) (main report, rest []report, err error) {
 	if err != nil {
 		return report{}, nil, err
 	}
+
 	for _, path := range append([]string{filepath.Join(root, results)}, paths...) {
 		read, err := load.Read[load.Result](path)
 		if err != nil {
@@ -361,6 +369,7 @@ func write(path string, measured any, table string) error {
 	if err := os.WriteFile(path, append(raw, '\n'), 0o644); err != nil {
 		return err
 	}
+
 	fmt.Print("\n" + table)
 	return rewrite()
 }

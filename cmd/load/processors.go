@@ -26,6 +26,7 @@ func watchProcessors() (*processors, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	p.all, p.idle, err = machine()
 	if err != nil {
 		return nil, err
@@ -40,10 +41,12 @@ func (p *processors) end(scheduler float64) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	all, idle, err := machine()
 	if err != nil {
 		return nil, err
 	}
+
 	mine = mine - p.own
 	all = all - p.all
 	idle = idle - p.idle
@@ -51,6 +54,7 @@ func (p *processors) end(scheduler float64) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	sampled := 0.0
 	for _, seconds := range users {
 		sampled += seconds
@@ -72,6 +76,7 @@ func components(raw []byte) (map[string]float64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the profile: %w", err)
 	}
+
 	users := map[string]float64{}
 	for _, sample := range read.Sample {
 		user := load.Harness

@@ -157,6 +157,7 @@ func (s *sightings) summarize(began time.Time, r *load.Result) {
 			r.Running = append(r.Running, milliseconds(pod.running.Sub(s.submitted[pod.job])))
 		}
 	}
+
 	slices.Sort(r.Bound)
 	slices.Sort(r.Running)
 }

@@ -74,6 +74,7 @@ func (s *sightings) watch(ctx context.Context, cp *controlplane.ControlPlane) er
 	if err != nil {
 		return err
 	}
+
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	return ctx.Err()
@@ -101,6 +102,7 @@ func (s *sightings) see(pod *corev1.Pod, deleted bool) {
 	if !seen.ended.IsZero() || !deleted && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 		return
 	}
+
 	seen.ended = now
 	if !seen.bound.IsZero() {
 		s.now.cards -= seen.cards

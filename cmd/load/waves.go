@@ -184,6 +184,7 @@ func (v *wave) summarize() {
 			r.Submitted += podsPerJob
 		}
 	}
+
 	stages := map[string]time.Duration{}
 	for _, pod := range v.bed.seen.pods {
 		if within(pod.bound) {
@@ -198,6 +199,7 @@ func (v *wave) summarize() {
 		stages[load.Bound] += pod.bound.Sub(pod.created)
 		stages[load.Started] += pod.running.Sub(pod.bound)
 	}
+
 	slices.Sort(r.Running)
 	r.Stages = map[string]float64{}
 	for name, took := range stages {

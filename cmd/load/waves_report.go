@@ -71,6 +71,7 @@ func (r wavesReport) Served() string {
 			counts[request.Name] += request.Count
 		}
 	}
+
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
