@@ -1,5 +1,5 @@
-// Package audit finds quotas that nobody uses, guarantees that idle, queues that only borrow, quotas that add up to
-// more than there is, groups of cards that overlap, and policies that can never apply.
+// Package audit finds unused quotas, idle guarantees, and queues that only borrow. It also finds quotas that add up to
+// more than there is, groups of cards that overlap, and policies that never apply.
 //
 // # Usage in the past
 //

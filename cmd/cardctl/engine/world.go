@@ -1,5 +1,5 @@
-// Package engine runs the scheduler on a cluster in memory. It converts objects to the types of Volcano's scheduler,
-// opens sessions with the quota plugin, and does the work of the controllers and the kubelet between two cycles. The
+// Package engine runs the scheduler on a cluster in memory. It converts objects to the types of Volcano's scheduler and
+// opens sessions with the quota plugin. Between two cycles, it does the work of the controllers and the kubelet. The
 // scheduler makes all decisions.
 package engine
 

@@ -22,9 +22,8 @@ type fieldProblem struct {
 	unknown bool // the type has no such field; otherwise the value is bad
 }
 
-// fieldProblems finds the fields of a JSON value that its type does not have, and the values that do not have the type
-// of their field. The decoder of sigs.k8s.io/json reports only the first bad value, and a bad quantity without its
-// field.
+// fieldProblems finds the fields of a JSON value that its type does not have, and the values of a wrong type. The
+// decoder of sigs.k8s.io/json reports only the first bad value, and a bad quantity without its field.
 func fieldProblems(text json.RawMessage, t reflect.Type, path string) (problems []fieldProblem) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -1,5 +1,5 @@
-// Package replay replays a trace on the nodes and queues of the input, with one or two configurations of the
-// scheduler, and writes a report that compares them. plugin/offline/replay does the replay itself.
+// Package replay replays a trace on the nodes and queues of the input, with one or two configurations of the scheduler.
+// It writes a report that compares them. plugin/offline/replay does the replay itself.
 package replay
 
 import (
