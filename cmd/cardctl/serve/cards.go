@@ -94,12 +94,13 @@ func cardsView(q *request) (any, any, error) {
 // nodesOfPage returns the nodes of the page by card.
 func (q *request) nodesOfPage(p *cardsPage, nodes []stock.OnNode, colours *colours) map[string][]nodeCells {
 	shown := map[string][]nodeCells{}
-	known := map[string]bool{}
+	known := map[string]bool{} // nodes with a row
+
 	for _, n := range nodes[p.Pages.From:p.Pages.To] {
 		name := q.seen.node(n.Node)
 		cells := nodeCells{OnNode: n, Groups: q.cells(n, colours), Anchor: !known[n.Node] && name == n.Node}
-		known[n.Node] = true
 		cells.Node = name
+		known[n.Node] = true
 		shown[n.Card] = append(shown[n.Card], cells)
 	}
 	return shown
@@ -111,12 +112,14 @@ func (q *request) selectNodes(c *colours) (nodes []stock.OnNode) {
 		byCard := func(a, b stock.OnNode) int { return cmp.Compare(a.Card, b.Card) }
 		return slices.SortedStableFunc(slices.Values(q.Stock.Nodes), byCard)
 	})
+
 	if !q.filtersNodes() {
 		return all
 	}
 
 	search := strings.ToLower(q.query.Get("search"))
 	card := q.query.Get("card")
+
 	for _, n := range all {
 		found := search == "" || strings.Contains(strings.ToLower(q.seen.node(n.Node)), search)
 		if found && (!q.query.Has("free") || n.Free > 0) && c.on(n) && (card == "" || n.Card == card) {
@@ -136,6 +139,7 @@ func (q *request) filtersNodes() bool {
 func (q *request) openPage(p *cardsPage, nodes []stock.OnNode) {
 	at := number(q.query.Get("page"))
 	wanted := q.query.Get("node")
+
 	if wanted != "" && !q.query.Has("page") {
 		i := slices.IndexFunc(nodes, func(n stock.OnNode) bool { return n.Node == wanted })
 		if i < 0 || q.seen.node(wanted) != wanted {
@@ -144,6 +148,7 @@ func (q *request) openPage(p *cardsPage, nodes []stock.OnNode) {
 			at = i / rowsPerPage
 		}
 	}
+
 	p.Pages = page.PagesOf(len(nodes), rowsPerPage, at)
 }
 

@@ -74,6 +74,7 @@ func (c *colours) on(n stock.OnNode) bool {
 	if c.chosen == "" {
 		return true
 	}
+
 	for queue := range n.Queues {
 		if c.group[queue] != "" {
 			return true

@@ -127,6 +127,7 @@ func (q *request) issues() []validate.Issue {
 // maySee reports whether the object of an issue may be seen: kind/name or kind/namespace/name.
 func (q *request) maySee(object string) bool {
 	parts := strings.Split(object, "/")
+
 	switch {
 	case parts[0] == "Node":
 		return q.seen.viewer.Nodes(q.Context())

@@ -56,7 +56,8 @@ func (q *request) row(f *explain.Finding) jobRow {
 	return r
 }
 
-// visible returns the jobs that the viewer may see. It counts the other jobs, and with pods some of their pods.
+// visible returns the jobs that the viewer may see. It counts the hidden jobs, and the pods that the function pods
+// selects of them.
 func (q *request) visible(all []*explain.Finding, pods func(explain.Pods) int) (
 	visible []*explain.Finding, hidden *Hidden,
 ) {
@@ -65,12 +66,7 @@ func (q *request) visible(all []*explain.Finding, pods func(explain.Pods) int) (
 			visible = append(visible, f)
 			continue
 		}
-
-		if hidden == nil {
-			hidden = &Hidden{}
-		}
-		hidden.Jobs++
-		hidden.Pods += pods(f.Pods)
+		hidden = hidden.with(pods(f.Pods))
 	}
 	return visible, hidden
 }

@@ -57,7 +57,7 @@ func (k *keeper) run(ctx context.Context) {
 		case <-time.After(wait):
 		}
 
-		// Without the cluster, it tries again at once.
+		// It reads again until the cluster is back.
 		if k.now().err != nil {
 			continue
 		}

@@ -1,10 +1,6 @@
 package serve
 
-import (
-	"slices"
-
-	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
-)
+import "github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 
 // node returns the name of a node, if the viewer may see it. It is "" for no node.
 func (s *seen) node(name string) string {
@@ -29,19 +25,8 @@ func (s *seen) stock(all *stock.Stock) *stock.Stock {
 	}
 
 	visible := *all
-	visible.Nodes = slices.Clone(all.Nodes)
-	visible.Lost = slices.Clone(all.Lost)
-	visible.Unlabeled = slices.Clone(all.Unlabeled)
-
-	for i := range visible.Nodes {
-		visible.Nodes[i].Node = s.node(visible.Nodes[i].Node)
-	}
-	for i := range visible.Lost {
-		visible.Lost[i].Node = s.node(visible.Lost[i].Node)
-	}
-	for i := range visible.Unlabeled {
-		visible.Unlabeled[i].Node = s.node(visible.Unlabeled[i].Node)
-	}
-
+	visible.Nodes = changed(all.Nodes, func(n *stock.OnNode) { n.Node = s.node(n.Node) })
+	visible.Lost = changed(all.Lost, func(c *stock.LostCards) { c.Node = s.node(c.Node) })
+	visible.Unlabeled = changed(all.Unlabeled, func(n *stock.UnlabeledNode) { n.Node = s.node(n.Node) })
 	return &visible
 }

@@ -248,6 +248,7 @@ func (q *request) problems() (p problemCount) {
 	for _, n := range q.Notes {
 		p.count(validate.Severity(n.Severity))
 	}
+
 	issues := q.issues()
 	for _, i := range issues {
 		p.count(i.Severity)
@@ -261,6 +262,7 @@ func (q *request) problems() (p problemCount) {
 			cmp.Compare(b.Count, a.Count),
 		)
 	})
+
 	p.Items = p.Items[:min(len(p.Items), mostListed)]
 	return p
 }
@@ -307,7 +309,8 @@ func (q *request) recent() recentChanges {
 	return r
 }
 
-// rowsOf returns the quantities that differ in a series. Jobs that wait for one card are among those that wait.
+// rowsOf returns the quantities that differ in a series. Jobs that wait for one card are in the number of all jobs that
+// wait, so they have no row.
 func rowsOf(c model.Change) (rows []changeRow) {
 	switch {
 	case c.Waiting && c.Resource != "":

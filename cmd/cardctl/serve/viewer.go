@@ -103,35 +103,43 @@ type Hidden struct {
 	Pods int `json:"pods"`
 }
 
-// jobs returns the jobs that may be seen, without the names of hidden jobs in them. It counts the hidden jobs.
-func (s *seen) jobs(all []explain.Finding) (visible []explain.Finding, hidden *Hidden) {
-	visible = []explain.Finding{}
+// with counts one more job with its pods. A nil Hidden counts nothing so far.
+func (h *Hidden) with(pods int) *Hidden {
+	if h == nil {
+		return &Hidden{Jobs: 1, Pods: pods}
+	}
+	return &Hidden{Jobs: h.Jobs + 1, Pods: h.Pods + pods}
+}
+
+// changed returns a copy of a list in which each entry is changed.
+func changed[T any](all []T, change func(*T)) []T {
+	visible := slices.Clone(all)
+	for i := range visible {
+		change(&visible[i])
+	}
+	return visible
+}
+
+// jobs returns the jobs that may be seen, without the names of hidden jobs in them.
+func (s *seen) jobs(all []explain.Finding) []explain.Finding {
+	visible := []explain.Finding{}
 	for i := range all {
 		if s.namespace(all[i].Namespace) {
 			visible = append(visible, s.job(all[i]))
-			continue
 		}
-
-		if hidden == nil {
-			hidden = &Hidden{}
-		}
-		hidden.Jobs++
-		hidden.Pods += all[i].Pods.Waiting
 	}
-	return visible, hidden
+	return visible
 }
 
 // job returns a finding without the names of jobs that may not be seen.
 func (s *seen) job(f explain.Finding) explain.Finding {
-	f.Holders = slices.Clone(f.Holders)
-	for i := range f.Holders {
-		h := &f.Holders[i]
+	f.Holders = changed(f.Holders, func(h *explain.Holders) {
 		before := len(h.Jobs)
 		h.Jobs = slices.DeleteFunc(slices.Clone(h.Jobs), func(j explain.Holder) bool {
 			return !s.namespace(j.Namespace)
 		})
 		h.More += before - len(h.Jobs)
-	}
+	})
 
 	f.Reclaimers = slices.DeleteFunc(slices.Clone(f.Reclaimers), func(c explain.Reclaimer) bool {
 		namespace, _, _ := strings.Cut(c.Owner, "/")
@@ -150,37 +158,27 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 	}
 
 	f.Behind = s.behind(f.Behind)
-	f.Nodes = slices.Clone(f.Nodes)
-	for i := range f.Nodes {
-		f.Nodes[i].Names = s.nodes(f.Nodes[i].Names)
-	}
+	f.Nodes = changed(f.Nodes, func(n *explain.Nodes) { n.Names = s.nodes(n.Names) })
 	return f
 }
 
 // behind hides the names of the queues that go first.
 func (s *seen) behind(all []explain.Behind) []explain.Behind {
-	visible := slices.Clone(all)
-	for i := range visible {
-		first := slices.Clone(visible[i].First)
-		for j := range first {
-			first[j].Queue = s.otherQueue(first[j].Queue)
-		}
-		visible[i].First = slices.Compact(first)
-	}
-	return visible
+	return changed(all, func(b *explain.Behind) {
+		b.First = slices.Compact(changed(b.First, func(a *explain.Ahead) { a.Queue = s.otherQueue(a.Queue) }))
+	})
 }
 
 // hideQueues hides the names of other queues in parts of a finding, and in the advice about them.
 func hideQueues[T fmt.Stringer](s *seen, advice []string, parts []T, queue func(*T) *string) []T {
-	visible := slices.Clone(parts)
-	for i := range visible {
-		name := queue(&visible[i])
+	return changed(parts, func(part *T) {
+		at := slices.Index(advice, (*part).String())
+		name := queue(part)
 		*name = s.otherQueue(*name)
-		if at := slices.Index(advice, parts[i].String()); at >= 0 {
-			advice[at] = visible[i].String()
+		if at >= 0 {
+			advice[at] = (*part).String()
 		}
-	}
-	return visible
+	})
 }
 
 // otherQueue returns the name of a queue that is not on the path of a visible job, or hides it from
@@ -195,15 +193,13 @@ func (s *seen) otherQueue(name string) string {
 // holds returns the policies that keep jobs back, and hides the names of other queues from viewers
 // who may not list queues.
 func (s *seen) holds(all []model.Hold) []model.Hold {
-	visible := slices.Clone(all)
-	for i := range visible {
-		if h := &visible[i]; h.Pods > 0 && h.Policy != nil {
+	return changed(all, func(h *model.Hold) {
+		if h.Pods > 0 && h.Policy != nil {
 			policy := *h.Policy
 			policy.Queue = s.otherQueue(policy.Queue)
 			h.Policy = &policy
 		}
-	}
-	return visible
+	})
 }
 
 // causes returns the causes that may be seen. Each names a queue. Viewers who may not see queues
@@ -261,44 +257,38 @@ func (s *seen) namespaceName(name string) string {
 
 // evictions returns evictions without the names of jobs that may not be seen.
 func (s *seen) evictions(all []engine.Eviction) []engine.Eviction {
-	visible := slices.Clone(all)
-	for i := range visible {
-		e := &visible[i]
+	return changed(all, func(e *engine.Eviction) {
 		if !s.namespace(e.Namespace) {
 			e.Namespace = hiddenName
 			e.Owner = hiddenName
 			e.Pod = hiddenName
 		}
+
 		e.Node = s.node(e.Node)
 		e.For = s.takers(e.For)
-	}
-	return visible
+	})
 }
 
 // evicted returns past evictions without such names.
 func (s *seen) evicted(all []model.Evicted) []model.Evicted {
-	visible := slices.Clone(all)
-	for i := range visible {
-		e := &visible[i]
+	return changed(all, func(e *model.Evicted) {
 		if !s.namespace(e.Namespace) {
 			e.Namespace = hiddenName
 			e.Owner = hiddenName
 			e.Pod = hiddenName
 			e.PodGroup = hiddenName
 		}
+
 		e.Node = s.node(e.Node)
 		e.For = s.takers(e.For)
-	}
-	return visible
+	})
 }
 
 func (s *seen) takers(all []engine.Taker) []engine.Taker {
-	visible := slices.Clone(all)
-	for i := range visible {
-		if t := &visible[i]; !s.namespace(t.Namespace) {
+	return changed(all, func(t *engine.Taker) {
+		if !s.namespace(t.Namespace) {
 			t.Namespace = hiddenName
 			t.Owner = hiddenName
 		}
-	}
-	return visible
+	})
 }

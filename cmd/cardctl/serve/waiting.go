@@ -72,6 +72,7 @@ func (q *request) causeRow(c *model.Cause) causeRow {
 	mine := *c
 	mine.Holds = q.seen.holds(c.Holds)
 	row := causeRow{Cause: &mine, Key: mine.Key()}
+
 	limit := jobsPerCause
 	if slices.Contains(q.query["open"], row.Key) {
 		limit = 5 * rowsPerPage
@@ -188,11 +189,13 @@ func jobView(q *request) (any, any, error) {
 func (q *request) job() (*explain.Finding, error) {
 	namespace := q.PathValue("namespace")
 	name := q.PathValue("name")
+
 	f := q.Model.Job(namespace, name)
 	if f == nil || !q.seen.namespace(namespace) {
 		const text = "%w: there is no job %s in namespace %s, or you may not see it"
 		return nil, fmt.Errorf(text, errNotFound, name, namespace)
 	}
+
 	visible := q.seen.job(*f)
 	return &visible, nil
 }

@@ -131,14 +131,15 @@ type queueChange struct {
 // whatIfView shows the form and, for a POST, the outcome.
 func whatIfView(q *request) (any, any, error) {
 	c := q.change
-	err := q.changeErr
-	if err != nil {
-		return nil, nil, err
+	if q.changeErr != nil {
+		return nil, nil, q.changeErr
 	}
+
 	if c.pick.fill == "job" {
 		added := strings.TrimRight(c.Add, "\n") + "\n---\n" + q.manifest(c.pick)
 		c.Add = strings.TrimLeft(added, "\n-")
 	}
+
 	p := &whatIfPage{
 		Set:    strings.Join(c.Set, "\n"),
 		Remove: strings.Join(c.Remove, "\n"),
@@ -234,6 +235,7 @@ func readChange(w http.ResponseWriter, r *http.Request) (change, error) {
 		pick:   picks(form),
 	}
 	c.pick.into(&c)
+
 	if len(c.Set)+len(c.Remove) > mostChanges {
 		return c, fmt.Errorf("%w: %d changes; at most %d are simulated", errForm, len(c.Set)+len(c.Remove), mostChanges)
 	}
@@ -262,13 +264,11 @@ func (q *request) hide(c *whatif.Comparison) (hidden *Hidden) {
 			return true
 		}
 
-		if hidden == nil {
-			hidden = &Hidden{}
-		}
-		hidden.Jobs++
+		pods := 0
 		if j.After != nil {
-			hidden.Pods += j.After.Pods.Waiting
+			pods = j.After.Pods.Waiting
 		}
+		hidden = hidden.with(pods)
 		return true
 	})
 
@@ -287,8 +287,9 @@ func (q *request) hide(c *whatif.Comparison) (hidden *Hidden) {
 
 // hideOutcome removes the names that the viewer may not see from an outcome.
 func (q *request) hideOutcome(o *whatif.Outcome) {
-	o.Findings, _ = q.seen.jobs(o.Findings)
+	o.Findings = q.seen.jobs(o.Findings)
 	o.Stock = q.seen.stock(o.Stock)
+
 	for i := range o.Events {
 		e := &o.Events[i]
 		e.Node = q.seen.node(e.Node)

@@ -50,6 +50,7 @@ func (p pick) into(c *change) {
 		}
 		c.Set = append(c.Set, "queue/"+p.queue+":"+field+"="+p.value)
 	}
+
 	if p.object != "" {
 		c.Remove = append(c.Remove, p.object)
 	}

@@ -1,4 +1,4 @@
-// Package access decides who sees which pages of cardctl serve in a cluster.
+// Package access decides which pages of cardctl serve a user of a cluster sees.
 //
 // A request carries a bearer token of the cluster. Programs and authenticating proxies send it in
 // the Authorization header. The login page sets it as a cookie. The API server reviews the token

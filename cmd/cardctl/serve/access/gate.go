@@ -63,6 +63,7 @@ func (g *Gate) Protect(next http.Handler) http.Handler {
 	mux.HandleFunc("GET "+loginPath, g.showLogin)
 	mux.HandleFunc("POST "+loginPath, g.logIn)
 	mux.HandleFunc("POST "+logoutPath, g.logOut)
+
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if v := g.admit(w, r); v != nil {
 			ctx, end := g.whileValid(r)
@@ -109,6 +110,7 @@ func (g *Gate) admit(w http.ResponseWriter, r *http.Request) *viewer {
 	}
 
 	who, err := g.reviews.user(r.Context(), token, serve.AddressOf(r))
+
 	switch {
 	case errors.Is(err, errStrangers):
 		g.later(w, r, http.StatusTooManyRequests, messageStrangers)
@@ -122,6 +124,7 @@ func (g *Gate) admit(w http.ResponseWriter, r *http.Request) *viewer {
 	}
 
 	v := &viewer{gate: g, who: who}
+
 	for _, list := range []struct {
 		may             *bool
 		group, resource string
@@ -195,6 +198,7 @@ func (g *Gate) ProtectMetrics(next http.Handler) http.Handler {
 		var who user.Info
 		var err error
 		may := false
+
 		if token := tokenOf(r); token != "" {
 			who, err = g.reviews.user(r.Context(), token, serve.AddressOf(r))
 		}

@@ -51,6 +51,7 @@ func setToken(w http.ResponseWriter, token string) {
 		HttpOnly: true,
 		SameSite: http.SameSiteStrictMode,
 	}
+
 	if token == "" {
 		cookie.MaxAge = -1
 	}
@@ -82,6 +83,7 @@ func (g *Gate) show(w http.ResponseWriter, r *http.Request, status int, body for
 		Still:  true,
 		Body:   body,
 	}
+
 	if err := page.Write(w, status, frame); err != nil {
 		g.log("error: page %s: %v", frame.Name, err)
 	}

@@ -224,8 +224,8 @@ func Groups(all []queues.Queue, chosen string, names []string, most int) map[str
 	return groups
 }
 
-// pathsBelow returns the path from the chosen queue, or from the root, down to each of some queues, and the length of
-// the longest path. The path of the chosen queue is the queue itself.
+// pathsBelow returns the path below the chosen queue, or below the root, down to each of some queues, and the length of
+// the longest path. The path of the chosen queue itself is this queue.
 func pathsBelow(all []queues.Queue, chosen string, names []string) (paths map[string][]string, longest int) {
 	t := newTree(all)
 	paths = map[string][]string{}

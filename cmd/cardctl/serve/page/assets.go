@@ -28,6 +28,7 @@ func hash() map[string]string {
 		if err != nil {
 			panic(err)
 		}
+
 		sum := sha256.Sum256(content)
 		all[entry.Name()] = hex.EncodeToString(sum[:8])
 	}

@@ -166,6 +166,7 @@ func NewChart(layers []Layer, bound []float64) *Chart {
 
 	step := niceStep(c.Most)
 	c.Most = max(step, step*math.Ceil(c.Most/step))
+
 	for v := 0.0; v <= c.Most; v += step {
 		c.Lines = append(c.Lines, Line{At: c.y(v), Text: number(v)})
 	}
@@ -173,6 +174,7 @@ func NewChart(layers []Layer, bound []float64) *Chart {
 	below := make([]float64, points)
 	for i := range c.Layers {
 		l := &c.Layers[i]
+
 		above := make([]float64, points)
 		for j := range above {
 			above[j] = below[j] + l.Values[j]
@@ -214,6 +216,8 @@ func (c *Chart) line(values []float64) string {
 
 		fmt.Fprintf(&path, "%s%.5g %.5g", letter, x(i, len(values)), c.y(v))
 		letter = "L"
+
+		// A single value is a line through the whole chart.
 		if len(values) == 1 {
 			fmt.Fprintf(&path, "L%d %.5g", chartWidth, c.y(v))
 		}
@@ -253,6 +257,7 @@ func (c *Chart) area(below, above []float64) string {
 		}
 	}
 
+	// A single value is an area through the whole chart.
 	if len(above) == 1 {
 		put(chartWidth, above[0])
 		put(chartWidth, below[0])

@@ -87,6 +87,7 @@ func (f *Frame) ObjectName(object string) Named {
 	default:
 		namespace, short, found := strings.Cut(name, "/")
 		if !found {
+			// The object is in the default namespace.
 			namespace = metav1.NamespaceDefault
 			short = name
 		}
