@@ -9,15 +9,17 @@ import (
 	"github.com/capacity-card/capacity-card/bench/chart"
 )
 
-// seconds are the values of a vertical axis.
+// seconds formats the values of a vertical axis.
 func seconds(x float64) string { return quantity(x, timeUnit) }
 
 // chart draws a curve as SVG, both axes logarithmic.
 func (c curve) chart() (string, error) {
 	drawn := chart.Chart{
 		Title: fmt.Sprintf("%s: time against %s", c.title, c.axis),
-		X:     chart.Axis{Label: c.axis, Log: true, Format: number}, Y: chart.Axis{Log: true, Format: seconds},
+		X:     chart.Axis{Label: c.axis, Log: true, Format: number},
+		Y:     chart.Axis{Log: true, Format: seconds},
 	}
+
 	for _, l := range c.lines {
 		var points plotter.XYs
 		for _, p := range l.points {
@@ -37,8 +39,8 @@ func bars(title string, categories []string, values map[string][]float64) (strin
 	return drawn.SVG()
 }
 
-// cardCycles draws cycles with cards, for the number of queues that all releases measure. ok: they
-// were measured.
+// cardCycles draws cycles with cards, for the number of queues that all releases measure. ok
+// reports whether they were measured.
 func (s *set) cardCycles() (svg string, ok bool, err error) {
 	values := map[string][]float64{}
 	for _, impl := range implementations {
@@ -50,6 +52,7 @@ func (s *set) cardCycles() (svg string, ok bool, err error) {
 			values[impl] = append(values[impl], m.Center)
 		}
 	}
+
 	svg, err = bars("Scheduling cycle with cards: 1,000 queues, 5,000 nodes, 200 pods",
 		[]string{"one card", "one of three", "none by name"}, values)
 	return svg, true, err
@@ -57,7 +60,7 @@ func (s *set) cardCycles() (svg string, ok bool, err error) {
 
 const cardCyclesFile = "cycle-with-cards.svg"
 
-// file is the name of the chart.
+// file returns the name of the chart.
 func (c curve) file() string {
 	return strings.ToLower(strings.ReplaceAll(fmt.Sprintf("%s-by-%s.svg", c.title, c.axis), " ", "-"))
 }

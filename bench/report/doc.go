@@ -1,22 +1,24 @@
-// Command report measures the engine against upstream's plugins and writes what
-// came of it. From the root of the module:
+// Command report measures the engine against upstream's plugins and writes the
+// results. From the root of the module:
 //
-//	go run ./bench/report                 write BENCHMARKS.md and the picture of README.md from the raw output that is there
+//	go run ./bench/report                 write BENCHMARKS.md and the picture of README.md from the raw output
 //	go run ./bench/report -measure quick  measure first, for an hour (make bench)
-//	go run ./bench/report -measure full   the same, and larger clusters in three of the rounds, with 22 GiB (make bench MODE=full)
-//	go run ./bench/report -measure check  measure what has a goal, and exit 1 where one is missed (make bench MODE=check)
-//	go run ./bench/report -measure peers  measure the quota engines of other schedulers, and write docs/dev/PEERS.md (make bench-peers)
+//	go run ./bench/report -measure full   the same, and larger clusters in three rounds, with 22 GiB
+//	                                      (make bench MODE=full)
+//	go run ./bench/report -measure check  measure the goals, and exit 1 if one is missed (make bench MODE=check)
+//	go run ./bench/report -measure peers  measure the quota engines of other schedulers, and write
+//	                                      docs/dev/PEERS.md (make bench-peers)
 //
-// Measuring goes in rounds, each of which has every benchmark once, so that what
-// the machine does meanwhile meets all implementations alike. The raw output is in
+// Measuring goes in rounds. Each round runs every benchmark once, so that changes of the load of
+// the machine affect all implementations equally. The raw output is in
 // the format of go test -bench, with the commit and the command of each process as
 // configuration lines; benchstat reads it, too.
 //
 // # Words
 //
 // A series is all the results of one benchmark name, in the order of the rounds. A
-// ratio is how many times more the base takes than ours: each round gives one, and
-// what is reported is their median with its confidence interval of 95 % (package
+// ratio is how many times more the base takes than ours. Each round gives one ratio, and the report
+// has their median with its confidence interval of 95 % (package
 // benchmath, which assumes nothing of the distribution and needs six rounds). A goal
 // is a bound on a ratio or on allocations.
 package main

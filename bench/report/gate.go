@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// The gate measures in two minutes what a change must not make worse: exact allocations, and
-// ratios to the floor, or to no plugin where there is no floor. Times of a busy machine go up
-// and down, so the limits come from calibration runs on such a machine. The raw output of these
+// The gate measures in two minutes the figures that a change must not increase: exact allocations, and
+// ratios to the floor, or to no plugin if there is no floor. Times of a busy machine go up
+// and down, so the limits come from calibration runs on such a machine. Their raw output
 // is kept.
 const (
 	calibrations = results + "/gate/%02d.txt"
@@ -25,10 +25,11 @@ const (
 const implsOfGate = "/^impl=(none|floor|ours)$"
 
 var gatePlan = plan{target: "bench-gate", rounds: 2, processes: []process{
-	{"^Benchmark(SessionOpen|PrePredicate|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Event)$/^shape=L$" + implsOfGate +
+	{"^Benchmark(SessionOpen|PrePredicate|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Event)$/^shape=L$" +
+		implsOfGate +
 		"|^Benchmark(Simulate|Reclaimable)$/^shape=L$/^(removed=8|candidates=100)$" + implsOfGate, "50ms", nil},
-	{"^Benchmark(PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Event)Cards$/^shape=L$/" +
-		"^request=one$" + implsOfGate +
+	{"^Benchmark(PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Event)Cards$/" +
+		"^shape=L$/^request=one$" + implsOfGate +
 		"|^BenchmarkReclaimableCards$/^candidates=100$/^shape=L$/^request=one$" + implsOfGate, "50ms", nil},
 	// In 50 ms a busy machine opens one session or two, and their allocations vary by some.
 	{"^BenchmarkSessionOpenCards$/^shape=L$" + implsOfGate, "10x", nil},
@@ -37,13 +38,15 @@ var gatePlan = plan{target: "bench-gate", rounds: 2, processes: []process{
 // cost holds the time of an operation of ours as a multiple of its base, and its allocations.
 type cost struct{ ratio, allocations float64 }
 
-// costs are those of all operations that have a base. The fastest round of each counts: others
+// costs returns the costs of all operations that have a base. The fastest round of each counts, since other rounds
 // were disturbed.
 func (s *set) costs() map[string]cost {
 	all := map[string]cost{}
 	for _, r := range s.rows {
-		ours, base := s.values[r.name+oursOf], s.values[r.name+floors]
+		ours := s.values[r.name+oursOf]
+		base := s.values[r.name+floors]
 		if base == nil {
+			// The operation has no floor.
 			base = s.values[r.name+nones]
 		}
 		if ours != nil && len(base[timeUnit]) > 0 {
@@ -53,18 +56,20 @@ func (s *set) costs() map[string]cost {
 	return all
 }
 
-// limits are the worst costs of the calibration runs, with the margin.
+// limits returns the worst costs of the calibration runs, with the margin.
 func limits() (map[string]cost, error) {
 	paths, err := filepath.Glob(strings.Replace(calibrations, "%02d", "*", 1))
 	if err != nil {
 		return nil, err
 	}
+
 	worst := map[string]cost{}
 	for _, path := range paths {
 		s, err := readFile(path)
 		if err != nil {
 			return nil, err
 		}
+
 		for row, c := range s.costs() {
 			w := worst[row]
 			worst[row] = cost{max(w.ratio, c.ratio*margin), max(w.allocations, c.allocations)}
@@ -91,22 +96,27 @@ func calibrate(volcano string) error {
 func exceeded(w io.Writer, costs, bounds map[string]cost) (failed []string) {
 	for _, row := range slices.Sorted(maps.Keys(bounds)) {
 		c, measured := costs[row]
+		limit := bounds[row]
+
 		word := "ok"
-		if limit := bounds[row]; !measured || c.ratio > limit.ratio || c.allocations > limit.allocations {
-			word, failed = "FAILED", append(failed, row)
+		if !measured || c.ratio > limit.ratio || c.allocations > limit.allocations {
+			word = "FAILED"
+			failed = append(failed, row)
 		}
+
 		fmt.Fprintf(w, "%-6s  %s: %s of its base (at most %s), %s allocations (at most %s)\n",
-			word, row, times(c.ratio), times(bounds[row].ratio), number(c.allocations), number(bounds[row].allocations))
+			word, row, times(c.ratio), times(limit.ratio), number(c.allocations), number(limit.allocations))
 	}
 	return failed
 }
 
-// gate fails where an operation exceeds its limit.
+// gate fails if an operation exceeds its limit.
 func gate(volcano string) error {
 	bounds, err := limits()
 	if err != nil {
 		return err
 	}
+
 	failed := slices.Sorted(maps.Keys(bounds))
 	for range attempts {
 		if err := gatePlan.measure(gated, volcano); err != nil {
@@ -116,11 +126,13 @@ func gate(volcano string) error {
 		if err != nil {
 			return err
 		}
+
 		now := exceeded(os.Stdout, s.costs(), bounds)
 		failed = slices.DeleteFunc(failed, func(row string) bool { return !slices.Contains(now, row) })
 		if len(failed) == 0 {
 			return nil
 		}
 	}
-	return fmt.Errorf("%d of %d operations exceed their limits: %s", len(failed), len(bounds), strings.Join(failed, ", "))
+	return fmt.Errorf("%d of %d operations exceed their limits: %s",
+		len(failed), len(bounds), strings.Join(failed, ", "))
 }

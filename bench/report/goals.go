@@ -8,10 +8,9 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// goal bounds the ratio of an operation of ours to a base: the floor, or Volcano without a quota
-// plugin. Ours takes at most most times the base, or the base takes at least least times ours;
-// exactly one of the two is set. The page shows the ratio of upstream to ours beside it, which
-// has no bound.
+// goal bounds the ratio of an operation of ours to a base. The base is the floor, or Volcano without a quota
+// plugin. Exactly one bound is set: most bounds the ratio of ours to the base from above, least bounds the ratio of the
+// base to ours from below. The page also shows the ratio of upstream to ours, which has no bound.
 type goal struct {
 	title, shape string
 	base, ours   string // names of benchmarks
@@ -22,8 +21,8 @@ type goal struct {
 	allocations  *allocations
 }
 
-// allocations is a bound on what an operation of ours allocates, less what a
-// benchmark without a plugin does.
+// allocations bounds the allocations of an operation of ours. The allocations of a benchmark
+// without a plugin can be subtracted.
 type allocations struct {
 	most  float64 // 0 is none
 	same  []string
@@ -41,8 +40,15 @@ const (
 // floored is a goal against the floor.
 func floored(title, shape, bench string, most float64, a *allocations) goal {
 	return goal{
-		title: title, shape: shape, base: bench + floors, ours: bench + oursOf, upstream: bench + upstreams, unit: timeUnit,
-		most: most, bound: "≤ " + times(most) + " of the floor", allocations: a,
+		title:       title,
+		shape:       shape,
+		base:        bench + floors,
+		ours:        bench + oursOf,
+		upstream:    bench + upstreams,
+		unit:        timeUnit,
+		most:        most,
+		bound:       "≤ " + times(most) + " of the floor",
+		allocations: a,
 	}
 }
 
@@ -53,17 +59,28 @@ var goals = []goal{
 	floored("session open, warm", "L", "SessionOpen/shape=L", 1.5, constant("SessionOpen/shape=%s"+oursOf)),
 	floored("session open, cold", "L", "SessionOpenCold/shape=L", 1.5, nil),
 	floored("session open, flat", "L", "SessionOpen/shape=L-flat", 1.5, nil),
-	floored("session open, cards, warm", "L", "SessionOpenCards/shape=L", 1.3, constant("SessionOpenCards/shape=%s"+oursOf)),
+	floored("session open, cards, warm", "L", "SessionOpenCards/shape=L", 1.3,
+		constant("SessionOpenCards/shape=%s"+oursOf)),
 	floored("session open, cards, cold", "L", "SessionOpenCold/shape=L/cards=with", 1.3, nil),
 	floored("session open, cards, flat", "L", "SessionOpenCards/shape=L-flat", 1.3, nil),
 	{
-		title: "PrePredicate", shape: "L", base: "PrePredicate/shape=L" + nones, ours: "PrePredicate/shape=L" + oursOf,
-		upstream: "PrePredicate/shape=L" + upstreams, unit: timeUnit, most: 1.1, bound: "≤ 1.1× of none",
+		title:       "PrePredicate",
+		shape:       "L",
+		base:        "PrePredicate/shape=L" + nones,
+		ours:        "PrePredicate/shape=L" + oursOf,
+		upstream:    "PrePredicate/shape=L" + upstreams,
+		unit:        timeUnit,
+		most:        1.1,
+		bound:       "≤ 1.1× of none",
 		allocations: &allocations{most: 1, less: "PrePredicate/shape=L" + nones, words: "≤ 1 beside Volcano's own"},
 	},
 	floored("simulate: remove 8, check, on one clone", "L", "Simulate/shape=L/removed=8", 2.5, &allocations{
-		most: 16, words: "the same for 100 and 1,000 queues",
-		same: []string{"Growth/of=Simulate/axis=queues/n=100" + oursOf, "Growth/of=Simulate/axis=queues/n=1000" + oursOf},
+		most:  16,
+		words: "the same for 100 and 1,000 queues",
+		same: []string{
+			"Growth/of=Simulate/axis=queues/n=100" + oursOf,
+			"Growth/of=Simulate/axis=queues/n=1000" + oursOf,
+		},
 	}),
 	floored("simulate, cards", "L", "SimulateCards/shape=L/request=one", 2.5, nil),
 	floored("Allocatable", "L", "Allocatable/shape=L", 2.5, nothing),
@@ -91,18 +108,24 @@ var goals = []goal{
 	overhead("whole cycle, one of three cards", "CycleCards/queues=1000/request=list"),
 	overhead("whole cycle, cards, pods that name none", "CycleCards/queues=1000/request=untyped"),
 	{
-		title: "memory kept by an open snapshot", shape: "L", base: "Kept/shape=L/tasks=100" + upstreams, ours: "Kept/shape=L/tasks=100" + oursOf,
-		unit: keptUnit, least: 1000, bound: "≥ 1,000× less than upstream",
+		title: "memory kept by an open snapshot",
+		shape: "L",
+		base:  "Kept/shape=L/tasks=100" + upstreams,
+		ours:  "Kept/shape=L/tasks=100" + oursOf,
+		unit:  keptUnit,
+		least: 1000,
+		bound: "≥ 1,000× less than upstream",
 	},
 }
 
 // reclaiming is the goal of a choice of victims for reclaim. The floor allocates their list, and from v1.15 on the
 // order in which Volcano evicts them.
 func reclaiming(title, bench string) goal {
-	return floored(title, "L", bench, 2.5, &allocations{most: 1, less: bench + floors, words: "≤ 1 more than the floor"})
+	return floored(title, "L", bench, 2.5,
+		&allocations{most: 1, less: bench + floors, words: "≤ 1 more than the floor"})
 }
 
-// constant is a bound on allocations that do not grow with the cluster.
+// constant bounds allocations that do not grow with the cluster.
 func constant(bench string) *allocations {
 	return &allocations{
 		most: 64, words: "the same for every shape, ≤ 64",
@@ -110,19 +133,25 @@ func constant(bench string) *allocations {
 	}
 }
 
-// overhead is a whole cycle against one without a quota plugin.
+// overhead bounds a whole cycle against a cycle without a quota plugin.
 func overhead(title, bench string) goal {
 	return goal{
-		title: title, shape: "1,000 queues", base: bench + nones, ours: bench + oursOf, upstream: bench + upstreams, unit: timeUnit,
-		most: 1.03, bound: "≤ 3 % more than without a quota plugin",
+		title:    title,
+		shape:    "1,000 queues",
+		base:     bench + nones,
+		ours:     bench + oursOf,
+		upstream: bench + upstreams,
+		unit:     timeUnit,
+		most:     1.03,
+		bound:    "≤ 3 % more than without a quota plugin",
 	}
 }
 
-// outcome says whether a goal was met, and by which figures.
+// outcome is the result of a goal, with its figures.
 type outcome struct {
 	met                  bool
 	measured, upstream   string
-	beyond               string // how much more time ours takes than the base
+	beyond               string // the time of ours beyond the base
 	allocs, allocsWanted string
 }
 
@@ -133,14 +162,17 @@ func (o outcome) word() string {
 	return "MISSED"
 }
 
-// ratio is how many times less than the base ours takes, or how many times more where the goal is
-// at most so many.
+// ratio returns how many times less than the base ours takes. For a goal with most it is how many times more.
 func (g goal) ratio(s *set) (m benchmath.Summary, ok bool) {
-	base, ours := g.base, g.ours
 	if g.most > 0 {
-		base, ours = ours, base
+		return s.ratio(g.ours, g.base, g.unit)
 	}
-	return s.ratio(base, ours, g.unit)
+	return s.ratio(g.base, g.ours, g.unit)
+}
+
+// cells returns the figures of a goal for a table.
+func (g goal) cells(o outcome) []string {
+	return []string{g.title, g.shape, g.bound, o.measured, o.beyond, o.allocsWanted, o.allocs}
 }
 
 func (g goal) outcome(s *set) outcome {
@@ -152,6 +184,7 @@ func (g goal) outcome(s *set) outcome {
 			o.met = m.Center <= g.most
 		}
 	}
+
 	base, known := s.median(g.base, g.unit)
 	if ours, ok := s.median(g.ours, g.unit); ok && known && g.most > 0 {
 		o.beyond = quantity(max(0, ours.Center-base.Center), g.unit)
@@ -159,6 +192,7 @@ func (g goal) outcome(s *set) outcome {
 	if m, ok := s.ratio(g.upstream, g.ours, g.unit); ok {
 		o.upstream = ratioWords(m)
 	}
+
 	if g.allocations != nil {
 		var met bool
 		o.allocsWanted = g.allocations.words
@@ -173,6 +207,7 @@ func (a *allocations) outcome(s *set, ours string) (words string, met bool) {
 	if !ok {
 		return "not measured", false
 	}
+
 	n := m.Center
 	if a.less != "" {
 		less, ok := s.median(a.less, allocsUnit)
@@ -181,7 +216,9 @@ func (a *allocations) outcome(s *set, ours string) (words string, met bool) {
 		}
 		n -= less.Center
 	}
-	words, met = number(n), n <= a.most
+
+	words = number(n)
+	met = n <= a.most
 	for _, other := range a.same {
 		if m, ok := s.median(other, allocsUnit); ok {
 			words += fmt.Sprintf(", %s: %s", shortName(other), number(m.Center))
@@ -191,7 +228,7 @@ func (a *allocations) outcome(s *set, ours string) (words string, met bool) {
 	return words, met
 }
 
-// shortName is the key that sets a benchmark apart from its like.
+// shortName returns the key that sets a benchmark apart from similar ones.
 func shortName(name string) string {
 	parts := strings.Split(name, "/")
 	for _, p := range slices.Backward(parts) {

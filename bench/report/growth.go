@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// curve is an operation whose time or memory was measured for several sizes of one thing.
+// curve holds the time or memory of an operation for several sizes.
 type curve struct {
 	title string // "SessionOpen"
 	axis  string // "queues"
 	lines []line
 }
 
-// line is the medians of one implementation.
+// line holds the medians of one implementation.
 type line struct {
 	name   string
 	points []point
@@ -23,8 +23,8 @@ type line struct {
 
 type point struct{ n, value float64 }
 
-// curves finds the benchmarks whose names have a prefix and a key that counts, such
-// as n= or queues=. What is in front of the key names the curve.
+// curves finds the benchmarks with a prefix and a key that counts in their names, such
+// as n= or queues=. The part in front of the key names the curve.
 func (s *set) curves(prefix, key, unit string) []curve {
 	var all []curve
 	for _, name := range s.names {
@@ -32,6 +32,7 @@ func (s *set) curves(prefix, key, unit string) []curve {
 		if !ok {
 			continue
 		}
+
 		front, back, _ := strings.Cut(rest, "/"+key+"=")
 		size, impl, ok := strings.Cut(back, "/impl=")
 		n, err := strconv.ParseFloat(size, 64)
@@ -39,6 +40,7 @@ func (s *set) curves(prefix, key, unit string) []curve {
 		if !ok || err != nil || !measured {
 			continue
 		}
+
 		title, axis, ok := strings.Cut(strings.TrimPrefix(front, "/"), "/axis=")
 		if !ok {
 			axis = key
@@ -47,16 +49,18 @@ func (s *set) curves(prefix, key, unit string) []curve {
 		if prefix != growth {
 			title += " " + prefix // "first Cycle"
 		}
+
 		i := slices.IndexFunc(all, func(c curve) bool { return c.title == title && c.axis == axis })
 		if i < 0 {
-			i, all = len(all), append(all, curve{title: title, axis: axis})
+			i = len(all)
+			all = append(all, curve{title: title, axis: axis})
 		}
 		all[i].add(impl, point{n, m.Center})
 	}
 	return slices.DeleteFunc(all, func(c curve) bool { return len(c.lines[0].points) < 2 })
 }
 
-// add adds a point in the order of n: make bench MODE=full measures sizes between those of make bench after them.
+// add adds a point in the order of n. make bench MODE=full measures sizes in between after the sizes of make bench.
 func (c *curve) add(impl string, p point) {
 	if c.line(impl) == nil {
 		c.lines = append(c.lines, line{name: impl})
@@ -74,19 +78,21 @@ func (c *curve) line(impl string) *line {
 	return nil
 }
 
-// exponent is the slope of the straight line through the points in a plot with
-// logarithmic axes, by least squares: 0 where n does not matter, 1 where the costs
-// are proportional to it. Two points are needed.
+// exponent returns the slope of the straight line through the points in a plot with
+// logarithmic axes, by least squares. It is 0 if the costs do not depend on n, and 1 if they
+// are proportional to n. Two points are needed.
 func (l line) exponent() (slope float64, ok bool) {
 	var n, sx, sy, sxx, sxy float64
 	for _, p := range l.points {
-		x, y := math.Log(p.n), math.Log(p.value)
-		n = n + 1
-		sx = sx + x
-		sy = sy + y
-		sxx = sxx + x*x
-		sxy = sxy + x*y
+		x := math.Log(p.n)
+		y := math.Log(p.value)
+		n++
+		sx += x
+		sy += y
+		sxx += x * x
+		sxy += x * y
 	}
+
 	if spread := n*sxx - sx*sx; n >= 2 && spread > 0 {
 		return (n*sxy - sx*sy) / spread, true
 	}

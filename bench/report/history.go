@@ -28,7 +28,7 @@ const (
 	cycleColumn   = "cycle with 1,000 queues in s: "
 )
 
-// history is the lines of the file, each by column, the oldest first.
+// history holds the lines of the file, each by column, the oldest first.
 type history struct {
 	columns []string
 	lines   []map[string]string
@@ -40,15 +40,17 @@ func readHistory(path string) (*history, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+
 	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	for i, row := range rows {
-		if i == 0 {
-			h.columns = row
-			continue
-		}
+	if len(rows) == 0 {
+		return h, nil
+	}
+
+	h.columns = rows[0]
+	for _, row := range rows[1:] {
 		line := map[string]string{}
 		for k, column := range h.columns {
 			line[column] = row[k]
@@ -58,9 +60,13 @@ func readHistory(path string) (*history, error) {
 	return h, nil
 }
 
-// put sets the line of a release to what was measured.
+// put sets the line of a release to the measured values.
 func (h *history) put(release string, s *set) {
-	line := map[string]string{releaseColumn: release, commitColumn: s.config["commit"], volcanoColumn: s.config["volcano"]}
+	line := map[string]string{
+		releaseColumn: release,
+		commitColumn:  s.config["commit"],
+		volcanoColumn: s.config["volcano"],
+	}
 	set := func(column string, m benchmath.Summary, measured bool) {
 		if !slices.Contains(h.columns, column) {
 			h.columns = append(h.columns, column)
@@ -69,16 +75,20 @@ func (h *history) put(release string, s *set) {
 			line[column] = strconv.FormatFloat(m.Center, 'g', 4, 64)
 		}
 	}
+
 	for _, impl := range implementations {
 		m, ok := s.median("Cycle/session=first/queues=1000/impl="+impl, timeUnit)
 		set(cycleColumn+impl, m, ok)
 	}
+
 	for _, g := range goals {
 		m, ok := g.ratio(s)
 		set(g.title+", "+g.shape+": "+g.bound, m, ok)
 	}
-	if i := slices.IndexFunc(h.lines, func(l map[string]string) bool { return l[releaseColumn] == release }); i >= 0 {
-		h.lines[i] = line
+
+	at := slices.IndexFunc(h.lines, func(l map[string]string) bool { return l[releaseColumn] == release })
+	if at >= 0 {
+		h.lines[at] = line
 		return
 	}
 	h.lines = append(h.lines, line)
@@ -93,6 +103,7 @@ func (h *history) write(path string) error {
 		}
 		rows = append(rows, row)
 	}
+
 	var text bytes.Buffer
 	if err := csv.NewWriter(&text).WriteAll(rows); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -105,9 +116,11 @@ func (h *history) chart() (string, error) {
 	var releases []string
 	values := map[string][]float64{}
 	for _, line := range h.lines {
-		if slices.ContainsFunc(implementations, func(impl string) bool { return line[cycleColumn+impl] == "" }) {
+		lacks := func(impl string) bool { return line[cycleColumn+impl] == "" }
+		if slices.ContainsFunc(implementations, lacks) {
 			continue
 		}
+
 		releases = append(releases, line[releaseColumn])
 		for _, impl := range implementations {
 			seconds, err := strconv.ParseFloat(line[cycleColumn+impl], 64)
@@ -117,13 +130,14 @@ func (h *history) chart() (string, error) {
 			values[impl] = append(values[impl], seconds)
 		}
 	}
+
 	if len(releases) == 0 {
 		return "", fmt.Errorf("%s: no release has cycles of all implementations", historyFile)
 	}
 	return bars("First cycle with 1,000 queues, by release", releases, values)
 }
 
-// record writes the line of a release, from what was measured last.
+// record writes the line of a release, from the last results.
 func record(release string) error {
 	s, err := readFile(latest)
 	if err != nil {
@@ -133,6 +147,7 @@ func record(release string) error {
 	if err != nil {
 		return err
 	}
+
 	h.put(release, s)
 	if err := h.write(historyFile); err != nil {
 		return err

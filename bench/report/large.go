@@ -5,7 +5,7 @@ import "fmt"
 // scalePage has the figures of large clusters, which make bench MODE=scale measures.
 const scalePage = "docs/dev/SCALE.md"
 
-// tasks are those of the shapes, the axis of the charts.
+// tasks are the numbers of tasks of the shapes, the axis of the charts.
 var tasks = []struct {
 	shape string
 	n     float64
@@ -14,23 +14,28 @@ var tasks = []struct {
 // compared are the plugins of a comparison of large clusters, in the order of the page.
 var compared = []string{"floor", "upstream", "ours"}
 
-// largeTable is the figures of large clusters.
+// largeTable returns the figures of large clusters.
 func (c contents) largeTable() string {
-	t := table{"operation", "name", "", "L", "XL", "2XL"}.head()
-	for _, of := range []struct{ benchmark, words, unit string }{
-		{"SessionOpen", "session open", timeUnit}, {"SessionOpen", "allocated by session open", bytesUnit},
+	t := newTable("operation", "name", "", "L", "XL", "2XL")
+
+	for _, operation := range []struct{ benchmark, words, unit string }{
+		{"SessionOpen", "session open", timeUnit},
+		{"SessionOpen", "allocated by session open", bytesUnit},
 		{"Memory", "kept between sessions", heapUnit},
 		{"Allocatable", "Allocatable", timeUnit},
-		{"PrePredicate", "PrePredicate", timeUnit}, {"PrePredicate", "allocated by PrePredicate", bytesUnit},
+		{"PrePredicate", "PrePredicate", timeUnit},
+		{"PrePredicate", "allocated by PrePredicate", bytesUnit},
 	} {
 		for _, name := range []string{"capacity", "capacity-card"} {
 			for _, impl := range compared {
-				row, any := []string{of.words, name, impl}, false
+				row := []string{operation.words, name, impl}
+				measured := false
 				for _, at := range tasks {
-					cell := c.cell("Scale/shape="+at.shape+"/plugin="+name+"/of="+of.benchmark+"/impl="+impl, of.unit)
-					row, any = append(row, cell), any || cell != "–"
+					cell := c.cell(scaleName(at.shape, name, operation.benchmark, impl), operation.unit)
+					row = append(row, cell)
+					measured = measured || cell != "–"
 				}
-				if any {
+				if measured {
 					t.row(row...)
 				}
 			}
@@ -39,14 +44,19 @@ func (c contents) largeTable() string {
 	return t.String()
 }
 
-// largeCurves are the opening of a session against the number of tasks, by the files of their charts.
+// scaleName returns the name of a benchmark of large clusters.
+func scaleName(shape, plugin, operation, impl string) string {
+	return "Scale/shape=" + shape + "/plugin=" + plugin + "/of=" + operation + "/impl=" + impl
+}
+
+// largeCurves returns the opening of a session against the number of tasks, by the files of their charts.
 func (s *set) largeCurves() map[string]curve {
 	curves := map[string]curve{}
 	for _, name := range []string{"capacity", "capacity-card"} {
 		c := curve{title: "Session open, " + name, axis: "tasks"}
 		for _, impl := range compared {
 			for _, at := range tasks {
-				if m, ok := s.median("Scale/shape="+at.shape+"/plugin="+name+"/of=SessionOpen/impl="+impl, timeUnit); ok {
+				if m, ok := s.median(scaleName(at.shape, name, "SessionOpen", impl), timeUnit); ok {
 					c.add(impl, point{at.n, m.Center})
 				}
 			}
@@ -56,7 +66,7 @@ func (s *set) largeCurves() map[string]curve {
 	return curves
 }
 
-// largeInto replaces the part of the page that the results make.
+// largeInto replaces the results of the page.
 func (c contents) largeInto(page string) (string, error) {
 	return into(page, fmt.Sprintf(`
 Commit %s, %s, %s, %s in use; rounds: %s.

@@ -12,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/load"
 )
 
-// Where things are, seen from the root of the module.
+// The paths of files, from the root of the module.
 const (
 	page    = "BENCHMARKS.md"
 	results = "bench/results"
@@ -30,10 +30,12 @@ func main() {
 	release := flag.String("record", "", "write the line of a release into the history")
 	rounds := flag.Int("rounds", 0, "measure so many rounds; fewer than 6 give no intervals (default as planned)")
 	flag.Parse()
+
 	do := func() error { return run(*name, *rounds) }
 	if *release != "" {
 		do = func() error { return record(*release) }
 	}
+
 	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
@@ -50,16 +52,19 @@ func run(name string, rounds int) error {
 		}
 		return write()
 	}
+
 	volcano, err := release()
 	if err != nil {
 		return err
 	}
+
 	switch name {
 	case "gate":
 		return gate(volcano)
 	case "calibrate":
 		return calibrate(volcano)
 	}
+
 	path := latest
 	switch {
 	case name == "scale":
@@ -72,6 +77,7 @@ func run(name string, rounds int) error {
 			name = "other"
 		}
 	}
+
 	p, ok := plans[name]
 	if !ok {
 		return fmt.Errorf("there is no plan %q", name)
@@ -79,24 +85,26 @@ func run(name string, rounds int) error {
 	if rounds > 0 {
 		p.rounds = rounds
 	}
-	if name == "check" {
-		if err := p.measure(checked, volcano); err != nil {
+
+	if name != "check" {
+		if err := p.measure(path, volcano); err != nil {
 			return err
 		}
-		return check(checked)
+		return write()
 	}
-	if err := p.measure(path, volcano); err != nil {
+	if err := p.measure(checked, volcano); err != nil {
 		return err
 	}
-	return write()
+	return check(checked)
 }
 
-// readAll reads the raw output with the main release, and with the others.
+// readAll reads the raw output with the main release, and with other releases.
 func readAll() (main *set, rest []*set, err error) {
 	paths, err := filepath.Glob(fmt.Sprintf(others, "*"))
 	if err != nil {
 		return nil, nil, err
 	}
+
 	for _, path := range append([]string{latest}, paths...) {
 		read, err := readFile(path)
 		if err != nil {
@@ -107,20 +115,24 @@ func readAll() (main *set, rest []*set, err error) {
 	return rest[0], rest[1:], nil
 }
 
-// pages are the pages and charts that the raw output makes, by path.
+// pages returns the pages and charts that the raw output makes, by path.
 func pages() (map[string]string, error) {
 	set, rest, err := readAll()
 	if err != nil {
 		return nil, err
 	}
-	beside, err := readFile(peersRaw)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // peers need not be measured
+
+	// Peers and large clusters need not be measured.
+	rivals, err := readFile(peersRaw)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	text, charts, err := render(set, beside, rest...)
+
+	text, charts, err := render(set, rivals, rest...)
 	if err != nil {
 		return nil, err
 	}
+
 	h, err := readHistory(historyFile)
 	if err != nil {
 		return nil, err
@@ -129,35 +141,43 @@ func pages() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	files := map[string]string{page: text}
 	if err := addScale(files, set); err != nil {
 		return nil, err
 	}
-	large, err := readFile(grown)
-	if err == nil {
-		for name, curve := range large.largeCurves() {
-			charts[name], err = curve.chart()
-			if err != nil {
-				return nil, err
-			}
-		}
-		err = intoFile(files, scalePage, contents{set: large}.largeInto)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // large clusters need not be measured
+	if err := addLarge(files, charts); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if err := addTuning(files); err != nil {
 		return nil, err
 	}
-	if beside != nil {
-		if err := peersPages(beside, files, charts); err != nil {
+	if rivals != nil {
+		if err := peersPages(rivals, files, charts); err != nil {
 			return nil, err
 		}
 	}
+
 	for name, svg := range charts {
 		files[filepath.Join(results, name)] = svg
 	}
 	return files, nil
+}
+
+// addLarge adds the charts and the page of large clusters.
+func addLarge(files, charts map[string]string) error {
+	large, err := readFile(grown)
+	if err != nil {
+		return err
+	}
+
+	for name, curve := range large.largeCurves() {
+		charts[name], err = curve.chart()
+		if err != nil {
+			return err
+		}
+	}
+	return intoFile(files, scalePage, contents{set: large}.largeInto)
 }
 
 // addScale adds the picture of the README, and the README with its figures.
@@ -170,6 +190,7 @@ func addScale(files map[string]string, set *set) error {
 	if err != nil {
 		return err
 	}
+
 	files[picture], err = scale.svg()
 	if err != nil {
 		return err
@@ -177,7 +198,7 @@ func addScale(files map[string]string, set *set) error {
 	return intoFile(files, readme, func(old string) (string, error) { return into(old, scale.sentences()) })
 }
 
-// addTuning adds the page of the settings of Volcano.
+// addTuning adds the page about the settings of Volcano.
 func addTuning(files map[string]string) error {
 	cycles, err := readFile(tuningRaw)
 	if err != nil {
@@ -190,7 +211,7 @@ func addTuning(files map[string]string) error {
 	return intoFile(files, tuningPage, contents{set: cycles}.tuningInto(whole))
 }
 
-// intoFile adds a page of which the results make a part.
+// intoFile adds a page that contains the results.
 func intoFile(files map[string]string, path string, change func(string) (string, error)) error {
 	old, err := os.ReadFile(path)
 	if err != nil {
@@ -206,6 +227,7 @@ func write() error {
 	if err != nil {
 		return err
 	}
+
 	old, err := filepath.Glob(results + "/*.svg")
 	if err != nil {
 		return err
@@ -215,6 +237,7 @@ func write() error {
 			return err
 		}
 	}
+
 	for path, text := range files {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			return err
@@ -223,12 +246,13 @@ func write() error {
 	return nil
 }
 
-// check prints every goal, and fails if one is missed.
+// check prints every goal, and fails if a goal is missed.
 func check(path string) error {
 	set, err := readFile(path)
 	if err != nil {
 		return err
 	}
+
 	missed := 0
 	for _, g := range goals {
 		o := g.outcome(set)
@@ -238,6 +262,7 @@ func check(path string) error {
 			missed++
 		}
 	}
+
 	if missed > 0 {
 		return fmt.Errorf("%d of %d goals are missed", missed, len(goals))
 	}

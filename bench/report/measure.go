@@ -31,11 +31,11 @@ type process struct {
 }
 
 // Processes of their own keep the large cluster out of the memory of the others.
-// Operations run for half a second or longer: in the first moments of a process every page
-// of memory is new, and what allocates takes twice as long as it does later.
+// Operations run for half a second or longer. In the first moments of a process every page
+// of memory is new, and allocations take twice as long as later.
 const (
-	operations = "^Benchmark(SessionOpen|SessionOpenCold|SessionOpenChanged|SessionClose|PrePredicate|Simulate|SimulateParallel|" +
-		"Kept|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Reclaimable|Event)$"
+	operations = "^Benchmark(SessionOpen|SessionOpenCold|SessionOpenChanged|SessionClose|PrePredicate|Simulate|" +
+		"SimulateParallel|Kept|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Reclaimable|Event)$"
 	// With cards: a process of its own, as it has a large cluster of its own.
 	withCards = "^Benchmark(SessionOpen|PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|" +
 		"Predicate|NodeOrder|Reclaimable|Preemptable|Event)Cards$"
@@ -72,7 +72,7 @@ var (
 		{actions + "/^queues=5000$", "0.1s", everything},
 	}, cycles(everything, 300, 5000), cardCycles(everything, 5000))
 
-	// goalProcesses measure what has a goal.
+	// goalProcesses measure the operations with goals.
 	goalProcesses = slices.Concat([]process{
 		{operations, "0.5s", nil},
 		{withCards, "0.2s", nil},
@@ -80,7 +80,7 @@ var (
 	}, cycles(nil, 1000), cardCycles(nil, 1000))
 )
 
-// each has a process for each implementation, in their order.
+// each returns a process for each implementation, in their order.
 func each(bench, benchtime string, flags []string, impls ...string) (all []process) {
 	for _, impl := range impls {
 		all = append(all, process{bench + "/^impl=" + impl + "$", benchtime, flags})
@@ -88,35 +88,39 @@ func each(bench, benchtime string, flags []string, impls ...string) (all []proce
 	return all
 }
 
-// cycles are whole cycles, each the first of its process; and with 1,000 queues
-// later ones too, of a process for each implementation, as what one leaves in
-// memory the next would feel. Ours differs from none by less than a machine does
-// from one minute to the next, so these two take turns there.
+// cycles returns whole cycles. Each is the first cycle of its process. With 1,000 queues there are also later cycles,
+// with a process for each implementation, since the memory of one would affect the next. Ours differs from none by
+// less than a machine differs from one minute to the next, so these two take turns there.
 func cycles(flags []string, queues ...int) (all []process) {
 	const bench = "^BenchmarkCycle$/^session=%s$/^queues=%d$"
 	for _, n := range queues {
-		all = append(all, each(fmt.Sprintf(bench, "first", n), "1x", flags, "upstream", "none", "ours")...)
+		first := fmt.Sprintf(bench, "first", n)
+		all = append(all, each(first, "1x", flags, "upstream", "none", "ours")...)
+
 		if n == 1000 {
-			all = append(all, each(fmt.Sprintf(bench, "first", n), "1x", flags, "ours", "none", "none", "ours")...)
-			all = append(all, each(fmt.Sprintf(bench, "later", n), "2x", flags, "upstream", "none", "ours", "ours", "none")...)
+			later := fmt.Sprintf(bench, "later", n)
+			all = append(all, each(first, "1x", flags, "ours", "none", "none", "ours")...)
+			all = append(all, each(later, "2x", flags, "upstream", "none", "ours", "ours", "none")...)
 		}
 	}
 	return all
 }
 
-// cardCycles are later cycles of pods that request cards, of a process for each implementation.
+// cardCycles returns later cycles of pods that request cards, with a process for each implementation.
 func cardCycles(flags []string, queues ...int) (all []process) {
 	for _, n := range queues {
-		all = append(all, each(fmt.Sprintf("^BenchmarkCycleCards$/^queues=%d$/.", n), "2x", flags, "upstream", "none", "ours")...)
+		bench := fmt.Sprintf("^BenchmarkCycleCards$/^queues=%d$/.", n)
+		all = append(all, each(bench, "2x", flags, "upstream", "none", "ours")...)
 	}
 	return all
 }
 
-// scaling has a process for each cluster, as the largest takes most of the memory.
+// scaling returns a process for each cluster, as the largest takes most of the memory.
 func scaling() (all []process) {
 	for _, shape := range []string{"L", "XL", "2XL"} {
 		for _, plugin := range []string{"capacity", "capacity-card"} {
-			all = append(all, process{fmt.Sprintf("^BenchmarkScale$/^shape=%s$/^plugin=%s$", shape, plugin), "0.5s", everything})
+			bench := fmt.Sprintf("^BenchmarkScale$/^shape=%s$/^plugin=%s$", shape, plugin)
+			all = append(all, process{bench, "0.5s", everything})
 		}
 	}
 	return append(all,
@@ -135,6 +139,7 @@ func (p plan) measure(path, volcano string) error {
 	if err != nil {
 		return err
 	}
+
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -143,12 +148,15 @@ func (p plan) measure(path, volcano string) error {
 		return err
 	}
 	defer raw.Close()
-	fmt.Fprintf(raw, "target: %s\nvolcano: %s\ncommit: %s\ngo: %s\nrounds: %d\n", p.target, volcano, commit, runtime.Version(), p.rounds)
+
+	fmt.Fprintf(raw, "target: %s\nvolcano: %s\ncommit: %s\ngo: %s\nrounds: %d\n",
+		p.target, volcano, commit, runtime.Version(), p.rounds)
 	for round := range p.rounds {
 		processes := p.processes
 		if round < largeRounds {
 			processes = slices.Concat(processes, p.large)
 		}
+
 		for i, process := range processes {
 			fmt.Fprintf(os.Stderr, "round %d of %d, process %d of %d: %s\n",
 				round+1, p.rounds, i+1, len(processes), binary.Line(process.command()))
@@ -167,7 +175,9 @@ func (p process) run(raw io.Writer) error {
 	if i := slices.Index(p.flags, "-log"); i >= 0 {
 		level = " " + p.flags[i+1]
 	}
-	fmt.Fprintf(raw, "log:%s\n", level) // nothing deletes the key
+	// An empty value stays in the output, because nothing deletes the key.
+	fmt.Fprintf(raw, "log:%s\n", level)
+
 	command.Stdout = raw
 	if err := command.Run(); err != nil {
 		return fmt.Errorf("%s: %w", binary.Line(command), err)
@@ -175,7 +185,7 @@ func (p process) run(raw io.Writer) error {
 	return nil
 }
 
-// release is the version of Volcano that the benchmarks are built with.
+// release returns the version of Volcano that the benchmarks are built with.
 func release() (string, error) {
 	version, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", "volcano.sh/volcano").Output()
 	if err != nil {
@@ -184,12 +194,13 @@ func release() (string, error) {
 	return strings.TrimSpace(string(version)), nil
 }
 
-// head is the commit that is checked out; "-dirty" marks code that is not in it.
+// head returns the commit that is checked out; "-dirty" marks code that is not in it.
 func head() (string, error) {
 	commit, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	if err != nil {
 		return "", fmt.Errorf("finding the commit: %w", err)
 	}
+
 	name := strings.TrimSpace(string(commit))
 	if exec.Command("git", "diff", "--quiet", "HEAD", "--", "*.go", "go.mod", "go.sum").Run() != nil {
 		name += "-dirty"

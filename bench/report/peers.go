@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
@@ -47,41 +46,25 @@ func measurePeers(rounds int) error {
 	if err := writeWorlds(); err != nil {
 		return err
 	}
-	commit, err := head()
+	header, err := peersHeader(rounds)
 	if err != nil {
 		return err
 	}
-	header := fmt.Sprintf("target: %s\ncommit: %s\ngo: %s\nrounds: %d\n", peersTarget, commit, runtime.Version(), rounds)
-	for _, p := range peers {
-		if err := p.build(); err != nil {
-			return err
-		}
-		if p.Module != "" {
-			version, err := p.version()
-			if err != nil {
-				return err
-			}
-			header += p.key + ": " + version + "\n"
-		}
-	}
+
 	raw, err := os.Create(peersRaw)
 	if err != nil {
 		return err
 	}
 	defer raw.Close()
+
 	fmt.Fprint(raw, header)
 	for round := range rounds {
 		for _, n := range peersQueues {
 			for i := range peers {
-				p := peers[(i+round)%len(peers)] // nobody is always the first
+				// No engine is always the first.
+				p := peers[(i+round)%len(peers)]
 				fmt.Fprintf(os.Stderr, "round %d of %d: %s, %d queues\n", round+1, rounds, p.Name, n)
-				if err := p.run(raw, n, "Peers", peersTime); err != nil {
-					return err
-				}
-				if round >= schedulersRounds {
-					continue
-				}
-				if err := p.run(raw, n, "Schedulers", "1x"); err != nil {
+				if err := p.measure(raw, round, n); err != nil {
 					return err
 				}
 			}
@@ -90,17 +73,56 @@ func measurePeers(rounds int) error {
 	return raw.Close()
 }
 
+// peersHeader builds the engines, and returns the head of the raw output with their versions.
+func peersHeader(rounds int) (string, error) {
+	commit, err := head()
+	if err != nil {
+		return "", err
+	}
+
+	header := fmt.Sprintf("target: %s\ncommit: %s\ngo: %s\nrounds: %d\n",
+		peersTarget, commit, runtime.Version(), rounds)
+
+	for _, p := range peers {
+		if err := p.build(); err != nil {
+			return "", err
+		}
+		if p.Module == "" {
+			continue
+		}
+
+		version, err := p.version()
+		if err != nil {
+			return "", err
+		}
+		header += p.key + ": " + version + "\n"
+	}
+	return header, nil
+}
+
+// measure runs the questions in a round, and the whole scheduler in the first rounds.
+func (p peer) measure(raw io.Writer, round, queues int) error {
+	err := p.run(raw, queues, "Peers", peersTime)
+	if err != nil || round >= schedulersRounds {
+		return err
+	}
+	return p.run(raw, queues, "Schedulers", "1x")
+}
+
 // writeWorlds writes a world for each number of queues.
 func writeWorlds() error {
 	if err := os.MkdirAll(worldsDir, 0o755); err != nil {
 		return err
 	}
+
 	for _, n := range peersQueues {
 		text, err := json.Marshal(workload.NewShared(workload.SharedFanout[n], worldsSeed))
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(worldsDir, fmt.Sprintf("queues-%d.json", n)), text, 0o644); err != nil {
+
+		path := filepath.Join(worldsDir, fmt.Sprintf("queues-%d.json", n))
+		if err := os.WriteFile(path, text, 0o644); err != nil {
 			return err
 		}
 	}
@@ -109,12 +131,13 @@ func writeWorlds() error {
 
 func (p peer) binary() string { return filepath.Join(worldsDir, p.key+".test") }
 
-// build compiles the benchmarks. The requirements of ours follow those of this module by themselves.
+// build compiles the benchmarks. The requirements of ours follow the requirements of this module by themselves.
 func (p peer) build() error {
 	out, err := filepath.Abs(p.binary())
 	if err != nil {
 		return err
 	}
+
 	args := []string{"test", "-C", filepath.Join(peersDir, p.key), "-vet=off", "-c", "-o", out}
 	if p.Module == "" {
 		args = append(args, "-mod=mod")
@@ -123,43 +146,45 @@ func (p peer) build() error {
 	return p.command("go", append(args, ".")...).Run()
 }
 
-// version is that of the peer's module, with its commit.
+// version returns the version of the module of the peer, with its commit.
 func (p peer) version() (string, error) {
-	command := p.command("go", "list", "-C", filepath.Join(peersDir, p.key), "-m", "-f", "{{.Version}}", p.Module)
-	command.Stdout = nil
-	version, err := command.Output()
-	if err != nil {
-		return "", fmt.Errorf("finding the version of %s: %w", p.Name, err)
-	}
-	at := strings.TrimSpace(string(version))
-	command = p.command("go", "mod", "download", "-C", filepath.Join(peersDir, p.key), "-json", p.Module+"@"+at)
+	command := p.command("go", "mod", "download", "-C", filepath.Join(peersDir, p.key), "-json", p.Module)
 	command.Stdout = nil
 	text, err := command.Output()
 	if err != nil {
-		return "", fmt.Errorf("finding the commit of %s: %w", p.Name, err)
+		return "", fmt.Errorf("finding the version of %s: %w", p.Name, err)
 	}
-	var downloaded struct{ Origin struct{ Hash string } }
+
+	var downloaded struct {
+		Version string
+		Origin  struct{ Hash string }
+	}
 	if err := json.Unmarshal(text, &downloaded); err != nil {
 		return "", err
 	}
-	if hash := downloaded.Origin.Hash; len(hash) > 12 { // a proxy need not know it
-		at += " " + hash[:12]
+
+	// A proxy need not know the commit.
+	if hash := downloaded.Origin.Hash; len(hash) > 12 {
+		return downloaded.Version + " " + hash[:12], nil
 	}
-	return at, nil
+	return downloaded.Version, nil
 }
 
-// command is one without the flags of another release of Volcano.
+// command returns a command without the flags of another release of Volcano.
 func (p peer) command(name string, args ...string) *exec.Cmd {
 	command := exec.Command(name, args...)
 	command.Env = append(os.Environ(), "GOFLAGS=")
-	command.Stdout, command.Stderr = os.Stderr, os.Stderr
+	command.Stdout = os.Stderr
+	command.Stderr = os.Stderr
 	return command
 }
 
 func (p peer) run(raw io.Writer, queues int, benchmark, time string) error {
-	command := p.command(p.binary(), "-test.run", "^$", "-test.bench", "^Benchmark"+benchmark+"$", "-test.benchtime", time,
+	command := p.command(p.binary(),
+		"-test.run", "^$", "-test.bench", "^Benchmark"+benchmark+"$", "-test.benchtime", time,
 		"-worlds", worldsDir, "-queues", strconv.Itoa(queues))
 	command.Stdout = raw
+
 	if err := command.Run(); err != nil {
 		return fmt.Errorf("measuring %s with %d queues: %w", p.Name, queues, err)
 	}

@@ -13,7 +13,7 @@ var peersSource embed.FS
 
 var (
 	peersTemplate = template.Must(template.ParseFS(peersSource, "peers.md.tmpl"))
-	// peersReasons has, by the key of a question, why a peer is faster. The page prints one only where one is.
+	// peersReasons says why a peer is faster, by the key of a question. The page prints it only if a peer is faster.
 	peersReasons = template.Must(template.ParseFS(peersSource, "peers.reasons.tmpl"))
 )
 
@@ -44,15 +44,16 @@ type peersContents struct{ contents }
 // peersPages adds the page and the pictures of the peers.
 func peersPages(s *set, files, charts map[string]string) error {
 	c := peersContents{contents{set: s}}
-	for _, key := range []string{"open", "fits"} {
+	for key, title := range map[string]string{"open": "Open", "fits": "Does this job fit?"} {
 		curve := c.curve(key)
-		curve.title = map[string]string{"open": "Open", "fits": "Does this job fit?"}[key]
+		curve.title = title
 		var err error
 		charts["peers-"+key+".svg"], err = curve.chart()
 		if err != nil {
 			return err
 		}
 	}
+
 	var b strings.Builder
 	if err := peersTemplate.Execute(&b, c); err != nil {
 		return err
@@ -65,42 +66,53 @@ func (c peersContents) name(key string, queues int, impl string) string {
 	return fmt.Sprintf("%s%s/queues=%d/impl=%s", peersBase, key, queues, impl)
 }
 
-// Versions are the engines that are not ours.
+// Versions returns the engines that are not ours.
 func (c peersContents) Versions() []peer { return peers[1:] }
 
-// Version is the version and commit of a peer.
+// Version returns the version and commit of a peer.
 func (c peersContents) Version(p peer) string { return c.Config(p.key) }
 
-// Command made the raw output.
+// Command returns the command that made the raw output.
 func (c peersContents) Command() string { return peersCommand }
 
-// Questions are those that somebody answered.
+// Questions returns the questions with answers.
 func (c peersContents) Questions() []asking {
 	return slices.DeleteFunc(slices.Clone(askings), func(a asking) bool { return len(c.answering(a.key)) == 0 })
 }
 
-// answering are the engines that answer a question.
+// answering returns the engines that answer a question.
 func (c peersContents) answering(key string) []peer {
-	return slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return c.values[c.name(key, peersQueues[0], p.key)] == nil })
+	return slices.DeleteFunc(slices.Clone(peers), func(p peer) bool {
+		return c.values[c.name(key, peersQueues[0], p.key)] == nil
+	})
 }
 
-// Table has what a question costs each engine.
+// names returns the names of engines on the page.
+func names(engines []peer) (names []string) {
+	for _, p := range engines {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// Table lists the costs of a question for each engine.
 func (c peersContents) Table(a asking) string {
 	engines := c.answering(a.key)
-	head, units := table{"queues"}, []string{a.unit}
+	units := []string{a.unit}
 	if _, ok := c.median(c.name(a.key, peersQueues[0], engines[0].key), allocsUnit); ok {
 		units = append(units, allocsUnit, bytesUnit)
 	}
+
+	head := []string{"queues"}
 	for _, unit := range units {
-		for i, p := range engines {
-			words := p.Name
-			if i == 0 && unit != a.unit {
-				words = map[string]string{allocsUnit: "allocs: ", bytesUnit: "bytes: "}[unit] + words
-			}
-			head = append(head, words)
+		columns := names(engines)
+		if unit != a.unit {
+			columns[0] = map[string]string{allocsUnit: "allocs: ", bytesUnit: "bytes: "}[unit] + columns[0]
 		}
+		head = append(head, columns...)
 	}
-	t := head.head()
+
+	t := newTable(head...)
 	for _, n := range peersQueues {
 		row := []string{number(float64(n))}
 		for _, unit := range units {
@@ -113,13 +125,11 @@ func (c peersContents) Table(a asking) string {
 	return t.String()
 }
 
-// Answers says how many answers were compared, and how many are not those of the quotas.
+// Answers lists the number of answers that were compared, and how many differ from the quotas.
 func (c peersContents) Answers() string {
-	head := table{"question", "asked, at each number of queues"}
-	for _, p := range peers {
-		head = append(head, p.Name)
-	}
-	t := head.head()
+	head := append([]string{"question", "asked, at each number of queues"}, names(peers)...)
+
+	t := newTable(head...)
 	for _, a := range askings {
 		var asked []string
 		for _, n := range peersQueues {
@@ -130,6 +140,7 @@ func (c peersContents) Answers() string {
 		if len(asked) == 0 {
 			continue
 		}
+
 		row := []string{a.Title, strings.Join(asked, ", ")}
 		for _, p := range peers {
 			row = append(row, c.differing(a.key, p))
@@ -148,13 +159,14 @@ func (c peersContents) differing(key string, p peer) string {
 		}
 		total += slices.Max(differ)
 	}
+
 	if total == 0 {
 		return "all the same"
 	}
 	return number(total) + " differ"
 }
 
-// Faster lists where a peer takes less than ours, and why.
+// Faster lists the questions for which a peer takes less than ours, and why.
 func (c peersContents) Faster() string {
 	var b strings.Builder
 	for _, a := range askings {
@@ -173,16 +185,18 @@ func (c peersContents) Faster() string {
 		if by == nil {
 			continue
 		}
+
 		fmt.Fprintf(&b, "- **%s** %s%s\n", a.sentence(), strings.Join(by, " "), reason(a.key))
 	}
 	b.WriteString(c.fasterSchedulers())
+
 	if b.Len() == 0 {
 		return "Nowhere in this run.\n"
 	}
 	return b.String()
 }
 
-// reason is why a peer is faster, in one line after a space; nothing if none is known.
+// reason returns why a peer is faster, in one line after a space, "" if it is not known.
 func reason(key string) string {
 	why := peersReasons.Lookup(key)
 	if why == nil {
@@ -191,7 +205,7 @@ func reason(key string) string {
 	return " " + strings.Join(strings.Fields(why.Root.String()), " ")
 }
 
-// sentence is the title with a full stop, unless it is a question.
+// sentence returns the title with a full stop, unless it is a question.
 func (a asking) sentence() string {
 	if strings.HasSuffix(a.Title, "?") {
 		return a.Title
@@ -199,50 +213,53 @@ func (a asking) sentence() string {
 	return a.Title + "."
 }
 
-// faster says how much a peer takes, and ours; nothing if ours takes less.
+// faster compares the cost of a peer with ours. It is "" if ours costs less.
 func (c peersContents) faster(a asking, p peer, queues int) string {
-	ours, theirs := c.name(a.key, queues, peers[0].key), c.name(a.key, queues, p.key)
+	ours := c.name(a.key, queues, peers[0].key)
+	theirs := c.name(a.key, queues, p.key)
+
 	ratio, ok := c.ratio(ours, theirs, a.unit)
 	if !ok || ratio.Center <= 1 {
 		return ""
 	}
+
 	x, _ := c.median(ours, a.unit)
 	y, _ := c.median(theirs, a.unit)
+
 	noise := ""
 	if ratio.Lo <= 1 {
 		noise = ", which may be noise"
 	}
-	return fmt.Sprintf("%s at %s queues, ours %s%s", quantity(y.Center, a.unit), number(float64(queues)), quantity(x.Center, a.unit), noise)
+	return fmt.Sprintf("%s at %s queues, ours %s%s",
+		quantity(y.Center, a.unit), number(float64(queues)), quantity(x.Center, a.unit), noise)
 }
 
-// curve is a question against the number of queues.
+// curve returns the costs of a question against the number of queues.
 func (c peersContents) curve(key string) curve {
-	of := curve{axis: "queues"}
+	costs := curve{axis: "queues"}
 	for _, p := range peers {
 		for _, n := range peersQueues {
 			if m, ok := c.median(c.name(key, n, p.key), timeUnit); ok {
-				of.add(p.key, point{float64(n), m.Center})
+				costs.add(p.key, point{float64(n), m.Center})
 			}
 		}
 	}
-	return of
+	return costs
 }
 
-// Exponents is the table of growth.
+// Exponents returns the table of growth.
 func (c peersContents) Exponents() string {
-	head := table{"question"}
-	for _, p := range peers {
-		head = append(head, p.Name)
-	}
-	t := head.head()
+	t := newTable(append([]string{"question"}, names(peers)...)...)
 	for _, a := range askings {
 		if a.unit != timeUnit {
 			continue
 		}
-		row, of := []string{a.Title}, c.curve(a.key)
+
+		row := []string{a.Title}
+		costs := c.curve(a.key)
 		for _, p := range peers {
 			cell := "–"
-			if l := of.line(p.key); l != nil {
+			if l := costs.line(p.key); l != nil {
 				if e, ok := l.exponent(); ok {
 					cell = fmt.Sprintf("%.2f", e)
 				}
@@ -254,19 +271,23 @@ func (c peersContents) Exponents() string {
 	return t.String()
 }
 
-// Kept divides the memory among queues and jobs: what 5,000 queues keep more than 10 is the queues',
-// the rest the jobs'.
+// Kept divides the memory among queues and jobs. The queues keep the memory that 5,000 queues have beyond 10 queues.
+// The jobs keep the rest.
 func (c peersContents) Kept() string {
-	t := table{"", "per queue", "per job"}.head()
-	few, many := float64(peersQueues[0]), float64(peersQueues[len(peersQueues)-1])
+	t := newTable("", "per queue", "per job")
+	fewest := peersQueues[0]
+	most := peersQueues[len(peersQueues)-1]
+
 	for _, p := range peers {
-		x, ok := c.median(c.name("keep", peersQueues[0], p.key), heapUnit)
-		y, also := c.median(c.name("keep", peersQueues[len(peersQueues)-1], p.key), heapUnit)
+		x, ok := c.median(c.name("keep", fewest, p.key), heapUnit)
+		y, also := c.median(c.name("keep", most, p.key), heapUnit)
 		if !ok || !also {
 			continue
 		}
-		queue := (y.Center - x.Center) / (many - few)
-		t.row(p.Name, quantity(queue, heapUnit), quantity(max(0, x.Center-few*queue)/peersJobs, heapUnit))
+
+		queue := (y.Center - x.Center) / float64(most-fewest)
+		job := max(0, x.Center-float64(fewest)*queue) / peersJobs
+		t.row(p.Name, quantity(queue, heapUnit), quantity(job, heapUnit))
 	}
 	return t.String()
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/tuning"
 )
 
-// Whole schedulers are measured in the first rounds alone: a process takes minutes where the
-// questions take seconds.
+// Whole schedulers are measured in the first rounds alone: a process takes minutes instead of
+// seconds.
 const (
 	schedulersRounds = 2
 	schedulersBase   = "Schedulers/"
@@ -21,7 +21,7 @@ const (
 // mistakes are the metrics that the audit of bench/peers/question gives.
 var mistakes = []string{"exceeded", "left", "overfilled"}
 
-// whole is a scheduler on the page. rival is the one of ours that does the most alike.
+// whole is a scheduler on the page. rival is the most similar scheduler of ours.
 type whole struct{ key, Name, rival string }
 
 var wholes = []whole{
@@ -36,7 +36,7 @@ func (w whole) name(queues int) string {
 	return fmt.Sprintf("%squeues=%d/impl=%s", schedulersBase, queues, w.key)
 }
 
-// rivalOf is the scheduler of ours that a peer is compared with.
+// rivalOf returns the scheduler of ours that a peer is compared with.
 func rivalOf(w whole) whole {
 	return wholes[slices.IndexFunc(wholes, func(o whole) bool { return o.key == cmp.Or(w.rival, w.key) })]
 }
@@ -46,19 +46,19 @@ func (c peersContents) Schedulers() bool {
 	return slices.ContainsFunc(wholes, func(w whole) bool { return c.values[w.name(peersQueues[0])] != nil })
 }
 
-// SchedulersRounds is the number of rounds that have whole schedulers.
+// SchedulersRounds returns the number of rounds that have whole schedulers.
 func (c peersContents) SchedulersRounds() int {
 	return len(c.values[wholes[0].name(peersQueues[0])][timeUnit])
 }
 
-// Percentage is --percentage-nodes-to-find of ours, in percent.
+// Percentage returns --percentage-nodes-to-find of ours, in percent.
 func (c peersContents) Percentage() int { return tuning.Tuned.Percentage }
 
-// Decisions is the table of whole schedulers.
+// Decisions returns the table of whole schedulers.
 func (c peersContents) Decisions() string {
-	t := table{
-		"queues", "scheduler", "decided per second", "processor time per job", "admitted of 5,000", "allocs per job", "bytes per job", "mistakes",
-	}.head()
+	t := newTable("queues", "scheduler", "decided per second", "processor time per job", "admitted of 5,000",
+		"allocs per job", "bytes per job", "mistakes")
+
 	for _, n := range peersQueues {
 		for _, w := range wholes {
 			name := w.name(n)
@@ -66,15 +66,24 @@ func (c peersContents) Decisions() string {
 			if !ok {
 				continue
 			}
+
 			processor, _ := c.median(name, processorUnit)
-			t.row(number(float64(n)), w.Name, number(1/m.Center)+spread(m), quantity(processor.Center, timeUnit)+spread(processor),
-				c.cell(name, admittedUnit), c.cell(name, allocsUnit), c.cell(name, bytesUnit), c.mistaken(name))
+			t.row(
+				number(float64(n)),
+				w.Name,
+				number(1/m.Center)+spread(m),
+				quantity(processor.Center, timeUnit)+spread(processor),
+				c.cell(name, admittedUnit),
+				c.cell(name, allocsUnit),
+				c.cell(name, bytesUnit),
+				c.mistaken(name),
+			)
 		}
 	}
 	return t.String()
 }
 
-// mistaken says what the audit found, at most in one round.
+// mistaken lists the mistakes that the audit found, at most in one round.
 func (c peersContents) mistaken(name string) string {
 	var words []string
 	for _, unit := range mistakes {
@@ -82,13 +91,14 @@ func (c peersContents) mistaken(name string) string {
 			words = append(words, number(slices.Max(found))+" "+unit)
 		}
 	}
+
 	if words == nil {
 		return "none"
 	}
 	return strings.Join(words, ", ")
 }
 
-// fasterSchedulers lists where a peer decides jobs in less time than its rival, or in less processor time.
+// fasterSchedulers lists the cases in which a peer decides jobs in less time than its rival, or in less processor time.
 func (c peersContents) fasterSchedulers() string {
 	var b strings.Builder
 	for _, w := range wholes {
@@ -99,7 +109,9 @@ func (c peersContents) fasterSchedulers() string {
 		if where == nil {
 			continue
 		}
-		fmt.Fprintf(&b, "- **Whole schedulers.** %s: %s.%s\n", w.Name, strings.Join(where, "; "), reason("schedulers-"+w.key))
+
+		fmt.Fprintf(&b, "- **Whole schedulers.** %s: %s.%s\n",
+			w.Name, strings.Join(where, "; "), reason("schedulers-"+w.key))
 	}
 	return b.String()
 }
@@ -112,9 +124,10 @@ func (c peersContents) fasterScheduler(w whole, queues int) (where []string) {
 		if !ok || !also || y.Center >= x.Center {
 			continue
 		}
+
 		what := map[string]string{timeUnit: "a job", processorUnit: "of processor time a job"}[unit]
-		where = append(where, fmt.Sprintf("%s %s at %s queues, %s %s",
-			quantity(y.Center, timeUnit), what, number(float64(queues)), ours.Name, quantity(x.Center, timeUnit)))
+		where = append(where, fmt.Sprintf("%s %s at %s queues, %s %s", quantity(y.Center, timeUnit), what,
+			number(float64(queues)), ours.Name, quantity(x.Center, timeUnit)))
 	}
 	return where
 }

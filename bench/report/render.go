@@ -17,7 +17,7 @@ var pageSource string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageSource))
 
-// reasons has, by the title of a goal, why ours misses it. The page prints one only where the goal is missed.
+// reasons says why ours misses a goal, by its title. The page prints it only if the goal is missed.
 var reasons = template.Must(template.ParseFS(reasonsSource, "reasons.tmpl"))
 
 //go:embed reasons.tmpl
@@ -29,17 +29,19 @@ type contents struct {
 	curves []curve
 	// Others are the results with other releases of Volcano.
 	Others []contents
-	// beside are the results of peers, nil where they were not measured.
-	beside *set
+	// peers holds the results of peers, nil if they were not measured.
+	peers *set
 }
 
 // render makes the page and the charts, by their names. Equal results make equal
 // pages.
-func render(s, beside *set, others ...*set) (text string, charts map[string]string, err error) {
-	c := contents{set: s, beside: beside, curves: append(s.curves(growth, "n", timeUnit), s.curves("Cycle", "queues", timeUnit)...)}
+func render(s, rivals *set, others ...*set) (text string, charts map[string]string, err error) {
+	curves := append(s.curves(growth, "n", timeUnit), s.curves("Cycle", "queues", timeUnit)...)
+	c := contents{set: s, peers: rivals, curves: curves}
 	for _, other := range others {
 		c.Others = append(c.Others, contents{set: other})
 	}
+
 	charts = map[string]string{}
 	for _, curve := range c.curves {
 		charts[curve.file()], err = curve.chart()
@@ -47,6 +49,7 @@ func render(s, beside *set, others ...*set) (text string, charts map[string]stri
 			return "", nil, err
 		}
 	}
+
 	svg, ok, err := s.cardCycles()
 	if err != nil {
 		return "", nil, err
@@ -54,6 +57,7 @@ func render(s, beside *set, others ...*set) (text string, charts map[string]stri
 	if ok {
 		charts[cardCyclesFile] = svg
 	}
+
 	var b strings.Builder
 	if err := pageTemplate.Execute(&b, c); err != nil {
 		return "", nil, err
@@ -61,7 +65,7 @@ func render(s, beside *set, others ...*set) (text string, charts map[string]stri
 	return b.String(), charts, nil
 }
 
-// Config is the configuration that the raw output states.
+// Config returns the configuration that the raw output states.
 func (c contents) Config(key string) string {
 	if v := c.config[key]; v != "" {
 		return v
@@ -69,7 +73,7 @@ func (c contents) Config(key string) string {
 	return "unknown"
 }
 
-// Command made the raw output.
+// Command returns the command that made the raw output.
 func (c contents) Command() string {
 	if volcano := c.config["volcano"]; volcano != "" && volcano != load.MainRelease {
 		return "make " + c.Config("target") + " VOLCANO=" + strings.TrimPrefix(volcano, "v")
@@ -77,10 +81,10 @@ func (c contents) Command() string {
 	return "make " + c.Config("target")
 }
 
-// Commands are the processes of a round.
+// Commands returns the processes of a round.
 func (c contents) Commands() []string { return c.commands }
 
-// Charts are the files of all charts.
+// Charts returns the files of all charts.
 func (c contents) Charts() []string {
 	var names []string
 	for _, curve := range c.curves {
@@ -89,34 +93,36 @@ func (c contents) Charts() []string {
 	return names
 }
 
-// Goals is the table of goals.
+// Goals returns the table of goals.
 func (c contents) Goals() string {
-	t := table{"operation", "shape", "goal", "measured", "beyond", "allocations: goal", "measured", "", "upstream ÷ ours"}.head()
+	t := newTable("operation", "shape", "goal", "measured", "beyond", "allocations: goal", "measured", "",
+		"upstream ÷ ours")
 	for _, g := range goals {
 		o := g.outcome(c.set)
-		t.row(g.title, g.shape, g.bound, o.measured, o.beyond, o.allocsWanted, o.allocs, o.word(), o.upstream)
+		t.row(append(g.cells(o), o.word(), o.upstream)...)
 	}
 	return t.String()
 }
 
-// Missed is the table of the goals that are missed, with the reasons.
+// Missed returns the table of the goals that are missed, with the reasons.
 func (c contents) Missed() string {
-	t := table{"operation", "shape", "goal", "measured", "beyond", "allocations: goal", "measured", "why"}.head()
+	t := newTable("operation", "shape", "goal", "measured", "beyond", "allocations: goal", "measured", "why")
 	for _, g := range goals {
 		o := g.outcome(c.set)
 		if o.met {
 			continue
 		}
+
 		why := "–"
 		if reason := reasons.Lookup(g.title); reason != nil {
 			why = strings.Join(strings.Fields(reason.Root.String()), " ")
 		}
-		t.row(g.title, g.shape, g.bound, o.measured, o.beyond, o.allocsWanted, o.allocs, why)
+		t.row(append(g.cells(o), why)...)
 	}
 	return t.String()
 }
 
-// Lost says where ours is slower than upstream, or allocates more.
+// Lost lists the operations for which ours is slower than upstream, or allocates more.
 func (c contents) Lost() string {
 	var b strings.Builder
 	for _, r := range c.compared() {
@@ -125,32 +131,37 @@ func (c contents) Lost() string {
 			if !ok || m.Center >= 1 {
 				continue
 			}
+
 			certain := ""
 			if m.Hi >= 1 {
 				certain = ", which may be noise"
 			}
 			x, _ := c.median(r.name+upstreams, unit)
 			y, _ := c.median(r.name+oursOf, unit)
-			fmt.Fprintf(&b, "- `%s`: %s, upstream %s%s.\n", r.name, quantity(y.Center, unit), quantity(x.Center, unit), certain)
+			fmt.Fprintf(&b, "- `%s`: %s, upstream %s%s.\n",
+				r.name, quantity(y.Center, unit), quantity(x.Center, unit), certain)
 		}
 	}
+
 	if b.Len() == 0 {
 		return "Nowhere in this run.\n"
 	}
 	return b.String()
 }
 
-// Compared is the table of the operations that ours and upstream have.
+// Compared returns the table of the operations that ours and upstream have.
 func (c contents) Compared() string {
-	t := table{"", "none", "upstream", "ours", "upstream ÷ ours"}.head()
+	t := newTable("", "none", "upstream", "ours", "upstream ÷ ours")
 	for _, r := range c.compared() {
-		t.row("`"+r.name+"`", c.cell(r.name+nones, r.unit), c.cell(r.name+upstreams, r.unit), c.cell(r.name+oursOf, r.unit),
-			c.times(r.name+upstreams, r.name+oursOf, r.unit))
+		upstream := r.name + upstreams
+		ours := r.name + oursOf
+		t.row("`"+r.name+"`", c.cell(r.name+nones, r.unit), c.cell(upstream, r.unit), c.cell(ours, r.unit),
+			c.times(upstream, ours, r.unit))
 	}
 	return t.String()
 }
 
-// compared are the benchmarks that ours and upstream have.
+// compared returns the benchmarks that ours and upstream have.
 func (c contents) compared() []row {
 	return slices.DeleteFunc(slices.Clone(c.rows), func(r row) bool {
 		return c.values[r.name+oursOf] == nil || c.values[r.name+upstreams] == nil
@@ -159,10 +170,10 @@ func (c contents) compared() []row {
 
 const growth = "Growth" // has a section of its own
 
-// Growth is the figures of growth.
+// Growth returns the figures of growth.
 func (c contents) Growth() string { return c.table(growth) }
 
-// Tables are the figures of all operations, by their titles.
+// Tables returns the figures of all operations, by their titles.
 func (c contents) Tables() (all [][2]string) {
 	for _, r := range c.rows {
 		if r.title != growth && !slices.ContainsFunc(all, func(t [2]string) bool { return t[0] == r.title }) {
@@ -172,30 +183,45 @@ func (c contents) Tables() (all [][2]string) {
 	return all
 }
 
-// table is the figures of one operation. Operations that have a floor have it in two columns more.
+// table returns the figures of one operation. Operations with a floor have two more columns.
 func (c contents) table(title string) string {
-	floored := slices.ContainsFunc(c.rows, func(r row) bool { return r.title == title && c.values[r.name+floors] != nil })
-	columns := table{"", "none", "upstream", "ours", "upstream ÷ ours", "allocs: upstream", "ours", "bytes: upstream", "ours"}
+	floored := slices.ContainsFunc(c.rows, func(r row) bool {
+		return r.title == title && c.values[r.name+floors] != nil
+	})
+	head := []string{"", "none", "upstream", "ours", "upstream ÷ ours"}
 	if floored {
-		columns = slices.Insert(columns, 5, "floor", "ours ÷ floor")
+		head = append(head, "floor", "ours ÷ floor")
 	}
-	t := columns.head()
+	t := newTable(append(head, "allocs: upstream", "ours", "bytes: upstream", "ours")...)
+
 	for _, r := range c.rows {
 		if r.title != title {
 			continue
 		}
-		none := r.name + nones
+
 		upstream := r.name + upstreams
 		ours := r.name + oursOf
 		floor := r.name + floors
-		if c.values[r.name] != nil { // it has no implementations
-			ours = r.name
+		if c.values[r.name] != nil {
+			ours = r.name // it has no implementations
 		}
-		cells := []string{r.keys, c.cell(none, r.unit), c.cell(upstream, r.unit), c.cell(ours, r.unit), c.times(upstream, ours, r.unit)}
+
+		cells := []string{
+			r.keys,
+			c.cell(r.name+nones, r.unit),
+			c.cell(upstream, r.unit),
+			c.cell(ours, r.unit),
+			c.times(upstream, ours, r.unit),
+		}
 		if floored {
 			cells = append(cells, c.cell(floor, r.unit), c.times(ours, floor, r.unit))
 		}
-		t.row(append(cells, c.cell(upstream, allocsUnit), c.cell(ours, allocsUnit), c.cell(upstream, bytesUnit), c.cell(ours, bytesUnit))...)
+		t.row(append(cells,
+			c.cell(upstream, allocsUnit),
+			c.cell(ours, allocsUnit),
+			c.cell(upstream, bytesUnit),
+			c.cell(ours, bytesUnit),
+		)...)
 	}
 	return t.String()
 }
@@ -216,7 +242,7 @@ func (c contents) cell(name, unit string) string {
 	return quantity(m.Center, unit) + spread(m)
 }
 
-// spread is how far the interval of a median goes to either side.
+// spread formats the half-width of the interval of a median.
 func spread(m benchmath.Summary) string {
 	if words := m.PctRangeString(); words != "0%" && words != "∞" && words != "?" {
 		return " ± " + strings.TrimSuffix(words, "%") + " %"
@@ -224,9 +250,10 @@ func spread(m benchmath.Summary) string {
 	return ""
 }
 
-// Exponents is the table of growth.
+// Exponents returns the table of growth.
 func (c contents) Exponents() string {
-	t := table{"operation", "n", "upstream", "ours"}.head()
+	t := newTable("operation", "n", "upstream", "ours")
+
 	for _, curve := range c.curves {
 		exponents := map[string]string{}
 		for _, l := range curve.lines {
@@ -234,21 +261,20 @@ func (c contents) Exponents() string {
 				exponents[l.name] = fmt.Sprintf("%.2f", e)
 			}
 		}
+
 		t.row(curve.title, curve.axis, exponents["upstream"], exponents["ours"])
 	}
 	return t.String()
 }
 
-// table is a table of Markdown in the making.
-type table []string
+// table writes a table of Markdown.
+type table struct{ strings.Builder }
 
-type lines struct{ strings.Builder }
-
-func (t table) head() *lines {
-	var l lines
-	l.row(t...)
-	l.WriteString("|" + strings.Repeat("---|", len(t)) + "\n")
-	return &l
+func newTable(head ...string) *table {
+	t := &table{}
+	t.row(head...)
+	t.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
+	return t
 }
 
-func (l *lines) row(cells ...string) { l.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+func (t *table) row(cells ...string) { t.WriteString("| " + strings.Join(cells, " | ") + " |\n") }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Units, as benchfmt has them.
+// The units of benchfmt.
 const (
 	timeUnit   = "sec/op"
 	bytesUnit  = "B/op"
@@ -21,7 +21,7 @@ const (
 	heapUnit   = "kept-B"
 )
 
-// set is everything that was measured.
+// set holds all results.
 type set struct {
 	// names are the benchmarks in the order of the output, without the number of
 	// processors at their ends. With the log on, "log=3/" is in front.
@@ -51,6 +51,7 @@ func readFile(path string) (*set, error) {
 
 func read(raw io.Reader, path string) (*set, error) {
 	s := &set{values: map[string]map[string][]float64{}, config: map[string]string{}}
+
 	r := benchfmt.NewReader(raw, path)
 	for r.Scan() {
 		switch record := r.Result().(type) {
@@ -60,6 +61,7 @@ func read(raw io.Reader, path string) (*set, error) {
 			s.add(record)
 		}
 	}
+
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
@@ -71,16 +73,27 @@ func read(raw io.Reader, path string) (*set, error) {
 
 func (s *set) add(r *benchfmt.Result) {
 	base, parts := r.Name.Parts()
-	rest, procs := string(bytes.Join(parts, nil)), ""
+	rest := string(bytes.Join(parts, nil))
+	procs := ""
 	if n := len(parts); n > 0 && parts[n-1][0] == '-' {
-		rest, procs = string(bytes.Join(parts[:n-1], nil)), string(parts[n-1][1:])
+		rest = string(bytes.Join(parts[:n-1], nil))
+		procs = string(parts[n-1][1:])
 	}
 	keys, _, _ := strings.Cut(rest, "/impl=")
-	of := row{string(base) + keys, string(base), strings.TrimPrefix(keys, "/"), timeUnit}
+
+	own := row{string(base) + keys, string(base), strings.TrimPrefix(keys, "/"), timeUnit}
 	if level := r.GetConfig("log"); level != "" {
-		of.name, of.title = "log="+level+"/"+of.name, of.title+", log at -v="+level
+		own.name = "log=" + level + "/" + own.name
+		own.title += ", log at -v=" + level
 	}
-	name := of.name + strings.TrimPrefix(rest, keys)
+	if _, ok := r.Value(keptUnit); ok {
+		own.unit = keptUnit
+	}
+	if !slices.ContainsFunc(s.rows, func(r row) bool { return r.name == own.name }) {
+		s.rows = append(s.rows, own)
+	}
+
+	name := own.name + strings.TrimPrefix(rest, keys)
 	if len(s.names) == 0 {
 		for _, c := range r.Config {
 			s.config[c.Key] = string(c.Value)
@@ -90,17 +103,12 @@ func (s *set) add(r *benchfmt.Result) {
 	if command := r.GetConfig("command"); !slices.Contains(s.commands, command) {
 		s.commands = append(s.commands, command)
 	}
+
 	units := s.values[name]
 	if units == nil {
 		units = map[string][]float64{}
 		s.values[name] = units
 		s.names = append(s.names, name)
-	}
-	if _, ok := r.Value(keptUnit); ok {
-		of.unit = keptUnit
-	}
-	if !slices.ContainsFunc(s.rows, func(r row) bool { return r.name == of.name }) {
-		s.rows = append(s.rows, of)
 	}
 	for _, v := range r.Values {
 		units[v.Unit] = append(units[v.Unit], v.Value)
@@ -114,10 +122,12 @@ func (s *set) median(name, unit string) (m benchmath.Summary, ok bool) {
 	return summarize(s.values[name][unit])
 }
 
-// ratio is how many times more the base takes than ours, round by round. A round
+// ratio returns how many times more the base takes than ours, round by round. A round
 // may measure one of them several times.
 func (s *set) ratio(base, ours, unit string) (m benchmath.Summary, ok bool) {
-	x, y := s.values[base][unit], s.values[ours][unit]
+	x := s.values[base][unit]
+	y := s.values[ours][unit]
+
 	var ratios []float64
 	n := min(len(x), len(y))
 	for i := range n {

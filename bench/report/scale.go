@@ -21,7 +21,7 @@ type scale struct {
 	Cores  string // of the machine
 }
 
-// implementations are in the order in which they are drawn; the last is on top.
+// implementations are in the order in which they are drawn. The last one is on top.
 var implementations = []string{"none", "upstream", "ours"}
 
 // panel is a diagram of lines, with its origin on the page.
@@ -30,7 +30,7 @@ type panel struct {
 	Title, Below string
 	curve        curve
 	unit         string
-	per          float64 // the size of the unit in which the axis counts, and its name
+	per          float64 // the size of the unit of the axis, and its name
 	name         string
 	most, step   float64 // of the vertical axis
 }
@@ -42,7 +42,7 @@ const (
 	panelIndent = 48 // before the vertical axis
 )
 
-// newScale finds what is shown among the results.
+// newScale finds the figures of the diagrams among the results.
 func newScale(s *set, r *load.Report) (*scale, error) {
 	found := &scale{load: r, Cores: s.config["procs"]}
 	for i, p := range []panel{
@@ -53,15 +53,18 @@ func newScale(s *set, r *load.Report) (*scale, error) {
 		if len(curves) != 1 || len(curves[0].lines) != len(implementations) || len(r.Runs) == 0 {
 			return nil, errors.New("the results lack cycles with several numbers of queues, or a cluster under load")
 		}
-		p.X, p.curve = 16+float64(i)*(panelIndent+panelWidth+34), curves[0]
+
+		p.X = 16 + float64(i)*(panelIndent+panelWidth+34)
+		p.curve = curves[0]
 		p.scaleAxis()
 		found.Panels = append(found.Panels, p)
 	}
+
+	memory := func(one load.Result) float64 { return one.Memory }
+	bytes := func(x float64) string { return quantity(x, bytesUnit) }
 	found.Groups = []group{
 		newGroup(r, "Pods bound per second", 128, load.Result.Throughput, number),
-		newGroup(r, "Peak memory of the scheduler", 214, func(one load.Result) float64 { return one.Memory }, func(x float64) string {
-			return quantity(x, bytesUnit)
-		}),
+		newGroup(r, "Peak memory of the scheduler", 214, memory, bytes),
 	}
 	return found, nil
 }
@@ -74,6 +77,7 @@ func (p *panel) scaleAxis() {
 			largest = max(largest, at.value/p.per)
 		}
 	}
+
 	p.step = math.Pow(10, math.Floor(math.Log10(largest))-1)
 	for i := 0; largest > 6*p.step; i++ {
 		p.step *= []float64{2, 2.5, 2}[i%3]
@@ -81,13 +85,13 @@ func (p *panel) scaleAxis() {
 	p.most = math.Ceil(largest/p.step) * p.step
 }
 
-// tick is a value beside an axis.
+// tick is a value at an axis.
 type tick struct {
 	At   float64
 	Text string
 }
 
-// Rows are the values of the vertical axis.
+// Rows returns the values of the vertical axis.
 func (p panel) Rows() (rows []tick) {
 	for value := 0.0; value <= p.most; value += p.step {
 		rows = append(rows, tick{panelHeight * (1 - value/p.most), number(value) + p.name})
@@ -95,7 +99,7 @@ func (p panel) Rows() (rows []tick) {
 	return rows
 }
 
-// Columns are the numbers of queues.
+// Columns returns the numbers of queues.
 func (p panel) Columns() (columns []tick) {
 	for _, at := range p.curve.lines[0].points {
 		columns = append(columns, tick{p.x(at), number(at.n)})
@@ -103,10 +107,11 @@ func (p panel) Columns() (columns []tick) {
 	return columns
 }
 
-// x is where a number of queues is, on a logarithmic axis.
+// x returns the place of a number of queues, on a logarithmic axis.
 func (p panel) x(at point) float64 {
 	points := p.curve.lines[0].points
-	first, last := points[0].n, points[len(points)-1].n
+	first := points[0].n
+	last := points[len(points)-1].n
 	return panelIndent + 12 + (panelWidth-24)*math.Log(at.n/first)/math.Log(last/first)
 }
 
@@ -119,7 +124,7 @@ type stroke struct {
 	X, Y             float64 // of the text
 }
 
-// Lines are the lines in the order in which they are drawn.
+// Lines returns the lines in the order in which they are drawn.
 func (p panel) Lines() (lines []stroke) {
 	for _, name := range implementations {
 		drawn := stroke{Name: name}
@@ -128,7 +133,9 @@ func (p panel) Lines() (lines []stroke) {
 			drawn.Path += fmt.Sprintf("%c%.1f %.1f", "ML"[min(i, 1)], p.x(at), p.y(at))
 			drawn.Dots = append(drawn.Dots, [2]float64{p.x(at), p.y(at)})
 		}
-		if last := points[len(points)-1]; name != "none" { // as ours, whose text is there
+
+		// The line of none is close to the line of ours, which has a text.
+		if last := points[len(points)-1]; name != "none" {
 			drawn.X = p.x(last)
 			drawn.Y = p.y(last) - 10
 			drawn.Text = p.at(name, last.n)
@@ -138,7 +145,7 @@ func (p panel) Lines() (lines []stroke) {
 	return lines
 }
 
-// at is the value of an implementation with a number of queues.
+// at returns the value of an implementation with a number of queues.
 func (p panel) at(name string, queues float64) string {
 	for _, point := range p.curve.line(name).points {
 		if point.n == queues {
@@ -161,14 +168,18 @@ type bar struct {
 	Y, Width          float64
 }
 
-func newGroup(r *load.Report, title string, y float64, figure func(load.Result) float64, words func(float64) string) group {
+func newGroup(
+	r *load.Report, title string, y float64, figure func(load.Result) float64, words func(float64) string,
+) group {
 	g := group{Title: title, Y: y}
+
 	most := 0.0
 	values := map[string]float64{}
 	for _, name := range load.Schedulers {
 		values[name] = load.Percentile(r.Values(name, figure), 0.5)
 		most = max(most, values[name])
 	}
+
 	for i, name := range []string{"ours", "upstream"} {
 		label := map[string]string{"ours": "capacity-card", "upstream": "Volcano"}[name]
 		g.Bars = append(g.Bars, bar{name, label, words(values[name]), 10 + 24*float64(i), 108 * values[name] / most})
@@ -194,19 +205,21 @@ func (s *scale) svg() (string, error) {
 	return b.String(), err
 }
 
-// The part of a page that the results make.
+// The marks around the results in a page.
 const (
 	scaleBegin = "<!-- written by go run ./bench/report -->\n"
 	scaleEnd   = "<!-- end -->\n"
 )
 
-// sentences are the figures of the picture in words.
+// sentences returns the figures of the picture in words.
 func (s *scale) sentences() string {
 	cycle := s.Panels[0]
 	memory := s.Panels[1]
 	bound := s.Groups[0].Bars
 	peak := s.Groups[1].Bars // of ours, and of upstream
-	return fmt.Sprintf(`The first scheduling cycle with 200 nodes and 1,000 pending pods takes %s with 10 queues (Volcano's plugin: %s),
+
+	return fmt.Sprintf("The first scheduling cycle with 200 nodes and 1,000 pending pods takes %s "+
+		`with 10 queues (Volcano's plugin: %s),
 %s with 100 (%s) and %s with 1,000 (%s). With 1,000 it allocates %s instead of %s. In a cluster
 with %s queues, the scheduler binds %s pods per second instead of %s, with %s of memory instead of %s.
 `, cycle.at("ours", 10), cycle.at("upstream", 10), cycle.at("ours", 100), cycle.at("upstream", 100),
@@ -214,7 +227,7 @@ with %s queues, the scheduler binds %s pods per second instead of %s, with %s of
 		number(float64(s.load.Queues)), bound[0].Text, bound[1].Text, peak[0].Text, peak[1].Text)
 }
 
-// into replaces the part of a page that the results make.
+// into replaces the results in a page.
 func into(page, text string) (string, error) {
 	before, rest, begins := strings.Cut(page, scaleBegin)
 	_, after, ends := strings.Cut(rest, scaleEnd)

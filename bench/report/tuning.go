@@ -7,7 +7,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/tuning"
 )
 
-// tuningPage has the settings of Volcano, which make bench MODE=tuning measures in cycles, and make load SCENARIO=tuned
+// The page about the settings of Volcano. make bench MODE=tuning measures them in cycles, and make load SCENARIO=tuned
 // with a whole scheduler.
 const (
 	tuningPage = "docs/tuning.md"
@@ -24,13 +24,15 @@ const (
 // tunedFigures are the rows about a whole scheduler.
 var tunedFigures = []struct {
 	words string
-	of    func(load.Result) float64
+	value func(load.Result) float64
 	unit  string
 }{
 	{"pods that get a node, per second", load.Result.Throughput, ""},
 	{"from submission to running, half of the pods", func(r load.Result) float64 { return r.Latency(0.5) }, timeUnit},
 	{"the same, 99 % of the pods", func(r load.Result) float64 { return r.Latency(0.99) }, timeUnit},
-	{"processor time of the scheduler, per pod", func(r load.Result) float64 { return r.CPU / float64(len(r.Bound)) }, timeUnit},
+	{"processor time of the scheduler, per pod", func(r load.Result) float64 {
+		return r.CPU / float64(len(r.Bound))
+	}, timeUnit},
 	{"peak memory of the scheduler", func(r load.Result) float64 { return r.Memory }, bytesUnit},
 	{"nodes opened", func(r load.Result) float64 { return float64(r.Opened) }, ""},
 	{"first card, percent", func(r load.Result) float64 {
@@ -38,31 +40,36 @@ var tunedFigures = []struct {
 	}, ""},
 }
 
-// tuningInto replaces the part of the page that the results make.
+// tuningInto replaces the results of the page.
 func (c contents) tuningInto(m *load.Report) func(page string) (string, error) {
-	cycles := table{"setting", "time", "allocated", "nodes opened", "first card"}.head()
+	cycles := newTable("setting", "time", "allocated", "nodes opened", "first card")
 	for _, s := range tuning.Settings {
 		name := "Tuning/setting=" + s.Name
-		cycles.row(s.Title, c.cell(name, timeUnit), c.cell(name, bytesUnit), c.cell(name, openedUnit), c.cell(name, firstUnit)+" %")
+		cycles.row(s.Title, c.cell(name, timeUnit), c.cell(name, bytesUnit), c.cell(name, openedUnit),
+			c.cell(name, firstUnit)+" %")
 	}
-	head := table{""}
+
+	head := []string{""}
 	for _, s := range tuning.Whole {
 		head = append(head, s.Title)
 	}
-	whole := head.head()
+	whole := newTable(head...)
 	for _, figure := range tunedFigures {
 		row := []string{figure.words}
 		for _, s := range tuning.Whole {
-			row = append(row, quantity(load.Percentile(m.Values(s.Name, figure.of), 0.5), figure.unit))
+			median := load.Percentile(m.Values(s.Name, figure.value), 0.5)
+			row = append(row, quantity(median, figure.unit))
 		}
 		whole.row(row...)
 	}
+
 	return func(page string) (string, error) {
 		return into(page, fmt.Sprintf(`
 Medians of %s rounds of `+"`make bench MODE=tuning`"+`, commit %s, %s, %s, %s in use:
 
 %s
-The whole scheduler on a real API server, which shares the processors with it: %d pods at once on %s idle nodes, medians of %s
+The whole scheduler on a real API server, which shares the processors with it: `+
+			`%d pods at once on %s idle nodes, medians of %s
 rounds of `+"`%s`"+`:
 
 %s

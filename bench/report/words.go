@@ -9,10 +9,10 @@ import (
 	"golang.org/x/text/message"
 )
 
-// times is a ratio: "21.1×".
+// times formats a ratio: "21.1×".
 func times(x float64) string { return number(x) + "×" }
 
-// ratioWords is a ratio with its interval: "21.1× (20.3–21.9)".
+// ratioWords formats a ratio with its interval: "21.1× (20.3–21.9)".
 func ratioWords(m benchmath.Summary) string {
 	if math.IsInf(m.Lo, 0) || math.IsInf(m.Hi, 0) {
 		return times(m.Center) + " (too few rounds)"
@@ -20,7 +20,7 @@ func ratioWords(m benchmath.Summary) string {
 	return fmt.Sprintf("%s (%s–%s)", times(m.Center), number(m.Lo), number(m.Hi))
 }
 
-// number has three digits that matter, all of those before the point, and commas.
+// number formats a number with three significant digits, or with all digits before the point, and with commas.
 func number(x float64) string {
 	switch a := math.Abs(x); {
 	case a == math.Trunc(a) || a >= 100:
@@ -33,7 +33,7 @@ func number(x float64) string {
 	return fmt.Sprintf("%.3f", x)
 }
 
-// quantity is a value of a unit: "8.47 ms", "25.2 KiB", "37".
+// quantity formats a value of a unit: "8.47 ms", "25.2 KiB", "37".
 func quantity(x float64, unit string) string {
 	switch unit {
 	case timeUnit:
