@@ -13,7 +13,7 @@ import (
 var Schedulers = []string{"upstream", "ours"}
 
 // MainRelease is the release of Volcano that go.mod names. The pages are about it, and have a
-// table for each other one.
+// table for each other release.
 const MainRelease = "v1.14.1"
 
 // Setting describes a measurement: its command, its load and its machine. Times are in seconds.
@@ -36,8 +36,8 @@ type Setting struct {
 	Load     float64 `json:"load"` // the machine's load average of a minute when it began, 0 if it is unknown
 }
 
-// Measured is all that was measured in runs of schedulers.
-type Measured[R interface{ of() string }] struct {
+// Measured holds the results of runs of schedulers.
+type Measured[R interface{ scheduler() string }] struct {
 	Setting
 	Runs []R `json:"runs"`
 }
@@ -52,28 +52,30 @@ type (
 type Result struct {
 	Scheduler string  `json:"scheduler"`
 	Round     int     `json:"round"`
-	Total     float64 `json:"total"`          // from the first job's submission to the last pod's binding, or to the limit
+	Total     float64 `json:"total"`          // from the first submission to the last binding, or to the limit
 	Left      int     `json:"left,omitempty"` // pods that did not run within the limit
-	// Running is, for each pod in order, the time from its job's submission until it ran; Bound from the first job's
-	// until it had a node.
+	// Running holds the time from the submission of a job until its pod ran, for each pod in order. Bound holds the
+	// time from the submission of the first job until a pod had a node.
 	Running []float64 `json:"running"`
 	Bound   []float64 `json:"bound"`
 	CPU     float64   `json:"cpu"`    // of the scheduler in that time
 	Memory  float64   `json:"memory"` // of the scheduler at its most, resident, in bytes
-	Cycles  float64   `json:"cycles"` // scheduling cycles in that time, and what they took in all
+	Cycles  float64   `json:"cycles"` // scheduling cycles in that time, and their time in all
 	Cycling float64   `json:"cycling"`
-	// Nodes that had all their cards idle and got pods, pods that list cards, and those of them that got the first.
+	// Opened counts nodes with only idle cards that got pods, Listed pods that list cards, and First pods that got the
+	// first card of their list.
 	Opened int `json:"opened,omitempty"`
 	Listed int `json:"listed,omitempty"`
 	First  int `json:"first,omitempty"`
 }
 
-// Read reads what was measured.
-func Read[R interface{ of() string }](path string) (*Measured[R], error) {
+// Read reads results.
+func Read[R interface{ scheduler() string }](path string) (*Measured[R], error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+
 	m := &Measured[R]{}
 	if err := json.Unmarshal(raw, m); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
@@ -84,29 +86,30 @@ func Read[R interface{ of() string }](path string) (*Measured[R], error) {
 // Values returns a figure of each round of a scheduler, sorted.
 func (m *Measured[R]) Values(scheduler string, figure func(R) float64) (values []float64) {
 	for _, run := range m.Runs {
-		if run.of() == scheduler {
+		if run.scheduler() == scheduler {
 			values = append(values, figure(run))
 		}
 	}
+
 	slices.Sort(values)
 	return values
 }
 
-func (r Result) of() string { return r.Scheduler }
+func (r Result) scheduler() string { return r.Scheduler }
 
 // Percentile returns the smallest of sorted values that a share of them does not exceed.
 func Percentile(sorted []float64, share float64) float64 {
 	return percentileOf(sorted, len(sorted), share)
 }
 
-// Latency is the time from submission to running that a share of the pods does not exceed, infinite if fewer of them
-// ran.
+// Latency returns the time from submission to running that a share of the pods does not exceed. It is infinite if
+// fewer pods ran.
 func (r Result) Latency(share float64) float64 {
 	return percentileOf(r.Running, len(r.Running)+r.Left, share)
 }
 
-// percentileOf returns the smallest of sorted values that a share of n values does not exceed, infinite if there are
-// too few.
+// percentileOf returns the smallest of sorted values that a share of n values does not exceed. It is infinite if there
+// are too few values.
 func percentileOf(sorted []float64, n int, share float64) float64 {
 	if i := max(0, int(math.Ceil(share*float64(n)))-1); i < len(sorted) {
 		return sorted[i]
@@ -114,8 +117,8 @@ func percentileOf(sorted []float64, n int, share float64) float64 {
 	return math.Inf(1)
 }
 
-// Throughput is the number of pods bound per second.
+// Throughput returns the number of pods bound per second.
 func (r Result) Throughput() float64 { return float64(len(r.Bound)) / r.Total }
 
-// Cycle is the mean time of a scheduling cycle.
+// Cycle returns the mean time of a scheduling cycle.
 func (r Result) Cycle() float64 { return r.Cycling / max(1, r.Cycles) }

@@ -6,8 +6,8 @@ import "slices"
 // tables: Volcano's own with its plugin capacity, and ours under two names.
 var WavesSchedulers = []string{"upstream", "capacity", "capacity-card"}
 
-// Run holds the measurements of one scheduler in one round. All but Left, Ended and Samples are of the
-// steady part. Times count from the first wave.
+// Run holds the measurements of one scheduler in one round. Left, Ended and Samples are about the whole
+// run, the others about its steady part. Times count from the first wave.
 type Run struct {
 	Scheduler string  `json:"scheduler"`
 	Round     int     `json:"round"`
@@ -17,7 +17,7 @@ type Run struct {
 	Left      int     `json:"left"`  // pods that did not run until then
 
 	Submitted int `json:"submitted"` // pods of the jobs that were submitted
-	// Running is, for each of these pods that ran at all, in order, the time from its job's submission until it ran.
+	// Running holds the time from the submission of a job until its pod ran, for each of these pods that ran, in order.
 	Running []float64 `json:"running"`
 	// Stages are the means of the parts of that time, by name.
 	Stages map[string]float64 `json:"stages"`
@@ -25,10 +25,10 @@ type Run struct {
 	Bound    int       `json:"bound"`  // pods
 	CPU      float64   `json:"cpu"`    // of the scheduler
 	Cycles   []float64 `json:"cycles"` // scheduling cycles that ended, in order of their times
-	Opens    []float64 `json:"opens"`  // what the quota plugin took to open each session, in order
+	Opens    []float64 `json:"opens"`  // times of the quota plugin to open each session, in order
 	Actions  []Request `json:"actions"`
 	Requests []Request `json:"requests"` // of the scheduler to the API server, by method of HTTP
-	Served   []Request `json:"served"`   // what the API server did for all its clients, without watches
+	Served   []Request `json:"served"`   // requests of all clients that the API server served, without watches
 	// Processors are the seconds that the processors of the machine spent on each of its users, and idle.
 	Processors map[string]float64 `json:"processors"`
 
@@ -45,7 +45,7 @@ const (
 // Stages are the stages in order.
 var Stages = []string{Created, Bound, Started}
 
-// The users of processors beside the parts of the control plane, which have the names of its stages.
+// The users of processors, in addition to the parts of the control plane, which have the names of its stages.
 const (
 	Scheduler = "scheduler"
 	Collector = "memory management of Go"
@@ -54,7 +54,7 @@ const (
 	Idle      = "idle"
 )
 
-// Request is a kind of request, and how many of it took how long in all. Actions of the scheduler
+// Request is a kind of request, with their number and their time in all. Actions of the scheduler
 // are not counted.
 type Request struct {
 	Name  string  `json:"name"`
@@ -73,14 +73,15 @@ type Sample struct {
 	Memory    float64 `json:"memory"`    // of the scheduler, resident, in bytes
 }
 
-func (r Run) of() string { return r.Scheduler }
+func (r Run) scheduler() string { return r.Scheduler }
 
-// Throughput is the number of pods bound per second.
+// Throughput returns the number of pods bound per second.
 func (r Run) Throughput() float64 { return float64(r.Bound) / (r.Until - r.From) }
 
-// Busiest is the number of pods bound per second in the busiest time of at least that length.
+// Busiest returns the number of pods bound per second in the busiest time of at least that length.
 func (r Run) Busiest(length float64) (most float64) {
 	samples := r.steady()
+
 	for i, first := range samples {
 		for _, last := range samples[i:] {
 			if took := last.At - first.At; took >= length {
@@ -92,8 +93,8 @@ func (r Run) Busiest(length float64) (most float64) {
 	return most
 }
 
-// Latency is the time from submission to running that a share of the pods does not exceed, infinite if
-// fewer of them ran.
+// Latency returns the time from submission to running that a share of the pods does not exceed. It is infinite if
+// fewer pods ran.
 func (r Run) Latency(share float64) float64 { return percentileOf(r.Running, r.Submitted, share) }
 
 // Of returns the requests of a name.
@@ -106,25 +107,25 @@ func Of(requests []Request, name string) Request {
 	return Request{Name: name}
 }
 
-// Mean is the mean time of a request, 0 if there was none.
+// Mean returns the mean time of a request, 0 if there was none.
 func (r Request) Mean() float64 { return r.Time / max(1, r.Count) }
 
-// Waiting are the pods of submitted jobs that had no node, sorted.
+// Waiting returns the numbers of pods of submitted jobs without a node, sorted.
 func (r Run) Waiting() []float64 {
 	return r.sorted(func(s Sample) float64 { return float64(s.Submitted - s.Bound) })
 }
 
-// CardsInUse are the whole cards of pods, sorted.
+// CardsInUse returns the numbers of whole cards of pods, sorted.
 func (r Run) CardsInUse() []float64 {
 	return r.sorted(func(s Sample) float64 { return float64(s.Cards) })
 }
 
-// Memory is the memory of the scheduler, sorted.
+// Memory returns the memory of the scheduler, sorted.
 func (r Run) Memory() []float64 {
 	return r.sorted(func(s Sample) float64 { return s.Memory })
 }
 
-// PeakMemory is the most memory that the scheduler had in the whole run.
+// PeakMemory returns the most memory that the scheduler had in the whole run.
 func (r Run) PeakMemory() (most float64) {
 	for _, s := range r.Samples {
 		most = max(most, s.Memory)
@@ -136,11 +137,12 @@ func (r Run) sorted(figure func(Sample) float64) (values []float64) {
 	for _, s := range r.steady() {
 		values = append(values, figure(s))
 	}
+
 	slices.Sort(values)
 	return values
 }
 
-// steady are the samples of the steady part.
+// steady returns the samples of the steady part.
 func (r Run) steady() (samples []Sample) {
 	for _, s := range r.Samples {
 		if r.From <= s.At && s.At <= r.Until {

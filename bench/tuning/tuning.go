@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Setting is the plugins of deploy/cards with Volcano's defaults, and changes of them.
+// Setting is the set of plugins in deploy/cards with Volcano's defaults, and changes of them.
 type Setting struct {
 	Name  string // in results
 	Title string // on the page, in Markdown
@@ -16,7 +16,7 @@ type Setting struct {
 	Verbosity  int // -v
 	GC         int // GOGC; 0: Go's default
 
-	// Arguments of plugins, as lines of the configuration; of nodeorder "-" leaves the plugin out.
+	// Arguments of plugins, as lines of the configuration. "-" for nodeorder leaves the plugin out.
 	nodeOrder, predicates []string
 	last                  bool // the quota plugin is asked about a node after predicates
 }
@@ -27,8 +27,12 @@ const without = "-"
 var (
 	packing = []string{"leastrequested.weight: 0", "balancedresource.weight: 0"}
 	unused  = []string{
-		"predicate.PodAffinityEnable: false", "predicate.PodTopologySpreadEnable: false", "predicate.NodePortsEnable: false",
-		"predicate.NodeVolumeLimitsEnable: false", "predicate.VolumeZoneEnable: false", "predicate.VolumeBindingEnable: false",
+		"predicate.PodAffinityEnable: false",
+		"predicate.PodTopologySpreadEnable: false",
+		"predicate.NodePortsEnable: false",
+		"predicate.NodeVolumeLimitsEnable: false",
+		"predicate.VolumeZoneEnable: false",
+		"predicate.VolumeBindingEnable: false",
 	}
 )
 
@@ -36,14 +40,20 @@ var (
 var (
 	Usual = Setting{Name: "usual", Title: "Volcano's defaults", Verbosity: 3}
 	Tuned = Setting{
-		Name: "tuned", Title: "all of [What to set](#what-to-set)", Percentage: 2, Verbosity: 2, GC: 400, nodeOrder: packing, predicates: unused,
+		Name:       "tuned",
+		Title:      "all of [What to set](#what-to-set)",
+		Percentage: 2,
+		Verbosity:  2,
+		GC:         400,
+		nodeOrder:  packing,
+		predicates: unused,
 	}
 )
 
 // Whole are the settings that are measured with a whole scheduler.
 var Whole = []Setting{Usual, Tuned}
 
-// Names are the names of Whole.
+// Names returns the names of Whole.
 func Names() (names []string) {
 	for _, s := range Whole {
 		names = append(names, s.Name)
@@ -60,18 +70,19 @@ var Settings = []Setting{
 	{Name: "packing", Title: "arguments of `nodeorder`", Verbosity: 3, nodeOrder: packing},
 	{Name: "no-nodeorder", Title: "no `nodeorder`", Verbosity: 3, nodeOrder: []string{without}},
 	{Name: "predicates", Title: "arguments of `predicates`", Verbosity: 3, predicates: unused},
-	{Name: "cache", Title: "`predicate.CacheEnable: true`", Verbosity: 3, predicates: []string{"predicate.CacheEnable: true"}},
+	{Name: "cache", Title: "`predicate.CacheEnable: true`", Verbosity: 3,
+		predicates: []string{"predicate.CacheEnable: true"}},
 	{Name: "order", Title: "`capacity-card` after `predicates`", Verbosity: 3, last: true},
 	{Name: "gc", Title: "`GOGC=400`", Verbosity: 3, GC: 400},
 	Tuned,
 }
 
-// Flags are those of the scheduler.
+// Flags returns the flags of the scheduler.
 func (s Setting) Flags() []string {
 	return []string{"--percentage-nodes-to-find=" + strconv.Itoa(s.Percentage), "-v=" + strconv.Itoa(s.Verbosity)}
 }
 
-// Environment are the variables of the scheduler.
+// Environment returns the variables of the scheduler.
 func (s Setting) Environment() []string {
 	if s.GC == 0 {
 		return nil
@@ -80,9 +91,14 @@ func (s Setting) Environment() []string {
 }
 
 // quotas are the arguments of the quota plugin.
-var quotas = []string{"cardUnlimitedCpuMemory: true", "unsetCapability: unlimited", "reclaimGangs: whole", "nodeOrderWeight: 10"}
+var quotas = []string{
+	"cardUnlimitedCpuMemory: true",
+	"unsetCapability: unlimited",
+	"reclaimGangs: whole",
+	"nodeOrderWeight: 10",
+}
 
-// Configuration is the volcano-scheduler.conf.
+// Configuration returns the volcano-scheduler.conf.
 func (s Setting) Configuration() string {
 	var b strings.Builder
 	b.WriteString(`actions: "enqueue, allocate, reclaim, backfill"
@@ -93,13 +109,16 @@ tiers:
     enablePreemptable: false
   - name: conformance
 `)
+
 	if !s.last {
 		plugin(&b, "capacity-card", quotas)
 	}
+
 	b.WriteString(`- plugins:
   - name: drf
     enablePreemptable: false
 `)
+
 	plugin(&b, "predicates", s.predicates)
 	if s.last {
 		plugin(&b, "capacity-card", quotas)
@@ -113,6 +132,7 @@ func plugin(b *strings.Builder, name string, arguments []string) {
 	if len(arguments) == 1 && arguments[0] == without {
 		return
 	}
+
 	fmt.Fprintf(b, "  - name: %s\n", name)
 	if len(arguments) > 0 {
 		fmt.Fprintf(b, "    arguments:\n      %s\n", strings.Join(arguments, "\n      "))

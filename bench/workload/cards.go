@@ -66,11 +66,13 @@ func (g *generator) equip(n *Node) {
 	delete(n.Allocatable, gpu)
 	product := []string{"A", "A", "B"}[g.IntN(3)]
 	n.Labels = map[string]string{"nvidia.com/gpu.product": product, "nvidia.com/gpu.count": "8"}
+
 	if g.chance(90) {
 		n.Labels["nvidia.com/gpu.memory"] = "81559"
 		n.Labels["nvidia.com/gpu.replicas"] = "4"
 	}
 
+	// Some nodes have cards without labels, or no cards.
 	switch {
 	case g.chance(10):
 		n.Labels = nil
@@ -155,6 +157,8 @@ func (g *generator) cardJob(i int, queue string, nodes []Node) Job {
 		MinMember:    int32(g.IntN(3)),
 		MinResources: Resources{"cpu": 100},
 	}
+
+	// Some jobs state their cards in an annotation, and half of these have no pods yet.
 	if g.chance(40) {
 		j.Annotations = map[string]string{cardRequest: fmt.Sprintf(`{%q:%d}`, g.list(), 1+g.IntN(4))}
 		if g.chance(50) {
@@ -172,6 +176,7 @@ func (g *generator) cardJob(i int, queue string, nodes []Node) Job {
 			wants = g.wants()
 			names = g.list()
 		}
+
 		task := g.task(fmt.Sprintf("%s-%d", j.Name, t), j.Phase, wants, nodes)
 		if g.chance(80) {
 			task.Annotations = map[string]string{cardName: names}

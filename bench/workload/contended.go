@@ -154,6 +154,7 @@ func contended(queues int) Cluster {
 // run adds a job of pods that run on the nodes in turn, from the first node on.
 func (c *Cluster) run(name, queue string, request Resources, first int) {
 	j := Job{Name: name, Queue: queue, Phase: Running, MinMember: 1, MinResources: request}
+
 	for t := range perJob {
 		j.Tasks = append(j.Tasks, Task{
 			Name:    fmt.Sprintf("%s-%02d", name, t),

@@ -119,9 +119,11 @@ type Placement struct {
 func (c Cluster) Place(nodes map[string][]string) (p Placement) {
 	model := map[string]string{} // by node
 	used := map[string]bool{}
+
 	for _, n := range c.Nodes {
 		model[n.Name] = n.Labels[ProductLabel]
 	}
+	// Nodes with running pods are used already.
 	for _, j := range c.Jobs {
 		for _, task := range j.Tasks {
 			used[task.Node] = true
@@ -136,6 +138,7 @@ func (c Cluster) Place(nodes map[string][]string) (p Placement) {
 				p.Opened++
 				used[node] = true
 			}
+
 			if list {
 				p.Listed++
 			}

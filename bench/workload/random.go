@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
 // The scalars of random clusters: a common one, a rare one, one that no node has,
@@ -24,9 +25,11 @@ func Random(seed uint64) Cluster { return Draw(rand.New(rand.NewPCG(seed, 0x5eed
 func Draw(r *rand.Rand) Cluster {
 	g := &generator{Rand: r}
 	c := Cluster{Hierarchy: g.IntN(2) == 0}
+
 	for i := range 1 + g.IntN(4) {
 		c.Nodes = append(c.Nodes, g.node(i))
 	}
+
 	if c.Hierarchy {
 		c.Queues = g.tree()
 	} else {
@@ -43,8 +46,10 @@ func Draw(r *rand.Rand) Cluster {
 // Leaves returns the names of the queues that may hold jobs. Without a tree, these are all queues.
 func (c *Cluster) Leaves() []string {
 	inner := map[string]bool{}
+
 	if c.Hierarchy {
 		for _, q := range c.Queues {
+			// Such queues are below the root.
 			if q.Name != "root" && q.Parent == "" {
 				inner["root"] = true
 			}
@@ -109,6 +114,7 @@ func (g *generator) node(i int) Node {
 
 func (g *generator) queue(name, parent string) Queue {
 	q := Queue{Name: name, Parent: parent, Weight: int32(1 + g.IntN(4)), Closed: g.chance(10)}
+
 	if g.chance(20) {
 		q.Priority = int32(g.IntN(3))
 	}
@@ -172,19 +178,18 @@ func (g *generator) tree() []Queue {
 
 // fork grows one branch down to depth 5, and from its end two more of depth 8.
 func (g *generator) fork(root Queue) []Queue {
-	queues := []Queue{root}
-	parent := "root"
-	for i := range 5 {
-		queues = append(queues, g.queue(fmt.Sprintf("trunk%d", i), parent))
-		parent = queues[len(queues)-1].Name
-	}
+	trunk := g.branch("trunk", "root", 5)
+	fork := trunk[len(trunk)-1].Name
+	left := g.branch("left", fork, 3)
+	right := g.branch("right", fork, 3)
+	return slices.Concat([]Queue{root}, trunk, left, right)
+}
 
-	for _, branch := range []string{"left", "right"} {
-		above := parent
-		for i := range 3 {
-			queues = append(queues, g.queue(fmt.Sprintf("%s%d", branch, i), above))
-			above = queues[len(queues)-1].Name
-		}
+// branch grows a line of queues below a parent.
+func (g *generator) branch(name, parent string, length int) (queues []Queue) {
+	for i := range length {
+		queues = append(queues, g.queue(fmt.Sprintf("%s%d", name, i), parent))
+		parent = queues[i].Name
 	}
 	return queues
 }
@@ -207,6 +212,7 @@ func (g *generator) job(i int, queue string, nodes []Node) Job {
 		if g.chance(30) {
 			request = g.resources(3, 70)
 		}
+
 		j.Tasks = append(j.Tasks, g.task(fmt.Sprintf("%s-%d", j.Name, t), j.Phase, request, nodes))
 	}
 	return j
@@ -219,6 +225,7 @@ func (g *generator) host(request Resources, nodes []Node) string {
 		for name := range request {
 			has = has && nodes[i].Allocatable[name] > 0
 		}
+
 		if has {
 			return nodes[i].Name
 		}

@@ -149,6 +149,7 @@ func (r *room) take(job int) int {
 	left := &r.nodes[modelOf(job)%len(r.nodes)]
 	node := (*left)[0]
 	*left = (*left)[1:]
+
 	r.cards[node]--
 	if r.cards[node] > 0 {
 		*left = append(*left, node)
@@ -172,12 +173,14 @@ func (s Shape) model(i int) string {
 func (s Shape) MakeCards(seed uint64) Cluster {
 	c := s.Make(seed)
 	cards := int64(2 + s.Nodes*8/s.leaves())
-	quota := map[string]string{}
+	quota := map[string]string{} // by leaf
+
 	for i, name := range c.Leaves() {
 		first := s.model(i)
 		second := s.model(i + 1)
 		quota[name] = fmt.Sprintf(`{%q:%d,%q:%d}`, first, cards, second, cards)
 	}
+
 	for i := range c.Queues {
 		if q := &c.Queues[i]; quota[q.Name] != "" {
 			q.Annotations = map[string]string{cardAccounts[0]: quota[q.Name]}
@@ -187,6 +190,7 @@ func (s Shape) MakeCards(seed uint64) Cluster {
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
 		n.Labels["nvidia.com/gpu.replicas"] = "4"
+
 		switch i % 10 {
 		case 0:
 			n.Allocatable["nvidia.com/mig-1g.10gb"] = 14
@@ -212,6 +216,7 @@ func (s Shape) MakeCards(seed uint64) Cluster {
 // grow adds the queues below parent and returns the leaves.
 func (s Shape) grow(c *Cluster, parent string, fanout []int) []string {
 	var leaves []string
+
 	for i := range fanout[0] {
 		q := Queue{Name: fmt.Sprintf("%s-%d", parent, i), Parent: parent, Weight: 1}
 		if len(fanout) > 1 {
@@ -258,6 +263,7 @@ func (g *generator) gpuNode(i int, model string) Node {
 
 func (g *generator) gpuJob(i int, queue string, phase Phase, tasks int, nodes []Node, left *room) Job {
 	request := Resources{"cpu": 4000, "memory": 32 << 30, gpu: int64(g.IntN(2))}
+	// A job that runs needs nodes with free cards.
 	if request[gpu] == 0 || phase == Running && !left.has(i, int64(tasks)) {
 		delete(request, gpu)
 	}
@@ -275,6 +281,7 @@ func (g *generator) gpuJob(i int, queue string, phase Phase, tasks int, nodes []
 
 	for t := range tasks {
 		task := Task{Name: fmt.Sprintf("%s-%02d", j.Name, t), Request: request, Status: TaskPending}
+
 		switch {
 		case j.Phase != Running:
 			task.Gated = j.Phase == Inqueue && g.chance(2)
@@ -288,6 +295,7 @@ func (g *generator) gpuJob(i int, queue string, phase Phase, tasks int, nodes []
 				task.Node = nodes[left.place()].Name
 			}
 		}
+
 		j.Tasks = append(j.Tasks, task)
 	}
 	return j

@@ -88,10 +88,12 @@ func (w Waves) arrivals(seed uint64, leaves []string, asks map[string]ask) (arri
 	for i := range w.Pods / w.PodsPerJob {
 		queue := leaves[g.IntN(len(leaves))]
 		ask := asks[queue]
+
 		start := w.Duration / waves * time.Duration(g.IntN(waves))
 		after := time.Duration(g.Int64N(int64(w.Duration / waves / 2)))
 		runs := w.Duration/20 + time.Duration(g.Int64N(int64(w.Duration*3/20)))
 		size := ask.sizes[g.IntN(len(ask.sizes))]
+
 		arrivals = append(arrivals, Arrival{
 			At:   start + after,
 			Runs: max(time.Second, runs.Truncate(time.Second)),
