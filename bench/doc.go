@@ -1,6 +1,6 @@
 // Package bench measures the engine against upstream's capacity plugin, which is
 // imported as it is: on the same input, in the same run. Its benchmarks are in test
-// files; what they are measured on is in packages workload and cluster.
+// files. Packages workload and cluster make their input.
 //
 //	make bench             measure for an hour and write BENCHMARKS.md
 //	make bench MODE=full   the same, and larger clusters in three of the rounds
@@ -12,19 +12,18 @@
 //
 // # Names
 //
-// A name has keys, impl the last of them: upstream, ours, or none, where there is no
-// quota plugin or one that permits everything. The rest is the input: shape (package
-// workload), queues, and so on. BenchmarkGrowth has one operation for several sizes
-// of one thing. The whole cycles with session=first need a process each, and are
+// A name has keys. The last key is impl: upstream, ours, or none. None has no
+// quota plugin, or a plugin that permits everything. The rest is the input: shape (package
+// workload), queues, and so on. BenchmarkGrowth has one operation for several
+// sizes. The whole cycles with session=first need a process each, and are
 // skipped in a process that has done other things.
 //
 // # What is measured
 //
-// Operations are called through the session, on which the plugin is alone, so that
-// Volcano's own dispatch costs all the same. Before anything is measured the answer
-// is looked at: a benchmark fails where it is not the one that its name promises, or
-// not the same from both implementations.
+// Operations are called through the session. The plugin is alone in it, so
+// Volcano's own dispatch costs all the same. Before a measurement the answer is checked. A
+// benchmark fails if the answer differs from its name, or between the implementations.
 //
-// The flag -full adds what takes long; -log 3 has the log on at that verbosity, with
-// its lines thrown away.
+// The flag -full adds operations that take long. -log 3 turns on the log at that verbosity, and
+// discards its lines.
 package bench

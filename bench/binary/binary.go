@@ -1,4 +1,4 @@
-// Package binary builds the benchmarks to a program of their own, for those that
+// Package binary builds the benchmarks as a program, for commands that
 // run them again and again.
 package binary
 
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// path is where the program is, seen from the root of the module.
+// path is the path of the program from the root of the module.
 const path = "bin/bench.test"
 
 // Build makes the program.
@@ -25,19 +25,22 @@ func Build() error {
 // Command runs the benchmarks that match a pattern, each for a time such as 1s
 // or 10x, with more flags of go test, or of the benchmarks themselves.
 func Command(bench, benchtime string, flags ...string) *exec.Cmd {
-	command := exec.Command(path, append([]string{"-test.run", "^$", "-test.bench", bench, "-test.benchtime", benchtime}, flags...)...)
+	flags = append([]string{"-test.run", "^$", "-test.bench", bench, "-test.benchtime", benchtime}, flags...)
+	command := exec.Command(path, flags...)
 	command.Stderr = os.Stderr
 	return command
 }
 
-// Line is a command as one types it.
+// Line returns a command as a user types it.
 func Line(command *exec.Cmd) string {
 	words := []string{}
+
 	for _, word := range command.Args {
 		if strings.ContainsAny(word, "^$|()*") {
 			word = "'" + word + "'"
 		}
 		words = append(words, word)
 	}
+
 	return strings.Join(words, " ")
 }

@@ -45,11 +45,11 @@ type Chart struct {
 type Axis struct {
 	Label  string
 	Log    bool                 // logarithmic, in whole powers of ten; all values are above 0
-	Unit   string               // after the values beside the grid
+	Unit   string               // after the values at the grid
 	Format func(float64) string // of these values, if it is not plain
 }
 
-// Line is a measurement of an implementation, one of those that have a colour. Lines
+// Line is a measurement of an implementation. Its name must have a colour. Lines
 // of one name have one entry in the legend.
 type Line struct {
 	Name   string
@@ -60,24 +60,30 @@ type Line struct {
 // SVG draws the chart. Equal charts are equal to the byte.
 func (c Chart) SVG() (string, error) {
 	p := newPlot(c.Title)
-	p.X.Label.Text, p.Y.Label.Text = c.X.Label, c.Y.Label
+	p.X.Label.Text = c.X.Label
+	p.Y.Label.Text = c.Y.Label
+
 	named := map[string]bool{}
 	for _, l := range c.Lines {
 		line, dots, err := plotter.NewLinePoints(l.Points)
 		if err != nil {
 			return "", fmt.Errorf("drawing %q: %w", c.Title, err)
 		}
-		line.Color, line.Width = colours[l.Name], vg.Points(2)
+		line.Color = colours[l.Name]
+		line.Width = vg.Points(2)
 		p.Add(line)
+
 		if l.Dots {
 			dots.GlyphStyle = draw.GlyphStyle{Color: colours[l.Name], Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
 			p.Add(dots)
 		}
+
 		if !named[l.Name] {
 			p.Legend.Add(l.Name, line)
 		}
 		named[l.Name] = true
 	}
+
 	c.X.scale(&p.X)
 	c.Y.scale(&p.Y)
 	return svg(p)
@@ -89,47 +95,57 @@ func newPlot(title string) *plot.Plot {
 	sans := func(size font.Length) font.Font {
 		return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 	}
+
 	p.Title.Text = title
 	p.Title.TextStyle.Font = sans(13)
 	p.Title.Padding = 6
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font, axis.Tick.Label.Font = sans(11), sans(10)
+		axis.Label.TextStyle.Font = sans(11)
+		axis.Tick.Label.Font = sans(10)
 	}
+
 	p.Legend.TextStyle.Font = sans(11)
 	p.Legend.Top = true
 	p.Legend.Left = true
 
 	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xdd}, color.Gray{0xdd}
+	grid.Horizontal.Color = color.Gray{0xdd}
+	grid.Vertical.Color = color.Gray{0xdd}
 	p.Add(grid)
 	return p
 }
 
 func svg(p *plot.Plot) (string, error) {
 	canvas := vgsvg.New(width, height)
-	p.Draw(draw.Crop(draw.New(canvas), margin, -2*margin, margin, -margin)) // the last label of X sticks out
+	// The last label of X sticks out.
+	p.Draw(draw.Crop(draw.New(canvas), margin, -2*margin, margin, -margin))
+
 	var b strings.Builder
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return "", fmt.Errorf("drawing %q: %w", p.Title.Text, err)
 	}
-	// Who does not have the font takes one of the same widths.
+
+	// Without the font, a reader uses a font of the same widths.
 	return strings.ReplaceAll(b.String(), "Liberation Sans", "Liberation Sans,Arial,sans-serif"), nil
 }
 
-// scale sets what an axis of a plot shows.
+// scale sets the range and the labels of an axis of a plot.
 func (a Axis) scale(axis *plot.Axis) {
 	var ticker plot.Ticker = plot.DefaultTicks{}
 	if a.Log {
 		const inexact = 1e-9 // the logarithm of 1,000 is a little less than 3
-		ticker, axis.Scale = plot.LogTicks{}, plot.LogScale{}
+		ticker = plot.LogTicks{}
+		axis.Scale = plot.LogScale{}
 		axis.Min = math.Pow(10, math.Floor(math.Log10(axis.Min)+inexact))
 		axis.Max = math.Pow(10, math.Ceil(math.Log10(axis.Max)-inexact))
 	} else {
 		axis.Min = 0
 	}
+
 	if a.Format == nil {
 		a.Format = func(x float64) string { return fmt.Sprintf("%g%s", x, a.Unit) }
 	}
+
 	axis.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
 		ticks := ticker.Ticks(low, high)
 		for i, t := range ticks {

@@ -1,8 +1,8 @@
-// Command profile makes the profiles under profiles/ anew, ours and upstream's,
+// Command profile writes the profiles below profiles/ again, for ours and for upstream,
 // with a page of the hottest functions for each.
 //
-// A benchmark makes its cluster before it measures, so of each profile only the
-// samples are kept that are below the call that is measured.
+// A benchmark makes its cluster before it measures. So each profile keeps only the
+// samples below the measured call.
 package main
 
 import (
@@ -28,7 +28,7 @@ type run struct {
 	bench     string // without impl
 	benchtime string
 	full      bool   // needs the flag -full
-	below     string // the calls whose samples are kept, "" for all but those that make clusters
+	below     string // the measured calls, "" for all but the calls that make clusters
 	ours      bool   // upstream has no cards, or would take more memory than machines have
 }
 
@@ -37,26 +37,31 @@ const (
 	asking  = `framework\.\(\*Session\)\.[A-Z]|bench\.event\.func`
 )
 
-// making is the making of a cluster, and the end of the one before.
+// making matches the calls that make a cluster, and the end of the previous cluster.
 var making = regexp.MustCompile(`bench/(cluster|workload)\.|runtime\.GC$`)
 
 var runs = []run{
 	{name: "open-L", bench: "^BenchmarkSessionOpen$/^shape=L$", benchtime: "3s", below: opening},
 	{name: "open-XL", bench: "^BenchmarkSessionOpen$/^shape=XL$", benchtime: "3s", full: true, below: opening},
-	{name: "ask-L", bench: "^Benchmark(Allocatable|JobEnqueueable|Preemptive|QueueOrder|Event)$/^shape=L$", benchtime: "1s", below: asking},
-	{name: "open-cards-L", bench: "^BenchmarkSessionOpenCards$/^shape=L$", benchtime: "3s", below: opening, ours: true},
-	{name: "ask-cards-L", bench: "^Benchmark(Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Event)Cards$/^shape=L$/^request=one$",
+	{name: "ask-L", bench: "^Benchmark(Allocatable|JobEnqueueable|Preemptive|QueueOrder|Event)$/^shape=L$",
+		benchtime: "1s", below: asking},
+	{name: "open-cards-L", bench: "^BenchmarkSessionOpenCards$/^shape=L$",
+		benchtime: "3s", below: opening, ours: true},
+	{name: "ask-cards-L",
+		bench: "^Benchmark(Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Event)Cards$/" +
+			"^shape=L$/^request=one$",
 		benchtime: "1s", below: asking, ours: true},
-	{name: "reclaim-cards-L", bench: "^BenchmarkReclaimableCards$/^candidates=100$/^shape=L$/^request=one$", benchtime: "2s", below: asking,
-		ours: true},
+	{name: "reclaim-cards-L", bench: "^BenchmarkReclaimableCards$/^candidates=100$/^shape=L$/^request=one$",
+		benchtime: "2s", below: asking, ours: true},
 	{name: "cycle-1000-queues", bench: "^BenchmarkCycle$/^session=later$/^queues=1000$", benchtime: "3x"},
-	{name: "cycle-5000-queues", bench: "^BenchmarkCycle$/^session=later$/^queues=5000$", benchtime: "2x", full: true, ours: true},
+	{name: "cycle-5000-queues", bench: "^BenchmarkCycle$/^session=later$/^queues=5000$",
+		benchtime: "2x", full: true, ours: true},
 	{name: "preempt-1000-queues", bench: "^BenchmarkPreemptTopology$/^queues=1000$", benchtime: "2s"},
 	{name: "preempt-5000-queues", bench: "^BenchmarkPreemptTopology$/^queues=5000$", benchtime: "1x", full: true},
 }
 
 func main() {
-	only := flag.String("only", "", "make those profiles alone whose name matches")
+	only := flag.String("only", "", "make only the profiles with a name that matches")
 	flag.Parse()
 	if err := profiles(*only); err != nil {
 		fmt.Fprintln(os.Stderr, "profile:", err)
@@ -72,6 +77,7 @@ func profiles(only string) error {
 	if err := binary.Build(); err != nil {
 		return err
 	}
+
 	for _, r := range runs {
 		for _, impl := range []string{"upstream", "ours"} {
 			if !match.MatchString(r.name) || r.ours && impl != "ours" {
@@ -85,8 +91,8 @@ func profiles(only string) error {
 	return nil
 }
 
-// profile runs the benchmark once for its CPU profile and once for that of its
-// heap, as each disturbs the other.
+// profile runs the benchmark once for its CPU profile and once for its heap profile,
+// as each disturbs the other.
 func (r run) profile(impl string) error {
 	for _, kind := range []string{"cpu", "heap"} {
 		path := filepath.Join(folder, fmt.Sprintf("%s-%s-%s", r.name, impl, kind))
@@ -94,18 +100,21 @@ func (r run) profile(impl string) error {
 		if r.full {
 			flags = append(flags, "-full")
 		}
+
 		raw := "bin/profile.pb.gz"
 		if kind == "cpu" {
 			flags = append(flags, "-test.cpuprofile", raw)
 		} else {
 			flags = append(flags, "-test.memprofile", raw, "-test.memprofilerate", "16384")
 		}
+
 		benchmark := binary.Command(r.bench+"/^impl="+impl+"$", r.benchtime, flags...)
 		command := binary.Line(benchmark)
 		fmt.Fprintln(os.Stderr, command)
 		if err := benchmark.Run(); err != nil {
 			return err
 		}
+
 		if err := keep(raw, path+".pb.gz", r.below); err != nil {
 			return err
 		}
@@ -116,7 +125,7 @@ func (r run) profile(impl string) error {
 	return os.Remove("bin/profile.pb.gz")
 }
 
-// keep writes the samples of a profile that are below some call.
+// keep writes the samples of a profile that are below a call.
 func keep(from, to, below string) error {
 	raw, err := os.ReadFile(from)
 	if err != nil {
@@ -126,16 +135,20 @@ func keep(from, to, below string) error {
 	if err != nil {
 		return err
 	}
+
 	if any, _, _, _ := p.FilterSamplesByName(regexp.MustCompile(below), making, nil, nil); !any {
 		return fmt.Errorf("no sample is below %s", below)
 	}
+
+	// No path of this machine remains.
 	p.Comments = nil
 	for _, m := range p.Mapping {
-		m.File = filepath.Base(m.File) // no path of this machine
+		m.File = filepath.Base(m.File)
 	}
 	for _, f := range p.Function {
 		f.Filename = relative(f.Filename)
 	}
+
 	var kept bytes.Buffer
 	if err := p.Compact().Write(&kept); err != nil {
 		return err
@@ -143,21 +156,23 @@ func keep(from, to, below string) error {
 	return os.WriteFile(to, kept.Bytes(), 0o644)
 }
 
-// top writes the page of a profile: the command that made it, and the functions with the most of
-// it below them.
+// top writes the page of a profile: the command that made it, and the functions with the largest
+// part of it below them.
 func top(path, command string) error {
 	sample := "cpu"
 	if strings.HasSuffix(path, "heap") {
 		sample = "alloc_space"
 	}
-	table, err := exec.Command("go", "tool", "pprof", "-top", "-cum", "-nodecount=40", "-sample_index="+sample, path+".pb.gz").Output()
+
+	table, err := exec.Command("go", "tool", "pprof",
+		"-top", "-cum", "-nodecount=40", "-sample_index="+sample, path+".pb.gz").Output()
 	if err != nil {
 		return fmt.Errorf("go tool pprof: %w", err)
 	}
 	return os.WriteFile(path+".txt", fmt.Appendf(nil, "%s\n\n%s", command, table), 0o644)
 }
 
-// relative is the name of a source file without what depends on the machine.
+// relative returns the name of a source file without the part that depends on the machine.
 func relative(file string) string {
 	for _, root := range []string{"/pkg/mod/", "/go/src/"} {
 		if _, after, ok := strings.Cut(file, root); ok {

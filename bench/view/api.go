@@ -21,8 +21,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// played is an API server with one cluster. It lists objects, and sends changes of pods to
-// those who watch.
+// played is a simulated API server with one cluster. It lists objects, and sends changes of pods to
+// its watchers.
 type played struct {
 	lists   map[string][]any // by resource
 	pods    []*v1.Pod
@@ -32,31 +32,37 @@ type played struct {
 
 // kinds are the versions and kinds of the lists.
 var kinds = map[string][2]string{
-	"nodes": {"v1", "Node"}, "pods": {"v1", "Pod"}, "priorityclasses": {"scheduling.k8s.io/v1", "PriorityClass"},
-	"queues": {"scheduling.volcano.sh/v1beta1", "Queue"}, "podgroups": {"scheduling.volcano.sh/v1beta1", "PodGroup"},
-	"jobs": {"batch.volcano.sh/v1alpha1", "Job"},
+	"nodes":           {"v1", "Node"},
+	"pods":            {"v1", "Pod"},
+	"priorityclasses": {"scheduling.k8s.io/v1", "PriorityClass"},
+	"queues":          {"scheduling.volcano.sh/v1beta1", "Queue"},
+	"podgroups":       {"scheduling.volcano.sh/v1beta1", "PodGroup"},
+	"jobs":            {"batch.volcano.sh/v1alpha1", "Job"},
 }
 
-func newCluster(of workload.Cluster) (*played, error) {
+func newCluster(c workload.Cluster) (*played, error) {
 	p := &played{lists: map[string][]any{"jobs": {}, "priorityclasses": {}}, version: 1}
 	p.changes = watch.NewBroadcaster(100, watch.WaitIfChannelFull)
-	for _, n := range of.Nodes {
+	for _, n := range c.Nodes {
 		p.lists["nodes"] = append(p.lists["nodes"], cluster.Node(n))
 	}
-	for _, q := range of.Queues {
+
+	for _, q := range c.Queues {
 		queue := &v1beta1.Queue{}
 		if err := scheme.Scheme.Convert(cluster.Queue(q, ""), queue, nil); err != nil {
 			return nil, err
 		}
 		p.lists["queues"] = append(p.lists["queues"], queue)
 	}
-	for _, j := range of.Jobs {
+
+	for _, j := range c.Jobs {
 		group := &v1beta1.PodGroup{}
 		internal := cluster.PodGroup(j).PodGroup
 		if err := scheme.Scheme.Convert(&internal, group, nil); err != nil {
 			return nil, err
 		}
 		p.lists["podgroups"] = append(p.lists["podgroups"], group)
+
 		for _, t := range j.Tasks {
 			pod := cluster.Pod(j.Name, t)
 			pod.Spec.SchedulerName = "volcano"
@@ -74,6 +80,7 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	resource := path.Base(r.URL.Path)
 	kind, known := kinds[resource]
+
 	switch {
 	case !known:
 		w.WriteHeader(http.StatusNotFound)
@@ -81,8 +88,12 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Query().Get("watch") != "":
 		p.watch(w, r, resource == "pods")
 	default:
-		_ = json.NewEncoder(w).Encode(map[string]any{ // the client is gone
-			"kind": kind[1] + "List", "apiVersion": kind[0], "metadata": map[string]string{"resourceVersion": "1"}, "items": p.lists[resource],
+		// An error means that the client is gone.
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"kind":       kind[1] + "List",
+			"apiVersion": kind[0],
+			"metadata":   map[string]string{"resourceVersion": "1"},
+			"items":      p.lists[resource],
 		})
 	}
 }
@@ -98,13 +109,16 @@ func (p *played) watch(w http.ResponseWriter, r *http.Request, pods bool) {
 		defer watcher.Stop()
 		events = watcher.ResultChan()
 	}
+
 	_ = http.NewResponseController(w).Flush()
+
 	for {
 		select {
 		case <-r.Context().Done():
 			return
 		case event := <-events:
-			_ = json.NewEncoder(w).Encode(metav1.WatchEvent{Type: string(event.Type), Object: runtime.RawExtension{Object: event.Object}})
+			object := runtime.RawExtension{Object: event.Object}
+			_ = json.NewEncoder(w).Encode(metav1.WatchEvent{Type: string(event.Type), Object: object})
 			_ = http.NewResponseController(w).Flush()
 		}
 	}

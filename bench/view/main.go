@@ -1,5 +1,5 @@
-// Command view measures cardctl serve with many viewers of a large cluster. An API server that
-// is played has the cluster of a shape, and changes a pod every second; the viewers follow it
+// Command view measures cardctl serve with many viewers of a large cluster. A simulated API server
+// has the cluster of a shape, and changes a pod every second. The viewers follow it
 // as browsers do.
 //
 //	make cardctl && go run ./bench/view
@@ -49,24 +49,29 @@ func measure(program string, viewers int, duration time.Duration) error {
 	if err != nil {
 		return err
 	}
+
 	server := httptest.NewServer(cluster)
 	defer server.CloseClientConnections()
+
 	s, err := start(program, server.URL)
 	if err != nil {
 		return err
 	}
 	defer s.stop()
+
 	begun := time.Now()
 	if err := s.await(); err != nil {
 		return err
 	}
-	fmt.Printf("shape %s: %d nodes, %d queues, %d pods; readable after %.1f s\n", shape.Name, shape.Nodes, len(cluster.lists["queues"]),
-		len(cluster.lists["pods"]), time.Since(begun).Seconds())
+	fmt.Printf("shape %s: %d nodes, %d queues, %d pods; readable after %.1f s\n",
+		shape.Name, shape.Nodes, len(cluster.lists["queues"]), len(cluster.lists["pods"]), time.Since(begun).Seconds())
 	s.report("without viewers")
 
 	ctx, cancel := context.WithTimeout(context.Background(), duration)
 	defer cancel()
+
 	go cluster.change(ctx)
+
 	var all sync.WaitGroup
 	results := make([]result, viewers)
 	for i := range viewers {
@@ -77,6 +82,7 @@ func measure(program string, viewers int, duration time.Duration) error {
 		}()
 	}
 	all.Wait()
+
 	s.report(fmt.Sprintf("with %d viewers for %s", viewers, duration))
 	summarize(results)
 	return nil
@@ -90,7 +96,7 @@ type result struct {
 	err   error
 }
 
-// summarize prints a row for each page, and one for all.
+// summarize prints a row for each page, and one for all pages.
 func summarize(results []result) {
 	failed := 0
 	for _, r := range results {
@@ -99,17 +105,20 @@ func summarize(results []result) {
 			fmt.Println("a viewer failed:", r.err)
 		}
 	}
+
 	for _, path := range append([]string{""}, views...) {
 		var took []time.Duration
 		bytes := 0
 		for _, r := range results {
 			if path == "" || r.path == path {
-				took, bytes = append(took, r.took...), bytes+r.bytes
+				took = append(took, r.took...)
+				bytes += r.bytes
 			}
 		}
 		if len(took) == 0 {
 			continue
 		}
+
 		slices.Sort(took)
 		at := func(percent int) time.Duration { return took[(len(took)-1)*percent/100].Round(time.Millisecond) }
 		fmt.Printf("%-10s %5d pages of %4d KiB; p50 %8s  p90 %8s  p99 %8s  longest %8s\n",
@@ -118,7 +127,7 @@ func summarize(results []result) {
 	fmt.Printf("%d viewers failed\n", failed)
 }
 
-// server is the process that is measured.
+// server is the measured process.
 type server struct {
 	command *exec.Cmd
 	address string
@@ -130,34 +139,40 @@ func start(program, apiServer string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	config := filepath.Join(directory, "kubeconfig")
-	text := fmt.Sprintf("clusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n",
-		apiServer)
+	text := fmt.Sprintf("clusters: [{name: c, cluster: {server: %q}}]\n"+
+		"contexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n", apiServer)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	s := &server{command: exec.Command(program, "serve", "--listen=127.0.0.1:0", "--kubeconfig="+config, "--plugin=capacity-card")}
+
+	s := &server{command: exec.Command(program,
+		"serve", "--listen=127.0.0.1:0", "--kubeconfig="+config, "--plugin=capacity-card")}
 	s.client.Transport = &http.Transport{MaxIdleConnsPerHost: 1000}
 	s.command.Stderr = os.Stderr
 	output, err := s.command.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
+
 	if err := s.command.Start(); err != nil {
 		return nil, err
 	}
+
 	line, err := bufio.NewReader(output).ReadString('\n')
 	s.address = strings.TrimSpace(line)
 	return s, err
 }
 
-// viewersOfAddress is how many viewers have one address. The server bounds the pages of one.
+// viewersOfAddress is the number of viewers of one address. The server bounds the pages of an address.
 const viewersOfAddress = 40
 
 // from returns the server as viewers with another address of this machine reach it.
 func (s *server) from(i int) *server {
 	own := *s
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+i))}}
+
 	own.client.Transport = &http.Transport{MaxIdleConnsPerHost: 1000, DialContext: dialer.DialContext}
 	return &own
 }
@@ -173,7 +188,9 @@ func (s *server) await() error {
 		_, err := s.get(ctx, "/readyz")
 		return err == nil, nil
 	}
-	if err := wait.PollUntilContextTimeout(context.Background(), 100*time.Millisecond, 10*time.Minute, true, readable); err != nil {
+
+	err := wait.PollUntilContextTimeout(context.Background(), 100*time.Millisecond, 10*time.Minute, true, readable)
+	if err != nil {
 		return fmt.Errorf("the cluster has not been read within ten minutes: %w", err)
 	}
 	return nil
@@ -185,6 +202,7 @@ func (s *server) open(ctx context.Context, path string) (*http.Response, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	response, err := s.client.Do(request)
 	if err == nil && response.StatusCode != http.StatusOK {
 		response.Body.Close()
@@ -199,6 +217,7 @@ func (s *server) get(ctx context.Context, path string) (size int, err error) {
 		return 0, err
 	}
 	defer response.Body.Close()
+
 	n, err := io.Copy(io.Discard, response.Body)
 	return int(n), err
 }
@@ -213,18 +232,21 @@ func (s *server) view(ctx context.Context, path string) (r result) {
 			return false
 		}
 		r.took = append(r.took, time.Since(begun))
-		r.bytes = r.bytes + size
+		r.bytes += size
 		r.err = err
 		return err == nil
 	}
+
 	response, err := s.open(ctx, "/events")
 	if err != nil {
 		return result{err: err}
 	}
 	defer response.Body.Close()
+
 	if !load() {
 		return r
 	}
+
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), "event: ") && !load() {
 			break
@@ -233,7 +255,7 @@ func (s *server) view(ctx context.Context, path string) (r result) {
 	return r
 }
 
-// report prints what the process uses.
+// report prints the resources that the process uses.
 func (s *server) report(when string) {
 	response, err := s.open(context.Background(), "/health.json")
 	if err != nil {
@@ -241,6 +263,7 @@ func (s *server) report(when string) {
 		return
 	}
 	defer response.Body.Close()
+
 	var health struct {
 		Server struct {
 			Reading   float64 `json:"readingMilliseconds"`
@@ -252,6 +275,7 @@ func (s *server) report(when string) {
 		fmt.Println(when, err)
 		return
 	}
-	fmt.Printf("%s: %d MiB, %.1f s of processor time since the start; a model takes %.0f ms\n", when, health.Server.Memory>>20,
-		health.Server.Processor, health.Server.Reading)
+
+	fmt.Printf("%s: %d MiB, %.1f s of processor time since the start; a model takes %.0f ms\n",
+		when, health.Server.Memory>>20, health.Server.Processor, health.Server.Reading)
 }

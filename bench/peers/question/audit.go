@@ -2,9 +2,8 @@ package question
 
 import "fmt"
 
-// audit counts what is wrong about a set of admitted jobs. An order of jobs admits others than
-// another order does, so the jobs are not compared one by one: no bound may be exceeded, and no job
-// may be left that still fits.
+// audit counts the mistakes of a set of admitted jobs. Another order of jobs admits other jobs, so the jobs are
+// not compared one by one. No bound may be exceeded, and no job that still fits may be left.
 type audit struct {
 	exceeded   int // bounds: a queue, at any level, with a model
 	left       int // waiting jobs that are not admitted and would fit
@@ -20,7 +19,8 @@ type account struct {
 
 func (w *World) audit(placements []Placement) (a audit, err error) {
 	acc := account{queues: map[string]Queue{}, used: map[[2]string]int64{}, onNode: map[string]int64{}}
-	nodes, waiting := map[string]Node{}, map[string]Job{}
+	nodes := map[string]Node{}
+	waiting := map[string]Job{}
 	for _, q := range w.Queues {
 		acc.queues[q.Name] = q
 	}
@@ -30,6 +30,7 @@ func (w *World) audit(placements []Placement) (a audit, err error) {
 	for _, j := range w.Waiting {
 		waiting[j.Name] = j
 	}
+
 	for _, j := range w.Running {
 		acc.charge(j)
 	}
@@ -38,6 +39,7 @@ func (w *World) audit(placements []Placement) (a audit, err error) {
 		if !ok {
 			return a, fmt.Errorf("%s is admitted, and does not wait", p.Job)
 		}
+
 		delete(waiting, p.Job)
 		j.Node = p.Node
 		if j.Node != "" && nodes[j.Node].Model != j.Model {
@@ -45,16 +47,19 @@ func (w *World) audit(placements []Placement) (a audit, err error) {
 		}
 		acc.charge(j)
 	}
+
 	for key, cards := range acc.used {
 		if cards > acc.queues[key[0]].Quota {
 			a.exceeded++
 		}
 	}
+
 	for _, j := range waiting {
 		if acc.fits(j) {
 			a.left++
 		}
 	}
+
 	for name, cards := range acc.onNode {
 		if cards > nodes[name].Cards {
 			a.overfilled++

@@ -1,6 +1,6 @@
-// Package question has the questions that bench/peers puts to the quota engines of several
-// schedulers, and measures their answers. It knows none of them: each is a module of its own beside
-// this one, with the Kubernetes that its scheduler needs.
+// Package question puts the questions of bench/peers to the quota engines of several
+// schedulers, and measures their answers. It knows no engine. Each engine is in a module of its own in
+// bench/peers, with the Kubernetes that its scheduler needs.
 package question
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// What a job requests for each of its cards, beside the card.
+// The request of a job for each of its cards, in addition to the card.
 const (
 	CPU    = 4000     // milliCPU
 	Memory = 32 << 30 // bytes
@@ -49,14 +49,14 @@ type Job struct {
 	Fits               bool
 }
 
-// Reclaim is a waiting job of a queue below what it deserves, whose parent is full. Victims must be
-// of the queue From. If the jobs Gone end, the job fits.
+// Reclaim is a waiting job of a queue below deserved. The parent of the queue is full. Victims must be
+// in the queue From. If the jobs Gone end, the job fits.
 type Reclaim struct {
 	Job, From string
 	Gone      []string
 }
 
-// File is the path of the world with so many queues.
+// File returns the path of the world with a number of queues.
 func File(dir string, queues int) string {
 	return filepath.Join(dir, "queues-"+strconv.Itoa(queues)+".json")
 }
@@ -66,6 +66,7 @@ func read(dir string, queues int) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	w := &World{}
 	if err := json.Unmarshal(text, w); err != nil {
 		return nil, fmt.Errorf("reading a world: %w", err)
