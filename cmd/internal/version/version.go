@@ -64,6 +64,7 @@ func from(build *debug.BuildInfo) Info {
 		if d.Replace != nil {
 			d = d.Replace
 		}
+
 		switch d.Path {
 		case "volcano.sh/volcano":
 			info.Volcano = d.Version
