@@ -1,5 +1,5 @@
-// Package offline opens Volcano sessions on a cluster that is held in memory,
-// without an API server, for cardctl, tests and benchmarks.
+// Package offline opens Volcano sessions on a cluster in memory, without an API server, for cardctl, tests and
+// benchmarks.
 package offline
 
 import (
@@ -25,10 +25,9 @@ import (
 // DeviceObjects are the objects of dynamic resource allocation.
 type DeviceObjects = release.DeviceObjects
 
-// Cache is a scheduler cache of one cluster. It records events, bindings and evictions
-// and carries none of them out.
+// Cache is a scheduler cache of one cluster. It records events, bindings and evictions, and carries none of them out.
 type Cache struct {
-	cache.Cache // with DRA alone; any other method that is not overridden below panics
+	cache.Cache // has only DRA: any other method that is not overridden below panics
 	info        *api.ClusterInfo
 	recorder    recorder
 	volcano     *fake.Clientset
@@ -40,20 +39,21 @@ type Cache struct {
 	Evicted []string          // evicted pods
 }
 
-// NewCache returns a cache of info. Sessions change the objects of info, so a second
-// session on one cache does not see the same cluster.
+// NewCache returns a cache of info. Sessions change the objects of info, so a second session on one cache does not see
+// the same cluster.
 func NewCache(info *api.ClusterInfo) *Cache {
 	c := &Cache{Cache: release.WithDevices(release.DeviceObjects{}), volcano: fake.NewSimpleClientset()}
 	c.Renew(info)
 	return c
 }
 
-// Renew gives the cache another content for the next session, and forgets what was recorded.
+// Renew gives the cache another content for the next session, and forgets its records.
 func (c *Cache) Renew(info *api.ClusterInfo) {
 	info.HyperNodes = api.HyperNodeInfoMap{}
 	info.HyperNodesSetByTier = map[int]sets.Set[string]{}
 	info.RealNodesSet = map[string]sets.Set[string]{}
 	info.NodesInShard = sets.Set[string]{}
+
 	c.info = info
 	c.recorder = recorder{}
 	c.Bound = map[string]string{}
@@ -74,6 +74,7 @@ func Open(c *Cache, tiers []conf.Tier) *framework.Session {
 // Tiers returns a configuration of one tier with all hooks of all plugins enabled.
 func Tiers(hierarchy bool, plugins ...string) []conf.Tier {
 	yes := true
+
 	var tier conf.Tier
 	for _, name := range plugins {
 		tier.Plugins = append(tier.Plugins, conf.PluginOption{
@@ -91,7 +92,7 @@ func Tiers(hierarchy bool, plugins ...string) []conf.Tier {
 // Events returns the events recorded so far: type, reason, message.
 func (c *Cache) Events() []string { return c.recorder.events }
 
-// recorder keeps events; a session records from one goroutine.
+// recorder keeps events. A session records from one goroutine.
 type recorder struct{ events []string }
 
 func (r *recorder) Event(_ runtime.Object, kind, reason, message string) {

@@ -9,8 +9,11 @@ import (
 // NewInfo returns the content of a cache without objects.
 func NewInfo() *api.ClusterInfo {
 	return &api.ClusterInfo{
-		Nodes: map[string]*api.NodeInfo{}, Queues: map[api.QueueID]*api.QueueInfo{}, Jobs: map[api.JobID]*api.JobInfo{},
-		NamespaceInfo: map[api.NamespaceName]*api.NamespaceInfo{}, RevocableNodes: map[string]*api.NodeInfo{},
+		Nodes:          map[string]*api.NodeInfo{},
+		Queues:         map[api.QueueID]*api.QueueInfo{},
+		Jobs:           map[api.JobID]*api.JobInfo{},
+		NamespaceInfo:  map[api.NamespaceName]*api.NamespaceInfo{},
+		RevocableNodes: map[string]*api.NodeInfo{},
 		CSINodesStatus: map[string]*api.CSINodeStatusInfo{},
 	}
 }
@@ -23,23 +26,25 @@ func AddNode(info *api.ClusterInfo, node *v1.Node) {
 	}
 }
 
-// AddJob adds a job with its pods, which take room on their nodes. The nodes must be there. A
-// session writes into the job, so that has a copy of the PodGroup.
+// AddJob adds a job with its pods, which take room on their nodes. The nodes must be there. A session writes into the
+// job, so the job has a copy of the PodGroup.
 func AddJob(info *api.ClusterInfo, id api.JobID, group *api.PodGroup, priority int32, pods []*v1.Pod) *api.JobInfo {
 	job := api.NewJobInfo(id)
 	job.SetPodGroup(group.Clone())
 	job.Priority = priority
+
 	for _, pod := range pods {
 		task := NewTask(pod)
 		job.AddTaskInfo(task)
 		Occupy(info, task)
 	}
+
 	info.Jobs[id] = job
 	return job
 }
 
-// NewTask makes a task of a pod. A session writes the node into the pods that it places, so a pod
-// without a node is copied.
+// NewTask makes a task of a pod. A session writes the node into the pods that it places, so a pod without a node is
+// copied.
 func NewTask(pod *v1.Pod) *api.TaskInfo {
 	if pod.Spec.NodeName == "" {
 		own := *pod
@@ -50,14 +55,15 @@ func NewTask(pod *v1.Pod) *api.TaskInfo {
 
 // Occupy takes the room of a task on its node.
 func Occupy(info *api.ClusterInfo, task *api.TaskInfo) {
-	if node := info.Nodes[task.NodeName]; node != nil && task.Status != api.Succeeded && task.Status != api.Failed {
-		// A node that is too small refuses a task that runs on it. Its queue is charged
-		// all the same.
-		_ = node.AddTask(task)
+	node := info.Nodes[task.NodeName]
+	if node == nil || task.Status == api.Succeeded || task.Status == api.Failed {
+		return
 	}
+	// A node that is too small refuses a running task. The queue of the task is charged all the same.
+	_ = node.AddTask(task)
 }
 
-// Decision states what a session decided on a pod.
+// Decision is the decision of a session about a pod.
 type Decision int
 
 // The decisions.
@@ -65,10 +71,10 @@ const (
 	Nothing Decision = iota
 	Placed           // the pod gets a node
 	Evicted          // the pod is evicted from its node
-	Waits            // the pod waits for a node, from which others were evicted for it
+	Waits            // the pod waits for a node from which other pods were evicted for it
 )
 
-// Decided returns what a session decided on a pod that is not being deleted.
+// Decided returns the decision of a session about a pod that is not being deleted.
 func Decided(pod *v1.Pod, task *api.TaskInfo) Decision {
 	switch {
 	case pod.Spec.NodeName == "" && (task.Status == api.Binding || task.Status == api.Bound):
@@ -77,6 +83,7 @@ func Decided(pod *v1.Pod, task *api.TaskInfo) Decision {
 		return Evicted
 	case task.Status == api.Pipelined && task.EvictionOccurred:
 		return Waits
+	default:
+		return Nothing
 	}
-	return Nothing
 }

@@ -9,8 +9,8 @@ import (
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 )
 
-// Quiet sets the options that Volcano's scheduler expects, and discards its log. The
-// clusters of tests cause many errors on purpose.
+// Quiet sets the options that Volcano's scheduler expects, and discards its log. The clusters of tests cause many
+// errors on purpose.
 func Quiet() {
 	options.Default()
 	flags := flag.NewFlagSet("klog", flag.PanicOnError)

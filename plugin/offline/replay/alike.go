@@ -12,18 +12,19 @@ import (
 )
 
 // Most nodes of a cluster are alike: the same machine, with the same part in use. Volcano asks and scores each of them
-// for each pod. All have one score, but for what breaks ties. So one of them is asked, the one that ties prefer, and
-// the pod is nominated to the best node: then Volcano looks at this node alone. BenchmarkReplay shows the gain.
+// for each pod. All have the same score, except for the part that breaks ties. So the replay asks one of them, the one
+// that ties prefer, and nominates the pod to the best node. Volcano then looks at this node only. BenchmarkReplay shows
+// the gain.
 
 // likeness identifies nodes that are alike for the pods of a trace, which have no affinities.
 type likeness struct {
 	machine          int
-	cpu, memory, all float64 // that are free; all is the sum of all resources beside them
+	cpu, memory, all float64 // free amounts; all is the sum of all other resources
 	defaults         [2]int64
 	pods             int
 }
 
-// machines numbers the nodes by what does not change: nodes with one number differ in their names alone.
+// machines numbers the nodes by their constant parts. Nodes with one number differ only in their names.
 func machines(nodes map[string]*node) {
 	numbers := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
@@ -33,9 +34,10 @@ func machines(nodes map[string]*node) {
 		object.Name = ""
 		labels := maps.Clone(n.object.Labels)
 		delete(labels, v1.LabelHostname)
+
 		text := fmt.Sprintf("%v %v %v %v", object.Spec, object.Status, labels, n.object.Annotations)
 		if len(n.cards) > 1 {
-			text = name
+			text = name // such a node is like no other
 		}
 		if _, known := numbers[text]; !known {
 			numbers[text] = len(numbers)
@@ -50,6 +52,7 @@ func (o *order) nominate(task *api.TaskInfo) {
 	if p == nil || p.node != nil {
 		return
 	}
+
 	task.Pod.Status.NominatedNodeName = ""
 	best := map[likeness]*api.NodeInfo{}
 	for _, n := range o.content.nodes {
@@ -57,17 +60,19 @@ func (o *order) nominate(task *api.TaskInfo) {
 		if p.Cards > 0 && freeOf(own, p.resource) < p.Cards {
 			continue
 		}
-		of := o.likenessOf(n, own)
-		if other := best[of]; other == nil || o.rank(task, own.Name) > o.rank(task, other.Name) {
-			best[of] = own
+		l := o.likenessOf(n, own)
+		if other := best[l]; other == nil || o.rank(task, own.Name) > o.rank(task, other.Name) {
+			best[l] = own
 		}
 	}
+
 	var nodes []*api.NodeInfo
 	for _, node := range best {
 		if task.InitResreq.LessEqual(node.FutureIdle(), api.Zero) && o.PredicateForAllocateAction(task, node) == nil {
 			nodes = append(nodes, node)
 		}
 	}
+
 	switch len(nodes) {
 	case 0:
 		return
@@ -75,12 +80,14 @@ func (o *order) nominate(task *api.TaskInfo) {
 		task.Pod.Status.NominatedNodeName = nodes[0].Name
 		return
 	}
+
 	slices.SortFunc(nodes, func(a, b *api.NodeInfo) int { return int(o.index[a.Name]) - int(o.index[b.Name]) })
 	scores := scheduler.PrioritizeNodes(task, nodes, o.BatchNodeOrderFn, o.NodeOrderMapFn, o.NodeOrderReduceFn)
 	node := o.BestNodeFn(task, scores)
 	if node == nil {
 		node, _ = scheduler.SelectBestNodeAndScore(scores)
 	}
+
 	if node != nil {
 		task.Pod.Status.NominatedNodeName = node.Name
 	}
@@ -88,16 +95,22 @@ func (o *order) nominate(task *api.TaskInfo) {
 
 func (o *order) likenessOf(n *node, own *api.NodeInfo) likeness {
 	defaults := n.entry.GetNonZeroRequested()
-	l := likeness{machine: n.machine, cpu: own.Idle.MilliCPU, memory: own.Idle.Memory, pods: len(own.Tasks),
-		defaults: [2]int64{defaults.GetMilliCPU(), defaults.GetMemory()}}
+	l := likeness{
+		machine:  n.machine,
+		cpu:      own.Idle.MilliCPU,
+		memory:   own.Idle.Memory,
+		pods:     len(own.Tasks),
+		defaults: [2]int64{defaults.GetMilliCPU(), defaults.GetMemory()},
+	}
+
 	for _, amount := range own.Idle.ScalarResources {
 		l.all += amount
 	}
 	return l
 }
 
-// freeOf is the number of free cards of a node.
+// freeOf returns the number of free cards of a node.
 func freeOf(own *api.NodeInfo, resource v1.ResourceName) int64 {
-	of := func(r *api.Resource) float64 { return r.ScalarResources[resource] }
-	return int64((of(own.Idle) + of(own.Releasing) - of(own.Pipelined)) / 1000)
+	milli := func(r *api.Resource) float64 { return r.ScalarResources[resource] }
+	return int64((milli(own.Idle) + milli(own.Releasing) - milli(own.Pipelined)) / 1000)
 }

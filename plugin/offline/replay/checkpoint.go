@@ -9,10 +9,10 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// With Setup.Checkpoint, pods write a checkpoint whenever they have run for that time. An evicted pod loses what it has
-// done since the last one, and runs for the rest of its runtime.
+// With Setup.Checkpoint, pods write a checkpoint each time they have run for this time. An evicted pod loses the work
+// since its last checkpoint, and runs for the rest of its runtime.
 
-// writtenAt is when a pod that runs has written its last checkpoint: the start of its life if it has written none.
+// writtenAt returns the time of the last checkpoint of a running pod. Without one, it is the start of its life.
 func (r *run) writtenAt(p *pod) time.Duration {
 	if r.Checkpoint <= 0 {
 		return p.since
@@ -25,21 +25,25 @@ func (r *run) writeCheckpoints() {
 	if r.Checkpoint <= 0 {
 		return
 	}
+
 	for _, j := range r.live {
 		for _, p := range j.pods {
-			if at := r.writtenAt(p); p.node != nil && at > max(p.since, p.written) {
-				p.written = at
-				p.node.dirty = true
-				p.dirty = true
-				p.change(func(object *v1.Pod) {
-					object.Annotations = annotated(object, epoch.Add(at).UTC().Format(time.RFC3339Nano))
-				})
+			at := r.writtenAt(p)
+			if p.node == nil || at <= max(p.since, p.written) {
+				continue
 			}
+
+			p.written = at
+			p.node.dirty = true
+			p.dirty = true
+			p.change(func(object *v1.Pod) {
+				object.Annotations = annotated(object, epoch.Add(at).UTC().Format(time.RFC3339Nano))
+			})
 		}
 	}
 }
 
-// annotated returns the annotations of a pod with a time of a checkpoint, "" for none.
+// annotated returns the annotations of a pod with the time of a checkpoint, "" for none.
 func annotated(object *v1.Pod, at string) map[string]string {
 	annotations := maps.Clone(object.Annotations)
 	delete(annotations, policy.CheckpointKey)
@@ -49,7 +53,7 @@ func annotated(object *v1.Pod, at string) map[string]string {
 	return annotations
 }
 
-// lost is for how long a pod that loses its node has run in vain. What it has done before is done.
+// lost returns the time that a pod which loses its node has run in vain. It adds the time before to its work.
 func (r *run) lost(p *pod) time.Duration {
 	at := r.writtenAt(p)
 	p.done += at - p.since

@@ -22,16 +22,16 @@ type node struct {
 	object *v1.Node
 	cards  map[v1.ResourceName]string
 	pods   []*pod
-	dirty  bool         // its entry in the cache is older than it is
-	bare   *v1.Node     // the name alone
-	entry  fwk.NodeInfo // that of sessions, nil where it is older than the node
+	dirty  bool         // its entry in the cache is out of date
+	bare   *v1.Node     // only the name
+	entry  fwk.NodeInfo // the entry in sessions, nil if it is out of date
 	hidden hidden
 
-	machine int // one number for all nodes that differ in their names alone
+	machine int // one number for all nodes that differ only in their names
 }
 
-// content holds the nodes, queues and jobs of the scheduler's cache between sessions. Sessions write into it;
-// what they touch is made anew before the next one.
+// content holds the nodes, queues and jobs of the scheduler's cache between sessions. Sessions write into it. Objects
+// that they touch are rebuilt before the next session.
 type content struct {
 	nodes  map[string]*node
 	order  []string // of the nodes
@@ -42,19 +42,27 @@ type content struct {
 }
 
 func newContent(nodes []*v1.Node, queues []*scheduling.Queue, labels card.Labels) *content {
-	c := &content{nodes: map[string]*node{}, queues: queues, jobs: map[api.JobID]*job{}, tasks: map[api.TaskID]*pod{},
-		cached: offline.NewInfo()}
+	c := &content{
+		nodes:  map[string]*node{},
+		queues: queues,
+		jobs:   map[api.JobID]*job{},
+		tasks:  map[api.TaskID]*pod{},
+		cached: offline.NewInfo(),
+	}
+
 	for _, object := range nodes {
 		n := &node{object: object, cards: map[v1.ResourceName]string{}, dirty: true, bare: &v1.Node{}}
 		n.bare.Name = object.Name
 		for _, found := range card.OnNode(object, labels).Cards {
 			n.cards[found.Resource] = found.Name
 		}
+
 		if api.NewNodeInfo(object).Ready() {
 			c.nodes[object.Name] = n
 			c.order = append(c.order, object.Name)
 		}
 	}
+
 	slices.Sort(c.order)
 	machines(c.nodes)
 	return c
@@ -82,13 +90,14 @@ func (c *content) remove(j *job) {
 	}
 }
 
-// snapshot returns the input of a session. Jobs that wait are always made anew: sessions write into them why
-// they wait.
+// snapshot returns the input of a session. Jobs that wait are always rebuilt, because sessions write the reason into
+// them.
 func (c *content) snapshot() *api.ClusterInfo {
 	for name, n := range c.nodes {
 		if !n.dirty {
 			continue
 		}
+
 		own := api.NewNodeInfo(n.object)
 		for _, p := range n.pods {
 			_ = own.AddTask(p.task) // it has room: a session has placed the pod there
@@ -97,18 +106,23 @@ func (c *content) snapshot() *api.ClusterInfo {
 		n.dirty = false
 		n.entry = nil
 	}
+
 	for id, j := range c.jobs {
 		if !j.dirty && !j.waits() {
 			continue
 		}
+
 		own := api.NewJobInfo(id)
 		own.SetPodGroup(j.group.Clone())
-		own.Priority, own.CreationTimestamp = j.Priority, j.group.CreationTimestamp
+		own.Priority = j.Priority
+		own.CreationTimestamp = j.group.CreationTimestamp
 		for _, p := range j.pods {
 			own.AddTaskInfo(p.own())
 		}
-		c.cached.Jobs[id], j.dirty = own, false
+		c.cached.Jobs[id] = own
+		j.dirty = false
 	}
+
 	info := offline.NewInfo()
 	info.Nodes = maps.Clone(c.cached.Nodes)
 	info.Jobs = maps.Clone(c.cached.Jobs)
@@ -116,17 +130,18 @@ func (c *content) snapshot() *api.ClusterInfo {
 	for _, q := range c.queues {
 		info.Queues[api.QueueID(q.Name)] = api.NewQueueInfo(q)
 	}
+
 	c.empty()
 	return info
 }
 
-// recorder is the cache of the sessions. It records what a session decides.
+// recorder is the cache of the sessions. It records the decisions of a session.
 type recorder struct {
 	*offline.Cache
 	bound, evicted []*api.TaskInfo
 }
 
-// EventRecorder returns one that keeps nothing.
+// EventRecorder returns a recorder that keeps nothing.
 func (r *recorder) EventRecorder() record.EventRecorder { return silent{} }
 
 // silent discards events.
@@ -140,7 +155,8 @@ func (silent) AnnotatedEventf(runtime.Object, map[string]string, string, string,
 // begin gives the cache its content for the next session.
 func (r *recorder) begin(info *api.ClusterInfo) {
 	r.Renew(info)
-	r.bound, r.evicted = nil, nil
+	r.bound = nil
+	r.evicted = nil
 }
 
 // AddBindTask records that a task gets its node.

@@ -9,12 +9,12 @@ import (
 // end is the end of a pod, in one of its lives.
 type end struct {
 	at   time.Duration
-	made int // among ends of one time, that of the pod that started first comes first
+	made int // a counter: of two ends at one time, the pod that started first ends first
 	pod  *pod
 	life int
 }
 
-// ends are the ends that lie ahead.
+// ends are the ends in the future.
 type ends struct {
 	made int
 	heap endHeap
@@ -28,7 +28,7 @@ func (e *ends) push(next end) {
 
 func (e *ends) pop() end { return heap.Pop(&e.heap).(end) }
 
-// next is the time of the next end, never for none.
+// next returns the time of the next end, never for none.
 func (e *ends) next() time.Duration {
 	if len(e.heap) == 0 {
 		return never

@@ -7,15 +7,15 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// Actions take queues from a heap, into which they put them in the order of a map. While only the share of the
-// queue that was taken changes, its order does not matter. It matters once the order of two other queues has
-// changed, because a placement changes the share of a whole branch, or an eviction that of another queue: then
-// the queue on top of the heap may be any. There the action ends, and the next session begins with a new heap.
+// Actions take queues from a heap, which they fill in the order of a map. This order does not matter while only the
+// share of the queue that was taken changes. It matters once the order of two other queues has changed: a placement
+// changes the shares of a whole branch, and an eviction changes the share of another queue. Then any queue may be on
+// top of the heap. So the action ends there, and the next session begins with a new heap.
 
 // freshness follows the order of the queues during an action.
 type freshness struct {
-	queues []*api.QueueInfo // those with jobs, as they are ordered
-	taken  *api.QueueInfo   // the last one
+	queues []*api.QueueInfo // the queues with jobs, in their order
+	taken  *api.QueueInfo   // the last one that the action took
 	moved  bool             // a task was allocated or evicted since
 	stale  bool             // the action has ended
 }
@@ -38,12 +38,15 @@ func (o *order) asks(queue *api.QueueInfo) bool {
 			f.queues = append(f.queues, o.Queues[id])
 		}
 		slices.SortFunc(f.queues, o.compareQueues)
+
 	case f.moved:
 		before := slices.Clone(f.queues)
 		slices.SortFunc(f.queues, o.compareQueues)
 		f.stale = o.decided() && !slices.Equal(without(before, f.taken), without(f.queues, f.taken))
 	}
-	f.taken, f.moved = queue, false
+
+	f.taken = queue
+	f.moved = false
 	return f.stale
 }
 

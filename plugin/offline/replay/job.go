@@ -23,16 +23,15 @@ var epoch = time.Unix(1_000_000_000, 0)
 // job is a job that was submitted and has not ended.
 type job struct {
 	trace.Job
-	id    api.JobID
-	group *api.PodGroup
-	list  card.List
-	// resource is that of the cards, empty for none.
-	resource v1.ResourceName
+	id       api.JobID
+	group    *api.PodGroup
+	list     card.List
+	resource v1.ResourceName // of the cards, empty for none
 	pods     []*pod
 	running  int
 	ended    int // pods that have run for their time
 	begun    bool
-	dirty    bool // its entry in the cache is older than it is
+	dirty    bool // its entry in the cache is out of date
 	hidden   map[api.TaskStatus]api.TasksMap
 }
 
@@ -40,14 +39,14 @@ type job struct {
 type pod struct {
 	*job
 	number int
-	life   int // how often it was started or evicted: an end of an earlier life does not count
+	life   int // the number of starts and evictions: an end of an earlier life does not count
 	task   *api.TaskInfo
 	node   *node // nil while it waits
 	since  time.Duration
 	over   bool
 
-	written time.Duration // when the last checkpoint was that its object names
-	done    time.Duration // what it has done in earlier lives, and not lost
+	written time.Duration // the time of the checkpoint in its object
+	done    time.Duration // the work of earlier lives that is not lost
 	listed  *v1.Pod       // the copy of copied that sessions list, nil for none
 	copied  *v1.Pod
 }
@@ -59,12 +58,14 @@ func (r *run) newJob(spec *trace.Job) *job {
 		j.list = r.stock.list(spec)
 		j.resource = r.stock[j.list[0]].Resource
 	}
+
 	requests := r.requests(j)
 	minimum := v1.ResourceList{}
 	for name, quantity := range requests {
 		quantity.Mul(int64(j.Minimum))
 		minimum[name] = quantity
 	}
+
 	g := &api.PodGroup{Version: api.PodGroupVersionV1Beta1}
 	g.Name = j.Name
 	g.Namespace = j.Namespace
@@ -76,6 +77,7 @@ func (r *run) newJob(spec *trace.Job) *job {
 	g.Spec.MinResources = &minimum
 	g.Status.Phase = scheduling.PodGroupPending
 	j.group = g
+
 	for i := range j.Pods {
 		p := &pod{job: j, number: i}
 		p.task = api.NewTaskInfo(p.object(requests))
@@ -84,8 +86,8 @@ func (r *run) newJob(spec *trace.Job) *job {
 	return j
 }
 
-// requests are those of a pod. One that states nothing takes a core, because Volcano does not schedule
-// pods without requests as others.
+// requests returns the requests of a pod. A pod without any requests a core, because Volcano schedules pods without
+// requests in another way.
 func (r *run) requests(j *job) v1.ResourceList {
 	list := v1.ResourceList{}
 	if j.CPU > 0 || j.Cards == 0 && j.Memory == 0 {
@@ -106,14 +108,20 @@ func (p *pod) object(requests v1.ResourceList) *v1.Pod {
 	if len(p.list) > 0 {
 		annotations[card.NameKey] = p.list.String()
 	}
+
+	resources := v1.ResourceRequirements{Requests: requests, Limits: requests}
 	return &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: fmt.Sprintf("%s-%d", p.Name, p.number), Namespace: p.Namespace, UID: p.uid(),
-			Annotations: annotations, CreationTimestamp: p.group.CreationTimestamp,
+			Name:              fmt.Sprintf("%s-%d", p.Name, p.number),
+			Namespace:         p.Namespace,
+			UID:               p.uid(),
+			Annotations:       annotations,
+			CreationTimestamp: p.group.CreationTimestamp,
 		},
 		Spec: v1.PodSpec{
-			SchedulerName: "volcano", Priority: &p.Priority,
-			Containers: []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{Requests: requests, Limits: requests}}},
+			SchedulerName: "volcano",
+			Priority:      &p.Priority,
+			Containers:    []v1.Container{{Name: "main", Resources: resources}},
 		},
 		Status: v1.PodStatus{Phase: v1.PodPending},
 	}
@@ -121,14 +129,14 @@ func (p *pod) object(requests v1.ResourceList) *v1.Pod {
 
 func (p *pod) uid() types.UID { return types.UID(fmt.Sprintf("%s-%d#%d", p.id, p.number, p.life)) }
 
-// change replaces the object of a pod by a changed copy.
+// change replaces the object of a pod with a changed copy.
 func (p *pod) change(how func(*v1.Pod)) {
 	own := *p.task.Pod
 	how(&own)
 	p.task = api.NewTaskInfo(&own)
 }
 
-// own is a task of the pod for a session, which writes into it and, if the pod waits, into its object.
+// own returns a task of the pod for a session. The session writes into it and, if the pod waits, into its object.
 func (p *pod) own() *api.TaskInfo {
 	task := p.task.Clone()
 	if p.node == nil && !p.over {
@@ -141,7 +149,7 @@ func (p *pod) own() *api.TaskInfo {
 // waits reports whether some pod of the job has no node.
 func (j *job) waits() bool { return j.running+j.ended < j.Pods }
 
-// lacks is the number of cards that the job needs to go on: for its minimum or, beyond that, for one pod.
+// lacks returns the number of cards that the job needs next: for its minimum or, beyond the minimum, for one pod.
 func (j *job) lacks() float64 {
 	return float64(int64(max(1, j.Minimum-j.running-j.ended)) * j.Cards)
 }

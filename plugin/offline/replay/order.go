@@ -12,37 +12,46 @@ import (
 	scheduler "volcano.sh/volcano/pkg/scheduler/util"
 )
 
-// Volcano leaves some choices to chance: it picks any of the nodes with the best score, its action reclaim takes the
-// first node that passes the predicates, which run in many goroutines, and candidates for an eviction come from a map;
-// fresh.go has what concerns queues. Plans leave nothing to chance. Two plugins around those of the configuration
-// decide these by the seed alone. They permit all that the others permit.
+// Volcano leaves some choices to chance. It picks any of the nodes with the best score. Its action reclaim takes the
+// first node that passes the predicates, which run in many goroutines. Candidates for an eviction come from a map.
+// fresh.go is about the order of queues. Plans leave nothing to chance.
+//
+// Two plugins, one before and one after the plugins of the configuration, make these choices by the seed. They permit
+// everything that the others permit.
 const (
 	firstName = "replay-first"
 	lastName  = "replay-last"
 )
 
-// order decides between what is equal to Volcano.
+// order decides between choices that are equal to Volcano.
 type order struct {
 	*framework.Session
 	seed       uint64
 	index      map[string]uint64 // of a node
 	nodes      uint64
 	content    *content
-	decided    func() bool // whether the session has placed or evicted something
-	reclaiming bool        // Volcano's action reclaim is under way
+	decided    func() bool // reports whether the session has placed or evicted something
+	reclaiming bool        // Volcano's action reclaim runs
 	freshness  freshness
 	placesOnly bool // no action evicts pods
 	room       room
 
-	reclaimer *api.TaskInfo // for which node is chosen, nil while that is under way
+	reclaimer *api.TaskInfo // the task that node is chosen for, nil during the choice
 	node      string        // "" for none
 }
 
 func newOrder(seed uint64, c *content, decided func() bool) *order {
-	o := &order{seed: seed, index: map[string]uint64{}, nodes: uint64(len(c.order)), content: c, decided: decided}
+	o := &order{
+		seed:    seed,
+		index:   map[string]uint64{},
+		nodes:   uint64(len(c.order)),
+		content: c,
+		decided: decided,
+	}
 	for i, name := range c.order {
 		o.index[name] = uint64(i)
 	}
+
 	framework.RegisterPluginBuilder(firstName, func(framework.Arguments) framework.Plugin { return first{o} })
 	framework.RegisterPluginBuilder(lastName, func(framework.Arguments) framework.Plugin { return last{o} })
 	return o
@@ -51,24 +60,33 @@ func newOrder(seed uint64, c *content, decided func() bool) *order {
 // around returns tiers with the plugins before and after all others.
 func (o *order) around(tiers []conf.Tier) []conf.Tier {
 	yes := true
-	before := conf.PluginOption{Name: firstName, EnabledNodeOrder: &yes, EnabledReclaimable: &yes, EnabledPreemptable: &yes,
-		EnabledOverused: &yes, EnabledPredicate: &yes, EnabledAllocatable: &yes}
+	before := conf.PluginOption{
+		Name:               firstName,
+		EnabledNodeOrder:   &yes,
+		EnabledReclaimable: &yes,
+		EnabledPreemptable: &yes,
+		EnabledOverused:    &yes,
+		EnabledPredicate:   &yes,
+		EnabledAllocatable: &yes,
+	}
 	after := conf.PluginOption{Name: lastName, EnabledPredicate: &yes}
 	if len(tiers) == 0 {
 		return []conf.Tier{{Plugins: []conf.PluginOption{before, after}}}
 	}
-	all := slices.Clone(tiers)
+
 	// The first tier stays the first: plugins look for themselves in it.
+	all := slices.Clone(tiers)
 	all[0].Plugins = slices.Insert(slices.Clone(all[0].Plugins), 0, before)
 	return append(all, conf.Tier{Plugins: []conf.PluginOption{after}})
 }
 
-// rank is the place of a node for a task, another one for each node. The nodes are turned by a number of the
-// task, and stepped through by a step that meets all of them.
+// rank returns the place of a node for a task. Each node has another place: the order of the nodes is rotated by a
+// number of the task, and walked in steps that meet every node.
 func (o *order) rank(task *api.TaskInfo, node string) uint64 {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(task.UID))
 	number := hash.Sum64() ^ o.seed*0x9e3779b97f4a7c15
+
 	step := 1 + number>>32%o.nodes
 	for divisor(step, o.nodes) > 1 {
 		step++
@@ -83,7 +101,7 @@ func divisor(a, b uint64) uint64 {
 	return a
 }
 
-// least is a part of a score that only counts between equal scores.
+// least is so small that it counts only between equal scores.
 const least = 1e-9
 
 // first is the plugin before all others.
@@ -92,8 +110,8 @@ type first struct{ *order }
 // Name is the name of the plugin.
 func (first) Name() string { return firstName }
 
-// OnSessionOpen registers what breaks ties, and what sorts candidates: the plugins of all tiers get the
-// same list, so it is sorted in place.
+// OnSessionOpen registers the functions that break ties and sort candidates. The plugins of all tiers get the same list
+// of candidates, so it is sorted in place.
 func (p first) OnSessionOpen(ssn *framework.Session) {
 	p.order.Session = ssn
 	p.content.fill(ssn)
@@ -106,8 +124,9 @@ func (p first) OnSessionOpen(ssn *framework.Session) {
 	}
 	ssn.AddReclaimableFn(firstName, sorted)
 	ssn.AddPreemptableFn(firstName, sorted)
-	// It comes first, because reclaim goes to nodes that another predicate refuses for lack of room, and then no
-	// later one is asked.
+
+	// The predicate comes before all others. reclaim goes to nodes that another predicate refuses for lack of room, and
+	// then asks no later one.
 	ssn.AddPredicateFn(firstName, func(task *api.TaskInfo, node *api.NodeInfo) error {
 		if !p.reclaiming || p.reclaimer != task || node.Name == p.node {
 			return nil
@@ -115,6 +134,7 @@ func (p first) OnSessionOpen(ssn *framework.Session) {
 		return api.NewFitErrWithStatus(task, node,
 			&api.Status{Code: api.UnschedulableAndUnresolvable, Reason: "another node is chosen", Plugin: firstName})
 	})
+
 	ssn.AddOverusedFn(firstName, func(queue any) bool { return p.asks(queue.(*api.QueueInfo)) })
 	p.room.stale = true
 	if p.placesOnly {
@@ -122,7 +142,8 @@ func (p first) OnSessionOpen(ssn *framework.Session) {
 	}
 	moved := func(e *framework.Event) {
 		p.content.touch(e.Task)
-		p.freshness.moved, p.room.stale = true, true
+		p.freshness.moved = true
+		p.room.stale = true
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: moved, DeallocateFunc: moved})
 }
@@ -134,8 +155,8 @@ func sortTasks(tasks []*api.TaskInfo) {
 	slices.SortFunc(tasks, func(a, b *api.TaskInfo) int { return cmp.Compare(a.UID, b.UID) })
 }
 
-// last is the plugin after all others. For a reclaimer it chooses one node, the first one in the order of the
-// seed that reclaim would take, when all other plugins have prepared for the predicates.
+// last is the plugin after all others. For a reclaimer, it chooses the first node in the order of the seed that reclaim
+// would take. All other plugins have then prepared for the predicates.
 type last struct{ *order }
 
 // Name is the name of the plugin.
@@ -144,6 +165,7 @@ func (last) Name() string { return lastName }
 // OnSessionOpen registers the choice.
 func (p last) OnSessionOpen(ssn *framework.Session) {
 	ssn.AddPrePredicateFn(lastName, func(task *api.TaskInfo) error {
+		// The predicate of the plugin first accepts every node during the choice.
 		if p.reclaiming {
 			p.reclaimer = nil
 			p.node = p.choose(task)
@@ -159,8 +181,8 @@ func (p last) OnSessionOpen(ssn *framework.Session) {
 // OnSessionClose does nothing.
 func (last) OnSessionClose(*framework.Session) {}
 
-// choose returns the node on which reclaim finds room for a task, "" for none. It asks what the action asks,
-// in an order of its own.
+// choose returns the node on which reclaim finds room for a task, "" for none. It asks the questions of the action, in
+// its own order.
 func (o *order) choose(task *api.TaskInfo) string {
 	nodes := slices.Clone(o.FilterOutUnschedulableAndUnresolvableNodesForTask(task))
 	ranks := make(map[string]uint64, len(nodes))
@@ -168,8 +190,12 @@ func (o *order) choose(task *api.TaskInfo) string {
 		ranks[node.Name] = o.rank(task, node.Name)
 	}
 	slices.SortFunc(nodes, func(a, b *api.NodeInfo) int { return cmp.Compare(ranks[a.Name], ranks[b.Name]) })
+
 	// All predicates come before the first question about victims, as in the action.
-	nodes = slices.DeleteFunc(nodes, func(node *api.NodeInfo) bool { return o.PredicateForPreemptAction(task, node) != nil })
+	nodes = slices.DeleteFunc(nodes, func(node *api.NodeInfo) bool {
+		return o.PredicateForPreemptAction(task, node) != nil
+	})
+
 	for _, node := range nodes {
 		candidates := o.candidates(task, node)
 		if len(candidates) == 0 {
@@ -182,12 +208,15 @@ func (o *order) choose(task *api.TaskInfo) string {
 	return ""
 }
 
-// candidates are the tasks of a node that reclaim asks about.
+// candidates returns the tasks of a node that reclaim asks about.
 func (o *order) candidates(task *api.TaskInfo, node *api.NodeInfo) (all []*api.TaskInfo) {
 	own := o.Jobs[task.Job]
 	for _, other := range node.Tasks {
 		job := o.Jobs[other.Job]
-		if other.Status == api.Running && other.Preemptable && job != nil && job.Queue != own.Queue && o.Queues[job.Queue].Reclaimable() {
+		if job == nil || job.Queue == own.Queue || !o.Queues[job.Queue].Reclaimable() {
+			continue
+		}
+		if other.Status == api.Running && other.Preemptable {
 			all = append(all, other.Clone())
 		}
 	}

@@ -5,15 +5,17 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
-// deserve notes what the queues deserve. Of a card that no queue deserves, each has its part by weight: then queues
-// only borrow, and it is by weight that they have enough or too little.
+// deserve notes the deserved of the queues. If no queue deserves anything of a card, all queues borrow it, and each
+// deserves a part by its weight.
 func (r *run) deserve() {
 	inspection, ok := plugin.Inspect(*r.quota)
 	if !ok {
 		return
 	}
+
 	accounts := inspection.Accounts()
-	parts, deserved := r.weights(accounts), map[string]float64{}
+	parts := r.weights(accounts)
+	deserved := map[string]float64{}
 	for _, account := range accounts {
 		for _, h := range account.Holdings {
 			if h.Card && account.Leaf {
@@ -21,6 +23,7 @@ func (r *run) deserve() {
 			}
 		}
 	}
+
 	for _, account := range accounts {
 		if !account.Leaf {
 			continue
@@ -38,21 +41,24 @@ func (r *run) deserve() {
 	}
 }
 
-// weights returns the parts of queues by weight: of the part of its parent, each child has its weight by the sum of
-// all.
+// weights returns the parts of queues by weight. Children divide the part of their parent in proportion to their
+// weights.
 func (r *run) weights(accounts []inspect.Account) map[string]float64 {
 	weights := map[string]float64{}
 	sums := map[string]float64{}
 	parts := map[string]float64{}
+
 	for _, q := range r.queues {
 		weights[q.Name] = float64(max(1, q.Spec.Weight))
 	}
+
 	for _, account := range accounts {
 		if weights[account.Queue] == 0 {
 			weights[account.Queue] = 1 // a queue without an object
 		}
 		sums[account.Parent] += weights[account.Queue]
 	}
+
 	for _, account := range accounts { // parents come first
 		parts[account.Queue] = weights[account.Queue] / sums[account.Parent]
 		if account.Parent != "" {

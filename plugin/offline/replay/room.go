@@ -7,8 +7,8 @@ import (
 )
 
 // In a backlog, most of the time of a session goes into the pods of jobs that no node has cards for: Volcano asks all
-// nodes about each of them. Where nobody is evicted, such a pod gets nothing, and what the job says about it is not
-// measured. So it is refused before nodes are asked: BenchmarkReplay shows the gain.
+// nodes about each of them. If nobody is evicted, such a pod gets nothing, and the reasons in its job are not measured.
+// So the replay refuses it before nodes are asked. BenchmarkReplay shows the gain.
 
 // room counts the free cards of nodes in a session.
 type room struct {
@@ -32,18 +32,21 @@ func (o *order) hasRoom(task *api.TaskInfo) bool {
 	if o.room.stale {
 		o.countRoom()
 	}
+
 	lacks := max(1, int64(own.MinAvailable-own.ReadyTaskNum()-own.WaitingTaskNum()))
 	for _, name := range p.job.list {
 		for free, nodes := range o.room.nodes[shape{name, p.resource}] {
 			lacks -= free / p.Cards * int64(nodes)
 		}
 	}
+
 	if lacks > 0 {
 		o.room.refused++
 	}
 	return lacks <= 0
 }
 
+// countRoom counts the free cards of all nodes.
 func (o *order) countRoom() {
 	o.room.stale = false
 	if o.room.nodes == nil {
@@ -52,6 +55,7 @@ func (o *order) countRoom() {
 	for _, nodes := range o.room.nodes {
 		clear(nodes)
 	}
+
 	for _, n := range o.content.nodes {
 		own := o.Nodes[n.object.Name]
 		for resource, name := range n.cards {
@@ -59,11 +63,12 @@ func (o *order) countRoom() {
 			if free <= 0 {
 				continue
 			}
-			of := shape{name, resource}
-			if o.room.nodes[of] == nil {
-				o.room.nodes[of] = map[int64]int{}
+
+			s := shape{name, resource}
+			if o.room.nodes[s] == nil {
+				o.room.nodes[s] = map[int64]int{}
 			}
-			o.room.nodes[of][free]++
+			o.room.nodes[s][free]++
 		}
 	}
 }

@@ -26,7 +26,7 @@ import (
 type Setup struct {
 	Nodes  []*v1.Node
 	Queues []*scheduling.Queue
-	Labels card.Labels // that name the cards of nodes, where they are not those of vendors
+	Labels card.Labels // name the cards of nodes in place of the labels of vendors
 
 	Plugin         string // the quota plugin
 	Tiers          []conf.Tier
@@ -34,7 +34,7 @@ type Setup struct {
 	Configurations []conf.Configuration
 
 	Seed   uint64
-	Period time.Duration // between two sessions at least; 0: a second, as in Volcano
+	Period time.Duration // the shortest time between two sessions; 0: a second, as in Volcano
 	Idle   time.Duration // between sessions while pods wait and nothing happens; 0: ten minutes
 	// Checkpoint is the time from one checkpoint of a pod to the next; 0: pods write none.
 	Checkpoint time.Duration
@@ -42,7 +42,7 @@ type Setup struct {
 	Progress func(Progress)
 }
 
-// Progress is how far a replay is.
+// Progress is the progress of a replay.
 type Progress struct {
 	Ended, Jobs int
 	Now         time.Duration
@@ -78,8 +78,8 @@ type run struct {
 	waiting int           // pods without a node
 	held    time.Duration // when the last session was
 	due     time.Duration // when the next one is, never for none
-	tries   int           // of sessions since the last event
-	reread  time.Duration // what queues deserve
+	tries   int           // the number of sessions since the last event
+	reread  time.Duration // when the next look at the deserved of the queues is
 	last    time.Duration // when something changed
 	spared  spared
 }
@@ -93,11 +93,12 @@ const mostTries = 100
 // patience is the time after which a replay ends in which nothing runs and nothing changes.
 const patience = 24 * time.Hour
 
-// Run replays the jobs of a trace, which Fit has checked. If ctx is done, it ends after the session under way,
-// and the result is partial. A process has one replay at a time, and no other session meanwhile.
+// Run replays the jobs of a trace, which Fit has checked. If ctx is done, it ends after the present session, and the
+// result is partial. A process can have one replay at a time, and no other session meanwhile.
 func Run(ctx context.Context, setup Setup, jobs []trace.Job) *Result {
 	r := newRun(setup, jobs)
 	defer r.open()()
+
 	r.loop(ctx)
 	r.Partial = ctx.Err() != nil
 	r.finish()
@@ -105,11 +106,19 @@ func Run(ctx context.Context, setup Setup, jobs []trace.Job) *Result {
 }
 
 func newRun(setup Setup, jobs []trace.Job) *run {
-	setup.Period, setup.Idle = cmp.Or(setup.Period, time.Second), cmp.Or(setup.Idle, 10*time.Minute)
-	r := &run{Setup: &setup, content: newContent(setup.Nodes, setup.Queues, setup.Labels), coming: jobs, held: -setup.Idle, due: never}
-	r.spared = spared{setup.maySpare(), never}
+	setup.Period = cmp.Or(setup.Period, time.Second)
+	setup.Idle = cmp.Or(setup.Idle, 10*time.Minute)
+	r := &run{
+		Setup:   &setup,
+		content: newContent(setup.Nodes, setup.Queues, setup.Labels),
+		coming:  jobs,
+		held:    -setup.Idle,
+		due:     never,
+		spared:  spared{setup.maySpare(), never},
+		stock:   Count(setup.Nodes, setup.Labels),
+	}
 	r.Jobs = len(jobs)
-	r.stock = Count(setup.Nodes, setup.Labels)
+
 	cards := map[string]float64{}
 	for name, supply := range r.stock {
 		cards[name] = supply.Cards
@@ -118,16 +127,18 @@ func newRun(setup Setup, jobs []trace.Job) *run {
 	return r
 }
 
-// open registers the plugins and sets the options of the scheduler. It returns what undoes that.
+// open registers the plugins and sets the options of the scheduler. restore undoes that.
 func (r *run) open() (restore func()) {
 	offline.Quiet()
+
+	// The nodes that Volcano looks at would depend on the goroutines.
 	nodes := options.ServerOpts.PercentageOfNodesToFind
-	// Which part of the nodes Volcano looks at would depend on the goroutines.
 	options.ServerOpts.PercentageOfNodesToFind = 100
 	conf.EnabledActionMap = map[string]bool{}
 	for _, action := range r.Actions {
 		conf.EnabledActionMap[action.Name()] = true
 	}
+
 	plugin.RegisterAt(func() time.Time { return epoch.Add(r.now) })
 	build, _ := framework.GetPluginBuilder(r.Plugin)
 	r.quota = new(framework.Plugin)
@@ -135,11 +146,13 @@ func (r *run) open() (restore func()) {
 		*r.quota = build(arguments)
 		return *r.quota
 	})
+
 	r.cache = &recorder{Cache: offline.NewCache(offline.NewInfo())}
 	r.order = newOrder(r.Seed, r.content, func() bool { return len(r.cache.bound)+len(r.cache.evicted) > 0 })
 	r.order.placesOnly = r.placesOnly()
 	r.tiers = r.order.around(r.Tiers)
 	r.cache.Informers = offline.NoInformers()
+
 	return func() {
 		options.ServerOpts.PercentageOfNodesToFind = nodes
 		plugin.Register()
@@ -156,11 +169,15 @@ func (r *run) loop(ctx context.Context) {
 		}
 		r.now = at
 		r.pass()
-		ended, submitted := r.endPods(), r.submit()
+
+		ended := r.endPods()
+		submitted := r.submit()
 		if ended || submitted {
-			r.tries, r.last = 0, r.now
+			r.tries = 0
+			r.last = r.now
 			r.due = min(r.due, max(r.now, r.held+r.Period))
 		}
+
 		if r.waiting == 0 {
 			r.due = never
 		}
@@ -181,28 +198,31 @@ func (r *run) hold() {
 			r.tries++
 			r.follows()
 		}
+		// Queues without a turn in this session have one at once. Evicted pods have a period to leave.
 		if r.order.freshness.stale && len(r.cache.evicted) == 0 {
-			r.due = r.now // what has no turn in this session has one at once; evicted pods have a period to leave
+			r.due = r.now
 		}
 	}
+
 	if r.Progress != nil {
 		r.Progress(Progress{r.Ended, r.Jobs, r.now, r.Sessions})
 	}
 }
 
-// next is the time of the next event, never for none.
+// next returns the time of the next event, never for none.
 func (r *run) next() time.Duration {
 	at := min(r.due, r.ends.next())
 	if len(r.coming) > 0 {
 		at = min(at, max(r.now, r.coming[0].Submit))
 	}
+
 	if r.waiting > 0 && (at != never || r.now-r.last < patience) {
 		at = min(at, r.rested()+r.Idle)
 	}
 	return at
 }
 
-// submit submits the jobs whose time has come.
+// submit submits the jobs that are due.
 func (r *run) submit() (some bool) {
 	for len(r.coming) > 0 && r.coming[0].Submit <= r.now {
 		j := r.newJob(&r.coming[0])
@@ -212,6 +232,7 @@ func (r *run) submit() (some bool) {
 		for _, p := range j.pods {
 			r.tasks[p.task.UID] = p
 		}
+
 		r.waiting += j.Pods
 		if j.Cards > 0 {
 			r.book.Submit(r.now, j.Queue, j.list[0], float64(j.AllCards()))
@@ -221,15 +242,16 @@ func (r *run) submit() (some bool) {
 	return some
 }
 
-// endPods ends the pods whose time is over, and the jobs that have none left.
+// endPods ends the pods that have run for their runtime, and the jobs without other pods.
 func (r *run) endPods() (some bool) {
 	var over []*job
 	for r.ends.next() <= r.now {
 		e := r.ends.pop()
 		p := e.pod
 		if p.life != e.life {
-			continue
+			continue // it was evicted since
 		}
+
 		some = true
 		r.leave(p)
 		p.ended++
@@ -238,10 +260,12 @@ func (r *run) endPods() (some bool) {
 			r.book.Want(r.now, p.Queue, p.list[0], -float64(p.Cards))
 		}
 		p.change(func(object *v1.Pod) { object.Status.Phase = v1.PodSucceeded })
+
 		if p.ended == p.Pods {
 			over = append(over, p.job)
 		}
 	}
+
 	for _, j := range over {
 		r.remove(j)
 		r.Ended++
@@ -256,12 +280,12 @@ func (r *run) endPods() (some bool) {
 	return some
 }
 
-// started notes how long a job has waited. One that never started has waited for -1.
+// started notes how long a job has waited: -1 for a job that never started.
 func (r *run) started(j *job, wait time.Duration) {
 	r.book.Job(measure.Started{Queue: j.Queue, Namespace: j.Namespace, Cards: j.AllCards(), Wait: wait})
 }
 
-// finish adds up.
+// finish adds up the results.
 func (r *run) finish() {
 	for _, j := range r.live {
 		if !j.begun {
@@ -269,9 +293,11 @@ func (r *run) finish() {
 		}
 		schedulermetrics.DeleteJobMetrics(j.Name, j.Queue, j.Namespace)
 	}
+
 	r.End = max(r.End, r.last)
 	if r.Partial {
 		r.End = r.now
 	}
-	r.Book, r.Totals = r.book, r.book.Close(r.End)
+	r.Book = r.book
+	r.Totals = r.book.Close(r.End)
 }

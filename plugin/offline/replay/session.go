@@ -15,16 +15,19 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// session holds a session, carries out what it decides, and reports whether that is anything.
+// session runs a session and carries out its decisions. It reports whether there were any.
 func (r *run) session() (changed bool) {
 	r.Sessions++
 	r.writeCheckpoints()
 	r.cache.begin(r.snapshot())
+
 	ssn := framework.OpenSession(r.cache, r.tiers, r.Configurations)
+
 	if r.now >= r.reread && r.now <= max(r.last, r.End) {
 		r.deserve()
 		r.reread = r.now + rereadEvery
 	}
+
 	for _, action := range r.Actions {
 		r.order.freshness.begin()
 		r.execute(ssn, action)
@@ -33,26 +36,31 @@ func (r *run) session() (changed bool) {
 		}
 	}
 	framework.CloseSession(ssn)
+
 	for _, j := range r.live {
 		was := j.group.Status.Phase
 		j.group.Status = r.cached.Jobs[j.id].PodGroup.Status
 		changed = changed || j.group.Status.Phase != was
 	}
+
 	r.follow()
 	r.locks()
 	return changed || len(r.cache.bound)+len(r.cache.evicted) > 0
 }
 
-// execute runs an action. preempt takes the queues in the order of a map, and looks at one queue at a time:
-// here they come in the order of their names.
+// execute runs an action. Volcano's preempt takes the queues in the order of a map, and looks at one queue at a time.
+// Here they come in the order of their names.
 func (r *run) execute(ssn *framework.Session, action framework.Action) {
 	action.Initialize()
 	defer action.UnInitialize()
+
 	r.order.reclaiming = action.Name() == "reclaim" && !plugin.Plans(ssn)
+
 	if action.Name() != "preempt" {
 		action.Execute(ssn)
 		return
 	}
+
 	all := ssn.Jobs
 	queues := map[api.QueueID]map[api.JobID]*api.JobInfo{}
 	for id, job := range all {
@@ -61,6 +69,7 @@ func (r *run) execute(ssn *framework.Session, action framework.Action) {
 		}
 		queues[job.Queue][id] = job
 	}
+
 	for _, queue := range slices.Sorted(maps.Keys(queues)) {
 		ssn.Jobs = queues[queue]
 		action.Execute(ssn)
@@ -68,28 +77,31 @@ func (r *run) execute(ssn *framework.Session, action framework.Action) {
 	ssn.Jobs = all
 }
 
-// rereadEvery is the time between two looks at what queues deserve, which can depend on what they request.
+// rereadEvery is the time between two looks at the deserved of the queues, which can depend on their requests.
 const rereadEvery = time.Hour
 
-// follow starts the pods that a session has placed, and ends those that it has evicted.
+// follow starts the pods that a session has placed, and stops the pods that it has evicted.
 func (r *run) follow() {
 	for _, task := range r.cache.bound {
 		if p := r.tasks[task.UID]; p != nil {
 			r.start(p, r.nodes[task.NodeName])
 		}
 	}
+
 	var hit []*job
 	for _, task := range r.cache.evicted {
 		p := r.tasks[task.UID]
 		if p == nil || p.node == nil {
 			continue
 		}
+
 		r.book.Evict(p.Cards, r.lost(p))
 		r.stop(p)
 		if !slices.Contains(hit, p.job) {
 			hit = append(hit, p.job)
 		}
 	}
+
 	for _, j := range hit {
 		if j.running+j.ended < j.Minimum {
 			r.restart(j)
@@ -97,7 +109,7 @@ func (r *run) follow() {
 	}
 }
 
-// restart ends the other pods of a job that has lost its minimum.
+// restart stops the other pods of a job that has lost its minimum.
 func (r *run) restart(j *job) {
 	r.book.Restarted++
 	for _, p := range j.pods {
@@ -118,13 +130,16 @@ func (r *run) start(p *pod, n *node) {
 	p.dirty = true
 	n.pods = append(n.pods, p)
 	p.change(func(object *v1.Pod) {
-		object.Spec.NodeName, object.Status.Phase = n.object.Name, v1.PodRunning
+		object.Spec.NodeName = n.object.Name
+		object.Status.Phase = v1.PodRunning
 		object.Status.StartTime = &metav1.Time{Time: epoch.Add(r.now)}
 	})
+
 	p.running++
 	r.waiting--
 	r.ends.push(end{r.now + p.Runtime - p.done, r.ends.made, p, p.life})
 	r.account(p, n, 1)
+
 	if !p.begun && p.running+p.ended >= p.Minimum {
 		p.begun = true
 		r.started(p.job, r.now-p.Submit)
@@ -136,7 +151,8 @@ func (r *run) leave(p *pod) {
 	n := p.node
 	r.account(p, n, -1)
 	n.pods = slices.DeleteFunc(n.pods, func(other *pod) bool { return other == p })
-	n.dirty, p.dirty = true, true
+	n.dirty = true
+	p.dirty = true
 	p.node = nil
 	p.running--
 }
@@ -145,37 +161,45 @@ func (r *run) leave(p *pod) {
 func (r *run) stop(p *pod) {
 	r.leave(p)
 	delete(r.tasks, p.task.UID)
+
 	p.life++
 	p.change(func(object *v1.Pod) {
-		object.UID, object.Spec.NodeName = p.uid(), ""
+		object.UID = p.uid()
+		object.Spec.NodeName = ""
 		if p.written > 0 {
-			object.Annotations, p.written = annotated(object, ""), 0
+			object.Annotations = annotated(object, "")
+			p.written = 0
 		}
 		object.Status = v1.PodStatus{Phase: v1.PodPending}
 	})
+
 	r.tasks[p.task.UID] = p
 	r.waiting++
 }
 
-// account charges the queue of a pod for the card of a node, or gives it back. What the pod has it does not
-// wait for.
+// account charges the queue of a pod for its cards on a node (sign 1), or gives them back (-1). The pod does not wait
+// for cards that it has.
 func (r *run) account(p *pod, n *node, sign float64) {
-	if p.Cards > 0 {
-		cards := sign * float64(p.Cards)
-		r.book.Allocate(r.now, p.Queue, n.cards[r.stock[p.list[0]].Resource], cards)
-		r.book.Want(r.now, p.Queue, p.list[0], -cards)
+	if p.Cards == 0 {
+		return
 	}
+	cards := sign * float64(p.Cards)
+	r.book.Allocate(r.now, p.Queue, n.cards[r.stock[p.list[0]].Resource], cards)
+	r.book.Want(r.now, p.Queue, p.list[0], -cards)
 }
 
-// locks notes which queues are locked out.
+// locks notes which queues are locked out: they have a waiting job that their deserved has room for.
 func (r *run) locks() {
 	locked := map[string]bool{}
 	for _, j := range r.live {
 		if locked[j.Queue] || !j.waits() {
 			continue
 		}
-		locked[j.Queue] = slices.ContainsFunc(j.list, func(card string) bool { return r.book.Room(j.Queue, card) >= j.lacks() })
+		locked[j.Queue] = slices.ContainsFunc(j.list, func(card string) bool {
+			return r.book.Room(j.Queue, card) >= j.lacks()
+		})
 	}
+
 	for _, q := range r.queues {
 		r.book.Lock(r.now, q.Name, locked[q.Name])
 	}

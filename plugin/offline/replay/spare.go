@@ -8,15 +8,17 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
-// A session that has only placed pods is followed by one that changes nothing, unless pods can be evicted or something
-// depends on the time: what was refused before has no more room now. That one is spared, which is nearly every second
-// session. All else happens at the times at which it would happen with it: BenchmarkReplay shows the gain.
+// After a session that has only placed pods, the next session changes nothing: pods that were refused before have no
+// more room now. This holds unless pods can be evicted or something depends on the time. The replay spares such a
+// session, which is nearly every second one. All other events keep their times. BenchmarkReplay shows the gain.
 
-// Actions that evict nobody, and plugins whose answers do not depend on the time.
+// placing are actions that evict nobody. lasting are plugins with answers that do not depend on the time.
 var (
 	placing = []string{"enqueue", "allocate", "backfill"}
-	lasting = []string{plugin.Name, plugin.CapacityName, plugin.ProportionName, "priority", "gang", "conformance", "drf", "predicates",
-		"nodeorder", "binpack", "overcommit"}
+	lasting = []string{
+		plugin.Name, plugin.CapacityName, plugin.ProportionName, "priority", "gang", "conformance", "drf", "predicates",
+		"nodeorder", "binpack", "overcommit",
+	}
 )
 
 // placesOnly reports whether no action of a setup evicts pods, and all plugins are known.
@@ -26,6 +28,7 @@ func (s *Setup) placesOnly() bool {
 			return false
 		}
 	}
+
 	for _, tier := range s.Tiers {
 		for _, p := range tier.Plugins {
 			if !slices.Contains(lasting, p.Name) {
@@ -41,10 +44,12 @@ func (s *Setup) maySpare() bool {
 	if !s.placesOnly() {
 		return false
 	}
+
 	var annotations []map[string]string
 	for _, q := range s.Queues {
 		annotations = append(annotations, q.Annotations)
 	}
+
 	for _, tier := range s.Tiers {
 		for _, p := range tier.Plugins {
 			if inspect.DependsOnTime(p.Name, p.Arguments, annotations) {
@@ -55,30 +60,32 @@ func (s *Setup) maySpare() bool {
 	return true
 }
 
-// spared is whether sessions are spared, and when the one would be that is spared now, never for none.
+// spared is the session that is spared now.
 type spared struct {
-	may bool
-	at  time.Duration
+	may bool          // sessions may be spared
+	at  time.Duration // when the session would be, never for none
 }
 
-// follows sets when a session follows the one of now, which has changed something.
+// follows sets the time of the session after the present one, which has changed something.
 func (r *run) follows() {
 	next := r.now + r.Period
 	if r.spared.may && next < r.reread {
 		r.spared.at = next
 		return
 	}
+
 	r.due = next
 }
 
-// pass notes a session that was spared and that lies in the past.
+// pass notes a spared session that is over.
 func (r *run) pass() {
 	if r.spared.at < r.now {
-		r.held, r.spared.at = r.spared.at, never
+		r.held = r.spared.at
+		r.spared.at = never
 	}
 }
 
-// rested is when the last session was, or the one that was spared after it.
+// rested returns the time of the last session, or of the spared one after it.
 func (r *run) rested() time.Duration {
 	if r.spared.at != never {
 		return r.spared.at

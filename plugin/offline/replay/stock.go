@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
@@ -39,18 +40,20 @@ func Count(nodes []*v1.Node, labels card.Labels) Stock {
 	return stock
 }
 
-// Any is a list of all cards that have the resource of most cards, for a pod that takes any card.
+// Any returns a card list for a pod that takes any card: all cards of the resource that the cluster has most of.
 func (s Stock) Any() string {
 	sums := map[v1.ResourceName]float64{}
-	for _, each := range s {
-		sums[each.Resource] += each.Cards
+	for _, supply := range s {
+		sums[supply.Resource] += supply.Cards
 	}
+
 	var most v1.ResourceName
 	for _, resource := range slices.Sorted(maps.Keys(sums)) {
 		if most == "" || sums[resource] > sums[most] {
 			most = resource
 		}
 	}
+
 	var list card.List
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		if s[name].Resource == most {
@@ -60,16 +63,18 @@ func (s Stock) Any() string {
 	return list.String()
 }
 
-// Fit checks that a cluster can have the jobs of a trace. The error is about names that the cluster does not
-// have. Jobs that are too large are left out, with a note for each reason.
+// Fit checks that a cluster can run the jobs of a trace. The error is about names that the cluster does not have. Jobs
+// that are too large are left out, with a note for each reason.
 func Fit(jobs []trace.Job, queues []string, stock Stock) (fit []trace.Job, notes []string, err error) {
 	if err := names("queue", jobs, queues, func(j *trace.Job) []string { return []string{j.Queue} }); err != nil {
 		return nil, nil, err
 	}
+
 	cards := slices.Sorted(maps.Keys(stock))
 	if err := names("card", jobs, cards, func(j *trace.Job) []string { return card.ParseList(j.Card) }); err != nil {
 		return nil, nil, err
 	}
+
 	why := map[string]int{}
 	var order []string
 	for _, j := range jobs {
@@ -83,6 +88,7 @@ func Fit(jobs []trace.Job, queues []string, stock Stock) (fit []trace.Job, notes
 		}
 		why[what]++
 	}
+
 	for _, what := range order {
 		reason, _, _ := strings.Cut(what, ", such as ")
 		notes = append(notes, fmt.Sprintf("left out, because they never start: %d jobs: %s", why[reason], what))
@@ -90,29 +96,29 @@ func Fit(jobs []trace.Job, queues []string, stock Stock) (fit []trace.Job, notes
 	return fit, notes, nil
 }
 
-// names returns an error that has the names of a kind that the cluster does not have.
-func names(kind string, jobs []trace.Job, has []string, of func(*trace.Job) []string) error {
-	unknown := map[string]bool{}
+// names returns an error if jobs have names of a kind that the cluster does not have.
+func names(kind string, jobs []trace.Job, has []string, namesOf func(*trace.Job) []string) error {
+	unknown := sets.New[string]()
 	for i := range jobs {
-		for _, name := range of(&jobs[i]) {
-			unknown[name] = true
-		}
+		unknown.Insert(namesOf(&jobs[i])...)
 	}
-	for _, name := range has {
-		delete(unknown, name)
-	}
+	unknown.Delete(has...)
 	if len(unknown) == 0 {
 		return nil
 	}
-	all := slices.Sorted(maps.Keys(unknown))
+
+	all := sets.List(unknown)
 	for i, name := range all {
 		all[i] = fmt.Sprintf("%q%s", name, index.DidYouMean(name, has))
 	}
+
 	const most = 10
 	if more := len(all) - most; more > 0 {
 		all = append(all[:most], fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Errorf("the trace has a %s that the cluster does not have: %s (the cluster has %s; a map gives names of the trace other ones)",
+
+	return fmt.Errorf("the trace has a %s that the cluster does not have: %s "+
+		"(the cluster has %s; a map gives names of the trace other ones)",
 		kind, strings.Join(all, ", "), strings.Join(has, ", "))
 }
 
@@ -121,12 +127,15 @@ func (s Stock) tooLarge(j *trace.Job) string {
 	if j.Cards == 0 {
 		return ""
 	}
+
 	largest, all := 0.0, 0.0
 	resources := map[v1.ResourceName]bool{}
 	for _, name := range s.list(j) {
-		largest, all = max(largest, s[name].Largest), all+s[name].Cards
+		largest = max(largest, s[name].Largest)
+		all += s[name].Cards
 		resources[s[name].Resource] = true
 	}
+
 	switch {
 	case len(resources) == 0:
 		return "the nodes have no cards"
@@ -140,7 +149,7 @@ func (s Stock) tooLarge(j *trace.Job) string {
 	return ""
 }
 
-// list is the card list of a job: all cards for one that names none.
+// list returns the card list of a job: Any for a job without one.
 func (s Stock) list(j *trace.Job) card.List {
 	if j.Card == "" {
 		return card.ParseList(s.Any())

@@ -15,21 +15,24 @@ type Book struct {
 	locks lockouts
 	last  time.Duration // of the last submission
 
-	// What evictions have cost: the pods of which they took the node, the jobs that lost their minimum and
-	// began again, and the card-hours for which the lost pods had run.
-	Evicted, Restarted int
-	LostPodHours       float64
-	LostCardHours      float64
-	// Reclaimed is the cards of the evicted pods, without those that only lost their gang.
-	Reclaimed int64
+	// The cost of evictions.
+	Evicted       int     // pods
+	Restarted     int     // jobs that lost their minimum and began again
+	LostPodHours  float64 // the time that the lost pods had run
+	LostCardHours float64
+	Reclaimed     int64 // cards of the evicted pods, without pods that only lost their gang
 }
 
 // NewBook returns a book for a cluster with cards.
 func NewBook(cards map[string]float64) *Book {
-	return &Book{cards: cards, cells: map[[2]string]*Cell{}, locks: lockouts{map[string]time.Duration{}, map[string]LockOut{}}}
+	return &Book{
+		cards: cards,
+		cells: map[[2]string]*Cell{},
+		locks: lockouts{map[string]time.Duration{}, map[string]LockOut{}},
+	}
 }
 
-// cell returns a cell up to now.
+// cell returns a cell, with its integrals up to now.
 func (b *Book) cell(now time.Duration, queue, card string) *Cell {
 	key := [2]string{queue, card}
 	c := b.cells[key]
@@ -37,11 +40,12 @@ func (b *Book) cell(now time.Duration, queue, card string) *Cell {
 		c = &Cell{Queue: queue, Card: card, since: now}
 		b.cells[key] = c
 	}
+
 	c.pass(now)
 	return c
 }
 
-// Allocate changes what a queue has of a card.
+// Allocate changes the allocated cards of a queue.
 func (b *Book) Allocate(now time.Duration, queue, card string, cards float64) {
 	c := b.cell(now, queue, card)
 	c.allocated += cards
@@ -54,19 +58,19 @@ func (b *Book) Submit(now time.Duration, queue, card string, cards float64) {
 	b.Want(now, queue, card, cards)
 }
 
-// Want changes what the waiting pods of a queue request of a card.
+// Want changes the cards that the waiting pods of a queue request.
 func (b *Book) Want(now time.Duration, queue, card string, cards float64) {
 	b.cell(now, queue, card).wanted += cards
 }
 
-// Deserve sets what a queue deserves of a card. It is at most what the cluster has.
+// Deserve sets the deserved cards of a queue, which are bounded by the cards of the cluster.
 func (b *Book) Deserve(now time.Duration, queue, card string, cards float64) {
 	c := b.cell(now, queue, card)
 	c.deserved = min(cards, b.cards[card])
 	c.Deserved = c.Deserved.set(now, c.deserved)
 }
 
-// Room returns the part of what a queue deserves of a card that it does not have.
+// Room returns the deserved cards of a queue that are not allocated to it.
 func (b *Book) Room(queue, card string) float64 {
 	if c := b.cells[[2]string{queue, card}]; c != nil {
 		return c.deserved - c.allocated
@@ -74,8 +78,7 @@ func (b *Book) Room(queue, card string) float64 {
 	return 0
 }
 
-// Lock states whether a queue is locked out from now on: a job waits that would fit in what the queue
-// deserves.
+// Lock sets whether a queue is locked out from now on: a waiting job would fit into its deserved.
 func (b *Book) Lock(now time.Duration, queue string, locked bool) { b.locks.set(now, queue, locked) }
 
 // Job adds a job that was submitted.
@@ -107,35 +110,38 @@ type OfCard struct {
 type OfQueue struct {
 	Queue     string
 	CardHours float64
-	// Satisfied is the part of what the queue deserved and wanted that it had, 0 to 1; NaN if it wanted
-	// nothing of it.
+	// Satisfied is the part that the queue had of the cards that it deserved and wanted, 0 to 1. It is NaN if there
+	// were no such cards.
 	Satisfied float64
 	LockOut   LockOut
 }
 
-// Totals is a replay added up.
+// Totals are the results of a replay.
 type Totals struct {
 	Cards                    []OfCard
 	Utilisation              float64
 	Queues                   []OfQueue
 	Jain                     float64 // of Satisfied
-	JainOfUse                float64 // of what queues have, relative to what they deserve, until the last submission
+	JainOfUse                float64 // of allocated by deserved, until the last submission
 	LockOut                  LockOut // the longest
 	Cells                    []*Cell // by card and queue
 	ByQueue, ByUser, ByCards []Waits
 	All                      Waits
 }
 
-// Close adds up what happened until now.
+// Close adds up the events until now.
 func (b *Book) Close(now time.Duration) *Totals {
-	t := &Totals{Cells: slices.SortedFunc(maps.Values(b.cells), func(x, y *Cell) int {
+	cells := slices.SortedFunc(maps.Values(b.cells), func(x, y *Cell) int {
 		return cmp.Or(cmp.Compare(x.Card, y.Card), cmp.Compare(x.Queue, y.Queue))
-	})}
+	})
+	t := &Totals{Cells: cells}
 	for _, c := range t.Cells {
 		c.pass(now)
 	}
+
 	b.addCards(t, now)
 	b.addQueues(t, b.locks.end(now))
+
 	t.ByQueue = Group(b.jobs, func(j Started) string { return j.Queue })
 	t.ByUser = Group(b.jobs, func(j Started) string { return j.Namespace })
 	t.ByCards = BySize(b.jobs)
@@ -154,10 +160,13 @@ func (b *Book) addCards(t *Totals, now time.Duration) {
 				own += c.Used
 			}
 		}
+
 		has := b.cards[card] * now.Seconds()
 		t.Cards = append(t.Cards, OfCard{card, b.cards[card], Quotient(own, has)})
-		used, all = used+own, all+has
+		used += own
+		all += has
 	}
+
 	t.Utilisation = Quotient(used, all)
 }
 
@@ -165,11 +174,12 @@ func (b *Book) addQueues(t *Totals, locks []LockOut) {
 	sums := map[string]Cell{}
 	for _, c := range t.Cells {
 		sum := sums[c.Queue]
-		sum.Used = sum.Used + c.Used
-		sum.Due = sum.Due + c.Due
-		sum.Had = sum.Had + c.Had
+		sum.Used += c.Used
+		sum.Due += c.Due
+		sum.Had += c.Had
 		sums[c.Queue] = sum
 	}
+
 	var shares []float64
 	for _, queue := range slices.Sorted(maps.Keys(sums)) {
 		sum := sums[queue]
@@ -177,19 +187,22 @@ func (b *Book) addQueues(t *Totals, locks []LockOut) {
 		if sum.Due > 0 {
 			shares = append(shares, q.Satisfied)
 		}
+
 		if i := slices.IndexFunc(locks, func(l LockOut) bool { return l.Queue == queue }); i >= 0 {
 			q.LockOut = locks[i]
 		}
 		t.Queues = append(t.Queues, q)
 	}
-	t.Jain, t.JainOfUse = Jain(shares), Jain(b.uses(t.Cells))
+
+	t.Jain = Jain(shares)
+	t.JainOfUse = Jain(b.uses(t.Cells))
 	if len(locks) > 0 {
 		t.LockOut = locks[0]
 	}
 }
 
-// uses returns what queues have until the last submission, relative to what they deserve. Queues that deserve
-// nothing or never want anything are left out. Afterwards no work is left to divide.
+// uses returns the allocated cards of queues by their deserved. Queues that deserve nothing or never want anything are
+// left out. It ends at the last submission: afterwards, queues without work cannot use their part.
 func (b *Book) uses(cells []*Cell) (uses []float64) {
 	used, deserved := map[string]float64{}, map[string]float64{}
 	for _, c := range cells {
@@ -198,6 +211,7 @@ func (b *Book) uses(cells []*Cell) (uses []float64) {
 			deserved[c.Queue] += due
 		}
 	}
+
 	for _, queue := range slices.Sorted(maps.Keys(deserved)) {
 		uses = append(uses, used[queue]/deserved[queue])
 	}

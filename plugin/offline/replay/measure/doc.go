@@ -1,3 +1,3 @@
-// Package measure adds up what a replay shows: cards over time, waits, lock-outs, fairness and lost
-// work. It knows no scheduler: all it gets are times, names and numbers.
+// Package measure adds up the events of a replay: cards over time, waits, lock-outs, fairness and lost work. It knows
+// no scheduler, only times, names and numbers.
 package measure

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Waits is how long the jobs of a group waited: from the submission until the minimum of their pods ran
-// for the first time.
+// Waits has the waits of the jobs of a group. A wait begins at the submission, and ends when the minimum of the job's
+// pods runs for the first time.
 type Waits struct {
 	Group   string
-	Jobs    int // that were submitted
+	Jobs    int // submitted
 	Started int
 	P50     time.Duration
 	P95     time.Duration
@@ -29,7 +29,8 @@ type Started struct {
 
 // Group summarises the waits of jobs by a name, in the order of the names.
 func Group(jobs []Started, by func(Started) string) []Waits {
-	waits, all := map[string][]time.Duration{}, map[string]int{}
+	waits := map[string][]time.Duration{}
+	all := map[string]int{}
 	for _, j := range jobs {
 		group := by(j)
 		all[group]++
@@ -37,12 +38,19 @@ func Group(jobs []Started, by func(Started) string) []Waits {
 			waits[group] = append(waits[group], j.Wait)
 		}
 	}
+
 	var rows []Waits
 	for _, group := range slices.Sorted(maps.Keys(all)) {
 		w := waits[group]
 		slices.Sort(w)
-		rows = append(rows, Waits{Group: group, Jobs: all[group], Started: len(w),
-			P50: Percentile(w, 50), P95: Percentile(w, 95), Max: Percentile(w, 100)})
+		rows = append(rows, Waits{
+			Group:   group,
+			Jobs:    all[group],
+			Started: len(w),
+			P50:     Percentile(w, 50),
+			P95:     Percentile(w, 95),
+			Max:     Percentile(w, 100),
+		})
 	}
 	return rows
 }
@@ -58,7 +66,7 @@ func BySize(jobs []Started) []Waits {
 	return rows
 }
 
-// bucket is the number of the size of a job: 0, 1, 2, 3 to 4, 5 to 8, and so on.
+// bucket returns the number of a bucket of sizes: 0, 1, 2, 3 to 4, 5 to 8, and so on.
 func bucket(cards int64) int {
 	if cards == 0 {
 		return 0
@@ -66,7 +74,7 @@ func bucket(cards int64) int {
 	return 1 + int(math.Ceil(math.Log2(float64(cards))))
 }
 
-// sizes is the text of a bucket.
+// sizes returns the text of a bucket.
 func sizes(bucket int) string {
 	if bucket < 3 {
 		return fmt.Sprint(bucket)
@@ -74,8 +82,8 @@ func sizes(bucket int) string {
 	return fmt.Sprintf("%d-%d", 1<<(bucket-2)+1, 1<<(bucket-1))
 }
 
-// Percentile is the nearest rank of sorted values: the smallest one that so many percent do not exceed.
-// It is 0 without values.
+// Percentile returns the nearest rank of sorted values: the smallest value that so many percent of the values do not
+// exceed. It is 0 without values.
 func Percentile(sorted []time.Duration, percent int) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -93,11 +101,11 @@ type LockOut struct {
 
 // lockouts finds the longest lock-out of each queue.
 type lockouts struct {
-	since   map[string]time.Duration // of those that are locked out now
+	since   map[string]time.Duration // of queues that are locked out now
 	longest map[string]LockOut
 }
 
-// set states whether a queue is locked out from now on.
+// set sets whether a queue is locked out from now on.
 func (l *lockouts) set(now time.Duration, queue string, locked bool) {
 	since, was := l.since[queue]
 	switch {
@@ -105,8 +113,8 @@ func (l *lockouts) set(now time.Duration, queue string, locked bool) {
 		l.since[queue] = now
 	case !locked && was:
 		delete(l.since, queue)
-		if found := (LockOut{queue, since, now - since}); found.Time > l.longest[queue].Time {
-			l.longest[queue] = found
+		if now-since > l.longest[queue].Time {
+			l.longest[queue] = LockOut{queue, since, now - since}
 		}
 	}
 }
@@ -116,6 +124,7 @@ func (l *lockouts) end(now time.Duration) []LockOut {
 	for _, queue := range slices.Sorted(maps.Keys(l.since)) {
 		l.set(now, queue, false)
 	}
+
 	return slices.SortedFunc(maps.Values(l.longest), func(a, b LockOut) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Queue, b.Queue))
 	})
