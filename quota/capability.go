@@ -24,7 +24,7 @@ type Limits struct {
 	ZeroLeaf bool
 }
 
-// TreeBounds computes how much each queue of a tree can use at most. It sets
+// TreeBounds computes the bounds of the queues of a tree. It sets
 // realCapability, and completes capability, guarantee and deserved:
 //
 //	guarantee      = max(guarantee, min(Σ guarantee of the children, capability as configured))
@@ -119,7 +119,6 @@ func propagateGuarantees(ix *index.Index) {
 			if p != index.None && sets(ix.Capability.Row(q), d) {
 				passed = min(passed, ix.Capability.At(q, d))
 			}
-
 			guarantee.Set(d, max(guarantee.Get(d), passed))
 		}
 
@@ -137,7 +136,7 @@ func sets(capability fastres.Vector, d fastres.Dim) bool {
 	return capability.Has(d)
 }
 
-// FlatBounds computes how much each queue can use at most in flat mode. It sets
+// FlatBounds computes the bounds of the queues in flat mode. It sets
 // realCapability, and completes capability and deserved:
 //
 //	realCapability = min(capability, max(0, total − Σ guarantee) + guarantee)
@@ -165,7 +164,6 @@ func FlatBounds(ix *index.Index, l Limits, set func(index.Queue) bool) {
 			if !l.ZeroLeaf {
 				liftUnset(capability)
 			}
-
 			bound.CapTo(capability)
 		}
 

@@ -36,8 +36,8 @@ func Charge(a Accounts, q index.Queue, request fastres.Vector) {
 //	refund    = min(request, allocated of the queue itself)
 //	allocated = allocated − refund
 //
-// The refund of a group of cards is the weighted sum of the refunds of its cards, just as its account is the weighted
-// sum of their accounts.
+// The refund of a group of cards is the weighted sum of the refunds of its cards. The account of a group follows from
+// its cards in the same way.
 //
 // The same refund counts at every level, so the account of a parent stays the sum of its children. Refund returns it:
 // request itself, or scratch, which has the length of request and is overwritten.

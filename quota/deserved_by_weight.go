@@ -21,8 +21,8 @@ type WeightOf func(index.Queue, fastres.Dim) float64
 //
 // with the one level λ for which Σ deserved of the siblings is deserved of the parent. A
 // queue at its realCapability leaves the rest to its siblings, by their weights. Each
-// deserved is rounded down to a whole unit (of package fastres), so that the sum never
-// exceeds the parent's, except where the guarantees alone exceed it.
+// deserved is rounded down to a whole unit (of package fastres). So the sum never exceeds
+// deserved of the parent, unless the guarantees alone exceed it.
 //
 //	root's deserved = max(min(total, realCapability), Σ guarantee of the children)
 //

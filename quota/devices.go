@@ -133,7 +133,6 @@ func RefundDeviceClaims(a Accounts, q index.Queue, claims []index.DeviceClaim) {
 				for _, device := range held.Devices {
 					allocated.Set(device.Dim, max(0, allocated.Get(device.Dim)-device.Quantity))
 				}
-
 				held = index.Held{}
 			}
 

@@ -1,8 +1,8 @@
 // Package quota implements the quota rules: which jobs are admitted, which tasks are
 // allocated, and which tasks are evicted for others. The rules are plain functions over
 // the accounts of package index. Each file holds one rule. It opens with a sentence for
-// users of Volcano, and continues with the formula, the units, and the place of the rule
-// in volcano.sh/volcano v1.14.1 ("Upstream", relative to pkg/scheduler/plugins).
+// users of Volcano, and continues with the formula and the units. "Upstream" is the place
+// of the rule in volcano.sh/volcano v1.14.1, relative to pkg/scheduler/plugins.
 //
 // # Words
 //

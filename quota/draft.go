@@ -98,7 +98,6 @@ func (d *Draft) row(q index.Queue) int {
 		if row, known := d.at[q]; known {
 			return int(row)
 		}
-
 		return -1
 	}
 

@@ -18,7 +18,7 @@ import (
 //	allocated + request ≤ limit                     for a task
 //	min + allocated + inqueue − elastic ≤ limit     for a job
 //
-// in the dimensions that the limit names, for each queue with a limit on the path of the job's
+// in the dimensions that the limit names. This holds for each queue with a limit on the path of the job's
 // queue, and for each holder by itself. A job counts for each of its holders.
 //
 // A holder has an account in each queue with a limit for it. An account is a queue of a separate index,
@@ -222,8 +222,9 @@ func (h *Holders) usable(account index.Queue, d fastres.Dim, inqueue float64) fl
 	return inqueue
 }
 
-// CountInqueue adds own, the reservations of the jobs of q and of an account, to inqueue of q, as far as
-// the limits have room for them. Call it before RollUpInqueue, and after the accounts are rolled up.
+// CountInqueue adds own to inqueue of q, as far as the limits have room for it. own is the sum of the
+// reservations of the jobs of q and of an account. Call CountInqueue before RollUpInqueue, and after the
+// accounts are rolled up.
 func (h *Holders) CountInqueue(ix *index.Index, q, account index.Queue, own fastres.Vector) {
 	for d := range own.Present() {
 		ix.Inqueue.Row(q).Increase(d, h.usable(account, d, own.Get(d)))

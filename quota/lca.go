@@ -38,7 +38,6 @@ func LCADepth(ix *index.Index, l, r index.Queue) int {
 		if lPath[len(lPath)-i] != rPath[len(rPath)-i] {
 			break
 		}
-
 		depth = i - 1
 	}
 

@@ -172,8 +172,8 @@ func (p *Pending) reclaimOf(ix *index.Index, path []index.Queue) reclaim {
 	return best
 }
 
-// deserves reports whether a request fits under deserved of the queue at the start of path
-// in some dimension and in all cards, and exceeds deserved of no queue of path.
+// deserves reports whether a request fits under deserved of the queue at the start of path, in some
+// dimension and in all cards. It must not exceed deserved of any queue of path.
 func (p *Pending) deserves(ix *index.Index, path []index.Queue, request fastres.Vector) bool {
 	q := path[0]
 	for d := range request.Requested() {

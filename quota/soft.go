@@ -187,7 +187,7 @@ func (s *Soft) exceeds(b View, queues []index.Queue, column int, more float64) b
 	})
 }
 
-// LosesFirst reports whether q, or an ancestor of q that is none of to, exceeds its soft quota of some card.
+// LosesFirst reports whether q, or an ancestor that q does not share with to, exceeds its soft quota of some card.
 func (s *Soft) LosesFirst(b View, q, to index.Queue) bool {
 	below := s.ix.Path(q)
 	if to != index.None {
@@ -211,8 +211,8 @@ func (s *Soft) Takes(b View, to, from index.Queue, column int, gained float64) b
 }
 
 // GivesBack reports whether the queue from gives a quantity back to the queue to. to need not deserve it. The queue
-// from, or an ancestor that is none of to, has to exceed its soft quota. All of these queues keep deserved and
-// guarantee. Otherwise they would take the quantity back.
+// from, or an ancestor that it does not share with to, has to exceed its soft quota. All of these queues keep
+// deserved and guarantee. Otherwise they would take the quantity back.
 func (s *Soft) GivesBack(b View, from, to index.Queue, column int, lost float64) bool {
 	d := s.dims[column]
 	below, _ := belowLCA(s.ix, from, to)

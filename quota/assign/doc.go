@@ -1,10 +1,10 @@
-// Package assign decides whether a set of pods can be served with cards at the same
-// time, when each pod takes one card of its list.
+// Package assign decides whether a set of pods can be served with cards at the same time. Each
+// pod takes one card of its list.
 //
 // # Formula
 //
-// An assignment gives each pod one card of its list, such that for every queue p and
-// every card c that a pod in p, or below p, is assigned to
+// An assignment gives each pod one card of its list. The following holds for every queue p and
+// every card c that a pod in p, or below p, is assigned to:
 //
 //	Σ size of the pods assigned to c in p and below ≤ room(p, c)
 //	room = realCapability − allocated − inqueue + elastic
