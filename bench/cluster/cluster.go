@@ -1,6 +1,6 @@
-// Package cluster turns descriptions of package workload into what Volcano's
-// scheduler works on: the objects, a cache that holds them, and sessions opened
-// on it. Benchmarks, differential tests and session tests share it.
+// Package cluster turns descriptions of package workload into the input of Volcano's
+// scheduler: the objects, a cache that holds them, and sessions on it. Benchmarks,
+// differential tests and session tests share it.
 package cluster
 
 import (
@@ -21,14 +21,15 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// Namespace is where all jobs live.
+// Namespace is the namespace of all jobs.
 const Namespace = "default"
 
-// List is r as Kubernetes has it.
+// List converts r for Kubernetes.
 func List(r workload.Resources) v1.ResourceList {
 	if r == nil {
 		return nil
 	}
+
 	list := v1.ResourceList{}
 	for name, amount := range r {
 		switch name {
@@ -38,6 +39,7 @@ func List(r workload.Resources) v1.ResourceList {
 			list[v1.ResourceName(name)] = *resource.NewQuantity(amount, resource.DecimalSI)
 		}
 	}
+
 	return list
 }
 
@@ -45,7 +47,12 @@ func List(r workload.Resources) v1.ResourceList {
 func Node(n workload.Node) *v1.Node {
 	list := List(n.Allocatable)
 	return &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: types.UID(n.Name), Labels: n.Labels, Annotations: n.Annotations},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        n.Name,
+			UID:         types.UID(n.Name),
+			Labels:      n.Labels,
+			Annotations: n.Annotations,
+		},
 		Status: v1.NodeStatus{
 			Capacity: list, Allocatable: list,
 			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
@@ -53,19 +60,23 @@ func Node(n workload.Node) *v1.Node {
 	}
 }
 
-// Queue makes a Queue object as the scheduler holds it. generation tells
-// objects of one name but different clusters apart.
+// Queue makes a Queue object as the scheduler holds it. generation distinguishes
+// objects of one name in different clusters.
 func Queue(q workload.Queue, generation string) *scheduling.Queue {
 	state := scheduling.QueueStateOpen
 	if q.Closed {
 		state = scheduling.QueueStateClosed
 	}
+
 	return &scheduling.Queue{
 		ObjectMeta: metav1.ObjectMeta{Name: q.Name, UID: types.UID(q.Name + generation), Annotations: q.Annotations},
 		Spec: scheduling.QueueSpec{
-			Parent: q.Parent, Priority: q.Priority, Weight: q.Weight,
-			Capability: List(q.Capability), Deserved: List(q.Deserved),
-			Guarantee: scheduling.Guarantee{Resource: List(q.Guarantee)},
+			Parent:     q.Parent,
+			Priority:   q.Priority,
+			Weight:     q.Weight,
+			Capability: List(q.Capability),
+			Deserved:   List(q.Deserved),
+			Guarantee:  scheduling.Guarantee{Resource: List(q.Guarantee)},
 		},
 		Status: scheduling.QueueStatus{State: state},
 	}
@@ -78,7 +89,8 @@ func PodGroup(j workload.Job) *api.PodGroup {
 	pg.Namespace = Namespace
 	pg.UID = types.UID(Namespace + "/" + j.Name)
 	pg.Annotations = j.Annotations
-	pg.Spec.Queue, pg.Spec.MinMember = j.Queue, j.MinMember
+	pg.Spec.Queue = j.Queue
+	pg.Spec.MinMember = j.MinMember
 	pg.Status.Phase = scheduling.PodGroupPhase(j.Phase)
 	if j.MinResources != nil {
 		list := List(j.MinResources)
@@ -95,7 +107,9 @@ const QueueGate = "scheduling.volcano.sh/queue-allocation-gate"
 func Pod(job string, t workload.Task) *v1.Pod {
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: t.Name, Namespace: Namespace, UID: types.UID(Namespace + "-" + t.Name),
+			Name:      t.Name,
+			Namespace: Namespace,
+			UID:       types.UID(Namespace + "-" + t.Name),
 			Annotations: map[string]string{
 				v1beta1.KubeGroupNameAnnotationKey: job,
 				v1beta1.PodPreemptable:             "true",
@@ -108,11 +122,9 @@ func Pod(job string, t workload.Task) *v1.Pod {
 		Status: v1.PodStatus{Phase: v1.PodPending},
 	}
 	maps.Copy(pod.Annotations, t.Annotations)
+
 	if len(t.Products) > 0 {
-		pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
-			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{
-				{Key: workload.ProductLabel, Operator: v1.NodeSelectorOpIn, Values: t.Products}}}},
-		}}}
+		pod.Spec.Affinity = affinity(t.Products)
 	}
 	if t.Created != 0 {
 		pod.CreationTimestamp = metav1.Unix(t.Created, 0)
@@ -120,6 +132,7 @@ func Pod(job string, t workload.Task) *v1.Pod {
 	if t.Started != 0 {
 		pod.Status.StartTime = &metav1.Time{Time: time.Unix(t.Started, 0)}
 	}
+
 	if t.QueueGated {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, v1.PodSchedulingGate{Name: QueueGate})
 	}
@@ -127,6 +140,15 @@ func Pod(job string, t workload.Task) *v1.Pod {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, v1.PodSchedulingGate{Name: "example.com/wait"})
 	}
 	return pod
+}
+
+// affinity restricts a pod to the nodes of some models.
+func affinity(products []string) *v1.Affinity {
+	term := v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{
+		{Key: workload.ProductLabel, Operator: v1.NodeSelectorOpIn, Values: products},
+	}}
+	selector := &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{term}}
+	return &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: selector}}
 }
 
 var statuses = map[workload.Status]api.TaskStatus{
@@ -149,6 +171,7 @@ func Build(c workload.Cluster, generation string) (*api.ClusterInfo, error) {
 		Queues: map[api.QueueID]*api.QueueInfo{},
 		Jobs:   map[api.JobID]*api.JobInfo{},
 	}
+
 	for _, n := range c.Nodes {
 		info.Nodes[n.Name] = api.NewNodeInfo(Node(n))
 		info.NodeList = append(info.NodeList, n.Name)
@@ -157,25 +180,20 @@ func Build(c workload.Cluster, generation string) (*api.ClusterInfo, error) {
 		queue := api.NewQueueInfo(Queue(q, generation))
 		info.Queues[queue.UID] = queue
 	}
+
 	for _, j := range c.Jobs {
 		job := api.NewJobInfo(api.JobID(Namespace + "/" + j.Name))
 		job.SetPodGroup(PodGroup(j))
 		job.Priority = j.Priority
 		for _, t := range j.Tasks {
-			pod := Pod(j.Name, t)
-			if j.Priority != 0 {
-				pod.Spec.Priority = &j.Priority
+			task, err := newTask(j, t)
+			if err != nil {
+				return nil, err
 			}
-			task := api.NewTaskInfo(pod)
-			status, ok := statuses[t.Status]
-			if !ok {
-				return nil, fmt.Errorf("task %s: unknown status %q", t.Name, t.Status)
-			}
-			task.Status = status
 			job.AddTaskInfo(task)
 			if node := info.Nodes[t.Node]; node != nil {
-				// A node that has become too small refuses a task that runs on it;
-				// its queue uses what it uses all the same.
+				// A node that has become too small refuses a task that runs on it. The queue
+				// of the task is charged nevertheless.
 				_ = node.AddTask(task)
 			}
 		}
@@ -184,8 +202,24 @@ func Build(c workload.Cluster, generation string) (*api.ClusterInfo, error) {
 	return info, nil
 }
 
+// newTask makes a task of a job.
+func newTask(j workload.Job, t workload.Task) (*api.TaskInfo, error) {
+	status, ok := statuses[t.Status]
+	if !ok {
+		return nil, fmt.Errorf("task %s: unknown status %q", t.Name, t.Status)
+	}
+
+	pod := Pod(j.Name, t)
+	if j.Priority != 0 {
+		pod.Spec.Priority = &j.Priority
+	}
+	task := api.NewTaskInfo(pod)
+	task.Status = status
+	return task, nil
+}
+
 // Clone copies a cluster as Volcano's cache does for each session (pkg/scheduler/cache/cache.go,
-// Snapshot): nodes, queues, jobs and tasks are new, the objects of Kubernetes that they hold
+// Snapshot). Nodes, queues, jobs and tasks are new. The objects of Kubernetes in them
 // stay the same.
 func Clone(info *api.ClusterInfo) *api.ClusterInfo {
 	c := &api.ClusterInfo{
@@ -194,14 +228,18 @@ func Clone(info *api.ClusterInfo) *api.ClusterInfo {
 		Jobs:     make(map[api.JobID]*api.JobInfo, len(info.Jobs)),
 		NodeList: slices.Clone(info.NodeList),
 	}
+
 	for name, node := range info.Nodes {
 		c.Nodes[name] = node.Clone()
 	}
+
 	for id, queue := range info.Queues {
 		c.Queues[id] = queue.Clone()
 	}
+
 	for id, job := range info.Jobs {
 		c.Jobs[id] = job.Clone()
 	}
+
 	return c
 }
