@@ -18,12 +18,12 @@ func TestSplit(t *testing.T) {
 		ByWeight: true,
 		Queues: []Queue{
 			{Name: "a", Weight: 1, Capability: amount(20)},
-			{Name: "b", Weight: 1, Guarantee: amount(34)},
+			{Name: "b", Weight: 1, Guarantee: amount(40)},
 			{Name: "c", Weight: 2},
 		},
 	})
 
-	for name, want := range map[string]float64{"root": 120, "a": 20, "b": 34, "c": 66} {
+	for name, want := range map[string]float64{"root": 120, "a": 20, "b": 40, "c": 60} {
 		assert.Equal(t, want, o.Deserved(name)[CPU], name)
 	}
 }
@@ -118,6 +118,31 @@ func TestCountsFor(t *testing.T) {
 	}
 }
 
+// TestEnforced evicts pods that gangs can spare, and whole gangs.
+func TestEnforced(t *testing.T) {
+	member := func(name string, ran int64) Member {
+		return Member{Name: name, Ran: ran, Has: map[string]float64{"A": 1}}
+	}
+	spares := Gang{Minimum: 1, Members: []Member{member("a-0", 9), member("a-1", 5)}}
+	whole := Gang{Minimum: 2, Members: []Member{member("b-0", 1), member("b-1", 1)}}
+	fixed := Gang{Minimum: 1, Members: []Member{{Name: "c-0", Fixed: true, Has: map[string]float64{"A": 1}}}}
+	for name, c := range map[string]struct {
+		above float64
+		gangs []Gang
+		want  []string
+	}{
+		"the pod that has run less":   {1, []Gang{spares}, []string{"a-1"}},
+		"all pods of a gang":          {1, []Gang{whole}, []string{"b-0", "b-1"}},
+		"no more than is needed":      {2, []Gang{spares, whole}, []string{"b-0", "b-1"}},
+		"both":                        {3, []Gang{spares, whole}, []string{"a-1", "b-0", "b-1"}},
+		"a pod that may not be taken": {1, []Gang{fixed}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.want, Enforced(map[string]float64{"A": c.above}, c.gangs))
+		})
+	}
+}
+
 // TestPlaces reads paths and weights.
 func TestPlaces(t *testing.T) {
 	places := Places([]Annotated{
@@ -150,6 +175,7 @@ func TestMost(t *testing.T) {
 		"all cards":           {[]ClaimRequest{{{0, []string{"A", "B"}}}}, map[string]float64{"A": 2, "B": 1}},
 		"no more than exist":  {[]ClaimRequest{{{2, []string{"A"}}}, {{2, []string{"A"}}}}, map[string]float64{"A": 2}},
 		"the larger of two":   {[]ClaimRequest{{{1, []string{"A"}}, {2, []string{"A"}}}}, map[string]float64{"A": 2}},
+		"two that are equal":  {[]ClaimRequest{{{1, []string{"A"}}, {1, []string{"A"}}}}, map[string]float64{"A": 1}},
 		"the other has none":  {[]ClaimRequest{{{1, []string{"C"}}, {1, []string{"B"}}}}, map[string]float64{"B": 1}},
 		"too few for request": {[]ClaimRequest{{{3, []string{"A"}}}}, nil},
 	} {
