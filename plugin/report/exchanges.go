@@ -7,31 +7,29 @@ import (
 )
 
 const (
-	// exchangeCycles is the number of sessions in which a job that lost a pod gets a place
-	// on the same node again, for the two to be one exchange.
+	// exchangeCycles bounds the sessions of one exchange: a job loses a pod and gets the place on the same node again.
 	exchangeCycles = 5
 	// exchangeTimes is the number of exchanges of one place from which on they are reported.
 	exchangeTimes = 3
 )
 
-// Exchanges finds evictions without gain: a job loses a pod on a node to another queue,
-// takes the place again within a few sessions, and loses it again, time after time. The
-// zero Exchanges is not ready; use NewExchanges.
+// Exchanges finds evictions without gain: a job loses a pod on a node to another queue, takes the place again within
+// a few sessions, and loses it again, and so on. The zero Exchanges is not ready; use NewExchanges.
 type Exchanges struct {
 	session uint64
 	places  map[place]*exchange
 }
 
-// place is a pod of a job on a node that two queues exchange. The job identifies it: its
-// controller creates a new pod for each that is evicted.
+// place is a pod of a job on a node that two queues exchange. The pod itself does not identify it: the controller of
+// the job creates a new pod for each evicted one.
 type place struct {
 	job  api.JobID
 	node string
-	to   string // queue that reclaims
+	to   string // the queue that reclaims
 }
 
 type exchange struct {
-	at       uint64 // session of the last eviction
+	at       uint64 // the session of the last eviction
 	returned bool   // the job got the place again since
 	times    int
 }
@@ -39,7 +37,7 @@ type exchange struct {
 // NewExchanges returns an empty Exchanges.
 func NewExchanges() *Exchanges { return &Exchanges{places: map[place]*exchange{}} }
 
-// Open begins a session, and forgets places that rest.
+// Open begins a session, and forgets places without recent evictions.
 func (e *Exchanges) Open() {
 	e.session++
 	for p, x := range e.places {
@@ -57,6 +55,7 @@ func (e *Exchanges) Evicted(job *api.JobInfo, node, from, to string) {
 		x = &exchange{}
 		e.places[p] = x
 	}
+
 	if x.returned {
 		x.times++
 		if x.times == exchangeTimes {
@@ -68,7 +67,9 @@ func (e *Exchanges) Evicted(job *api.JobInfo, node, from, to string) {
 			exchangesVec.WithLabelValues(from, to).Inc()
 		}
 	}
-	x.at, x.returned = e.session, false
+
+	x.at = e.session
+	x.returned = false
 }
 
 // Placed records that a job got a place on a node.
@@ -80,5 +81,5 @@ func (e *Exchanges) Placed(job api.JobID, node string) {
 	}
 }
 
-// Empty reports whether no job lost a place of late.
+// Empty reports whether no job has lost a place recently.
 func (e *Exchanges) Empty() bool { return len(e.places) == 0 }

@@ -16,7 +16,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
-// Explainer makes reasons of refusals: names of numbers, and words of verdicts. It compares nothing.
+// Explainer turns refusals into reasons: numbers into names, and verdicts into words. It compares nothing.
 type Explainer struct {
 	Index *index.Index
 	Names *index.Names
@@ -24,23 +24,26 @@ type Explainer struct {
 	Total fastres.Vector // of the cluster
 }
 
-// Explain returns the reason of a refusal, nil where nothing is refused.
-// Dimensions come in the order of their names, so that equal reasons read the same.
+// Explain returns the reason of a refusal, nil if nothing is refused. Dimensions are in the order of their names, so
+// that equal reasons have equal texts.
 func (e *Explainer) Explain(r *constraint.Refusal) *Reason {
 	if r.OK() {
 		return nil
 	}
+
 	reason := &Reason{Rule: Rule(r.Verdict.Reason.String())}
 	q := r.Verdict.Queue
 	if q == index.None {
 		return reason
 	}
+
 	reason.Queue = e.Index.Name(q)
 	if r.OfCards() {
 		reason.Cards = e.Cards.Describe(r.Cards)
 		reason.typed = r.Cards.Selector.Typed
 		reason.Requested = r.Cards.Amount.Cards()
 	}
+
 	switch {
 	case r.Verdict.Reason == quota.BrokenQueue:
 		reason.Detail = e.Index.Broken(q).Error()
@@ -61,29 +64,34 @@ func (e *Explainer) Explain(r *constraint.Refusal) *Reason {
 		e.addShortages(reason, r)
 		reason.setHolder(holderOf(r))
 	case r.OfCards() && len(r.Cards.Selector.Names) == 0 && nameless(r.Verdict.Reason):
-		reason.Rule, reason.Label = UnlabeledNodes, e.Cards.LabelOf(r.Cards.Resource)
+		reason.Rule = UnlabeledNodes
+		reason.Label = e.Cards.LabelOf(r.Cards.Resource)
 	default:
 		e.addShortages(reason, r)
 	}
+
 	if len(reason.Shortages) == 1 {
 		reason.Queue = reason.Shortages[0].Queue
 	}
 	return reason
 }
 
-// ofReclaimBudget returns until when a queue takes nothing, and why.
+// ofReclaimBudget returns the time until which a queue takes nothing, and why.
 func ofReclaimBudget(r *constraint.Refusal) string {
 	if len(r.Shortfalls) == 0 {
 		return "now"
 	}
-	f, until := r.Shortfalls[0], "before it is read what it has taken"
+
+	f := r.Shortfalls[0]
+	until := "before it is read what it has taken"
 	if !f.Until.IsZero() {
 		until = "until " + format.Minute(f.Until)
 	}
+
 	return fmt.Sprintf("%s: %s is %s", until, policy.Short(policy.ReclaimBudgetKey), f.Detail)
 }
 
-// ofOrder returns which job goes first, and how long it is waited for.
+// ofOrder returns the job that goes first, and the time until which other jobs wait for it.
 func ofOrder(r *constraint.Refusal) string {
 	if len(r.Shortfalls) == 0 {
 		return "a job that goes first waits for quota"
@@ -91,13 +99,16 @@ func ofOrder(r *constraint.Refusal) string {
 	return fmt.Sprintf("%s and waits for quota, until %s at most", r.Shortfalls[0].Detail, format.Minute(r.Shortfalls[0].Until))
 }
 
-// nameless reports whether a refusal of cards without a name is for want of one.
+// nameless reports whether cards without a name are refused because they have none.
 func nameless(reason quota.Reason) bool {
-	return !slices.Contains([]quota.Reason{quota.MixedResources, quota.UntypedPod, quota.Guaranteed, quota.Earmarked, quota.SearchExhausted},
-		reason)
+	switch reason {
+	case quota.MixedResources, quota.UntypedPod, quota.Guaranteed, quota.Earmarked, quota.SearchExhausted:
+		return false
+	}
+	return true
 }
 
-// addShortages adds each comparison that decided, once: cards of one group have one bound.
+// addShortages adds each comparison that decided. It adds a bound once, because cards of one group share one.
 func (e *Explainer) addShortages(reason *Reason, r *constraint.Refusal) {
 	for _, f := range r.Shortfalls {
 		if s := e.shortage(r, f); !slices.Contains(reason.Shortages, s) {
@@ -109,15 +120,15 @@ func (e *Explainer) addShortages(reason *Reason, r *constraint.Refusal) {
 // Overcommit is the name of the bound of admission where a queue has an overcommit factor.
 var Overcommit = byDeserved + " × " + policy.Short(policy.OvercommitFactorKey)
 
-// The names of other bounds, and what max-jobs bounds.
+// The names of other bounds, and the unit of max-jobs.
 const (
 	capability = "capability" // of admission and allocation
 	byDeserved = "deserved"
-	kept       = "what guarantees leave" // allocations and unused guarantees of others share it
+	kept       = "what guarantees leave" // shared with allocations and unused guarantees of others
 	jobs       = "jobs"
 )
 
-// against returns the name of the bound of a comparison, "" where nothing is compared.
+// against returns the name of the bound in a comparison, "" if nothing is compared.
 func (e *Explainer) against(f constraint.Shortfall) string {
 	switch {
 	case f.Reason == quota.Earmarked || f.Reason == quota.HeldForFairShare:
@@ -126,22 +137,33 @@ func (e *Explainer) against(f constraint.Shortfall) string {
 		return policy.Short(card.NamespaceKey)
 	}
 	return [...]string{
-		constraint.Capability: capability, constraint.Deserved: byDeserved, constraint.Overcommit: Overcommit, constraint.Unguaranteed: kept,
-		constraint.NamespaceLimit: policy.Short(policy.NamespaceCapabilityKey), constraint.HolderLimit: policy.Short(card.HolderKey),
-		constraint.MaxJobs:    policy.Short(policy.MaxJobsKey),
-		constraint.SoftQuota:  policy.Short(policy.SoftQuotaKey),
-		constraint.CardBudget: policy.Short(card.BudgetKey),
+		constraint.Capability:     capability,
+		constraint.Deserved:       byDeserved,
+		constraint.Overcommit:     Overcommit,
+		constraint.Unguaranteed:   kept,
+		constraint.NamespaceLimit: policy.Short(policy.NamespaceCapabilityKey),
+		constraint.HolderLimit:    policy.Short(card.HolderKey),
+		constraint.MaxJobs:        policy.Short(policy.MaxJobsKey),
+		constraint.SoftQuota:      policy.Short(policy.SoftQuotaKey),
+		constraint.CardBudget:     policy.Short(card.BudgetKey),
 	}[f.Against]
 }
 
-// Shortage converts a comparison to names and the units that people read.
+// Shortage converts a comparison to names and to the units of reasons.
 func (e *Explainer) Shortage(f constraint.Shortfall) Shortage {
-	s := Shortage{Queue: e.Index.Name(f.Queue), Against: e.against(f), Requested: f.Quantity, Total: f.Total, Bound: f.Bound}
+	s := Shortage{
+		Queue:     e.Index.Name(f.Queue),
+		Against:   e.against(f),
+		Requested: f.Quantity,
+		Total:     f.Total,
+		Bound:     f.Bound,
+	}
 	s.setHolder(f.Holder)
 	if f.Against == constraint.MaxJobs {
 		s.Resource = jobs
 		return s
 	}
+
 	if f.Against == constraint.CardBudget {
 		s.Requested = budget.Hours(f.Need)
 		s.Total = budget.Hours(f.Total)
@@ -152,13 +174,15 @@ func (e *Explainer) Shortage(f constraint.Shortfall) Shortage {
 			*quantity = format.Readable(f.Dim, *quantity)
 		}
 	}
+
 	if f.Dim != constraint.NoDim {
-		s.Resource, s.Cards = cards.Shown(e.Names.Name(f.Dim)), e.Cards.GroupCards(f.Dim)
+		s.Resource = cards.Shown(e.Names.Name(f.Dim))
+		s.Cards = e.Cards.GroupCards(f.Dim)
 	}
 	return s
 }
 
-// shortage is Shortage of a refusal: it names cards as the list does.
+// shortage is Shortage in a refusal: it names cards as the request does.
 func (e *Explainer) shortage(r *constraint.Refusal, f constraint.Shortfall) Shortage {
 	s := e.Shortage(f)
 	switch {
@@ -175,8 +199,8 @@ func (e *Explainer) shortage(r *constraint.Refusal, f constraint.Shortfall) Shor
 	return s
 }
 
-// explainList sets what a reason states about several cards: each with its own cause, in the order
-// of the list. Where all have one cause, the rule of the reason names it.
+// explainList sets the shortages of a list of cards, in the order of the list. Each card has its own cause. If all
+// have the same one, it becomes the rule of the reason.
 func (e *Explainer) explainList(reason *Reason, r *constraint.Refusal) {
 	reason.Queue = e.Index.Name(r.Queue)
 	mixed := false
@@ -186,29 +210,34 @@ func (e *Explainer) explainList(reason *Reason, r *constraint.Refusal) {
 		if s.Cards == "" || !slices.Contains(reason.Shortages, s) { // cards of one group have one bound
 			reason.Shortages = append(reason.Shortages, s)
 		}
+
 		mixed = mixed || i > 0 && s.Rule != reason.Rule
 		if i == 0 {
 			reason.Rule = s.Rule
 		}
 	}
+
 	switch {
 	case reason.Rule == OverNamespace, reason.Rule == OverHolder:
 		reason.setHolder(r.Shortfalls[0].Holder)
 	case reason.Rule == Guaranteed:
 		reason.Queue = reason.Shortages[0].Queue
 	}
+
 	switch {
 	case mixed || reason.Rule == Guaranteed:
 		return
 	case reason.Rule == Earmarked:
 		reason.Shortages = nil // no bound is exceeded
 	}
+
 	for i := range reason.Shortages {
 		reason.Shortages[i].Rule = ""
 	}
 }
 
-// holderOf returns whose limit refuses: that of the first comparison, or the one in whose limit no assignment fits.
+// holderOf returns the holder of the limit that refuses: of the first comparison, or of the limit in which no
+// assignment fits.
 func holderOf(r *constraint.Refusal) quota.Holder {
 	if len(r.Shortfalls) > 0 {
 		return r.Shortfalls[0].Holder
@@ -216,15 +245,19 @@ func holderOf(r *constraint.Refusal) quota.Holder {
 	return r.Holder
 }
 
-// ExplainNode returns why a pod cannot have its cards on a node, nil if it can. r is the refusal where a
-// rule refuses a card of the node.
+// ExplainNode returns why a pod cannot have its cards on a node, nil if it can. r is the refusal if a rule refuses a
+// card of the node.
 func (e *Explainer) ExplainNode(fit cards.NodeFit, r *constraint.Refusal) *Reason {
 	switch fit.Reason {
 	case cards.NodeFits:
 		return nil
 	case cards.NoSuchCard:
-		return &Reason{Rule: NoSuchCard, Cards: e.Cards.Describe(fit.Request), Requested: fit.Request.Amount.Cards(),
-			typed: fit.Request.Selector.Typed}
+		return &Reason{
+			Rule:      NoSuchCard,
+			Cards:     e.Cards.Describe(fit.Request),
+			Requested: fit.Request.Amount.Cards(),
+			typed:     fit.Request.Selector.Typed,
+		}
 	case cards.MissingLabel:
 		return &Reason{Rule: UnlabeledNode, Resource: e.Cards.ResourceName(fit.Request.Resource), Label: fit.Label}
 	case cards.ClaimUnknown:
@@ -243,8 +276,8 @@ func (e *Explainer) ExplainNode(fit cards.NodeFit, r *constraint.Refusal) *Reaso
 	return e.Explain(r)
 }
 
-// OtherCards keeps the text for nodes with other cards than a pod requests: most of thousands of nodes
-// refuse a pod with the same text. The zero value is ready, and safe for many goroutines.
+// OtherCards keeps the text for nodes without the requested cards, because most nodes refuse a pod with the same
+// text. The zero value is ready, and safe for many goroutines.
 type OtherCards struct{ last atomic.Pointer[otherCards] }
 
 type otherCards struct {

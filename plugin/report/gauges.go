@@ -43,18 +43,17 @@ func histogramVec(name, help string, buckets []float64, labels ...string) *prome
 	}, labels))
 }
 
-// series are series that can be deleted.
+// series is a collector of series that can be deleted.
 type series interface {
 	prometheus.Collector
 	Reset()
 }
 
-// all are the series of this package.
+// all has the series of this package.
 var all []series
 
-// DeleteMetrics deletes the series of all queues and of the cluster. A program that opens
-// sessions on different clusters, and exports no metrics, calls it after each: nothing else
-// deletes series of a cluster that no session has any more.
+// DeleteMetrics deletes the series of all queues and of the cluster. A program that opens sessions on different
+// clusters calls it after each of them, because nothing else deletes the series of the last cluster.
 func DeleteMetrics() {
 	for _, each := range all {
 		each.Reset()
@@ -70,13 +69,15 @@ func register[V series](name string, vec V) V {
 	return vec
 }
 
-// registered returns the series that Volcano has registered with the name, text and labels of vec, nil for none.
+// registered returns the series that Volcano has registered with the name, text and labels of vec. It returns nil for
+// none.
 func registered(vec *prometheus.GaugeVec) *prometheus.GaugeVec {
 	var already prometheus.AlreadyRegisteredError
 	if errors.As(prometheus.Register(vec), &already) {
 		existing, _ := already.ExistingCollector.(*prometheus.GaugeVec)
 		return existing
 	}
+
 	prometheus.Unregister(vec)
 	return nil
 }
@@ -84,10 +85,10 @@ func registered(vec *prometheus.GaugeVec) *prometheus.GaugeVec {
 // gauge is a number that a session sets and a scrape reads.
 type gauge struct{ bits uint64 }
 
-// unset is the gauge that nobody has set: a NaN that no computation gives.
+// unset is a gauge that nobody has set: a NaN that no computation returns.
 var unset = gauge{bits: 0x7ff8_0000_0000_c0de}
 
-// set is for one goroutine.
+// set sets the value. It is for one goroutine.
 func (g *gauge) set(value float64) {
 	if bits := math.Float64bits(value); g.bits != bits {
 		atomic.StoreUint64(&g.bits, bits)
@@ -99,7 +100,7 @@ func (g *gauge) get() (value float64, set bool) {
 	return math.Float64frombits(bits), bits != unset.bits
 }
 
-// kind is the family of an account that has a gauge.
+// kind is the family to which a gauge of an account belongs.
 type kind uint8
 
 const (
@@ -116,9 +117,8 @@ type dimGauge struct {
 	resource *dto.LabelPair // nil for cpu and memory
 }
 
-// accountGauges are the gauges of one account. They take memory for the dimensions
-// that are shown: a cluster can have thousands of card models, and a queue uses a
-// few.
+// accountGauges holds the gauges of one account. It only takes memory for dimensions that are shown: a cluster can have
+// thousands of card models, and a queue uses a few.
 //
 // Invariant: position[d] is 1 + the position of d's gauge, 0 for none.
 type accountGauges struct {
@@ -134,13 +134,14 @@ func (a *accountGauges) at(d fastres.Dim) *dimGauge {
 	return &a.gauges[a.position[d]-1]
 }
 
-// emit sends the gauges of some kinds, with the labels before that of the resource.
+// emit sends the gauges of some kinds. The label of the resource follows the given labels.
 func (a *accountGauges) emit(to func(float64, []*dto.LabelPair), kinds kind, labels ...*dto.LabelPair) {
 	for i := range a.gauges {
 		g := &a.gauges[i]
 		if g.kind&kinds == 0 {
 			continue
 		}
+
 		value, _ := g.get()
 		if g.resource == nil {
 			to(value, labels)
@@ -156,10 +157,12 @@ func (m *Metrics) setDim(a *accountGauges, d fastres.Dim, value float64, k kind)
 		g.set(value)
 		return
 	}
+
 	var resource *dto.LabelPair
 	if k&(scalarKind|cardKind) != 0 {
 		resource = m.resource(d)
 	}
+
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if n := int(d) + 1 - len(a.position); n > 0 {
@@ -180,27 +183,29 @@ func (m *Metrics) resource(d fastres.Dim) *dto.LabelPair {
 	return m.resources[d]
 }
 
-// set publishes x: cpu, memory, and the scalars that are present in shown. A card or device
-// without a bound is +Inf.
+// set publishes x: cpu, memory, and the scalars that are present in shown.
 func (m *Metrics) set(a *accountGauges, x, shown fastres.Vector) {
 	m.setDim(a, fastres.CPU, x.Get(fastres.CPU), cpuKind)
 	m.setDim(a, fastres.Memory, x.Get(fastres.Memory), memoryKind)
+
 	for d := range shown.Scalars() {
 		if int(d) >= m.names.Len() || int(d) >= x.Len() {
-			break // dimensions to spare
+			break // spare dimensions
 		}
-		g, quantity := a.at(d), x.Get(d)
+
+		quantity := x.Get(d)
 		_, device := m.names.Class(d)
 		if quantity == fastres.MaxQuantity && (device || m.names.IsCard(d)) {
-			quantity = math.Inf(1)
+			quantity = math.Inf(1) // no bound
 		}
-		if g != nil {
+		if g := a.at(d); g != nil {
 			g.set(quantity)
 			continue
 		}
 		if device && !x.Has(d) {
 			continue // a queue that does not name a class has no bound of its devices
 		}
+
 		k := scalarKind
 		if m.names.IsCard(d) {
 			k = cardKind
@@ -209,14 +214,15 @@ func (m *Metrics) set(a *accountGauges, x, shown fastres.Vector) {
 	}
 }
 
-// update publishes the dimensions of x that are present in changed. It reports
-// false, and may have set some, where one has no series yet.
+// update publishes the dimensions of x that are present in changed. It returns false if one of them has no series yet.
+// Then it may have set others.
 func (a *accountGauges) update(x, changed fastres.Vector) bool {
 	for d := range changed.Present() {
 		g := a.at(d)
 		if g == nil {
 			return false
 		}
+
 		g.set(x.Get(d))
 	}
 	return true
@@ -232,15 +238,16 @@ func (a *accountGauges) forgetFrom(d fastres.Dim) {
 			kept.position[before] = int32(len(kept.gauges))
 		}
 	}
+
 	*a = kept
 }
 
-// lengthen returns x with at least n dimensions. What is present stays present;
-// quantities are 0.
+// lengthen returns a vector with at least n dimensions and the dimensions that are present in x. The quantities are 0.
 func lengthen(x fastres.Vector, n int) fastres.Vector {
 	if x.Len() >= n {
 		return x
 	}
+
 	longer := fastres.NewVector(n)
 	longer.Join(x)
 	return longer

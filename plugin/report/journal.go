@@ -18,29 +18,49 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Journal holds the last reported reason of each waiting job. The text stays while
-// the reason does, whatever other jobs use meanwhile, so that events and pod
-// conditions are not written again in every session.
+// Journal holds the last reported reason of each waiting job. The text stays the same while the reason does, even if
+// the usage of other jobs changes. So events and pod conditions are not written again in every session.
 type Journal struct {
 	entries map[api.JobID]*entry
 	waiting waitingJobs
-
-	dims    []fastres.Dim // memory of one call
-	numbers []float64     // memory of one call
-	details []string      // memory of one call
+	now     refusal // memory of one call
 }
 
-// entry holds the values by which two reasons are the same, the text, and what the
-// job counts as.
-type entry struct {
+// refusal holds the values by which two reasons are the same.
+type refusal struct {
 	reason    quota.Reason
-	admission bool   // the job is not admitted, as opposed to its pods
+	admission bool   // of the job, as opposed to its pods
 	where     string // the queue that refuses, or why it does not reach the root
-	exceeded  []fastres.Dim
-	cards     string // that are refused
+	cards     string // the refused cards
 	holder    quota.Holder
+	exceeded  []fastres.Dim
 	numbers   []float64 // requests, and the quotas of cards
 	details   []string  // of budgets of cards
+}
+
+func (r *refusal) equal(other *refusal) bool {
+	return r.reason == other.reason &&
+		r.admission == other.admission &&
+		r.where == other.where &&
+		r.cards == other.cards &&
+		r.holder == other.holder &&
+		slices.Equal(r.exceeded, other.exceeded) &&
+		slices.Equal(r.numbers, other.numbers) &&
+		slices.Equal(r.details, other.details)
+}
+
+// clone returns a copy that shares no memory.
+func (r *refusal) clone() refusal {
+	copied := *r
+	copied.exceeded = slices.Clone(r.exceeded)
+	copied.numbers = slices.Clone(r.numbers)
+	copied.details = slices.Clone(r.details)
+	return copied
+}
+
+// entry is the last refusal of a job, its text, and the count in which the job waits.
+type entry struct {
+	refusal
 
 	text    string
 	since   metav1.Time // when the job began to wait for admission
@@ -54,42 +74,57 @@ func NewJournal() *Journal {
 	return &Journal{entries: map[api.JobID]*entry{}, waiting: waitingJobs{by: map[cause]*waitingCount{}}}
 }
 
-// Len is the number of jobs that have a reason.
+// Len returns the number of jobs with a reason.
 func (j *Journal) Len() int { return len(j.entries) }
 
-// Refuse sets the reason of a waiting job, which Volcano copies to the conditions
-// of its pods, and the condition of a job that is not admitted. It reports whether
-// the reason is new.
+// Refuse sets the reason of a waiting job, and the condition of a job that is not admitted. Volcano copies the reason
+// to the conditions of the pods. Refuse reports whether the reason is new.
 func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r *constraint.Refusal) (isNew bool) {
-	where := string(job.Queue)
-	switch q := r.Verdict.Queue; {
-	case r.Verdict.Reason == quota.BrokenQueue:
-		where = e.Index.Broken(q).Error()
-	case q != index.None:
-		where = e.Index.Name(q)
-	}
-	j.dims = appendDims(j.dims[:0], r)
-	j.numbers = e.appendNumbers(j.numbers[:0], r)
-	j.details = appendDetails(j.details[:0], r)
-	cards := e.Cards.Describe(r.Cards)
+	j.now.read(e, job, r)
 	last := j.entries[job.UID]
-	if last == nil || last.reason != r.Verdict.Reason || last.admission != r.Admission || last.where != where || last.cards != cards ||
-		last.holder != holderOf(r) || !slices.Equal(last.exceeded, j.dims) || !slices.Equal(last.numbers, j.numbers) ||
-		!slices.Equal(last.details, j.details) {
-		reason := e.Explain(r)
-		next := &entry{reason: r.Verdict.Reason, admission: r.Admission, where: where, exceeded: slices.Clone(j.dims), cards: cards,
-			holder: holderOf(r), numbers: slices.Clone(j.numbers), details: slices.Clone(j.details), text: reason.String(),
-			cause: e.cause(string(job.Queue), r, reason)}
-		if last != nil && last.admission {
-			next.since = last.since
-		} else {
-			next.since = waitsSince(job, metav1.Now())
-		}
-		j.entries[job.UID], last = next, next
-		isNew = true
+	if last != nil && last.refusal.equal(&j.now) {
+		j.show(job, last)
+		return false
 	}
-	j.show(job, last)
-	return isNew
+
+	reason := e.Explain(r)
+	next := &entry{
+		refusal: j.now.clone(),
+		text:    reason.String(),
+		cause:   e.cause(string(job.Queue), r, reason),
+	}
+
+	// The wait for admission goes on, even if the reason is a new one.
+	if last != nil && last.admission {
+		next.since = last.since
+	} else {
+		next.since = waitsSince(job, metav1.Now())
+	}
+
+	j.entries[job.UID] = next
+	j.show(job, next)
+	return true
+}
+
+// read sets the values of a refusal of a job.
+func (r *refusal) read(e *Explainer, job *api.JobInfo, from *constraint.Refusal) {
+	r.reason = from.Verdict.Reason
+	r.admission = from.Admission
+	r.cards = e.Cards.Describe(from.Cards)
+	r.holder = holderOf(from)
+	r.exceeded = appendDims(r.exceeded[:0], from)
+	r.numbers = e.appendNumbers(r.numbers[:0], from)
+	r.details = appendDetails(r.details[:0], from)
+
+	q := from.Verdict.Queue
+	switch {
+	case from.Verdict.Reason == quota.BrokenQueue:
+		r.where = e.Index.Broken(q).Error()
+	case q != index.None:
+		r.where = e.Index.Name(q)
+	default:
+		r.where = string(job.Queue)
+	}
 }
 
 // show sets the reason and the condition of a job that waits.
@@ -103,26 +138,27 @@ func (j *Journal) show(job *api.JobInfo, last *entry) {
 	default:
 		setNotAdmitted(job, last.since, last.text)
 	}
+
 	if last.admission || !job.IsReady() {
 		j.waiting.count(last)
 	}
 }
 
-// Admit drops the reason of a job that is admitted. It returns how long the job
-// waited: 0 for one that was never refused.
+// Admit drops the reason of a job that is admitted. It returns how long the job has waited: 0 for a job that was never
+// refused.
 func (j *Journal) Admit(job *api.JobInfo) time.Duration {
 	now := metav1.Now()
 	since := waitsSince(job, now)
 	if last := j.entries[job.UID]; last != nil && last.admission {
 		since = last.since
 	}
+
 	delete(j.entries, job.UID)
 	setAdmitted(job, now)
 	return max(0, now.Sub(since.Time))
 }
 
-// Displace sets the reason of a job that is not admitted any more, until the next session asks
-// about it.
+// Displace sets the reason of a job that is not admitted any more. It holds until the next session asks about the job.
 func (j *Journal) Displace(job *api.JobInfo, reason string) {
 	job.JobFitErrors = reason
 	setNotAdmitted(job, metav1.Now(), reason)
@@ -131,8 +167,8 @@ func (j *Journal) Displace(job *api.JobInfo, reason string) {
 // PublishWaiting sets the series of the jobs that wait, at the end of a session.
 func (j *Journal) PublishWaiting() { j.waiting.publish() }
 
-// appendDims appends the dimensions in which a refused request does not fit. A request for cards has none,
-// nor has one that a namespace may not have.
+// appendDims appends the dimensions in which a refused request does not fit. There are none for a request for cards,
+// and none if the limit of a holder refuses.
 func appendDims(dims []fastres.Dim, r *constraint.Refusal) []fastres.Dim {
 	switch r.Verdict.Reason {
 	case quota.OverQuota, quota.OverDeserved, quota.Reserved:
@@ -145,9 +181,9 @@ func appendDims(dims []fastres.Dim, r *constraint.Refusal) []fastres.Dim {
 	return dims
 }
 
-// appendNumbers appends the quantities that make a refusal another one: requests, the cause of each card of a
-// list, the bounds that annotations set, and the quotas of cards in the queue and its ancestors, any of which
-// can refuse a card of a list. What a queue uses does not, nor does a bound that changes with the nodes.
+// appendNumbers appends the quantities that make a new reason when they change: requests, the cause of each card of a
+// list, the bounds of annotations, and the quotas of cards in the queue and its ancestors. The usage of a queue makes
+// no new reason, nor does a bound that changes with the nodes.
 func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []float64 {
 	list := r.OfList()
 	for _, f := range r.Shortfalls {
@@ -157,6 +193,7 @@ func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []fl
 		case !r.OfCards() || f.Reason.OfHolder():
 			numbers = append(numbers, f.Quantity)
 		}
+
 		switch {
 		case f.Reason.OfHolder(), f.Against == constraint.MaxJobs, f.Against == constraint.Overcommit && !r.OfCards():
 			numbers = append(numbers, f.Bound)
@@ -164,9 +201,12 @@ func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []fl
 			numbers = append(numbers, f.Bound, float64(f.Until.Unix()))
 		}
 	}
+
 	if !r.OfCards() || r.Verdict.Reason.OfHolder() {
 		return numbers
 	}
+
+	// Each of these quotas can refuse a card of a list.
 	numbers = append(numbers, float64(r.Cards.Amount))
 	for _, q := range e.Index.Path(r.Verdict.Queue) {
 		for _, d := range r.Cards.Selector.Dims {
@@ -174,6 +214,7 @@ func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []fl
 			if r.Admission && quota.Overcommits(e.Index, q, d) {
 				numbers = append(numbers, e.Index.Admission.At(q, d))
 			}
+
 			for _, share := range e.Names.Groups(d) {
 				numbers = append(numbers, e.Index.Capability.At(q, share.Group))
 			}
@@ -182,7 +223,7 @@ func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []fl
 	return numbers
 }
 
-// appendDetails appends what budgets of cards say beside numbers.
+// appendDetails appends the texts of budgets of cards.
 func appendDetails(details []string, r *constraint.Refusal) []string {
 	for _, f := range r.Shortfalls {
 		if f.Against == constraint.CardBudget {
@@ -192,17 +233,19 @@ func appendDetails(details []string, r *constraint.Refusal) []string {
 	return details
 }
 
-// devicesExceeded is upstream's word for a quota of devices, of whatever class.
+// devicesExceeded is upstream's word for a quota of devices of any class.
 const devicesExceeded = "dra-resource-exceeded"
 
-// Event returns the event of the last refusal of a job. The drop-ins keep
-// upstream's type, reason and opening words, which programs may match.
+// Event returns the event for the last refusal of a job. The drop-ins keep the type, reason and opening words of
+// upstream, because programs may match them.
 func (j *Journal) Event(e *Explainer, job *api.JobInfo, dropIn bool) record.PodGroupEvent {
 	last := j.entries[job.UID]
 	reason := string(scheduling.PodGroupUnschedulableType)
 	if !dropIn {
 		return record.PodGroupEvent{Type: v1.EventTypeWarning, Reason: reason, Message: last.text}
 	}
+
+	// Several classes of devices have the same name.
 	var names []string
 	for _, d := range last.exceeded {
 		name := e.Names.Name(d)
@@ -213,14 +256,16 @@ func (j *Journal) Event(e *Explainer, job *api.JobInfo, dropIn bool) record.PodG
 			names = append(names, name)
 		}
 	}
+
 	if last.cards != "" {
 		names = append(names, last.cards)
 	}
+
 	opening := util.FormatResourceNames("queue resource quota insufficient", "insufficient", names)
 	return record.PodGroupEvent{Type: v1.EventTypeNormal, Reason: reason, Message: opening + "; " + last.text}
 }
 
-// Open begins a session with these jobs: it drops the reasons of jobs that are gone.
+// Open begins a session with these jobs. It drops the reasons of jobs that are gone.
 func (j *Journal) Open(jobs map[api.JobID]*api.JobInfo) {
 	j.waiting.session++
 	for id := range j.entries {
@@ -230,8 +275,7 @@ func (j *Journal) Open(jobs map[api.JobID]*api.JobInfo) {
 	}
 }
 
-// RenewNames converts dimensions when the names start anew. renew returns the new
-// dimension of an old one.
+// RenewNames converts dimensions when names get new ones. renew returns the new dimension for an old one.
 func (j *Journal) RenewNames(renew func(fastres.Dim) fastres.Dim) {
 	for _, entry := range j.entries {
 		for i, d := range entry.exceeded {

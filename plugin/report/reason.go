@@ -13,105 +13,103 @@ import (
 // Rule names the rule that refuses a job or a task.
 type Rule string
 
-// The rules. Those up to ReclaimBudgetUsed are the reasons of package quota.
+// The rules. All rules up to ReclaimBudgetUsed are reasons of package quota.
 const (
 	UnknownQueue      Rule = "UnknownQueue"
 	BrokenQueue       Rule = "BrokenQueue"
 	InnerQueue        Rule = "InnerQueue"
 	ClosedQueue       Rule = "ClosedQueue"
-	TooManyJobs       Rule = "TooManyJobs" // the queue has as many admitted jobs as it may have
+	TooManyJobs       Rule = "TooManyJobs" // the queue has reached its maximum of admitted jobs
 	HeldByOrder       Rule = "HeldByOrder" // a job of the queue that goes first waits for quota
 	OverQuota         Rule = "OverQuota"
-	OverNamespace     Rule = "OverNamespace" // the namespace has as much in a queue as the queue lets it have
-	OverHolder        Rule = "OverHolder"    // the user, the group or the value of a label has as much
+	OverNamespace     Rule = "OverNamespace" // the namespace has reached its limit in a queue
+	OverHolder        Rule = "OverHolder"    // the user, the group or the value of a label has reached its limit
 	OverBudget        Rule = "OverBudget"    // the queue has used up its budget of a card, or the job needs more than is left
-	OverSoftQuota     Rule = "OverSoftQuota" // the queue would be above its soft quota, and others want what is left
+	OverSoftQuota     Rule = "OverSoftQuota" // the queue would exceed its soft quota, and others want the rest
 	OverDeserved      Rule = "OverDeserved"
-	Guaranteed        Rule = "Guaranteed"       // what is left is guaranteed to other queues
-	Reserved          Rule = "Reserved"         // what is left is reserved for pods that get a node soon
-	Earmarked         Rule = "Earmarked"        // what is left is for pods that others were evicted for
-	HeldForFairShare  Rule = "HeldForFairShare" // what is left is held for a job of a queue that goes first
+	Guaranteed        Rule = "Guaranteed"       // the rest is guaranteed to other queues
+	Reserved          Rule = "Reserved"         // the rest is reserved for pods that get a node soon
+	Earmarked         Rule = "Earmarked"        // the rest is for pods that others were evicted for
+	HeldForFairShare  Rule = "HeldForFairShare" // the rest is held for a job of a queue that goes first
 	MixedResources    Rule = "MixedResources"
 	ResourceMismatch  Rule = "ResourceMismatch"
 	UntypedPod        Rule = "UntypedPod"
 	SearchExhausted   Rule = "SearchExhausted"   // the search for an assignment of cards used up its budget
-	ReclaimDelayed    Rule = "ReclaimDelayed"    // the pod has not waited for as long as its queue says
-	TrainingJob       Rule = "TrainingJob"       // the service class of the pod takes nothing from other queues
-	ReclaimBudgetUsed Rule = "ReclaimBudgetUsed" // the queue has taken as many pods from other queues as it may in a time
+	ReclaimDelayed    Rule = "ReclaimDelayed"    // the pod has not waited for the delay of its queue
+	TrainingJob       Rule = "TrainingJob"       // pods of this service class take nothing from other queues
+	ReclaimBudgetUsed Rule = "ReclaimBudgetUsed" // the queue has used up its budget of pods to take from others
 	UnlabeledNodes    Rule = "UnlabeledNodes"    // no node with the resource has the label that names the card
 	NoSuchCard        Rule = "NoSuchCard"        // the node has none of the cards
 	UnlabeledNode     Rule = "UnlabeledNode"     // the node has the resource, but lacks the label that names the card
 	ClaimUnknown      Rule = "ClaimUnknown"      // a resource claim of the pod does not exist
 	ClaimRefused      Rule = "ClaimRefused"      // a resource claim of the pod can be served nowhere
 	NoDevice          Rule = "NoDevice"          // the node has no device for a resource claim of the pod
-	UnnamedDevice     Rule = "UnnamedDevice"     // a resource claim may get a device that lacks the attribute which names the card
+	UnnamedDevice     Rule = "UnnamedDevice"     // a resource claim may get a device without the attribute that names the card
 	OtherDevice       Rule = "OtherDevice"       // a resource claim may get a card there that the pod does not name
 )
 
-// Reason is why a job or a task waits. Events, conditions, logs and cardctl all
-// show what String returns.
+// Reason says why a job or a task waits. Events, conditions, logs and cardctl show its String.
 type Reason struct {
 	Rule  Rule   `json:"rule"`
-	Queue string `json:"queue,omitempty"` // that breaks the rule: the job's queue or an ancestor
+	Queue string `json:"queue,omitempty"` // the queue that refuses: the job's queue or an ancestor
 	// Cards is the list of a pod, or the resource that an untyped pod requests.
 	Cards     string  `json:"cards,omitempty"`
 	Requested float64 `json:"requested,omitempty"` // of Cards, in whole cards
-	// Resource is the resource that the pod requests, where its cards have another one.
+	// Resource is the resource that the pod requests, if its cards have another one.
 	Resource string `json:"resource,omitempty"`
 	Label    string `json:"label,omitempty"` // that the node lacks
-	// Detail is why the queue does not reach the root, which job holds the cards or goes first, or what claim or device
-	// it is about.
+	// Detail says why the queue does not reach the root, which job holds the cards or goes first, or which claim or
+	// device is refused.
 	Detail string `json:"detail,omitempty"`
-	// Namespace and Holder are whose limit it is.
+	// Limited is the holder of the limit, if the limit is not for all jobs.
 	Limited
-	// Shortages are the bounds that the request does not fit under: one for each card
-	// of a list, or one for each resource.
+	// Shortages are the bounds that the request exceeds: one for each card of a list, or one for each resource.
 	Shortages []Shortage `json:"shortages,omitempty"`
 
 	typed bool // the pod lists its cards
 }
 
-// Shortage is a bound that a request does not fit under:
+// Shortage is a bound that a request exceeds:
 //
 //	Total = allocated + reservations for others + Requested > Bound
 //
 // cpu is in cores, memory in bytes, cards and everything else in whole units.
 type Shortage struct {
-	Queue     string  `json:"queue"` // whose bound it is: the job's queue or an ancestor
+	Queue     string  `json:"queue"` // the queue with the bound: the job's queue or an ancestor
 	Resource  string  `json:"resource"`
 	Requested float64 `json:"requested"`
 	Total     float64 `json:"total"`
 	Bound     float64 `json:"bound"`
 	Against   string  `json:"against"` // name of the bound, such as capability or deserved
-	// Cards are the cards of a group, "" where Resource is none.
+	// Cards are the cards of a group. It is "" if Resource is no group.
 	Cards string `json:"cards,omitempty"`
-	// Rule is the rule of a card of a list whose cards do not fit for different causes.
+	// Rule is the rule for one card of a list, if the cards are refused by different rules.
 	Rule Rule `json:"rule,omitempty"`
-	// Namespace and Holder are those that the bound is for, none for all.
+	// Limited is the holder of the bound, if the bound is not for all jobs.
 	Limited
-	// Until is the time at which more is left of a budget, such as 2026-12-01T00:00Z. Requested, Total and Bound are
-	// card-hours then.
+	// Until is the time from which a budget has more left, such as 2026-12-01T00:00Z. Then Requested, Total and Bound
+	// are card-hours.
 	Until string `json:"until,omitempty"`
 }
 
-// Holder is whose jobs a limit is for.
+// Holder has the jobs to which a limit applies.
 type Holder = quota.Holder
 
-// Limited is whose jobs a limit is for: one namespace, or one holder of another kind.
+// Limited names the holder of a limit: a namespace, or a holder of another kind.
 type Limited struct {
 	Namespace string `json:"namespace,omitempty"`
 	Holder    Holder `json:"holder,omitzero"`
 }
 
 func (l *Limited) setHolder(h Holder) {
-	*l = (Limited{Holder: h})
+	*l = Limited{Holder: h}
 	if h.Key == quota.HolderNamespace {
 		*l = Limited{Namespace: h.Value}
 	}
 }
 
-// of formats whose limit it is, "" for a bound of all jobs.
-func (l Limited) of() string {
+// phrase formats the holder. It is "" for a bound of all jobs.
+func (l Limited) phrase() string {
 	switch {
 	case l.Namespace != "":
 		return " for namespace <" + l.Namespace + ">"
@@ -121,18 +119,18 @@ func (l Limited) of() string {
 	return ""
 }
 
-// maxUntypedShortages is the most shortages that an untyped pod is shown one by
-// one: any card of its resource would do.
+// maxUntypedShortages is the maximum number of shortages that are listed for an untyped pod. Any card of its resource
+// would do, so a longer list says no more.
 const maxUntypedShortages = 2
 
-// maxShortages is the most shortages that String lists one by one. Volcano copies
-// the text to the conditions of the job and of each pod, whose size is limited.
+// maxShortages is the maximum number of shortages that String lists. Volcano copies the text to the conditions of the
+// job and of each pod, and their size is limited.
 const maxShortages = 8
 
-// String formats the reason as events and conditions have it.
+// String formats the reason for events and conditions.
 func (r Reason) String() string { return r.In(format.Mi) }
 
-// In formats the reason with memory in some unit.
+// In formats the reason with memory in a given unit.
 func (r Reason) In(memory format.Unit) string {
 	switch r.Rule {
 	case UnknownQueue:
@@ -150,11 +148,11 @@ func (r Reason) In(memory format.Unit) string {
 		if len(r.Shortages) > 0 {
 			return r.shortages(memory)
 		}
-		whose := map[Rule]string{Guaranteed: "guaranteed to other queues", Earmarked: earmarked}[r.Rule]
-		return fmt.Sprintf("What is left at queue <%s> is %s%s", r.Queue, whose, r.requested())
+		use := map[Rule]string{Guaranteed: "guaranteed to other queues", Earmarked: earmarked}[r.Rule]
+		return fmt.Sprintf("What is left at queue <%s> is %s%s", r.Queue, use, r.requested())
 	case HeldForFairShare:
-		return fmt.Sprintf("Queue <%s> may not borrow what is left: it is held for %s, which goes first and waits for nodes%s", r.Queue, r.Detail,
-			r.requested())
+		return fmt.Sprintf("Queue <%s> may not borrow what is left: it is held for %s, which goes first and waits for nodes%s",
+			r.Queue, r.Detail, r.requested())
 	case HeldByOrder:
 		return fmt.Sprintf("Queue <%s> holds the job back: %s", r.Queue, r.Detail)
 	case OverBudget:
@@ -186,6 +184,8 @@ func (r Reason) In(memory format.Unit) string {
 	case UnlabeledNode:
 		return fmt.Sprintf("node(s) have <%s> but lack %s", r.Resource, r.naming())
 	}
+
+	// The other rules compare the request with bounds.
 	if r.Rule == Reserved && !r.mixed() {
 		return r.shortages(memory) + reserved
 	}
@@ -201,6 +201,7 @@ func (r Reason) ofReclaim() string {
 	case ReclaimBudgetUsed:
 		why = " " + r.Detail
 	}
+
 	return fmt.Sprintf("Queue <%s> takes nothing from other queues%s", r.Queue, why)
 }
 
@@ -219,7 +220,7 @@ func (r Reason) ofClaim() string {
 	return "resource claim " + r.Detail // that can be served nowhere
 }
 
-// naming says what nodes lack whose cards have no name.
+// naming names the label or annotation that a node lacks to name its cards.
 func (r Reason) naming() string {
 	if card.IsRegistration(r.Label) {
 		return fmt.Sprintf("a valid annotation %s, which registers the cards", r.Label)
@@ -227,7 +228,7 @@ func (r Reason) naming() string {
 	return fmt.Sprintf("the label %s, which names the card", r.Label)
 }
 
-// requested formats the cards that are requested, with nothing where none are.
+// requested formats the requested cards. It is "" if there are none.
 func (r Reason) requested() string {
 	if r.Cards == "" {
 		return ""
@@ -235,44 +236,47 @@ func (r Reason) requested() string {
 	return fmt.Sprintf(": requested <%s> of <%s>", card.FormatDecimal(r.Requested), r.Cards)
 }
 
-// NodeEarmarked is why a node has no room for a pod that would fit.
+// NodeEarmarked says why a node has no room for a pod that would fit.
 const NodeEarmarked = "node(s) have room that is " + earmarked
 
-// LeftToAllocate is why an action that evicts may not place a pod on idle room.
+// LeftToAllocate says why an action that evicts may not place a pod on idle room.
 const LeftToAllocate = "the node has room now, and nobody is evicted for the pod or its gang: " +
 	"it waits for the action allocate"
 
 // earmarked ends the texts about room that earmarks keep.
 const earmarked = "earmarked for pods that others were evicted for"
 
-// reserved ends the text of a shortage, where nothing would be short without reservations.
+// reserved ends the text of a shortage that only reservations cause.
 const reserved = "; the rest is reserved for pods that wait for a node"
 
-// mixed reports whether the cards of a list do not fit for different causes.
+// mixed reports whether different rules refuse the cards of a list.
 func (r Reason) mixed() bool { return len(r.Shortages) > 0 && r.Shortages[0].Rule != "" }
 
-// shortages formats what does not fit.
+// shortages formats the shortages.
 func (r Reason) shortages(memory format.Unit) string {
 	switch {
 	case r.Cards != "" && !r.typed && len(r.Shortages) > maxUntypedShortages && !r.mixed():
-		return fmt.Sprintf("Queue <%s> has insufficient quota of every <%s> card: requested <%s>", r.Queue, r.Cards,
-			card.FormatDecimal(r.Requested))
+		return fmt.Sprintf("Queue <%s> has insufficient quota of every <%s> card: requested <%s>",
+			r.Queue, r.Cards, card.FormatDecimal(r.Requested))
 	case len(r.Shortages) > 0:
 	case r.Cards != "": // no single bound is exceeded: the cards cannot be assigned to all pods at once
-		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota%s: requested <%s>", r.Queue, r.Cards, r.of(), card.FormatDecimal(r.Requested))
+		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota%s: requested <%s>",
+			r.Queue, r.Cards, r.phrase(), card.FormatDecimal(r.Requested))
 	default:
 		return fmt.Sprintf("Queue <%s> has no quota for a requested resource", r.Queue)
 	}
+
 	var each []string
 	for _, s := range r.Shortages[:min(len(r.Shortages), maxShortages)] {
 		each = append(each, s.in(memory))
 	}
+
 	if more := len(r.Shortages) - maxShortages; more > 0 {
-		of := "resources"
+		kind := "resources"
 		if r.Cards != "" {
-			of = "cards of the list"
+			kind = "cards of the list"
 		}
-		each = append(each, fmt.Sprintf("and %d more %s", more, of))
+		each = append(each, fmt.Sprintf("and %d more %s", more, kind))
 	}
 	return strings.Join(each, "; ")
 }
@@ -282,17 +286,20 @@ func (s Shortage) in(memory format.Unit) string {
 	amount := func(quantity float64) string { return format.Amount(s.Resource, quantity, memory) }
 	switch s.Rule {
 	case Guaranteed:
-		return fmt.Sprintf("What is left of <%s> at queue <%s> is guaranteed to other queues: requested <%s>", s.Resource, s.Queue,
-			amount(s.Requested))
+		return fmt.Sprintf("What is left of <%s> at queue <%s> is guaranteed to other queues: requested <%s>",
+			s.Resource, s.Queue, amount(s.Requested))
 	case HeldForFairShare:
-		return fmt.Sprintf("What queue <%s> may borrow of <%s> is held for a job that goes first: requested <%s>", s.Queue, s.Resource,
-			amount(s.Requested))
+		return fmt.Sprintf("What queue <%s> may borrow of <%s> is held for a job that goes first: requested <%s>",
+			s.Queue, s.Resource, amount(s.Requested))
 	case Earmarked:
-		return fmt.Sprintf("What is left of <%s> at queue <%s> is %s: requested <%s>", s.Resource, s.Queue, earmarked, amount(s.Requested))
+		return fmt.Sprintf("What is left of <%s> at queue <%s> is %s: requested <%s>",
+			s.Resource, s.Queue, earmarked, amount(s.Requested))
 	}
+
 	if s.Against == policy.Short(card.BudgetKey) {
 		return s.ofBudget()
 	}
+
 	end := ""
 	if s.Cards != "" {
 		end = fmt.Sprintf(" (%s)", s.Cards)
@@ -303,21 +310,25 @@ func (s Shortage) in(memory format.Unit) string {
 	if s.Rule == Reserved {
 		end += reserved
 	}
+
 	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota%s: requested <%s>, total would be <%s>, but %s is <%s>%s",
-		s.Queue, s.Resource, s.of(), amount(s.Requested), amount(s.Total), s.Against, amount(s.Bound), end)
+		s.Queue, s.Resource, s.phrase(), amount(s.Requested), amount(s.Total), s.Against, amount(s.Bound), end)
 }
 
 // ofBudget formats the shortage of a budget.
 func (s Shortage) ofBudget() string {
 	needs := ""
 	unit := " card-hours"
-	until := ""
 	if s.Requested > 0 {
-		needs, unit = fmt.Sprintf("the job needs <%s> card-hours, ", format.CardHours(s.Requested)), ""
+		needs = fmt.Sprintf("the job needs <%s> card-hours, ", format.CardHours(s.Requested))
+		unit = ""
 	}
+
+	until := ""
 	if s.Until != "" {
 		until = " until " + s.Until
 	}
+
 	left := max(0, s.Bound-(s.Total-s.Requested))
 	return fmt.Sprintf(
 		"Queue <%s> has insufficient <%s> budget: %s<%s> of <%s>%s are left%s",

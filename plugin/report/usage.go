@@ -21,23 +21,24 @@ var (
 	savedGauge = gaugeVec("fair_share_saved_timestamp_seconds", "Time of the last save of the usage of queues")
 )
 
-// SetLevel sets the level of a queue, and SetUsage its usage of a resource or card.
+// SetLevel sets the level of a queue.
 func (m *Metrics) SetLevel(q index.Queue, level float64) {
 	levelVec.WithLabelValues(m.ix.Name(q)).Set(level)
 }
 
+// SetUsage sets the usage of a resource or card by a queue.
 func (m *Metrics) SetUsage(q index.Queue, resource string, usage float64) {
 	usageVec.WithLabelValues(m.ix.Name(q), resource).Set(usage)
 }
 
-// SetBudget sets the budget of a queue for a card, and what it has used of it, in card-hours. ForgetBudgets deletes the
-// series of all budgets.
+// SetBudget sets the budget of a queue for a card, and the used part of it, in card-hours.
 func (m *Metrics) SetBudget(q index.Queue, resource string, limit, used float64) {
 	m.budgets = true
 	budgetVec.WithLabelValues(m.ix.Name(q), resource).Set(limit)
 	spentVec.WithLabelValues(m.ix.Name(q), resource).Set(used)
 }
 
+// ForgetBudgets deletes the series of all budgets.
 func (m *Metrics) ForgetBudgets() {
 	if m.budgets {
 		budgetVec.Reset()
@@ -46,13 +47,14 @@ func (m *Metrics) ForgetBudgets() {
 	}
 }
 
-// SetEvictionsLeft sets how many evictions are left of a budget of a queue, by the name of the annotation without its
-// prefix. ForgetEvictions deletes the series of all queues.
+// SetEvictionsLeft sets how many evictions are left of a budget of a queue. budget is the name of the annotation
+// without its prefix.
 func (m *Metrics) SetEvictionsLeft(q index.Queue, budget string, left int) {
 	m.evictions = true
 	leftVec.WithLabelValues(m.ix.Name(q), budget).Set(float64(left))
 }
 
+// ForgetEvictions deletes the series of SetEvictionsLeft for all queues.
 func (m *Metrics) ForgetEvictions() {
 	if m.evictions {
 		leftVec.Reset()
@@ -60,12 +62,13 @@ func (m *Metrics) ForgetEvictions() {
 	}
 }
 
-// SetNotices sets how many pods of a queue have notice. ForgetNotices deletes the series of all queues.
+// SetNotices sets how many pods of a queue have notice.
 func (m *Metrics) SetNotices(q index.Queue, pods int) {
 	m.notices = true
 	noticeVec.WithLabelValues(m.ix.Name(q)).Set(float64(pods))
 }
 
+// ForgetNotices deletes the series of SetNotices for all queues.
 func (m *Metrics) ForgetNotices() {
 	if m.notices {
 		noticeVec.Reset()
@@ -73,18 +76,19 @@ func (m *Metrics) ForgetNotices() {
 	}
 }
 
-// SetSaved sets when usage was saved last. The zero time is never.
+// SetSaved sets when usage was last saved. The zero time means never.
 func (m *Metrics) SetSaved(at time.Time) {
 	if !at.IsZero() {
 		savedGauge.WithLabelValues().Set(float64(at.UnixMilli()) / 1000)
 	}
 }
 
-func forgetUsage(of prometheus.Labels) {
-	usageVec.DeletePartialMatch(of)
-	levelVec.Delete(of)
-	budgetVec.DeletePartialMatch(of)
-	spentVec.DeletePartialMatch(of)
-	leftVec.DeletePartialMatch(of)
-	noticeVec.Delete(of)
+// forgetUsage deletes the series of a queue.
+func forgetUsage(queue prometheus.Labels) {
+	usageVec.DeletePartialMatch(queue)
+	levelVec.Delete(queue)
+	budgetVec.DeletePartialMatch(queue)
+	spentVec.DeletePartialMatch(queue)
+	leftVec.DeletePartialMatch(queue)
+	noticeVec.Delete(queue)
 }
