@@ -1,5 +1,5 @@
-// Package store keeps what must last over restarts of the scheduler in ConfigMaps: what queues have had over time,
-// what they have used of their budgets, and what they lost to evictions.
+// Package store keeps state in ConfigMaps that must survive a restart of the scheduler: the usage of queues over
+// time, the used part of their budgets, and their losses to evictions.
 package store
 
 import (
@@ -23,16 +23,16 @@ import (
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
-// requestTimeout bounds what one save or load may take.
+// requestTimeout bounds the time of one save or load.
 const requestTimeout = 30 * time.Second
 
-// State is the loaded state. A part that the store lacks, or has with another half-life, is nil.
+// State is the loaded state. A part is nil if the store does not have it, or has it with another half-life.
 type State struct {
 	History   *usage.History
 	Budgets   *budget.Ledger
 	Evictions *evict.Ledger
 	Saved     time.Time
-	Now       time.Time // of the session that takes it, the zero time for that of the session's clock
+	Now       time.Time // of the session that takes it; zero for the time of its clock
 }
 
 // Store reads and writes records in goroutines of its own. The zero Store is not open.
@@ -42,36 +42,39 @@ type Store struct {
 	name      string
 	halfLife  time.Duration
 	writer    string
-	next      time.Time // to save
+	next      time.Time // of a save
 	due       bool
 
 	work sync.WaitGroup
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	busy bool
-	// loaded: the store was read, so that a save loses nothing. tried: it was, or the first attempt failed.
+	// loaded: the store was read, so that a save loses nothing. tried: it was read, or the first attempt failed.
 	loaded   bool
 	tried    bool
 	newer    *State    // for the next session
 	known    string    // the save that was loaded or written last
-	current  time.Time // when the ConfigMap was known to have what there is
+	current  time.Time // the last time at which the ConfigMap was known to be up to date
 	saves    int
-	parts    int // of the save that is known
+	parts    int // of the known save
 	last     Record
 	problems []string
 }
 
-// Open begins to load when the first session opens, and when the store is another one. That
-// waits for a session in which nothing is being loaded or saved.
+// Open begins to load when the first session opens, and when the settings name another store. It waits for a session in
+// which nothing is being loaded or saved.
 func (s *Store) Open(client kubernetes.Interface, with *arguments.FairShare) {
-	s.mu.Lock()
-	busy := s.busy
-	s.mu.Unlock()
 	if with.Store == arguments.NoStore {
 		client = nil
 	}
-	if busy || s.client == client && s.namespace == with.Store.Namespace && s.name == with.Store.Name && s.halfLife == with.HalfLife {
+
+	s.mu.Lock()
+	busy := s.busy
+	s.mu.Unlock()
+	same := s.client == client && s.namespace == with.Store.Namespace && s.name == with.Store.Name
+	if busy || same && s.halfLife == with.HalfLife {
 		return
 	}
+
 	s.client = client
 	s.namespace = with.Store.Namespace
 	s.name = with.Store.Name
@@ -79,10 +82,12 @@ func (s *Store) Open(client kubernetes.Interface, with *arguments.FairShare) {
 	if client == nil {
 		return
 	}
+
 	if s.writer == "" {
 		s.writer = string(uuid.NewUUID())
 	}
-	s.loaded, s.tried = false, false
+	s.loaded = false
+	s.tried = false
 	s.start(s.load)
 }
 
@@ -93,6 +98,7 @@ func (s *Store) start(task func(context.Context) error) {
 	if s.busy {
 		return
 	}
+
 	s.busy = true
 	s.work.Add(1)
 	go func() {
@@ -100,11 +106,14 @@ func (s *Store) start(task func(context.Context) error) {
 		ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 		defer cancel()
 		err := task(ctx)
+
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.busy, s.tried = false, true
+		s.busy = false
+		s.tried = true
 		if err != nil {
-			s.problems = append(s.problems, fmt.Sprintf("argument %s: ConfigMap %s/%s: %v", arguments.FairShareStore, s.namespace, s.name, err))
+			problem := fmt.Sprintf("argument %s: ConfigMap %s/%s: %v", arguments.FairShareStore, s.namespace, s.name, err)
+			s.problems = append(s.problems, problem)
 		}
 	}()
 }
@@ -113,59 +122,67 @@ func (s *Store) start(task func(context.Context) error) {
 func (s *Store) Problems() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	problems := s.problems
 	s.problems = nil
 	return problems
 }
 
-// Loaded returns what was loaded, nil for nothing new, and whether the store is still being read for the first time.
-// Both are of one moment: what is read in between would be missed.
+// Loaded returns the state that was loaded since the last call, nil for none. loads: the store is still being read
+// for the first time. One call returns both, because a load that ends between two calls would be missed.
 func (s *Store) Loaded() (newer *State, loads bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	newer, s.newer = s.newer, nil
+
+	newer = s.newer
+	s.newer = nil
 	return newer, s.client != nil && s.busy && !s.loaded && !s.tried
 }
 
-// Begin forgets what was loaded. The next session begins with a stored state, nil for none: for sessions on worlds that
-// do not follow from each other.
+// Begin forgets the loaded state. The next session begins with a stored state, nil for none. It is for sessions on
+// unrelated clusters.
 func (s *Store) Begin(with *Stored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.next, s.newer = time.Time{}, nil
+
+	s.next = time.Time{}
+	s.newer = nil
 	if with == nil {
 		return
 	}
-	if state, err := with.Record.state(with.Saved, with.HalfLife > 0); err == nil && state != nil { // Read has checked it
+
+	state, err := with.Record.state(with.Saved, with.HalfLife > 0)
+	if err == nil && state != nil { // Read has checked it
 		state.Now = with.Now
 		s.newer = state
 	}
 }
 
-// Tick decides whether the session of a time is the first one after the time between saves.
+// Tick decides whether a save is due at the time of a session. save is the time between saves.
 func (s *Store) Tick(now time.Time, save time.Duration) {
-	// More than a save ahead is a time from before the setting was changed, or the clock.
+	// A time further ahead is from before a change of the setting or of the clock.
 	s.due = !now.Before(s.next) || s.next.Sub(now) > save
 	if s.due {
 		s.next = now.Add(save)
 	}
 }
 
-// Rest says that nothing is to be saved.
+// Rest cancels the save that is due.
 func (s *Store) Rest() { s.due = false }
 
-// Due reports what Tick decided.
+// Due reports whether a save is due.
 func (s *Store) Due() bool { return s.due }
 
 // Wait waits until nothing is being loaded or saved.
 func (s *Store) Wait() { s.work.Wait() }
 
-// Offer saves a record, or loads it if that has failed before. What was loaded must not be
-// overwritten before a session has taken it.
+// Offer saves a record, or loads the store if that has failed before.
 func (s *Store) Offer(now time.Time, record func() Record) {
 	s.mu.Lock()
-	busy, loaded := s.client == nil || s.busy || s.newer != nil, s.loaded
+	loaded := s.loaded
+	busy := s.client == nil || s.busy || s.newer != nil // a loaded state is not overwritten before a session takes it
 	s.mu.Unlock()
+
 	switch {
 	case busy:
 	case loaded:
@@ -176,14 +193,14 @@ func (s *Store) Offer(now time.Time, record func() Record) {
 	}
 }
 
-// Saved returns when the store was saved or loaded last, the zero time for never.
+// Saved returns when the store was last saved or loaded. The zero time means never.
 func (s *Store) Saved() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current
 }
 
-// load reads what is stored.
+// load reads the store.
 func (s *Store) load(ctx context.Context) error {
 	first, err := s.client.CoreV1().ConfigMaps(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -196,12 +213,13 @@ func (s *Store) load(ctx context.Context) error {
 	return s.read(ctx, first)
 }
 
-// read reads what begins in a ConfigMap. What cannot be read is replaced by the next
-// save, unless a later release wrote it.
+// read reads the save that begins in a ConfigMap. The next save replaces a save that cannot be read, unless a later
+// release wrote it.
 func (s *Store) read(ctx context.Context, first *v1.ConfigMap) error {
 	if v := first.Data[versionKey]; v != version && v != "" {
 		return errNewer
 	}
+
 	saved, err := time.Parse(time.RFC3339Nano, first.Data[savedKey])
 	var found *State
 	var parts int
@@ -211,6 +229,7 @@ func (s *Store) read(ctx context.Context, first *v1.ConfigMap) error {
 	if err != nil {
 		err = fmt.Errorf("usage is not read, present use decides: %w", err)
 	}
+
 	s.finish(found, first.Data[saveKey], saved, parts)
 	return err
 }
@@ -219,6 +238,7 @@ func (s *Store) read(ctx context.Context, first *v1.ConfigMap) error {
 func (s *Store) finish(found *State, save string, saved time.Time, parts int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.loaded = true
 	s.newer = found
 	s.known = save
@@ -226,7 +246,7 @@ func (s *Store) finish(found *State, save string, saved time.Time, parts int) {
 	s.parts = parts
 }
 
-// parse reads the parts of a save. Usage of another half-life is left out.
+// parse reads the parts of a save. It leaves out usage with another half-life.
 func (s *Store) parse(ctx context.Context, first *v1.ConfigMap, saved time.Time) (*State, int, error) {
 	packed, parts, err := join(first, func(name string) (*v1.ConfigMap, error) {
 		return s.client.CoreV1().ConfigMaps(s.namespace).Get(ctx, name, metav1.GetOptions{})
@@ -234,10 +254,12 @@ func (s *Store) parse(ctx context.Context, first *v1.ConfigMap, saved time.Time)
 	if err != nil {
 		return nil, parts, err
 	}
+
 	record, err := Unpack(packed)
 	if err != nil {
 		return nil, parts, err
 	}
+
 	halfLife := first.Data[halfLifeKey]
 	same := halfLife == s.halfLife.String()
 	state, err := record.state(saved, same && s.halfLife > 0)
@@ -247,8 +269,8 @@ func (s *Store) parse(ctx context.Context, first *v1.ConfigMap, saved time.Time)
 	return state, parts, err
 }
 
-// save writes a record, unless nothing changed, or another scheduler saved since this one saved or loaded. That one
-// led later, so its history is taken over, whatever the clocks say.
+// save writes a record, unless nothing has changed, or another scheduler has saved since this one saved or loaded.
+// Then it reads the record of the other scheduler, which became leader later, regardless of the clocks.
 func (s *Store) save(ctx context.Context, record Record, now time.Time) error {
 	first, err := s.client.CoreV1().ConfigMaps(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
 	exists := err == nil
@@ -263,40 +285,58 @@ func (s *Store) save(ctx context.Context, record Record, now time.Time) error {
 		s.current = now
 		return nil
 	}
+
 	packed, err := Pack(record)
 	if err != nil {
 		return err
 	}
+
 	s.saves++
-	next := head{saved: now, halfLife: s.halfLife, writer: s.writer, save: fmt.Sprintf("%s/%d", s.writer, s.saves), set: oneSet}
+	next := head{
+		saved:    now,
+		halfLife: s.halfLife,
+		writer:   s.writer,
+		save:     fmt.Sprintf("%s/%d", s.writer, s.saves),
+		set:      oneSet,
+	}
+	resourceVersion := ""
 	if exists {
 		next.set = after(first.Data[setKey])
+		resourceVersion = first.ResourceVersion
 	}
+
 	all := split(types.NamespacedName{Namespace: s.namespace, Name: s.name}, packed, next)
 	if len(all) > mostParts {
 		return fmt.Errorf("usage is not saved: it has %d parts, and at most %d are read", len(all), mostParts)
 	}
+
+	all[0].ResourceVersion = resourceVersion // another scheduler may save at the same time
 	for i, part := range slices.Backward(all) {
-		if i == 0 && exists {
-			part.ResourceVersion = first.ResourceVersion // another scheduler may save at the same time
-		}
 		if err := s.write(ctx, part, i > 0 || exists); err != nil {
 			return fmt.Errorf("usage is not saved: %w", err)
 		}
 	}
+
 	before := s.parts
 	s.last = record
 	s.finish(nil, next.save, now, len(all))
-	if max(len(all), before) == 1 {
-		return nil // as nearly always
-	}
-	if err := s.deleteParts(ctx, next.set, len(all)); err != nil || len(all) > 1 {
-		return err
-	}
-	return s.deleteParts(ctx, after(next.set), 1)
+	return s.deleteUnneeded(ctx, next.set, before, len(all))
 }
 
-// deleteParts deletes the parts of a set from a number on, which no save needs any more.
+// deleteUnneeded deletes the parts that a save does not need any more. before and now are numbers of parts.
+func (s *Store) deleteUnneeded(ctx context.Context, set string, before, now int) error {
+	if max(before, now) == 1 {
+		return nil // nearly always
+	}
+
+	err := s.deleteParts(ctx, set, now)
+	if err != nil || now > 1 {
+		return err
+	}
+	return s.deleteParts(ctx, after(set), 1)
+}
+
+// deleteParts deletes the parts of a set from a number on.
 func (s *Store) deleteParts(ctx context.Context, set string, from int) error {
 	for i := from; i < mostParts; i++ {
 		err := s.client.CoreV1().ConfigMaps(s.namespace).Delete(ctx, partName(s.name, set, i), metav1.DeleteOptions{})

@@ -19,12 +19,12 @@ import (
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
-// The keys of a ConfigMap that stores a record. A large one has further ConfigMaps with the same
-// save, whose names end in the set and a number: -a1, -a2 and so on. Saves take the sets in turn, and write the first
-// ConfigMap last, so that one that does not end leaves the save before as it is.
+// The keys of a ConfigMap that stores a record. A large record has more ConfigMaps with the same save. Their names
+// end with the set and a number: -a1, -a2 and so on. Saves alternate between the sets, and write the first ConfigMap
+// last. So a save that is interrupted leaves the save before it intact.
 const (
 	savedKey    = "saved"    // time
-	halfLifeKey = "halfLife" // of usage, noHalfLife where none is kept
+	halfLifeKey = "halfLife" // of usage; noHalfLife if no usage is kept
 	writerKey   = "writer"   // a scheduler
 	saveKey     = "save"     // the same in all ConfigMaps of one save
 	partsKey    = "parts"    // their number
@@ -33,22 +33,22 @@ const (
 	usageKey    = "usage" // binary: a part of the gzipped Record
 )
 
-// version is that of the format.
+// version is the version of the format.
 const version = "1"
 
 // noHalfLife is the half-life of a record without usage.
 var noHalfLife = time.Duration(0).String()
 
-// partSize is the most that a ConfigMap gets. etcd refuses objects of more than 1.5 MiB.
+// partSize is the maximum size of a part. etcd refuses objects of more than 1.5 MiB.
 const partSize = 512 << 10
 
-// errNewer: another format, which only a later release can read.
+// errNewer is the error for a format that only a later release can read.
 var errNewer = errors.New("is of a later release, and is neither read nor written")
 
-// mostParts bounds what is read.
+// mostParts is the maximum number of parts.
 const mostParts = 64
 
-// head has the values that all ConfigMaps of a save repeat.
+// head has the values that are the same in all ConfigMaps of a save.
 type head struct {
 	saved             time.Time
 	halfLife          time.Duration
@@ -61,7 +61,7 @@ const (
 	otherSet = "b"
 )
 
-// after returns the set of the save that follows one with a set.
+// after returns the set of the save after a save with a given set.
 func after(set string) string {
 	if set == oneSet {
 		return otherSet
@@ -69,15 +69,20 @@ func after(set string) string {
 	return oneSet
 }
 
-// split returns the ConfigMaps of a save, the first one first.
+// split returns the ConfigMaps of a save in order.
 func split(name types.NamespacedName, packed []byte, h head) (all []*v1.ConfigMap) {
 	parts := max(1, (len(packed)+partSize-1)/partSize)
 	for i := range parts {
 		all = append(all, &v1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: partName(name.Name, h.set, i)},
 			Data: map[string]string{
-				versionKey: version, savedKey: h.saved.UTC().Format(time.RFC3339Nano), halfLifeKey: h.halfLife.String(), writerKey: h.writer,
-				saveKey: h.save, partsKey: strconv.Itoa(parts), setKey: h.set,
+				versionKey:  version,
+				savedKey:    h.saved.UTC().Format(time.RFC3339Nano),
+				halfLifeKey: h.halfLife.String(),
+				writerKey:   h.writer,
+				saveKey:     h.save,
+				partsKey:    strconv.Itoa(parts),
+				setKey:      h.set,
 			},
 			BinaryData: map[string][]byte{usageKey: packed[i*partSize : min(len(packed), (i+1)*partSize)]},
 		})
@@ -92,12 +97,13 @@ func partName(first, set string, i int) string {
 	return fmt.Sprintf("%s-%s%d", first, set, i)
 }
 
-// join returns what split was given, and the number of parts. part returns a ConfigMap by its name.
+// join returns the packed record of a save, and the number of parts. part returns a ConfigMap by name.
 func join(first *v1.ConfigMap, part func(name string) (*v1.ConfigMap, error)) (packed []byte, parts int, err error) {
 	parts, err = strconv.Atoi(first.Data[partsKey])
 	if err != nil || parts < 1 || parts > mostParts {
 		return nil, 0, fmt.Errorf("%s: %q is not a number from 1 to %d", partsKey, first.Data[partsKey], mostParts)
 	}
+
 	packed = bytes.Clone(first.BinaryData[usageKey])
 	for i := 1; i < parts; i++ {
 		next, err := part(partName(first.Name, first.Data[setKey], i))
@@ -107,26 +113,27 @@ func join(first *v1.ConfigMap, part func(name string) (*v1.ConfigMap, error)) (p
 		if next.Data[saveKey] != first.Data[saveKey] {
 			return nil, parts, fmt.Errorf("%s is of another save", next.Name)
 		}
+
 		packed = append(packed, next.BinaryData[usageKey]...)
 	}
 	return packed, parts, nil
 }
 
-// Record has what ConfigMaps store: the usage of queues over time, what they have used of budgets, and what lasts of
-// evictions, nil for nothing. Fields that a later release adds are not read.
+// Record is the stored content: the usage of queues over time, the used part of budgets, and the lasting effects of
+// evictions. A part is nil if there is nothing to store. Fields that a later release adds are not read.
 type Record struct {
 	usage.Record
 	Budgets   *budget.Record `json:"budgets,omitempty"`
 	Evictions *evict.Record  `json:"evictions,omitempty"`
 }
 
-// withoutKnown is the record without what follows from its age alone.
+// withoutKnown returns the record without the values that only depend on its age.
 func (r Record) withoutKnown() Record {
 	r.Record = r.WithoutKnown()
 	return r
 }
 
-// state returns what a record has, nil for nothing.
+// state returns the state in a record, nil for an empty one.
 func (r *Record) state(saved time.Time, withUsage bool) (s *State, err error) {
 	s = &State{Saved: saved}
 	if withUsage {
@@ -135,12 +142,14 @@ func (r *Record) state(saved time.Time, withUsage bool) (s *State, err error) {
 			return nil, err
 		}
 	}
+
 	if r.Budgets != nil {
 		s.Budgets, err = budget.New(r.Budgets, saved)
 		if err != nil {
-			err = fmt.Errorf("budgets: %w", err) // usage is good
+			err = fmt.Errorf("budgets: %w", err) // the usage is still good
 		}
 	}
+
 	if r.Evictions != nil {
 		var wrong error
 		s.Evictions, wrong = evict.New(r.Evictions)
@@ -148,27 +157,29 @@ func (r *Record) state(saved time.Time, withUsage bool) (s *State, err error) {
 			err = errors.Join(err, fmt.Errorf("evictions: %w", wrong))
 		}
 	}
+
 	if s.History == nil && s.Budgets == nil && s.Evictions == nil {
 		return nil, err
 	}
 	return s, err
 }
 
-// Pack returns a record as it is stored.
+// Pack returns a record in its stored form.
 func Pack(r Record) ([]byte, error) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	if err := json.NewEncoder(w).Encode(r); err != nil {
 		return nil, err
 	}
+
 	err := w.Close()
 	return packed.Bytes(), err
 }
 
-// most is the most that a record has, unpacked.
+// most is the maximum size of a record before it is packed.
 const most = 256 << 20
 
-// Unpack returns the record that Pack was given.
+// Unpack returns a record from its stored form.
 func Unpack(packed []byte) (record Record, err error) {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
