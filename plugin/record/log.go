@@ -22,6 +22,7 @@ type Subject struct {
 // if they are solved.
 func (l *Log) New(subject Subject, problems ...string) (added []string) {
 	if len(problems) == 0 {
+		// A problem that comes back is reported again.
 		delete(l.reported, subject)
 		return nil
 	}
@@ -61,6 +62,7 @@ func (l *Log) Once(plugin, warning string) {
 	if len(l.reported) >= maxWarnings {
 		clear(l.reported)
 	}
+
 	for range l.New(Subject{Name: warning}, warning) {
 		klog.Warningf("[%s] %s", plugin, warning)
 	}

@@ -22,7 +22,7 @@ const EvictionNotice = "EvictionNotice"
 // NeverEvicted is the reason of events on PodGroups that no budget of evictions has room for.
 const NeverEvicted = "NeverEvicted"
 
-// The reasons of events on queues: about their configuration, and what is evicted because of it.
+// The reasons of events on queues: problems of their configuration, and evictions because of it.
 const (
 	BadCardAnnotation      = "BadCardAnnotation"
 	BadDeviceQuota         = "BadDeviceQuota"
@@ -46,6 +46,7 @@ func (r *Recorder) writeTo(client kubernetes.Interface) record.EventRecorder {
 	if r.client == client {
 		return r.recorder
 	}
+
 	if r.broadcaster != nil {
 		r.broadcaster.Shutdown()
 	}
@@ -87,6 +88,7 @@ func (r *Recorder) RecordPod(ssn *framework.Session, pod *v1.Pod, kind, reason, 
 func (r *Recorder) RecordPodGroup(ssn *framework.Session, podGroup *api.PodGroup, event PodGroupEvent) {
 	client := ssn.KubeClient()
 	if client == nil || podGroup == nil {
+		// Volcano's own recorder serves sessions without an API server.
 		ssn.RecordPodGroupEvent(podGroup, event.Type, event.Reason, event.Message)
 		return
 	}
