@@ -75,7 +75,6 @@ func (p *podClaims) charged() bool {
 
 // readClaims follows the claims of a session.
 func (d *devices) readClaims(s *Session, objects []*resourcev1.ResourceClaim) {
-	session := s.registry.session
 	for _, c := range d.claims {
 		c.object = nil
 		c.first = ""
@@ -96,7 +95,6 @@ func (d *devices) readClaims(s *Session, objects []*resourcev1.ResourceClaim) {
 			c.known = nil
 			c.version = 0
 			c.readShape(s)
-			c.shape.used = session
 		}
 	}
 
@@ -145,6 +143,7 @@ func (c *Claim) set(o *resourcev1.ResourceClaim) {
 	c.object = o
 }
 
+// readShape finds the devices that a claim can get on each node.
 func (c *Claim) readShape(s *Session) {
 	if c.shape == nil {
 		c.shape = s.registry.devices.shapeOf(&c.object.Spec)

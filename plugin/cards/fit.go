@@ -91,13 +91,12 @@ type NodeFit struct {
 	Text    string // the claim or its problem, the driver of UnnamedDevice, the list of OtherDevice
 }
 
-// nodeQuestion is a question of FitNode.
-type nodeQuestion struct {
+// placement is a pod of a queue on a node. Rules are no part of it: they would escape to the heap with the pod.
+type placement struct {
 	queue    index.Queue
 	pod      *PodRequest
 	nodeName string
 	node     *Node // nil for an unknown node
-	rule     Rule
 }
 
 // FitNode answers whether a pod of q can have its cards on a node: the node has a card of each selector, and rule
@@ -113,13 +112,13 @@ func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Ru
 		}
 	}
 
-	question := nodeQuestion{queue: q, pod: p, nodeName: nodeName, node: s.Node(nodeName), rule: rule}
+	at := placement{queue: q, pod: p, nodeName: nodeName, node: s.Node(nodeName)}
 	for r := range s.RequestsOn(p, nodeName) {
 		if v := s.Allowed(q, r); !v.OK() {
 			return NodeFit{Reason: PodRefused, Verdict: v, Request: r}
 		}
 
-		if !s.fitRequest(&question, r, &fit) {
+		if !s.fitRequest(&at, r, rule, &fit) {
 			return fit
 		}
 	}
@@ -127,19 +126,19 @@ func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Ru
 }
 
 // fitRequest is FitNode for one request. It sets refused only if the request does not fit.
-func (s *Session) fitRequest(question *nodeQuestion, r Request, refused *NodeFit) bool {
+func (s *Session) fitRequest(at *placement, r Request, rule Rule, refused *NodeFit) bool {
 	if r.FromClaim() {
-		amount := s.amountOn(question, r.claimed)
-		v := question.rule(r.claimed, float64(amount))
+		amount := s.amountOn(at, r.claimed)
+		v := rule(r.claimed, float64(amount))
 		if !v.OK() {
 			*refused = NodeFit{Reason: OverQuota, Verdict: v, Request: s.single(r.claimed, r, amount)}
 		}
 		return v.OK()
 	}
 
-	given := question.node.cardsOf(r.Resource)
+	given := at.node.cardsOf(r.Resource)
 	if len(given) == 0 {
-		*refused = s.withoutCard(question.node, r)
+		*refused = s.withoutCard(at.node, r)
 		return false
 	}
 
@@ -150,7 +149,7 @@ func (s *Session) fitRequest(question *nodeQuestion, r Request, refused *NodeFit
 			return false
 		}
 
-		if !s.fitCard(question, r, c.dim, refused) {
+		if !s.fitCard(at, r, c.dim, rule, refused) {
 			return false
 		}
 	}
@@ -168,22 +167,22 @@ func (s *Session) withoutCard(n *Node, r Request) NodeFit {
 }
 
 // fitCard is FitNode for one card of the node. It sets refused only if the card does not fit.
-func (s *Session) fitCard(question *nodeQuestion, r Request, d fastres.Dim, refused *NodeFit) bool {
+func (s *Session) fitCard(at *placement, r Request, d fastres.Dim, rule Rule, refused *NodeFit) bool {
 	amount := r.Amount
-	if !question.pod.OnlyWhole() {
-		amount = s.amountOn(question, d)
+	if !at.pod.OnlyWhole() {
+		amount = s.amountOn(at, d)
 	}
 
-	v := question.rule(d, float64(amount))
+	v := rule(d, float64(amount))
 	if v.OK() {
 		return true
 	}
 
-	another := quota.AnyCard(question.queue, r.Selector.Dims, func(other fastres.Dim) quota.Verdict {
+	another := quota.AnyCard(at.queue, r.Selector.Dims, func(other fastres.Dim) quota.Verdict {
 		if other == d {
 			return v
 		}
-		return question.rule(other, float64(max(amount, r.Of(other))))
+		return rule(other, float64(max(amount, r.Of(other))))
 	})
 
 	reason := OverQuota
@@ -196,13 +195,13 @@ func (s *Session) fitCard(question *nodeQuestion, r Request, d fastres.Dim, refu
 
 // amountOn returns the amount of one card that the pod takes on the node. Two resources of a node may have the same
 // card.
-func (s *Session) amountOn(question *nodeQuestion, d fastres.Dim) (amount card.Milli) {
-	for r := range s.RequestsOn(question.pod, question.nodeName) {
-		if r.kind != byDevice && len(question.node.cardsOf(r.Resource)) == 0 {
+func (s *Session) amountOn(at *placement, d fastres.Dim) (amount card.Milli) {
+	for r := range s.RequestsOn(at.pod, at.nodeName) {
+		if r.kind != byDevice && len(at.node.cardsOf(r.Resource)) == 0 {
 			continue
 		}
 
-		for other, taken := range r.On(question.node) {
+		for other, taken := range r.On(at.node) {
 			if other == d {
 				amount += taken
 			}

@@ -241,8 +241,8 @@ func (s *Session) Gives(nodeName string, r ResourceID, d fastres.Dim) bool {
 	return n != nil && nodeCard{resource: r, dim: d}.in(n.cards)
 }
 
-// Gone reports whether a pod on a node is charged for a card that the node does not give any more, or that is no longer
-// the card of a device of its claim.
+// Gone reports whether a pod on a node is charged for a card that the node does not give any more. A card of a claim is
+// gone if no device is that card any more.
 func (s *Session) Gone(nodeName string, r Request, d fastres.Dim) bool {
 	if r.FromClaim() {
 		return r.gone

@@ -111,7 +111,6 @@ type shape struct {
 	version  uint64                // of the devices in on
 	on       map[string]*nodeShape // by node; nil for a node that cannot serve the claim
 	problem  string                // the reason why the claim gets nothing anywhere, "" if it can get devices
-	used     uint64                // the last session with a claim that is not allocated
 }
 
 // shapeRequest is a request of devices: one of its alternatives.

@@ -100,7 +100,7 @@ func (s *Session) Waits(task *api.TaskInfo) bool {
 }
 
 // Placed ends the earmark of a task that gets a node. If the task has none, it ends one of an equal
-// task of its job with the same cards, because Volcano exchanges the tasks of a role freely.
+// task of its job with the same cards. Volcano exchanges the tasks of a role freely.
 func (s *Session) Placed(task *api.TaskInfo, request fastres.Vector) {
 	var spent *Mark
 	for _, m := range s.marks {
@@ -161,7 +161,7 @@ func (s *Session) Kept() map[string]*api.Resource {
 }
 
 // LeavesRoom reports whether a node has room for a task in addition to the earmarks of other jobs
-// there, once the tasks in without are gone. placed means that the node counts the task already.
+// there. The tasks in without do not count. placed means that the node counts the task already.
 func (s *Session) LeavesRoom(task *api.TaskInfo, node *api.NodeInfo, placed bool, without ...[]*api.TaskInfo) bool {
 	if s.Empty() {
 		return true
