@@ -14,14 +14,14 @@ type session struct {
 	absent
 }
 
-// absent has what some releases lack.
+// absent has the fallbacks for declarations that some releases lack.
 type absent struct {
 	absentTotals
 	absentGangs
 	absentMetricsConf
 }
 
-// absentTotals stands in for the totals that sessions have in v1.14.1 only.
+// absentTotals stands in for the totals of sessions, which only v1.14.1 has.
 type absentTotals struct{ TotalGuarantee, TotalDeserved *api.Resource }
 
 // absentGangs stands in for gang eviction, which sessions have from v1.15 on.
@@ -51,11 +51,12 @@ func Built() Release { return built }
 // built is found once: each session reads its arguments, which default to it.
 var built = find()
 
-// find tells releases apart by what their types have.
+// find tells releases apart by the declarations of their types.
 func find() Release {
 	s := &session{Session: &framework.Session{}}
 	_, noGangs := any(s.AddUnifiedEvictableFn).(func(string, absentEvictable))
 	_, noMetricsConf := any(s.GetMetricsConf).(func() absentConf)
+
 	switch {
 	case &s.TotalGuarantee != &s.absent.TotalGuarantee:
 		return V1141
@@ -67,20 +68,22 @@ func find() Release {
 	return V116
 }
 
-// SetTotals sets what all queues of a tree are guaranteed and deserve. Plugins of v1.14.1
-// read it from the session. Later releases have no such fields.
+// SetTotals sets the sums of guarantee and deserved over all queues of a tree. Plugins of v1.14.1 read them from the
+// session. Later releases have no such fields.
 func SetTotals(ssn *framework.Session, guarantee, deserved *api.Resource) {
 	s := session{Session: ssn}
-	s.TotalGuarantee, s.TotalDeserved = guarantee, deserved
+	s.TotalGuarantee = guarantee
+	s.TotalDeserved = deserved
 }
 
-// AddPreemptiveFn registers the hook that answers whether a queue may reclaim for tasks.
-// Before v1.15 Volcano passes one task.
+// AddPreemptiveFn registers the hook that decides whether a queue may reclaim for tasks. Before v1.15 Volcano passes
+// one task.
 func AddPreemptiveFn(ssn *framework.Session, plugin string, preemptive func(*api.QueueInfo, []*api.TaskInfo) bool) {
 	addPreemptive(ssn.AddPreemptiveFn, plugin, preemptive)
 }
 
-func addPreemptive[F ~func(any, T) bool, T any](add func(string, F), plugin string, preemptive func(*api.QueueInfo, []*api.TaskInfo) bool) {
+func addPreemptive[F ~func(any, T) bool, T any](add func(string, F), plugin string,
+	preemptive func(*api.QueueInfo, []*api.TaskInfo) bool) {
 	one := make([]*api.TaskInfo, 1) // sessions ask from one goroutine
 	add(plugin, func(queue any, candidates T) bool {
 		switch c := any(&candidates).(type) { // a pointer, as a slice in an interface takes an allocation
@@ -94,8 +97,8 @@ func addPreemptive[F ~func(any, T) bool, T any](add func(string, F), plugin stri
 	})
 }
 
-// Preemptive returns the question to the hooks of AddPreemptiveFn. Before v1.15 a session
-// answers about one task at a time, and all of them must be allowed.
+// Preemptive returns a function that asks the hooks of AddPreemptiveFn. Before v1.15 a session answers about one task
+// at a time, and all of them must be allowed.
 func Preemptive(ssn *framework.Session) func(queue *api.QueueInfo, tasks ...*api.TaskInfo) bool {
 	switch ask := any(ssn.Preemptive).(type) {
 	case func(*api.QueueInfo, []*api.TaskInfo) bool:
@@ -131,8 +134,7 @@ type Eviction struct {
 // Evictable selects the tasks among candidates that may be evicted.
 type Evictable func(eviction Eviction, candidates []*api.TaskInfo) ([]*api.TaskInfo, int)
 
-// AddUnifiedEvictableFn registers the hook of gang eviction. Volcano calls it from v1.15
-// on.
+// AddUnifiedEvictableFn registers the hook of gang eviction. Volcano calls it from v1.15 on.
 func AddUnifiedEvictableFn(ssn *framework.Session, plugin string, evictable Evictable) {
 	addEvictable(session{Session: ssn}.AddUnifiedEvictableFn, plugin, evictable)
 }
@@ -167,12 +169,13 @@ func askEvictable[C ~struct {
 	Job       *api.JobInfo
 	Task      *api.TaskInfo
 	HyperNode string
-}, K ~int](ask func(*C, []*api.TaskInfo) []*api.TaskInfo, eviction Eviction, candidates []*api.TaskInfo) []*api.TaskInfo {
+}, K ~int](ask func(*C, []*api.TaskInfo) []*api.TaskInfo, eviction Eviction,
+	candidates []*api.TaskInfo) []*api.TaskInfo {
 	context := C(evictionContext[K]{Kind: K(eviction.Kind), Job: eviction.Job})
 	return ask(&context, candidates)
 }
 
-// withoutDRA returns a cache of which only SharedDRAManager may be called. It returns nil.
+// withoutDRA returns a cache without a manager of DRA. Only SharedDRAManager may be called, and it returns nil.
 func withoutDRA[M any](func(cache.Cache) M) cache.Cache { return any(&noDRA[M]{}).(cache.Cache) }
 
 // noDRA is a cache without a manager of type M.

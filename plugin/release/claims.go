@@ -17,13 +17,14 @@ type DeviceObjects struct {
 // Empty reports whether there are neither devices nor claims.
 func (o DeviceObjects) Empty() bool { return len(o.Slices) == 0 && len(o.Claims) == 0 }
 
-// ReadDevices returns the objects that Volcano's cache has: none where the feature gate DynamicResourceAllocation is
-// off. A list that cannot be read is empty, and Volcano allocates no claim then either.
+// ReadDevices returns the objects in Volcano's cache. There are none if the feature gate DynamicResourceAllocation is
+// off. A list that cannot be read is empty: Volcano allocates no claim then either.
 func ReadDevices(ssn *framework.Session) (o DeviceObjects) {
 	manager := ssn.SharedDRAManager()
 	if manager == nil {
 		return o
 	}
+
 	o.Slices, _ = manager.ResourceSlices().ListWithDeviceTaintRules()
 	o.Claims, _ = manager.ResourceClaims().List()
 	if !o.Empty() {

@@ -40,20 +40,23 @@ func KnowsDeviceClaims() bool {
 // HasDeviceClaims reports whether a task has resource claims that request devices.
 func HasDeviceClaims(t *api.TaskInfo) bool { return len(task{TaskInfo: t}.DRAResreq) > 0 }
 
-// EachDeviceClaim calls visit with each device class of each resource claim of a task. The name of a
-// claim has its namespace. Devices without a claim have the name "".
+// EachDeviceClaim calls visit with each device class of each resource claim of a task. The name of a claim includes its
+// namespace. Devices without a claim have the name "".
 func EachDeviceClaim(t *api.TaskInfo, visit func(claim, class string, devices Devices)) {
-	of := task{TaskInfo: t}
-	eachClaim(of.ResourceClaimKeys, of.ResourceClaimDRAResreq, of.DRAResreq, visit)
+	bridged := task{TaskInfo: t}
+	eachClaim(bridged.ResourceClaimKeys, bridged.ResourceClaimDRAResreq, bridged.DRAResreq, visit)
 }
 
 func eachClaim[D ~struct {
 	Count    int64
 	Capacity map[string]resource.Quantity
-}](names []string, claims map[string]map[string]*D, all map[string]*D, visit func(claim, class string, devices Devices)) {
+}](names []string, claims map[string]map[string]*D, all map[string]*D,
+	visit func(claim, class string, devices Devices)) {
 	if len(claims) == 0 {
-		names, claims = []string{""}, map[string]map[string]*D{"": all}
+		names = []string{""}
+		claims = map[string]map[string]*D{"": all}
 	}
+
 	for _, name := range names {
 		for class, devices := range claims[name] {
 			if devices != nil {
@@ -63,8 +66,8 @@ func eachClaim[D ~struct {
 	}
 }
 
-// DeviceQuotas reports whether Volcano enforces quotas of device classes by default, and those
-// of the capacities of devices: where the feature gates of Kubernetes are on.
+// DeviceQuotas reports whether Volcano enforces quotas of device classes and of the capacities of devices by default.
+// It does so if the feature gates of Kubernetes are on.
 func DeviceQuotas() (counts, capacities bool) {
 	on := utilfeature.DefaultFeatureGate.Enabled
 	return on(features.DynamicResourceAllocation), on(features.DRAConsumableCapacity)

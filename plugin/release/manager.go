@@ -13,26 +13,31 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/cache"
 )
 
-// WithDevices returns a cache of which only SharedDRAManager may be called: it has these objects, for a session without
-// an API server. Without objects, the plugin predicates asks for a manager from v1.16 on, whose Kubernetes maps
-// resources to device classes.
+// WithDevices returns a cache with these objects for a session without an API server. Only SharedDRAManager may be
+// called.
 func WithDevices(o DeviceObjects) cache.Cache {
+	// From v1.16 on, the plugin predicates needs a manager even without objects: Kubernetes maps resources to device
+	// classes there.
 	if o.Empty() && Built() < V116 {
 		return withoutDRA(cache.Cache.SharedDRAManager)
 	}
+
 	factory := informers.NewSharedInformerFactory(nil, 0)
 	slices, classes := factory.Resource().V1().ResourceSlices(), factory.Resource().V1().DeviceClasses()
 	for _, slice := range o.Slices {
 		_ = slices.Informer().GetIndexer().Add(slice) // fails for objects without a name
 	}
+
 	for _, class := range o.Classes {
 		_ = classes.Informer().GetIndexer().Add(class)
 	}
+
 	ctx := context.Background()
 	bySlices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: slices})
 	if err != nil {
 		return withoutDRA(cache.Cache.SharedDRAManager) // not without the informers of taints
 	}
+
 	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), added(o), "ResourceClaim", "", nil)
 	return withDRA(cache.Cache.SharedDRAManager, dynamicresources.NewDRAManager(ctx, claims, bySlices, factory))
 }

@@ -17,21 +17,20 @@ type statement struct {
 
 type absentUndo struct{ absentUnAllocate }
 
-// absentUnAllocate stands in for UnAllocate, which is gone from v1.15: there a statement
-// undoes what fails.
+// absentUnAllocate stands in for UnAllocate, which v1.15 and later releases do not have: there a statement undoes
+// failed operations itself.
 type absentUnAllocate struct{}
 
-// UnAllocate has a type of its own, by which unAllocate tells it from Volcano's.
+// UnAllocate has another type than Volcano's, by which unAllocate tells them apart.
 func (absentUnAllocate) UnAllocate() {}
 
-// unAllocate returns the method that undoes an allocation, nil where statements undo by
-// themselves what fails.
+// unAllocate returns the method that undoes an allocation. It is nil if statements undo failed operations themselves.
 func unAllocate(s *framework.Statement) func(*api.TaskInfo) error {
 	undo, _ := any(statement{Statement: s}.UnAllocate).(func(*api.TaskInfo) error)
 	return undo
 }
 
-// Allocate allocates a task on a node. It has no effect where it fails.
+// Allocate allocates a task on a node. If it fails, it has no effect.
 func Allocate(s *framework.Statement, task *api.TaskInfo, node *api.NodeInfo) error {
 	err := s.Allocate(task, node)
 	if undo := unAllocate(s); err != nil && undo != nil {
@@ -40,8 +39,7 @@ func Allocate(s *framework.Statement, task *api.TaskInfo, node *api.NodeInfo) er
 	return err
 }
 
-// Pipeline assigns a task to a node on which resources become free. It has no effect where
-// it fails.
+// Pipeline assigns a task to a node on which resources become free. If it fails, it has no effect.
 func Pipeline(s *framework.Statement, task *api.TaskInfo, node string, evictionOccurred bool) error {
 	err := s.Pipeline(task, node, evictionOccurred)
 	if err != nil && unAllocate(s) != nil {

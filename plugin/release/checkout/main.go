@@ -1,14 +1,14 @@
-// Command checkout writes the mod file of a build with a checkout of Volcano: a fork, a branch, or
-// a release that no module proxy has. It writes build/volcano/go.mod and go.sum, from a mod file of
-// this module and the go.mod of the checkout, and prints which commit it is. The mod file is the
-// newest one that does not require a newer Kubernetes than the checkout.
+// Command checkout writes the mod file of a build with a checkout of Volcano: a fork, a branch, or a release that no
+// module proxy has. It writes build/volcano/go.mod and go.sum from a mod file of this module and the go.mod of the
+// checkout, and prints the commit. The mod file is the newest one that does not require a newer Kubernetes than the
+// checkout.
 //
 //	go run ./plugin/release/checkout ../volcano
 //	GOFLAGS=-modfile=$PWD/build/volcano/go.mod go test ./plugin/...
 //
-// Where both files require a module, the newer version wins. The replacements of the checkout hold
-// here, too. volcano.sh/apis is the one that the checkout has or replaces, and otherwise
-// build/apis, which plugin/release/apis writes.
+// If both files require a module, the newer version is used. The replacements of the checkout are kept.
+// volcano.sh/apis is the module that the checkout has or replaces, or otherwise build/apis, which plugin/release/apis
+// writes.
 package main
 
 import (
@@ -53,6 +53,7 @@ func run(checkout, to string) error {
 	if err != nil {
 		return err
 	}
+
 	source, err := read(filepath.Join(checkout, "go.mod"))
 	if err != nil {
 		return err
@@ -60,14 +61,17 @@ func run(checkout, to string) error {
 	if source.Module == nil || source.Module.Mod.Path != volcano {
 		return fmt.Errorf("%s is not the module %s", checkout, volcano)
 	}
+
 	base, err := baseFor(source)
 	if err != nil {
 		return err
 	}
+
 	file, err := read(base)
 	if err != nil {
 		return err
 	}
+
 	directory, err := os.Getwd()
 	if err != nil {
 		return err
@@ -75,20 +79,21 @@ func run(checkout, to string) error {
 	if err := merge(file, source, checkout, directory); err != nil {
 		return err
 	}
+
 	if err := write(to, file, base, checkout); err != nil {
 		return err
 	}
 	if err := tidy(filepath.Join(directory, to, "go.mod")); err != nil {
 		return err
 	}
+
 	kubernetes := version(source, kubernetesAPI)
 	log.Printf("%s is %s, with Kubernetes %s, built from %s", checkout, commit(checkout), kubernetes, base)
 	return nil
 }
 
-// baseFor returns the newest mod file of this module that does not require a newer Kubernetes than the
-// checkout. Its sources do not compile with packages that their Kubernetes does not have yet, or no
-// longer has. Patch releases do not count.
+// baseFor returns the newest mod file of this module that does not require a newer Kubernetes than the checkout.
+// Otherwise the sources of the checkout may not compile. Patch releases do not count.
 func baseFor(source *modfile.File) (string, error) {
 	wanted := version(source, kubernetesAPI)
 	for _, base := range bases {
@@ -96,6 +101,7 @@ func baseFor(source *modfile.File) (string, error) {
 		if err != nil {
 			return "", err
 		}
+
 		required := version(file, kubernetesAPI)
 		if semver.Compare(semver.MajorMinor(required), semver.MajorMinor(wanted)) <= 0 {
 			return base, nil
@@ -113,29 +119,63 @@ func read(path string) (*modfile.File, error) {
 	return modfile.Parse(path, text, nil)
 }
 
-// merge changes the mod file of this module, in directory, so that it has the checkout and what
-// the checkout requires and replaces.
+// merge adds the checkout to the mod file of this module, with the requirements and replacements of the checkout.
+// directory is the directory of the module.
 func merge(file, source *modfile.File, checkout, directory string) error {
 	kubernetes := version(file, kubernetesAPI)
+	err := errors.Join(
+		addRequirements(file, source),
+		anchor(file, directory),
+		addReplacements(file, source, checkout),
+		file.AddRequire(volcano, unreleased),
+		file.AddReplace(volcano, "", checkout, ""),
+	)
+	if err != nil {
+		return err
+	}
+
+	if err := alignKubernetes(file, kubernetes, version(source, kubernetesAPI)); err != nil {
+		return err
+	}
+
+	file.Cleanup()
+	return nil
+}
+
+// addRequirements adds the newer requirements of a checkout.
+func addRequirements(file, source *modfile.File) error {
 	if source.Go != nil && semver.Compare("v"+source.Go.Version, "v"+file.Go.Version) > 0 {
 		if err := file.AddGoStmt(source.Go.Version); err != nil {
 			return err
 		}
 	}
+
 	for _, r := range source.Require {
-		if path := r.Mod.Path; semver.Compare(r.Mod.Version, version(file, path)) > 0 {
-			if err := file.AddRequire(path, r.Mod.Version); err != nil {
-				return err
-			}
+		if semver.Compare(r.Mod.Version, version(file, r.Mod.Path)) <= 0 {
+			continue
+		}
+		if err := file.AddRequire(r.Mod.Path, r.Mod.Version); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// anchor makes the relative paths of a mod file absolute.
+func anchor(file *modfile.File, directory string) error {
 	for _, r := range file.Replace {
-		if !filepath.IsAbs(r.New.Path) && modfile.IsDirectoryPath(r.New.Path) {
-			if err := file.AddReplace(r.Old.Path, r.Old.Version, filepath.Join(directory, r.New.Path), ""); err != nil {
-				return err
-			}
+		if filepath.IsAbs(r.New.Path) || !modfile.IsDirectoryPath(r.New.Path) {
+			continue
+		}
+		if err := file.AddReplace(r.Old.Path, r.Old.Version, filepath.Join(directory, r.New.Path), ""); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// addReplacements adds the replacements of a checkout.
+func addReplacements(file, source *modfile.File, checkout string) error {
 	for _, r := range source.Replace {
 		to := r.New
 		if modfile.IsDirectoryPath(to.Path) && !filepath.IsAbs(to.Path) {
@@ -145,21 +185,11 @@ func merge(file, source *modfile.File, checkout, directory string) error {
 			return err
 		}
 	}
-	for _, each := range []error{
-		file.AddRequire(volcano, unreleased),
-		file.AddReplace(volcano, "", checkout, ""),
-		alignKubernetes(file, kubernetes, version(source, kubernetesAPI)),
-	} {
-		if each != nil {
-			return each
-		}
-	}
-	file.Cleanup()
 	return nil
 }
 
-// alignKubernetes requires another release of Kubernetes' parts, which only this module may require.
-// All parts are released together.
+// alignKubernetes requires one release of all parts of Kubernetes, because they are released together. Some of them
+// only this module may require.
 func alignKubernetes(file *modfile.File, before, release string) error {
 	for _, r := range file.Require {
 		if release == "" || !strings.HasPrefix(r.Mod.Path, "k8s.io/") || r.Mod.Version != before {
@@ -188,14 +218,17 @@ func write(to string, file *modfile.File, base, checkout string) error {
 	if err != nil {
 		return err
 	}
+
 	var sums []byte
 	for _, path := range []string{strings.TrimSuffix(base, ".mod") + ".sum", filepath.Join(checkout, "go.sum")} {
 		text, err := os.ReadFile(path)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
+
 		sums = append(sums, text...)
 	}
+
 	return errors.Join(
 		os.MkdirAll(to, 0o755),
 		os.WriteFile(filepath.Join(to, "go.mod"), text, 0o644),
