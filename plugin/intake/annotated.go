@@ -33,7 +33,8 @@ func (t *annotatedTree) update(ssn *framework.Session, from *objects.Queues) {
 		queues = append(queues, queue.Queue)
 	}
 
-	places := Places(queues, func(queue *scheduling.Queue) map[string]string { return from.Get(queue.Name).Annotations })
+	annotations := func(queue *scheduling.Queue) map[string]string { return from.Get(queue.Name).Annotations }
+	places := Places(queues, annotations)
 
 	t.tree = index.BuildTree(places.Nodes, index.RootName)
 	t.weights = make([]float64, t.tree.Len())

@@ -9,8 +9,8 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// closed holds the resources that closed queues still have, where cards count in the queue. Such a queue takes no jobs, so its
-// guarantee shrinks to its allocated resources: the rest would stay idle until the queue is deleted.
+// closed holds the resources that closed queues still have, where cards count in the queue. Such a queue takes no
+// jobs, so its guarantee shrinks to its allocated resources: the rest would stay idle until the queue is deleted.
 //
 // DIVERGES: upstream keeps the whole guarantee (capacity/capacity.go, buildQueueAttrs). So do queues in which cards do
 // not count.

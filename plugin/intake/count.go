@@ -155,7 +155,7 @@ func (t *tally) countCards(q, at index.Queue, job *api.JobInfo, reserved bool) {
 	t.reserveCards(q, at, job)
 }
 
-// noteCards notes what the session must know about a job with cards.
+// noteCards notes the facts about a job with cards that the session needs.
 func (t *tally) noteCards(q index.Queue, job *api.JobInfo) {
 	if t.session.budgeted != nil && t.session.budgeted[q] && announces(job, t.job.Tasks()) {
 		t.announced = append(t.announced, job)

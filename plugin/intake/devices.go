@@ -293,7 +293,8 @@ func (d Devices) problem(field string, key v1.ResourceName, quantity resource.Qu
 	case field != capabilityField:
 		return "has no effect: of devices, only the capability counts"
 	case dimension != "" && !d.Capacities:
-		return "bounds nothing: capacities of devices have no quotas unless capacity.DRAConsumableCapacityEnable is true"
+		return "bounds nothing: capacities of devices have no quotas unless " +
+			"capacity.DRAConsumableCapacityEnable is true"
 	case dimension == "" && quantity.Value() <= 0:
 		return "bounds nothing: a count of 0 is no bound, as in Volcano"
 	}

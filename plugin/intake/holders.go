@@ -204,7 +204,8 @@ func (n *Holders) ChargeInqueue(ix *index.Index, q, account index.Queue, job *ap
 }
 
 // WithdrawInqueue takes a reservation back.
-func (n *Holders) WithdrawInqueue(ix *index.Index, q, account index.Queue, job *api.JobInfo, reservation fastres.Vector) {
+func (n *Holders) WithdrawInqueue(ix *index.Index, q, account index.Queue, job *api.JobInfo,
+	reservation fastres.Vector) {
 	n.Quota.WithdrawInqueue(ix, q, account, n.inqueue.Row(n.cellOf(q, job.UID)), reservation)
 }
 

@@ -46,8 +46,8 @@ type pick struct {
 }
 
 // Read reads the pending tasks of the jobs that allocate considers. A task with a list of cards has a choice for each
-// card of which its queue has a quota. The result does not follow the session: a task that is allocated counts as
-// pending until the next one.
+// card in the quota of its queue. The result does not follow the session: a task that is allocated counts as pending
+// until the next one.
 //
 // mayTake may be nil. Otherwise a task that it refuses takes nothing from other queues, and is left out.
 func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session, mayTake func(*api.TaskInfo) bool) {

@@ -251,7 +251,9 @@ func (s *State) tryRead(ssn *framework.Session, ix *index.Index, session *Sessio
 		common:  s.common,
 	}
 	if s.total.Len() != session.Dims.length {
-		vectors := []*fastres.Vector{&s.total, &s.rootBound, &s.available, &s.requested, &s.availableNow, &s.availableThen}
+		vectors := []*fastres.Vector{
+			&s.total, &s.rootBound, &s.available, &s.requested, &s.availableNow, &s.availableThen,
+		}
 		for _, x := range vectors {
 			*x = fastres.NewVector(session.Dims.length)
 		}

@@ -26,7 +26,7 @@ type stock struct {
 	// more and less are the differences of the stock from the cards that nodes give, above and below.
 	more, less fastres.Vector
 	moreThen   fastres.Vector // the gain of the stock once pods that are being deleted are gone; it may be negative
-	parts      map[part]has   // where the stock is not what the node gives; kept across sessions
+	parts      map[part]has   // where the stock differs from the node; kept across sessions
 	others     map[api.JobID]index.Queue
 	visited    int // pods that no queue is charged for
 

@@ -18,8 +18,8 @@ type Subject struct {
 	UID   types.UID // a new object with the same name is another subject
 }
 
-// New returns the problems of a subject that the call before did not have. problems are all problems of the subject, none
-// if they are solved.
+// New returns the problems of a subject that the call before did not have. problems are all problems of the subject,
+// none if they are solved.
 func (l *Log) New(subject Subject, problems ...string) (added []string) {
 	if len(problems) == 0 {
 		// A problem that comes back is reported again.

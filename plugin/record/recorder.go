@@ -100,8 +100,8 @@ func (r *Recorder) RecordPodGroup(ssn *framework.Session, podGroup *api.PodGroup
 	}
 }
 
-// ownerOf returns the Job, ReplicaSet or other controller of a PodGroup, nil if it has none. It also returns nil for the
-// PodGroup of a single pod: the pod is the controller, and Volcano records the reason on it.
+// ownerOf returns the Job, ReplicaSet or other controller of a PodGroup, nil if it has none. It also returns nil for
+// the PodGroup of a single pod: the pod is the controller, and Volcano records the reason on it.
 func ownerOf(podGroup *api.PodGroup) *v1.ObjectReference {
 	owner := metav1.GetControllerOfNoCopy(&podGroup.ObjectMeta)
 	if owner == nil || owner.Kind == "Pod" {

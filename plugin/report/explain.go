@@ -96,7 +96,9 @@ func ofOrder(r *constraint.Refusal) string {
 	if len(r.Shortfalls) == 0 {
 		return "a job that goes first waits for quota"
 	}
-	return fmt.Sprintf("%s and waits for quota, until %s at most", r.Shortfalls[0].Detail, format.Minute(r.Shortfalls[0].Until))
+
+	first := r.Shortfalls[0]
+	return fmt.Sprintf("%s and waits for quota, until %s at most", first.Detail, format.Minute(first.Until))
 }
 
 // nameless reports whether cards without a name are refused because they have none.

@@ -40,7 +40,9 @@ func newFamily(name, help string, labels []string, write func(*Metrics, func(flo
 	full := prometheus.BuildFQName("", metrics.VolcanoSubSystemName, name)
 	f := &Family{desc: prometheus.NewDesc(full, help, labels, nil), write: write}
 
-	vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: metrics.VolcanoSubSystemName, Name: name, Help: help}, labels)
+	vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Subsystem: metrics.VolcanoSubSystemName, Name: name, Help: help,
+	}, labels)
 	f.volcano = registered(vec)
 	if f.volcano != nil {
 		prometheus.Unregister(f.volcano)
@@ -97,7 +99,9 @@ func (f *Family) CollectOurs(to chan<- prometheus.Metric) {
 	// The samples are collected first, so that a session does not wait for the reader.
 	var samples []sample
 	m.mu.RLock()
-	f.write(m, func(value float64, labels []*dto.LabelPair) { samples = append(samples, sample{f.desc, value, labels}) })
+	f.write(m, func(value float64, labels []*dto.LabelPair) {
+		samples = append(samples, sample{f.desc, value, labels})
+	})
 	m.mu.RUnlock()
 
 	for i := range samples {
@@ -152,7 +156,11 @@ type texts [3]string
 
 // textsOf returns the help texts that Volcano gives to an account.
 func textsOf(word string) texts {
-	return texts{word + " CPU count for one queue", word + " memory for one queue", word + " scalar resources for one queue"}
+	return texts{
+		word + " CPU count for one queue",
+		word + " memory for one queue",
+		word + " scalar resources for one queue",
+	}
 }
 
 // queueAccount returns the families of an account of queues. Cards are scalars there, as dashboards for upstream

@@ -72,7 +72,8 @@ func newQueueGauges(name string, uid types.UID) *queueGauges {
 }
 
 // Open binds the metrics to a session.
-func (m *Metrics) Open(ix *index.Index, names *index.Names, c *cards.Session, objects []*api.QueueInfo, proportion bool) {
+func (m *Metrics) Open(ix *index.Index, names *index.Names, c *cards.Session, objects []*api.QueueInfo,
+	proportion bool) {
 	m.ix = ix
 	m.names = names
 	m.cards = c

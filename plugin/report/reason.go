@@ -24,7 +24,7 @@ const (
 	OverQuota         Rule = "OverQuota"
 	OverNamespace     Rule = "OverNamespace" // the namespace has reached its limit in a queue
 	OverHolder        Rule = "OverHolder"    // the user, the group or the value of a label has reached its limit
-	OverBudget        Rule = "OverBudget"    // the queue has used up its budget of a card, or the job needs more than is left
+	OverBudget        Rule = "OverBudget"    // the queue has too little left of its budget of a card
 	OverSoftQuota     Rule = "OverSoftQuota" // the queue would exceed its soft quota, and others want the rest
 	OverDeserved      Rule = "OverDeserved"
 	Guaranteed        Rule = "Guaranteed"       // the rest is guaranteed to other queues
@@ -44,7 +44,7 @@ const (
 	ClaimUnknown      Rule = "ClaimUnknown"      // a resource claim of the pod does not exist
 	ClaimRefused      Rule = "ClaimRefused"      // a resource claim of the pod can be served nowhere
 	NoDevice          Rule = "NoDevice"          // the node has no device for a resource claim of the pod
-	UnnamedDevice     Rule = "UnnamedDevice"     // a resource claim may get a device without the attribute that names the card
+	UnnamedDevice     Rule = "UnnamedDevice"     // a claim may get a device without the attribute that names the card
 	OtherDevice       Rule = "OtherDevice"       // a resource claim may get a card there that the pod does not name
 )
 
@@ -151,7 +151,8 @@ func (r Reason) In(memory format.Unit) string {
 		use := map[Rule]string{Guaranteed: "guaranteed to other queues", Earmarked: earmarked}[r.Rule]
 		return fmt.Sprintf("What is left at queue <%s> is %s%s", r.Queue, use, r.requested())
 	case HeldForFairShare:
-		return fmt.Sprintf("Queue <%s> may not borrow what is left: it is held for %s, which goes first and waits for nodes%s",
+		return fmt.Sprintf("Queue <%s> may not borrow what is left: "+
+			"it is held for %s, which goes first and waits for nodes%s",
 			r.Queue, r.Detail, r.requested())
 	case HeldByOrder:
 		return fmt.Sprintf("Queue <%s> holds the job back: %s", r.Queue, r.Detail)
@@ -213,7 +214,8 @@ func (r Reason) ofClaim() string {
 	case NoDevice:
 		return fmt.Sprintf("node(s) have too few devices for resource claim <%s>", r.Detail)
 	case UnnamedDevice:
-		return fmt.Sprintf("node(s) have devices of <%s> that lack the attribute %s, which names the card", r.Detail, r.Label)
+		return fmt.Sprintf("node(s) have devices of <%s> that lack the attribute %s, which names the card",
+			r.Detail, r.Label)
 	case OtherDevice:
 		return fmt.Sprintf("resource claims may get <%s> on the node(s), and the pod names <%s>", r.Detail, r.Cards)
 	}
@@ -311,7 +313,8 @@ func (s Shortage) in(memory format.Unit) string {
 		end += reserved
 	}
 
-	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota%s: requested <%s>, total would be <%s>, but %s is <%s>%s",
+	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota%s: "+
+		"requested <%s>, total would be <%s>, but %s is <%s>%s",
 		s.Queue, s.Resource, s.phrase(), amount(s.Requested), amount(s.Total), s.Against, amount(s.Bound), end)
 }
 

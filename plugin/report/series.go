@@ -33,7 +33,8 @@ var (
 	}
 	shareFamily    = queueFamily("share", "Share for one queue", func(g *queueGauges) *gauge { return &g.share })
 	weightFamily   = queueFamily("weight", "Weight for one queue", func(g *queueGauges) *gauge { return &g.weight })
-	overusedFamily = queueFamily("overused", "If one queue is overused", func(g *queueGauges) *gauge { return &g.overused })
+	overusedFamily = queueFamily("overused",
+		"If one queue is overused", func(g *queueGauges) *gauge { return &g.overused })
 
 	// The series that Volcano has from v1.16 on. They have its texts, because a name has one text in a process.
 	inqueueFamilies = queueAccount("inqueue",
@@ -47,14 +48,18 @@ var (
 	problemsVec = queueVec("card_annotation_problems", "Number of problems of the card annotations of one queue")
 	waitingVec  = queueVec("waiting_jobs", "Number of jobs of one queue that wait, by the rule that refuses them, "+
 		"the queue that breaks it (level), and the resource that is short", "rule", "level", "resource")
-	admissionVec = histogramVec("queue_admission_wait_seconds", "Time that jobs of one queue waited until they were admitted",
+	admissionVec = histogramVec("queue_admission_wait_seconds",
+		"Time that jobs of one queue waited until they were admitted",
 		[]float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}, queueLabel)
-	exhaustedVec = counterVec("queue_card_search_exhausted_total", "Number of times that jobs of one queue were refused "+
-		"because the search for an assignment of cards used up its budget", queueLabel)
-	timeoutsVec = counterVec("queue_inqueue_timeouts_total", "Number of times that a job of one queue was Inqueue for so long "+
-		"that its minimum is not reserved any more", queueLabel)
-	exchangesVec = counterVec("queue_exchanges_total", "Number of times that a job of one queue lost a place to another queue "+
-		"which it had taken again, after the first few", queueLabel, "other")
+	exhaustedVec = counterVec("queue_card_search_exhausted_total",
+		"Number of times that jobs of one queue were refused "+
+			"because the search for an assignment of cards used up its budget", queueLabel)
+	timeoutsVec = counterVec("queue_inqueue_timeouts_total",
+		"Number of times that a job of one queue was Inqueue for so long "+
+			"that its minimum is not reserved any more", queueLabel)
+	exchangesVec = counterVec("queue_exchanges_total",
+		"Number of times that a job of one queue lost a place to another queue "+
+			"which it had taken again, after the first few", queueLabel, "other")
 	clusterFamilies = clusterAccount()
 )
 
@@ -92,8 +97,8 @@ type Series interface {
 // AddedSeries returns the series that Volcano does not have.
 func AddedSeries() []Series {
 	added := []Series{
-		leafFamily, windowsVec, problemsVec, waitingVec, admissionVec, exhaustedVec, timeoutsVec, exchangesVec, usageVec,
-		levelVec, savedGauge,
+		leafFamily, windowsVec, problemsVec, waitingVec, admissionVec, exhaustedVec, timeoutsVec, exchangesVec,
+		usageVec, levelVec, savedGauge,
 	}
 
 	for _, f := range slices.Concat(inqueueFamilies.all(), clusterFamilies.all()) {

@@ -12,12 +12,17 @@ import (
 var (
 	usageVec = queueVec("fair_share_usage",
 		"What one queue has had on average, by resource or card, in the units of queue_allocated", "resource")
-	levelVec = queueVec("fair_share_level", "Usage and allocation of one queue relative to what it deserves or to its weight: "+
-		"among queues of one priority that have what they deserve, the smallest goes first")
-	budgetVec  = queueVec("card_budget_hours", "Card-hours that one queue may use of a card in the window of its budget", "resource")
-	leftVec    = queueVec("evictions_left", "Evictions that are left now of a budget of evictions of one queue", "budget")
-	noticeVec  = queueVec("pods_with_notice", "Pods of one queue that have notice before their eviction, and may not be evicted yet")
-	spentVec   = queueVec("card_budget_used_hours", "Card-hours that one queue has used of a card in the window of its budget", "resource")
+	levelVec = queueVec("fair_share_level",
+		"Usage and allocation of one queue relative to what it deserves or to its weight: "+
+			"among queues of one priority that have what they deserve, the smallest goes first")
+	budgetVec = queueVec("card_budget_hours",
+		"Card-hours that one queue may use of a card in the window of its budget", "resource")
+	leftVec = queueVec("evictions_left",
+		"Evictions that are left now of a budget of evictions of one queue", "budget")
+	noticeVec = queueVec("pods_with_notice",
+		"Pods of one queue that have notice before their eviction, and may not be evicted yet")
+	spentVec = queueVec("card_budget_used_hours",
+		"Card-hours that one queue has used of a card in the window of its budget", "resource")
 	savedGauge = gaugeVec("fair_share_saved_timestamp_seconds", "Time of the last save of the usage of queues")
 )
 

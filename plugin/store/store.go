@@ -112,8 +112,8 @@ func (s *Store) start(task func(context.Context) error) {
 		s.busy = false
 		s.tried = true
 		if err != nil {
-			problem := fmt.Sprintf("argument %s: ConfigMap %s/%s: %v", arguments.FairShareStore, s.namespace, s.name, err)
-			s.problems = append(s.problems, problem)
+			s.problems = append(s.problems, fmt.Sprintf("argument %s: ConfigMap %s/%s: %v",
+				arguments.FairShareStore, s.namespace, s.name, err))
 		}
 	}()
 }
