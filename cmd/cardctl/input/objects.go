@@ -173,10 +173,13 @@ func (o *Objects) add(object metav1.Object, source Source) {
 	case *resourcev1.ResourceClaim:
 		o.ResourceClaims = put(o, o.ResourceClaims, "ResourceClaim", x, source)
 	case *v1.ConfigMap:
+		same := func(other *v1.ConfigMap) bool { return other.Namespace == x.Namespace && other.Name == x.Name }
 		switch {
 		case mayConfigure(x):
+			o.Usage = slices.DeleteFunc(o.Usage, same)
 			o.ConfigMaps = put(o, o.ConfigMaps, "ConfigMap", x, source)
 		case store.IsStored(x):
+			o.ConfigMaps = slices.DeleteFunc(o.ConfigMaps, same)
 			o.Usage = put(o, o.Usage, "ConfigMap", x, source)
 		default:
 			o.skipped["ConfigMap"]++
@@ -206,7 +209,13 @@ func put[T interface {
 
 	o.Repeated = append(o.Repeated, Problem{source, named(kind, object), "",
 		fmt.Sprintf("was read at %s already; this one counts", o.sources[was])})
-	all[slices.Index(all, was.(T))] = object
+
+	// A ConfigMap can be read first as usage and then as a configuration: then it stands in the other list.
+	at := slices.Index(all, was.(T))
+	if at < 0 {
+		return append(all, object)
+	}
+	all[at] = object
 
 	return all
 }

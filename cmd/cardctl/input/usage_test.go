@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
 var usageName = types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}
@@ -65,4 +67,27 @@ func TestTimeOfDump(t *testing.T) {
 	}
 	_, err = o.UsageIn(types.NamespacedName{Namespace: "default", Name: "capacity-card-usage"})
 	assert.ErrorIs(t, err, ErrNoUsage)
+}
+
+// TestConfigMapChangesRole reads a ConfigMap as usage, then as a configuration, and as usage again. The last one counts.
+func TestConfigMapChangesRole(t *testing.T) {
+	usage := &v1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"},
+		Data:       map[string]string{"halfLife": "24h", "parts": "1"},
+		BinaryData: map[string][]byte{"usage": {}},
+	}
+	configuration := &v1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"},
+		Data:       map[string]string{"volcano-scheduler.conf": "actions: allocate\ntiers:\n- plugins:\n  - name: capacity\n"},
+	}
+	require.True(t, store.IsStored(usage))
+	require.True(t, mayConfigure(configuration))
+
+	o := New()
+	for _, x := range []*v1.ConfigMap{usage, configuration, usage.DeepCopy()} {
+		o.add(x, Source{})
+		assert.Equal(t, 1, len(o.Usage)+len(o.ConfigMaps))
+	}
+	assert.Len(t, o.Usage, 1)
+	assert.Len(t, o.Repeated, 2)
 }
