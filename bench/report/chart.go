@@ -49,6 +49,7 @@ func (s *set) cardCycles() (svg string, ok bool, err error) {
 			if !ok {
 				return "", false, nil
 			}
+
 			values[impl] = append(values[impl], m.Center)
 		}
 	}

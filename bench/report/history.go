@@ -127,6 +127,7 @@ func (h *history) chart() (string, error) {
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", historyFile, err)
 			}
+
 			values[impl] = append(values[impl], seconds)
 		}
 	}

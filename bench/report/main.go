@@ -186,6 +186,7 @@ func addScale(files map[string]string, set *set) error {
 	if err != nil {
 		return err
 	}
+
 	scale, err := newScale(set, cluster)
 	if err != nil {
 		return err
@@ -204,6 +205,7 @@ func addTuning(files map[string]string) error {
 	if err != nil {
 		return err
 	}
+
 	whole, err := load.Read[load.Result](tunedRaw)
 	if err != nil {
 		return err

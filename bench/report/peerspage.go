@@ -286,6 +286,7 @@ func (c peersContents) Kept() string {
 		}
 
 		queue := (y.Center - x.Center) / float64(most-fewest)
+		// The jobs keep the rest of the smallest world.
 		job := max(0, x.Center-float64(fewest)*queue) / peersJobs
 		t.row(p.Name, quantity(queue, heapUnit), quantity(job, heapUnit))
 	}

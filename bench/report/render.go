@@ -97,6 +97,7 @@ func (c contents) Charts() []string {
 func (c contents) Goals() string {
 	t := newTable("operation", "shape", "goal", "measured", "beyond", "allocations: goal", "measured", "",
 		"upstream ÷ ours")
+
 	for _, g := range goals {
 		o := g.outcome(c.set)
 		t.row(append(g.cells(o), o.word(), o.upstream)...)
@@ -152,9 +153,11 @@ func (c contents) Lost() string {
 // Compared returns the table of the operations that ours and upstream have.
 func (c contents) Compared() string {
 	t := newTable("", "none", "upstream", "ours", "upstream ÷ ours")
+
 	for _, r := range c.compared() {
 		upstream := r.name + upstreams
 		ours := r.name + oursOf
+
 		t.row("`"+r.name+"`", c.cell(r.name+nones, r.unit), c.cell(upstream, r.unit), c.cell(ours, r.unit),
 			c.times(upstream, ours, r.unit))
 	}
