@@ -59,7 +59,7 @@ func TestReferenceIsComplete(t *testing.T) {
 	}
 	expect("plugin/arguments/arguments.go", `(?m)^\t\w+ +VictimsBy = "(\w+)"$`, 2)
 	expect("plugin/intake/state.go", `(?m)^\t\w+ +(?:RootCapability|UnsetCapability|DeservedFrom|HierarchyFrom) += "(\w+)"`, 8)
-	expect("plugin/cards/registry.go", `(?m)^\t\w+ +UntypedCards += "(\w+)"`, 3)
+	expect("plugin/cards/settings.go", `(?m)^\t\w+ +UntypedCards += "(\w+)"`, 3)
 	expect("index/card/quota.go", `"(volcano\.sh/[a-z./-]+)"`, 3)
 	expect("index/policy/policy.go", `"(volcano\.sh/[a-z./-]+[a-z])"`, 3)
 	expect("index/card/list.go", `"(volcano\.sh/[a-z./-]+)"`, 2)
@@ -188,7 +188,7 @@ func TestRulesAreDocumented(t *testing.T) {
 // TestSeriesAreDocumented expects docs/observability.md and docs/reference.md to have each series
 // that the plugins write, and no other of queues.
 func TestSeriesAreDocumented(t *testing.T) {
-	source := []string{"plugin/report/metrics.go", "plugin/report/usage.go", "plugin/report/family.go"}
+	source := []string{"plugin/report/series.go", "plugin/report/usage.go", "plugin/report/family.go"}
 	var declared []string
 	for _, name := range names(t, `queue(?:Vec|Family)\("(\w+)"`, source...) {
 		declared = append(declared, "volcano_queue_"+name)
