@@ -12,9 +12,9 @@
 // Preemptive, Reclaimable, UnifiedEvictable, Preemptable and JobStarving, and package admit JobEnqueueable and
 // JobEnqueued.
 //
-// A hook reads what a task or job requests, applies a rule of package quota to the accounts, and returns the verdict.
+// A hook reads the requests of a task or job, applies a rule of package quota to the accounts, and returns the verdict.
 // Package report explains a refusal. Package inspect shows a session to programs.
 //
-// Volcano builds a new plugin for each session. What is kept across sessions is in memory, which a builder lends to one
+// Volcano builds a new plugin for each session. The state across sessions is in a Memory, which a builder lends to one
 // session at a time.
 package session

@@ -21,6 +21,7 @@ func (s *Session) OnAllocate(event *framework.Event) {
 	if q == index.None || s.refuseEvent(event) {
 		return
 	}
+
 	s.refundCopy(q, event.Task)
 	s.change(q, event.Task, true)
 	if event.Task.Status == api.Pipelined {
@@ -58,12 +59,15 @@ func (s *Session) onDeallocate(event *framework.Event) {
 func (s *Session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 	frame := s.Frames.Open()
 	defer frame.Close()
+
 	a := s.AskOn(q, task, task.NodeName, frame.Vector())
 	if !a.Complete {
 		s.warnOnce(fmt.Sprintf("task %s/%s requests a resource that no job of the session requested when it opened",
 			task.Namespace, task.Name))
 	}
+
 	s.Index.NoteOwnJobs(q)
+
 	if charge {
 		quota.Charge(s.Index, q, a.Request)
 		s.Books.Charged(q, a.Request)
@@ -74,41 +78,45 @@ func (s *Session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 		s.Memory.Admit.Reservations.Refunded()
 		s.NoteRefunded(a)
 	}
+
 	s.admit.AccountsChanged()
 	quota.RefreshShare(s.Index, q, s.rules.share)
 	s.check()
 	s.Memory.metrics.PublishAllocated(q, a.Request)
+
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s charged: %t, queue %s has share %v",
 			s.variant.Name, task.Namespace, task.Name, charge, s.Index.Name(q), s.Index.Share(q))
 	}
 }
 
-// refuseEvent refuses the allocation of a task to a node where it cannot have its
-// cards, and reports whether it did. Volcano then takes the allocation back.
-// Actions that evict allocate tasks without a predicate on what is left after the
-// evictions, so this check is the last one. A task that Volcano restores, because
-// its eviction was discarded, is never refused.
+// refuseEvent refuses the allocation of a task to a node where it cannot have its cards, and reports whether it did.
+// Volcano then takes the allocation back. Actions that evict allocate tasks without a predicate on the state after the
+// evictions, so this check is the last one. A task that Volcano restores, because its eviction was discarded, is never
+// refused.
 func (s *Session) refuseEvent(event *framework.Event) bool {
 	task := event.Task
 	if s.Cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {
 		return false
 	}
+
 	reason := s.placementProblem(task)
 	if reason == "" {
 		return false
 	}
+
 	event.Err = fmt.Errorf("task %s/%s on node %s: %s", task.Namespace, task.Name, task.NodeName, reason)
 	if s.NotCharged == nil {
 		s.NotCharged = map[api.TaskID]bool{}
 	}
+
 	s.NotCharged[task.UID] = true
 	return true
 }
 
-// placementProblem returns why a task cannot have what it requests on its node, "" if it can. A task that is
-// allocated has passed Allocatable, so only its cards are left. A task that waits for others to end may have
-// passed nothing: where a node has room, the action reclaim asks no plugin.
+// placementProblem returns why a task cannot have its requests on its node, "" if it can. An allocated task has passed
+// Allocatable, so only its cards are checked. A task that waits for others to end may have passed no check: if a node
+// has room, the action reclaim asks no plugin.
 //
 // DIVERGES: upstream lets a task without cards wait for more than the quotas admit.
 func (s *Session) placementProblem(task *api.TaskInfo) string {
@@ -119,18 +127,23 @@ func (s *Session) placementProblem(task *api.TaskInfo) string {
 			return report.LeftToAllocate
 		}
 	}
+
 	if !s.Reclaim.LeavesRoom(task) {
 		return report.NodeEarmarked
 	}
+
 	asked := s.askOf(task)
 	if fit := s.FitsNode(books, &asked, task.NodeName); fit.Reason != cards.NodeFits {
 		return s.explain.ExplainNode(fit, s.RefusedNode(constraint.Frame{}, books, asked, fit)).String()
 	}
+
 	if task.Status == api.Allocated {
 		return ""
 	}
+
 	frame := s.Frames.Open()
 	defer frame.Close()
+
 	a := s.AskOn(s.QueueOf(task), task, task.NodeName, frame.Vector())
 	if v := s.Fits(books, &a); !v.OK() {
 		return s.explain.Explain(s.RefusedTask(frame, books, a, cards.Outcome{Verdict: v})).String()
@@ -138,8 +151,7 @@ func (s *Session) placementProblem(task *api.TaskInfo) string {
 	return ""
 }
 
-// charged reports whether a task that is deallocated was charged, and forgets
-// that it was not.
+// charged reports whether a task that is deallocated was charged, and forgets that it was not.
 func (s *Session) charged(task *api.TaskInfo) bool {
 	if !s.NotCharged[task.UID] {
 		return true

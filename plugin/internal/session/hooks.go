@@ -7,8 +7,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// register registers the session's hooks with Volcano. Volcano calls Predicate, NodeOrder and the Simulate hooks from many
-// goroutines, and all others from the goroutine that runs the session.
+// register registers the session's hooks with Volcano. Volcano calls Predicate, NodeOrder and the Simulate hooks from
+// many goroutines, and all others from the goroutine that runs the session.
 func (s *Session) register(hierarchy bool) {
 	ssn := s.Volcano
 	name := s.variant.Name

@@ -6,28 +6,31 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
-// lasts reports whether a feature needs what lasts over restarts.
+// lasts reports whether a feature needs state that lasts over restarts.
 func (s *Session) lasts() bool {
 	return s.Settings.FairShare.HalfLife != 0 || budget.Wanted(&s.Session) || evictions.Wanted(&s.Session)
 }
 
-// openStore begins to load what lasts over restarts, where a feature needs it, and takes what was loaded.
+// openStore begins to load the state that lasts over restarts, if a feature needs it, and takes the loaded state.
 func (s *Session) openStore() {
 	if !s.lasts() {
 		return
 	}
+
 	s.Memory.store.Open(s.Volcano.KubeClient(), &s.Settings.FairShare)
 	s.stored, s.loads = s.Memory.store.Loaded()
+
 	if s.stored == nil || s.stored.Evictions == nil {
 		return
 	}
+
 	s.Memory.evictions.Ledger = *s.stored.Evictions
 	if !s.stored.Now.IsZero() {
 		s.Memory.evictions.Ledger.Shift(s.Now.Sub(s.stored.Now))
 	}
 }
 
-// saveStore saves what lasts over restarts, as often as the arguments say, and after evictions.
+// saveStore saves the state that lasts over restarts, at the interval of the arguments and after evictions.
 func (s *Session) saveStore() {
 	m := s.Memory
 	if !s.lasts() {
@@ -35,6 +38,7 @@ func (s *Session) saveStore() {
 		m.metrics.ForgetBudgets()
 		return
 	}
+
 	m.store.Tick(s.Now, s.Settings.FairShare.Save)
 	if m.store.Due() || m.evictions.Ledger.Changed {
 		m.store.Offer(s.Now, m.record)
@@ -46,7 +50,8 @@ func (m *Memory) record() (r store.Record) {
 	if h := m.Fairness.History(); h != nil {
 		r.Record = h.Record()
 	}
-	r.Budgets, r.Evictions = m.Budgets.Record(), m.evictions.Ledger.Record()
+	r.Budgets = m.Budgets.Record()
+	r.Evictions = m.evictions.Ledger.Record()
 	m.evictions.Ledger.Changed = false
 	return r
 }

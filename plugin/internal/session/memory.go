@@ -26,14 +26,13 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Memory holds the state that lasts across sessions. A session gives the same answers with
-// new memory, except for what package cards documents. Only the goroutine that
-// runs the session changes it.
+// Memory holds the state that lasts across sessions. A session gives the same answers with new memory, with the
+// exceptions that package cards documents. Only the goroutine that runs the session changes it.
 type Memory struct {
 	now      func() time.Time
 	own      ownHooks
 	Names    index.Names
-	maxNames int // with more known names, names start anew
+	maxNames int // with more known names, renewNames drops unused names
 
 	index      index.Index
 	queues     objects.Queues
@@ -78,16 +77,17 @@ func newMemory() *Memory {
 func (m *Memory) parse(v arguments.Variant, given map[string]any) arguments.Settings {
 	s, problems := arguments.Parse(v, given)
 	if r, _ := arguments.Release(given); r != release.Built() {
-		problems = append(problems, fmt.Sprintf("decisions follow the rules of Volcano %s, and not those of %s that it is built with",
-			r, release.Built()))
+		problems = append(problems, fmt.Sprintf("decisions follow the rules of Volcano %s, "+
+			"and not those of %s that it is built with", r, release.Built()))
 	}
+
 	for _, problem := range problems {
 		m.warnings.Once(v.Name, problem)
 	}
 	return s
 }
 
-// begin forgets what queues have had, and begins with what is stored, nil for nothing.
+// begin forgets the usage, budgets and evictions of earlier sessions, and begins with stored ones, nil for none.
 func (m *Memory) begin(with *store.Stored) {
 	m.Fairness.Forget()
 	m.Budgets.Forget()
@@ -100,18 +100,20 @@ func (m *Memory) begin(with *store.Stored) {
 // fewNames is a number of names that is never too large.
 const fewNames = 256
 
-// knownNames is the number of names of resources and cards that were ever seen.
+// knownNames returns the number of names of resources and cards that were ever seen.
 func (m *Memory) knownNames() int { return m.Names.Len() + m.cards.Resources() }
 
-// renewNames starts the names anew when far more are known than the session used
-// that they started in, and reports whether it did: vectors have a dimension for
-// each name, and any user can make up names. What is known by a name stays known.
+// renewNames replaces the names by empty ones, and reports whether it did. It does so if there are far more names than
+// the first session with them used: vectors have a dimension for each name, and any user can make up names. State that
+// is kept by name stays.
 func (m *Memory) renewNames() bool {
 	if m.knownNames() <= m.maxNames {
 		return false
 	}
+
 	old := m.Names
 	m.Names = index.Names{}
+
 	renew := func(d fastres.Dim) fastres.Dim {
 		if old.IsCard(d) {
 			return m.Names.InternCard(old.Name(d))
@@ -125,6 +127,7 @@ func (m *Memory) renewNames() bool {
 		}
 		return m.Names.Intern(old.Name(d))
 	}
+
 	m.cards.RenewNames(renew)
 	m.journal.RenewNames(renew)
 	m.metrics.RenewNames()

@@ -128,6 +128,7 @@ func (s *Session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 func (s *Session) chooseRules() {
 	s.rules.share = quota.Share
 	s.rules.order = (*Session).orderByDeserved
+
 	switch {
 	case s.variant.Proportion:
 		s.Limit = &s.Index.Deserved
@@ -219,8 +220,8 @@ func (s *Session) publishProblems() {
 	})
 }
 
-// publishWindows records one event when a window of a queue begins or ends, and writes how many windows hold. A scheduler
-// that starts records none for the windows that hold already.
+// publishWindows records one event when a window of a queue begins or ends, and writes how many windows hold. A
+// scheduler that starts records none for the windows that hold already.
 func (s *Session) publishWindows() {
 	m := s.Memory
 	for _, c := range m.queues.WindowChanges() {

@@ -57,7 +57,7 @@ func RegisterAt(now func() time.Time) {
 	RegisterActions()
 }
 
-// Builder builds the plugins of one name, and owns what is kept across sessions.
+// Builder builds the plugins of one name, and owns the memory across sessions.
 type Builder struct {
 	Variant arguments.Variant
 	Now     func() time.Time // nil: time.Now
@@ -76,16 +76,17 @@ func (b *Builder) Build(given framework.Arguments) framework.Plugin {
 	return &Plugin{builder: b, arguments: given}
 }
 
-// lend returns memory for one session. Concurrent sessions, as of two schedulers
-// in one process, get one each.
+// lend returns memory for one session. Concurrent sessions, such as in two schedulers in one process, get one each.
 func (b *Builder) lend() *Memory {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	if n := len(b.idle); n > 0 {
 		m := b.idle[n-1]
 		b.idle = b.idle[:n-1]
 		return m
 	}
+
 	m := newMemory()
 	if b.Now != nil {
 		m.now = b.Now
@@ -110,8 +111,8 @@ type Plugin struct {
 // Name is the name that the plugin is registered under.
 func (p *Plugin) Name() string { return p.builder.Variant.Name }
 
-// OnSessionOpen reads the session's queues and jobs and registers the hooks,
-// unless another plugin of this package serves the session.
+// OnSessionOpen reads the session's queues and jobs and registers the hooks, unless another plugin of this package
+// serves the session.
 func (p *Plugin) OnSessionOpen(ssn *framework.Session) {
 	if first := inForce.of(ssn); first != nil {
 		inForce.warn(p.Name(), first.variant.Name)
@@ -120,10 +121,12 @@ func (p *Plugin) OnSessionOpen(ssn *framework.Session) {
 		}
 		return
 	}
+
 	m := p.builder.lend()
 	if p.begin != nil {
 		p.begin(m)
 	}
+
 	p.Session = openSession(ssn, p.builder.Variant, m.parse(p.builder.Variant, p.arguments), m)
 	inForce.opened(ssn, p.Session)
 }
@@ -139,8 +142,8 @@ func (p *Plugin) OnSessionClose(ssn *framework.Session) {
 	p.Session = nil
 }
 
-// Inspect returns the inspection of a plugin of this package, from the opening of
-// its session to the close; false for any other plugin.
+// Inspect returns the inspection of a plugin of this package, from the opening of its session to the close. It returns
+// false for any other plugin.
 func Inspect(p framework.Plugin) (inspect.Inspection, bool) {
 	own, ok := p.(*Plugin)
 	if !ok || own.Session == nil {
@@ -151,14 +154,25 @@ func Inspect(p framework.Plugin) (inspect.Inspection, bool) {
 
 // InspectionOf returns the inspection of an open session.
 func InspectionOf(s *Session) inspect.Inspection {
-	return inspect.Of(inspect.Session{Session: &s.Session, Settings: &s.Settings, Admit: &s.admit, Reclaim: &s.Reclaim, Explain: &s.explain,
-		Fences: &s.Memory.fences, Fairness: &s.Memory.Fairness, Budgets: &s.Memory.Budgets, Evictions: &s.Memory.evictions,
-		Queues: &s.Memory.queues, Order: s.CompareQueues,
-		DecideTask: s.decideTask, DecideNode: s.decideNode})
+	return inspect.Of(inspect.Session{
+		Session:    &s.Session,
+		Settings:   &s.Settings,
+		Admit:      &s.admit,
+		Reclaim:    &s.Reclaim,
+		Explain:    &s.explain,
+		Fences:     &s.Memory.fences,
+		Fairness:   &s.Memory.Fairness,
+		Queues:     &s.Memory.queues,
+		Evictions:  &s.Memory.evictions,
+		Budgets:    &s.Memory.Budgets,
+		Order:      s.CompareQueues,
+		DecideTask: s.decideTask,
+		DecideNode: s.decideNode,
+	})
 }
 
-// BeginWith makes the next session of a plugin of this package begin with what is stored, nil for what
-// the queues have, and not with that of the session before.
+// BeginWith makes the next session of a plugin of this package begin with stored state, and not with the state of the
+// session before. With nil, the session begins with the present allocation of the queues.
 func BeginWith(p framework.Plugin, stored *store.Stored) {
 	if own, ok := p.(*Plugin); ok {
 		own.begin = func(m *Memory) { m.begin(stored) }

@@ -17,8 +17,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Session serves the hooks of one scheduling session. Volcano runs a session in
-// one goroutine, and calls predicates, node order and simulation concurrently.
+// Session serves the hooks of one scheduling session. Volcano runs a session in one goroutine, and calls predicates,
+// node order and simulation concurrently.
 type Session struct {
 	constraint.Session
 	variant  arguments.Variant
@@ -26,11 +26,11 @@ type Session struct {
 	Memory   *Memory
 	admit    admit.Session
 	Reclaim  reclaim.Session
-	gates    *gates.Rule  // nil where Volcano removes no gates
-	stored   *store.State // what was loaded since the last session, nil for nothing
+	gates    *gates.Rule  // nil if Volcano removes no gates
+	stored   *store.State // the state that was loaded since the last session, nil for none
 	loads    bool         // the store is being read for the first time
 	explain  report.Explainer
-	// rules differ between names, releases and arguments. They are chosen when the session opens.
+	// rules differ between names, releases and arguments. The session chooses them when it opens.
 	rules struct {
 		share quota.ShareRule
 		order func(s *Session, l, r *api.QueueInfo) int
@@ -38,22 +38,19 @@ type Session struct {
 	byObject queueTable
 	// pendingRead: Memory.pending has the tasks of this session.
 	pendingRead bool
-	// NotCharged are tasks whose allocation the allocate event refused. Volcano
-	// deallocates them next.
-	NotCharged map[api.TaskID]bool // nil where there are none
-	// pipelined are the tasks that were charged as they were pipelined.
-	pipelined map[api.TaskID]*api.TaskInfo // nil where there are none
-	// prepared is the task that PrePredicate prepared last; predicates are called for
-	// it on every node.
+	// NotCharged are tasks that the allocate event refused, nil for none. Volcano deallocates them next.
+	NotCharged map[api.TaskID]bool
+	// pipelined are the tasks that were charged as they were pipelined, nil for none.
+	pipelined map[api.TaskID]*api.TaskInfo
+	// prepared is the task that PrePredicate prepared last. Volcano calls predicates for it on every node.
 	prepared atomic.Pointer[prepared]
 }
 
 func (s *Session) warnOnce(warning string) { s.Memory.warnings.Once(s.variant.Name, warning) }
 
-// queueTable maps QueueInfos to queues by their addresses, which do not change
-// during a session. Volcano compares queues very often: BenchmarkQueueOrder takes
-// 60 % longer with look-ups by name. A queue replaces the one that has the same
-// slot. It is for the goroutine that runs the session.
+// queueTable maps QueueInfos to queues by their addresses, which do not change during a session. Volcano compares
+// queues very often: BenchmarkQueueOrder takes 60 % longer with look-ups by name. A queue replaces the one in the same
+// slot. Only the goroutine that runs the session may use the table.
 type queueTable [1 << slotBits]struct {
 	object *api.QueueInfo
 	queue  index.Queue
@@ -65,13 +62,14 @@ func (t *queueTable) lookup(object *api.QueueInfo, tree *index.Tree) index.Queue
 	// Multiplying by 2^64/φ spreads addresses, which are multiples of one size.
 	slot := &t[uint64(uintptr(unsafe.Pointer(object)))*0x9e3779b97f4a7c15>>(64-slotBits)]
 	if slot.object != object {
-		slot.object, slot.queue = object, tree.Lookup(string(object.UID))
+		slot.object = object
+		slot.queue = tree.Lookup(string(object.UID))
 	}
 	return slot.queue
 }
 
-// number returns the queue of an object, None for nil and for a queue that the session does not
-// have: Volcano looks queues up by the names in jobs.
+// number returns the queue of an object. It returns None for nil and for a queue that the session does not have,
+// because Volcano looks queues up by the names in jobs.
 func (s *Session) number(queue *api.QueueInfo) index.Queue {
 	if queue == nil {
 		return index.None

@@ -16,32 +16,34 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Why a simulation fails.
+// The errors of a simulation.
 var (
 	errNoSnapshot = errors.New("the task has no quota snapshot of this session")
 	errNoQueue    = errors.New("the task's job or queue is not in this session")
 )
 
-// PrePredicate takes the snapshot that simulations for a task start from. It
-// copies no account.
+// PrePredicate takes the snapshot that simulations for a task start from. It copies no account.
 func (s *Session) PrePredicate(task *api.TaskInfo) error {
 	s.Reclaim.Prepare(task)
 	s.PrepareTask(task)
+
 	w := s.prepare(task)
 	w.queues = s.Index.Version()
 	if h := s.Intake.Holders; h != nil {
 		w.holders = h.Quota.Accounts.Version()
 	}
+
 	s.Volcano.GetCycleState(task.UID).Write(fwk.StateKey(s.variant.Name), w)
 	return nil
 }
 
-// prepare returns the what-if of a task. Where cards count, it is kept with what predicates ask of the
-// task on each node.
+// prepare returns the what-if of a task. If cards count, it also keeps the requests of the task for the predicates on
+// each node.
 func (s *Session) prepare(task *api.TaskInfo) *whatIf {
 	if s.Cards == nil {
 		return &whatIf{}
 	}
+
 	p := &prepared{task: task, queue: s.QueueOf(task)}
 	p.pod = s.Cards.PodRequest(p.queue, task.Pod)
 	p.leave = s.restNeeds(task, p.queue, p.pod)
@@ -55,6 +57,7 @@ func (s *Session) simulationOf(state fwk.CycleState) (*simulation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoSnapshot, err)
 	}
+
 	w, ok := data.(*whatIf)
 	if !ok || !w.queues.Valid() {
 		return nil, errNoSnapshot
@@ -62,33 +65,47 @@ func (s *Session) simulationOf(state fwk.CycleState) (*simulation, error) {
 	return s.begin(w), nil
 }
 
-func (s *Session) simulateAddTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
-	return s.simulate(state, task, node, func(sim *simulation, a constraint.Ask) { s.ChargeAll(&sim.books, a) })
+func (s *Session) simulateAddTask(
+	_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo,
+) error {
+	return s.simulate(state, task, node, func(sim *simulation, a constraint.Ask) {
+		s.ChargeAll(&sim.books, a)
+	})
 }
 
-func (s *Session) simulateRemoveTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
-	return s.simulate(state, task, node, func(sim *simulation, a constraint.Ask) { s.RefundAll(&sim.books, a, sim.refund) })
+func (s *Session) simulateRemoveTask(
+	_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo,
+) error {
+	return s.simulate(state, task, node, func(sim *simulation, a constraint.Ask) {
+		s.RefundAll(&sim.books, a, sim.refund)
+	})
 }
 
-func (s *Session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*simulation, constraint.Ask)) error {
+// simulate changes the accounts of a cycle state by a task on a node.
+func (s *Session) simulate(
+	state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*simulation, constraint.Ask),
+) error {
 	sim, err := s.simulationOf(state)
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
 	}
+
 	q := s.QueueOf(task)
 	if q == index.None {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, errNoQueue)
 	}
+
 	on := task.NodeName
 	if on == "" && node != nil {
 		on = node.Name
 	}
-	a := s.AskOn(q, task, on, sim.request)
-	change(sim, a)
+	change(sim, s.AskOn(q, task, on, sim.request))
 	return nil
 }
 
-func (s *Session) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
+func (s *Session) simulatePredicate(
+	_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo,
+) error {
 	sim, err := s.simulationOf(state)
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
@@ -99,16 +116,20 @@ func (s *Session) simulatePredicate(_ context.Context, state fwk.CycleState, tas
 // simulateAllocatable is allocatable on a what-if. PrePredicate has prepared the queue of the task.
 //
 // DIVERGES: upstream does not ask whether the queue is open, and evicts pods for a task that its allocatable refuses.
-// Where cards count, the eligibility is that of allocatable.
-func (s *Session) simulateAllocatable(_ context.Context, state fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo) bool {
+// If cards count, the queue must be eligible as in allocatable.
+func (s *Session) simulateAllocatable(
+	_ context.Context, state fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo,
+) bool {
 	sim, err := s.simulationOf(state)
 	if err != nil {
 		return false
 	}
+
 	q := index.None
 	if queue != nil {
 		q = s.Index.Lookup(string(queue.UID))
 	}
+
 	v := quota.Eligible(s.Index.Tree, q)
 	if v.OK() && s.Cards != nil {
 		v = s.Intake.Eligible(q)
@@ -119,24 +140,29 @@ func (s *Session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 	return v.OK()
 }
 
-// begin returns the accounts of a what-if. The first time, they are those of the future.
+// begin returns the accounts of a what-if. At the first call, they are copies of the accounts of the future.
 func (s *Session) begin(w *whatIf) *simulation {
 	if w.simulation == nil {
 		w.simulation = &simulation{}
 	}
 	sim := w.simulation
+
 	if sim.request.Len() > 0 {
 		return sim
 	}
 	if !sim.begun {
-		sim.queues, sim.holders = w.queues.Overlay(), w.holders.Overlay()
+		sim.queues = w.queues.Overlay()
+		sim.holders = w.holders.Overlay()
 	}
+
 	length := s.Intake.Dims.Length()
-	sim.request, sim.refund = fastres.NewVector(length), fastres.NewVector(length)
+	sim.request = fastres.NewVector(length)
+	sim.refund = fastres.NewVector(length)
 	sim.books = quota.Books{Queues: &sim.queues, Guarantees: s.Books.Future.Guarantees}
 	if s.Intake.Holders != nil {
 		sim.books.Holders = &sim.holders
 	}
+
 	if !sim.begun {
 		sim.begun = true
 		s.Books.CopyTo(sim.books.Queues, sim.books.Holders)

@@ -12,19 +12,19 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// whatIf is the snapshot of a task in its cycle state. Volcano takes one for each task and keeps it
-// until the session ends, but simulates for few of them, so a simulation is made at the first use.
+// whatIf is the snapshot of a task in its cycle state. Volcano takes one for each task and keeps it until the session
+// ends, but simulates for few of them. So a simulation is made at the first use.
 type whatIf struct {
 	queues     index.Version
-	holders    index.Version // not read where no queue limits the holders of jobs
+	holders    index.Version // not read if no queue limits the holders of jobs
 	simulation *simulation   // nil before the first use
 }
 
-// simulation has the accounts that simulations change. Volcano clones cycle states and simulates on
-// each clone from its own goroutine, so each clone has its own.
+// simulation has the accounts that simulations change. Volcano clones cycle states and simulates on each clone from its
+// own goroutine, so each clone has its own.
 type simulation struct {
 	queues, holders index.Overlay
-	begun           bool // the accounts are those of the future
+	begun           bool // the accounts of the future have been copied
 	books           quota.Books
 	request, refund fastres.Vector
 }
@@ -35,6 +35,7 @@ func (w *whatIf) Clone() fwk.StateData {
 		whatIf whatIf
 		own    simulation
 	}{whatIf: whatIf{queues: w.queues, holders: w.holders}}
+
 	clone.whatIf.simulation = &clone.own
 	if s := w.simulation; s != nil && s.begun {
 		clone.own = simulation{queues: s.queues.Clone(), holders: s.holders.Clone(), begun: true}
