@@ -18,15 +18,15 @@ import (
 const (
 	// burst is the time over which changes are gathered into one set of lines.
 	burst = 100 * time.Millisecond
-	// calm is the time without an event before the table is printed, and an outcome counts: five scheduling
-	// cycles, so that what the scheduler is not supposed to do would have shown.
+	// calm is the time without an event before the table is printed and an outcome counts. It is five scheduling
+	// cycles, so that wrong decisions of the scheduler would have shown.
 	calm = time.Second
 	// width bounds the columns that the demo prints.
 	width = 100
 )
 
-// board prints what the watcher sees: what happens as it happens, and whenever things have calmed down the table, if it
-// differs from the last one.
+// board prints the events that the watcher sees. When no more events come, it prints the table, if it differs from the
+// last one.
 type board struct {
 	watcher *watcher
 	out     io.Writer
@@ -40,8 +40,8 @@ type board struct {
 	violations []string
 }
 
-// until prints what happens until things have calmed down and reached reports no differences. When that takes longer
-// than limit it fails and names the differences left; it fails at once when a queue has more of a card than its quota.
+// until prints events until the cluster has settled and reached reports no differences. If that takes longer than
+// limit, it fails and names the differences left. It fails at once if a queue has more of a card than its quota.
 func (b *board) until(ctx context.Context, limit time.Duration, reached func(view) []string) error {
 	deadline := time.Now().Add(limit)
 	for {
@@ -52,6 +52,7 @@ func (b *board) until(ctx context.Context, limit time.Duration, reached func(vie
 		if len(b.violations) > 0 {
 			return fmt.Errorf("a quota was exceeded:\n  %s", strings.Join(b.violations, "\n  "))
 		}
+
 		differences := reached(b.last)
 		if settled && len(differences) == 0 {
 			return nil
@@ -69,6 +70,7 @@ func (b *board) follow(ctx context.Context) error {
 		if _, err := b.next(ctx); err != nil {
 			return err
 		}
+
 		if b.table != table {
 			fmt.Fprintln(b.out)
 		}
@@ -136,17 +138,20 @@ type line struct {
 	queue, job, text, quote string
 }
 
-// happened words the differences between two views, but for what jobs wait for.
+// happened describes the differences between two views, except the reasons for which jobs wait.
 func happened(before, after view) []line {
 	var lines []line
 	for _, warning := range after.warnings[len(before.warnings):] {
-		lines = append(lines, line{warning.queue, "", "WARNING event on the Queue, reason " + warning.reason + ":", warning.message})
+		text := "WARNING event on the Queue, reason " + warning.reason + ":"
+		lines = append(lines, line{warning.queue, "", text, warning.message})
 	}
+
 	for _, job := range after.jobs {
 		old := before.job(job.name)
 		say := func(format string, arguments ...any) {
 			lines = append(lines, line{job.queue, job.name, fmt.Sprintf(format, arguments...), ""})
 		}
+
 		if evicted := evictedOf(job.name, after.evicted[len(before.evicted):]); len(evicted) > 0 {
 			say("EVICTED by reclaim: %s", strings.Join(evicted, ", "))
 		}
@@ -172,9 +177,9 @@ func happened(before, after view) []line {
 	return lines
 }
 
-// waits describes what jobs wait for, and keeps in printed what it printed. That no pod of a job gets a node is printed
-// at once. Why a job has no more pods may change with every pod that gets a node, so it is printed when the cluster has
-// settled.
+// waits describes why jobs wait, and keeps the printed texts in printed. A job without any pod on a node is printed at
+// once. The reason for which a job has no more pods may change with every pod that gets a node. So it is printed when
+// the cluster has settled.
 func waits(v view, printed map[string]string, settled bool) []line {
 	var lines []line
 	for _, job := range v.jobs {
@@ -190,7 +195,7 @@ func waits(v view, printed map[string]string, settled bool) []line {
 	return lines
 }
 
-// waits describes what waits of a job and where its reason is.
+// waits describes the waiting part of a job, and the place of the reason.
 func (j jobRow) waits() string {
 	if j.stage == waiting {
 		return "not admitted, no pods; the event on its PodGroup:"
@@ -212,7 +217,7 @@ func evictedOf(job string, pods []string) []string {
 	return own
 }
 
-// queueTable has what is idle of each card below it.
+// queueTable has a row for each card of each queue, and the idle cards below.
 func queueTable(v view) string {
 	rows := []string{"QUEUE\tCARD\tQUOTA\tDESERVED\tALLOCATED\t"}
 	cell := func(amount int64, known bool) string {
@@ -221,6 +226,7 @@ func queueTable(v view) string {
 		}
 		return fmt.Sprint(amount)
 	}
+
 	for _, queue := range v.queues {
 		first := strings.Repeat("  ", queue.depth) + queue.name
 		for _, name := range queue.cards() {
@@ -229,6 +235,7 @@ func queueTable(v view) string {
 			if known && queue.allocated[name] > deserved {
 				note = "<- borrows"
 			}
+
 			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s", first, name, cell(queue.bound(name)),
 				cell(deserved, known), queue.allocated[name], note))
 			first = ""
@@ -263,6 +270,7 @@ func jobTable(v view) string {
 // nodeTable has the cards of the nodes as the plugin finds them, too.
 func nodeTable(nodes []*corev1.Node) string {
 	rows := []string{"NODE\tCARDS\tNAME\tASKED FOR AS"}
+
 	for _, node := range nodes {
 		first := node.Name
 		for _, each := range card.OnNode(node, nil).Cards {
@@ -281,6 +289,7 @@ func aligned(rows []string) string {
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, strings.Join(rows, "\n"))
 	_ = table.Flush() // a strings.Builder takes everything
+
 	lines := strings.Split(text.String(), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
@@ -291,6 +300,7 @@ func aligned(rows []string) string {
 // wrapped sets words in lines of the board's width that are indented.
 func wrapped(words []string, indent int) string {
 	margin := strings.Repeat(" ", indent)
+
 	var lines []string
 	line := ""
 	for _, word := range words {
@@ -299,6 +309,7 @@ func wrapped(words []string, indent int) string {
 			lines = append(lines, margin+line)
 			line = ""
 		}
+
 		if line != "" {
 			line += " "
 		}

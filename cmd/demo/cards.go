@@ -12,8 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// cards are whole cards, or slices of cards, by name. Those that are 0 are left out of what pods occupy, but a quota of
-// 0 is in a quota.
+// cards are numbers of whole cards, or of slices of cards, by name. A quota can have an entry of 0.
 type cards map[string]int64
 
 // String reads "2 NVIDIA-H200, 1 NVIDIA-H800", and "-" for no cards.
@@ -37,11 +36,12 @@ func (c cards) add(other cards) {
 	}
 }
 
-// occupied returns the cards that a pod has on its node. They are known by the resource that it requests and by the
-// labels of the node, whatever the pod itself calls it.
+// occupied returns the cards that a pod has on its node. They follow from the resource that it requests and the labels
+// of the node, and not from the annotations of the pod.
 func occupied(pod *corev1.Pod, node *corev1.Node) cards {
 	found := cards{}
 	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
+
 	for _, each := range card.OnNode(node, nil).Cards {
 		if quantity, ok := requests[each.Resource]; ok {
 			found[each.Name] += quantity.Value()
@@ -55,7 +55,7 @@ type allotment struct {
 	quota, deserved cards
 }
 
-// read returns what the annotations say now. A key, or a whole annotation, that has gone bad keeps its last good value.
+// read returns the values of annotations. A key, or a whole annotation, that is wrong now keeps its last good value.
 func (a allotment) read(annotations map[string]string) allotment {
 	return allotment{
 		quota:    a.quota.read(annotations, card.QuotaKey),

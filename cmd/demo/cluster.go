@@ -41,14 +41,18 @@ const (
 func nodes() []*corev1.Node {
 	type labels = map[string]string
 	return []*corev1.Node{
-		newNode("h200-1", labels{"nvidia.com/gpu.product": "NVIDIA-H200"}, map[corev1.ResourceName]int64{gpu: 6, mig: 14}),
+		newNode("h200-1", labels{
+			"nvidia.com/gpu.product": "NVIDIA-H200",
+		}, map[corev1.ResourceName]int64{gpu: 6, mig: 14}),
 		newNode("h800-1", labels{"nvidia.com/gpu.product": "NVIDIA-H800"}, map[corev1.ResourceName]int64{gpu: 4}),
 		newNode("h800-2", labels{
 			"nvidia.com/gpu.product":  "NVIDIA-H800",
 			"nvidia.com/gpu.memory":   "81559",
 			"nvidia.com/gpu.replicas": "4",
 		}, map[corev1.ResourceName]int64{mps: 8}),
-		newNode("ascend-1", labels{"huawei.com/Ascend910.product": "Ascend910B"}, map[corev1.ResourceName]int64{ascend: 8}),
+		newNode("ascend-1", labels{
+			"huawei.com/Ascend910.product": "Ascend910B",
+		}, map[corev1.ResourceName]int64{ascend: 8}),
 	}
 }
 
@@ -62,6 +66,7 @@ func newNode(name string, labels map[string]string, devices map[corev1.ResourceN
 	for device, count := range devices {
 		amount[device] = *resource.NewQuantity(count, resource.DecimalSI)
 	}
+
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 		Status: corev1.NodeStatus{
@@ -72,8 +77,8 @@ func newNode(name string, labels map[string]string, devices map[corev1.ResourceN
 	}
 }
 
-// queues is the tree below the root, parents first. lab and train may lend each other what they leave idle: they
-// deserve no more than their share, and nothing is kept for them alone.
+// queues is the tree below the root, parents first. lab and train may lend each other their idle cards: they deserve no
+// more than their share, and have no guarantee.
 func queues() []*scheduling.Queue {
 	type annotations = map[string]string
 	return []*scheduling.Queue{
@@ -102,8 +107,8 @@ func newQueue(name, parent string, annotations map[string]string) *scheduling.Qu
 	}
 }
 
-// job describes a Volcano job of the story: equal pods that each request so many of a resource, and which start when
-// at least minimum of them can run. Other queues may reclaim what they deserve from the pods beyond the minimum.
+// job describes a Volcano job of the story. Its pods are equal: each requests count of a resource. They start when at
+// least minimum of them can run. Other queues may reclaim their deserved from the pods beyond the minimum.
 type job struct {
 	name, queue   string
 	pods, minimum int32
@@ -121,6 +126,7 @@ func (j job) object() *batch.Job {
 		corev1.ResourceMemory: resource.MustParse("8Gi"),
 		j.resource:            *resource.NewQuantity(j.count, resource.DecimalSI),
 	}
+
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever,
 		Containers: []corev1.Container{{
@@ -129,11 +135,13 @@ func (j job) object() *batch.Job {
 			Resources: corev1.ResourceRequirements{Requests: limits, Limits: limits},
 		}},
 	}}
+
 	annotations := map[string]string{scheduling.PodPreemptable: "true"}
 	if j.card != "" {
 		template.Annotations = map[string]string{card.NameKey: j.card}
 		annotations[card.RequestKey] = fmt.Sprintf("{%q: %d}", j.card, int64(j.minimum)*j.count)
 	}
+
 	return &batch.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: j.name, Namespace: namespace, Annotations: annotations},
 		Spec: batch.JobSpec{
@@ -141,7 +149,12 @@ func (j job) object() *batch.Job {
 			Queue:         j.queue,
 			MinAvailable:  j.minimum,
 			MaxRetry:      3,
-			Tasks:         []batch.TaskSpec{{Name: "worker", Replicas: j.pods, MinAvailable: &j.minimum, Template: template}},
+			Tasks: []batch.TaskSpec{{
+				Name:         "worker",
+				Replicas:     j.pods,
+				MinAvailable: &j.minimum,
+				Template:     template,
+			}},
 		},
 	}
 }

@@ -1,6 +1,6 @@
 // Command demo shows quotas of cards at work on a real control plane that it runs in its own process: it creates nodes
-// with accelerator cards and a tree of queues, submits Volcano jobs and prints, as it happens, what the scheduler makes
-// of them. It exits with 0 only if every act comes out as expected.
+// with accelerator cards and a tree of queues, submits Volcano jobs and prints the decisions of the scheduler as they
+// happen. It exits with 0 only if every act comes out as expected.
 package main
 
 import (

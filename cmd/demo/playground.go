@@ -36,7 +36,8 @@ const controlPlaneNode = "control-plane"
 // configuration. Volcano's webhooks are left out, because nothing here answers them.
 func install(ctx context.Context, cp *controlplane.ControlPlane) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: controlplane.VolcanoNamespace}}
-	if _, err := cp.Kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	_, err := cp.Kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("creating namespace %s: %w", namespace.Name, err)
 	}
 
@@ -58,10 +59,13 @@ func install(ctx context.Context, cp *controlplane.ControlPlane) error {
 // open makes a playground of the cluster of the story: it adds nodes, runs the Deployments, and writes the settings of
 // a shell.
 func open(ctx context.Context, cp *controlplane.ControlPlane, metrics string) error {
-	node := newNode(controlPlaneNode, map[string]string{"node-role.kubernetes.io/control-plane": ""}, nil)
-	node.Spec.Taints = []corev1.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}}
-	for _, node := range []*corev1.Node{node, newNode("l40s-1", map[string]string{"nvidia.com/gpu.product": "NVIDIA-L40S"},
-		map[corev1.ResourceName]int64{gpu: 8})} {
+	const role = "node-role.kubernetes.io/control-plane"
+	own := newNode(controlPlaneNode, map[string]string{role: ""}, nil)
+	own.Spec.Taints = []corev1.Taint{{Key: role, Effect: corev1.TaintEffectNoSchedule}}
+	l40s := newNode("l40s-1", map[string]string{"nvidia.com/gpu.product": "NVIDIA-L40S"},
+		map[corev1.ResourceName]int64{gpu: 8})
+
+	for _, node := range []*corev1.Node{own, l40s} {
 		if _, err := cp.Kube.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("creating node %s: %w", node.Name, err)
 		}
@@ -76,7 +80,7 @@ func open(ctx context.Context, cp *controlplane.ControlPlane, metrics string) er
 	return writeSettings(cp.Kubeconfig(), metrics)
 }
 
-// writeSettings writes what a shell needs to use the playground, the settings last.
+// writeSettings writes the files that a shell needs to use the playground, the settings last.
 func writeSettings(config, metrics string) error {
 	directory, err := filepath.Abs(binaries)
 	if err != nil {
@@ -108,19 +112,21 @@ func removeSettings() error {
 	return errors.Join(errs...)
 }
 
-// cardctl is the program whose pages show the playground: docs/view.md. It runs in a process of its own, because a
-// process has one session of the scheduler at a time.
+// cardctl is the program that serves pages about the playground: docs/view.md. It runs in a process of its own, because
+// a process has one session of the scheduler at a time.
 const cardctl = "bin/cardctl"
 
 // servePages starts the pages of cardctl, and returns their address, or what to do to have them. The second result ends
 // them.
 func servePages(ctx context.Context, config, metrics string) (address string, end func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	command := exec.CommandContext(ctx, cardctl, "serve", "--kubeconfig", config, "--listen", "127.0.0.1:0", "--metrics",
-		"http://"+metrics+"/metrics")
+	command := exec.CommandContext(ctx, cardctl, "serve", "--kubeconfig", config, "--listen", "127.0.0.1:0",
+		"--metrics", "http://"+metrics+"/metrics")
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = pagesPatience
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in the terminal is for the demo, which ends the pages
+	// Ctrl-C in the terminal is for the demo, which ends the pages.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+
 	printed, err := command.StdoutPipe()
 	if err == nil {
 		err = command.Start()

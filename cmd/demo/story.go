@@ -18,7 +18,7 @@ import (
 // actLimit bounds the time until an act has its outcome. It takes a second or two on two cores.
 const actLimit = 45 * time.Second
 
-// act is one step of the story: what is done, in this order, and how the cluster must look once it has settled.
+// act is one step of the story: its deeds, in this order, and the state of the cluster once it has settled.
 type act struct {
 	title, text string
 	complete    []string  // jobs
@@ -76,10 +76,16 @@ var acts = []act{
 		title: "A job that takes either card falls back to its second choice",
 		text: "tune's pods would rather have an H200. lab's quota of 2 is used up after two pods, so the other two\n" +
 			"get an H800, although H200s are idle.",
-		submit: []job{{name: "tune", queue: "lab", pods: 4, minimum: 4, count: 1, resource: gpu, card: h200 + "|" + h800}},
+		submit: []job{{
+			name: "tune", queue: "lab", pods: 4, minimum: 4,
+			count: 1, resource: gpu, card: h200 + "|" + h800,
+		}},
 		outcome: outcome{
-			jobs:      []jobOutcome{{name: "tune", stage: running, running: 4, cards: "2 NVIDIA-H200, 2 NVIDIA-H800"}},
-			allocated: map[string]string{"lab": "2 NVIDIA-H200, 2 NVIDIA-H800", "research": "2 NVIDIA-H200, 2 NVIDIA-H800"},
+			jobs: []jobOutcome{{name: "tune", stage: running, running: 4, cards: "2 NVIDIA-H200, 2 NVIDIA-H800"}},
+			allocated: map[string]string{
+				"lab":      "2 NVIDIA-H200, 2 NVIDIA-H800",
+				"research": "2 NVIDIA-H200, 2 NVIDIA-H800",
+			},
 		},
 	},
 	{
@@ -90,7 +96,8 @@ var acts = []act{
 		outcome: outcome{
 			jobs: []jobOutcome{{
 				name: "llm", stage: running, running: 4, cards: "4 NVIDIA-H200",
-				reason: "Queue <research> has insufficient <NVIDIA-H200> quota: requested <1>, total would be <7>, but capability is <6>",
+				reason: "Queue <research> has insufficient <NVIDIA-H200> quota: requested <1>, " +
+					"total would be <7>, but capability is <6>",
 			}},
 			allocated: map[string]string{"train": "4 NVIDIA-H200", "research": "6 NVIDIA-H200, 2 NVIDIA-H800"},
 		},
@@ -103,7 +110,8 @@ var acts = []act{
 		outcome: outcome{
 			jobs: []jobOutcome{{
 				name: "eval", stage: waiting, cards: "-",
-				reason: "Queue <lab> has insufficient <NVIDIA-H800> quota: requested <2>, total would be <4>, but capability is <3>",
+				reason: "Queue <lab> has insufficient <NVIDIA-H800> quota: requested <2>, " +
+					"total would be <4>, but capability is <3>",
 			}},
 			allocated: map[string]string{"lab": "2 NVIDIA-H200, 2 NVIDIA-H800"},
 		},
@@ -116,7 +124,8 @@ var acts = []act{
 		outcome: outcome{
 			jobs: []jobOutcome{{
 				name: "untyped", stage: inqueue, cards: "-",
-				reason: "Queue <serving> has insufficient <NVIDIA-H200> quota: requested <1>, total would be <1>, but capability is <0>",
+				reason: "Queue <serving> has insufficient <NVIDIA-H200> quota: requested <1>, " +
+					"total would be <1>, but capability is <0>",
 			}},
 			allocated: map[string]string{"serving": "2 NVIDIA-H200/mig-1g.18gb-mixed, 4 NVIDIA-H800/mps-80g*1/4"},
 		},
@@ -143,10 +152,15 @@ var acts = []act{
 		outcome: outcome{
 			jobs: []jobOutcome{
 				{name: "vision", stage: running, running: 2, cards: "2 NVIDIA-H200"},
-				{name: "llm", stage: running, running: 4, cards: "4 NVIDIA-H200", reason: "Queue <research> has insufficient <NVIDIA-H200> quota"},
+				{
+					name: "llm", stage: running, running: 4, cards: "4 NVIDIA-H200",
+					reason: "Queue <research> has insufficient <NVIDIA-H200> quota",
+				},
 			},
 			allocated: map[string]string{
-				"train": "4 NVIDIA-H200", "lab": "2 NVIDIA-H200, 2 NVIDIA-H800", "research": "6 NVIDIA-H200, 2 NVIDIA-H800",
+				"train":    "4 NVIDIA-H200",
+				"lab":      "2 NVIDIA-H200, 2 NVIDIA-H800",
+				"research": "6 NVIDIA-H200, 2 NVIDIA-H800",
 			},
 			evictions: 2,
 		},
@@ -179,7 +193,10 @@ var acts = []act{
 		outcome: outcome{
 			jobs: []jobOutcome{
 				{name: "render", stage: running, running: 2, cards: "2 NVIDIA-H200"},
-				{name: "ring", stage: waiting, cards: "-", reason: "Queue <research> has insufficient <NVIDIA-H200> quota"},
+				{
+					name: "ring", stage: waiting, cards: "-",
+					reason: "Queue <research> has insufficient <NVIDIA-H200> quota",
+				},
 			},
 			allocated: map[string]string{"train": "-", "lab": "2 NVIDIA-H200, 2 NVIDIA-H800"},
 			evictions: 6,
@@ -196,7 +213,8 @@ var acts = []act{
 	},
 	{
 		title: "A typo in a quota harms only its own key",
-		text: "serving's quota is raised to 4 slices, and to \"six\" shares, which is no number. The slices count at\n" +
+		text: "serving's quota is raised to 4 slices, and to \"six\" shares, which is no number. " +
+			"The slices count at\n" +
 			"once: rerank runs. The shares stay at 4, their last good value: index waits.",
 		requote: []requote{{"serving", `{"NVIDIA-H200/mig-1g.18gb-mixed": 4, "NVIDIA-H800/mps-80g*1/4": "six"}`}},
 		submit: []job{
@@ -208,11 +226,15 @@ var acts = []act{
 				{name: "rerank", stage: running, running: 2, cards: "2 NVIDIA-H200/mig-1g.18gb-mixed"},
 				{
 					name: "index", stage: waiting, cards: "-",
-					reason: "Queue <serving> has insufficient <NVIDIA-H800/mps-80g*1/4> quota: requested <2>, total would be <6>, but capability is <4>",
+					reason: "Queue <serving> has insufficient <NVIDIA-H800/mps-80g*1/4> quota: " +
+						"requested <2>, total would be <6>, but capability is <4>",
 				},
 			},
 			allocated: map[string]string{"serving": "4 NVIDIA-H200/mig-1g.18gb-mixed, 4 NVIDIA-H800/mps-80g*1/4"},
-			warnings:  []string{`BadCardAnnotation: annotation volcano.sh/card.quota: "NVIDIA-H800/mps-80g*1/4": a string is not a number`},
+			warnings: []string{
+				"BadCardAnnotation: annotation volcano.sh/card.quota: " +
+					`"NVIDIA-H800/mps-80g*1/4": a string is not a number`,
+			},
 		},
 	},
 	{
@@ -225,7 +247,10 @@ var acts = []act{
 				{name: "embed", stage: running, running: 4, cards: "4 NVIDIA-H800/mps-80g*1/4"},
 				{name: "ocean", stage: running, running: 3, cards: "6 Ascend910B"},
 				{name: "index", stage: running, running: 2, cards: "2 NVIDIA-H800/mps-80g*1/4"},
-				{name: "untyped", stage: inqueue, cards: "-", reason: "Queue <serving> has insufficient <NVIDIA-H200> quota"},
+				{
+					name: "untyped", stage: inqueue, cards: "-",
+					reason: "Queue <serving> has insufficient <NVIDIA-H200> quota",
+				},
 			},
 			allocated: map[string]string{
 				"serving":  "4 NVIDIA-H200/mig-1g.18gb-mixed, 6 NVIDIA-H800/mps-80g*1/4",
@@ -262,10 +287,12 @@ func tell(ctx context.Context, cp *controlplane.ControlPlane, board *board) erro
 	board.printTable()
 	for i, act := range acts {
 		fmt.Fprintf(board.out, "\n%d. %s\n%s\n%s\n", i+1, act.title, act.text, act.deeds())
+
 		before := board.last
 		if err := act.perform(ctx, cp); err != nil {
 			return err
 		}
+
 		differences := func(after view) []string { return act.outcome.differences(before, after) }
 		if err := board.until(ctx, actLimit, differences); err != nil {
 			return fmt.Errorf("act %d, %q: %w", i+1, act.title, err)
@@ -273,7 +300,8 @@ func tell(ctx context.Context, cp *controlplane.ControlPlane, board *board) erro
 	}
 
 	fmt.Fprintf(board.out, "\nThe jobs at the end:\n\n%s\n", jobTable(board.last))
-	fmt.Fprintf(board.out, "All %d acts came out as expected, and no queue ever had more cards than its quota. (%.1fs)\n",
+	fmt.Fprintf(board.out, "All %d acts came out as expected, "+
+		"and no queue ever had more cards than its quota. (%.1fs)\n",
 		len(acts), time.Since(board.start).Seconds())
 	return nil
 }
@@ -284,6 +312,7 @@ func (a act) deeds() string {
 	for _, each := range a.requote {
 		fmt.Fprintf(&text, "\n  queue %s, annotation %s:\n    %s\n", each.queue, card.QuotaKey, each.quota)
 	}
+
 	if len(a.submit) > 0 {
 		rows := []string{"  JOB\tQUEUE\tPODS\tEACH REQUESTS\tCARD.NAME"}
 		for _, job := range a.submit {
@@ -291,7 +320,8 @@ func (a act) deeds() string {
 			if job.minimum < job.pods {
 				pods = fmt.Sprintf("%d, at least %d", job.pods, job.minimum)
 			}
-			rows = append(rows, fmt.Sprintf("  %s\t%s\t%s\t%d %s\t%s", job.name, job.queue, pods, job.count, job.resource, job.card))
+			rows = append(rows, fmt.Sprintf("  %s\t%s\t%s\t%d %s\t%s",
+				job.name, job.queue, pods, job.count, job.resource, job.card))
 		}
 		text.WriteString("\n" + aligned(rows))
 	}
@@ -318,7 +348,8 @@ func (a act) perform(ctx context.Context, cp *controlplane.ControlPlane) error {
 	}
 
 	for _, job := range a.submit {
-		if _, err := cp.Volcano.BatchV1alpha1().Jobs(namespace).Create(ctx, job.object(), metav1.CreateOptions{}); err != nil {
+		_, err := cp.Volcano.BatchV1alpha1().Jobs(namespace).Create(ctx, job.object(), metav1.CreateOptions{})
+		if err != nil {
 			return fmt.Errorf("submitting job %s: %w", job.name, err)
 		}
 	}
@@ -336,7 +367,8 @@ func (o outcome) differences(before, after view) []string {
 				want.name, want.stage, want.running, want.cards, got.stage, got.running, got.cards)
 		}
 		if !strings.Contains(got.reason, want.reason) || want.reason == "" && got.reason != "" {
-			differ("job %s: expected it to wait because of %q, it waits because of %q", want.name, want.reason, got.reason)
+			differ("job %s: expected it to wait because of %q, it waits because of %q",
+				want.name, want.reason, got.reason)
 		}
 	}
 

@@ -67,7 +67,8 @@ func (q queueRow) excess() []string {
 	var found []string
 	for _, name := range q.cards() {
 		if most, bounded := q.bound(name); bounded && q.allocated[name] > most {
-			found = append(found, fmt.Sprintf("queue %s had %d %s, and its quota is %d", q.name, q.allocated[name], name, most))
+			found = append(found, fmt.Sprintf("queue %s had %d %s, and its quota is %d",
+				q.name, q.allocated[name], name, most))
 		}
 	}
 	return found
@@ -129,12 +130,13 @@ func newView(s snapshot) view {
 	return v
 }
 
-// charge adds what a pod has to its queue and all queues above.
+// charge adds the cards of a pod to its queue and all queues above.
 func (v *view) charge(name string, held cards, s snapshot) {
 	parents := map[string]string{}
 	for _, queue := range s.queues {
 		parents[queue.Name] = queue.Spec.Parent
 	}
+
 	for ; name != ""; name = parents[name] {
 		for _, queue := range v.queues {
 			if queue.name == name {
@@ -176,7 +178,9 @@ func below(s snapshot, parent string, depth int) []queueRow {
 		if queue.Spec.Parent != parent || queue.Name == "default" {
 			continue
 		}
+
 		children := below(s, queue.Name, depth+1)
+
 		rows = append(rows, queueRow{
 			name:      queue.Name,
 			depth:     depth,

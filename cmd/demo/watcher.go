@@ -17,17 +17,17 @@ import (
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
 
-// watcher mirrors what the demo shows of the cluster. It never polls: changed holds a token whenever something is new.
+// watcher mirrors the objects that the demo shows. It never polls: changed holds a token whenever something is new.
 type watcher struct {
 	*controlplane.Mirror
 	changed chan struct{}
 
 	mu sync.Mutex
-	// refusals is, by the UID of a pod group, why its queue does not admit it, in the scheduler's latest words.
+	// refusals has the scheduler's latest reason for which a queue does not admit a pod group, by the UID of the group.
 	refusals map[types.UID]string
-	// warnings are those about queues, in order.
+	// warnings are the warnings about queues, in order.
 	warnings []warning
-	// allotments are, by the UID of a queue, what its annotations say.
+	// allotments has the values of the annotations of queues, by their UIDs.
 	allotments map[types.UID]allotment
 	// evicted are the names of all pods that the scheduler has evicted so far, in order.
 	evicted []string
@@ -48,6 +48,7 @@ func startWatcher(ctx context.Context, cp *controlplane.ControlPlane) (*watcher,
 		allotments: map[types.UID]allotment{},
 		marked:     map[types.UID]bool{},
 	}
+
 	var err error
 	w.Mirror, err = cp.StartMirror(ctx, cache.ResourceEventHandlerFuncs{
 		AddFunc:    w.take,
@@ -77,11 +78,12 @@ func (w *watcher) notify() {
 	}
 }
 
-// takeEvent notes why a queue refuses a pod group, and what is wrong with a queue. The gang plugin reports in every
-// cycle that pods are missing, whatever the cause, so its events are passed over: the quota plugin names the cause.
+// takeEvent notes why a queue refuses a pod group, and the warnings about a queue. The gang plugin reports in every
+// cycle that pods are missing, whatever the cause, so its events are ignored: the quota plugin names the cause.
 func (w *watcher) takeEvent(event *corev1.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	object := event.InvolvedObject
 	switch {
 	case object.Kind == "PodGroup" && event.Reason == string(scheduling.PodGroupUnschedulableType) &&
@@ -90,6 +92,7 @@ func (w *watcher) takeEvent(event *corev1.Event) {
 			w.refusals[object.UID] = event.Message
 			w.notify()
 		}
+
 	case object.Kind == "Queue" && event.Type == corev1.EventTypeWarning:
 		found := warning{queue: object.Name, reason: event.Reason, message: event.Message}
 		if !slices.Contains(w.warnings, found) {

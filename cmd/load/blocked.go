@@ -27,7 +27,8 @@ const (
 func (o choices) blocked(ctx context.Context) error {
 	c := o.cluster()
 	others := fullQueues(&c, o.waiting)
-	report := report{&load.Report{Setting: o.setting(fmt.Sprintf("make load SCENARIO=blocked WAITING=%d", o.waiting), len(c.Jobs)*podsPerJob)}}
+	command := fmt.Sprintf("make load SCENARIO=blocked WAITING=%d", o.waiting)
+	report := report{&load.Report{Setting: o.setting(command, len(c.Jobs)*podsPerJob)}}
 	report.Waiting = len(others)
 
 	if err := o.measure(ctx, report, c, others, o.burstSchedulers()); err != nil {
@@ -36,23 +37,32 @@ func (o choices) blocked(ctx context.Context) error {
 	return write(fmt.Sprintf(blockedResults, strconv.Itoa(report.Waiting), report.Volcano), report.Report, report.Table())
 }
 
-// fullQueues adds queues to a cluster, and returns the jobs that fill them: all but the first of each wait.
+// fullQueues adds queues to a cluster, and returns the jobs that fill them. In each queue, all but one job wait.
 func fullQueues(c *workload.Cluster, jobs int) (others []workload.Job) {
 	for i := range jobs {
 		name := fmt.Sprintf("full-%03d", i/jobsPerFull)
 		if i%jobsPerFull == 0 {
-			c.Queues = append(c.Queues, workload.Queue{Name: name, Parent: index.RootName, Weight: 1,
-				Capability: workload.Resources{"cpu": podsThatWait, "memory": podsThatWait << 30, gpu: podsThatWait}})
+			c.Queues = append(c.Queues, workload.Queue{
+				Name:       name,
+				Parent:     index.RootName,
+				Weight:     1,
+				Capability: workload.Resources{"cpu": podsThatWait, "memory": podsThatWait << 30, gpu: podsThatWait},
+			})
 		}
+
 		j := c.Jobs[0]
 		j.Name = fmt.Sprintf("waits-%05d", i)
 		j.Queue = name
 		j.MinMember = podsThatWait
 		j.Tasks = nil
 		for p := range podsThatWait {
-			j.Tasks = append(j.Tasks, workload.Task{Name: fmt.Sprintf("%s-%d", j.Name, p), Status: workload.TaskPending,
-				Request: workload.Resources{"cpu": 1, "memory": 1 << 30, gpu: 1}})
+			j.Tasks = append(j.Tasks, workload.Task{
+				Name:    fmt.Sprintf("%s-%d", j.Name, p),
+				Status:  workload.TaskPending,
+				Request: workload.Resources{"cpu": 1, "memory": 1 << 30, gpu: 1},
+			})
 		}
+
 		others = append(others, j)
 	}
 	return others
@@ -66,12 +76,15 @@ func (b bed) block(ctx context.Context, others []workload.Job, submit func(conte
 
 	running := (len(others) + jobsPerFull - 1) / jobsPerFull * podsThatWait
 	return wait.PollUntilContextCancel(ctx, 2*time.Second, true, func(ctx context.Context) (bool, error) {
-		list, err := b.cp.Volcano.SchedulingV1beta1().PodGroups(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		fromCache := metav1.ListOptions{ResourceVersion: "0"}
+		list, err := b.cp.Volcano.SchedulingV1beta1().PodGroups(metav1.NamespaceDefault).List(ctx, fromCache)
 		if err != nil {
 			return false, err
 		}
-		fmt.Printf("  %d of %d jobs are there, %d of %d pods run\n", len(list.Items), len(others), b.seen.counts().ran, running)
-		return len(list.Items) >= len(others) && b.seen.counts().ran >= running, nil
+
+		ran := b.seen.counts().ran
+		fmt.Printf("  %d of %d jobs are there, %d of %d pods run\n", len(list.Items), len(others), ran, running)
+		return len(list.Items) >= len(others) && ran >= running, nil
 	})
 }
 

@@ -34,7 +34,8 @@ type wavesChart struct {
 // Charts are the charts of waves.
 func (wavesReport) Charts() []wavesChart {
 	return []wavesChart{
-		{"load-waiting.svg", "Pods without a node", func(s load.Sample) float64 { return float64(s.Submitted - s.Bound) }},
+		{"load-waiting.svg", "Pods without a node",
+			func(s load.Sample) float64 { return float64(s.Submitted - s.Bound) }},
 		{"load-cards.svg", "Whole cards in use", func(s load.Sample) float64 { return float64(s.Cards) }},
 	}
 }

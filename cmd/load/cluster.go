@@ -41,7 +41,7 @@ var (
 	capacityCard = quotaPlugin{"capacity-card", map[string]string{"unsetCapability": "unlimited"}}
 )
 
-// configuration is the volcano-scheduler.conf of all schedulers but for the quota plugin.
+// configuration is the volcano-scheduler.conf of all schedulers, without the quota plugin.
 var configuration = template.Must(template.New("").Parse(`
 actions: "enqueue, allocate, reclaim, backfill"
 tiers:
@@ -80,8 +80,11 @@ func (s scheduler) start(cp *controlplane.ControlPlane, directory string) (*cont
 	if err := os.WriteFile(path, []byte(s.configuration), 0o600); err != nil {
 		return nil, err
 	}
-	flags := []string{"--scheduler-conf=" + path, "--schedule-period=1s", "--leader-elect=false", "--enable-metrics=true",
-		"--kube-api-qps=2000", "--kube-api-burst=2000", "--node-worker-threads=20"}
+
+	flags := []string{
+		"--scheduler-conf=" + path, "--schedule-period=1s", "--leader-elect=false", "--enable-metrics=true",
+		"--kube-api-qps=2000", "--kube-api-burst=2000", "--node-worker-threads=20",
+	}
 	return cp.StartProcess(s.program, append(flags, s.flags...)...)
 }
 
@@ -91,6 +94,7 @@ func furnish(ctx context.Context, cp *controlplane.ControlPlane, c workload.Clus
 		_, err := cp.Kube.CoreV1().Nodes().Create(ctx, cluster.Node(n), metav1.CreateOptions{})
 		return err
 	}
+
 	queues := func(ctx context.Context, q workload.Queue) error {
 		if q.Name == index.RootName { // the scheduler creates it
 			return nil
@@ -98,6 +102,7 @@ func furnish(ctx context.Context, cp *controlplane.ControlPlane, c workload.Clus
 		_, err := cp.Volcano.SchedulingV1beta1().Queues().Create(ctx, queue(q), metav1.CreateOptions{})
 		return err
 	}
+
 	if err := each(ctx, c.Nodes, nodes); err != nil {
 		return fmt.Errorf("creating nodes: %w", err)
 	}
@@ -110,6 +115,7 @@ func furnish(ctx context.Context, cp *controlplane.ControlPlane, c workload.Clus
 		if err != nil {
 			return false, err
 		}
+
 		n := 0
 		for i := range list.Items {
 			if list.Items[i].Status.State == scheduling.QueueStateOpen {
@@ -142,14 +148,16 @@ func queue(q workload.Queue) *scheduling.Queue {
 	}
 }
 
-// job makes a Volcano job whose pods are those of a description. They run for a time, or, if that is 0, forever.
+// job makes a Volcano job with the pods of a description. The pods run for a time, or forever if it is 0.
 func job(j workload.Job, runs time.Duration) *batch.Job {
 	task := j.Tasks[0]
 	resources := cluster.List(task.Request)
+
 	var command []string
 	if runs > 0 {
 		command = []string{"sleep", strconv.Itoa(int(runs.Seconds()))}
 	}
+
 	return &batch.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: j.Name, Annotations: j.Annotations},
 		Spec: batch.JobSpec{

@@ -27,7 +27,7 @@ type figures struct {
 	requests    map[string]tally // to the API server, by method
 }
 
-// tally is how often something happened so far, and what it took in all, in seconds.
+// tally is the number of events of a kind so far, and the time that they took, in seconds.
 type tally struct{ count, time float64 }
 
 // minus returns the differences since an earlier look.
@@ -48,6 +48,7 @@ func read(ctx context.Context, process *controlplane.Process) (f figures, err er
 			f, err = readFigures(response.Body)
 		}
 	}
+
 	if err != nil {
 		return f, fmt.Errorf("reading the scheduler's metrics: %w", err)
 	}
@@ -72,7 +73,9 @@ func readFigures(text io.Reader) (figures, error) {
 		f.cycles = observed(m, 1000)
 	}
 	for _, m := range read["volcano_plugin_scheduling_latency_milliseconds"].GetMetric() {
-		if plugin := label(m, "plugin"); label(m, "OnSession") == "OnSessionOpen" && (plugin == capacity.Name || plugin == capacityCard.Name) {
+		plugin := label(m, "plugin")
+		ours := plugin == capacity.Name || plugin == capacityCard.Name
+		if ours && label(m, "OnSession") == "OnSessionOpen" {
 			f.opens = observed(m, 1000)
 		}
 	}
@@ -94,7 +97,9 @@ func served() (map[string]tally, error) {
 		return nil, fmt.Errorf("reading the API server's metrics: %w", err)
 	}
 
-	i := slices.IndexFunc(gathered, func(f *dto.MetricFamily) bool { return f.GetName() == "apiserver_request_duration_seconds" })
+	i := slices.IndexFunc(gathered, func(f *dto.MetricFamily) bool {
+		return f.GetName() == "apiserver_request_duration_seconds"
+	})
 	if i < 0 {
 		return nil, nil // no request so far
 	}
@@ -109,6 +114,7 @@ func servedOf(durations *dto.MetricFamily) map[string]tally {
 		if verb == "WATCH" || name == "" {
 			continue
 		}
+
 		if part := label(m, "subresource"); part != "" {
 			name += "/" + part
 		}
@@ -164,10 +170,12 @@ func machine() (all, idle float64, err error) {
 // softirq, steal. What a virtual machine does not get is neither its own time nor idle.
 func readMachine(text string) (all, idle float64, err error) {
 	var name string
-	var of [8]float64
-	if _, err := fmt.Sscan(text, &name, &of[0], &of[1], &of[2], &of[3], &of[4], &of[5], &of[6], &of[7]); err != nil || name != "cpu" {
+	var t [8]float64 // in hundredths of a second; 3 and 4 are idle
+	_, err = fmt.Sscan(text, &name, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7])
+	if err != nil || name != "cpu" {
 		return 0, 0, fmt.Errorf("reading /proc/stat: %q %w", name, err)
 	}
-	idle = (of[3] + of[4]) / 100
-	return (of[0]+of[1]+of[2]+of[5]+of[6])/100 + idle, idle, nil
+
+	idle = (t[3] + t[4]) / 100
+	return (t[0]+t[1]+t[2]+t[5]+t[6])/100 + idle, idle, nil
 }

@@ -34,7 +34,7 @@ const (
 	sized          = "bench/results/load-%s-%d-nodes.txt" // of a release, with another number of nodes than mainNodes
 	wavesResults   = "bench/results/load-waves.txt"
 	tunedResults   = "bench/results/load-tuned.txt"
-	blockedResults = "bench/results/load-blocked-%s-%s.txt" // of a number of jobs that wait, with a release of Volcano or a checkout
+	blockedResults = "bench/results/load-blocked-%s-%s.txt" // of a number of waiting jobs, with a release of Volcano
 	page           = "docs/load.md"
 	chartFile      = "docs/load.svg"
 )
@@ -67,18 +67,22 @@ type choices struct {
 
 func main() {
 	var o choices
-	flag.StringVar(&o.scenario, "scenario", burst, "burst: all jobs at once; waves: jobs arrive over time, and end; tuned: settings of Volcano; blocked: burst, while other jobs wait")
+	flag.StringVar(&o.scenario, "scenario", burst, "burst: all jobs at once; waves: jobs arrive over time, and end; "+
+		"tuned: settings of Volcano; blocked: burst, while other jobs wait")
 	flag.IntVar(&o.nodes, "nodes", mainNodes, "nodes of 8 GPUs")
 	flag.IntVar(&o.pods, "pods", 2000, "pods, in jobs of 10")
 	flag.IntVar(&o.queues, "queues", 500, "queues, in two levels below the root")
 	flag.IntVar(&o.waiting, "waiting", 5000, "blocked: jobs that wait")
-	flag.IntVar(&o.rounds, "rounds", 3, "how often each scheduler is measured; 0 writes the page of the results that are there")
+	flag.IntVar(&o.rounds, "rounds", 3,
+		"how often each scheduler is measured; 0 writes the page of the results that are there")
 	flag.StringVar(&o.ours, "ours", "bin/load/ours", "our scheduler")
 	flag.StringVar(&o.upstream, "upstream", "bin/load/upstream", "Volcano's own scheduler")
-	flag.DurationVar(&o.limit, "limit", 5*time.Minute, "burst, tuned and blocked: how long a scheduler may take; with blocked, pods that do not run by then are left")
+	flag.DurationVar(&o.limit, "limit", 5*time.Minute, "burst, tuned and blocked: how long a scheduler may take; "+
+		"with blocked, pods that do not run by then are left")
 	flag.DurationVar(&o.duration, "duration", 10*time.Minute, "waves: how long jobs arrive")
 	showVersion := flag.Bool("version", false, "print the versions of this program, Volcano and Kubernetes")
 	flag.Parse()
+
 	if *showVersion {
 		fmt.Print(version.Of().Text("load"))
 		return
@@ -136,17 +140,19 @@ func (o choices) burstSchedulers() []scheduler {
 func (o choices) tuned(ctx context.Context) error {
 	pools := workload.Pools{Nodes: o.nodes, Queues: o.queues, Jobs: max(1, o.pods/workload.PodsOfPools)}
 	report := report{&load.Report{Setting: o.setting("make load SCENARIO=tuned", pools.Jobs*workload.PodsOfPools)}}
+
 	var schedulers []scheduler
 	for _, s := range tuning.Whole {
 		schedulers = append(schedulers, scheduler{s.Name, o.ours, s.Configuration(), s.Flags(), s.Environment()})
 	}
+
 	if err := o.measure(ctx, report, pools.Make(1), nil, schedulers); err != nil {
 		return err
 	}
 	return write(tunedResults, report.Report, table(tuning.Names(), rows, report.Values))
 }
 
-// cluster is that of a burst.
+// cluster returns the cluster of a burst.
 func (o choices) cluster() workload.Cluster {
 	return workload.Shape{
 		Nodes: o.nodes, Fanout: workload.TwoLevels(o.queues),
@@ -156,13 +162,17 @@ func (o choices) cluster() workload.Cluster {
 
 // measure adds a run of each scheduler for each round, while others wait (run). Without others, it fails if pods do not
 // run in time.
-func (o choices) measure(ctx context.Context, r report, c workload.Cluster, others []workload.Job, schedulers []scheduler) error {
+func (o choices) measure(
+	ctx context.Context, r report, c workload.Cluster, others []workload.Job, schedulers []scheduler,
+) error {
 	return inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
 		bounded, cancel := context.WithTimeout(ctx, furnishing+o.limit)
 		defer cancel()
+
 		result, err := run(bounded, c, others, s, o.limit)
 		result.Round = round
 		r.Runs = append(r.Runs, result)
+
 		if err == nil && result.Left > 0 && len(others) == 0 {
 			err = fmt.Errorf("%d pods do not run after %s", result.Left, o.limit)
 		}
@@ -173,15 +183,19 @@ func (o choices) measure(ctx context.Context, r report, c workload.Cluster, othe
 func (o choices) waves(ctx context.Context) error {
 	w := workload.Waves{Nodes: o.nodes, Queues: o.queues, Pods: o.pods, PodsPerJob: podsPerJob, Duration: o.duration}
 	report := wavesReport{&load.Waves{Setting: o.setting("make load SCENARIO=waves", o.pods/podsPerJob*podsPerJob)}}
-	report.Duration, report.Grace = o.duration.Seconds(), grace(o.duration).Seconds()
+	report.Duration = o.duration.Seconds()
+	report.Grace = grace(o.duration).Seconds()
 	cluster, _ := w.Make(1)
 	for _, n := range cluster.Nodes {
 		report.Cards += int(n.Allocatable[gpu])
 	}
+
 	schedulers := []scheduler{
-		{"upstream", o.upstream, capacity.configuration(), nil, nil}, {"capacity", o.ours, capacity.configuration(), nil, nil},
+		{"upstream", o.upstream, capacity.configuration(), nil, nil},
+		{"capacity", o.ours, capacity.configuration(), nil, nil},
 		{capacityCard.Name, o.ours, capacityCard.configuration(), nil, nil},
 	}
+
 	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
 		result, err := runWaves(ctx, w, s)
 		result.Round = round
@@ -194,13 +208,14 @@ func (o choices) waves(ctx context.Context) error {
 	return write(wavesResults, report.Waves, report.Table())
 }
 
-// setting describes what a command of make measures, and on what.
+// setting describes the measurement of a command of make, and the machine.
 func (o choices) setting(command string, pods int) load.Setting {
 	command += fmt.Sprintf(" NODES=%d PODS=%d QUEUES=%d", o.nodes, o.pods, o.queues)
 	if o.scenario == waves {
 		command += " DURATION=" + strings.Replace(o.duration.String(), "m0s", "m", 1)
 	}
 	command += fmt.Sprintf(" ROUNDS=%d", o.rounds)
+
 	volcano := version.Of().Volcano
 	switch {
 	case !strings.HasPrefix(volcano, "v"): // it is built with a directory
@@ -228,7 +243,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// rewrite makes the page and the charts of the raw results anew.
+// rewrite makes the page and the charts from the raw results again.
 func rewrite() error {
 	files, err := pages("")
 	if err != nil {
@@ -248,9 +263,12 @@ var pageSource string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"mainRelease": func() string { return load.MainRelease },
-	"words":       words, "podsPerJob": func() int { return podsPerJob }, "steadyFrom": func() float64 { return steadyFrom },
-	"steadyUntil": func() float64 { return steadyUntil }, "waveCards": func() int { return workload.WaveCards },
-	"waveSlices": func() int { return workload.WaveSlices },
+	"words":       words,
+	"podsPerJob":  func() int { return podsPerJob },
+	"steadyFrom":  func() float64 { return steadyFrom },
+	"steadyUntil": func() float64 { return steadyUntil },
+	"waveCards":   func() int { return workload.WaveCards },
+	"waveSlices":  func() int { return workload.WaveSlices },
 }).Parse(pageSource))
 
 // contents holds the results that the page shows.
@@ -268,7 +286,8 @@ func pages(root string) (map[string]string, error) {
 		return nil, err
 	}
 
-	c, files := contents{report: main, Others: rest}, map[string]string{}
+	c := contents{report: main, Others: rest}
+	files := map[string]string{}
 	c.Blocked, err = readBlocked(root)
 	if err != nil {
 		return nil, err
@@ -291,14 +310,15 @@ func pages(root string) (map[string]string, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+
 	var text strings.Builder
 	err = pageTemplate.Execute(&text, c)
 	files[page] = text.String()
 	return files, err
 }
 
-// readAll reads the results of bursts: the main ones, and those with other releases or numbers of nodes, below the root
-// of the module.
+// readAll reads the results of bursts below the root of the module: the main ones, and the results with other releases
+// or numbers of nodes.
 func readAll(root string) (main report, rest []report, err error) {
 	paths, err := filepath.Glob(filepath.Join(root, fmt.Sprintf(others, "v*")))
 	if err != nil {
@@ -334,6 +354,7 @@ func inTurn(rounds int, schedulers []scheduler, measure func(round int, s schedu
 		for i := range schedulers {
 			s := schedulers[(i+round)%len(schedulers)]
 			fmt.Printf("round %d of %d, %s\n", round+1, rounds, s.name)
+
 			if err := measure(round+1, s); err != nil {
 				return fmt.Errorf("round %d, %s: %w", round+1, s.name, err)
 			}
@@ -360,7 +381,7 @@ func machineLoad() (load float64) {
 	return load
 }
 
-// write writes the raw results, makes the page and the charts anew, and prints a table.
+// write writes the raw results, makes the page and the charts again, and prints a table.
 func write(path string, measured any, table string) error {
 	raw, err := json.Marshal(measured)
 	if err != nil {

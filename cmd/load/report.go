@@ -31,16 +31,21 @@ var rows = []row[load.Result]{
 // Table has the figures of the schedulers.
 func (r report) Table() string { return table(load.Schedulers, rows, r.Values) }
 
-// table has the medians of the rounds of each scheduler, and their range. values are a figure of the rounds, sorted.
-func table[Run any](schedulers []string, rows []row[Run], values func(scheduler string, figure func(Run) float64) []float64) string {
+// table has the medians of the rounds of each scheduler, and their range. values returns the sorted values of a figure.
+func table[Run any](
+	schedulers []string, rows []row[Run], values func(scheduler string, figure func(Run) float64) []float64,
+) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| | | %s |\n|---|---|%s\n", strings.Join(schedulers, " | "), strings.Repeat("---|", len(schedulers)))
+	fmt.Fprintf(&b, "| | | %s |\n", strings.Join(schedulers, " | "))
+	fmt.Fprintf(&b, "|---|---|%s\n", strings.Repeat("---|", len(schedulers)))
+
 	for _, row := range rows {
 		fmt.Fprintf(&b, "| %s | %s |", row.title, row.unit)
 		for _, name := range schedulers {
-			of := values(name, row.of)
-			fmt.Fprintf(&b, " %s", digits(load.Percentile(of, 0.5)))
-			if least, most := digits(load.Percentile(of, 0)), digits(load.Percentile(of, 1)); least != most {
+			sorted := values(name, row.of)
+			fmt.Fprintf(&b, " %s", digits(load.Percentile(sorted, 0.5)))
+			least, most := digits(load.Percentile(sorted, 0)), digits(load.Percentile(sorted, 1))
+			if least != most {
 				fmt.Fprintf(&b, " (%s–%s)", least, most)
 			}
 			b.WriteString(" |")

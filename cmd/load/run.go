@@ -33,6 +33,7 @@ func onBed(ctx context.Context, c workload.Cluster, s scheduler, options control
 		return err
 	}
 	defer func() { err = errors.Join(err, cp.Stop()) }()
+
 	// The watches have to hang up before the control plane stops.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -42,10 +43,12 @@ func onBed(ctx context.Context, c workload.Cluster, s scheduler, options control
 		return err
 	}
 	defer os.RemoveAll(directory)
+
 	process, err := s.start(cp, directory)
 	if err != nil {
 		return err
 	}
+
 	go func() {
 		<-process.Exited()
 		cancel(fmt.Errorf("the scheduler ended with status %d", process.Status()))
@@ -55,14 +58,17 @@ func onBed(ctx context.Context, c workload.Cluster, s scheduler, options control
 			err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
 		}
 	}()
+
 	fmt.Printf("  creating %d nodes and %d queues\n", len(c.Nodes), len(c.Queues))
 	if err := furnish(ctx, cp, c); err != nil {
 		return err
 	}
+
 	b := bed{cp, process, newSightings()}
 	if err := b.seen.watch(ctx, cp); err != nil {
 		return err
 	}
+
 	if err := measure(ctx, b); err != nil {
 		return err
 	}
@@ -76,15 +82,19 @@ func (b bed) submit(ctx context.Context, j workload.Job, runs time.Duration) err
 	return err
 }
 
-// run measures one scheduler on a control plane of its own, for limit at most: all jobs are there at once. Others are
-// there before, and wait but for the first of each queue.
-func run(ctx context.Context, c workload.Cluster, others []workload.Job, s scheduler, limit time.Duration) (load.Result, error) {
+// run measures one scheduler on a control plane of its own, for limit at most. All jobs are submitted at once. The
+// other jobs are submitted before, and all except the first one of each queue wait.
+func run(
+	ctx context.Context, c workload.Cluster, others []workload.Job, s scheduler, limit time.Duration,
+) (load.Result, error) {
 	r := load.Result{Scheduler: s.name}
-	return r, onBed(ctx, c, s, controlplane.Options{Environment: s.environment}, func(ctx context.Context, b bed) error {
+	options := controlplane.Options{Environment: s.environment}
+	return r, onBed(ctx, c, s, options, func(ctx context.Context, b bed) error {
 		submit := func(ctx context.Context, j workload.Job) error { return b.submit(ctx, j, 0) }
 		if err := b.block(ctx, others, submit); err != nil {
 			return fmt.Errorf("submitting jobs that wait: %w", err)
 		}
+
 		before, err := read(ctx, b.process)
 		if err != nil {
 			return err
@@ -93,21 +103,27 @@ func run(ctx context.Context, c workload.Cluster, others []workload.Job, s sched
 		for _, j := range c.Jobs {
 			pods += len(j.Tasks)
 		}
+
 		began := time.Now()
 		if err := each(ctx, c.Jobs, submit); err != nil {
 			return fmt.Errorf("submitting jobs: %w", err)
 		}
+
 		after, err := b.follow(ctx, began, limit, pods, &r)
 		if err != nil {
 			return err
 		}
+
 		r.CPU = after.cpu - before.cpu
-		r.Cycles, r.Cycling = after.cycles.count-before.cycles.count, after.cycles.time-before.cycles.time
+		r.Cycles = after.cycles.count - before.cycles.count
+		r.Cycling = after.cycles.time - before.cycles.time
+
 		b.seen.summarize(began, &r)
 		r.Total = limit.Seconds()
 		if r.Left == 0 {
 			r.Total = r.Bound[len(r.Bound)-1]
 		}
+
 		p := c.Place(b.seen.nodes())
 		r.Opened = p.Opened
 		r.Listed = p.Listed
@@ -118,7 +134,9 @@ func run(ctx context.Context, c workload.Cluster, others []workload.Job, s sched
 
 // follow waits until all pods run, or the limit is over. It reports how many run, and records the memory of the
 // scheduler in the meantime and how many pods are left.
-func (b bed) follow(ctx context.Context, began time.Time, limit time.Duration, pods int, r *load.Result) (figures, error) {
+func (b bed) follow(
+	ctx context.Context, began time.Time, limit time.Duration, pods int, r *load.Result,
+) (figures, error) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
@@ -127,14 +145,17 @@ func (b bed) follow(ctx context.Context, began time.Time, limit time.Duration, p
 			return figures{}, fmt.Errorf("%d of %d pods run: %w", b.seen.counts().ran, pods, ctx.Err())
 		case <-tick.C:
 		}
+
 		now, err := read(ctx, b.process)
 		if err != nil {
 			return now, err
 		}
 		r.Memory = max(r.Memory, now.memory)
+
 		n := b.seen.counts().ran
 		took := time.Since(began)
 		fmt.Printf("  %5.1fs  %d of %d pods run\n", took.Seconds(), n, pods)
+
 		if n >= pods || took > limit {
 			r.Left = max(0, pods-n)
 			return now, nil
@@ -162,10 +183,11 @@ func (s *sightings) summarize(began time.Time, r *load.Result) {
 	slices.Sort(r.Running)
 }
 
-// nodes are those of the pods of each job.
+// nodes returns the nodes of the pods of each job.
 func (s *sightings) nodes() map[string][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	nodes := map[string][]string{}
 	for _, pod := range s.pods {
 		if pod.node != "" {
@@ -175,5 +197,5 @@ func (s *sightings) nodes() map[string][]string {
 	return nodes
 }
 
-// milliseconds is a time in seconds, no more exact than it was measured.
+// milliseconds returns a time in seconds, rounded to the precision of the measurement.
 func milliseconds(d time.Duration) float64 { return thousandths(d.Seconds()) }

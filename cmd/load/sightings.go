@@ -25,7 +25,7 @@ type sightings struct {
 	now       counts
 }
 
-// sighting is that of a pod of a job. What was not seen has no time.
+// sighting has the times of a pod of a job. An event that was not seen has the zero time.
 type sighting struct {
 	job, node                      string
 	cards                          int
@@ -84,13 +84,16 @@ func (s *sightings) see(pod *corev1.Pod, deleted bool) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	seen := s.pods[pod.UID]
 	if seen == nil {
 		seen = &sighting{job: pod.Labels[batch.JobNameKey], cards: cards(pod), created: now}
 		s.pods[pod.UID] = seen
 	}
+
 	if seen.bound.IsZero() && pod.Spec.NodeName != "" {
-		seen.bound, seen.node = now, pod.Spec.NodeName
+		seen.bound = now
+		seen.node = pod.Spec.NodeName
 		s.now.bound++
 		s.now.cards += seen.cards
 	}
@@ -99,7 +102,9 @@ func (s *sightings) see(pod *corev1.Pod, deleted bool) {
 		s.now.ran++
 		s.now.running++
 	}
-	if !seen.ended.IsZero() || !deleted && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+
+	over := deleted || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	if !over || !seen.ended.IsZero() {
 		return
 	}
 

@@ -49,20 +49,24 @@ func runWaves(ctx context.Context, w workload.Waves, s scheduler) (*load.Run, er
 	w.Cards = s.name == capacityCard.Name
 	c, arrivals := w.Make(1)
 	result := &load.Run{Scheduler: s.name}
+
 	ctx, cancel := context.WithTimeout(ctx, furnishing+w.Duration+grace(w.Duration))
 	defer cancel()
+
 	return result, onBed(ctx, c, s, controlplane.Options{Commands: true}, func(ctx context.Context, b bed) error {
 		share := func(of float64) time.Duration { return time.Duration(of * float64(w.Duration)) }
 		v := &wave{
 			bed: b, arrivals: arrivals, began: time.Now(), result: result,
 			from: share(steadyFrom), until: share(steadyUntil), end: w.Duration + grace(w.Duration),
 		}
+
 		both, ctx := errgroup.WithContext(ctx)
 		both.Go(func() error { return v.submitAll(ctx) })
 		both.Go(func() error { return v.sample(ctx) })
 		if err := both.Wait(); err != nil {
 			return err
 		}
+
 		v.summarize()
 		return nil
 	})
@@ -78,6 +82,7 @@ func (v *wave) submitAll(ctx context.Context) error {
 			return submitting.Wait()
 		case <-time.After(time.Until(v.began.Add(a.At))):
 		}
+
 		submitting.Go(func() error {
 			if err := v.bed.submit(ctx, a.Job, a.Runs); err != nil {
 				return fmt.Errorf("submitting job %s: %w", a.Job.Name, err)
@@ -98,16 +103,20 @@ func (v *wave) sample(ctx context.Context) error {
 			return ctx.Err()
 		case <-tick.C:
 		}
+
 		now, err := read(ctx, v.bed.process)
 		if err != nil {
 			return err
 		}
-		at, seen := time.Since(v.began), v.bed.seen.counts()
+
+		at := time.Since(v.began)
+		seen := v.bed.seen.counts()
 		submitted := v.bed.seen.jobs() * podsPerJob
 		v.result.Samples = append(v.result.Samples, load.Sample{
 			At: milliseconds(at), Submitted: submitted, Bound: seen.bound, Running: seen.running, Cards: seen.cards,
 			CPU: thousandths(now.cpu), Memory: now.memory,
 		})
+
 		if err := v.measure(at, now); err != nil {
 			return err
 		}
@@ -115,8 +124,10 @@ func (v *wave) sample(ctx context.Context) error {
 			fmt.Printf("  %5.1fs  %d pods submitted, %d bound, %d run, %.0f cycles, %.0f MiB\n",
 				at.Seconds(), submitted, seen.bound, seen.running, now.cycles.count, now.memory/(1<<20))
 		}
+
 		if pods := len(v.arrivals) * podsPerJob; seen.ran >= pods && v.result.Until > 0 || at >= v.end {
-			v.result.Ended, v.result.Left = milliseconds(at), max(0, pods-seen.ran)
+			v.result.Ended = milliseconds(at)
+			v.result.Left = max(0, pods-seen.ran)
 			return nil
 		}
 	}
@@ -132,24 +143,30 @@ func (v *wave) measure(at time.Duration, now figures) (err error) {
 		r.Cycles = append(r.Cycles, apart(now.cycles.minus(before.cycles))...)
 		r.Opens = append(r.Opens, apart(now.opens.minus(before.opens))...)
 	}
+
 	switch {
 	case at >= v.from && r.From == 0:
-		r.From, v.first = milliseconds(at), now
+		r.From = milliseconds(at)
+		v.first = now
 		v.served, err = served()
 		if err == nil {
 			v.users, err = watchProcessors()
 		}
+
 	case at >= v.until && steady:
 		r.Until = milliseconds(at)
 		r.CPU = thousandths(now.cpu - v.first.cpu)
 		for _, name := range slices.Sorted(maps.Keys(now.actions)) {
-			r.Actions = append(r.Actions, load.Request{Name: name, Time: thousandths(now.actions[name].minus(v.first.actions[name]).time)})
+			took := now.actions[name].minus(v.first.actions[name]).time
+			r.Actions = append(r.Actions, load.Request{Name: name, Time: thousandths(took)})
 		}
+
 		r.Requests = since(now.requests, v.first.requests)
 		r.Processors, err = v.users.end(r.CPU)
 		if err != nil {
 			return err
 		}
+
 		var until map[string]tally
 		until, err = served()
 		if err == nil {
@@ -159,8 +176,8 @@ func (v *wave) measure(at time.Duration, now figures) (err error) {
 	return err
 }
 
-// apart returns the time of each of what has happened between two samples. As a cycle begins a second after the last,
-// that is one at most, or two whose mean is taken.
+// apart returns the times of the events between two samples. A cycle begins a second after the last one, so there is
+// one event, or two that both get the mean.
 func apart(t tally) (times []float64) {
 	for range int(t.count) {
 		times = append(times, thousandths(t.time/t.count))
@@ -168,13 +185,14 @@ func apart(t tally) (times []float64) {
 	return times
 }
 
-// summarize fills in what becomes of the pods whose jobs were submitted in the steady part.
+// summarize fills in the results of pods with jobs that were submitted in the steady part.
 func (v *wave) summarize() {
 	r := v.result
 	slices.Sort(r.Cycles)
 	slices.Sort(r.Opens)
 	v.bed.seen.mu.Lock()
 	defer v.bed.seen.mu.Unlock()
+
 	within := func(at time.Time) bool {
 		since := milliseconds(at.Sub(v.began))
 		return !at.IsZero() && r.From <= since && since <= r.Until
@@ -190,6 +208,7 @@ func (v *wave) summarize() {
 		if within(pod.bound) {
 			r.Bound++
 		}
+
 		submitted := v.bed.seen.submitted[pod.job]
 		if !within(submitted) || pod.running.IsZero() {
 			continue

@@ -33,11 +33,13 @@ func (r wavesReport) Table() string {
 		{"half of the cycles", "s", func(r load.Run) float64 { return load.Percentile(r.Cycles, 0.5) }},
 		{"90 %", "s", func(r load.Run) float64 { return load.Percentile(r.Cycles, 0.9) }},
 		{"longest", "s", func(r load.Run) float64 { return load.Percentile(r.Cycles, 1) }},
-		{"half of the session opens of the quota plugin", "ms", func(r load.Run) float64 { return 1000 * load.Percentile(r.Opens, 0.5) }},
+		{"half of the session opens of the quota plugin", "ms",
+			func(r load.Run) float64 { return 1000 * load.Percentile(r.Opens, 0.5) }},
 		{"90 %", "ms", func(r load.Run) float64 { return 1000 * load.Percentile(r.Opens, 0.9) }},
 		{"longest", "ms", func(r load.Run) float64 { return 1000 * load.Percentile(r.Opens, 1) }},
 		{"cpu of the scheduler", "s", func(r load.Run) float64 { return r.CPU }},
-		{"memory of the scheduler, median", "MiB", func(r load.Run) float64 { return load.Percentile(r.Memory(), 0.5) / (1 << 20) }},
+		{"memory of the scheduler, median", "MiB",
+			func(r load.Run) float64 { return load.Percentile(r.Memory(), 0.5) / (1 << 20) }},
 		{"peak of the whole run", "MiB", func(r load.Run) float64 { return r.PeakMemory() / (1 << 20) }},
 	}, r.Values)
 }
@@ -54,16 +56,17 @@ func (r wavesReport) drained(run load.Run) float64 {
 func (r wavesReport) Requests() string {
 	var rows []row[load.Run]
 	for _, method := range []string{"POST", "PUT", "PATCH", "GET", "DELETE"} {
-		rows = append(rows, row[load.Run]{method, "requests", func(run load.Run) float64 { return load.Of(run.Requests, method).Count }})
-		rows = append(rows, row[load.Run]{"mean", "ms", func(run load.Run) float64 { return 1000 * load.Of(run.Requests, method).Mean() }})
+		count := func(run load.Run) float64 { return load.Of(run.Requests, method).Count }
+		mean := func(run load.Run) float64 { return 1000 * load.Of(run.Requests, method).Mean() }
+		rows = append(rows, row[load.Run]{method, "requests", count}, row[load.Run]{"mean", "ms", mean})
 	}
 	return table(load.WavesSchedulers, rows, r.Values)
 }
 
-// mostServed is the number of rows of what the API server does.
+// mostServed is the number of kinds of requests in the table of Served.
 const mostServed = 8
 
-// Served has what the API server does most often.
+// Served has the most frequent requests that the API server serves.
 func (r wavesReport) Served() string {
 	counts := map[string]float64{}
 	for _, run := range r.Runs {
@@ -77,10 +80,9 @@ func (r wavesReport) Served() string {
 	})
 	var rows []row[load.Run]
 	for _, name := range names[:min(mostServed, len(names))] {
-		title := "`" + name + "`"
-		rows = append(rows, row[load.Run]{title, "per second",
-			func(run load.Run) float64 { return load.Of(run.Served, name).Count / (run.Until - run.From) }})
-		rows = append(rows, row[load.Run]{"mean", "ms", func(run load.Run) float64 { return 1000 * load.Of(run.Served, name).Mean() }})
+		rate := func(run load.Run) float64 { return load.Of(run.Served, name).Count / (run.Until - run.From) }
+		mean := func(run load.Run) float64 { return 1000 * load.Of(run.Served, name).Mean() }
+		rows = append(rows, row[load.Run]{"`" + name + "`", "per second", rate}, row[load.Run]{"mean", "ms", mean})
 	}
 	return table(load.WavesSchedulers, rows, r.Values)
 }
@@ -112,24 +114,28 @@ func (r wavesReport) Processors() string {
 
 func total(of map[string]float64) float64 { return sum(maps.Values(of)) }
 
-// Costs has what a bound pod costs, and how many pods per second that allows at most.
+// Costs has the costs of a bound pod, and the number of pods per second that they allow.
 func (r wavesReport) Costs() string {
 	perPod := func(seconds func(load.Run) float64) func(load.Run) float64 {
 		return func(run load.Run) float64 { return 1000 * seconds(run) / max(1, float64(run.Bound)) }
 	}
+
 	server := func(run load.Run) float64 { return run.Processors["kube-apiserver"] + run.Processors["etcd"] }
 	used := func(run load.Run) float64 {
 		return total(run.Processors) - run.Processors[load.Idle] - run.Processors[load.Others]
 	}
 	allocate := perPod(func(run load.Run) float64 { return load.Of(run.Actions, "allocate").Time })
+
 	return table(load.WavesSchedulers, []row[load.Run]{
 		{"cpu of the scheduler", "ms per pod", perPod(func(run load.Run) float64 { return run.CPU })},
 		{"cpu of the API server and etcd", "ms per pod", perPod(server)},
 		{"cpu of the other parts of the control plane", "ms per pod",
 			perPod(func(run load.Run) float64 { return used(run) - run.CPU - server(run) })},
 		{"action allocate", "ms per pod", allocate},
-		{"pods for which the processors suffice", "per second", func(run load.Run) float64 { return float64(1000*r.CPUs) / perPod(used)(run) }},
-		{"pods for which the action allocate suffices", "per second", func(run load.Run) float64 { return 1000 / allocate(run) }},
+		{"pods for which the processors suffice", "per second",
+			func(run load.Run) float64 { return float64(1000*r.CPUs) / perPod(used)(run) }},
+		{"pods for which the action allocate suffices", "per second",
+			func(run load.Run) float64 { return 1000 / allocate(run) }},
 	}, r.Values)
 }
 
@@ -140,6 +146,7 @@ func (r wavesReport) Stages() string {
 		load.Bound:   "to its binding",
 		load.Started: "to its running",
 	}
+
 	var rows []row[load.Run]
 	for _, stage := range load.Stages {
 		rows = append(rows, row[load.Run]{titles[stage], "s", func(run load.Run) float64 { return run.Stages[stage] }})
@@ -149,19 +156,26 @@ func (r wavesReport) Stages() string {
 
 // Cycles has the parts of the scheduling cycles.
 func (r wavesReport) Cycles() string {
-	rows := []row[load.Run]{{"session open of the quota plugin", "s", func(run load.Run) float64 { return sum(slices.Values(run.Opens)) }}}
-	for _, name := range []string{"enqueue", "allocate", "reclaim", "backfill"} {
-		rows = append(rows, row[load.Run]{name, "s", func(run load.Run) float64 { return load.Of(run.Actions, name).Time }})
-	}
-	rows = append(rows, row[load.Run]{"snapshot, other plugins, session close", "s", func(run load.Run) float64 {
-		rest := sum(slices.Values(run.Cycles)) - sum(slices.Values(run.Opens))
+	opens := func(run load.Run) float64 { return sum(slices.Values(run.Opens)) }
+	cycles := func(run load.Run) float64 { return sum(slices.Values(run.Cycles)) }
+	rest := func(run load.Run) float64 {
+		rest := cycles(run) - opens(run)
 		for _, action := range run.Actions {
 			rest -= action.Time
 		}
 		return max(0, rest)
-	}}, row[load.Run]{"between cycles, and in those that ended later", "s", func(run load.Run) float64 {
-		return max(0, run.Until-run.From-sum(slices.Values(run.Cycles)))
-	}})
+	}
+	between := func(run load.Run) float64 { return max(0, run.Until-run.From-cycles(run)) }
+
+	rows := []row[load.Run]{{"session open of the quota plugin", "s", opens}}
+	for _, name := range []string{"enqueue", "allocate", "reclaim", "backfill"} {
+		took := func(run load.Run) float64 { return load.Of(run.Actions, name).Time }
+		rows = append(rows, row[load.Run]{name, "s", took})
+	}
+	rows = append(rows,
+		row[load.Run]{"snapshot, other plugins, session close", "s", rest},
+		row[load.Run]{"between cycles, and in those that ended later", "s", between})
+
 	return table(load.WavesSchedulers, rows, r.Values)
 }
 
@@ -179,7 +193,9 @@ func (r wavesReport) Share(of float64) string { return words(r.Duration * of) }
 func (r wavesReport) Disturbance() string {
 	var shares []string
 	for _, name := range load.WavesSchedulers {
-		share := r.Values(name, func(run load.Run) float64 { return 100 * run.Processors[load.Others] / total(run.Processors) })
+		share := r.Values(name, func(run load.Run) float64 {
+			return 100 * run.Processors[load.Others] / total(run.Processors)
+		})
 		shares = append(shares, fmt.Sprintf("%.0f %% (%s)", load.Percentile(share, 0.5), name))
 	}
 	return strings.Join(shares[:len(shares)-1], ", ") + " and " + shares[len(shares)-1]
