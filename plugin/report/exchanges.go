@@ -40,6 +40,7 @@ func NewExchanges() *Exchanges { return &Exchanges{places: map[place]*exchange{}
 // Open begins a session, and forgets places without recent evictions.
 func (e *Exchanges) Open() {
 	e.session++
+
 	for p, x := range e.places {
 		if e.session-x.at > exchangeCycles {
 			delete(e.places, p)

@@ -165,6 +165,7 @@ func (m *Metrics) setDim(a *accountGauges, d fastres.Dim, value float64, k kind)
 
 	m.mu.Lock()
 	defer m.mu.Unlock()
+
 	if n := int(d) + 1 - len(a.position); n > 0 {
 		a.position = append(a.position, make([]int32, n)...)
 	}
@@ -177,6 +178,7 @@ func (m *Metrics) resource(d fastres.Dim) *dto.LabelPair {
 	for int(d) >= len(m.resources) {
 		m.resources = append(m.resources, nil)
 	}
+
 	if m.resources[d] == nil {
 		m.resources[d] = label("resource", m.names.Name(d))
 	}

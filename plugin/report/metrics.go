@@ -255,6 +255,7 @@ func (m *Metrics) setParent(g *queueGauges, q index.Queue) {
 	if p := m.ix.Parent(q); p != index.None {
 		name = m.ix.Name(p)
 	}
+
 	if g.parent == nil || g.parent.GetValue() != name {
 		m.mu.Lock()
 		g.parent = label("parent", name)
@@ -270,6 +271,7 @@ func (m *Metrics) setAccount(g *queueGauges, a account, x fastres.Vector) {
 			g.shown.Set(d, 0)
 		}
 	}
+
 	m.set(&g.accounts[a], x, g.shown)
 }
 
@@ -281,6 +283,7 @@ func (m *Metrics) setInqueue(g *queueGauges, x fastres.Vector) {
 			g.inqueueShown.Set(d, 0)
 		}
 	}
+
 	m.set(&g.inqueue, x, g.inqueueShown)
 }
 
