@@ -15,7 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// driver is the driver of all devices, whose device class has its name.
+// driver is the driver of all devices. Their device class has the same name.
 const driver = "gpu.nvidia.com"
 
 // Pool are the devices of a node that resource claims give.
@@ -36,7 +36,7 @@ func (p *Pool) Gives() []string {
 // Claim is a resource claim.
 type Claim struct {
 	Name, Namespace string
-	Text            string // what it requests
+	Text            string // its requests
 	Template        bool   // it was made for one pod
 	Deleted         bool   // it stays for its pods alone
 	Node            string // of the devices that are allocated, "" before
@@ -50,7 +50,7 @@ type Alternative struct {
 	Cards []string
 }
 
-// ParseClaim reads what a claim requests, such as 2xA|B;allxC+1xD: requests of alternatives.
+// ParseClaim reads the requests of a claim, such as 2xA|B;allxC+1xD: each request has alternatives.
 func ParseClaim(text string) (requests [][]Alternative, err error) {
 	for _, request := range strings.Split(text, "+") {
 		var alternatives []Alternative
@@ -69,6 +69,7 @@ func ParseClaim(text string) (requests [][]Alternative, err error) {
 		}
 		requests = append(requests, alternatives)
 	}
+
 	return requests, nil
 }
 
@@ -111,6 +112,7 @@ func (w *words) devices() Deed {
 			d.Cards = append(d.Cards, name)
 		}
 	}
+
 	w.each(func(key, value string) bool {
 		if key == "old" {
 			d.Old = w.flag(value)
@@ -131,6 +133,7 @@ func (d SetDevices) String() string {
 		all = append(all, fmt.Sprintf("%s:%d", d.Cards[i], n))
 		i += n
 	}
+
 	text := "devices " + d.Node + " " + cmp.Or(strings.Join(all, ","), none)
 	if d.Old {
 		text += " old"
@@ -175,10 +178,11 @@ func (d SetDevices) apply(w *World) {
 		pool = &Pool{}
 		w.Pools[d.Node] = pool
 	}
+
 	pool.publish(d.Node, d.Cards, d.Old)
 }
 
-// publish publishes devices in a new generation of the pool, or of an old one beside what is current.
+// publish publishes devices in a new generation of the pool, or in an old one that stays with the current one.
 func (p *Pool) publish(node string, cards []string, old bool) {
 	if old {
 		if len(p.slices) > 0 {
@@ -186,6 +190,7 @@ func (p *Pool) publish(node string, cards []string, old bool) {
 		}
 		return
 	}
+
 	p.generation++
 	p.Cards, p.slices = cards, nil
 	if len(cards) > 0 {
@@ -195,13 +200,22 @@ func (p *Pool) publish(node string, cards []string, old bool) {
 
 // slice returns the slice of a pool.
 func slice(node string, generation int64, cards []string) *resourcev1.ResourceSlice {
-	s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", node, generation)},
-		Spec: resourcev1.ResourceSliceSpec{Driver: driver, NodeName: &node,
-			Pool: resourcev1.ResourcePool{Name: node, Generation: generation, ResourceSliceCount: 1}}}
+	s := &resourcev1.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", node, generation)},
+		Spec: resourcev1.ResourceSliceSpec{
+			Driver:   driver,
+			NodeName: &node,
+			Pool:     resourcev1.ResourcePool{Name: node, Generation: generation, ResourceSliceCount: 1},
+		},
+	}
+
 	for i, name := range cards {
 		product, profile, isPart := partOf(name)
 		kind := "gpu"
-		d := resourcev1.Device{Name: deviceName(i), Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}}
+		d := resourcev1.Device{
+			Name:       deviceName(i),
+			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{},
+		}
 		if isPart {
 			kind = "mig"
 			d.Attributes["profile"] = resourcev1.DeviceAttribute{StringValue: &profile}
@@ -210,6 +224,7 @@ func slice(node string, generation int64, cards []string) *resourcev1.ResourceSl
 		d.Attributes["productName"] = resourcev1.DeviceAttribute{StringValue: &product}
 		s.Spec.Devices = append(s.Spec.Devices, d)
 	}
+
 	return s
 }
 
@@ -249,25 +264,42 @@ func (w *World) Claim(namespace, name string) *Claim {
 
 // addClaim adds a claim with a new object.
 func (w *World) addClaim(c *Claim) {
-	c.Object = &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name, UID: w.uid(c.Name)}}
+	c.Object = &resourcev1.ResourceClaim{}
+	c.Object.Namespace = c.Namespace
+	c.Object.Name = c.Name
+	c.Object.UID = w.uid(c.Name)
+
 	requests, _ := ParseClaim(c.Text)
 	for i, r := range requests {
 		request := resourcev1.DeviceRequest{Name: fmt.Sprint("r", i)}
+
 		for k, a := range r {
-			sub := resourcev1.DeviceSubRequest{Name: fmt.Sprint("a", k), DeviceClassName: driver, Count: int64(a.Count),
-				AllocationMode: resourcev1.DeviceAllocationModeExactCount, Selectors: selectors(admits(a.Cards))}
+			sub := resourcev1.DeviceSubRequest{
+				Name:            fmt.Sprint("a", k),
+				DeviceClassName: driver,
+				Count:           int64(a.Count),
+				AllocationMode:  resourcev1.DeviceAllocationModeExactCount,
+				Selectors:       selectors(admits(a.Cards)),
+			}
 			if a.Count == 0 {
 				sub.AllocationMode = resourcev1.DeviceAllocationModeAll
 			}
+
 			request.FirstAvailable = append(request.FirstAvailable, sub)
 			if len(r) == 1 {
 				request.FirstAvailable = nil
-				request.Exactly = &resourcev1.ExactDeviceRequest{DeviceClassName: sub.DeviceClassName, Count: sub.Count,
-					AllocationMode: sub.AllocationMode, Selectors: sub.Selectors}
+				request.Exactly = &resourcev1.ExactDeviceRequest{
+					DeviceClassName: sub.DeviceClassName,
+					Count:           sub.Count,
+					AllocationMode:  sub.AllocationMode,
+					Selectors:       sub.Selectors,
+				}
 			}
 		}
+
 		c.Object.Spec.Devices.Requests = append(c.Object.Spec.Devices.Requests, request)
 	}
+
 	w.Claims = append(w.Claims, c)
 }
 
@@ -282,12 +314,14 @@ func admits(cards []string) string {
 		product, profile, isPart := partOf(name)
 		one := fmt.Sprintf(`device.attributes[%q].productName == %q`, driver, product)
 		if isPart {
-			one += fmt.Sprintf(` && device.attributes[%q].type == "mig" && device.attributes[%q].profile == %q`, driver, driver, profile)
+			one += fmt.Sprintf(` && device.attributes[%q].type == "mig" && device.attributes[%q].profile == %q`,
+				driver, driver, profile)
 		} else {
 			one += fmt.Sprintf(` && device.attributes[%q].type == "gpu"`, driver)
 		}
 		each = append(each, "("+one+")")
 	}
+
 	return strings.Join(each, " || ")
 }
 
@@ -299,9 +333,11 @@ func (w *World) DeviceObjects() (o offline.DeviceObjects) {
 	for _, node := range keys(w.Pools) {
 		o.Slices = append(o.Slices, w.Pools[node].slices...)
 	}
+
 	for _, c := range w.Claims {
 		o.Claims = append(o.Claims, c.Object)
 	}
+
 	if !o.Empty() {
 		o.Classes = classes
 	}
@@ -315,7 +351,8 @@ func (p PodSpec) claim(pod *v1.Pod) {
 			v1.PodResourceClaim{Name: fmt.Sprint("own-", i), ResourceClaimTemplateName: &text})
 	}
 	for _, name := range split(p.Shares) {
-		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: "shared-" + name, ResourceClaimName: &name})
+		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims,
+			v1.PodResourceClaim{Name: "shared-" + name, ResourceClaimName: &name})
 	}
 }
 
@@ -343,31 +380,30 @@ func (w *World) ClaimsOf(pod *v1.Pod) (own, shared []*Claim) {
 			}
 		}
 	}
+
 	return own, shared
 }
 
-// serveClaims has controllers make claims of templates, delete and deallocate those that no pod needs, and has devices
-// allocated to those whose pods have a node.
+// serveClaims does the work of the controllers of claims. It makes the claims of templates, and deletes and deallocates
+// claims that no pod needs. It allocates devices to claims with a pod that has a node.
 func (w *World) serveClaims() {
-	holders, needed := map[*Claim][]*Pod{}, map[*Claim]bool{}
-	for _, j := range slices.Concat(w.Jobs, w.Orphans) {
-		for _, p := range j.All() {
-			if p.Finished() || len(p.Object.Spec.ResourceClaims) == 0 {
-				continue
-			}
-			w.makeClaims(p)
-			own, shared := w.ClaimsOf(p.Object)
-			for _, c := range slices.Concat(own, shared) {
-				needed[c] = true
-				if p.Placed() {
-					holders[c] = append(holders[c], p)
-				}
+	holders := map[*Claim][]*Pod{} // with a node
+	needed := map[*Claim]bool{}
+	for _, p := range w.claimants() {
+		w.makeClaims(p)
+		own, shared := w.ClaimsOf(p.Object)
+		for _, c := range slices.Concat(own, shared) {
+			needed[c] = true
+			if p.Placed() {
+				holders[c] = append(holders[c], p)
 			}
 		}
 	}
+
 	w.Claims = slices.DeleteFunc(w.Claims, func(c *Claim) bool {
 		return c.Template && !needed[c] || c.Deleted && len(holders[c]) == 0
 	})
+
 	for i, c := range w.Claims {
 		switch {
 		case len(holders[c]) == 0 && c.Node != "":
@@ -378,18 +414,38 @@ func (w *World) serveClaims() {
 	}
 }
 
+// claimants returns the pods with claims that have not finished.
+func (w *World) claimants() (all []*Pod) {
+	for _, j := range slices.Concat(w.Jobs, w.Orphans) {
+		for _, p := range j.All() {
+			if !p.Finished() && len(p.Object.Spec.ResourceClaims) > 0 {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
 // makeClaims makes the claims of a pod's templates.
 func (w *World) makeClaims(p *Pod) {
 	if len(p.Object.Status.ResourceClaimStatuses) > 0 {
 		return
 	}
+
 	var made []v1.PodResourceClaimStatus
 	for _, spec := range p.Object.Spec.ResourceClaims {
 		if spec.ResourceClaimTemplateName == nil {
 			continue
 		}
+
 		name := fmt.Sprintf("%s-%s-%d", p.Object.Name, spec.Name, w.made)
-		w.addClaim(&Claim{Name: name, Namespace: p.Object.Namespace, Text: *spec.ResourceClaimTemplateName, Template: true})
+		w.addClaim(&Claim{
+			Name:      name,
+			Namespace: p.Object.Namespace,
+			Text:      *spec.ResourceClaimTemplateName,
+			Template:  true,
+		})
+
 		made = append(made, v1.PodResourceClaimStatus{Name: spec.Name, ResourceClaimName: &name})
 	}
 	if len(made) > 0 {
@@ -407,15 +463,18 @@ func (w *World) allocate(c *Claim, node string) {
 			}
 		}
 	}
+
 	requests, _ := ParseClaim(c.Text)
 	if devices, served, ok := choose(requests, 0, w.Pools[node].Gives(), taken); ok {
 		w.update(c, node, devices, served)
 	}
 }
 
-// choose returns devices for the requests from one on, and the names of the requests that they serve: of each, the
-// first alternative for which there are enough.
-func choose(requests [][]Alternative, from int, cards []string, taken map[int]bool) (devices []int, served []string, ok bool) {
+// choose returns devices for the requests from one on, and the names of the requests that they serve. Each request gets
+// the first alternative with enough devices.
+func choose(
+	requests [][]Alternative, from int, cards []string, taken map[int]bool,
+) (devices []int, served []string, ok bool) {
 	if from == len(requests) {
 		return nil, nil, true
 	}
@@ -424,15 +483,18 @@ func choose(requests [][]Alternative, from int, cards []string, taken map[int]bo
 		if len(requests[from]) > 1 {
 			name += fmt.Sprint("/a", k)
 		}
+
 		free, all := freeOf(a, cards, taken)
 		if a.Count == 0 && len(free) == all {
 			a.Count = all
 		}
+
 		for first := 0; a.Count > 0 && first+a.Count <= len(free); first++ {
 			got := free[first : first+a.Count]
 			for _, i := range got {
 				taken[i] = true
 			}
+
 			if rest, names, ok := choose(requests, from+1, cards, taken); ok {
 				return slices.Concat(got, rest), slices.Concat(slices.Repeat([]string{name}, len(got)), names), true
 			}
@@ -454,21 +516,29 @@ func freeOf(a Alternative, cards []string, taken map[int]bool) (free []int, all 
 			}
 		}
 	}
+
 	return free, all
 }
 
-// update changes what is allocated to a claim.
+// update changes the allocation of a claim.
 func (w *World) update(c *Claim, node string, devices []int, served []string) {
-	c.Node, c.Devices = node, devices
+	c.Node = node
+	c.Devices = devices
 	c.Object = c.Object.DeepCopy()
 	c.Object.Status.Allocation = nil
 	if node != "" {
 		c.Object.Status.Allocation = &resourcev1.AllocationResult{}
 		for k, i := range devices {
-			c.Object.Status.Allocation.Devices.Results = append(c.Object.Status.Allocation.Devices.Results,
-				resourcev1.DeviceRequestAllocationResult{Request: served[k], Driver: driver, Pool: node, Device: deviceName(i)})
+			result := resourcev1.DeviceRequestAllocationResult{
+				Request: served[k],
+				Driver:  driver,
+				Pool:    node,
+				Device:  deviceName(i),
+			}
+			c.Object.Status.Allocation.Devices.Results = append(c.Object.Status.Allocation.Devices.Results, result)
 		}
 	}
+
 	w.Changed = true
 	w.Note("claim %s has %v of %s", c.Name, devices, node)
 }

@@ -24,6 +24,7 @@ func ParseDeed(line string) (Deed, error) {
 	if err != nil || len(all) == 0 {
 		return nil, fmt.Errorf("no command: %q: %w", line, err)
 	}
+
 	w := &words{command: all[0], rest: all[1:]}
 	d := w.deed()
 	if w.err == nil && len(w.rest) > 0 {
@@ -94,17 +95,18 @@ func (w *words) deed() Deed {
 
 // annotation reads the annotation of a pod or of a PodGroup.
 func (w *words) annotation() Deed {
-	var of AnnotatePod
+	var d AnnotatePod
 	if w.command == "annotate-pod" {
-		of.Job, of.Pod = w.pod()
+		d.Job, d.Pod = w.pod()
 	} else {
-		of.Job = w.next("a job")
+		d.Job = w.next("a job")
 	}
-	of.Key, of.Value, _ = strings.Cut(w.next("an annotation"), "=")
+
+	d.Key, d.Value, _ = strings.Cut(w.next("an annotation"), "=")
 	if w.command == "annotate-pod" {
-		return of
+		return d
 	}
-	return AnnotateGroup{of.Job, of.Key, of.Value}
+	return AnnotateGroup{d.Job, d.Key, d.Value}
 }
 
 // pod reads the name of a pod, such as llm-2.
@@ -128,6 +130,7 @@ func (w *words) duration(text string) time.Duration {
 
 func (w *words) node() workload.Node {
 	n := workload.Node{Name: w.next("a name"), Allocatable: defaultNode.Clone()}
+
 	product := ""
 	cards := workload.Resources{}
 	shared := workload.Resources{}
@@ -139,7 +142,8 @@ func (w *words) node() workload.Node {
 				w.fail("%s is no card and its number, such as A:8", value)
 				return true
 			}
-			product, cards[gpu] = names[0], w.number(values[0])
+			product = names[0]
+			cards[gpu] = w.number(values[0])
 		case "shares":
 			w.shares(&n, shared, value)
 		case "register":
@@ -153,14 +157,17 @@ func (w *words) node() workload.Node {
 		}
 		return true
 	})
+
 	maps.Copy(n.Allocatable, cards)
 	maps.Copy(n.Allocatable, shared)
+
 	if product != "" {
 		if n.Labels == nil {
 			n.Labels = map[string]string{}
 		}
 		n.Labels[workload.ProductLabel] = product
 	}
+
 	return n
 }
 
@@ -174,6 +181,7 @@ func (d SetNode) String() string {
 		delete(has, gpu)
 		delete(labels, workload.ProductLabel)
 	}
+
 	if !maps.Equal(has, defaultNode) {
 		text += field("has", resourceText(has))
 	}
@@ -197,7 +205,7 @@ func (w *words) queue() QueueSpec {
 	return q
 }
 
-// ofQueue reads what is said about a queue. An annotation without a value is taken away.
+// ofQueue reads the words about a queue. An annotation without a value is removed.
 func (w *words) ofQueue(q *QueueSpec) {
 	w.each(func(key, value string) bool {
 		switch key {
@@ -257,6 +265,7 @@ func (d SetQueue) String() string {
 			text += field(n.name, strconv.Itoa(int(n.value)))
 		}
 	}
+
 	for _, part := range []struct {
 		name string
 		list workload.Resources
@@ -265,6 +274,7 @@ func (d SetQueue) String() string {
 			text += field(part.name, resourceText(part.list))
 		}
 	}
+
 	words := map[string]string{}
 	for word, key := range ofCards {
 		words[key] = word
@@ -276,6 +286,7 @@ func (d SetQueue) String() string {
 		}
 		text += field(word, annotationText(d.Annotations[key]))
 	}
+
 	for _, flag := range []struct {
 		name string
 		on   bool
@@ -284,10 +295,11 @@ func (d SetQueue) String() string {
 			text += " " + flag.name
 		}
 	}
+
 	return text
 }
 
-// editQueue reads the words once, to find what is wrong with them.
+// editQueue reads the words once, to find errors in them.
 func (w *words) editQueue() Deed {
 	d := EditQueue{w.next("a queue"), w.rest}
 	w.ofQueue(&QueueSpec{})

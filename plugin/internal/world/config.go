@@ -29,13 +29,15 @@ type Config struct {
 
 // clone returns an independent copy.
 func (c Config) clone() Config {
-	c.Arguments, c.Actions = maps.Clone(c.Arguments), slices.Clone(c.Actions)
+	c.Arguments = maps.Clone(c.Arguments)
+	c.Actions = slices.Clone(c.Actions)
 	return c
 }
 
 // Set changes settings, which are words of the command config.
 func (c *Config) Set(settings ...string) error {
 	w := &words{command: "config", rest: settings}
+
 	w.each(func(key, value string) bool {
 		switch key {
 		case "plugin":
@@ -63,18 +65,21 @@ func (c *Config) Set(settings ...string) error {
 		}
 		return true
 	})
+
 	return w.err
 }
 
-// argue sets an argument of the plugin. Numbers, booleans, lists and objects are those of JSON.
+// argue sets an argument of the plugin. Numbers, booleans, lists and objects are written as in JSON.
 func (c *Config) argue(key, text string) {
 	var value any
 	if err := json.Unmarshal([]byte(text), &value); err != nil {
 		value = text
 	}
+
 	if n, is := value.(float64); is && n == math.Trunc(n) {
 		value = int(n)
 	}
+
 	c.Arguments = maps.Clone(c.Arguments)
 	if c.Arguments == nil {
 		c.Arguments = framework.Arguments{}
@@ -89,7 +94,9 @@ func (c Config) String() string {
 	if c.Tree {
 		b.WriteString(" tree")
 	}
+
 	b.WriteString(field("actions", cmp.Or(strings.Join(c.Actions, ","), none)))
+
 	for _, f := range []struct {
 		name string
 		on   bool
@@ -98,12 +105,14 @@ func (c Config) String() string {
 			b.WriteString(" " + f.name)
 		}
 	}
+
 	if c.Order > 0 {
 		b.WriteString(field("order", strconv.Itoa(c.Order)))
 	}
 	if c.Grace > 0 {
 		b.WriteString(field("terminate", strconv.Itoa(c.Grace+1)))
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(c.Arguments)) {
 		text := fmt.Sprint(c.Arguments[key])
 		switch value := c.Arguments[key].(type) {
@@ -111,7 +120,9 @@ func (c Config) String() string {
 			own, _ := json.Marshal(value)
 			text = string(own)
 		}
+
 		b.WriteString(field(key, text))
 	}
+
 	return b.String()
 }

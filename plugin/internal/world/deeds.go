@@ -21,9 +21,8 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// Deed is something that a tenant, an admin, a node or the scheduler does before a cycle. Deeds
-// are independent: each one is valid in any world, and does nothing where its object does not
-// exist.
+// Deed is something that a tenant, an admin, a node or the scheduler does before a cycle. Deeds are independent: each
+// one is valid in any world, and does nothing if its object does not exist.
 type Deed interface {
 	apply(w *World)
 	String() string  // the command that does it
@@ -47,7 +46,7 @@ type JobSpec struct {
 	Whose // of the PodGroup
 }
 
-// Whose are the labels and annotations that name whose a job is.
+// Whose has the labels and annotations that name the holders of a job.
 type Whose struct {
 	Labels       map[string]string
 	User, Groups string
@@ -121,14 +120,14 @@ type (
 		MinMember    int
 		MinResources workload.Resources
 	}
-	// RelabelJob changes whose the PodGroup of a job is.
+	// RelabelJob changes the holders that the PodGroup of a job names.
 	RelabelJob struct {
 		Job string
 		Whose
 	}
 	// SetQueue creates a queue, or changes all of it.
 	SetQueue struct{ QueueSpec }
-	// EditQueue changes what the words of the command queue say, and nothing else.
+	// EditQueue changes the parts of a queue that the words of the command queue name.
 	EditQueue struct {
 		Queue string
 		Words []string
@@ -139,8 +138,8 @@ type (
 	SetNode struct{ workload.Node }
 	// LoseNode takes a node away. Its pods stay.
 	LoseNode struct{ Node string }
-	// RemakeNode has a node, lost or not, deleted and made anew. Its pods stay, and Volcano's cache knows each of them
-	// when it changes.
+	// RemakeNode deletes a node, lost or not, and creates it again. Its pods stay. Volcano's cache knows a pod of it if
+	// the pod changes.
 	RemakeNode struct{ Node string }
 	// ReplacePods replaces the pods of a lost node.
 	ReplacePods struct{ Node string }
@@ -175,7 +174,14 @@ func (d SubmitJob) apply(w *World) {
 	j := &Job{Spec: s}
 	runs := slices.ContainsFunc(s.Pods, func(p PodSpec) bool { return p.On != "" })
 	phase := cmp.Or(s.Phase, map[bool]workload.Phase{true: workload.Running, false: workload.Pending}[runs])
-	described := workload.Job{Name: s.Name, Queue: s.Queue, Phase: phase, MinMember: int32(s.MinMember), MinResources: s.MinResources}
+
+	described := workload.Job{
+		Name:         s.Name,
+		Queue:        s.Queue,
+		Phase:        phase,
+		MinMember:    int32(s.MinMember),
+		MinResources: s.MinResources,
+	}
 	described.Annotations = map[string]string{}
 	if s.CardRequest != "" {
 		described.Annotations[card.RequestKey] = s.CardRequest
@@ -186,10 +192,12 @@ func (d SubmitJob) apply(w *World) {
 	if s.Service != "" {
 		described.Annotations[policy.ServiceTypeKey] = s.Service
 	}
+
 	j.Group = cluster.PodGroup(described)
 	j.Group.Namespace = j.Namespace()
 	s.Whose.mark(&j.Group.ObjectMeta)
 	j.Group.CreationTimestamp = metav1.Unix(w.Clock().Unix(), 0)
+
 	if !s.Later {
 		j.create(w)
 	}
@@ -210,6 +218,7 @@ func (p *Pod) settleOn(w *World) {
 	if p.Spec.On == "" {
 		return
 	}
+
 	p.update(func(pod *v1.Pod) {
 		pod.Spec.NodeName = p.Spec.On
 		if p.Spec.Bound {
@@ -225,13 +234,13 @@ func (p *Pod) settleOn(w *World) {
 	}
 }
 
-// replace replaces a pod by a new one, which is pending. A pod that was replaced before it is
-// gone has another name than the new one.
+// replace replaces a pod by a new one, which is pending. If the old pod still terminates, the new one has another name.
 func (j *Job) replace(w *World, i int) {
 	spec, born := j.Pods[i].Spec, j.Pods[i].born
 	if j.Pods[i].Object != nil {
-		spec = spec.anew()
+		spec = spec.fresh()
 	}
+
 	name := fmt.Sprintf("%s-%d", j.Spec.Name, i)
 	task := workload.Task{Name: name, Request: spec.Requests, Gated: spec.Gated, QueueGated: spec.QueueGated}
 	leaves := func(p *Pod) bool { return p.Object.Name == task.Name }
@@ -239,6 +248,7 @@ func (j *Job) replace(w *World, i int) {
 		born++
 		task.Name = fmt.Sprintf("%s-%d", name, born)
 	}
+
 	task.Annotations = map[string]string{v1alpha1.QueueNameKey: j.Spec.Queue}
 	if spec.Cards != "" {
 		task.Annotations[card.NameKey] = spec.Cards
@@ -249,20 +259,23 @@ func (j *Job) replace(w *World, i int) {
 	if spec.Kept {
 		task.Annotations[v1beta1.PodPreemptable] = "false"
 	}
+
 	pod := cluster.Pod(j.Spec.Name, task)
-	pod.Namespace, pod.UID = j.Namespace(), w.uid(pod.Name)
+	pod.Namespace = j.Namespace()
+	pod.UID = w.uid(pod.Name)
 	spec.Whose.mark(&pod.ObjectMeta)
 	pod.CreationTimestamp = metav1.NewTime(w.Clock())
 	pod.Spec.Priority = &j.Spec.Priority
 	if j.Spec.Owner != "" {
 		pod.OwnerReferences = []metav1.OwnerReference{{Kind: j.Spec.Owner, Name: j.Spec.Name}}
 	}
+
 	spec.claim(pod)
 	j.Pods[i] = &Pod{Spec: spec, Object: pod, born: born}
 }
 
-// anew is the pod without what it has been through.
-func (p PodSpec) anew() PodSpec {
+// fresh returns the spec of a pod that replaces it: without a node and a past.
+func (p PodSpec) fresh() PodSpec {
 	p.On = ""
 	p.Ran = 0
 	p.Bound = false
@@ -293,6 +306,7 @@ func (d RemoveJob) apply(w *World) {
 	if j == nil {
 		return
 	}
+
 	w.Jobs = slices.DeleteFunc(w.Jobs, func(other *Job) bool { return other == j })
 	if d.Orphans {
 		j.orphan(w)
@@ -301,12 +315,14 @@ func (d RemoveJob) apply(w *World) {
 
 // orphan makes the pods of a job that is deleted terminate.
 func (j *Job) orphan(w *World) {
-	j.Pods, j.Leaving = nil, slices.DeleteFunc(j.All(), func(p *Pod) bool { return !p.Placed() })
+	j.Leaving = slices.DeleteFunc(j.All(), func(p *Pod) bool { return !p.Placed() })
+	j.Pods = nil
 	for _, p := range j.Leaving {
 		if p.Object.DeletionTimestamp == nil {
 			p.terminate(w)
 		}
 	}
+
 	w.Orphans = append(w.Orphans, j)
 }
 
@@ -315,10 +331,12 @@ func (d ScaleJob) apply(w *World) {
 	if j == nil || len(j.Pods) == 0 {
 		return
 	}
+
 	for len(j.Pods) < d.Pods {
-		j.Pods = append(j.Pods, &Pod{Spec: j.Pods[len(j.Pods)-1].Spec.anew()})
+		j.Pods = append(j.Pods, &Pod{Spec: j.Pods[len(j.Pods)-1].Spec.fresh()})
 		j.replace(w, len(j.Pods)-1)
 	}
+
 	j.Pods = j.Pods[:d.Pods]
 }
 
@@ -327,6 +345,7 @@ func (d FinishPod) apply(w *World) {
 	if j == nil || d.Pod >= len(j.Pods) || j.Pods[d.Pod].Object.Status.Phase != v1.PodRunning {
 		return
 	}
+
 	j.Pods[d.Pod].update(func(pod *v1.Pod) {
 		pod.DeletionTimestamp = nil
 		pod.Status.Phase = v1.PodSucceeded
@@ -337,7 +356,11 @@ func (d FinishPod) apply(w *World) {
 }
 
 func (d DeletePod) apply(w *World) {
-	if j := w.Job(d.Job); j != nil && d.Pod < len(j.Pods) && j.Pods[d.Pod].Placed() && j.Pods[d.Pod].Object.DeletionTimestamp == nil {
+	j := w.Job(d.Job)
+	if j == nil || d.Pod >= len(j.Pods) {
+		return
+	}
+	if p := j.Pods[d.Pod]; p.Placed() && p.Object.DeletionTimestamp == nil {
 		j.evict(w, d.Pod)
 	}
 }
@@ -345,7 +368,8 @@ func (d DeletePod) apply(w *World) {
 func (d OpenGates) apply(w *World) {
 	if j := w.Job(d.Job); j != nil {
 		for _, p := range j.Pods {
-			p.Spec.Gated, p.Spec.QueueGated = false, false
+			p.Spec.Gated = false
+			p.Spec.QueueGated = false
 			if len(p.Object.Spec.SchedulingGates) > 0 {
 				p.update(func(pod *v1.Pod) { pod.Spec.SchedulingGates = nil })
 			}
@@ -377,19 +401,23 @@ func (w *World) annotate(object metav1.Object, key, value string) {
 			value = w.Clock().Add(offset).UTC().Format(time.RFC3339Nano)
 		}
 	}
+
 	if value == "" {
 		delete(annotations, key)
 	} else {
 		annotations[key] = value
 	}
+
 	object.SetAnnotations(annotations)
 }
 
 func (d EditGroup) apply(w *World) {
 	if j := w.Job(d.Job); j != nil {
-		j.Spec.MinMember, j.Spec.MinResources = d.MinMember, d.MinResources
 		list := cluster.List(d.MinResources)
-		j.Group.Spec.MinMember, j.Group.Spec.MinResources = int32(d.MinMember), &list
+		j.Spec.MinMember = d.MinMember
+		j.Spec.MinResources = d.MinResources
+		j.Group.Spec.MinMember = int32(d.MinMember)
+		j.Group.Spec.MinResources = &list
 	}
 }
 
@@ -419,18 +447,23 @@ func (d SetQueue) apply(w *World) {
 	if own.Unreclaimable {
 		object.Spec.Reclaimable = new(bool)
 	}
+
 	q := w.Queues[own.Name]
 	if q == nil {
 		q = &Queue{}
-		object.UID, object.Generation = w.uid(object.Name), 1
+		object.UID = w.uid(object.Name)
+		object.Generation = 1
 		w.Queues[object.Name] = q
 	} else {
-		object.UID, object.Generation = q.Object.UID, q.Object.Generation
+		object.UID = q.Object.UID
+		object.Generation = q.Object.Generation
 		if !reflect.DeepEqual(object.Spec, q.Object.Spec) {
 			object.Generation++ // annotations and status have none
 		}
 	}
-	q.Spec, q.Object = own, object
+
+	q.Spec = own
+	q.Object = object
 }
 
 func (d EditQueue) apply(w *World) {

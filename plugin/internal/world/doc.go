@@ -1,8 +1,8 @@
-// Package world holds clusters in memory that last for many cycles of a scheduler. It plays the
-// kubelet, the controllers, tenants and admins, with the scheduler's decisions carried out between
-// two cycles. Each cycle is a session of Volcano, which the caller opens on what Info returns.
+// Package world holds clusters in memory that last for many cycles of a scheduler. It plays the kubelet, controllers,
+// tenants and admins, and carries out the scheduler's decisions between two cycles. Each cycle is a session of Volcano,
+// which the caller opens on the result of Info.
 //
-// A script says as text what happens. TestScenes of package plugin runs scripts:
+// A script describes the events as text. TestScenes of package chaos runs scripts:
 //
 //	scene
 //	vary terminate=1 | terminate=6
@@ -18,7 +18,7 @@
 //	running train=4 llm=2
 //	evicted train-4 train-5 train-6 train-7
 //
-// What is expected stands below the four dashes. scene begins with an empty world; then, in place of scene, goes on
+// The expected output stands below the four dashes. scene begins with an empty world; then, in place of scene, goes on
 // with the one before. "scene from=v1.15" is for this release of Volcano and later ones; "scene known" checks the
 // invariants that are known not to hold, too. "define NAME" gives the lines below it a name for the command use. Lines
 // that begin with # are comments, and a line goes on after a backslash. A value in double quotes may have spaces.
@@ -47,16 +47,16 @@
 //	node NAME [cards=MODEL:N] [shares=MODEL:NxMEMORY,...] [has=RESOURCES] [labels=KEY:VALUE,...]
 //	      [register=TEXT]
 //	    adds a node, or changes it; without has it has cpu, memory and pods for everything.
-//	    shares are cards that Volcano's vGPU shares among pods, and register is what the node
-//	    registers of them. A pod that gets the node gets the first cards with room.
+//	    shares are cards that Volcano's vGPU shares among pods, and register is the annotation
+//	    in which the node registers them. A pod that gets the node gets the first cards with room.
 //	devices NODE CARDS [old]
 //	    the driver of a node publishes these devices in a new generation of their pool; with old, in an
-//	    old one, beside what is current
+//	    old one that stays with the current one
 //	claim NAME REQUESTS [namespace=NS], delete-claim NAME [namespace=NS]
 //	    a resource claim that pods share. One that is deleted stays until no pod has its devices.
 //	lose-node NODE, replace-pods NODE, remake-node NODE
-//	    takes a node away; replaces the pods that ran there; has a Node, lost or not, deleted and made anew while its
-//	    pods run, so that Volcano's cache has each of them on it only when it changes
+//	    takes a node away; replaces the pods that ran there; deletes a Node, lost or not, and creates it again while
+//	    its pods run, so that Volcano's cache has a pod on it only after the pod changes
 //	queue NAME [parent=QUEUE] [weight=N] [priority=N] [closed] [unreclaimable]
 //	      [capability=RESOURCES] [spec.deserved=RESOURCES] [spec.guarantee=RESOURCES]
 //	      [quota=CARDS] [deserved=CARDS] [guarantee=CARDS] [ANNOTATION=VALUE]
@@ -72,7 +72,7 @@
 //	      [on=NODE,...] [ran=TIME,...] [bound] [terminating]
 //	      [kept] [gated] [queue-gated] [opted-in]
 //	      [pod.labels=KEY:VALUE,...] [pod.user=NAME] [pod.groups=NAME,...]
-//	    WHOSE are the labels and annotations of the PodGroup that name whose the job is
+//	    WHOSE are the labels and annotations of the PodGroup that name the holders of the job
 //	      [labels=KEY:VALUE,...] [user=NAME] [groups=NAME,...]
 //	    claims are resource claims that are made for each pod, and shares those that it names.
 //	    REQUESTS are 2xA|B for two devices that are A or B, allxA for all that are A; ; separates the
@@ -89,15 +89,15 @@
 //	    replaces these labels and annotations of the PodGroup
 //	succeed POD, fail POD, delete-pod POD
 //	    such as succeed llm-0, if it runs
-//	restart    the scheduler starts anew
+//	restart    the scheduler restarts
 //	leave N    the configuration of the scheduler is without the plugin for N cycles
 //	renew      all Nodes and Queues are updated without a change
-//	wait TIME  beside the minute that passes from one cycle to the next
+//	wait TIME  in addition to the minute that passes from one cycle to the next
 //
 // RESOURCES are cpu:500m,memory:8Gi,nvidia.com/gpu:8; CARDS are A:8,B:4, or any text in the way of an
 // annotation; either is none for an empty list.
 //
-// # Cycles and what they show
+// # Cycles and their output
 //
 //	cycle [N]     runs N cycles, 1 if nothing else is said
 //	settle        runs cycles until nothing changes, and checks that the world is at rest
@@ -105,16 +105,16 @@
 //	              runs a cycle that admits these jobs in this order, if the plugins let it
 //	ask gang-reclaim JOB, ask gang-preempt JOB
 //	              whom the gang actions of v1.15 may evict for a job
-//	show WHAT...  says what is the case, here or with other variants:
+//	show WHAT...  prints parts of the state, here or with other variants:
 //	  running     the number of pods on nodes, of each job
 //	  cards       the models of their nodes
 //	  phases      the phases of the PodGroups
 //	  evicted     the pods that were evicted
 //	  evictions   their number
 //	  reasons     why jobs wait
-//	  waiting     the pods that wait for what others leave, with their nodes
+//	  waiting     the pods that wait for the room of terminating pods, with their nodes
 //	  total       the number of pods on nodes that are not lost
 //	  charged     the cards that queues are charged for, in thousandths
-//	  promises    what is reserved for admitted jobs, in thousandths
+//	  promises    the reservations for admitted jobs, in thousandths
 //	  history     all that happened
 package world

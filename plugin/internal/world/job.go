@@ -19,6 +19,7 @@ func (w *words) job() JobSpec {
 			j.Pods = append(j.Pods, w.pods(&j)...)
 			return j
 		}
+
 		w.rest = all[:end]
 		j.Pods = append(j.Pods, w.pods(&j)...)
 		all = all[end+1:]
@@ -34,10 +35,11 @@ type group struct {
 	ran   []string
 }
 
-// pods reads pods of one kind, and what is said about their job.
+// pods reads pods of one kind, and words about their job.
 func (w *words) pods(j *JobSpec) (all []PodSpec) {
 	g := group{n: 1}
 	w.each(func(key, value string) bool { return w.ofJob(j, key, value) || w.ofPods(&g, key, value) })
+
 	if g.gpus == "" && g.Requests == nil && g.Cards != "" && g.Claims == "" && g.Shares == "" {
 		g.gpus = "1"
 	}
@@ -47,12 +49,14 @@ func (w *words) pods(j *JobSpec) (all []PodSpec) {
 		}
 		g.Requests[gpu] = w.number(g.gpus)
 	}
+
 	for i := range g.n {
 		p := g.PodSpec
 		p.Requests = p.Requests.Clone()
 		if len(g.nodes) > 0 {
 			p.On = g.nodes[min(i, len(g.nodes)-1)]
 		}
+
 		if len(g.ran) > 0 {
 			if ran := g.ran[min(i, len(g.ran)-1)]; ran == "unknown" {
 				p.Ran = Unknown
@@ -60,8 +64,10 @@ func (w *words) pods(j *JobSpec) (all []PodSpec) {
 				p.Ran = w.duration(ran)
 			}
 		}
+
 		all = append(all, p)
 	}
+
 	return all
 }
 
@@ -95,7 +101,7 @@ func (w *words) ofJob(j *JobSpec, key, value string) bool {
 	return true
 }
 
-// ofWhose reads whose a job is.
+// ofWhose reads the holders of a job.
 func (w *words) ofWhose(o *Whose, key, value string) bool {
 	switch key {
 	case "labels":
@@ -162,19 +168,24 @@ func (w *words) ofPods(g *group, key, value string) bool {
 	return true
 }
 
-// ofPods begins the words of what pods say themselves about whose they are.
+// ofPods begins the words about the holders that pods name themselves.
 const ofPods = "pod."
 
 // String is the command that creates the job.
 func (d SubmitJob) String() string {
 	text := "job " + d.Name + field("queue", d.Queue)
 	for _, part := range []struct{ key, value string }{
-		{"namespace", d.Namespace}, {"phase", string(d.Phase)}, {"service", d.Service}, {"runtime", d.Runtime}, {"owner", d.Owner},
+		{"namespace", d.Namespace},
+		{"phase", string(d.Phase)},
+		{"service", d.Service},
+		{"runtime", d.Runtime},
+		{"owner", d.Owner},
 	} {
 		if part.value != "" {
 			text += field(part.key, part.value)
 		}
 	}
+
 	if d.Priority != 0 {
 		text += field("priority", strconv.Itoa(int(d.Priority)))
 	}
@@ -190,21 +201,25 @@ func (d SubmitJob) String() string {
 	if d.Later {
 		text += " later"
 	}
+
 	text += d.Whose.text("")
 	for i := 0; i < len(d.Pods); {
 		n := 1
 		for i+n < len(d.Pods) && reflect.DeepEqual(d.Pods[i+n], d.Pods[i]) {
 			n++
 		}
+
 		if i > 0 {
 			text += " +"
 		}
 		if n > 1 || i > 0 && d.Pods[i].String() == "" {
 			text += field("pods", strconv.Itoa(n))
 		}
+
 		text += d.Pods[i].String()
 		i += n
 	}
+
 	if len(d.Pods) == 0 {
 		text += field("pods", "0")
 	}
@@ -223,6 +238,7 @@ func (p PodSpec) String() string {
 	if p.Shares != "" {
 		text += field("shares", p.Shares)
 	}
+
 	if n := requests[gpu]; n > 0 {
 		delete(requests, gpu)
 		if p.Cards == "" || n != 1 || len(requests) > 0 {
@@ -234,12 +250,14 @@ func (p PodSpec) String() string {
 	} else if requests == nil && p.Cards != "" && p.Claims == "" && p.Shares == "" {
 		requests = workload.Resources{}
 	}
+
 	if requests != nil {
 		text += field("requests", resourceText(requests))
 	}
 	if p.On != "" {
 		text += field("on", p.On)
 	}
+
 	switch p.Ran {
 	case 0:
 	case Unknown:
@@ -247,6 +265,7 @@ func (p PodSpec) String() string {
 	default:
 		text += field("ran", p.Ran.String())
 	}
+
 	for _, flag := range []struct {
 		name string
 		on   bool
@@ -258,5 +277,6 @@ func (p PodSpec) String() string {
 			text += " " + flag.name
 		}
 	}
+
 	return text + p.Whose.text(ofPods)
 }

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// minimiser makes the smallest scenario that it can find which is broken as a given one is.
+// minimiser looks for the smallest scenario that is broken in the way of a given one.
 type minimiser struct {
 	broken func(*Scenario) bool
-	// tries is the number of runs after which a scenario counts as one that breaks nothing.
-	// Volcano's actions visit maps in Go's random order, and some worlds depend on it.
+	// tries is the number of runs after which a scenario counts as not broken. Volcano's actions visit maps in Go's
+	// random order, and some worlds depend on it.
 	tries int
 	runs  int // left
 }
@@ -25,11 +25,12 @@ func (m *minimiser) fails(s *Scenario) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
-// Minimise returns a scenario that is smaller than s, and broken as well. A change is kept if the
-// scenario is still broken. broken plays at most runs scenarios.
+// Minimise returns a scenario that is smaller than s, and broken as well. A change is kept if the scenario is still
+// broken. broken plays at most runs scenarios.
 func Minimise(s *Scenario, runs int, broken func(*Scenario) bool) *Scenario {
 	m := &minimiser{broken: broken, tries: 1, runs: runs}
 	for !m.fails(s) {
@@ -38,6 +39,7 @@ func Minimise(s *Scenario, runs int, broken func(*Scenario) bool) *Scenario {
 			return s
 		}
 	}
+
 	m.tries++
 	for {
 		before := s.String()
@@ -68,6 +70,7 @@ func (m *minimiser) dropActs(s *Scenario) *Scenario {
 			from -= size
 		}
 	}
+
 	return s
 }
 
@@ -85,19 +88,22 @@ func (m *minimiser) first(s *Scenario, candidates func(*Scenario) []*Scenario) *
 			skip = 0
 			continue
 		}
-		s, skip = all[i], i // those before i failed to fail; they may do so now
+
+		s = all[i]
+		skip = i // candidates before i were not broken, but may be now
 	}
 }
 
 // with returns a changed copy.
 func (s *Scenario) with(change func(*Scenario)) *Scenario {
 	own := *s
-	own.Config, own.Acts = s.Config.clone(), slices.Clone(s.Acts)
+	own.Config = s.Config.clone()
+	own.Acts = slices.Clone(s.Acts)
 	change(&own)
 	return &own
 }
 
-// candidatesOfCycles are the scenario with less time between acts, and after them.
+// candidatesOfCycles returns scenarios with less time between acts, and after them.
 func candidatesOfCycles(s *Scenario) (all []*Scenario) {
 	cycles := map[int]bool{}
 	for _, a := range s.Acts {
@@ -107,10 +113,11 @@ func candidatesOfCycles(s *Scenario) (all []*Scenario) {
 	if len(order) == 0 {
 		return nil
 	}
-	add := func(change func(*Scenario)) { all = append(all, s.with(change)) }
+
 	if last := order[len(order)-1]; last < s.Cycles {
-		add(func(own *Scenario) { own.Cycles = last })
+		all = append(all, s.with(func(own *Scenario) { own.Cycles = last }))
 	}
+
 	for i, cycle := range order {
 		before := 0
 		if i > 0 {
@@ -118,32 +125,29 @@ func candidatesOfCycles(s *Scenario) (all []*Scenario) {
 		}
 		for _, gap := range []int{1, 2, 3} {
 			if cycle-before > gap {
-				earlier := cycle - before - gap
-				add(func(own *Scenario) {
-					own.Cycles -= earlier
-					for k := range own.Acts {
-						if own.Acts[k].Cycle >= cycle {
-							own.Acts[k].Cycle -= earlier
-						}
-					}
-				})
+				all = append(all, s.hasten(cycle, cycle-before-gap))
 			}
 		}
 		if i > 0 { // together with the acts before
-			add(func(own *Scenario) {
-				own.Cycles -= cycle - before
-				for k := range own.Acts {
-					if own.Acts[k].Cycle >= cycle {
-						own.Acts[k].Cycle -= cycle - before
-					}
-				}
-			})
+			all = append(all, s.hasten(cycle, cycle-before))
 		}
 	}
 	return all
 }
 
-// candidatesOfSettings are the scenario with a simpler configuration of the scheduler.
+// hasten returns the scenario with all acts from a cycle on some cycles earlier.
+func (s *Scenario) hasten(cycle, by int) *Scenario {
+	return s.with(func(own *Scenario) {
+		own.Cycles -= by
+		for k := range own.Acts {
+			if own.Acts[k].Cycle >= cycle {
+				own.Acts[k].Cycle -= by
+			}
+		}
+	})
+}
+
+// candidatesOfSettings returns scenarios with a simpler configuration of the scheduler.
 func candidatesOfSettings(s *Scenario) (all []*Scenario) {
 	add := func(change func(*Scenario)) { all = append(all, s.with(change)) }
 	for key := range s.Arguments {

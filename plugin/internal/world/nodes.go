@@ -21,11 +21,14 @@ func (d RemakeNode) apply(w *World) {
 	if n == nil {
 		return
 	}
+
 	SetNode{n.Spec}.apply(w)
 	w.Nodes[d.Node].Object.UID = w.uid(d.Node)
+
 	if w.forgotten == nil {
 		w.forgotten = map[*v1.Pod]struct{}{}
 	}
+
 	for _, j := range w.Jobs {
 		for _, p := range j.All() {
 			if p.Object.Spec.NodeName == d.Node && !p.Finished() {
@@ -49,6 +52,7 @@ func (d ReplacePods) apply(w *World) {
 	if n := w.Nodes[d.Node]; n == nil || !n.Lost {
 		return
 	}
+
 	for _, j := range w.Jobs {
 		j.Leaving = slices.DeleteFunc(j.Leaving, func(p *Pod) bool { return p.Object.Spec.NodeName == d.Node })
 		for i, p := range j.Pods {
@@ -75,6 +79,7 @@ func (Renew) apply(w *World) {
 			_ = w.informers.Core().V1().Nodes().Informer().GetStore().Update(n.Object)
 		}
 	}
+
 	for _, q := range w.Queues {
 		q.Object = q.Object.DeepCopy()
 	}

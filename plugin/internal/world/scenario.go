@@ -52,10 +52,12 @@ func (s *Scenario) String() string {
 		}
 		done = max(done, until)
 	}
+
 	for _, a := range s.Sorted() {
 		cycles(a.Cycle - 1)
 		fmt.Fprintln(b, a.Deed)
 	}
+
 	cycles(s.Cycles)
 	b.WriteString("settle\n")
 	return b.String()

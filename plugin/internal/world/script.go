@@ -10,12 +10,12 @@ import (
 // Script is a text of commands, one on each line. doc.go describes them.
 type Script struct {
 	lines []string
-	// Variants are ways to configure the scheduler, with all of which the script runs: each is
-	// settings for Config.Set. There is at least one.
+	// Variants are the configurations of the scheduler that the script runs with. Each is a list of settings for
+	// Config.Set. There is at least one.
 	Variants [][]string
 }
 
-// Step is one command: a deed, or one that whoever runs the script knows.
+// Step is one command: a deed, or a command that only the caller knows.
 type Step struct {
 	Deed    Deed // nil for other commands
 	Command string
@@ -34,6 +34,7 @@ func (s *Script) read(text string, defined map[string]string) error {
 		if err != nil {
 			return err
 		}
+
 		switch command := words[0]; command {
 		case "use":
 			for _, name := range words[1:] {
@@ -51,6 +52,7 @@ func (s *Script) read(text string, defined map[string]string) error {
 			s.lines = append(s.lines, line)
 		}
 	}
+
 	return nil
 }
 
@@ -75,9 +77,12 @@ func (s *Script) vary(words []string) {
 				all = append(all, slices.Concat(before, rest))
 				break
 			}
-			all, rest = append(all, slices.Concat(before, rest[:end])), rest[end+1:]
+
+			all = append(all, slices.Concat(before, rest[:end]))
+			rest = rest[end+1:]
 		}
 	}
+
 	s.Variants = all
 }
 
@@ -90,6 +95,7 @@ func (s *Script) Steps(variant []string) (steps []Step, err error) {
 			pairs = append(pairs, name, value)
 		}
 	}
+
 	variables := strings.NewReplacer(pairs...)
 	for _, line := range s.lines {
 		line = variables.Replace(line)
@@ -97,6 +103,7 @@ func (s *Script) Steps(variant []string) (steps []Step, err error) {
 		if err != nil {
 			return nil, err
 		}
+
 		step := Step{Command: words[0], Words: words[1:]}
 		if !slices.Contains([]string{"config", "cycle", "settle", "admit", "ask", "show"}, step.Command) {
 			step.Deed, err = ParseDeed(line)
@@ -106,5 +113,6 @@ func (s *Script) Steps(variant []string) (steps []Step, err error) {
 		}
 		steps = append(steps, step)
 	}
+
 	return steps, nil
 }

@@ -27,12 +27,15 @@ func (w *words) shares(n *workload.Node, allocatable workload.Resources, text st
 		number, size, _ := strings.Cut(values[i], "x")
 		cards, memory := w.number(number), w.number(size)
 		for each := range cards {
-			fmt.Fprintf(&registered, "%s-%s-%d,%d,%d,NVIDIA-%s,true,hami-core:", n.Name, model, each, containersPerCard, memory, model)
+			fmt.Fprintf(&registered, "%s-%s-%d,%d,%d,NVIDIA-%s,true,hami-core:",
+				n.Name, model, each, containersPerCard, memory, model)
 		}
+
 		allocatable[string(vgpu.Number)] += cards * containersPerCard
 		allocatable[string(vgpu.Memory)] += cards * memory
 		allocatable[string(vgpu.Cores)] += cards * 100
 	}
+
 	n.Annotations = map[string]string{vgpu.Register: registered.String()}
 }
 
@@ -44,10 +47,12 @@ func (w *World) assign(p *Pod) {
 			fraction = f
 		}
 	}
+
 	n := w.Nodes[p.Object.Spec.NodeName]
 	if fraction == nil || n == nil {
 		return
 	}
+
 	devices := card.OnNode(n.Object, nil).Devices
 	memory, cores := map[string]int64{}, map[string]int64{}
 	w.eachAssigned(n, func(a card.Assignment) {
@@ -78,10 +83,11 @@ func (w *World) assign(p *Pod) {
 		}
 		text.WriteString(";")
 	}
+
 	p.update(func(pod *v1.Pod) { pod.Annotations[vgpu.Assigned] = strings.TrimSuffix(text.String(), ";") })
 }
 
-// eachAssigned visits what the pods of a node were assigned.
+// eachAssigned visits the shares that were assigned to the pods of a node.
 func (w *World) eachAssigned(n *Node, visit func(card.Assignment)) {
 	for _, j := range w.Jobs {
 		for _, p := range j.All() {

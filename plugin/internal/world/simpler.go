@@ -10,7 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// candidatesOfDeeds are the scenario with one simpler deed.
+// candidatesOfDeeds returns scenarios with one simpler deed.
 func candidatesOfDeeds(s *Scenario) (all []*Scenario) {
 	for i, a := range s.Acts {
 		for _, simple := range a.Deed.simpler() {
@@ -31,8 +31,12 @@ func (d SubmitJob) simpler() (all []Deed) {
 		add(func(j *JobSpec) { j.Pods = j.Pods[:n/2] })
 		add(func(j *JobSpec) { j.Pods = j.Pods[1:] })
 		add(func(j *JobSpec) { j.Pods = j.Pods[:n-1] })
-		add(func(j *JobSpec) { j.Pods, j.MinMember = j.Pods[:n-1], j.MinMember-1 })
+		add(func(j *JobSpec) {
+			j.Pods = j.Pods[:n-1]
+			j.MinMember--
+		})
 	}
+
 	if d.MinMember > 1 {
 		add(func(j *JobSpec) { j.MinMember = 1 })
 		add(func(j *JobSpec) { j.MinMember-- })
@@ -40,12 +44,14 @@ func (d SubmitJob) simpler() (all []Deed) {
 	if d.Priority != 0 {
 		add(func(j *JobSpec) { j.Priority = 0 })
 	}
+
 	if d.MinResources != nil {
 		add(func(j *JobSpec) { j.MinResources = nil })
 		for _, list := range without(d.MinResources) {
 			add(func(j *JobSpec) { j.MinResources = list })
 		}
 	}
+
 	if d.CardRequest != "" {
 		add(func(j *JobSpec) { j.CardRequest = "" })
 	}
@@ -55,6 +61,13 @@ func (d SubmitJob) simpler() (all []Deed) {
 	for _, simple := range d.Whose.simpler() {
 		add(func(j *JobSpec) { j.Whose = simple })
 	}
+
+	d.simplerPods(add)
+	return all
+}
+
+// simplerPods adds jobs with one simpler pod, and jobs with all pods like a simpler first one.
+func (d SubmitJob) simplerPods(add func(change func(*JobSpec))) {
 	for i, p := range d.Pods {
 		for _, simple := range p.simpler() {
 			add(func(j *JobSpec) { j.Pods[i] = simple })
@@ -67,7 +80,6 @@ func (d SubmitJob) simpler() (all []Deed) {
 			}
 		}
 	}
-	return all
 }
 
 func (p PodSpec) simpler() (all []PodSpec) {
@@ -76,6 +88,7 @@ func (p PodSpec) simpler() (all []PodSpec) {
 		change(&own)
 		all = append(all, own)
 	}
+
 	for _, list := range without(p.Requests) {
 		add(func(p *PodSpec) { p.Requests = list })
 	}
@@ -84,12 +97,14 @@ func (p PodSpec) simpler() (all []PodSpec) {
 			add(func(p *PodSpec) { p.Cards = strings.Join(slices.Delete(slices.Clone(names), i, i+1), "|") })
 		}
 	}
+
 	for _, claims := range fewer(p.Claims) {
 		add(func(p *PodSpec) { p.Claims = claims })
 	}
 	for _, shares := range fewer(p.Shares) {
 		add(func(p *PodSpec) { p.Shares = shares })
 	}
+
 	if p.Kept {
 		add(func(p *PodSpec) { p.Kept = false })
 	}
@@ -120,6 +135,7 @@ func fewer(list string) (all []string) {
 	if list == "" {
 		return nil
 	}
+
 	entries := strings.Split(list, ",")
 	for i := range entries {
 		all = append(all, strings.Join(slices.Delete(slices.Clone(entries), i, i+1), ","))
@@ -144,20 +160,8 @@ func (d SetQueue) simpler() (all []Deed) {
 		change(&own)
 		all = append(all, SetQueue{own})
 	}
-	for _, of := range []func(*workload.Queue) *workload.Resources{
-		func(q *workload.Queue) *workload.Resources { return &q.Capability },
-		func(q *workload.Queue) *workload.Resources { return &q.Deserved },
-		func(q *workload.Queue) *workload.Resources { return &q.Guarantee },
-	} {
-		list := *of(&d.Queue)
-		if list == nil {
-			continue
-		}
-		add(func(q *QueueSpec) { *of(&q.Queue) = nil })
-		for _, less := range without(list) {
-			add(func(q *QueueSpec) { *of(&q.Queue) = less })
-		}
-	}
+
+	d.simplerBounds(add)
 	if q := d.Queue; q.Priority != 0 {
 		add(func(q *QueueSpec) { q.Priority = 0 })
 	}
@@ -173,8 +177,34 @@ func (d SetQueue) simpler() (all []Deed) {
 	if parent := d.Queue.Parent; parent != "" && parent != index.RootName {
 		add(func(q *QueueSpec) { q.Parent = "" })
 	}
+	d.simplerAnnotations(add)
+	return all
+}
+
+// simplerBounds adds queues without a bound, and without one resource of a bound.
+func (d SetQueue) simplerBounds(add func(change func(*QueueSpec))) {
+	for _, bound := range []func(*workload.Queue) *workload.Resources{
+		func(q *workload.Queue) *workload.Resources { return &q.Capability },
+		func(q *workload.Queue) *workload.Resources { return &q.Deserved },
+		func(q *workload.Queue) *workload.Resources { return &q.Guarantee },
+	} {
+		list := *bound(&d.Queue)
+		if list == nil {
+			continue
+		}
+
+		add(func(q *QueueSpec) { *bound(&q.Queue) = nil })
+		for _, less := range without(list) {
+			add(func(q *QueueSpec) { *bound(&q.Queue) = less })
+		}
+	}
+}
+
+// simplerAnnotations adds queues without an annotation, and without one entry of an annotation that is a map.
+func (d SetQueue) simplerAnnotations(add func(change func(*QueueSpec))) {
 	for _, key := range keys(d.Queue.Annotations) {
 		add(func(q *QueueSpec) { delete(q.Annotations, key) })
+
 		var entries map[string]json.RawMessage
 		if json.Unmarshal([]byte(d.Queue.Annotations[key]), &entries) != nil {
 			continue
@@ -186,7 +216,6 @@ func (d SetQueue) simpler() (all []Deed) {
 			add(func(q *QueueSpec) { q.Annotations[key] = string(text) })
 		}
 	}
-	return all
 }
 
 func (d SetNode) simpler() (all []Deed) {
@@ -195,12 +224,14 @@ func (d SetNode) simpler() (all []Deed) {
 		own.Allocatable = list
 		all = append(all, SetNode{own})
 	}
+
 	for _, label := range keys(d.Node.Labels) {
 		own := d.Node
 		own.Labels = maps.Clone(own.Labels)
 		delete(own.Labels, label)
 		all = append(all, SetNode{own})
 	}
+
 	if d.Node.Annotations != nil {
 		own := d.Node
 		own.Annotations = nil

@@ -24,15 +24,20 @@ func fields(line string) (all []string, err error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", line, err)
 			}
+
 			value, _ := strconv.Unquote(quoted)
-			all, line = append(all, line[:at+1]+value), line[at+1+len(quoted):]
+			all = append(all, line[:at+1]+value)
+			line = line[at+1+len(quoted):]
 			continue
 		}
+
 		if end < 0 {
 			end = len(line)
 		}
-		all, line = append(all, line[:end]), line[end:]
+		all = append(all, line[:end])
+		line = line[end:]
 	}
+
 	return all, nil
 }
 
@@ -57,6 +62,7 @@ func (w *words) next(what string) string {
 		w.fail("needs %s", what)
 		return ""
 	}
+
 	word := w.rest[0]
 	w.rest = w.rest[1:]
 	return word
@@ -77,10 +83,12 @@ func (w *words) each(set func(key, value string) bool) {
 		if !given {
 			value = "true"
 		}
+
 		if !set(key, value) {
 			w.fail("does not know %s", word)
 		}
 	}
+
 	w.rest = nil
 }
 
@@ -108,6 +116,7 @@ func pairs(text string) (names, values []string, err error) {
 	if text == none {
 		return nil, nil, nil
 	}
+
 	for _, entry := range strings.Split(text, ",") {
 		at := strings.LastIndex(entry, ":")
 		if at <= 0 {
@@ -115,6 +124,7 @@ func pairs(text string) (names, values []string, err error) {
 		}
 		names, values = append(names, entry[:at]), append(values, entry[at+1:])
 	}
+
 	return names, values, nil
 }
 
@@ -135,6 +145,7 @@ func (w *words) resources(text string) workload.Resources {
 			all[name] = amount.MilliValue()
 		}
 	}
+
 	return all
 }
 
@@ -143,6 +154,7 @@ func resourceText(r workload.Resources) string {
 	if len(r) == 0 {
 		return none
 	}
+
 	var all []string
 	for _, name := range slices.SortedFunc(maps.Keys(r), compareResources) {
 		amount := *resource.NewQuantity(r[name], resource.DecimalSI)
@@ -154,6 +166,7 @@ func resourceText(r workload.Resources) string {
 		}
 		all = append(all, name+":"+amount.String())
 	}
+
 	return strings.Join(all, ",")
 }
 
@@ -190,6 +203,7 @@ func annotation(text string) string {
 	if err != nil || strings.ContainsAny(text, `{}"`) {
 		return text
 	}
+
 	all := []string{}
 	for i, name := range names {
 		key, _ := json.Marshal(name)
@@ -200,6 +214,7 @@ func annotation(text string) string {
 		}
 		all = append(all, string(key)+":"+value)
 	}
+
 	return "{" + strings.Join(all, ",") + "}"
 }
 

@@ -22,8 +22,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// World is a cluster in memory that lasts for many cycles. As in a real cluster, an object keeps
-// its address until it changes.
+// World is a cluster in memory that lasts for many cycles. As in a real cluster, an object keeps its address until it
+// changes.
 type World struct {
 	Config
 	Cycle     int
@@ -40,17 +40,17 @@ type World struct {
 	Evictions []int    // by cycle
 	History   []string // what happened
 
-	// OnRestart is called when the scheduler starts anew, and at first.
+	// OnRestart is called at each start of the scheduler.
 	OnRestart func()
-	// OnPlaced and OnClaimed are called for a pod that a session gives a node, and for one that
-	// waits for its victims on a node.
+	// OnPlaced is called for a pod that a session gives a node, and OnClaimed for one that waits for its victims on a
+	// node.
 	OnPlaced, OnClaimed func(j *Job, p *Pod, node string)
 	// OnFollow is called for each job of a session, before its pods follow it.
 	OnFollow func(j *Job, job *api.JobInfo)
 
-	forgotten map[*v1.Pod]struct{} // by Volcano's cache, on nodes that were made anew
+	forgotten map[*v1.Pod]struct{} // by Volcano's cache, on nodes that were deleted and created again
 	restarted bool                 // the scheduler, in this cycle
-	waited    time.Duration        // beside the cycles
+	waited    time.Duration        // in addition to the cycles
 	made      int                  // objects that were made, for their UIDs
 	informers informers.SharedInformerFactory
 }
@@ -89,8 +89,13 @@ type Pod struct {
 
 // New returns a world without objects.
 func New(c Config) *World {
-	return &World{Config: c, Nodes: map[string]*Node{}, Queues: map[string]*Queue{}, Pools: map[string]*Pool{},
-		informers: informers.NewSharedInformerFactory(nil, 0)}
+	return &World{
+		Config:    c,
+		Nodes:     map[string]*Node{},
+		Queues:    map[string]*Queue{},
+		Pools:     map[string]*Pool{},
+		informers: informers.NewSharedInformerFactory(nil, 0),
+	}
 }
 
 // Clock is the time of a cycle: a minute passes between two.
@@ -164,15 +169,16 @@ func (w *World) Parent(queue string) string {
 	return index.RootName
 }
 
-// Path returns a queue and its ancestors, nil for a queue that does not exist or does not
-// reach the root.
+// Path returns a queue and its ancestors, nil for a queue that does not exist or does not reach the root.
 func (w *World) Path(queue string) []string {
 	if w.Queues[queue] == nil && queue != index.RootName {
 		return nil
 	}
+
 	if !w.Tree {
 		return []string{queue}
 	}
+
 	path := []string{queue}
 	for queue != index.RootName {
 		next := w.Parent(queue)
@@ -182,7 +188,8 @@ func (w *World) Path(queue string) []string {
 			}
 			return nil
 		}
-		path, queue = append(path, next), next
+		path = append(path, next)
+		queue = next
 	}
 	return path
 }
@@ -195,9 +202,11 @@ func (w *World) place() {
 	if !w.FromAnnotations() {
 		return
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(w.Queues)) {
 		path := slices.Clone(w.Path(name))
 		slices.Reverse(path)
+
 		q, text := w.Queues[name], strings.Join(path, "/")
 		if name != index.RootName && q.Object.Annotations[index.PathKey] != text {
 			q.Object = q.Object.DeepCopy()
@@ -209,8 +218,8 @@ func (w *World) place() {
 	}
 }
 
-// Begin lets the time between two cycles pass: pods start and end, deeds happen, and controllers
-// create the pods of admitted jobs.
+// Begin lets the time between two cycles pass: pods start and end, deeds happen, and controllers create the pods of
+// admitted jobs.
 func (w *World) Begin(deeds ...Deed) {
 	w.Cycle++
 	w.Changed = false
@@ -218,15 +227,18 @@ func (w *World) Begin(deeds ...Deed) {
 		w.kubelet(j)
 	}
 	w.Orphans = slices.DeleteFunc(w.Orphans, func(j *Job) bool { return len(j.Leaving) == 0 })
+
 	for _, d := range deeds {
 		d.apply(w)
 		w.Note("%s", d)
 		w.Edited = w.Cycle
 	}
+
 	if w.restarted {
 		clear(w.forgotten) // a cache that is new reads all pods
 		w.restarted = false
 	}
+
 	w.place()
 	for _, j := range w.Jobs {
 		if len(j.Pods) == 0 && j.Group.Status.Phase != scheduling.PodGroupPending && j.Spec.Later {
@@ -234,29 +246,34 @@ func (w *World) Begin(deeds ...Deed) {
 			w.Changed = true
 		}
 	}
+
 	w.serveClaims()
 }
 
-// kubelet starts the pods of a job that have a node, and ends those whose time is over. The
-// controller replaces these.
+// kubelet starts the pods of a job that have a node, and ends the terminating pods that are due. The controller
+// replaces these.
 func (w *World) kubelet(j *Job) {
 	remaining := len(j.Leaving)
 	j.Leaving = slices.DeleteFunc(j.Leaving, func(p *Pod) bool { return p.Ends <= w.Cycle })
 	w.Changed = w.Changed || len(j.Leaving) < remaining
+
 	for i, p := range j.Pods {
 		switch {
 		case p.Object.DeletionTimestamp != nil && p.Ends <= w.Cycle && !p.Finished():
 			j.replace(w, i)
 			w.Changed = true
-		case p.Object.Spec.NodeName != "" && p.Object.Status.Phase == v1.PodPending && p.Object.DeletionTimestamp == nil && !p.Spec.Bound:
+
+		case p.Object.Spec.NodeName != "" && p.Object.Status.Phase == v1.PodPending &&
+			p.Object.DeletionTimestamp == nil && !p.Spec.Bound:
 			p.update(func(pod *v1.Pod) {
-				pod.Status.Phase, pod.Status.StartTime = v1.PodRunning, &metav1.Time{Time: w.Clock()}
+				pod.Status.Phase = v1.PodRunning
+				pod.Status.StartTime = &metav1.Time{Time: w.Clock()}
 			})
 		}
 	}
 }
 
-// Info returns what the scheduler's cache holds.
+// Info returns the content of the scheduler's cache.
 func (w *World) Info() *api.ClusterInfo {
 	info := offline.NewInfo()
 	for _, name := range slices.Sorted(maps.Keys(w.Nodes)) {
@@ -267,28 +284,33 @@ func (w *World) Info() *api.ClusterInfo {
 	if n := len(info.NodeList); n > 0 {
 		info.NodeList = slices.Concat(info.NodeList[w.Order%n:], info.NodeList[:w.Order%n])
 	}
+
 	for name, q := range w.Queues {
 		info.Queues[api.QueueID(name)] = api.NewQueueInfo(q.Object)
 		if q.Spec.Hollow && w.Away == 0 { // Volcano panics on it
 			info.Queues[api.QueueID(name)].Queue = nil
 		}
 	}
+
 	for _, j := range w.Jobs {
 		var pods []*v1.Pod
 		for _, p := range j.All() {
 			pods = append(pods, p.Object)
 		}
+
 		job := offline.AddJob(info, j.ID(), j.Group, j.Spec.Priority, pods)
 		job.CreationTimestamp = j.Group.CreationTimestamp
 		if info.Queues[job.Queue] == nil {
-			delete(info.Jobs, job.UID) // Volcano's cache drops a job whose queue is gone
+			delete(info.Jobs, job.UID) // Volcano's cache drops a job without a queue
 		}
 	}
+
 	for _, j := range w.Orphans {
 		for _, p := range j.Leaving {
 			offline.Occupy(info, offline.NewTask(p.Object))
 		}
 	}
+
 	for pod := range w.forgotten {
 		if node := info.Nodes[pod.Spec.NodeName]; node != nil && node.Tasks[api.PodKey(pod)] != nil {
 			node.RemoveTask(offline.NewTask(pod))
@@ -297,7 +319,7 @@ func (w *World) Info() *api.ClusterInfo {
 	return info
 }
 
-// Follow carries out what a session decided.
+// Follow carries out the decisions of a session.
 func (w *World) Follow(jobs map[api.JobID]*api.JobInfo) {
 	evictions := len(w.Evicted)
 	for _, j := range w.Jobs {
@@ -305,6 +327,7 @@ func (w *World) Follow(jobs map[api.JobID]*api.JobInfo) {
 		if job == nil {
 			continue
 		}
+
 		was := j.Group.Status.Phase
 		j.Group.Status = job.PodGroup.Status
 		j.Reasons = job.JobFitErrors
@@ -312,6 +335,7 @@ func (w *World) Follow(jobs map[api.JobID]*api.JobInfo) {
 		for _, task := range job.TaskStatusIndex[api.Pipelined] {
 			j.Waiting = append(j.Waiting, task.Name+":"+task.NodeName)
 		}
+
 		if is := j.Group.Status.Phase; is != was {
 			w.Changed = true
 			w.Note("%s is %s, was %s", j.Spec.Name, is, was)
@@ -319,16 +343,18 @@ func (w *World) Follow(jobs map[api.JobID]*api.JobInfo) {
 		if w.OnFollow != nil {
 			w.OnFollow(j, job)
 		}
+
 		for i, p := range j.Pods {
 			if task := job.Tasks[api.TaskID(p.Object.UID)]; task != nil {
 				w.follow(j, i, task)
 			}
 		}
 	}
+
 	w.Evictions = append(w.Evictions, len(w.Evicted)-evictions)
 }
 
-// follow carries out what a session decided on a pod.
+// follow carries out the decision of a session about a pod.
 func (w *World) follow(j *Job, i int, task *api.TaskInfo) {
 	p := j.Pods[i]
 	switch offline.Decided(p.Object, task) {
@@ -337,6 +363,7 @@ func (w *World) follow(j *Job, i int, task *api.TaskInfo) {
 		w.Evicted = append(w.Evicted, task.Name)
 		j.evict(w, i)
 		w.Changed = true
+
 	case offline.Placed:
 		if w.OnPlaced != nil {
 			w.OnPlaced(j, p, task.NodeName)
@@ -346,6 +373,7 @@ func (w *World) follow(j *Job, i int, task *api.TaskInfo) {
 		w.assign(p)
 		w.Note("%s runs on %s", task.Name, task.NodeName)
 		w.Changed = true
+
 	case offline.Waits:
 		w.Note("%s waits for %s, others were evicted for it", task.Name, task.NodeName)
 		if w.OnClaimed != nil {
