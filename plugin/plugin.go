@@ -48,6 +48,6 @@ func Plans(ssn *framework.Session) bool { return session.Plans(ssn) }
 // any other plugin.
 func Inspect(p framework.Plugin) (inspect.Inspection, bool) { return session.Inspect(p) }
 
-// BeginWith makes the next session of a plugin of this package begin with what is stored, nil for what the queues have,
-// and not with that of the session before.
+// BeginWith makes the next session of a plugin of this package begin with stored state, and not with the state of the
+// session before. With nil, the session begins with the present allocation of the queues.
 func BeginWith(p framework.Plugin, stored *store.Stored) { session.BeginWith(p, stored) }
