@@ -34,7 +34,7 @@ type board struct {
 
 	last  view
 	table string
-	// printed is, by job, what was printed last about its waiting.
+	// printed has, by job, the last printed reason for which it waits.
 	printed map[string]string
 	// violations are the moments at which a queue had more of a card than its quota.
 	violations []string
@@ -63,7 +63,7 @@ func (b *board) until(ctx context.Context, limit time.Duration, reached func(vie
 	}
 }
 
-// follow prints what happens until ctx ends.
+// follow prints events until ctx ends.
 func (b *board) follow(ctx context.Context) error {
 	for {
 		table := b.table
@@ -77,19 +77,22 @@ func (b *board) follow(ctx context.Context) error {
 	}
 }
 
-// next waits for something to happen and prints it, or prints the table when nothing does and reports that things have
-// settled.
+// next waits for an event and prints it. If there is none for a while, it prints the table and reports that the cluster
+// has settled.
 func (b *board) next(ctx context.Context) (settled bool, err error) {
 	idle := time.NewTimer(calm)
 	defer idle.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
 			return false, ctx.Err()
+
 		case <-idle.C:
 			b.print(waits(b.last, b.printed, true))
 			b.printTable()
 			return true, nil
+
 		case <-b.watcher.changed:
 			time.Sleep(burst)
 			if happened, err := b.update(); happened || err != nil {
@@ -99,7 +102,7 @@ func (b *board) next(ctx context.Context) (settled bool, err error) {
 	}
 }
 
-// update prints what happened since it was last called, and reports whether anything did: most changes of objects are
+// update prints the events since its last call, and reports whether there were any. Most changes of objects are
 // bookkeeping that the demo does not show.
 func (b *board) update() (bool, error) {
 	s, err := b.watcher.snapshot()
@@ -110,9 +113,11 @@ func (b *board) update() (bool, error) {
 	next := newView(s)
 	lines := append(happened(b.last, next), waits(next, b.printed, false)...)
 	b.print(lines)
+
 	for _, queue := range next.queues {
 		b.violations = append(b.violations, queue.excess()...)
 	}
+
 	b.last = next
 	return len(lines) > 0, nil
 }
@@ -133,7 +138,7 @@ func (b *board) printTable() {
 	}
 }
 
-// line is an occurrence at a queue or a job of it. quote holds the words of the scheduler about it.
+// line is an event of a queue or of a job in it. quote holds the message of the scheduler about it.
 type line struct {
 	queue, job, text, quote string
 }
@@ -158,6 +163,7 @@ func happened(before, after view) []line {
 		if old.stage == waiting && job.stage != waiting || old.stage == "" && job.stage != waiting {
 			say("admitted: its pods are created")
 		}
+
 		switch {
 		case job.stage == completed && old.stage != completed:
 			say("completed")
@@ -246,7 +252,7 @@ func queueTable(v view) string {
 	return aligned(rows) + wrapped(append([]string{"Idle on the nodes:"}, idle...), 0) + "\n"
 }
 
-// jobTable has the reason of a job that waits below its row.
+// jobTable has a row for each job. Below the row of a job that waits, it has the reason.
 func jobTable(v view) string {
 	rows := []string{"QUEUE\tJOB\tSTAGE\tPODS\tCARDS"}
 	for _, job := range v.jobs {
@@ -254,9 +260,11 @@ func jobTable(v view) string {
 		if job.stage == completed {
 			pods = fmt.Sprintf("%d of %d done", job.succeeded, job.pods)
 		}
+
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", job.queue, job.name, job.stage, pods, job.cards))
 	}
 
+	// The first line is the header, so that job i-1 is in line i.
 	var text strings.Builder
 	for i, row := range strings.Split(strings.TrimSuffix(aligned(rows), "\n"), "\n") {
 		fmt.Fprintln(&text, row)
@@ -267,7 +275,7 @@ func jobTable(v view) string {
 	return text.String()
 }
 
-// nodeTable has the cards of the nodes as the plugin finds them, too.
+// nodeTable has a row for each kind of card of each node. The plugin finds the cards in the same way.
 func nodeTable(nodes []*corev1.Node) string {
 	rows := []string{"NODE\tCARDS\tNAME\tASKED FOR AS"}
 

@@ -36,18 +36,26 @@ func (c cards) add(other cards) {
 	}
 }
 
-// occupied returns the cards that a pod has on its node. They follow from the resource that it requests and the labels
-// of the node, and not from the annotations of the pod.
-func occupied(pod *corev1.Pod, node *corev1.Node) cards {
-	found := cards{}
-	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
+// heldBy returns the cards that a pod has while it is bound to a node and has not ended. They follow from the resource
+// that the pod requests and the labels of the node, and not from the annotations of the pod.
+func heldBy(pod *corev1.Pod, nodes []*corev1.Node) cards {
+	i := slices.IndexFunc(nodes, func(node *corev1.Node) bool { return node.Name == pod.Spec.NodeName })
+	if i < 0 || !live(pod) {
+		return nil
+	}
 
-	for _, each := range card.OnNode(node, nil).Cards {
+	held := cards{}
+	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
+	for _, each := range card.OnNode(nodes[i], nil).Cards {
 		if quantity, ok := requests[each.Resource]; ok {
-			found[each.Name] += quantity.Value()
+			held[each.Name] += quantity.Value()
 		}
 	}
-	return found
+	return held
+}
+
+func live(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodPending || pod.Status.Phase == corev1.PodRunning
 }
 
 // allotment holds the card annotations of a queue.
@@ -74,7 +82,9 @@ func (c cards) read(annotations map[string]string, key string) cards {
 	for _, entry := range entries {
 		now[entry.Name] = entry.Cards
 	}
+
 	for _, problem := range problems {
+		// The annotation as a whole is wrong.
 		if problem.Key == "" {
 			return c
 		}

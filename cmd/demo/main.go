@@ -24,6 +24,7 @@ const interruptedStatus = 130
 func main() {
 	showVersion := flag.Bool("version", false, "print the versions of this program, Volcano and Kubernetes")
 	flag.Parse()
+
 	if *showVersion {
 		fmt.Print(version.Of().Text("demo"))
 		return
@@ -32,11 +33,14 @@ func main() {
 	version.Of().SetUserAgent()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
+
 	err := run(ctx, os.Getenv("DEMO_KEEP") == "1")
 	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(os.Stderr, "\nThe demo failed: %v\n", err)
 		os.Exit(1)
 	}
+
+	// An interrupt during DEMO_KEEP is the usual end, and no error.
 	if ctx.Err() != nil {
 		fmt.Println("\nInterrupted; everything is stopped and removed.")
 	}
@@ -48,6 +52,7 @@ func main() {
 // run boots the control plane, plays the demo on it and stops it again. The log stays if the demo failed.
 func run(ctx context.Context, keep bool) error {
 	plugin.Register()
+
 	fmt.Println("Starting a Kubernetes control plane with Volcano in this process:")
 	started := time.Now()
 	cp, err := controlplane.Start(ctx, controlplane.Options{Progress: printStage})
@@ -61,22 +66,25 @@ func run(ctx context.Context, keep bool) error {
 			err = fmt.Errorf("%w\nThe log of the control plane is kept in %s", err, kept)
 		}
 	}
+
 	if stopErr := cp.Stop(); stopErr != nil {
 		return fmt.Errorf("stopping the control plane: %w (before that: %v)", stopErr, err)
 	}
 	return err
 }
 
-// play creates the cluster, plays the story, and with keep stays until it is interrupted. started is when the boot
-// began.
+// play creates the cluster and plays the story. With keep, it stays until it is interrupted. started is the time at which
+// the control plane began to start.
 func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time, keep bool) error {
-	// Hangs up the watches at the end, so that the API server need not wait for them when it stops.
+	// The watches end before the API server stops, so that it does not wait for them.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	if err := install(ctx, cp); err != nil {
 		return err
 	}
-	// The scheduler comes first because it creates the root queue.
+
+	// The scheduler starts before the queues exist because it creates the root queue.
 	if _, err := cp.StartInstalledScheduler(ctx); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", err)
 	}
@@ -85,6 +93,7 @@ func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time,
 	}
 
 	printStage("Volcano's scheduler, nodes, queues", time.Since(started))
+
 	watcher, err := startWatcher(ctx, cp)
 	if err != nil {
 		return err

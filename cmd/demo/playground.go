@@ -50,6 +50,7 @@ func install(ctx context.Context, cp *controlplane.ControlPlane) error {
 	if err != nil {
 		return fmt.Errorf("%w (the demo runs in the root of the repository)", err)
 	}
+
 	if err := cp.Apply(ctx, controllers, "volcano"); err != nil {
 		return err
 	}
@@ -89,6 +90,7 @@ func writeSettings(config, metrics string) error {
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return err
 	}
+
 	if err := removeSettings(); err != nil {
 		return err
 	}
@@ -101,7 +103,7 @@ func writeSettings(config, metrics string) error {
 	return os.WriteFile(settings, []byte(text), 0o600)
 }
 
-// removeSettings removes them from the playground that is closed.
+// removeSettings removes the files of a playground that is closed.
 func removeSettings() error {
 	var errs []error
 	for _, file := range []string{settings, kubeconfig} {
@@ -116,8 +118,8 @@ func removeSettings() error {
 // a process has one session of the scheduler at a time.
 const cardctl = "bin/cardctl"
 
-// servePages starts the pages of cardctl, and returns their address, or what to do to have them. The second result ends
-// them.
+// servePages starts the pages of cardctl, and returns their address. If they do not start, it returns the commands that
+// start them. The function end stops the pages.
 func servePages(ctx context.Context, config, metrics string) (address string, end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	command := exec.CommandContext(ctx, cardctl, "serve", "--kubeconfig", config, "--listen", "127.0.0.1:0",
@@ -140,6 +142,8 @@ func servePages(ctx context.Context, config, metrics string) (address string, en
 		cancel()
 		_ = command.Wait()
 	}
+
+	// The program prints its address once it listens.
 	line, err := bufio.NewReader(printed).ReadString('\n')
 	if err != nil {
 		end()
@@ -151,7 +155,7 @@ func servePages(ctx context.Context, config, metrics string) (address string, en
 // pagesPatience is the time that the pages have to end.
 const pagesPatience = 5 * time.Second
 
-// tellAndStay plays the story with the pages open, so that they show what happened in it, and then stays.
+// tellAndStay plays the story and then stays. The pages are open from the start, so that they show the whole story.
 func tellAndStay(ctx context.Context, cp *controlplane.ControlPlane, board *board) error {
 	metrics, err := cp.ServeMetrics()
 	if err != nil {
@@ -160,18 +164,21 @@ func tellAndStay(ctx context.Context, cp *controlplane.ControlPlane, board *boar
 
 	pages, end := servePages(ctx, cp.Kubeconfig(), metrics)
 	defer end()
+
 	if err := tell(ctx, cp, board); err != nil {
 		return err
 	}
 	return stay(ctx, cp, board, metrics, pages)
 }
 
-// stay opens the playground, and prints what happens until the demo is interrupted, which is no failure here.
+// stay opens the playground, and prints events until the demo is interrupted. The interrupt is no error here.
 func stay(ctx context.Context, cp *controlplane.ControlPlane, board *board, metrics, pages string) (err error) {
 	defer func() { err = errors.Join(err, removeSettings()) }()
+
 	if err := open(ctx, cp, metrics); err != nil {
 		return err
 	}
+
 	if _, err := board.next(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
@@ -193,6 +200,7 @@ docs/quickstart.md and docs/cardctl.md continue here. Ctrl-C stops the control p
 everything. Until then, what happens in it is printed below.
 
 `, settings, pages, cp.Address, kubeconfig, metrics, metrics)
+
 	if err := board.follow(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}

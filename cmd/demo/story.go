@@ -30,10 +30,10 @@ type act struct {
 // requote gives a queue another annotation card.quota.
 type requote struct{ queue, quota string }
 
-// outcome is the expected state, of those jobs and queues that an act is about.
+// outcome is the expected state of the jobs and queues that an act is about.
 type outcome struct {
 	jobs []jobOutcome
-	// allocated is, by queue, all cards that its subtree has.
+	// allocated has, by queue, all cards of its subtree.
 	allocated map[string]string
 	// evictions is the number of pods that were evicted in this act.
 	evictions int
@@ -45,8 +45,8 @@ type jobOutcome struct {
 	name, stage string
 	running     int
 	cards       string
-	// reason is part of the scheduler's message about what waits: on the PodGroup of a job that is waiting,
-	// else on a pod. It is empty if nothing waits.
+	// reason is a part of the scheduler's message: on the PodGroup if the job is waiting, else on a pod. It is empty if
+	// nothing waits.
 	reason string
 }
 
@@ -213,9 +213,8 @@ var acts = []act{
 	},
 	{
 		title: "A typo in a quota harms only its own key",
-		text: "serving's quota is raised to 4 slices, and to \"six\" shares, which is no number. " +
-			"The slices count at\n" +
-			"once: rerank runs. The shares stay at 4, their last good value: index waits.",
+		text: "serving's quota is raised to 4 slices, and to \"six\" shares, which is no number. The slices count at" +
+			"\nonce: rerank runs. The shares stay at 4, their last good value: index waits.",
 		requote: []requote{{"serving", `{"NVIDIA-H200/mig-1g.18gb-mixed": 4, "NVIDIA-H800/mps-80g*1/4": "six"}`}},
 		submit: []job{
 			{name: "rerank", queue: "serving", pods: 2, minimum: 2, count: 1, resource: mig, card: h200Slice},
@@ -283,8 +282,8 @@ func tell(ctx context.Context, cp *controlplane.ControlPlane, board *board) erro
 	if _, err := board.update(); err != nil {
 		return err
 	}
-
 	board.printTable()
+
 	for i, act := range acts {
 		fmt.Fprintf(board.out, "\n%d. %s\n%s\n%s\n", i+1, act.title, act.text, act.deeds())
 
@@ -320,6 +319,7 @@ func (a act) deeds() string {
 			if job.minimum < job.pods {
 				pods = fmt.Sprintf("%d, at least %d", job.pods, job.minimum)
 			}
+
 			rows = append(rows, fmt.Sprintf("  %s\t%s\t%s\t%d %s\t%s",
 				job.name, job.queue, pods, job.count, job.resource, job.card))
 		}
@@ -341,6 +341,7 @@ func (a act) perform(ctx context.Context, cp *controlplane.ControlPlane) error {
 		if err != nil {
 			return err
 		}
+
 		queues := cp.Volcano.SchedulingV1beta1().Queues()
 		if _, err := queues.Patch(ctx, each.queue, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			return fmt.Errorf("annotating queue %s: %w", each.queue, err)
@@ -356,10 +357,11 @@ func (a act) perform(ctx context.Context, cp *controlplane.ControlPlane) error {
 	return nil
 }
 
-// differences lists where after is not the outcome of an act that began at before.
+// differences lists the differences between the outcome and the view after an act that began at before.
 func (o outcome) differences(before, after view) []string {
 	var found []string
 	differ := func(format string, arguments ...any) { found = append(found, fmt.Sprintf(format, arguments...)) }
+
 	for _, want := range o.jobs {
 		got := after.job(want.name)
 		if got.stage != want.stage || got.running != want.running || got.cards.String() != want.cards {
@@ -381,13 +383,13 @@ func (o outcome) differences(before, after view) []string {
 	if evicted := after.evicted[len(before.evicted):]; len(evicted) != o.evictions {
 		differ("expected %d evicted pods, there are %d: %s", o.evictions, len(evicted), strings.Join(evicted, ", "))
 	}
+
 	warnings := after.warnings[len(before.warnings):]
 	for i, want := range o.warnings {
 		if i >= len(warnings) || !strings.Contains(warnings[i].reason+": "+warnings[i].message, want) {
 			differ("expected the warning %q", want)
 		}
 	}
-
 	if len(warnings) > len(o.warnings) {
 		differ("expected %d warnings, there are %d: %v", len(o.warnings), len(warnings), warnings)
 	}

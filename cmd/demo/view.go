@@ -14,7 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// The stages of a job, as the demo words them.
+// The stages of a job, as the demo prints them.
 const (
 	waiting   = "waiting" // its queue has no room for its minimum; it has no pods yet
 	inqueue   = "inqueue" // admitted: its pods exist and wait for nodes
@@ -22,7 +22,7 @@ const (
 	completed = "completed"
 )
 
-// stages words the phases of a pod group.
+// stages has the stages by the phase of the PodGroup.
 var stages = map[scheduling.PodGroupPhase]string{
 	scheduling.PodGroupPending:   waiting,
 	scheduling.PodGroupInqueue:   inqueue,
@@ -30,23 +30,23 @@ var stages = map[scheduling.PodGroupPhase]string{
 	scheduling.PodGroupCompleted: completed,
 }
 
-// queueRow is a queue with what its whole subtree occupies.
+// queueRow is a queue with the cards that its whole subtree has.
 type queueRow struct {
-	name  string
-	depth int
-	leaf  bool
+	name, parent string
+	depth        int
+	leaf         bool
 	allotment
 	allocated cards
 }
 
-// bound is the most that the queue may have of a card, if anything bounds it: a leaf has no cards but those it has a
-// quota for, an inner queue is free where it has none.
+// bound returns the most that the queue may have of a card, if anything bounds it. A leaf without a quota for the card
+// may have none of it. An inner queue without a quota for the card is not bounded.
 func (q queueRow) bound(card string) (most int64, bounded bool) {
 	most, bounded = q.quota[card]
 	return most, bounded || q.leaf
 }
 
-// share is the amount of a card that the queue deserves.
+// share returns the amount of a card that the queue deserves, by default its bound.
 func (q queueRow) share(card string) (deserved int64, known bool) {
 	deserved, known = q.deserved[card]
 	if known {
@@ -55,14 +55,14 @@ func (q queueRow) share(card string) (deserved int64, known bool) {
 	return q.bound(card)
 }
 
-// cards are the names of those that the queue has a quota for or occupies.
+// cards returns the names of the cards that the queue has a quota for or has allocated.
 func (q queueRow) cards() []string {
 	names := maps.Clone(q.allocated)
 	names.add(q.quota)
 	return slices.Sorted(maps.Keys(names))
 }
 
-// excess names the cards that the queue has more of than it may.
+// excess describes the cards that exceed the quota of the queue.
 func (q queueRow) excess() []string {
 	var found []string
 	for _, name := range q.cards() {
@@ -74,8 +74,8 @@ func (q queueRow) excess() []string {
 	return found
 }
 
-// jobRow is a job with the number of its pods, of those that run, have no node and succeeded, and with its cards.
-// reason tells why pods of it have no node, or why it has no pods; it is empty when nothing waits.
+// jobRow is a job with its cards, the number of its pods, and the numbers of pods that run, have no node, and have
+// succeeded. reason tells why some of its pods have no node, or why it has no pods. It is empty if nothing waits.
 type jobRow struct {
 	name, queue, stage                 string
 	pods, running, unplaced, succeeded int
@@ -109,6 +109,7 @@ func newView(s snapshot) view {
 	slices.SortFunc(s.jobs, func(a, b *batch.Job) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
+
 	v := view{queues: below(s, index.RootName, 0), idle: cards{}, evicted: s.evicted, warnings: s.warnings}
 	for _, node := range s.nodes {
 		for _, each := range card.OnNode(node, nil).Cards {
@@ -118,7 +119,7 @@ func newView(s snapshot) view {
 
 	for _, pod := range s.pods {
 		held := heldBy(pod, s.nodes)
-		v.charge(queueOf(pod, s.podGroups), held, s)
+		v.charge(queueOf(pod, s.podGroups), held)
 		for name, count := range held {
 			v.idle[name] -= count
 		}
@@ -131,22 +132,17 @@ func newView(s snapshot) view {
 }
 
 // charge adds the cards of a pod to its queue and all queues above.
-func (v *view) charge(name string, held cards, s snapshot) {
-	parents := map[string]string{}
-	for _, queue := range s.queues {
-		parents[queue.Name] = queue.Spec.Parent
-	}
-
-	for ; name != ""; name = parents[name] {
-		for _, queue := range v.queues {
-			if queue.name == name {
-				queue.allocated.add(held)
-			}
+func (v *view) charge(name string, held cards) {
+	// In tree order, a parent comes before its children.
+	for _, queue := range slices.Backward(v.queues) {
+		if queue.name == name {
+			queue.allocated.add(held)
+			name = queue.parent
 		}
 	}
 }
 
-// queueOf is the queue of a pod's group, be it of a Volcano job or of a Deployment.
+// queueOf returns the queue of the pod's PodGroup, which belongs to a Volcano job or to a Deployment.
 func queueOf(pod *corev1.Pod, groups []*scheduling.PodGroup) string {
 	for _, group := range groups {
 		if group.Namespace == pod.Namespace && group.Name == pod.Annotations[scheduling.KubeGroupNameAnnotationKey] {
@@ -154,20 +150,6 @@ func queueOf(pod *corev1.Pod, groups []*scheduling.PodGroup) string {
 		}
 	}
 	return ""
-}
-
-// heldBy returns the cards that a pod has. It has them while it is bound to a node and not at its end.
-func heldBy(pod *corev1.Pod, nodes []*corev1.Node) cards {
-	for _, node := range nodes {
-		if node.Name == pod.Spec.NodeName && live(pod) {
-			return occupied(pod, node)
-		}
-	}
-	return nil
-}
-
-func live(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodPending || pod.Status.Phase == corev1.PodRunning
 }
 
 // below returns the rows of all queues under parent, in tree order. The queue that Volcano creates for jobs without one
@@ -180,9 +162,9 @@ func below(s snapshot, parent string, depth int) []queueRow {
 		}
 
 		children := below(s, queue.Name, depth+1)
-
 		rows = append(rows, queueRow{
 			name:      queue.Name,
+			parent:    parent,
 			depth:     depth,
 			leaf:      len(children) == 0,
 			allotment: s.allotments[queue.UID],
@@ -208,6 +190,7 @@ func newJobRow(job *batch.Job, s snapshot) jobRow {
 		if len(group.OwnerReferences) == 0 || group.OwnerReferences[0].UID != job.UID {
 			continue
 		}
+
 		row.stage = cmp.Or(stages[group.Status.Phase], row.stage)
 		if row.stage == waiting {
 			row.reason = s.refusals[group.UID]
@@ -215,7 +198,8 @@ func newJobRow(job *batch.Job, s snapshot) jobRow {
 	}
 
 	if job.Status.State.Phase == batch.Completed {
-		row.stage, row.reason = completed, ""
+		row.stage = completed
+		row.reason = ""
 	}
 	return row
 }
@@ -223,6 +207,7 @@ func newJobRow(job *batch.Job, s snapshot) jobRow {
 // count adds a pod of the job.
 func (j *jobRow) count(pod *corev1.Pod, s snapshot) {
 	j.cards.add(heldBy(pod, s.nodes))
+
 	if live(pod) && pod.Spec.NodeName == "" {
 		j.unplaced++
 		j.reason = cmp.Or(j.reason, unscheduledReason(pod))
@@ -235,7 +220,7 @@ func (j *jobRow) count(pod *corev1.Pod, s snapshot) {
 	}
 }
 
-// unscheduledReason is the scheduler's word on a pod without a node.
+// unscheduledReason returns the scheduler's message about a pod without a node.
 func unscheduledReason(pod *corev1.Pod) string {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {

@@ -114,10 +114,12 @@ func (w *watcher) takeQueue(queue *scheduling.Queue) {
 // is gone from the mirror.
 func (w *watcher) takePod(pod *corev1.Pod) {
 	defer w.notify()
+
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.DisruptionTarget && condition.Reason == corev1.PodReasonPreemptionByScheduler {
 			w.mu.Lock()
 			defer w.mu.Unlock()
+
 			if !w.marked[pod.UID] {
 				w.marked[pod.UID] = true
 				w.evicted = append(w.evicted, pod.Name)
@@ -144,6 +146,7 @@ func (w *watcher) snapshot() (snapshot, error) {
 	var s snapshot
 	var err error
 	everything := labels.Everything()
+
 	s.nodes, err = w.Kube.Core().V1().Nodes().Lister().List(everything)
 	if err != nil {
 		return s, err
@@ -169,6 +172,7 @@ func (w *watcher) snapshot() (snapshot, error) {
 		return s, err
 	}
 
+	// The lock covers the fields that the handlers of events write.
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s.allotments = maps.Clone(w.allotments)
