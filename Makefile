@@ -54,8 +54,8 @@ test: $(APIS) ## layers, unit, property, differential and upstream's own tests
 .PHONY: conformance
 conformance: $(APIS) ## the part of make test that depends on the release: VOLCANO=1.15.1
 	$(GO) vet $(PACKAGES)
-	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/release ./plugin/upstreamtest ./plugin/neighbours
-	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/internal/session -run 'TestDifferential|TestGang|TestVictims|TestArguments|Fuzz' -clusters 1000
+	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/release ./plugin/arguments ./plugin/upstreamtest ./plugin/neighbours
+	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/internal/session -run 'TestDifferential|TestGang|TestVictims|Fuzz' -clusters 1000
 	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/internal/chaos -run 'TestGang|TestScenes|TestChaos$$' -worlds 50
 
 .PHONY: upstream
