@@ -73,8 +73,8 @@ func run(ctx context.Context, keep bool) error {
 	return err
 }
 
-// play creates the cluster and plays the story. With keep, it stays until it is interrupted. started is the time at which
-// the control plane began to start.
+// play creates the cluster and plays the story. With keep, it stays until it is interrupted. The control plane began to
+// start at started.
 func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time, keep bool) error {
 	// The watches end before the API server stops, so that it does not wait for them.
 	ctx, cancel := context.WithCancel(ctx)

@@ -23,8 +23,8 @@ func TestCardsString(t *testing.T) {
 // TestNodesHaveTheCards fails when the labels of the nodes do not make the names that the quotas and jobs use.
 func TestNodesHaveTheCards(t *testing.T) {
 	v := newView(snapshot{nodes: nodes()})
-	require.Equal(t, "8 Ascend910B, 6 NVIDIA-H200, 14 NVIDIA-H200/mig-1g.18gb-mixed, 4 NVIDIA-H800, 8 NVIDIA-H800/mps-80g*1/4",
-		v.idle.String())
+	require.Equal(t, "8 Ascend910B, 6 NVIDIA-H200, 14 NVIDIA-H200/mig-1g.18gb-mixed, "+
+		"4 NVIDIA-H800, 8 NVIDIA-H800/mps-80g*1/4", v.idle.String())
 	for _, name := range []string{h200, h800, h200Slice, h800Share, ascend910} {
 		require.Contains(t, v.idle, name)
 	}
@@ -59,7 +59,10 @@ func story() snapshot {
 		return pod
 	}
 	waits := pod(llm, "", corev1.PodPending)
-	waits.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no quota"}}
+	waits.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no quota",
+	}}
+
 	s := snapshot{
 		nodes:      nodes(),
 		queues:     queues(),
@@ -187,7 +190,8 @@ func TestReasonsAreToldOnce(t *testing.T) {
 	v := newView(story())
 	printed := map[string]string{}
 	require.Empty(t, waits(v, printed, false))
-	require.Equal(t, []line{{"train", "llm", "1 pod waits; the condition of the pod:", "no quota"}}, waits(v, printed, true))
+	told := []line{{"train", "llm", "1 pod waits; the condition of the pod:", "no quota"}}
+	require.Equal(t, told, waits(v, printed, true))
 	require.Empty(t, waits(v, printed, true))
 	v.jobs[0].reason = ""
 	require.Empty(t, waits(v, printed, true))
@@ -202,7 +206,9 @@ func TestReasonsAreToldOnce(t *testing.T) {
 func TestFitsTheTerminal(t *testing.T) {
 	v := newView(story())
 	v.jobs[0].reason = strings.Repeat("word ", 100)
-	texts := []string{introduction, nodeTable(nodes()), queueTable(v), jobTable(v), wrapped(strings.Fields(v.jobs[0].reason), 32)}
+	texts := []string{
+		introduction, nodeTable(nodes()), queueTable(v), jobTable(v), wrapped(strings.Fields(v.jobs[0].reason), 32),
+	}
 	for _, act := range acts {
 		texts = append(texts, act.title, act.text, act.deeds())
 	}

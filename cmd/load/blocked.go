@@ -34,7 +34,9 @@ func (o choices) blocked(ctx context.Context) error {
 	if err := o.measure(ctx, report, c, others, o.burstSchedulers()); err != nil {
 		return err
 	}
-	return write(fmt.Sprintf(blockedResults, strconv.Itoa(report.Waiting), report.Volcano), report.Report, report.Table())
+
+	path := fmt.Sprintf(blockedResults, strconv.Itoa(report.Waiting), report.Volcano)
+	return write(path, report.Report, report.Table())
 }
 
 // fullQueues adds queues to a cluster, and returns the jobs that fill them. In each queue, all but one job wait.

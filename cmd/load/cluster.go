@@ -23,7 +23,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// scheduler is a program to be measured, with a configuration, and flags and variables that not all have.
+// scheduler is a program to measure, with its configuration, and with flags and environment variables if it needs them.
 type scheduler struct {
 	name, program, configuration string
 	flags, environment           []string
@@ -73,8 +73,8 @@ func (p quotaPlugin) configuration() string {
 	return text.String()
 }
 
-// start runs a scheduler as a deployment does: Volcano's defaults, no throttling to speak of. Its configuration goes
-// into the directory, and has to stay there.
+// start runs a scheduler as a deployment does: with Volcano's defaults, and with almost no throttling. It writes the
+// configuration to the directory, where it has to stay.
 func (s scheduler) start(cp *controlplane.ControlPlane, directory string) (*controlplane.Process, error) {
 	path := filepath.Join(directory, "volcano-scheduler.conf")
 	if err := os.WriteFile(path, []byte(s.configuration), 0o600); err != nil {
@@ -110,6 +110,7 @@ func furnish(ctx context.Context, cp *controlplane.ControlPlane, c workload.Clus
 		return fmt.Errorf("creating queues: %w", err)
 	}
 
+	// The measurement begins once all queues are open.
 	open := func(ctx context.Context) (bool, error) {
 		list, err := cp.Volcano.SchedulingV1beta1().Queues().List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -127,10 +128,11 @@ func furnish(ctx context.Context, cp *controlplane.ControlPlane, c workload.Clus
 	return wait.PollUntilContextCancel(ctx, pause, true, open)
 }
 
-// each does something for all of a list, eight at a time.
+// each calls do for all items of a list, eight at a time.
 func each[T any](ctx context.Context, list []T, do func(context.Context, T) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
+
 	for _, one := range list {
 		group.Go(func() error { return do(ctx, one) })
 	}

@@ -39,20 +39,23 @@ func (t tally) plus(more tally) tally { return tally{t.count + more.count, t.tim
 
 // read reads the metrics of a scheduler.
 func read(ctx context.Context, process *controlplane.Process) (f figures, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, process.Metrics, nil)
-	if err == nil {
-		var response *http.Response
-		response, err = http.DefaultClient.Do(request)
-		if err == nil {
-			defer response.Body.Close()
-			f, err = readFigures(response.Body)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("reading the scheduler's metrics: %w", err)
 		}
+	}()
+
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, process.Metrics, nil)
+	if err != nil {
+		return f, err
 	}
 
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return f, fmt.Errorf("reading the scheduler's metrics: %w", err)
+		return f, err
 	}
-	return f, nil
+	defer response.Body.Close()
+	return readFigures(response.Body)
 }
 
 // readFigures reads metrics in the text format.
@@ -110,7 +113,8 @@ func served() (map[string]tally, error) {
 func servedOf(durations *dto.MetricFamily) map[string]tally {
 	requests := map[string]tally{}
 	for _, m := range durations.GetMetric() {
-		verb, name := label(m, "verb"), label(m, "resource")
+		verb := label(m, "verb")
+		name := label(m, "resource")
 		if verb == "WATCH" || name == "" {
 			continue
 		}
@@ -118,6 +122,7 @@ func servedOf(durations *dto.MetricFamily) map[string]tally {
 		if part := label(m, "subresource"); part != "" {
 			name += "/" + part
 		}
+
 		requests[verb+" "+name] = requests[verb+" "+name].plus(observed(m, 1))
 	}
 	return requests
@@ -133,7 +138,7 @@ func since(now, earlier map[string]tally) (requests []load.Request) {
 	return requests
 }
 
-// observed is the content of a histogram that counts so many units in a second.
+// observed returns the content of a histogram. A second has that many of its units.
 func observed(m *dto.Metric, units float64) tally {
 	return tally{float64(m.GetHistogram().GetSampleCount()), m.GetHistogram().GetSampleSum() / units}
 }
@@ -153,11 +158,12 @@ func own() (float64, error) {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return 0, fmt.Errorf("reading the usage of this process: %w", err)
 	}
+
 	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
 	return seconds(usage.Utime) + seconds(usage.Stime), nil
 }
 
-// machine is the time of all processors so far, in seconds, and how much of it they were idle.
+// machine returns the time of all processors so far, in seconds, and the idle part of it.
 func machine() (all, idle float64, err error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -167,10 +173,10 @@ func machine() (all, idle float64, err error) {
 }
 
 // readMachine reads the first line of /proc/stat, in hundredths of a second: user, nice, system, idle, iowait, irq,
-// softirq, steal. What a virtual machine does not get is neither its own time nor idle.
+// softirq, steal. Stolen time counts neither as used nor as idle.
 func readMachine(text string) (all, idle float64, err error) {
 	var name string
-	var t [8]float64 // in hundredths of a second; 3 and 4 are idle
+	var t [8]float64 // 3 and 4 are idle, 7 is stolen
 	_, err = fmt.Sscan(text, &name, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7])
 	if err != nil || name != "cpu" {
 		return 0, 0, fmt.Errorf("reading /proc/stat: %q %w", name, err)

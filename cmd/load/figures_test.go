@@ -58,7 +58,10 @@ func TestReadMachine(t *testing.T) {
 // TestComponents reads a profile with samples that have the label of a stage, with one of the memory
 // management, and with one of neither.
 func TestComponents(t *testing.T) {
-	functions := []*profile.Function{{ID: 1, Name: "net/http.(*conn).serve"}, {ID: 2, Name: "runtime.gcBgMarkWorker.func2"}}
+	functions := []*profile.Function{
+		{ID: 1, Name: "net/http.(*conn).serve"},
+		{ID: 2, Name: "runtime.gcBgMarkWorker.func2"},
+	}
 	var locations []*profile.Location
 	for _, f := range functions {
 		locations = append(locations, &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f}}})
@@ -73,7 +76,10 @@ func TestComponents(t *testing.T) {
 	made := &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
 		Function:   functions, Location: locations,
-		Sample: []*profile.Sample{sample(0, 1500, "etcd"), sample(0, 500, "etcd"), sample(0, 250), sample(1, 125), sample(1, 1000, "kubelet")},
+		Sample: []*profile.Sample{
+			sample(0, 1500, "etcd"), sample(0, 500, "etcd"),
+			sample(0, 250), sample(1, 125), sample(1, 1000, "kubelet"),
+		},
 	}
 	var raw bytes.Buffer
 	require.NoError(t, made.Write(&raw))

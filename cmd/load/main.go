@@ -27,7 +27,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/internal/version"
 )
 
-// Where things go, seen from the root of the module.
+// The files of the results, relative to the root of the module.
 const (
 	results        = "bench/results/load.txt"
 	others         = "bench/results/load-%s.txt"          // with another release of Volcano
@@ -113,6 +113,7 @@ func (o choices) run(ctx context.Context) error {
 func (o choices) burst(ctx context.Context) error {
 	c := o.cluster()
 	report := report{&load.Report{Setting: o.setting("make load", len(c.Jobs)*podsPerJob)}}
+
 	if err := o.measure(ctx, report, c, nil, o.burstSchedulers()); err != nil {
 		return err
 	}
@@ -160,8 +161,8 @@ func (o choices) cluster() workload.Cluster {
 	}.Make(1)
 }
 
-// measure adds a run of each scheduler for each round, while others wait (run). Without others, it fails if pods do not
-// run in time.
+// measure adds a run of each scheduler for each round, while the jobs in others wait. Without others, it fails if pods
+// do not run in time.
 func (o choices) measure(
 	ctx context.Context, r report, c workload.Cluster, others []workload.Job, schedulers []scheduler,
 ) error {
@@ -185,6 +186,7 @@ func (o choices) waves(ctx context.Context) error {
 	report := wavesReport{&load.Waves{Setting: o.setting("make load SCENARIO=waves", o.pods/podsPerJob*podsPerJob)}}
 	report.Duration = o.duration.Seconds()
 	report.Grace = grace(o.duration).Seconds()
+
 	cluster, _ := w.Make(1)
 	for _, n := range cluster.Nodes {
 		report.Cards += int(n.Allocatable[gpu])
@@ -288,6 +290,7 @@ func pages(root string) (map[string]string, error) {
 
 	c := contents{report: main, Others: rest}
 	files := map[string]string{}
+
 	c.Blocked, err = readBlocked(root)
 	if err != nil {
 		return nil, err
@@ -335,7 +338,8 @@ func readAll(root string) (main report, rest []report, err error) {
 	return rest[0], rest[1:], nil
 }
 
-// readBlocked reads the results of bursts while other jobs wait, of each number of them and release of Volcano.
+// readBlocked reads the results of bursts while other jobs wait, for each number of waiting jobs and each release of
+// Volcano.
 func readBlocked(root string) (all []report, err error) {
 	paths, err := filepath.Glob(filepath.Join(root, fmt.Sprintf(blockedResults, "*", "*")))
 	for _, path := range paths {
@@ -363,7 +367,7 @@ func inTurn(rounds int, schedulers []scheduler, measure func(round int, s schedu
 	return nil
 }
 
-// processor returns the CPU model as the kernel names it, "" where it does not.
+// processor returns the CPU model, or the architecture if the kernel does not name the model.
 func processor() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {
@@ -374,7 +378,7 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// machineLoad is the load average of the last minute, where the kernel says.
+// machineLoad returns the load average of the last minute, or 0 if the kernel does not report it.
 func machineLoad() (load float64) {
 	text, _ := os.ReadFile("/proc/loadavg")
 	_, _ = fmt.Sscan(string(text), &load)

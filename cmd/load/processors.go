@@ -12,16 +12,17 @@ import (
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
 
-// processors finds out what uses the processors of the machine from its start to its end.
+// processors measures the users of the machine's processors from its start to its end.
 type processors struct {
 	profile        bytes.Buffer
 	own, all, idle float64 // at the start
 }
 
-// watchProcessors starts it. One can run at a time.
+// watchProcessors starts the measurement. Only one can run at a time.
 func watchProcessors() (*processors, error) {
 	p := &processors{}
 	var err error
+
 	p.own, err = own()
 	if err != nil {
 		return nil, err
@@ -47,14 +48,15 @@ func (p *processors) end(scheduler float64) (map[string]float64, error) {
 		return nil, err
 	}
 
-	mine = mine - p.own
-	all = all - p.all
-	idle = idle - p.idle
+	mine -= p.own
+	all -= p.all
+	idle -= p.idle
 	users, err := components(p.profile.Bytes())
 	if err != nil {
 		return nil, err
 	}
 
+	// The profile gives the shares of the users in the time of this process.
 	sampled := 0.0
 	for _, seconds := range users {
 		sampled += seconds
@@ -62,8 +64,11 @@ func (p *processors) end(scheduler float64) (map[string]float64, error) {
 	for user := range users {
 		users[user] *= mine / sampled
 	}
-	users[load.Scheduler], users[load.Idle] = scheduler, idle
+
+	users[load.Scheduler] = scheduler
+	users[load.Idle] = idle
 	users[load.Others] = max(0, all-idle-mine-scheduler)
+
 	for user := range users {
 		users[user] = thousandths(users[user])
 	}
@@ -86,6 +91,7 @@ func components(raw []byte) (map[string]float64, error) {
 		case collects(sample):
 			user = load.Collector
 		}
+
 		users[user] += float64(sample.Value[1]) / 1e9 // nanoseconds; the first value counts samples
 	}
 	return users, nil

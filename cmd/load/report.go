@@ -8,13 +8,13 @@ import (
 	"github.com/capacity-card/capacity-card/bench/load"
 )
 
-// report writes the page of what was measured.
+// report writes the page of the results.
 type report struct{ *load.Report }
 
 // row is a figure of a run, as a row of a table.
 type row[Run any] struct {
 	title, unit string
-	of          func(Run) float64
+	figure      func(Run) float64
 }
 
 var rows = []row[load.Result]{
@@ -42,9 +42,11 @@ func table[Run any](
 	for _, row := range rows {
 		fmt.Fprintf(&b, "| %s | %s |", row.title, row.unit)
 		for _, name := range schedulers {
-			sorted := values(name, row.of)
+			sorted := values(name, row.figure)
 			fmt.Fprintf(&b, " %s", digits(load.Percentile(sorted, 0.5)))
-			least, most := digits(load.Percentile(sorted, 0)), digits(load.Percentile(sorted, 1))
+
+			least := digits(load.Percentile(sorted, 0))
+			most := digits(load.Percentile(sorted, 1))
 			if least != most {
 				fmt.Fprintf(&b, " (%s–%s)", least, most)
 			}
@@ -55,7 +57,7 @@ func table[Run any](
 	return b.String()
 }
 
-// digits formats a number with three significant digits. Infinite is a time that too few pods have reached.
+// digits formats a number with three significant digits. An infinite number is a time that too few pods have reached.
 func digits(x float64) string {
 	switch {
 	case x == 0:
@@ -63,5 +65,7 @@ func digits(x float64) string {
 	case math.IsInf(x, 1):
 		return "not reached"
 	}
-	return fmt.Sprintf("%.*f", max(0, 2-int(math.Floor(math.Log10(max(x, 1e-3))))), x)
+
+	exponent := int(math.Floor(math.Log10(max(x, 1e-3))))
+	return fmt.Sprintf("%.*f", max(0, 2-exponent), x)
 }

@@ -13,10 +13,22 @@ import (
 
 // sample has two rounds of four pods.
 var sample = report{&load.Report{Setting: load.Setting{Pods: 4, Rounds: 2}, Runs: []load.Result{
-	{Scheduler: "upstream", Total: 8, Bound: []float64{1, 2, 4, 8}, Running: []float64{1, 2, 3, 9}, CPU: 5},
-	{Scheduler: "ours", Total: 2, Bound: []float64{1, 1, 1, 2}, Running: []float64{1, 1, 2, 2}, CPU: 1, Memory: 100 << 20},
-	{Scheduler: "ours", Total: 4, Bound: []float64{1, 1, 1, 4}, Running: []float64{1, 2, 3, 4}, CPU: 0.25, Memory: 120 << 20},
-	{Scheduler: "upstream", Total: 4, Bound: []float64{1, 2, 3, 4}, Running: []float64{1, 2, 3, 4}, CPU: 7},
+	{
+		Scheduler: "upstream", Total: 8, CPU: 5,
+		Bound: []float64{1, 2, 4, 8}, Running: []float64{1, 2, 3, 9},
+	},
+	{
+		Scheduler: "ours", Total: 2, CPU: 1, Memory: 100 << 20,
+		Bound: []float64{1, 1, 1, 2}, Running: []float64{1, 1, 2, 2},
+	},
+	{
+		Scheduler: "ours", Total: 4, CPU: 0.25, Memory: 120 << 20,
+		Bound: []float64{1, 1, 1, 4}, Running: []float64{1, 2, 3, 4},
+	},
+	{
+		Scheduler: "upstream", Total: 4, CPU: 7,
+		Bound: []float64{1, 2, 3, 4}, Running: []float64{1, 2, 3, 4},
+	},
 }}}
 
 func TestTable(t *testing.T) {

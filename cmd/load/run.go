@@ -15,7 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
 
-// pause is the time between two looks at the scheduler's metrics and at what runs.
+// pause is the time between two samples of the scheduler's metrics and of the running pods.
 const pause = 500 * time.Millisecond
 
 // bed is a control plane with nodes, queues and a scheduler.
@@ -25,9 +25,11 @@ type bed struct {
 	seen    *sightings
 }
 
-// onBed starts a control plane with a scheduler on it, has something measured there, and stops it.
-func onBed(ctx context.Context, c workload.Cluster, s scheduler, options controlplane.Options,
-	measure func(context.Context, bed) error) (err error) {
+// onBed starts a control plane with a scheduler, calls measure on it, and stops it.
+func onBed(
+	ctx context.Context, c workload.Cluster, s scheduler, options controlplane.Options,
+	measure func(context.Context, bed) error,
+) (err error) {
 	cp, err := controlplane.Start(ctx, options)
 	if err != nil {
 		return err
@@ -49,6 +51,7 @@ func onBed(ctx context.Context, c workload.Cluster, s scheduler, options control
 		return err
 	}
 
+	// An early end of the scheduler ends the measurement.
 	go func() {
 		<-process.Exited()
 		cancel(fmt.Errorf("the scheduler ended with status %d", process.Status()))
@@ -75,10 +78,11 @@ func onBed(ctx context.Context, c workload.Cluster, s scheduler, options control
 	return process.Stop()
 }
 
-// submit creates a job. Its pods run for a time, or, if that is 0, forever.
+// submit creates a job. Its pods run for a time, or forever if it is 0.
 func (b bed) submit(ctx context.Context, j workload.Job, runs time.Duration) error {
 	b.seen.submit(j.Name)
-	_, err := b.cp.Volcano.BatchV1alpha1().Jobs(metav1.NamespaceDefault).Create(ctx, job(j, runs), metav1.CreateOptions{})
+	jobs := b.cp.Volcano.BatchV1alpha1().Jobs(metav1.NamespaceDefault)
+	_, err := jobs.Create(ctx, job(j, runs), metav1.CreateOptions{})
 	return err
 }
 
@@ -99,6 +103,8 @@ func run(
 		if err != nil {
 			return err
 		}
+
+		// The pods of the other jobs that run already count, too.
 		pods := b.seen.counts().ran
 		for _, j := range c.Jobs {
 			pods += len(j.Tasks)
@@ -132,13 +138,14 @@ func run(
 	})
 }
 
-// follow waits until all pods run, or the limit is over. It reports how many run, and records the memory of the
-// scheduler in the meantime and how many pods are left.
+// follow waits until all pods run, or the limit is over. It prints the number of running pods, and records the peak
+// memory of the scheduler and the number of pods that are left. It returns the last figures.
 func (b bed) follow(
 	ctx context.Context, began time.Time, limit time.Duration, pods int, r *load.Result,
 ) (figures, error) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -163,14 +170,17 @@ func (b bed) follow(
 	}
 }
 
-// summarize puts when pods were bound and ran into the result.
+// summarize records the times at which pods were bound, and the latencies from submission to running.
 func (s *sightings) summarize(began time.Time, r *load.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	for _, pod := range s.pods {
+		// The pod is of a job that was submitted before.
 		if pod.created.Before(began) {
 			continue
 		}
+
 		if !pod.bound.IsZero() {
 			r.Bound = append(r.Bound, milliseconds(pod.bound.Sub(began)))
 		}

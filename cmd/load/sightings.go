@@ -17,7 +17,7 @@ import (
 // gpu is the resource of whole cards.
 const gpu = "nvidia.com/gpu"
 
-// sightings are when what was first seen.
+// sightings has the times at which jobs were submitted and pods were first seen in each state.
 type sightings struct {
 	mu        sync.Mutex
 	submitted map[string]time.Time // by job
@@ -32,8 +32,8 @@ type sighting struct {
 	created, bound, running, ended time.Time
 }
 
-// counts are how many pods were bound and ran so far, how many run now, and the cards of those that are bound and have
-// not ended.
+// counts are the numbers of pods that were bound and ran so far and that run now, and the number of cards of the bound
+// pods that have not ended.
 type counts struct{ bound, ran, running, cards int }
 
 func newSightings() *sightings {
@@ -65,6 +65,7 @@ func (s *sightings) watch(ctx context.Context, cp *controlplane.ControlPlane) er
 		AddFunc:    func(object any) { s.see(object.(*corev1.Pod), false) },
 		UpdateFunc: func(_, object any) { s.see(object.(*corev1.Pod), false) },
 		DeleteFunc: func(object any) {
+			// The watch can miss a deletion.
 			if unseen, ok := object.(cache.DeletedFinalStateUnknown); ok {
 				object = unseen.Obj
 			}
@@ -80,6 +81,7 @@ func (s *sightings) watch(ctx context.Context, cp *controlplane.ControlPlane) er
 	return ctx.Err()
 }
 
+// see records the state of a pod, and updates the counts.
 func (s *sightings) see(pod *corev1.Pod, deleted bool) {
 	now := time.Now()
 	s.mu.Lock()

@@ -25,7 +25,7 @@ const (
 // The steady part, as shares of the time in which jobs arrive: the first jobs have ended when it begins.
 const steadyFrom, steadyUntil = 0.2, 0.9
 
-// grace is how long a scheduler may take after the last wave.
+// grace is the time that a scheduler has after the last wave.
 func grace(duration time.Duration) time.Duration { return duration / 5 }
 
 // wave measures one scheduler on a control plane of its own, while jobs arrive.
@@ -54,7 +54,7 @@ func runWaves(ctx context.Context, w workload.Waves, s scheduler) (*load.Run, er
 	defer cancel()
 
 	return result, onBed(ctx, c, s, controlplane.Options{Commands: true}, func(ctx context.Context, b bed) error {
-		share := func(of float64) time.Duration { return time.Duration(of * float64(w.Duration)) }
+		share := func(part float64) time.Duration { return time.Duration(part * float64(w.Duration)) }
 		v := &wave{
 			bed: b, arrivals: arrivals, began: time.Now(), result: result,
 			from: share(steadyFrom), until: share(steadyUntil), end: w.Duration + grace(w.Duration),
@@ -76,6 +76,7 @@ func runWaves(ctx context.Context, w workload.Waves, s scheduler) (*load.Run, er
 func (v *wave) submitAll(ctx context.Context) error {
 	submitting, ctx := errgroup.WithContext(ctx)
 	submitting.SetLimit(8)
+
 	for _, a := range v.arrivals {
 		select {
 		case <-ctx.Done():
@@ -93,10 +94,11 @@ func (v *wave) submitAll(ctx context.Context) error {
 	return submitting.Wait()
 }
 
-// sample looks at everything once a second, until all pods have run or the run is over.
+// sample takes a sample once a second, until all pods have run or the run is over.
 func (v *wave) sample(ctx context.Context) error {
 	tick := time.NewTicker(second)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -139,6 +141,7 @@ func (v *wave) measure(at time.Duration, now figures) (err error) {
 	v.last = now
 	r := v.result
 	steady := r.From > 0 && r.Until == 0
+
 	if steady {
 		r.Cycles = append(r.Cycles, apart(now.cycles.minus(before.cycles))...)
 		r.Opens = append(r.Opens, apart(now.opens.minus(before.opens))...)
@@ -190,6 +193,7 @@ func (v *wave) summarize() {
 	r := v.result
 	slices.Sort(r.Cycles)
 	slices.Sort(r.Opens)
+
 	v.bed.seen.mu.Lock()
 	defer v.bed.seen.mu.Unlock()
 
@@ -197,6 +201,7 @@ func (v *wave) summarize() {
 		since := milliseconds(at.Sub(v.began))
 		return !at.IsZero() && r.From <= since && since <= r.Until
 	}
+
 	for _, at := range v.bed.seen.submitted {
 		if within(at) {
 			r.Submitted += podsPerJob
@@ -213,6 +218,7 @@ func (v *wave) summarize() {
 		if !within(submitted) || pod.running.IsZero() {
 			continue
 		}
+
 		r.Running = append(r.Running, milliseconds(pod.running.Sub(submitted)))
 		stages[load.Created] += pod.created.Sub(submitted)
 		stages[load.Bound] += pod.bound.Sub(pod.created)
@@ -220,11 +226,13 @@ func (v *wave) summarize() {
 	}
 
 	slices.Sort(r.Running)
+
+	// The means of the stages.
 	r.Stages = map[string]float64{}
 	for name, took := range stages {
 		r.Stages[name] = thousandths(took.Seconds() / float64(len(r.Running)))
 	}
 }
 
-// thousandths is a number no more exact than it was measured.
+// thousandths rounds a number to the precision of the measurement.
 func thousandths(x float64) float64 { return math.Round(x*1000) / 1000 }

@@ -78,6 +78,7 @@ func (r wavesReport) Served() string {
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
+
 	var rows []row[load.Run]
 	for _, name := range names[:min(mostServed, len(names))] {
 		rate := func(run load.Run) float64 { return load.Of(run.Served, name).Count / (run.Until - run.From) }
@@ -112,7 +113,7 @@ func (r wavesReport) Processors() string {
 	return table(load.WavesSchedulers, rows, r.Values)
 }
 
-func total(of map[string]float64) float64 { return sum(maps.Values(of)) }
+func total(seconds map[string]float64) float64 { return sum(maps.Values(seconds)) }
 
 // Costs has the costs of a bound pod, and the number of pods per second that they allow.
 func (r wavesReport) Costs() string {
@@ -179,15 +180,15 @@ func (r wavesReport) Cycles() string {
 	return table(load.WavesSchedulers, rows, r.Values)
 }
 
-func sum(of iter.Seq[float64]) (sum float64) {
-	for value := range of {
+func sum(values iter.Seq[float64]) (sum float64) {
+	for value := range values {
 		sum += value
 	}
 	return sum
 }
 
 // Share is a share of the time in which jobs arrive, in words.
-func (r wavesReport) Share(of float64) string { return words(r.Duration * of) }
+func (r wavesReport) Share(part float64) string { return words(r.Duration * part) }
 
 // Disturbance states how much cpu other processes used while each scheduler was measured.
 func (r wavesReport) Disturbance() string {

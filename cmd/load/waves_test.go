@@ -58,9 +58,21 @@ func TestSummarize(t *testing.T) {
 	}
 	for i, now := range []figures{
 		{cpu: 5, cycles: tally{3, 6}, requests: map[string]tally{"GET": {1, 1}}},
-		{cpu: 6, cycles: tally{4, 8}, opens: tally{4, 1}, actions: map[string]tally{"allocate": {4, 2}}, requests: map[string]tally{"GET": {1, 1}}},
-		{cpu: 7, cycles: tally{5, 8.5}, opens: tally{5, 1.25}, actions: map[string]tally{"allocate": {5, 2.25}}, requests: map[string]tally{"GET": {1, 1}}},
-		{cpu: 9, cycles: tally{7, 10.5}, opens: tally{7, 1.75}, actions: map[string]tally{"allocate": {7, 3}}, requests: map[string]tally{"GET": {4, 2}, "POST": {2, 1}}},
+		{
+			cpu: 6, cycles: tally{4, 8}, opens: tally{4, 1},
+			actions:  map[string]tally{"allocate": {4, 2}},
+			requests: map[string]tally{"GET": {1, 1}},
+		},
+		{
+			cpu: 7, cycles: tally{5, 8.5}, opens: tally{5, 1.25},
+			actions:  map[string]tally{"allocate": {5, 2.25}},
+			requests: map[string]tally{"GET": {1, 1}},
+		},
+		{
+			cpu: 9, cycles: tally{7, 10.5}, opens: tally{7, 1.75},
+			actions:  map[string]tally{"allocate": {7, 3}},
+			requests: map[string]tally{"GET": {4, 2}, "POST": {2, 1}},
+		},
 		{cpu: 50, cycles: tally{8, 99}},
 	} {
 		require.NoError(t, v.measure([]time.Duration{5, 10, 15, 20, 25}[i]*time.Second, now))
@@ -89,8 +101,15 @@ func TestSummarize(t *testing.T) {
 
 // TestJobOfWaves makes the same job for both kinds of quotas.
 func TestJobOfWaves(t *testing.T) {
-	task := workload.Task{Request: workload.Resources{gpu: 2}, Annotations: map[string]string{"volcano.sh/card.name": "A"}}
-	made := job(workload.Job{Name: "job", Annotations: map[string]string{"volcano.sh/card.request": `{"A":2}`}, Tasks: []workload.Task{task}}, 90*time.Second)
+	task := workload.Task{
+		Request:     workload.Resources{gpu: 2},
+		Annotations: map[string]string{"volcano.sh/card.name": "A"},
+	}
+	made := job(workload.Job{
+		Name:        "job",
+		Annotations: map[string]string{"volcano.sh/card.request": `{"A":2}`},
+		Tasks:       []workload.Task{task},
+	}, 90*time.Second)
 	template := made.Spec.Tasks[0].Template
 	assert.Equal(t, `{"A":2}`, made.Annotations["volcano.sh/card.request"])
 	assert.Equal(t, task.Annotations, template.Annotations)
@@ -110,43 +129,71 @@ var sampleSetting = load.Setting{Duration: 600, Grace: 120, Rounds: 1, CPUs: 2, 
 // sampleWaves has a round of each scheduler; upstream's did not run all pods.
 var sampleWaves = wavesReport{&load.Waves{Setting: sampleSetting, Runs: []load.Run{
 	{
-		Scheduler: "upstream", From: 10, Until: 20, Bound: 5, Left: 4, Submitted: 4, Running: []float64{1, 2, 8}, Cycles: []float64{1, 2}, Opens: []float64{0.5},
+		Scheduler: "upstream", From: 10, Until: 20, Bound: 5, Left: 4, Submitted: 4, CPU: 1,
+		Running:  []float64{1, 2, 8},
+		Cycles:   []float64{1, 2},
+		Opens:    []float64{0.5},
 		Actions:  []load.Request{{Name: "allocate", Time: 1.5}},
 		Stages:   map[string]float64{load.Created: 1, load.Bound: 2, load.Started: 3},
 		Requests: []load.Request{{Name: "POST", Count: 4, Time: 2}},
 		Served:   []load.Request{{Name: "PUT jobs/status", Count: 20, Time: 2}},
-		CPU:      1, Processors: map[string]float64{load.Scheduler: 1, "kube-apiserver": 1, "etcd": 1, "kubelet": 0.5, load.Others: 0.5, load.Idle: 4},
-		Samples: []load.Sample{{At: 10, Submitted: 40, Bound: 30, Cards: 20}, {At: 20, Submitted: 60, Bound: 35, Cards: 60}},
+		Processors: map[string]float64{
+			load.Scheduler: 1, "kube-apiserver": 1, "etcd": 1, "kubelet": 0.5, load.Others: 0.5, load.Idle: 4,
+		},
+		Samples: []load.Sample{
+			{At: 10, Submitted: 40, Bound: 30, Cards: 20},
+			{At: 20, Submitted: 60, Bound: 35, Cards: 60},
+		},
 	},
 	sampleRun("capacity"), sampleRun("capacity-card"),
 }}}
 
 func sampleRun(name string) load.Run {
 	return load.Run{
-		Scheduler: name, From: 10, Until: 20, Ended: 630, Submitted: 2, Running: []float64{1, 2}, Cycles: []float64{1}, Opens: []float64{0},
-		Processors: map[string]float64{load.Idle: 1}, Samples: []load.Sample{{At: 10}, {At: 20, Bound: 20}},
+		Scheduler: name, From: 10, Until: 20, Ended: 630, Submitted: 2,
+		Running:    []float64{1, 2},
+		Cycles:     []float64{1},
+		Opens:      []float64{0},
+		Processors: map[string]float64{load.Idle: 1},
+		Samples:    []load.Sample{{At: 10}, {At: 20, Bound: 20}},
 	}
 }
 
 func TestWavesTables(t *testing.T) {
 	for table, want := range map[string][]string{
 		sampleWaves.Table(): {
-			"| pods bound | per second | 0.500 | 0 | 0 |\n", "| in the busiest 10 s | per second | 0.500 | 2.00 | 2.00 |\n",
-			"| 99 % | s | not reached | 2.00 | 2.00 |\n", "| at most |  | 25.0 | 0 | 0 |\n", "| whole cards in use, median | % | 20.0 | 0 | 0 |\n",
-			"| all pods have run, after the last wave | s | not reached | 30.0 | 30.0 |\n", "| longest | s | 2.00 | 1.00 | 1.00 |\n",
+			"| pods bound | per second | 0.500 | 0 | 0 |\n",
+			"| in the busiest 10 s | per second | 0.500 | 2.00 | 2.00 |\n",
+			"| 99 % | s | not reached | 2.00 | 2.00 |\n",
+			"| at most |  | 25.0 | 0 | 0 |\n",
+			"| whole cards in use, median | % | 20.0 | 0 | 0 |\n",
+			"| all pods have run, after the last wave | s | not reached | 30.0 | 30.0 |\n",
+			"| longest | s | 2.00 | 1.00 | 1.00 |\n",
 		},
-		sampleWaves.Requests():   {"| POST | requests | 4.00 | 0 | 0 |\n| mean | ms | 500 | 0 | 0 |\n"},
-		sampleWaves.Served():     {"| `PUT jobs/status` | per second | 2.00 | 0 | 0 |\n| mean | ms | 100 | 0 | 0 |\n"},
-		sampleWaves.Processors(): {"| the scheduler | % | 12.5 | 0 | 0 |\n", "| idle | % | 50.0 | 100 | 100 |\n"},
+		sampleWaves.Requests(): {
+			"| POST | requests | 4.00 | 0 | 0 |\n| mean | ms | 500 | 0 | 0 |\n",
+		},
+		sampleWaves.Served(): {
+			"| `PUT jobs/status` | per second | 2.00 | 0 | 0 |\n| mean | ms | 100 | 0 | 0 |\n",
+		},
+		sampleWaves.Processors(): {
+			"| the scheduler | % | 12.5 | 0 | 0 |\n",
+			"| idle | % | 50.0 | 100 | 100 |\n",
+		},
 		sampleWaves.Costs(): {
-			"| cpu of the scheduler | ms per pod | 200 |", "| cpu of the API server and etcd | ms per pod | 400 |",
-			"| cpu of the other parts of the control plane | ms per pod | 100 |", "| action allocate | ms per pod | 300 |",
-			"| pods for which the processors suffice | per second | 2.86 |", "| pods for which the action allocate suffices | per second | 3.33 |",
+			"| cpu of the scheduler | ms per pod | 200 |",
+			"| cpu of the API server and etcd | ms per pod | 400 |",
+			"| cpu of the other parts of the control plane | ms per pod | 100 |",
+			"| action allocate | ms per pod | 300 |",
+			"| pods for which the processors suffice | per second | 2.86 |",
+			"| pods for which the action allocate suffices | per second | 3.33 |",
 		},
 		sampleWaves.Stages(): {"| to its binding | s | 2.00 | 0 | 0 |\n"},
 		sampleWaves.Cycles(): {
-			"| session open of the quota plugin | s | 0.500 | 0 | 0 |\n", "| allocate | s | 1.50 | 0 | 0 |\n",
-			"| snapshot, other plugins, session close | s | 1.00 | 1.00 | 1.00 |\n", "| between cycles, and in those that ended later | s | 7.00 | 9.00 | 9.00 |\n",
+			"| session open of the quota plugin | s | 0.500 | 0 | 0 |\n",
+			"| allocate | s | 1.50 | 0 | 0 |\n",
+			"| snapshot, other plugins, session close | s | 1.00 | 1.00 | 1.00 |\n",
+			"| between cycles, and in those that ended later | s | 7.00 | 9.00 | 9.00 |\n",
 		},
 	} {
 		for _, line := range want {
@@ -160,13 +207,17 @@ func TestDisturbance(t *testing.T) {
 }
 
 func TestDigits(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 0.01234: "0.0123", 1: "1.00", 12.34: "12.3", 1234: "1234", math.Inf(1): "not reached"} {
+	for x, want := range map[float64]string{
+		0: "0", 0.01234: "0.0123", 1: "1.00", 12.34: "12.3", 1234: "1234", math.Inf(1): "not reached",
+	} {
 		assert.Equal(t, want, digits(x))
 	}
 }
 
 func TestWords(t *testing.T) {
-	for seconds, want := range map[float64]string{1.5: "1.5 s", 30: "30 s", 60: "a minute", 90: "90 s", 600: "10 minutes"} {
+	for seconds, want := range map[float64]string{
+		1.5: "1.5 s", 30: "30 s", 60: "a minute", 90: "90 s", 600: "10 minutes",
+	} {
 		assert.Equal(t, want, words(seconds))
 	}
 }
