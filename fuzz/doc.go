@@ -1,5 +1,5 @@
 // Package fuzz holds the fuzz targets of the engine, without a scheduler, and their
-// corpora. The bytes of an input decide what is drawn (workload.Bytes). So every input is a
+// corpora. The bytes of an input draw the objects (workload.Bytes). So every input is a
 // cluster with a sequence of events, and a fuzzer that changes one byte changes one
 // decision. Targets that need a session of Volcano are in package plugin.
 //

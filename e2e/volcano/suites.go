@@ -72,8 +72,8 @@ var causes = []remark{
 		"The plugin sla admits a job that waits too long. If capacity is in the tier of sla, both have to admit it, " +
 			"and capacity refuses a job that is larger than the cluster."},
 	{"stress", "[Stress] Pod Group Test",
-		"The pod groups have no pods, and Volcano does not set such a pod group to Running. Volcano's CI does not run " +
-			"this suite."},
+		"The pod groups have no pods, and Volcano does not set such a pod group to Running. Volcano's CI does not " +
+			"run this suite."},
 }
 
 // kubernetesSpecs begin the names of Kubernetes' own specs, which the suites of v1.15 contain and its CI skips.

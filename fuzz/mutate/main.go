@@ -1,5 +1,5 @@
-// Command mutate tests the tests. Each line of mutants.txt changes one place of a rule and names the test that must fail
-// then:
+// Command mutate tests the tests. Each line of mutants.txt changes one place of a rule, and names the test that must
+// fail then:
 //
 //	quota.Fits    boundary 1    quota TestFits
 //
@@ -50,6 +50,7 @@ func run(ctx context.Context, only string, workers int) error {
 	if err != nil {
 		return err
 	}
+
 	mutants, err := parse(list)
 	if err != nil {
 		return err
@@ -59,6 +60,7 @@ func run(ctx context.Context, only string, workers int) error {
 	if err != nil {
 		return err
 	}
+
 	defer os.RemoveAll(tree)
 	err = insert(tree, mutants)
 	if err != nil {
@@ -80,10 +82,12 @@ func insert(tree string, mutants []mutant) error {
 	if err != nil {
 		return err
 	}
+
 	files, err := m.merge(mutants)
 	if err != nil {
 		return err
 	}
+
 	for name, source := range files {
 		err := os.WriteFile(filepath.Join(tree, name), source, 0o644)
 		if err != nil {
@@ -93,12 +97,14 @@ func insert(tree string, mutants []mutant) error {
 	return nil
 }
 
-// copyTree copies the files that git knows, as they are now, to a new directory: the sources do not change during a run.
+// copyTree copies the files that git knows, as they are now, to a new directory. So the sources do not change during a
+// run.
 func copyTree() (string, error) {
 	listed, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
 		return "", fmt.Errorf("listing files: %w", err)
 	}
+
 	tree, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return "", err

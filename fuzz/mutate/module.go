@@ -58,6 +58,7 @@ func (m *module) read(tree, file string) error {
 	if err != nil {
 		return err
 	}
+
 	parsed, err := parser.ParseFile(m.set, file, source, parser.SkipObjectResolution)
 	if err != nil {
 		return err
@@ -78,6 +79,7 @@ func receiver(f *ast.FuncDecl) (name string) {
 	if f.Recv == nil {
 		return ""
 	}
+
 	ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
 		if identifier, is := n.(*ast.Ident); is && name == "" {
 			name = identifier.Name + "."
@@ -105,10 +107,12 @@ func (m *module) body(change mutant) (string, error) {
 	if !found {
 		return "", fmt.Errorf("%s: there is no such function", change)
 	}
+
 	operator, found := operators[change.operator]
 	if !found {
 		return "", fmt.Errorf("%s: the operators are %v", change, slices.Sorted(maps.Keys(operators)))
 	}
+
 	edits := f.edits(operator)
 	if change.place < 1 || change.place > len(edits) {
 		return "", fmt.Errorf("%s: the function has %d such places", change, len(edits))
@@ -149,7 +153,8 @@ func (m *module) merge(mutants []mutant) (map[string][]byte, error) {
 		}
 	}
 
-	changed := slices.SortedFunc(maps.Keys(cases), func(l, r string) int { // the last of a file first: offsets stay valid
+	// The last change of a file goes first, so that offsets stay valid.
+	changed := slices.SortedFunc(maps.Keys(cases), func(l, r string) int {
 		return int(m.functions[r].Pos() - m.functions[l].Pos())
 	})
 	files := map[string][]byte{}

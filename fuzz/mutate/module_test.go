@@ -33,6 +33,7 @@ func conditions(a, b int) int {
 	if a < b {
 		return 1
 	}
+
 	for a > b && a > 0 {
 		a--
 	}

@@ -96,6 +96,7 @@ func minmax(n ast.Node) *edit {
 	if !is {
 		return nil
 	}
+
 	name, is := call.Fun.(*ast.Ident)
 	if !is {
 		return nil
@@ -114,10 +115,12 @@ func own(n ast.Node) *edit {
 	if !is {
 		return nil
 	}
+
 	call, is := loop.X.(*ast.CallExpr)
 	if !is {
 		return nil
 	}
+
 	method, is := call.Fun.(*ast.SelectorExpr)
 	if !is || method.Sel.Name != "Path" {
 		return nil

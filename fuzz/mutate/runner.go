@@ -57,6 +57,7 @@ func (r *runner) tryOne(ctx context.Context, m mutant) error {
 	if err != nil {
 		return err
 	}
+
 	if killed {
 		// A test that fails without the mutant, too, shows nothing.
 		unchanged := m
@@ -74,6 +75,7 @@ func (r *runner) tryOne(ctx context.Context, m mutant) error {
 		fmt.Println("killed  ", m)
 		return nil
 	}
+
 	fmt.Println("SURVIVED", m)
 	r.survived = append(r.survived, fmt.Errorf("survived: %s", m))
 	return nil

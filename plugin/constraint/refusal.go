@@ -14,7 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Refusal is the verdict of the rules, what it is about, and the comparisons that decided. A Refusal with the verdict
+// Refusal is the verdict of the rules, its subject, and the comparisons that decided. A Refusal with the verdict
 // Admitted refuses nothing.
 type Refusal struct {
 	Verdict quota.Verdict

@@ -120,7 +120,8 @@ func firstBeyond(pending, skip []*api.TaskInfo) []*api.TaskInfo {
 // lacking returns the pending tasks with which a job has its minimum, first those that its roles lack. optional are the
 // tasks that no role lacks: they are like none of the tasks to skip. starts reports that the job has its minimum. If
 // the job has too few tasks, lacking returns none.
-func (s *Session) lacking(job *api.JobInfo, pending, skip []*api.TaskInfo) (tasks, optional []*api.TaskInfo, starts bool) {
+func (s *Session) lacking(job *api.JobInfo, pending, skip []*api.TaskInfo) (
+	tasks, optional []*api.TaskInfo, starts bool) {
 	waits := 0
 	roles := map[string]int{}
 	for _, task := range job.TaskStatusIndex[api.Pending] {

@@ -244,7 +244,8 @@ func (r *rule) announce(q index.Queue, after time.Duration, news []excess) {
 	slices.Sort(each)
 
 	const message = "queue <%s> is above its bounds: %s; pods above them are evicted from %s on (%s: after=%s)"
-	text := fmt.Sprintf(message, queue.UID, strings.Join(each, "; "), format.Minute(r.session.Now.Add(after)), policy.Short(policy.EnforceQuotaKey), after)
+	from := format.Minute(r.session.Now.Add(after))
+	text := fmt.Sprintf(message, queue.UID, strings.Join(each, "; "), from, policy.Short(policy.EnforceQuotaKey), after)
 	r.recorder.WarnQueue(r.session.Volcano, r.session.Plugin, queue.Queue, record.QuotaEnforced, text)
 }
 

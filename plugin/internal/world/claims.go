@@ -90,6 +90,7 @@ func (w *words) ofDevices() Deed {
 	case "claim":
 		return w.claim()
 	}
+
 	d := DeleteClaim{Name: w.next("a name")}
 	w.each(func(key, value string) bool {
 		if key == "namespace" {
@@ -174,6 +175,7 @@ func (d SetDevices) apply(w *World) {
 	if n := w.Nodes[d.Node]; n == nil || n.Lost || pool == nil && d.Old {
 		return
 	}
+
 	if pool == nil {
 		pool = &Pool{}
 		w.Pools[d.Node] = pool
@@ -448,6 +450,7 @@ func (w *World) makeClaims(p *Pod) {
 
 		made = append(made, v1.PodResourceClaimStatus{Name: spec.Name, ResourceClaimName: &name})
 	}
+
 	if len(made) > 0 {
 		p.update(func(pod *v1.Pod) { pod.Status.ResourceClaimStatuses = made })
 	}

@@ -89,6 +89,7 @@ func (w *words) deed() Deed {
 	case "wait":
 		return Wait{w.duration(w.next("a time"))}
 	}
+
 	w.fail("is no command")
 	return nil
 }

@@ -170,6 +170,7 @@ func (d SubmitJob) apply(w *World) {
 	if w.Job(d.Name) != nil {
 		return
 	}
+
 	s := d.JobSpec
 	j := &Job{Spec: s}
 	runs := slices.ContainsFunc(s.Pods, func(p PodSpec) bool { return p.On != "" })

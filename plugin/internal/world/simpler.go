@@ -27,20 +27,8 @@ func (d SubmitJob) simpler() (all []Deed) {
 		change(&own)
 		all = append(all, SubmitJob{own})
 	}
-	if n := len(d.Pods); n > 1 {
-		add(func(j *JobSpec) { j.Pods = j.Pods[:n/2] })
-		add(func(j *JobSpec) { j.Pods = j.Pods[1:] })
-		add(func(j *JobSpec) { j.Pods = j.Pods[:n-1] })
-		add(func(j *JobSpec) {
-			j.Pods = j.Pods[:n-1]
-			j.MinMember--
-		})
-	}
 
-	if d.MinMember > 1 {
-		add(func(j *JobSpec) { j.MinMember = 1 })
-		add(func(j *JobSpec) { j.MinMember-- })
-	}
+	d.fewerPods(add)
 	if d.Priority != 0 {
 		add(func(j *JobSpec) { j.Priority = 0 })
 	}
@@ -64,6 +52,24 @@ func (d SubmitJob) simpler() (all []Deed) {
 
 	d.simplerPods(add)
 	return all
+}
+
+// fewerPods adds jobs with fewer pods, and with a smaller minimum.
+func (d SubmitJob) fewerPods(add func(change func(*JobSpec))) {
+	if n := len(d.Pods); n > 1 {
+		add(func(j *JobSpec) { j.Pods = j.Pods[:n/2] })
+		add(func(j *JobSpec) { j.Pods = j.Pods[1:] })
+		add(func(j *JobSpec) { j.Pods = j.Pods[:n-1] })
+		add(func(j *JobSpec) {
+			j.Pods = j.Pods[:n-1]
+			j.MinMember--
+		})
+	}
+
+	if d.MinMember > 1 {
+		add(func(j *JobSpec) { j.MinMember = 1 })
+		add(func(j *JobSpec) { j.MinMember-- })
+	}
 }
 
 // simplerPods adds jobs with one simpler pod, and jobs with all pods like a simpler first one.

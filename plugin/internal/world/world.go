@@ -281,6 +281,7 @@ func (w *World) Info() *api.ClusterInfo {
 			offline.AddNode(info, n.Object)
 		}
 	}
+
 	if n := len(info.NodeList); n > 0 {
 		info.NodeList = slices.Concat(info.NodeList[w.Order%n:], info.NodeList[:w.Order%n])
 	}
