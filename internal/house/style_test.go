@@ -4,13 +4,66 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
 )
 
-// mostStatements bounds the length of a function. Tables of tests may be longer.
-const mostStatements = 55
+// The bounds of code that is no test.
+const (
+	mostStatements = 55  // of a function
+	mostColumns    = 120 // of a line, with tabs of 4 columns
+	leastAir       = 5.0 // per cent of the lines in functions that are blank or comments, of a package with many
+	manyLines      = 100 // in functions
+)
+
+// TestLinesRead checks that lines are not too wide, and that functions have paragraphs.
+func TestLinesRead(t *testing.T) {
+	listed, err := exec.Command("git", "ls-files", "*.go").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	lines := map[string]int{} // in functions, by directory
+	air := map[string]int{}
+	for _, path := range strings.Fields(string(listed)) {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		inFunction := false
+		for i, line := range strings.Split(string(text), "\n") {
+			columns := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    "))
+			assert.LessOrEqual(t, columns, mostColumns, "%s:%d", path, i+1)
+
+			switch plain := strings.TrimSpace(line); {
+			case strings.HasPrefix(line, "func ") && strings.HasSuffix(line, "{"):
+				inFunction = true
+			case strings.HasPrefix(line, "}"):
+				inFunction = false
+			case inFunction && (plain == "" || strings.HasPrefix(plain, "//")):
+				air[filepath.Dir(path)]++
+				fallthrough
+			case inFunction:
+				lines[filepath.Dir(path)]++
+			}
+		}
+	}
+	for directory, n := range lines {
+		if n >= manyLines {
+			assert.GreaterOrEqual(t, 100*float64(air[directory])/float64(n), leastAir, directory)
+		}
+	}
+}
 
 // TestFunctionsRead checks the functions that are no tests: they are short, the initialiser of an if or a switch changes
 // nothing, and no line assigns three or more independent values.

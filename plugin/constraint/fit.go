@@ -138,6 +138,7 @@ func fitsAdded(rule *Hooks, b *quota.Books, a *Ask, claims []index.DeviceClaim) 
 			if added == 0 {
 				continue
 			}
+
 			if v := rule.FitCard(b, *a, device.Dim, added); !v.OK() {
 				return v
 			}

@@ -85,6 +85,7 @@ func (s *Session) source(q index.Queue, d fastres.Dim) index.Queue {
 		if s.Index.RealCapability.At(p, d) != bound {
 			break
 		}
+
 		if s.sets(p, d) {
 			return p
 		}
@@ -117,6 +118,7 @@ func (s *Session) Levels(q index.Queue, d fastres.Dim, quantity float64, admissi
 		Queue:     q,
 		Books:     &s.Books.Now,
 	}
+
 	path := s.Index.Path(q)
 	for i := range path {
 		r.path = path[i : i+1]

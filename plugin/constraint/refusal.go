@@ -205,6 +205,7 @@ func (s *Session) sumOfCards(r *Refusal) Shortfall {
 		Quantity: float64(r.Cards.Amount),
 		Sum:      true,
 	}
+
 	if slices.ContainsFunc(dims, func(d fastres.Dim) bool { return quota.Overcommits(s.Index, q, d) }) {
 		sum.Against = Overcommit
 	}

@@ -14,6 +14,7 @@ func Placed(job *api.JobInfo) (tasks []*api.TaskInfo) {
 			tasks = append(tasks, task)
 		}
 	}
+
 	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return cmp.Compare(x.Name, y.Name) })
 	return tasks
 }

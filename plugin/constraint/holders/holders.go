@@ -218,6 +218,7 @@ func (r *rule) charged(a constraint.Ask) {
 	if account == index.None {
 		return
 	}
+
 	r.accounts().NoteOwnJobs(account)
 	quota.Charge(r.accounts(), account, a.Request)
 	r.session.Books.ChargedHolders(account, a.Request)
