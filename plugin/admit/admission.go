@@ -38,8 +38,8 @@ type Reports struct {
 	Recorder *record.Recorder
 }
 
-// Session admits the jobs of one scheduling session.
-type Session struct {
+// Admission admits the jobs of one scheduling session.
+type Admission struct {
 	*constraint.Session
 	Reports
 	memory  *Memory
@@ -70,8 +70,8 @@ type Victims interface {
 }
 
 // Open begins to admit jobs.
-func (s *Session) Open(of *constraint.Session, m *Memory, to Reports, with Settings) {
-	*s = Session{
+func (s *Admission) Open(of *constraint.Session, m *Memory, to Reports, with Settings) {
+	*s = Admission{
 		Session:  of,
 		Reports:  to,
 		memory:   m,
@@ -83,7 +83,7 @@ func (s *Session) Open(of *constraint.Session, m *Memory, to Reports, with Setti
 }
 
 // JobEnqueueable votes on whether a job may have its pods created. It changes no account.
-func (s *Session) JobEnqueueable(obj any) int {
+func (s *Admission) JobEnqueueable(obj any) int {
 	job := obj.(*api.JobInfo)
 	frame := s.Frames.Open()
 	defer frame.Close()
@@ -106,7 +106,7 @@ func (s *Session) JobEnqueueable(obj any) int {
 }
 
 // Reason returns why a job may not have its pods created now, nil if it may.
-func (s *Session) Reason(job *api.JobInfo) *report.Reason {
+func (s *Admission) Reason(job *api.JobInfo) *report.Reason {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	minimum := frame.Vector()
@@ -115,7 +115,7 @@ func (s *Session) Reason(job *api.JobInfo) *report.Reason {
 }
 
 // refusal is the outcome of admission with the minimum that it is about.
-func (s *Session) refusal(frame constraint.Frame, minimum fastres.Vector, job *api.JobInfo,
+func (s *Admission) refusal(frame constraint.Frame, minimum fastres.Vector, job *api.JobInfo,
 	outcome cards.Outcome) *constraint.Refusal {
 	refusal := constraint.Refusal{Request: minimum, Admission: true, Job: job.UID, Queue: outcome.Verdict.Queue}
 	return s.Refused(frame, refusal, outcome)
@@ -123,12 +123,12 @@ func (s *Session) refusal(frame constraint.Frame, minimum fastres.Vector, job *a
 
 // decide applies the rules of enqueue to a job. It sets minimum to the part of the job's minimum
 // resources that it does not have yet.
-func (s *Session) decide(minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
+func (s *Admission) decide(minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
 	return s.decideIn(&s.memory.asking, minimum, job)
 }
 
 // decideIn is decide with memory for the cards of the job.
-func (s *Session) decideIn(memory *reserve.Job, minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
+func (s *Admission) decideIn(memory *reserve.Job, minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
 	v := s.Intake.Eligible(s.Index.Lookup(string(job.Queue)))
 	if !v.OK() {
 		return cards.Outcome{Verdict: v}
@@ -146,7 +146,7 @@ func (s *Session) decideIn(memory *reserve.Job, minimum fastres.Vector, job *api
 }
 
 // askOf returns the question about a job of q that waits for admission.
-func (s *Session) askOf(memory *reserve.Job, minimum fastres.Vector, q index.Queue,
+func (s *Admission) askOf(memory *reserve.Job, minimum fastres.Vector, q index.Queue,
 	job *api.JobInfo) constraint.JobAsk {
 	return constraint.JobAsk{
 		Job:        job,
@@ -158,7 +158,7 @@ func (s *Session) askOf(memory *reserve.Job, minimum fastres.Vector, q index.Que
 }
 
 // decideOnce applies the rules under the bounds of admission as they are.
-func (s *Session) decideOnce(a constraint.JobAsk) cards.Outcome {
+func (s *Admission) decideOnce(a constraint.JobAsk) cards.Outcome {
 	v := s.AdmitsJob(a)
 	if !v.OK() || a.Cards == nil {
 		return cards.Outcome{Verdict: v}
@@ -180,7 +180,7 @@ type choice struct {
 }
 
 // admitCards decides about the cards of a job. If its smallest pods do not fit together, other pods may be its minimum.
-func (s *Session) admitCards(a constraint.JobAsk) cards.Outcome {
+func (s *Admission) admitCards(a constraint.JobAsk) cards.Outcome {
 	s.chosen = choice{}
 	outcome := s.admitMinimum(a)
 	if outcome.Verdict.OK() || !a.Cards.SeveralKinds() {
@@ -197,7 +197,7 @@ func (s *Session) admitCards(a constraint.JobAsk) cards.Outcome {
 }
 
 // admitMinimum decides about the cards of a job with its minimum as it is.
-func (s *Session) admitMinimum(a constraint.JobAsk) cards.Outcome {
+func (s *Admission) admitMinimum(a constraint.JobAsk) cards.Outcome {
 	return s.memory.Reservations.Admit(s.Index, s.Cards, a.Queue, a.Queue, a.Cards)
 }
 
@@ -258,7 +258,7 @@ func setAllocated(s *constraint.Session, x fastres.Vector, job *api.JobInfo, job
 }
 
 // cardsOf reads the cards of a job of q into memory, nil where it has and requests none.
-func (s *Session) cardsOf(memory *reserve.Job, q index.Queue, job *api.JobInfo) *reserve.Job {
+func (s *Admission) cardsOf(memory *reserve.Job, q index.Queue, job *api.JobInfo) *reserve.Job {
 	if !s.Cards.Counted(q) {
 		return nil
 	}
@@ -272,7 +272,7 @@ func (s *Session) cardsOf(memory *reserve.Job, q index.Queue, job *api.JobInfo) 
 }
 
 // JobEnqueued reserves the minimum of a job that is admitted, less the part that the job already has.
-func (s *Session) JobEnqueued(obj any) {
+func (s *Admission) JobEnqueued(obj any) {
 	job := obj.(*api.JobInfo)
 	q := s.Index.Lookup(string(job.Queue))
 	waited := s.Journal.Admit(job)

@@ -27,7 +27,7 @@ type displacement struct {
 // becomes the jobs that lose their promise to the job. They are Inqueue in the same queue, have a
 // lower priority and no pod on a node. They are as few as can be. Jobs with a higher priority and a
 // longer life keep their promise before others. It changes no account.
-func (s *Session) decideInPlace(outcome cards.Outcome, job *api.JobInfo) cards.Outcome {
+func (s *Admission) decideInPlace(outcome cards.Outcome, job *api.JobInfo) cards.Outcome {
 	s.displacing = displacement{}
 	if !s.displace || !endsWithPromises(outcome.Verdict.Reason) {
 		return outcome
@@ -65,7 +65,7 @@ func (s *Session) decideInPlace(outcome cards.Outcome, job *api.JobInfo) cards.O
 }
 
 // withdrawBelow withdraws all promises that a job may displace. The first of them is the last to be displaced.
-func (s *Session) withdrawBelow(job *api.JobInfo) (withdrawn []*promise) {
+func (s *Admission) withdrawBelow(job *api.JobInfo) (withdrawn []*promise) {
 	for _, other := range s.promisedIn(job.Queue) {
 		if other.Priority < job.Priority && displaceable(other) {
 			withdrawn = append(withdrawn, s.withdraw(other))
@@ -89,7 +89,7 @@ func endsWithPromises(reason quota.Reason) bool {
 
 // displaceFor ends the admission of the jobs that lose their promise to a job. They wait to be
 // admitted again, and keep their pods.
-func (s *Session) displaceFor(job *api.JobInfo) {
+func (s *Admission) displaceFor(job *api.JobInfo) {
 	if s.displacing.job != job {
 		return
 	}

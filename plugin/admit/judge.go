@@ -12,7 +12,7 @@ import (
 
 // Judge returns the verdict of admission on a job, and whether the job could be admitted if no other had anything. A
 // rule may call it while it decides about another job: it has memory of its own.
-func (s *Session) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
+func (s *Admission) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	minimum := frame.Vector()
@@ -32,7 +32,7 @@ func (s *Session) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
 
 // possible reports whether a job fits under the bounds of admission of its queue and all queues above while they are
 // empty. a.Minimum holds the part of its minimum that the job lacks, without cards.
-func (s *Session) possible(a constraint.JobAsk) bool {
+func (s *Admission) possible(a constraint.JobAsk) bool {
 	bounds := s.Index.AdmissionBounds(a.Queue)
 	for _, p := range s.Index.Path(a.Queue) {
 		for d := range a.Minimum.Requested() {
@@ -56,7 +56,7 @@ func (s *Session) possible(a constraint.JobAsk) bool {
 }
 
 // mostOf returns the most that q can have of the cards of a request, where no queue has any.
-func (s *Session) mostOf(q index.Queue, request cards.Request) (most float64) {
+func (s *Admission) mostOf(q index.Queue, request cards.Request) (most float64) {
 	bounds := s.Index.AdmissionBounds(q)
 	for _, d := range request.Selector.Dims {
 		bound := fastres.MaxQuantity

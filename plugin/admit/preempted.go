@@ -15,7 +15,7 @@ import (
 
 // preemptedFor returns the resources that preempt can take for a job from jobs of its queue with a lower priority.
 // Elastic resources are left out: they do not count against the job anyway.
-func (s *Session) preemptedFor(job *api.JobInfo) fastres.Vector {
+func (s *Admission) preemptedFor(job *api.JobInfo) fastres.Vector {
 	if !s.returns.preempts || !mayPreempt(job) {
 		return s.returns.none
 	}
@@ -56,7 +56,7 @@ func mayPreempt(job *api.JobInfo) bool {
 }
 
 // runningJobs returns the jobs with pods that preempt may evict, by queue.
-func (s *Session) runningJobs() map[api.QueueID][]*api.JobInfo {
+func (s *Admission) runningJobs() map[api.QueueID][]*api.JobInfo {
 	running := map[api.QueueID][]*api.JobInfo{}
 	for _, job := range s.Volcano.Jobs {
 		if len(job.TaskStatusIndex[api.Running])+len(job.TaskStatusIndex[api.Bound]) > 0 {
@@ -68,7 +68,7 @@ func (s *Session) runningJobs() map[api.QueueID][]*api.JobInfo {
 
 // victimsFor returns the tasks that preempt can evict for a job, in the order of jobs. Their jobs have a lower
 // priority, and no policy and no other plugin spares them.
-func (s *Session) victimsFor(job *api.JobInfo) []*api.TaskInfo {
+func (s *Admission) victimsFor(job *api.JobInfo) []*api.TaskInfo {
 	var candidates []*api.TaskInfo
 	for _, other := range s.returns.running[job.Queue] {
 		if other.Priority >= job.Priority {
@@ -113,7 +113,7 @@ func preemptorOf(job *api.JobInfo) *api.TaskInfo {
 }
 
 // addPreempted adds the resources that the eviction of some tasks of one job frees to x, less the elastic ones.
-func (s *Session) addPreempted(x fastres.Vector, victims []*api.TaskInfo) {
+func (s *Admission) addPreempted(x fastres.Vector, victims []*api.TaskInfo) {
 	job := s.Volcano.Jobs[victims[0].Job]
 	q := s.Index.Lookup(string(job.Queue))
 	frame := s.Frames.Open()
@@ -134,7 +134,7 @@ func (s *Session) addPreempted(x fastres.Vector, victims []*api.TaskInfo) {
 }
 
 // setElastic sets x to the resources of a job of q beyond its minimum.
-func (s *Session) setElastic(x fastres.Vector, q index.Queue, job *api.JobInfo) {
+func (s *Admission) setElastic(x fastres.Vector, q index.Queue, job *api.JobInfo) {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	minimum := frame.Vector()

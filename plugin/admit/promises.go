@@ -50,7 +50,7 @@ func displaceable(job *api.JobInfo) bool {
 // promisedIn returns the jobs of a queue that were Inqueue when it was called first, or were
 // admitted since. There are none where a queue above is not open: their promises do not count
 // there (quota.RollUpInqueue).
-func (s *Session) promisedIn(queue api.QueueID) []*api.JobInfo {
+func (s *Admission) promisedIn(queue api.QueueID) []*api.JobInfo {
 	s.promises.readFrom(s.Volcano.Jobs)
 
 	q := s.Index.Lookup(string(queue))
@@ -73,7 +73,7 @@ type promise struct {
 }
 
 // withdraw takes the promise of a job back.
-func (s *Session) withdraw(job *api.JobInfo) *promise {
+func (s *Admission) withdraw(job *api.JobInfo) *promise {
 	p := &promise{job: job, queue: s.Index.Lookup(string(job.Queue))}
 
 	frame := s.Frames.Open()
@@ -92,7 +92,7 @@ func (s *Session) withdraw(job *api.JobInfo) *promise {
 }
 
 // revoke takes a promise back.
-func (s *Session) revoke(p *promise) {
+func (s *Admission) revoke(p *promise) {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	a := constraint.JobAsk{Job: p.job, Queue: p.queue, Inqueue: frame.Vector()}
@@ -106,7 +106,7 @@ func (s *Session) revoke(p *promise) {
 }
 
 // restore makes a promise again. The accounts are then as before revoke.
-func (s *Session) restore(p *promise) {
+func (s *Admission) restore(p *promise) {
 	p.holdAgain()
 	s.memory.Reservations.Add(p.lists)
 	a := constraint.JobAsk{Job: p.job, Queue: p.queue}

@@ -11,7 +11,7 @@ import (
 )
 
 // admitted returns the question about a job of q that is admitted.
-func (s *Session) admitted(frame constraint.Frame, q index.Queue, job *api.JobInfo) constraint.JobAsk {
+func (s *Admission) admitted(frame constraint.Frame, q index.Queue, job *api.JobInfo) constraint.JobAsk {
 	a := constraint.JobAsk{
 		Job:        job,
 		Queue:      q,
@@ -29,7 +29,7 @@ func (s *Session) admitted(frame constraint.Frame, q index.Queue, job *api.JobIn
 
 // eachReservation visits the reservations of an admitted job: each card by itself, and then the rest of its minimum.
 // Cards that the job can choose among are left out: they are in Memory.Reservations.
-func (s *Session) eachReservation(a constraint.JobAsk, visit func(fastres.Vector)) {
+func (s *Admission) eachReservation(a constraint.JobAsk, visit func(fastres.Vector)) {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	reservation := frame.Vector()
@@ -63,7 +63,7 @@ func (s *Session) eachReservation(a constraint.JobAsk, visit func(fastres.Vector
 // chargeInqueue adds a reservation of a job to inqueue of its queue and above, and of the account
 // of its holders. withdrawInqueue takes it back. A limit of a holder caps the reservations of queues
 // above, so that the two are one change (quota.Holders).
-func (s *Session) chargeInqueue(a constraint.JobAsk, reservation fastres.Vector) {
+func (s *Admission) chargeInqueue(a constraint.JobAsk, reservation fastres.Vector) {
 	account := s.Intake.AccountOf(a.Job.UID)
 	if account == index.None {
 		quota.ChargeInqueue(s.Index, a.Queue, reservation)
@@ -72,7 +72,7 @@ func (s *Session) chargeInqueue(a constraint.JobAsk, reservation fastres.Vector)
 	s.Intake.Holders.ChargeInqueue(s.Index, a.Queue, account, a.Job, reservation)
 }
 
-func (s *Session) withdrawInqueue(a constraint.JobAsk, reservation fastres.Vector) {
+func (s *Admission) withdrawInqueue(a constraint.JobAsk, reservation fastres.Vector) {
 	account := s.Intake.AccountOf(a.Job.UID)
 	if account == index.None {
 		quota.WithdrawInqueue(s.Index, a.Queue, reservation)

@@ -50,11 +50,11 @@ func openReturns(b bounds, with Settings) returns {
 func (r *returns) on() bool { return r.reclaims || r.preempts }
 
 // AccountsChanged tells that a task got or lost a node.
-func (s *Session) AccountsChanged() { s.returns.fresh = false }
+func (s *Admission) AccountsChanged() { s.returns.fresh = false }
 
 // decideReturned decides again about a job that does not fit. The bounds are raised by the resources that others give
 // back to it.
-func (s *Session) decideReturned(refused cards.Outcome, a constraint.JobAsk) cards.Outcome {
+func (s *Admission) decideReturned(refused cards.Outcome, a constraint.JobAsk) cards.Outcome {
 	if !s.returns.on() || refused.Verdict.Reason != quota.OverQuota || !s.readReturns() {
 		return refused
 	}
@@ -78,7 +78,7 @@ func (s *Session) decideReturned(refused cards.Outcome, a constraint.JobAsk) car
 
 // readReturns reads the resources that can be taken back, unless they are known. It reports false where another
 // question is open, and accounts have changed since.
-func (s *Session) readReturns() bool {
+func (s *Admission) readReturns() bool {
 	r := &s.returns
 	if r.fresh {
 		return true
@@ -109,7 +109,7 @@ func (s *Session) readReturns() bool {
 }
 
 // raiseForReservations raises all bounds by the resources that jobs with reservations are given back.
-func (s *Session) raiseForReservations() {
+func (s *Admission) raiseForReservations() {
 	first := map[index.Queue]*api.JobInfo{} // with the highest priority, by queue
 	for job := range s.memory.Reservations.Jobs() {
 		q := s.Index.Lookup(string(job.Queue))
@@ -128,7 +128,7 @@ func (s *Session) raiseForReservations() {
 }
 
 // prune drops the reservations that cannot be served, even if all is given back to them. It happens once in a session.
-func (s *Session) prune() {
+func (s *Admission) prune() {
 	reservations := &s.memory.Reservations
 	if !s.returns.on() || reservations.Pruned() || reservations.Len() == 0 || !s.readReturns() {
 		return

@@ -15,7 +15,7 @@ import (
 
 // WriteTimeouts writes the condition Inqueue of jobs with a time that begins or is over, and records
 // an event for the latter.
-func (s *Session) WriteTimeouts() {
+func (s *Admission) WriteTimeouts() {
 	timed := s.Intake.Timed
 	slices.SortFunc(timed, func(x, y intake.Timed) int { return cmp.Compare(x.Job.UID, y.Job.UID) })
 
@@ -35,7 +35,7 @@ func (s *Session) WriteTimeouts() {
 }
 
 // beginPromise notes when a job of q is admitted, where that matters.
-func (s *Session) beginPromise(q index.Queue, job *api.JobInfo) {
+func (s *Admission) beginPromise(q index.Queue, job *api.JobInfo) {
 	if s.Intake.InqueueTimeout(q) > 0 || reserve.PromiseOf(job).Known {
 		reserve.BeginPromise(job, s.Now)
 	}

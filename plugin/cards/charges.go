@@ -13,19 +13,19 @@ import (
 )
 
 // Add adds an amount of a card, and the amounts of its groups, to x.
-func (s *Session) Add(x fastres.Vector, d fastres.Dim, amount card.Milli) {
+func (s *Snapshot) Add(x fastres.Vector, d fastres.Dim, amount card.Milli) {
 	s.names.AddCard(x, d, float64(amount))
 }
 
 // AddTo adds the cards that a pod takes on a node, and their groups, to x.
-func (s *Session) AddTo(x fastres.Vector, p *PodRequest, nodeName string) {
+func (s *Snapshot) AddTo(x fastres.Vector, p *PodRequest, nodeName string) {
 	s.add(x, p, s.Node(nodeName), nodeName)
 }
 
 // AddOn is AddTo for a caller that has the node.
-func (s *Session) AddOn(x fastres.Vector, p *PodRequest, n *Node) { s.add(x, p, n, n.object.Name) }
+func (s *Snapshot) AddOn(x fastres.Vector, p *PodRequest, n *Node) { s.add(x, p, n, n.object.Name) }
 
-func (s *Session) add(x fastres.Vector, p *PodRequest, n *Node, nodeName string) {
+func (s *Snapshot) add(x fastres.Vector, p *PodRequest, n *Node, nodeName string) {
 	for r := range s.RequestsOn(p, nodeName) {
 		for d, amount := range r.On(n) {
 			s.Add(x, d, amount)
@@ -35,7 +35,7 @@ func (s *Session) add(x fastres.Vector, p *PodRequest, n *Node, nodeName string)
 
 // Uncharged iterates over the cards of a node that a pod takes through resources for which no queue is charged. charged
 // is the PodRequest for the queue that is charged.
-func (s *Session) Uncharged(p, charged *PodRequest, n *Node) iter.Seq2[fastres.Dim, card.Milli] {
+func (s *Snapshot) Uncharged(p, charged *PodRequest, n *Node) iter.Seq2[fastres.Dim, card.Milli] {
 	return func(yield func(fastres.Dim, card.Milli) bool) {
 		for _, r := range p.resources {
 			if s.charges(charged, r.resource) {
@@ -50,7 +50,7 @@ func (s *Session) Uncharged(p, charged *PodRequest, n *Node) iter.Seq2[fastres.D
 }
 
 // charges reports whether a pod is charged for the cards of a resource.
-func (s *Session) charges(charged *PodRequest, r ResourceID) bool {
+func (s *Snapshot) charges(charged *PodRequest, r ResourceID) bool {
 	for request := range s.Requests(charged) {
 		if request.Resource == r {
 			return true
@@ -60,7 +60,7 @@ func (s *Session) charges(charged *PodRequest, r ResourceID) bool {
 }
 
 // eachUncharged is Uncharged for one resource. It returns false if yield does.
-func (s *Session) eachUncharged(p *PodRequest, r resourceRequest, n *Node,
+func (s *Snapshot) eachUncharged(p *PodRequest, r resourceRequest, n *Node,
 	yield func(fastres.Dim, card.Milli) bool) bool {
 	all := s.registry.allOf(r)
 	now, gives := n.card(r.resource)
@@ -84,7 +84,7 @@ func (s *Session) eachUncharged(p *PodRequest, r resourceRequest, n *Node,
 
 // FutureIdle returns the milli-cards of a card that nodes will have idle, through the resources that a pod requests. By
 // then, the pods that are being deleted are gone and the pipelined pods are placed.
-func (s *Session) FutureIdle(nodes map[string]*api.NodeInfo, p *PodRequest, d fastres.Dim) (idle float64) {
+func (s *Snapshot) FutureIdle(nodes map[string]*api.NodeInfo, p *PodRequest, d fastres.Dim) (idle float64) {
 	idle = s.registry.devices.idle(d)
 	for name, info := range nodes {
 		n := s.Node(name)
@@ -114,7 +114,7 @@ func (c nodeCard) futureIdle(info *api.NodeInfo, r v1.ResourceName) float64 {
 }
 
 // SumOf returns the sum of the resources of cards in r, in thousandths.
-func (s *Session) SumOf(r *api.Resource) (sum float64) {
+func (s *Snapshot) SumOf(r *api.Resource) (sum float64) {
 	for name, amount := range r.ScalarResources {
 		if s.registry.carded[name] {
 			sum += amount
@@ -125,7 +125,7 @@ func (s *Session) SumOf(r *api.Resource) (sum float64) {
 
 // Overused reports whether pods on a node may have more of a card than the node gives. Pods take parts of a shared card
 // that do not follow from the resource, so any use may be too much.
-func (s *Session) Overused(n *Node, info *api.NodeInfo) bool {
+func (s *Snapshot) Overused(n *Node, info *api.NodeInfo) bool {
 	return slices.ContainsFunc(n.cards, func(c nodeCard) bool {
 		resource := s.registry.resources[c.resource]
 		used := info.Used.ScalarResources[resource]
@@ -135,7 +135,7 @@ func (s *Session) Overused(n *Node, info *api.NodeInfo) bool {
 }
 
 // UsesNode reports whether a task on a node requests a resource through which the node gives cards.
-func (s *Session) UsesNode(n *Node, task *api.TaskInfo) bool {
+func (s *Snapshot) UsesNode(n *Node, task *api.TaskInfo) bool {
 	return slices.ContainsFunc(n.cards, func(c nodeCard) bool {
 		return task.Resreq.ScalarResources[s.registry.resources[c.resource]] > 0
 	})

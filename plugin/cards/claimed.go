@@ -12,7 +12,7 @@ import (
 
 // eachClaimed visits the requests of some claims of a pod on a node, until yield returns false. It then returns false.
 // If node is "", the pod has none yet, and a claim that is not allocated requests the least of one card of a list.
-func (s *Session) eachClaimed(p *PodRequest, claims []*Claim, node string, yield func(Request) bool) bool {
+func (s *Snapshot) eachClaimed(p *PodRequest, claims []*Claim, node string, yield func(Request) bool) bool {
 	for _, c := range claims {
 		var more bool
 		if node == "" && c.allocated == nil {
@@ -29,7 +29,7 @@ func (s *Session) eachClaimed(p *PodRequest, claims []*Claim, node string, yield
 }
 
 // eachCharge visits the charges of a claim on a node as requests.
-func (s *Session) eachCharge(p *PodRequest, c *Claim, node string, yield func(Request) bool) bool {
+func (s *Snapshot) eachCharge(p *PodRequest, c *Claim, node string, yield func(Request) bool) bool {
 	for _, charged := range c.on(node) {
 		// A device without a name counts as the first card that the pod names.
 		dim := charged.dim
@@ -54,7 +54,7 @@ func (s *Session) eachCharge(p *PodRequest, c *Claim, node string, yield func(Re
 }
 
 // eachOpen visits the requests of a claim that is not allocated, before any pod with the claim has a node.
-func (s *Session) eachOpen(p *PodRequest, c *Claim, yield func(Request) bool) bool {
+func (s *Snapshot) eachOpen(p *PodRequest, c *Claim, yield func(Request) bool) bool {
 	if c.object == nil || c.shape == nil {
 		return true
 	}
@@ -74,7 +74,7 @@ func (s *Session) eachOpen(p *PodRequest, c *Claim, yield func(Request) bool) bo
 
 // keepPlaced keeps the charges of a pod's claims on its node until they are allocated. The first pod of a shared claim
 // decides. Among the pods that run when the scheduler starts, it is the pod on the node with the smallest name.
-func (s *Session) keepPlaced(p *PodRequest, node string) {
+func (s *Snapshot) keepPlaced(p *PodRequest, node string) {
 	if p == nil || p.claims == nil {
 		return
 	}
@@ -112,7 +112,7 @@ func (p *podClaims) all() iter.Seq[*Claim] {
 }
 
 // fitClaims answers whether a pod can have its claims on a node, as far as cards tell.
-func (s *Session) fitClaims(p *PodRequest, node string) NodeFit {
+func (s *Snapshot) fitClaims(p *PodRequest, node string) NodeFit {
 	if p.claims == nil {
 		return NodeFit{}
 	}
@@ -129,7 +129,7 @@ func (s *Session) fitClaims(p *PodRequest, node string) NodeFit {
 }
 
 // fitClaim is fitClaims for one claim.
-func (s *Session) fitClaim(p *PodRequest, c *Claim, node string) NodeFit {
+func (s *Snapshot) fitClaim(p *PodRequest, c *Claim, node string) NodeFit {
 	if c.object == nil {
 		return NodeFit{Reason: ClaimUnknown, Text: c.Name}
 	}
@@ -172,7 +172,7 @@ func (s *Session) fitClaim(p *PodRequest, c *Claim, node string) NodeFit {
 func (c *Claim) sharedName() string { return "cards of " + c.Name }
 
 // Share notes for the claims that a pod shares that it got a node in the session.
-func (s *Session) Share(p *PodRequest, node string) {
+func (s *Snapshot) Share(p *PodRequest, node string) {
 	for c := range p.sharedOn(node) {
 		c.sharers++
 		if c.first == "" {
@@ -182,7 +182,7 @@ func (s *Session) Share(p *PodRequest, node string) {
 }
 
 // Unshare takes Share back when the pod leaves the node.
-func (s *Session) Unshare(p *PodRequest, node string) {
+func (s *Snapshot) Unshare(p *PodRequest, node string) {
 	for c := range p.sharedOn(node) {
 		c.sharers--
 		if c.sharers <= 0 {
@@ -208,7 +208,7 @@ func (p *PodRequest) sharedOn(node string) iter.Seq[*Claim] {
 }
 
 // Unplace forgets the charges of the claims that a pod shares, if no pod with a node holds them any more.
-func (s *Session) Unplace(p *PodRequest, held func(claim string) bool) {
+func (s *Snapshot) Unplace(p *PodRequest, held func(claim string) bool) {
 	if !p.Shares() {
 		return
 	}
@@ -228,7 +228,7 @@ func (p *PodRequest) HasClaims() bool { return p.claims != nil }
 func (p *PodRequest) Shares() bool { return p.claims != nil && len(p.claims.shared) > 0 }
 
 // SharedOn returns the claims that a pod shares, with their charges on a node.
-func (s *Session) SharedOn(p *PodRequest, node string) (claims []index.DeviceClaim) {
+func (s *Snapshot) SharedOn(p *PodRequest, node string) (claims []index.DeviceClaim) {
 	if !p.Shares() {
 		return nil
 	}
@@ -250,7 +250,7 @@ func (s *Session) SharedOn(p *PodRequest, node string) (claims []index.DeviceCla
 }
 
 // SharedRequest returns the first request of the claims that a pod shares on a node. It is for the reason of a refusal.
-func (s *Session) SharedRequest(p *PodRequest, node string) (request Request) {
+func (s *Snapshot) SharedRequest(p *PodRequest, node string) (request Request) {
 	s.eachClaimed(p, p.claims.shared, node, func(r Request) bool {
 		request = s.single(r.claimed, r, r.Amount)
 		return false
@@ -260,7 +260,7 @@ func (s *Session) SharedRequest(p *PodRequest, node string) (request Request) {
 
 // SharedOpen iterates over the requests of the claims that a pod shares, by the name of the claim. A claim that is
 // allocated requests its devices.
-func (s *Session) SharedOpen(p *PodRequest) iter.Seq2[string, Request] {
+func (s *Snapshot) SharedOpen(p *PodRequest) iter.Seq2[string, Request] {
 	return func(yield func(string, Request) bool) {
 		if p.Shares() {
 			s.eachNamed(p, p.claims.shared, (*Claim).sharedName, yield)
@@ -270,7 +270,7 @@ func (s *Session) SharedOpen(p *PodRequest) iter.Seq2[string, Request] {
 
 // ClaimedOpen iterates over the requests of all claims of a pod, by the name of the claim. The name is "" if the pod
 // does not share the claim.
-func (s *Session) ClaimedOpen(p *PodRequest) iter.Seq2[string, Request] {
+func (s *Snapshot) ClaimedOpen(p *PodRequest) iter.Seq2[string, Request] {
 	return func(yield func(string, Request) bool) {
 		if p.claims != nil && s.eachNamed(p, p.claims.own, func(*Claim) string { return "" }, yield) {
 			s.eachNamed(p, p.claims.shared, (*Claim).sharedName, yield)
@@ -279,7 +279,7 @@ func (s *Session) ClaimedOpen(p *PodRequest) iter.Seq2[string, Request] {
 }
 
 // eachNamed visits the requests of some claims of a pod, by the names of the claims.
-func (s *Session) eachNamed(p *PodRequest, claims []*Claim, name func(*Claim) string,
+func (s *Snapshot) eachNamed(p *PodRequest, claims []*Claim, name func(*Claim) string,
 	yield func(string, Request) bool) bool {
 	for _, c := range claims {
 		more := s.eachClaimed(p, []*Claim{c}, "", func(r Request) bool {
@@ -297,7 +297,7 @@ func (s *Session) eachNamed(p *PodRequest, claims []*Claim, name func(*Claim) st
 }
 
 // OwnOn returns the cards that a pod has on a node without the claims that it shares.
-func (s *Session) OwnOn(p *PodRequest, node string) (own []index.Devices) {
+func (s *Snapshot) OwnOn(p *PodRequest, node string) (own []index.Devices) {
 	n := s.Node(node)
 	for r := range s.RequestsOn(p, node) {
 		for d, amount := range r.On(n) {
@@ -308,7 +308,7 @@ func (s *Session) OwnOn(p *PodRequest, node string) (own []index.Devices) {
 }
 
 // Spread appends an amount of a card, and the amounts of its groups.
-func (s *Session) Spread(to []index.Devices, d fastres.Dim, amount card.Milli) []index.Devices {
+func (s *Snapshot) Spread(to []index.Devices, d fastres.Dim, amount card.Milli) []index.Devices {
 	to = append(to, index.Devices{Dim: d, Quantity: float64(amount)})
 	for _, share := range s.names.Groups(d) {
 		to = append(to, index.Devices{Dim: share.Group, Quantity: share.Of(float64(amount))})
@@ -318,7 +318,7 @@ func (s *Session) Spread(to []index.Devices, d fastres.Dim, amount card.Milli) [
 
 // OwnDevices returns the milli-cards of a list that the claims of a pod alone take. These are the allocated devices, or
 // else the least that requests for only these cards need.
-func (s *Session) OwnDevices(p *PodRequest, list *Selector) (milli float64) {
+func (s *Snapshot) OwnDevices(p *PodRequest, list *Selector) (milli float64) {
 	if p == nil || p.claims == nil {
 		return 0
 	}
@@ -330,7 +330,7 @@ func (s *Session) OwnDevices(p *PodRequest, list *Selector) (milli float64) {
 }
 
 // needs is OwnDevices for one claim.
-func (s *Session) needs(p *PodRequest, c *Claim, list *Selector) (milli float64) {
+func (s *Snapshot) needs(p *PodRequest, c *Claim, list *Selector) (milli float64) {
 	if c.allocated == nil {
 		s.eachOpen(p, c, func(r Request) bool {
 			if r.Selector.within(list) {
@@ -350,7 +350,7 @@ func (s *Session) needs(p *PodRequest, c *Claim, list *Selector) (milli float64)
 }
 
 // OwnLists adds the lists of cards that the open claims of a pod alone request, each once.
-func (s *Session) OwnLists(p *PodRequest, lists []*Selector) []*Selector {
+func (s *Snapshot) OwnLists(p *PodRequest, lists []*Selector) []*Selector {
 	if p == nil || p.claims == nil {
 		return lists
 	}

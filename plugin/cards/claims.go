@@ -74,7 +74,7 @@ func (p *podClaims) charged() bool {
 }
 
 // readClaims follows the claims of a session.
-func (d *devices) readClaims(s *Session, objects []*resourcev1.ResourceClaim) {
+func (d *devices) readClaims(s *Snapshot, objects []*resourcev1.ResourceClaim) {
 	for _, c := range d.claims {
 		c.object = nil
 		c.first = ""
@@ -144,7 +144,7 @@ func (c *Claim) set(o *resourcev1.ResourceClaim) {
 }
 
 // readShape finds the devices that a claim can get on each node.
-func (c *Claim) readShape(s *Session) {
+func (c *Claim) readShape(s *Snapshot) {
 	if c.shape == nil {
 		c.shape = s.registry.devices.shapeOf(&c.object.Spec)
 	}
@@ -152,7 +152,7 @@ func (c *Claim) readShape(s *Session) {
 }
 
 // readAllocation finds the cards of the allocated devices. An allocation does not change.
-func (c *Claim) readAllocation(s *Session) {
+func (c *Claim) readAllocation(s *Snapshot) {
 	d := s.registry.devices
 	if c.shape == nil {
 		c.readShape(s)
@@ -178,7 +178,7 @@ func (c *Claim) readAllocation(s *Session) {
 }
 
 // add adds one result of the allocation. A device that is no card adds nothing.
-func (c *Claim) add(s *Session, result *resourcev1.DeviceRequestAllocationResult) {
+func (c *Claim) add(s *Snapshot, result *resourcev1.DeviceRequestAllocationResult) {
 	d := s.registry.devices
 	key := allocatedDevice{id: deviceID{result.Driver, result.Pool, result.Device}}
 	if result.ShareID != nil {
@@ -285,7 +285,7 @@ func consumed(d *device, result *resourcev1.DeviceRequestAllocationResult) card.
 }
 
 // claimsOf resolves the resource claims of a pod, nil if it has none. Registry.mu is held.
-func (s *Session) claimsOf(pod *v1.Pod) *podClaims {
+func (s *Snapshot) claimsOf(pod *v1.Pod) *podClaims {
 	d := s.registry.devices
 	if d == nil || len(pod.Spec.ResourceClaims) == 0 {
 		return nil

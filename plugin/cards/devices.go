@@ -74,7 +74,7 @@ func newDevices() *devices {
 
 // onlyOf returns the selector of one card. All claims share it, so that a card counts for the minimum of its job
 // regardless of the claim that has it.
-func (d *devices) onlyOf(s *Session, dim fastres.Dim) *Selector {
+func (d *devices) onlyOf(s *Snapshot, dim fastres.Dim) *Selector {
 	if d.only[dim] == nil {
 		d.only[dim] = s.only(Devices, dim)
 	}
@@ -82,7 +82,7 @@ func (d *devices) onlyOf(s *Session, dim fastres.Dim) *Selector {
 }
 
 // readDevices reads the devices and claims of a session, and reports whether the card of any device changed.
-func (s *Session) readDevices(o release.DeviceObjects) (changed bool) {
+func (s *Snapshot) readDevices(o release.DeviceObjects) (changed bool) {
 	r := s.registry
 	if o.Empty() && r.devices == nil {
 		return false
@@ -111,7 +111,7 @@ func (s *Session) readDevices(o release.DeviceObjects) (changed bool) {
 }
 
 // readSlices reads the slices that are new, and reports whether the devices changed.
-func (d *devices) readSlices(s *Session, objects []*resourcev1.ResourceSlice) (changed bool) {
+func (d *devices) readSlices(s *Snapshot, objects []*resourcev1.ResourceSlice) (changed bool) {
 	before := d.current
 	read := make(map[*resourcev1.ResourceSlice]*deviceSlice, len(objects))
 	d.current = nil
@@ -147,7 +147,7 @@ func (d *devices) readSlices(s *Session, objects []*resourcev1.ResourceSlice) (c
 }
 
 // readSlice reads the devices of a slice.
-func (d *devices) readSlice(s *Session, object *resourcev1.ResourceSlice) *deviceSlice {
+func (d *devices) readSlice(s *Snapshot, object *resourcev1.ResourceSlice) *deviceSlice {
 	slice := &deviceSlice{object: object}
 	for i := range object.Spec.Devices {
 		o := &object.Spec.Devices[i]
@@ -274,7 +274,7 @@ func (d *devices) idle(dim fastres.Dim) float64 {
 // DevicesLeft returns the milli-cards of a list that the devices of nodes have left, by node. A node is missing if
 // other nodes can use its devices as well, or if several claims can have one of them: the rest of a node is then
 // unknown.
-func (s *Session) DevicesLeft(list *Selector) map[string]float64 {
+func (s *Snapshot) DevicesLeft(list *Selector) map[string]float64 {
 	d := s.registry.devices
 	left := map[string]float64{}
 	at := map[deviceID]string{}

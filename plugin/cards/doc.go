@@ -22,7 +22,7 @@
 // # What lives how long
 //
 // A Registry lives as long as the scheduler: nodes, annotations and pods are read
-// again only when their object changes. A Session is the view of one scheduling
+// again only when their object changes. A Snapshot is the view of one scheduling
 // session on it.
 //
 // Two facts exist nowhere else: the last good value of an annotation that is now

@@ -17,7 +17,7 @@ import (
 //   - all cards of a list share one resource name;
 //   - the pod requests that resource;
 //   - the pod is not untyped, where untypedCards is reject.
-func (s *Session) Allowed(q index.Queue, r Request) quota.Verdict {
+func (s *Snapshot) Allowed(q index.Queue, r Request) quota.Verdict {
 	switch {
 	case r.FromClaim(): // the resource of the device plugin for these cards does not matter
 	case r.Selector.Typed && r.Selector.mixed:
@@ -47,7 +47,7 @@ type Rule func(d fastres.Dim, milli float64) quota.Verdict
 
 // Fit answers whether each request of a pod has a card that satisfies rule. It sets refused to the first request that
 // has none.
-func (s *Session) Fit(q index.Queue, p *PodRequest, refused *Request, rule Rule) quota.Verdict {
+func (s *Snapshot) Fit(q index.Queue, p *PodRequest, refused *Request, rule Rule) quota.Verdict {
 	for r := range s.Requests(p) {
 		v := s.Allowed(q, r)
 		if v.OK() {
@@ -101,7 +101,7 @@ type placement struct {
 
 // FitNode answers whether a pod of q can have its cards on a node: the node has a card of each selector, and rule
 // admits it. It is safe for many goroutines if rule is.
-func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Rule) (fit NodeFit) {
+func (s *Snapshot) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Rule) (fit NodeFit) {
 	if p.None() {
 		return fit
 	}
@@ -126,7 +126,7 @@ func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Ru
 }
 
 // fitRequest is FitNode for one request. It sets refused only if the request does not fit.
-func (s *Session) fitRequest(at *placement, r Request, rule Rule, refused *NodeFit) bool {
+func (s *Snapshot) fitRequest(at *placement, r Request, rule Rule, refused *NodeFit) bool {
 	if r.FromClaim() {
 		amount := s.amountOn(at, r.claimed)
 		v := rule(r.claimed, float64(amount))
@@ -157,7 +157,7 @@ func (s *Session) fitRequest(at *placement, r Request, rule Rule, refused *NodeF
 }
 
 // withoutCard is the answer for a node that has no card for a request.
-func (s *Session) withoutCard(n *Node, r Request) NodeFit {
+func (s *Snapshot) withoutCard(n *Node, r Request) NodeFit {
 	if n != nil {
 		if label := s.missingLabel(n, r.Resource); label != "" {
 			return NodeFit{Reason: MissingLabel, Request: r, Label: label}
@@ -167,7 +167,7 @@ func (s *Session) withoutCard(n *Node, r Request) NodeFit {
 }
 
 // fitCard is FitNode for one card of the node. It sets refused only if the card does not fit.
-func (s *Session) fitCard(at *placement, r Request, d fastres.Dim, rule Rule, refused *NodeFit) bool {
+func (s *Snapshot) fitCard(at *placement, r Request, d fastres.Dim, rule Rule, refused *NodeFit) bool {
 	amount := r.Amount
 	if !at.pod.OnlyWhole() {
 		amount = s.amountOn(at, d)
@@ -195,7 +195,7 @@ func (s *Session) fitCard(at *placement, r Request, d fastres.Dim, rule Rule, re
 
 // amountOn returns the amount of one card that the pod takes on the node. Two resources of a node may have the same
 // card.
-func (s *Session) amountOn(at *placement, d fastres.Dim) (amount card.Milli) {
+func (s *Snapshot) amountOn(at *placement, d fastres.Dim) (amount card.Milli) {
 	for r := range s.RequestsOn(at.pod, at.nodeName) {
 		if r.kind != byDevice && len(at.node.cardsOf(r.Resource)) == 0 {
 			continue
@@ -221,7 +221,7 @@ func (s *Session) amountOn(at *placement, d fastres.Dim) (amount card.Milli) {
 // cards come after all others of the list. An untyped pod has the score -100 · nodeOrderWeight for a card in leave.
 //
 // It is safe for many goroutines.
-func (s *Session) Preference(p *PodRequest, nodeName string, leave []fastres.Dim,
+func (s *Snapshot) Preference(p *PodRequest, nodeName string, leave []fastres.Dim,
 	reserved func(d fastres.Dim, milli float64) bool) float64 {
 	if p.selector == nil && len(leave) == 0 {
 		return 0
@@ -255,7 +255,7 @@ func (s *Session) Preference(p *PodRequest, nodeName string, leave []fastres.Dim
 }
 
 // Usable reports whether each request of a pod of q has a card on a node.
-func (s *Session) Usable(q index.Queue, p *PodRequest, n *Node) bool {
+func (s *Snapshot) Usable(q index.Queue, p *PodRequest, n *Node) bool {
 	if s.fitClaims(p, n.object.Name).Reason != NodeFits {
 		return false
 	}
@@ -276,7 +276,7 @@ func (s *Session) Usable(q index.Queue, p *PodRequest, n *Node) bool {
 
 // Frees reports whether the eviction of victim frees a card of a node that a reclaimer or preemptor lacks there. victim
 // is Stated: a pod frees its cards also if they do not count in its queue, or if untypedCards is ignore.
-func (s *Session) Frees(reclaimer, victim *PodRequest, n *Node, lacks func(r Request, d fastres.Dim) bool) bool {
+func (s *Snapshot) Frees(reclaimer, victim *PodRequest, n *Node, lacks func(r Request, d fastres.Dim) bool) bool {
 	for r := range s.RequestsOn(reclaimer, n.object.Name) {
 		if r.FromClaim() {
 			if s.claims(victim, n, r.claimed) && lacks(r, r.claimed) {
@@ -299,7 +299,7 @@ func (s *Session) Frees(reclaimer, victim *PodRequest, n *Node, lacks func(r Req
 }
 
 // claims reports whether the resource claims of a pod on a node take a card.
-func (s *Session) claims(p *PodRequest, n *Node, d fastres.Dim) bool {
+func (s *Snapshot) claims(p *PodRequest, n *Node, d fastres.Dim) bool {
 	if p.claims == nil {
 		return false
 	}
@@ -310,7 +310,7 @@ func (s *Session) claims(p *PodRequest, n *Node, d fastres.Dim) bool {
 }
 
 // Occupies reports whether a pod requests a card resource, or has cards by a resource claim.
-func (s *Session) Occupies(p *PodRequest) bool {
+func (s *Snapshot) Occupies(p *PodRequest) bool {
 	if p.claims != nil && s.Uses(p) {
 		return true
 	}
@@ -318,7 +318,7 @@ func (s *Session) Occupies(p *PodRequest) bool {
 }
 
 // Takes reports whether a pod uses up a resource of its node for its cards, as Occupies counts them.
-func (s *Session) Takes(p *PodRequest, name v1.ResourceName) bool {
+func (s *Snapshot) Takes(p *PodRequest, name v1.ResourceName) bool {
 	same := func(used v1.ResourceName) bool { return used == name }
 	return slices.ContainsFunc(p.resources, func(r resourceRequest) bool {
 		return s.registry.allOf(r) != nil && s.UsesAny(podRequest(p, nil, r.resource, r.amount), same)

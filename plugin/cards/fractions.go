@@ -65,7 +65,7 @@ func (r *Registry) setModels() {
 }
 
 // fractionsOf returns the fractions that a pod requests. It is nil for nearly every pod.
-func (s *Session) fractionsOf(pod *v1.Pod) (all []*fraction) {
+func (s *Snapshot) fractionsOf(pod *v1.Pod) (all []*fraction) {
 	for _, stated := range card.Fractions(pod) {
 		f := &fraction{Fraction: stated, resource: s.registry.resource(stated.Number), registry: s.registry}
 		if n := s.registry.nodes[pod.Spec.NodeName]; n != nil && f.Assigned != nil {
@@ -78,7 +78,7 @@ func (s *Session) fractionsOf(pod *v1.Pod) (all []*fraction) {
 }
 
 // setExact computes the charge of the pod's devices, if the node registers them.
-func (f *fraction) setExact(s *Session, n *Node) {
+func (f *fraction) setExact(s *Snapshot, n *Node) {
 	find := func(uuid string) (card.Device, bool) { return card.FindDevice(n.devices, f.Number, uuid) }
 	charges, ok := f.Exact(find, s.settings.Fractions)
 	f.exact = nil
@@ -132,7 +132,7 @@ func (p *PodRequest) mostOf(r Request) card.Milli {
 }
 
 // UsesAny reports whether a predicate holds for any resource that a request uses up on a node.
-func (s *Session) UsesAny(r Request, is func(v1.ResourceName) bool) bool {
+func (s *Snapshot) UsesAny(r Request, is func(v1.ResourceName) bool) bool {
 	if r.pod != nil && r.pod.fractions != nil {
 		if f := r.pod.fraction(r.Resource); f != nil {
 			return slices.ContainsFunc(f.Uses(), is)

@@ -73,7 +73,7 @@ func (g *groups) resolve(names *index.Names) {
 // byGroups returns the quota, or another annotation, of a card that follows from the groups in a queue's
 // quota. It is rounded up, since the group itself bounds the queue exactly. ok is false if no such group bounds
 // the card. It is also false if no node gives the card and no queue names it.
-func (s *Session) byGroups(own *queue, a annotation, d fastres.Dim) (most float64, ok bool) {
+func (s *Snapshot) byGroups(own *queue, a annotation, d fastres.Dim) (most float64, ok bool) {
 	most = math.Inf(1)
 	if !s.registry.present[d] {
 		return most, false // the name stems from an earlier session
@@ -96,7 +96,7 @@ func (s *Session) byGroups(own *queue, a annotation, d fastres.Dim) (most float6
 
 // GroupCards returns the cards of the session in a group, as messages name them. It is "" for a dimension
 // that is no group.
-func (s *Session) GroupCards(group fastres.Dim) string {
+func (s *Snapshot) GroupCards(group fastres.Dim) string {
 	if s == nil || !s.names.IsGroup(group) {
 		return ""
 	}
@@ -112,7 +112,7 @@ func (s *Session) GroupCards(group fastres.Dim) string {
 }
 
 // groupProblems returns the problems of the groups that the annotations of a queue name.
-func (s *Session) groupProblems(own *queue) (problems []string) {
+func (s *Snapshot) groupProblems(own *queue) (problems []string) {
 	for a, stated := range own.stated {
 		for _, d := range slices.Sorted(maps.Keys(stated)) {
 			name := s.names.Name(d)
@@ -143,7 +143,7 @@ func (g *groups) known() string {
 
 // EachGroupOn visits the groups in which a pod has several cards on a node, with their sum, until visit
 // returns false. Each card by itself may fit while the sum does not.
-func (s *Session) EachGroupOn(p *PodRequest, node string, visit func(group fastres.Dim, has Request) bool) {
+func (s *Snapshot) EachGroupOn(p *PodRequest, node string, visit func(group fastres.Dim, has Request) bool) {
 	if !s.names.HasGroups() || s.cardsOn(p, node) < 2 {
 		return
 	}
@@ -168,7 +168,7 @@ func (s *Session) EachGroupOn(p *PodRequest, node string, visit func(group fastr
 }
 
 // cardsOn returns the number of charges of a pod on a node.
-func (s *Session) cardsOn(p *PodRequest, node string) (n int) {
+func (s *Snapshot) cardsOn(p *PodRequest, node string) (n int) {
 	has := s.Node(node)
 
 	for r := range s.RequestsOn(p, node) {

@@ -78,7 +78,7 @@ func TestGroupsThatARootDeserves(t *testing.T) {
 		assert.Equal(t, want, deserved.Get(d) == total.Get(d), name)
 	}
 	assert.Equal(t, 96000.0, deserved.Get(fastres.CPU))
-	assert.Equal(t, total, (*Session)(nil).Deservable(total), "cards do not count")
+	assert.Equal(t, total, (*Snapshot)(nil).Deservable(total), "cards do not count")
 }
 
 // TestGroupsChange has the argument change from one session to the next. A group that is wrong stays what it

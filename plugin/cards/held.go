@@ -56,11 +56,11 @@ func (r Request) Held() (fastres.Dim, bool) {
 func (h *heldCard) selector(list, all *Selector) *Selector { return cmp.Or(list, all, h.only) }
 
 // Holding reports whether any pod holds a card. It is for nil Sessions, too.
-func (s *Session) Holding() bool { return s != nil && len(s.registry.held) > 0 }
+func (s *Snapshot) Holding() bool { return s != nil && len(s.registry.held) > 0 }
 
 // NotePlaced notes which of some tasks the session has placed, before it closes. A node can change
 // before the next session reads them. It is for nil Sessions, too.
-func (s *Session) NotePlaced(tasks []*api.TaskInfo) {
+func (s *Snapshot) NotePlaced(tasks []*api.TaskInfo) {
 	if s == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (t *podTable) seenOn(nodes map[string]*Node) map[types.UID]bool {
 
 // hold makes the running pods of nodes that lost cards hold the cards that they are
 // charged for. before has these nodes as they were in the session before.
-func (s *Session) hold(jobs []*api.JobInfo, before map[string]*Node) {
+func (s *Snapshot) hold(jobs []*api.JobInfo, before map[string]*Node) {
 	seen := s.registry.pods.seenOn(before)
 	for _, job := range jobs {
 		if !s.registry.charged(string(job.Queue)) {
@@ -105,7 +105,7 @@ func (s *Session) hold(jobs []*api.JobInfo, before map[string]*Node) {
 }
 
 // holdPod makes a running pod hold its cards. had is the node as it was in the session before.
-func (s *Session) holdPod(task *api.TaskInfo, had *Node) {
+func (s *Snapshot) holdPod(task *api.TaskInfo, had *Node) {
 	reg := s.registry
 	p := s.Read(task) // by the selectors of the session before: Open resolves them again after the nodes
 	now := s.Node(task.NodeName)
@@ -133,7 +133,7 @@ func (s *Session) holdPod(task *api.TaskInfo, had *Node) {
 }
 
 // chargeOn returns the cards that a pod is charged for a request on a node, by the devices that the node has.
-func (s *Session) chargeOn(p *PodRequest, r Request, n *Node) (charge []Amount) {
+func (s *Snapshot) chargeOn(p *PodRequest, r Request, n *Node) (charge []Amount) {
 	if f := p.fraction(r.Resource); f != nil {
 		f.setExact(s, n)
 	}

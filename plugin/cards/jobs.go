@@ -9,7 +9,7 @@ import (
 )
 
 // JobRequests returns the cards that a job without pods states in card.request. Their resource is NoResource.
-func (s *Session) JobRequests(job *api.JobInfo) []Request {
+func (s *Snapshot) JobRequests(job *api.JobInfo) []Request {
 	if job.PodGroup == nil {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (s *Session) JobRequests(job *api.JobInfo) []Request {
 
 // MostOf returns the number of cards of a selector in a list of resources, and the resource. bounded is false if the
 // list has no resource of these cards.
-func (s *Session) MostOf(list v1.ResourceList, selector *Selector) (r ResourceID, most card.Milli, bounded bool) {
+func (s *Snapshot) MostOf(list v1.ResourceList, selector *Selector) (r ResourceID, most card.Milli, bounded bool) {
 	s.registry.mu.Lock()
 	defer s.registry.mu.Unlock()
 
@@ -51,7 +51,7 @@ func (s *Session) MostOf(list v1.ResourceList, selector *Selector) (r ResourceID
 }
 
 // MinimumHasCards reports whether the minimum resources of a job include a card resource.
-func (s *Session) MinimumHasCards(job *api.JobInfo) bool {
+func (s *Snapshot) MinimumHasCards(job *api.JobInfo) bool {
 	if job.PodGroup == nil || job.PodGroup.Spec.MinResources == nil {
 		return false
 	}

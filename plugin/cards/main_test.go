@@ -39,8 +39,8 @@ type fixture struct {
 	devices  *release.DeviceObjects // nil for none
 	names    *index.Names
 
-	*Session              // the last one
-	ix       *index.Index // of the last session; Capability holds the quotas
+	*Snapshot              // the last one
+	ix        *index.Index // of the last session; Capability holds the quotas
 }
 
 func newFixture() *fixture {
@@ -81,7 +81,7 @@ func (f *fixture) open(t *testing.T) *fixture {
 	}
 	ssn := offline.Open(cache, nil)
 	f.objects.Open(ssn.Queues, time.Time{})
-	f.Session = f.registry.Open(Opening{Volcano: ssn, Jobs: slices.Collect(maps.Values(ssn.Jobs)), Queues: &f.objects, Tree: tree,
+	f.Snapshot = f.registry.Open(Opening{Volcano: ssn, Jobs: slices.Collect(maps.Values(ssn.Jobs)), Queues: &f.objects, Tree: tree,
 		Names: f.names, Scope: Everywhere, Settings: f.settings})
 	for _, job := range info.Jobs {
 		for _, task := range job.Tasks {

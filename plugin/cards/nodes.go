@@ -92,7 +92,7 @@ func (c nodeCard) in(cards []nodeCard) bool {
 
 // missingLabel returns the label that a node lacks to have cards of r, a card resource. It returns "" if the node does
 // not have the resource.
-func (s *Session) missingLabel(n *Node, r ResourceID) string {
+func (s *Snapshot) missingLabel(n *Node, r ResourceID) string {
 	for _, u := range n.unlabeled {
 		if u.resource == r {
 			return u.label
@@ -108,7 +108,7 @@ func (s *Session) missingLabel(n *Node, r ResourceID) string {
 
 // readNodes reads the cards of all nodes and reports whether any changed. The lister of the informer has all nodes from
 // the first session on, but ssn.Nodes may not. A node that only ssn.Nodes has counts as well.
-func (s *Session) readNodes(ssn *framework.Session, jobs []*api.JobInfo) (changed bool) {
+func (s *Snapshot) readNodes(ssn *framework.Session, jobs []*api.JobInfo) (changed bool) {
 	reg := s.registry
 	reg.session++
 	reg.nodesRead = false
@@ -145,7 +145,7 @@ func (s *Session) readNodes(ssn *framework.Session, jobs []*api.JobInfo) (change
 
 // readNode reads the cards of a node, unless its object is the same as in the session before. It reports whether the
 // cards changed. If the node lost cards, its earlier state is added to before.
-func (s *Session) readNode(object *v1.Node, before map[string]*Node) (changed bool) {
+func (s *Snapshot) readNode(object *v1.Node, before map[string]*Node) (changed bool) {
 	reg := s.registry
 	n := reg.nodes[object.Name]
 	if n == nil && reg.session > 1 || n != nil && n.uid != object.UID {
@@ -180,7 +180,7 @@ func (s *Session) readNode(object *v1.Node, before map[string]*Node) (changed bo
 }
 
 // inventory reads the cards and devices of a Node object.
-func (s *Session) inventory(object *v1.Node) *Node {
+func (s *Snapshot) inventory(object *v1.Node) *Node {
 	reg := s.registry
 	found := card.OnNode(object, s.settings.Labels)
 	n := &Node{devices: found.Devices}
@@ -207,7 +207,7 @@ func (s *Session) inventory(object *v1.Node) *Node {
 }
 
 // noteAnew notes a node for NodesAnew.
-func (s *Session) noteAnew(name string) {
+func (s *Snapshot) noteAnew(name string) {
 	if s.anew == nil {
 		s.anew = map[string]struct{}{}
 	}
@@ -215,16 +215,16 @@ func (s *Session) noteAnew(name string) {
 }
 
 // NodesAnew returns the names of the nodes that are new in this session, or have a Node object with another UID.
-func (s *Session) NodesAnew() map[string]struct{} { return s.anew }
+func (s *Snapshot) NodesAnew() map[string]struct{} { return s.anew }
 
 // UID returns the UID of the Node object.
 func (n *Node) UID() types.UID { return n.uid }
 
 // Node returns a node of the session, nil for an unknown one.
-func (s *Session) Node(name string) *Node { return s.registry.nodes[name] }
+func (s *Snapshot) Node(name string) *Node { return s.registry.nodes[name] }
 
 // NodeOf returns the node of a task, nil if it has none or it is unknown. It is for nil Sessions, too.
-func (s *Session) NodeOf(task *api.TaskInfo) *Node {
+func (s *Snapshot) NodeOf(task *api.TaskInfo) *Node {
 	if s == nil {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (s *Session) NodeOf(task *api.TaskInfo) *Node {
 }
 
 // Gives reports whether a node gives pods a card through a resource, or through resource claims.
-func (s *Session) Gives(nodeName string, r ResourceID, d fastres.Dim) bool {
+func (s *Snapshot) Gives(nodeName string, r ResourceID, d fastres.Dim) bool {
 	if r == Devices {
 		return s.registry.devices.has(nodeName, d)
 	}
@@ -243,7 +243,7 @@ func (s *Session) Gives(nodeName string, r ResourceID, d fastres.Dim) bool {
 
 // Gone reports whether a pod on a node is charged for a card that the node does not give any more. A card of a claim is
 // gone if no device is that card any more.
-func (s *Session) Gone(nodeName string, r Request, d fastres.Dim) bool {
+func (s *Snapshot) Gone(nodeName string, r Request, d fastres.Dim) bool {
 	if r.FromClaim() {
 		return r.gone
 	}
@@ -251,7 +251,7 @@ func (s *Session) Gone(nodeName string, r Request, d fastres.Dim) bool {
 }
 
 // GivesOf returns the amount of a card that a node gives, through any resource.
-func (s *Session) GivesOf(nodeName string, d fastres.Dim) (milli card.Milli) {
+func (s *Snapshot) GivesOf(nodeName string, d fastres.Dim) (milli card.Milli) {
 	n := s.Node(nodeName)
 	if n == nil {
 		return 0
@@ -266,7 +266,7 @@ func (s *Session) GivesOf(nodeName string, d fastres.Dim) (milli card.Milli) {
 }
 
 // NodesBeside returns the nodes with cards that are missing in nodes, nil for none.
-func (s *Session) NodesBeside(nodes map[string]*api.NodeInfo) (others map[string]*Node) {
+func (s *Snapshot) NodesBeside(nodes map[string]*api.NodeInfo) (others map[string]*Node) {
 	for name, n := range s.registry.nodes {
 		if _, has := nodes[name]; has || len(n.cards) == 0 {
 			continue

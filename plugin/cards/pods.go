@@ -76,7 +76,7 @@ type PodReader func(*api.TaskInfo) *PodRequest
 
 // Read is Stated for the goroutine that runs the session, while no other goroutine
 // reads pods. It adds the pod to the table of pods.
-func (s *Session) Read(task *api.TaskInfo) *PodRequest {
+func (s *Snapshot) Read(task *api.TaskInfo) *PodRequest {
 	p, isNew := s.read(task.Pod)
 	if isNew {
 		s.registry.pods.put(task.Pod, p, task.NodeName != "")
@@ -92,7 +92,7 @@ type NewPod struct {
 
 // CollectingReader reads pods for one of several goroutines. It appends pods that
 // are not in the table of pods to collected, for AddPods.
-func (s *Session) CollectingReader(collected *[]NewPod) PodReader {
+func (s *Snapshot) CollectingReader(collected *[]NewPod) PodReader {
 	return func(task *api.TaskInfo) *PodRequest {
 		p, isNew := s.read(task.Pod)
 		if isNew {
@@ -103,7 +103,7 @@ func (s *Session) CollectingReader(collected *[]NewPod) PodReader {
 }
 
 // AddPods adds the pods of a CollectingReader to the table of pods.
-func (s *Session) AddPods(collected []NewPod) {
+func (s *Snapshot) AddPods(collected []NewPod) {
 	for _, p := range collected {
 		placed := p.task.NodeName != ""
 		s.registry.pods.put(p.task.Pod, p.request, placed)

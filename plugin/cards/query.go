@@ -185,7 +185,7 @@ func (d *devices) alternative(class string, selectors []resourcev1.DeviceSelecto
 }
 
 // read finds the devices that the claim can get on each node.
-func (s *shape) read(session *Session) {
+func (s *shape) read(session *Snapshot) {
 	d := session.registry.devices
 	if s.version == d.version {
 		return
@@ -237,7 +237,7 @@ func (r *shapeRequest) problem(d *devices) (problem string) {
 
 // find returns the most that a claim can get of the devices of a node, nil if the node cannot serve it. It adds the
 // cards to names, by request.
-func (s *shape) find(session *Session, found []*device, names []map[string]bool) *nodeShape {
+func (s *shape) find(session *Snapshot, found []*device, names []map[string]bool) *nodeShape {
 	n := &nodeShape{}
 	var got []map[fastres.Dim]int64
 	for i := range s.requests {

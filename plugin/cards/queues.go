@@ -81,7 +81,7 @@ func (r *Registry) readQueues(queues *objects.Queues, names *index.Names) (annot
 }
 
 // countQueues finds the queues in which cards count.
-func (s *Session) countQueues(tree *index.Tree, scope Scope) {
+func (s *Snapshot) countQueues(tree *index.Tree, scope Scope) {
 	reg := s.registry
 	s.counted = make([]bool, tree.Len())
 	s.closed = make([]bool, tree.Len())
@@ -171,7 +171,7 @@ func (q *queue) amount(a annotation, d fastres.Dim) (amount card.Milli, ok bool)
 
 // guarantee returns the guarantee of a queue for a card. It defaults to the quota, unless a queue above states
 // a guarantee.
-func (s *Session) guarantee(ix *index.Index, q index.Queue, own *queue, d fastres.Dim) (amount card.Milli, ok bool) {
+func (s *Snapshot) guarantee(ix *index.Index, q index.Queue, own *queue, d fastres.Dim) (amount card.Milli, ok bool) {
 	if _, stated := own.amounts[guaranteeAnnotation][d]; !stated && s.guaranteedAbove(ix, q, d) {
 		return 0, false
 	}
@@ -179,7 +179,7 @@ func (s *Session) guarantee(ix *index.Index, q index.Queue, own *queue, d fastre
 }
 
 // guaranteedAbove reports whether a queue above q, other than the root, states a guarantee of a card.
-func (s *Session) guaranteedAbove(ix *index.Index, q index.Queue, d fastres.Dim) bool {
+func (s *Snapshot) guaranteedAbove(ix *index.Index, q index.Queue, d fastres.Dim) bool {
 	return q != index.None && slices.ContainsFunc(ix.Path(q)[1:], func(p index.Queue) bool {
 		if s.queues[p] == nil || p == ix.Root() {
 			return false
@@ -190,14 +190,14 @@ func (s *Session) guaranteedAbove(ix *index.Index, q index.Queue, d fastres.Dim)
 }
 
 // endDim returns the end of the dimensions that can be cards.
-func (s *Session) endDim(ix *index.Index) fastres.Dim {
+func (s *Snapshot) endDim(ix *index.Index) fastres.Dim {
 	return fastres.Dim(min(ix.Dims(), s.names.Len()))
 }
 
 // AddBounds adds the card annotations of q to its accounts. A closed leaf has a quota of 0 for each card that
 // its quota does not name, neither by itself nor by a group. All other queues are bounded by their parent
 // there. BoundRoot handles the root.
-func (s *Session) AddBounds(ix *index.Index, q index.Queue) {
+func (s *Snapshot) AddBounds(ix *index.Index, q index.Queue) {
 	if !s.Counted(q) || q == ix.Root() {
 		return
 	}
@@ -214,7 +214,7 @@ func (s *Session) AddBounds(ix *index.Index, q index.Queue) {
 }
 
 // addCardBounds is AddBounds for one card, or one group of cards.
-func (s *Session) addCardBounds(ix *index.Index, q index.Queue, own *queue, d fastres.Dim) {
+func (s *Snapshot) addCardBounds(ix *index.Index, q index.Queue, own *queue, d fastres.Dim) {
 	group := s.names.IsGroup(d)
 	amount, named := own.amount(quotaAnnotation, d)
 	most := float64(amount)
@@ -248,7 +248,7 @@ func (s *Session) addCardBounds(ix *index.Index, q index.Queue, own *queue, d fa
 
 // BoundRoot sets the cards of the root's bound to its quotas. A card without a quota has no bound, since quotas
 // may exceed the stock of the cluster. Flat queues share the stock, which is part of the total already.
-func (s *Session) BoundRoot(ix *index.Index, bound fastres.Vector) {
+func (s *Snapshot) BoundRoot(ix *index.Index, bound fastres.Vector) {
 	if s == nil || !ix.Rooted() {
 		return
 	}
@@ -269,7 +269,7 @@ func (s *Session) BoundRoot(ix *index.Index, bound fastres.Vector) {
 }
 
 // Deservable returns the part of total that the root deserves. It has no groups of cards that can only bound.
-func (s *Session) Deservable(total fastres.Vector) fastres.Vector {
+func (s *Snapshot) Deservable(total fastres.Vector) fastres.Vector {
 	if s == nil {
 		return total
 	}
@@ -287,7 +287,7 @@ func (s *Session) Deservable(total fastres.Vector) fastres.Vector {
 //
 // Volcano writes the deserved that it computes for the root into its spec, which then names cpu and memory but
 // no card. A root without deserved deserves the total.
-func (s *Session) DeserveRoot(ix *index.Index, total fastres.Vector) {
+func (s *Snapshot) DeserveRoot(ix *index.Index, total fastres.Vector) {
 	if s == nil {
 		return
 	}
@@ -302,7 +302,7 @@ func (s *Session) DeserveRoot(ix *index.Index, total fastres.Vector) {
 
 // Problems returns the problems of all queues with card annotations, in the order of their names. Queues without
 // problems are included.
-func (s *Session) Problems(ix *index.Index) (all []objects.Problems) {
+func (s *Snapshot) Problems(ix *index.Index) (all []objects.Problems) {
 	if s == nil {
 		return nil
 	}
@@ -316,7 +316,7 @@ func (s *Session) Problems(ix *index.Index) (all []objects.Problems) {
 
 // problems returns the problems of a queue's annotations: syntax errors, and errors that depend on its place in
 // the tree or on other annotations. They refuse nothing.
-func (s *Session) problems(ix *index.Index, q index.Queue, own *queue) []string {
+func (s *Snapshot) problems(ix *index.Index, q index.Queue, own *queue) []string {
 	problems := slices.Clone(own.problems)
 	problems = append(problems, s.formerNameProblems(own)...)
 	problems = append(problems, s.groupProblems(own)...)
@@ -334,7 +334,7 @@ func (s *Session) problems(ix *index.Index, q index.Queue, own *queue) []string 
 }
 
 // formerNameProblems returns the names of cards in the annotations of a queue that have changed.
-func (s *Session) formerNameProblems(own *queue) (problems []string) {
+func (s *Snapshot) formerNameProblems(own *queue) (problems []string) {
 	for a, stated := range own.stated {
 		for _, d := range slices.Sorted(maps.Keys(stated)) {
 			if now, renamed := s.registry.former[d]; renamed {
@@ -348,7 +348,7 @@ func (s *Session) formerNameProblems(own *queue) (problems []string) {
 
 // amountProblem compares the deserved or the guarantee of a queue for a card with its other annotations. It
 // returns "" if there is no problem.
-func (s *Session) amountProblem(ix *index.Index, q index.Queue, own *queue, a annotation, d fastres.Dim) string {
+func (s *Snapshot) amountProblem(ix *index.Index, q index.Queue, own *queue, a annotation, d fastres.Dim) string {
 	amount := own.amounts[a][d]
 	quota, bounded := own.amounts[quotaAnnotation][d]
 

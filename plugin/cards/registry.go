@@ -18,7 +18,7 @@ import (
 )
 
 // Registry holds the cards of nodes, queues and pods across sessions. The zero Registry is not ready; use NewRegistry.
-// Only Open and the methods of the open Session change it.
+// Only Open and the methods of the open Snapshot change it.
 type Registry struct {
 	session uint64 // number of sessions so far
 
@@ -123,7 +123,7 @@ type Opening struct {
 }
 
 // Open reads the cards of the nodes and queues of a session. It returns nil if cards count nowhere.
-func (r *Registry) Open(o Opening) *Session {
+func (r *Registry) Open(o Opening) *Snapshot {
 	r.setLabels(o.Settings.Labels)
 	if r.fractionsBy != o.Settings.Fractions {
 		r.fractionsBy = o.Settings.Fractions
@@ -137,7 +137,7 @@ func (r *Registry) Open(o Opening) *Session {
 		return nil
 	}
 
-	s := &Session{
+	s := &Snapshot{
 		registry:      r,
 		settings:      o.Settings,
 		names:         o.Names,

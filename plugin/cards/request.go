@@ -147,7 +147,7 @@ func (r Request) cardOn(n *Node) (fastres.Dim, bool) {
 }
 
 // single returns an amount of one card as a request like r, to name it in a message.
-func (s *Session) single(d fastres.Dim, r Request, amount card.Milli) Request {
+func (s *Snapshot) single(d fastres.Dim, r Request, amount card.Milli) Request {
 	only := &Selector{Names: card.List{s.names.Name(d)}, Typed: true, Dims: []fastres.Dim{d}}
 	one := r.Sum(amount)
 	one.Selector = only

@@ -69,7 +69,7 @@ func TestRequestsAreSmall(t *testing.T) {
 
 // TestDescriptionsOfRequests describes requests for a message.
 func TestDescriptionsOfRequests(t *testing.T) {
-	s := &Session{registry: NewRegistry()}
+	s := &Snapshot{registry: NewRegistry()}
 	id := s.registry.resource("x.com/gpu")
 	assert.Empty(t, s.Describe(Request{}))
 	assert.Equal(t, "A|B", s.Describe(statedRequest(&Selector{Names: card.List{"A", "B"}, Typed: true}, 1)))

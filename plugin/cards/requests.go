@@ -44,11 +44,11 @@ func (p *PodRequest) None() bool { return len(p.resources) == 0 && p.claims == n
 
 // Requests iterates over the cards that a pod requests. An untyped pod requests any card of each card resource, unless
 // untypedCards is ignore. A resource claim that is not allocated requests one of the cards that it admits.
-func (s *Session) Requests(p *PodRequest) iter.Seq[Request] { return s.RequestsOn(p, "") }
+func (s *Snapshot) Requests(p *PodRequest) iter.Seq[Request] { return s.RequestsOn(p, "") }
 
 // RequestsOn iterates over the cards that a pod requests on a node. A claim that is not allocated requests the most
 // that it can get of each card there.
-func (s *Session) RequestsOn(p *PodRequest, node string) iter.Seq[Request] {
+func (s *Snapshot) RequestsOn(p *PodRequest, node string) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
 		for _, r := range p.resources {
 			selector := s.selectorOf(p, r)
@@ -72,7 +72,7 @@ func (s *Session) RequestsOn(p *PodRequest, node string) iter.Seq[Request] {
 }
 
 // selectorOf returns the cards that a pod requests through a resource, nil for none.
-func (s *Session) selectorOf(p *PodRequest, r resourceRequest) *Selector {
+func (s *Snapshot) selectorOf(p *PodRequest, r resourceRequest) *Selector {
 	all := s.registry.allOf(r)
 	if p.held != nil { // so that nearly every pod needs no call (BenchmarkPredicateCards)
 		if held := p.heldFor(r.resource); held != nil {
@@ -95,7 +95,7 @@ func (s *Session) selectorOf(p *PodRequest, r resourceRequest) *Selector {
 }
 
 // Uses reports whether a pod requests cards, or has some by its resource claims.
-func (s *Session) Uses(p *PodRequest) bool {
+func (s *Snapshot) Uses(p *PodRequest) bool {
 	for range s.Requests(p) {
 		return true
 	}
@@ -109,7 +109,7 @@ func (s *Session) Uses(p *PodRequest) bool {
 
 // PodRequest returns the requests of a pod of queue q for cards. It returns no cards if cards do not count in q. It is
 // safe for many goroutines.
-func (s *Session) PodRequest(q index.Queue, pod *v1.Pod) *PodRequest {
+func (s *Snapshot) PodRequest(q index.Queue, pod *v1.Pod) *PodRequest {
 	if q == index.None || !s.Counted(q) {
 		return noCards
 	}
@@ -117,7 +117,7 @@ func (s *Session) PodRequest(q index.Queue, pod *v1.Pod) *PodRequest {
 }
 
 // CountedIn is PodRequest for a caller that has the result of Stated.
-func (s *Session) CountedIn(q index.Queue, stated *PodRequest) *PodRequest {
+func (s *Snapshot) CountedIn(q index.Queue, stated *PodRequest) *PodRequest {
 	if q == index.None || !s.Counted(q) {
 		return noCards
 	}
@@ -126,14 +126,14 @@ func (s *Session) CountedIn(q index.Queue, stated *PodRequest) *PodRequest {
 
 // Stated returns the requests of a pod for cards, even if cards do not count in its queue: a pod occupies cards in any
 // queue. It is safe for many goroutines.
-func (s *Session) Stated(pod *v1.Pod) *PodRequest {
+func (s *Snapshot) Stated(pod *v1.Pod) *PodRequest {
 	p, _ := s.read(pod)
 	return p
 }
 
 // read returns the requests of a pod, and whether the pod is not in the table of pods. Concurrent readers collect such
 // pods and add them afterwards.
-func (s *Session) read(pod *v1.Pod) (p *PodRequest, isNew bool) {
+func (s *Snapshot) read(pod *v1.Pod) (p *PodRequest, isNew bool) {
 	reg := s.registry
 	if p := reg.pods.get(pod); p != nil {
 		return p, false

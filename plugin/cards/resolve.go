@@ -9,7 +9,7 @@ import (
 )
 
 // resolveAll finds the stock, and the cards and resource names of all selectors.
-func (s *Session) resolveAll() {
+func (s *Snapshot) resolveAll() {
 	r := s.registry
 	r.groups.resolve(s.names)
 	r.setModels()
@@ -26,7 +26,7 @@ func (s *Session) resolveAll() {
 }
 
 // renameQuotas gives the quotas of queues the present names of cards. The cards of quotas are present.
-func (s *Session) renameQuotas() {
+func (s *Snapshot) renameQuotas() {
 	r := s.registry
 	former := r.formerNames()
 	if !maps.Equal(former, r.former) {
@@ -69,7 +69,7 @@ func (r *Registry) formerNames() (former map[fastres.Dim]fastres.Dim) {
 }
 
 // takeStock adds up the cards of nodes and devices. They are present.
-func (s *Session) takeStock() {
+func (s *Snapshot) takeStock() {
 	r := s.registry
 
 	total := map[fastres.Dim]card.Milli{}
@@ -93,7 +93,7 @@ func (s *Session) takeStock() {
 }
 
 // resolveResources finds the cards of each resource, and the selectors of all its cards.
-func (s *Session) resolveResources() {
+func (s *Snapshot) resolveResources() {
 	r := s.registry
 	lists := s.listCards()
 	r.all = make([]*Selector, len(r.resources))
@@ -112,7 +112,7 @@ func (s *Session) resolveResources() {
 
 // listCards returns the names of the cards that nodes give through each resource. The name of a card without a label is
 // "".
-func (s *Session) listCards() []card.List {
+func (s *Snapshot) listCards() []card.List {
 	r := s.registry
 	lists := make([]card.List, len(r.resources))
 	r.resourcesOf = map[fastres.Dim][]ResourceID{}
@@ -138,7 +138,7 @@ func (s *Session) listCards() []card.List {
 }
 
 // resolve finds the cards and resource names of a selector in this session.
-func (s *Session) resolve(selector *Selector) {
+func (s *Snapshot) resolve(selector *Selector) {
 	selector.Dims = nil
 	selector.rank = nil
 	selector.resources = nil
@@ -151,7 +151,7 @@ func (s *Session) resolve(selector *Selector) {
 }
 
 // resolveName adds the card of a name to a selector, and returns the resources through which pods get it whole.
-func (s *Session) resolveName(selector *Selector, i int) (resources []ResourceID) {
+func (s *Snapshot) resolveName(selector *Selector, i int) (resources []ResourceID) {
 	r := s.registry
 	name := selector.Names[i]
 	d, ok := s.names.LookupCard(name)

@@ -40,7 +40,7 @@ func (s *Selector) within(list *Selector) bool {
 }
 
 // selector returns the selector of a list, nil for an empty list.
-func (s *Session) selector(names card.List) *Selector {
+func (s *Snapshot) selector(names card.List) *Selector {
 	if len(names) == 0 {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (s *Session) selector(names card.List) *Selector {
 }
 
 // only returns the selector of one card that pods request through a resource.
-func (s *Session) only(r ResourceID, d fastres.Dim) *Selector {
+func (s *Snapshot) only(r ResourceID, d fastres.Dim) *Selector {
 	return &Selector{
 		Names:     card.List{s.names.Name(d)},
 		Dims:      []fastres.Dim{d},
@@ -75,7 +75,7 @@ func (r *Registry) allOf(request resourceRequest) *Selector {
 
 // Describe names the cards of a request: the list of the pod as it is written, or the resource name for an untyped pod.
 // It returns "" for the zero Request.
-func (s *Session) Describe(r Request) string {
+func (s *Snapshot) Describe(r Request) string {
 	switch {
 	case r.kind == nothing:
 		return ""

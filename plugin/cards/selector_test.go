@@ -77,7 +77,7 @@ func TestSelectorOfAListIsShared(t *testing.T) {
 func TestPodWithoutCountedQueue(t *testing.T) {
 	f := newFixture().node("a", "A", 8).queue("q", "", `{"A":1}`).open(t)
 	assert.True(t, f.PodRequest(index.None, pod("A", gpus(1))).None())
-	assert.True(t, (*Session)(nil).PodRequest(0, pod("A", gpus(1))).None(), "cards count nowhere")
+	assert.True(t, (*Snapshot)(nil).PodRequest(0, pod("A", gpus(1))).None(), "cards count nowhere")
 }
 
 // TestAllowedDependsOnNoQuota refuses what no quota can admit.

@@ -11,8 +11,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/objects"
 )
 
-// Session is the view of one scheduling session on a Registry. It is nil if cards count nowhere.
-type Session struct {
+// Snapshot is the view of one scheduling session on a Registry. It is nil if cards count nowhere.
+type Snapshot struct {
 	registry *Registry
 	settings Settings
 	names    *index.Names
@@ -28,20 +28,20 @@ type Session struct {
 }
 
 // Counted reports whether cards count in q. It is for nil Sessions, too.
-func (s *Session) Counted(q index.Queue) bool { return s != nil && s.counted[q] }
+func (s *Snapshot) Counted(q index.Queue) bool { return s != nil && s.counted[q] }
 
 // ChargesAll reports whether q is charged for all cards that its pods request: cards count in q, and untyped pods do.
-func (s *Session) ChargesAll(q index.Queue) bool {
+func (s *Snapshot) ChargesAll(q index.Queue) bool {
 	return q != index.None && s.Counted(q) && s.settings.Untyped != UntypedIgnore
 }
 
 // Closed reports whether q, a leaf, has a quota of 0 for each card that its quota does not name. A leaf is closed if
 // cards count everywhere, or if it or a queue above it has a card annotation. An annotation of the root bounds the
 // cluster and closes no leaf.
-func (s *Session) Closed(q index.Queue) bool { return s != nil && s.closed[q] }
+func (s *Snapshot) Closed(q index.Queue) bool { return s != nil && s.closed[q] }
 
 // Quotas returns the quotas that q itself sets, nil for none. It is for reading.
-func (s *Session) Quotas(q index.Queue) map[fastres.Dim]card.Milli {
+func (s *Snapshot) Quotas(q index.Queue) map[fastres.Dim]card.Milli {
 	if s == nil || s.queues[q] == nil {
 		return nil
 	}
@@ -49,22 +49,22 @@ func (s *Session) Quotas(q index.Queue) map[fastres.Dim]card.Milli {
 }
 
 // QuotasChanged reports whether a card annotation changed since the session before. It is for nil Sessions, too.
-func (s *Session) QuotasChanged() bool { return s != nil && s.quotasChanged }
+func (s *Snapshot) QuotasChanged() bool { return s != nil && s.quotasChanged }
 
 // DevicesChanged reports whether the devices of ResourceSlices changed since the session before. It is for nil
 // Sessions, too.
-func (s *Session) DevicesChanged() bool { return s != nil && s.devicesChanged }
+func (s *Snapshot) DevicesChanged() bool { return s != nil && s.devicesChanged }
 
 // UnlimitedCPUMemory returns the setting of this name.
-func (s *Session) UnlimitedCPUMemory() bool { return s.settings.UnlimitedCPUMemory }
+func (s *Snapshot) UnlimitedCPUMemory() bool { return s.settings.UnlimitedCPUMemory }
 
 // Occupied reports whether a task that is being deleted still counts for its cards. It is for nil Sessions, too.
-func (s *Session) Occupied(task *api.TaskInfo) bool {
+func (s *Snapshot) Occupied(task *api.TaskInfo) bool {
 	return s != nil && task.Status == api.Releasing && s.settings.Terminating == TerminatingHold
 }
 
 // Stock returns the cards of all nodes of the session, in the order of their dimensions. It is for reading.
-func (s *Session) Stock() []Amount {
+func (s *Snapshot) Stock() []Amount {
 	if s == nil {
 		return nil
 	}
@@ -72,11 +72,11 @@ func (s *Session) Stock() []Amount {
 }
 
 // CardName returns the name of a card.
-func (s *Session) CardName(d fastres.Dim) string { return s.names.Name(d) }
+func (s *Snapshot) CardName(d fastres.Dim) string { return s.names.Name(d) }
 
 // LabelOf returns the label that names the cards of a resource. If nodes with the resource lack a label, it is that
 // label. It is for the goroutine that runs the session.
-func (s *Session) LabelOf(r ResourceID) string {
+func (s *Snapshot) LabelOf(r ResourceID) string {
 	if label, some := s.registry.lacking[r]; some {
 		return label
 	}
@@ -84,7 +84,7 @@ func (s *Session) LabelOf(r ResourceID) string {
 }
 
 // ResourceName returns the name of a resource. It is safe for many goroutines.
-func (s *Session) ResourceName(r ResourceID) string {
+func (s *Snapshot) ResourceName(r ResourceID) string {
 	if r == Devices {
 		return ""
 	}
@@ -95,10 +95,10 @@ func (s *Session) ResourceName(r ResourceID) string {
 }
 
 // Visited records the number of tasks that the session read. A Registry that holds far more pods forgets them.
-func (s *Session) Visited(tasks int) { s.registry.visited = tasks }
+func (s *Snapshot) Visited(tasks int) { s.registry.visited = tasks }
 
 // GivesCards reports whether any node gives cards through a resource.
-func (s *Session) GivesCards(name v1.ResourceName) bool {
+func (s *Snapshot) GivesCards(name v1.ResourceName) bool {
 	id, known := s.registry.numbers[name]
 	if !known {
 		return false

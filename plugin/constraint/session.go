@@ -24,9 +24,9 @@ type Session struct {
 
 	Index  *index.Index
 	Names  *index.Names
-	Intake *intake.Session
-	Cards  *cards.Session   // nil where cards count nowhere
-	Books  *earmark.Session // the accounts with which rules decide
+	Intake *intake.Inputs
+	Cards  *cards.Snapshot   // nil where cards count nowhere
+	Books  *earmark.Accounts // the accounts with which rules decide
 	Frames *Frames
 	// Reservations are the reserved cards of jobs that several cards can satisfy.
 	Reservations *reserve.Reservations

@@ -59,17 +59,17 @@ func (m *Mark) leave(future *quota.Books, scratch fastres.Vector) {
 }
 
 // Empty reports whether there are no earmarks.
-func (s *Session) Empty() bool { return len(s.marks) == 0 }
+func (s *Accounts) Empty() bool { return len(s.marks) == 0 }
 
 // Add adds an earmark.
-func (s *Session) Add(m Mark) *Mark {
+func (s *Accounts) Add(m Mark) *Mark {
 	s.marks = append(s.marks, &m)
 	s.keep(&m)
 	return &m
 }
 
 // Drop ends an earmark.
-func (s *Session) Drop(m *Mark) {
+func (s *Accounts) Drop(m *Mark) {
 	if m.inForce() {
 		s.release(m)
 	}
@@ -77,7 +77,7 @@ func (s *Session) Drop(m *Mark) {
 }
 
 // keep charges an earmark to the future.
-func (s *Session) keep(m *Mark) {
+func (s *Accounts) keep(m *Mark) {
 	m.placed = ""
 
 	for _, left := range m.Leaves {
@@ -87,7 +87,7 @@ func (s *Session) keep(m *Mark) {
 }
 
 // release takes an earmark from the future.
-func (s *Session) release(m *Mark) {
+func (s *Accounts) release(m *Mark) {
 	s.Refund(m.Queue, m.Account, m.Charge)
 	for _, left := range m.Leaves {
 		s.Charge(left.Queue, left.Account, left.Charge)
@@ -95,13 +95,13 @@ func (s *Session) release(m *Mark) {
 }
 
 // Waits reports whether a task has an earmark. Such a task may not have others evicted.
-func (s *Session) Waits(task *api.TaskInfo) bool {
+func (s *Accounts) Waits(task *api.TaskInfo) bool {
 	return slices.ContainsFunc(s.marks, func(m *Mark) bool { return m.inForce() && m.Task.UID == task.UID })
 }
 
 // Placed ends the earmark of a task that gets a node. If the task has none, it ends one of an equal
 // task of its job with the same cards. Volcano exchanges the tasks of a role freely.
-func (s *Session) Placed(task *api.TaskInfo, request fastres.Vector) {
+func (s *Accounts) Placed(task *api.TaskInfo, request fastres.Vector) {
 	var spent *Mark
 	for _, m := range s.marks {
 		if !m.inForce() || m.Task.Job != task.Job {
@@ -121,7 +121,7 @@ func (s *Session) Placed(task *api.TaskInfo, request fastres.Vector) {
 }
 
 // Displaced restores the earmark that a task spent, after the task lost its node in this session.
-func (s *Session) Displaced(task *api.TaskInfo) {
+func (s *Accounts) Displaced(task *api.TaskInfo) {
 	for _, m := range s.marks {
 		if m.placed == task.UID {
 			s.keep(m)
@@ -130,7 +130,7 @@ func (s *Session) Displaced(task *api.TaskInfo) {
 }
 
 // KeptOn returns the sum of the earmarks on a node for tasks of other jobs, nil if there are none.
-func (s *Session) KeptOn(node string, task *api.TaskInfo) (kept *api.Resource) {
+func (s *Accounts) KeptOn(node string, task *api.TaskInfo) (kept *api.Resource) {
 	for _, m := range s.marks {
 		if m.Node != node || !m.inForce() || m.Task.Job == task.Job {
 			continue
@@ -145,7 +145,7 @@ func (s *Session) KeptOn(node string, task *api.TaskInfo) (kept *api.Resource) {
 }
 
 // Kept returns the sum of the earmarks on each node, for tasks of all jobs.
-func (s *Session) Kept() map[string]*api.Resource {
+func (s *Accounts) Kept() map[string]*api.Resource {
 	kept := map[string]*api.Resource{}
 	for _, m := range s.marks {
 		if !m.inForce() {
@@ -162,7 +162,7 @@ func (s *Session) Kept() map[string]*api.Resource {
 
 // LeavesRoom reports whether a node has room for a task in addition to the earmarks of other jobs
 // there. The tasks in without do not count. placed means that the node counts the task already.
-func (s *Session) LeavesRoom(task *api.TaskInfo, node *api.NodeInfo, placed bool, without ...[]*api.TaskInfo) bool {
+func (s *Accounts) LeavesRoom(task *api.TaskInfo, node *api.NodeInfo, placed bool, without ...[]*api.TaskInfo) bool {
 	if s.Empty() {
 		return true
 	}
@@ -192,7 +192,7 @@ func (s *Session) LeavesRoom(task *api.TaskInfo, node *api.NodeInfo, placed bool
 
 // Close ends the earmarks of a Registry that were spent. status returns the status of a task. A task
 // that is allocated, in a gang with pipelined tasks, is not bound: it has no node in the next session.
-func (s *Session) Close(r *Registry, status func(api.JobID, api.TaskID) api.TaskStatus) {
+func (s *Accounts) Close(r *Registry, status func(api.JobID, api.TaskID) api.TaskStatus) {
 	for _, m := range s.marks {
 		if !m.inForce() && status(m.Task.Job, m.placed) == api.Binding {
 			r.ended(m.Task.Job, m.Task.UID)

@@ -8,10 +8,10 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Session holds the earmarks of one scheduling session, and the accounts with which rules decide:
+// Accounts holds the earmarks of one scheduling session, and the accounts with which rules decide:
 // the accounts of now and, if it differs, their future (quota.Future). Its memory is kept for the
 // next session. Methods that change nothing are safe for many goroutines while nothing changes.
-type Session struct {
+type Accounts struct {
 	Now    quota.Books
 	Future quota.Books // the same as Now if nothing differs
 	both   quota.Books // Now, then Future
@@ -29,7 +29,7 @@ type Session struct {
 // Open begins a session. now are its books, which read the accounts ix. holders are the accounts of
 // the holders of jobs, nil if no queue limits a holder. available is the resource that guarantees
 // share in the future (quota.Guarantees).
-func (s *Session) Open(now quota.Books, ix, holders *index.Index, available fastres.Vector) {
+func (s *Accounts) Open(now quota.Books, ix, holders *index.Index, available fastres.Vector) {
 	s.Now = now
 	s.Future = now
 	s.ix = ix
@@ -47,7 +47,7 @@ func (s *Session) Open(now quota.Books, ix, holders *index.Index, available fast
 }
 
 // settle gives the future accounts of its own. The first difference from now calls it.
-func (s *Session) settle() {
+func (s *Accounts) settle() {
 	if s.unsettled {
 		return
 	}
@@ -64,10 +64,10 @@ func (s *Session) settle() {
 }
 
 // Queues returns the future accounts of queues. They stay valid for the session.
-func (s *Session) Queues() quota.Accounts { return &s.queues }
+func (s *Accounts) Queues() quota.Accounts { return &s.queues }
 
 // Charge adds a request to the future of a queue, and of an account of holders unless it is None.
-func (s *Session) Charge(q, account index.Queue, request fastres.Vector) {
+func (s *Accounts) Charge(q, account index.Queue, request fastres.Vector) {
 	s.settle()
 
 	quota.Charge(&s.queues, q, request)
@@ -78,7 +78,7 @@ func (s *Session) Charge(q, account index.Queue, request fastres.Vector) {
 }
 
 // Refund subtracts a request from the future. It is the inverse of Charge.
-func (s *Session) Refund(q, account index.Queue, request fastres.Vector) {
+func (s *Accounts) Refund(q, account index.Queue, request fastres.Vector) {
 	s.settle()
 
 	scratch := fastres.NewVector(request.Len())
@@ -89,7 +89,7 @@ func (s *Session) Refund(q, account index.Queue, request fastres.Vector) {
 }
 
 // Charged updates the guarantees and the future after a charge to the accounts of now.
-func (s *Session) Charged(q index.Queue, request fastres.Vector) {
+func (s *Accounts) Charged(q index.Queue, request fastres.Vector) {
 	s.Now.Guarantees.Update(q, request, 1)
 
 	if s.unsettled {
@@ -99,7 +99,7 @@ func (s *Session) Charged(q index.Queue, request fastres.Vector) {
 }
 
 // Refunded updates the guarantees and the future after a refund to the accounts of now.
-func (s *Session) Refunded(q index.Queue, refund fastres.Vector) {
+func (s *Accounts) Refunded(q index.Queue, refund fastres.Vector) {
 	s.Now.Guarantees.Update(q, refund, -1)
 
 	if s.unsettled {
@@ -109,25 +109,25 @@ func (s *Session) Refunded(q index.Queue, refund fastres.Vector) {
 }
 
 // ChargedHolders updates the future after a charge to an account of holders.
-func (s *Session) ChargedHolders(account index.Queue, request fastres.Vector) {
+func (s *Accounts) ChargedHolders(account index.Queue, request fastres.Vector) {
 	s.holders.Charged(account, request)
 }
 
 // RefundedHolders updates the future after a refund to an account of holders.
-func (s *Session) RefundedHolders(account index.Queue, refund fastres.Vector) {
+func (s *Accounts) RefundedHolders(account index.Queue, refund fastres.Vector) {
 	s.holders.Refunded(account, refund)
 }
 
 // ChargedDeviceClaims updates the future after a charge or a refund of resource claims that count
 // devices. No terminating pod holds them, and no earmark keeps them, so both times have the same.
-func (s *Session) ChargedDeviceClaims(q index.Queue, claims []index.DeviceClaim) {
+func (s *Accounts) ChargedDeviceClaims(q index.Queue, claims []index.DeviceClaim) {
 	s.queues.CopyDevices(q, claims)
 }
 
 // FollowClaims applies a change of resource claims to the accounts of q and its ancestors, and to an
 // account of holders unless it is None. It then updates the guarantees and the future. The change can
 // differ from level to level.
-func (s *Session) FollowClaims(q, account index.Queue, holders *index.Index, claims []index.DeviceClaim,
+func (s *Accounts) FollowClaims(q, account index.Queue, holders *index.Index, claims []index.DeviceClaim,
 	change func(quota.Accounts, index.Queue, []index.DeviceClaim)) {
 	follow(s.ix, q, &s.queues, claims, change)
 
@@ -168,7 +168,7 @@ func follow(ix *index.Index, q index.Queue, future *quota.Future, claims []index
 
 // LeaveClaims takes claims that no pod will hold any more out of the future of q. It leaves the
 // ancestors of q alone.
-func (s *Session) LeaveClaims(q index.Queue, claims []index.DeviceClaim) {
+func (s *Accounts) LeaveClaims(q index.Queue, claims []index.DeviceClaim) {
 	s.settle()
 
 	for _, claim := range claims {
@@ -182,7 +182,7 @@ func (s *Session) LeaveClaims(q index.Queue, claims []index.DeviceClaim) {
 
 // CopyTo copies the future to a snapshot, from which a simulation begins. holders is nil if no queue
 // limits a holder.
-func (s *Session) CopyTo(queues, holders quota.Accounts) {
+func (s *Accounts) CopyTo(queues, holders quota.Accounts) {
 	if !s.unsettled {
 		return
 	}
@@ -195,7 +195,7 @@ func (s *Session) CopyTo(queues, holders quota.Accounts) {
 
 // Books returns the accounts in which a task must fit to get a node: the accounts of now, and the
 // future without the earmarks of its own job.
-func (s *Session) Books(task *api.TaskInfo) *quota.Books {
+func (s *Accounts) Books(task *api.TaskInfo) *quota.Books {
 	if !s.unsettled {
 		return &s.Now
 	}
@@ -211,7 +211,7 @@ func (s *Session) Books(task *api.TaskInfo) *quota.Books {
 }
 
 // FutureFor returns the future without the earmarks of the task's job.
-func (s *Session) FutureFor(task *api.TaskInfo) *quota.Books {
+func (s *Accounts) FutureFor(task *api.TaskInfo) *quota.Books {
 	future := &s.Future
 	var scratch fastres.Vector
 

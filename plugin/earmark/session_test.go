@@ -75,7 +75,7 @@ func TestGuaranteesFollowTheSession(t *testing.T) {
 		available.Set(cards, 9)
 		var now quota.Guarantees
 		now.Reset(ix, ix, available)
-		var s Session
+		var s Accounts
 		s.Open(quota.Books{Queues: ix, Guarantees: &now}, ix, nil, available)
 		type charge struct {
 			q      index.Queue
@@ -127,7 +127,7 @@ func TestEarmarksEndWithTheSession(t *testing.T) {
 		ix.RollUp()
 		var now quota.Guarantees
 		now.Reset(ix, ix, fastres.NewVector(dimsOfAll))
-		var s Session
+		var s Accounts
 		s.Open(quota.Books{Queues: ix, Guarantees: &now}, ix, nil, fastres.NewVector(dimsOfAll))
 		charge := fastres.NewVector(dimsOfAll)
 		charge.Set(cards, 1000)

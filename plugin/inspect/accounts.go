@@ -72,7 +72,7 @@ func (i Inspection) Accounts() []Account {
 }
 
 // holdings returns the holdings of a queue. Those without any quantity are left out, except cpu and memory.
-func holdings(s *Session, q index.Queue) (all []Holding) {
+func holdings(s *Parts, q index.Queue) (all []Holding) {
 	for d := range fastres.Dim(min(s.Index.Dims(), s.Names.Len())) {
 		h := holding(s, q, d)
 
@@ -89,7 +89,7 @@ func holdings(s *Session, q index.Queue) (all []Holding) {
 	return all
 }
 
-func holding(s *Session, q index.Queue, d fastres.Dim) Holding {
+func holding(s *Parts, q index.Queue, d fastres.Dim) Holding {
 	readable := func(quantity float64) float64 {
 		if quantity < fastres.MaxQuantity {
 			return format.Readable(d, quantity)

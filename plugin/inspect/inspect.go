@@ -26,14 +26,14 @@ import (
 
 // Inspection reads an open session: why a job or task is refused, and the accounts of the queues. Only the goroutine
 // that runs the session may use it.
-type Inspection struct{ s *Session }
+type Inspection struct{ s *Parts }
 
-// Session has the parts of an open session that an Inspection reads.
-type Session struct {
+// Parts has the parts of an open session that an Inspection reads.
+type Parts struct {
 	*constraint.Session
 	Settings  *arguments.Settings
-	Admit     *admit.Session
-	Reclaim   *reclaim.Session
+	Admit     *admit.Admission
+	Reclaim   *reclaim.Rules
 	Explain   *report.Explainer
 	Fences    *quota.Fences
 	Fairness  *fairness.Memory
@@ -48,7 +48,7 @@ type Session struct {
 }
 
 // Of returns the inspection of a session.
-func Of(s Session) Inspection { return Inspection{&s} }
+func Of(s Parts) Inspection { return Inspection{&s} }
 
 // Enqueue returns why a job may not have its pods created now, nil if it may.
 func (i Inspection) Enqueue(job *api.JobInfo) *report.Reason { return i.s.Admit.Reason(job) }

@@ -96,7 +96,7 @@ func (i Inspection) Pasts() (all []Past) {
 
 // waitingByParent returns the queues with pending pods by their parents, in their order. leaves has the leaf below each
 // queue that goes first: the session compares leaves only, and a leaf stands for the queues above it.
-func waitingByParent(s *Session) (byParent map[index.Queue][]index.Queue, leaves []index.Queue) {
+func waitingByParent(s *Parts) (byParent map[index.Queue][]index.Queue, leaves []index.Queue) {
 	byParent = map[index.Queue][]index.Queue{}
 	leaves = make([]index.Queue, s.Index.Len())
 	for q := range index.Queue(s.Index.Len()) {
@@ -124,7 +124,7 @@ func waitingByParent(s *Session) (byParent map[index.Queue][]index.Queue, leaves
 	return byParent, leaves
 }
 
-func pastColumn(s *Session, q index.Queue, c int) PastColumn {
+func pastColumn(s *Parts, q index.Queue, c int) PastColumn {
 	f, settings := s.Fairness, &s.Settings.FairShare
 	d := f.Dim(c)
 	outlook := f.Outlook(q, c, settings)
@@ -176,7 +176,7 @@ func (i Inspection) Rivals(queue string) (all []Rival) {
 }
 
 // waits reports whether a queue, or one below it, has pending pods that request something.
-func waits(s *Session, q index.Queue) bool {
+func waits(s *Parts, q index.Queue) bool {
 	for d := range fastres.Dim(min(s.Index.Dims(), s.Names.Len())) {
 		if s.Index.Request.At(q, d) > s.Index.AllocatedAt(q, d) {
 			return true
@@ -186,7 +186,7 @@ func waits(s *Session, q index.Queue) bool {
 }
 
 // compareQueues compares two queues as the session does. A queue without an object, such as a root, equals all others.
-func compareQueues(s *Session, l, r index.Queue) int {
+func compareQueues(s *Parts, l, r index.Queue) int {
 	lq, rq := s.Intake.Queues[l], s.Intake.Queues[r]
 	if lq == nil || rq == nil || l == r {
 		return 0
@@ -196,7 +196,7 @@ func compareQueues(s *Session, l, r index.Queue) int {
 
 func sign(x int) int { return max(-1, min(1, x)) }
 
-func priorityOf(s *Session, q index.Queue) int32 {
+func priorityOf(s *Parts, q index.Queue) int32 {
 	if queue := s.Intake.Queues[q]; queue != nil {
 		return queue.Queue.Spec.Priority
 	}

@@ -16,11 +16,11 @@ type queueClaim struct {
 }
 
 // HasSharedClaims reports whether any task of the session shares a resource claim with others.
-func (s *Session) HasSharedClaims() bool { return len(s.sharing) > 0 }
+func (s *Inputs) HasSharedClaims() bool { return len(s.sharing) > 0 }
 
 // chargeSharedClaims charges the queues for the cards of claims that tasks with a node share. It is called after
 // RollUp, because an ancestor is charged once for a claim that several of its queues share.
-func (s *Session) chargeSharedClaims(ix *index.Index) {
+func (s *Inputs) chargeSharedClaims(ix *index.Index) {
 	if len(s.sharing) == 0 {
 		return
 	}
@@ -50,12 +50,12 @@ func (s *Session) chargeSharedClaims(ix *index.Index) {
 	}
 }
 
-func (s *Session) sharedClaims(user deviceUser) []index.DeviceClaim {
+func (s *Inputs) sharedClaims(user deviceUser) []index.DeviceClaim {
 	return s.cards.SharedOn(s.cards.PodRequest(user.queue, user.task.Pod), user.task.NodeName)
 }
 
 // LeavingClaims iterates over the queues and the claims that they hold only for pods that are being deleted.
-func (s *Session) LeavingClaims(ix *index.Index) iter.Seq2[index.Queue, []index.DeviceClaim] {
+func (s *Inputs) LeavingClaims(ix *index.Index) iter.Seq2[index.Queue, []index.DeviceClaim] {
 	return func(yield func(index.Queue, []index.DeviceClaim) bool) {
 		leaving := map[queueClaim]int{} // pods that are being deleted
 		for q, name := range s.occupiedClaims(ix) {
@@ -75,7 +75,7 @@ func (s *Session) LeavingClaims(ix *index.Index) iter.Seq2[index.Queue, []index.
 
 // occupiedClaims iterates over the shared claims of pods that are being deleted: once for each pod, with each queue on
 // its path.
-func (s *Session) occupiedClaims(ix *index.Index) iter.Seq2[index.Queue, string] {
+func (s *Inputs) occupiedClaims(ix *index.Index) iter.Seq2[index.Queue, string] {
 	return func(yield func(index.Queue, string) bool) {
 		for _, user := range s.sharing {
 			if !s.cards.Occupied(user.task) {
@@ -93,7 +93,7 @@ func (s *Session) occupiedClaims(ix *index.Index) iter.Seq2[index.Queue, string]
 }
 
 // SharedClaims iterates over the claims that tasks with a node share. Each queue of tasks has a claim once.
-func (s *Session) SharedClaims() iter.Seq2[*api.TaskInfo, SharedBy] {
+func (s *Inputs) SharedClaims() iter.Seq2[*api.TaskInfo, SharedBy] {
 	return func(yield func(*api.TaskInfo, SharedBy) bool) {
 		seen := map[queueClaim]bool{}
 		for _, user := range s.sharing {

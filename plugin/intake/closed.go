@@ -17,7 +17,7 @@ import (
 type closed map[index.Queue]fastres.Vector
 
 // findClosed adds up the resources of the closed queues. It returns nil if there are none.
-func findClosed(jobs []*api.JobInfo, session *Session) (found closed) {
+func findClosed(jobs []*api.JobInfo, session *Inputs) (found closed) {
 	for q := range index.Queue(session.tree.Len()) {
 		if session.Open(q) || !session.cards.Counted(q) {
 			continue
@@ -50,7 +50,7 @@ func findClosed(jobs []*api.JobInfo, session *Session) (found closed) {
 }
 
 // setHeld makes x the resources that a task of q holds on its node. It returns false if the task has nothing.
-func (s *Session) setHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) bool {
+func (s *Inputs) setHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) bool {
 	switch {
 	case api.AllocatedStatus(task.Status):
 		s.SetCharge(x, q, task, task.NodeName)

@@ -69,7 +69,7 @@ func (d Devices) withoutDevices(list v1.ResourceList) v1.ResourceList {
 
 // boundDevices sets the bounds of devices from the capability of a queue, and reports whether there are any. It leaves
 // out dimensions beyond the vectors: the next attempt of Read has them.
-func (s *Session) boundDevices(ix *index.Index, q index.Queue, list v1.ResourceList) (some bool) {
+func (s *Inputs) boundDevices(ix *index.Index, q index.Queue, list v1.ResourceList) (some bool) {
 	if s.settings.Devices.Off != "" {
 		return false
 	}
@@ -117,7 +117,7 @@ type deviceUser struct {
 
 // addDeviceClaims finds the claims of each task, as far as their classes have a quota. It gives dimensions to the
 // capacities that they request. If the vectors are too short, Names.Len exceeds their length afterwards.
-func (s *Session) addDeviceClaims(deviceUsers []deviceUser) {
+func (s *Inputs) addDeviceClaims(deviceUsers []deviceUser) {
 	if len(deviceUsers) == 0 {
 		return
 	}
@@ -128,7 +128,7 @@ func (s *Session) addDeviceClaims(deviceUsers []deviceUser) {
 }
 
 // readDeviceClaims returns the claims of a task, as far as their classes have a quota.
-func (s *Session) readDeviceClaims(task *api.TaskInfo) (claims []index.DeviceClaim) {
+func (s *Inputs) readDeviceClaims(task *api.TaskInfo) (claims []index.DeviceClaim) {
 	names := s.Dims.names
 	release.EachDeviceClaim(task, func(name, class string, devices release.Devices) {
 		count, known := names.LookupClass(classPrefix + class)
@@ -159,7 +159,7 @@ func (s *Session) readDeviceClaims(task *api.TaskInfo) (claims []index.DeviceCla
 
 // DeviceClaims returns the resource claims of a task, as far as their classes have a quota. It is safe for many
 // goroutines.
-func (s *Session) DeviceClaims(task *api.TaskInfo) []index.DeviceClaim {
+func (s *Inputs) DeviceClaims(task *api.TaskInfo) []index.DeviceClaim {
 	if len(s.claims) == 0 {
 		return nil
 	}
@@ -167,11 +167,11 @@ func (s *Session) DeviceClaims(task *api.TaskInfo) []index.DeviceClaim {
 }
 
 // HasDeviceClaims reports whether any task of the session claims devices while a quota bounds devices.
-func (s *Session) HasDeviceClaims() bool { return len(s.claims) > 0 }
+func (s *Inputs) HasDeviceClaims() bool { return len(s.claims) > 0 }
 
 // chargeDeviceClaims charges the queues for the claims of tasks with a node. It is called after RollUp, because an
 // ancestor is charged once for a claim that several of its queues share.
-func (s *Session) chargeDeviceClaims(ix *index.Index, deviceUsers []deviceUser) {
+func (s *Inputs) chargeDeviceClaims(ix *index.Index, deviceUsers []deviceUser) {
 	for _, user := range deviceUsers {
 		if api.AllocatedStatus(user.task.Status) {
 			ix.NoteOwnJobs(user.queue)
@@ -186,7 +186,7 @@ func (s *Session) chargeDeviceClaims(ix *index.Index, deviceUsers []deviceUser) 
 //	without roles  Σ over the first minMember tasks of their requests
 //
 // Upstream: v1.15 api/job_info.go, GetMinDRAResources.
-func (s *Session) SetDeviceMinimum(x fastres.Vector, job *api.JobInfo) {
+func (s *Inputs) SetDeviceMinimum(x fastres.Vector, job *api.JobInfo) {
 	x.Reset()
 
 	var tasks []*api.TaskInfo
@@ -217,7 +217,7 @@ func (s *Session) SetDeviceMinimum(x fastres.Vector, job *api.JobInfo) {
 }
 
 // SetDevicesAllocated makes x the devices that the tasks of a job have. A shared claim counts once.
-func (s *Session) SetDevicesAllocated(x fastres.Vector, job *api.JobInfo) {
+func (s *Inputs) SetDevicesAllocated(x fastres.Vector, job *api.JobInfo) {
 	x.Reset()
 	seen := map[string]bool{}
 	for status, tasks := range job.TaskStatusIndex {

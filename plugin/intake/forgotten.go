@@ -16,7 +16,7 @@ type forgotten struct {
 }
 
 // restore adds to the nodes of a session the tasks that they lack.
-func (f *forgotten) restore(ssn *framework.Session, session *Session, jobs []*api.JobInfo) {
+func (f *forgotten) restore(ssn *framework.Session, session *Inputs, jobs []*api.JobInfo) {
 	if session.cards == nil {
 		*f = forgotten{} // all nodes are new when cards count again
 		return
@@ -54,7 +54,7 @@ func (f *forgotten) restore(ssn *framework.Session, session *Session, jobs []*ap
 }
 
 // search finds the tasks that are missing on the nodes that were created again.
-func (f *forgotten) search(ssn *framework.Session, session *Session, jobs []*api.JobInfo) {
+func (f *forgotten) search(ssn *framework.Session, session *Inputs, jobs []*api.JobInfo) {
 	created := map[string]*api.NodeInfo{}
 	for name := range f.nodes {
 		stated := session.cards.Node(name)

@@ -38,7 +38,7 @@ func (g *gone) resize(length int) {
 
 // find sets charges to the charges of queues for pods on nodes that the session does not have, and for cards that the
 // nodes do not state any more.
-func (g *gone) find(ssn *framework.Session, jobs []*api.JobInfo, session *Session) {
+func (g *gone) find(ssn *framework.Session, jobs []*api.JobInfo, session *Inputs) {
 	left := g.update(ssn)
 	moved := g.tree != session.tree || session.cards.QuotasChanged()
 	g.tree = session.tree
@@ -85,7 +85,7 @@ func (g *gone) update(ssn *framework.Session) (left bool) {
 
 // add adds the charge of one task, as far as its node does not give it. A task that is being deleted is only charged
 // for its cards.
-func (g *gone) add(ssn *framework.Session, session *Session, q index.Queue, task *api.TaskInfo) {
+func (g *gone) add(ssn *framework.Session, session *Inputs, q index.Queue, task *api.TaskInfo) {
 	_, there := ssn.Nodes[task.NodeName]
 	pod, _ := session.SetTask(g.request, q, task)
 	if !there && api.AllocatedStatus(task.Status) {

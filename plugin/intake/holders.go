@@ -49,7 +49,7 @@ type limitedJob struct {
 
 // prepare makes the accounts of the holders of jobs. It also makes a cell for each queue, and one for each queue and
 // all limited holders of a job, so that each job is counted once.
-func (n *Holders) prepare(jobs []*api.JobInfo, session *Session) {
+func (n *Holders) prepare(jobs []*api.JobInfo, session *Inputs) {
 	if n.limits.none() {
 		*n = Holders{} // the accounts under the last limits
 		return
@@ -219,7 +219,7 @@ func (n *Holders) account(job api.JobID) index.Queue {
 
 // AccountOf returns the account of the holders of a job. It returns None where no queue limits any of them, and for a
 // job that is not in the session. It is safe for many goroutines.
-func (s *Session) AccountOf(job api.JobID) index.Queue {
+func (s *Inputs) AccountOf(job api.JobID) index.Queue {
 	if s.Holders == nil {
 		return index.None
 	}

@@ -53,7 +53,7 @@ func (l *limits) row(q index.Queue, holder quota.Holder) int {
 }
 
 // read reads the limits of the queues. It adds names without a dimension to r.missing.
-func (l *limits) read(session *Session, r *reader) {
+func (l *limits) read(session *Inputs, r *reader) {
 	l.byQueue = nil
 	l.keys = nil
 	l.used = 0
@@ -96,7 +96,7 @@ func (l *limits) setKeys(tree *index.Tree) {
 	}
 }
 
-func (l *limits) readQueue(session *Session, r *reader, q index.Queue) {
+func (l *limits) readQueue(session *Inputs, r *reader, q index.Queue) {
 	values := session.Policies(q)
 	cards := values[policy.NamespaceCards]
 	resources := values[policy.NamespaceCapability]
@@ -146,7 +146,7 @@ func (l *limits) add() int {
 }
 
 // setCards sets the cards of a limit, where cards count.
-func (s *Session) setCards(x fastres.Vector, cards []card.Entry) {
+func (s *Inputs) setCards(x fastres.Vector, cards []card.Entry) {
 	if s.cards == nil {
 		return
 	}

@@ -141,7 +141,7 @@ func (o *orphans) keep(tallies []tally) {
 }
 
 // NotePlaced notes the jobs of tasks that the session has placed. It is called before the session closes.
-func (s *Session) NotePlaced(ssn *framework.Session, tasks []*api.TaskInfo) {
+func (s *Inputs) NotePlaced(ssn *framework.Session, tasks []*api.TaskInfo) {
 	if s.cards == nil {
 		return
 	}

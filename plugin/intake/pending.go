@@ -50,7 +50,7 @@ type pick struct {
 // until the next one.
 //
 // mayTake may be nil. Otherwise a task that it refuses takes nothing from other queues, and is left out.
-func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session, mayTake func(*api.TaskInfo) bool) {
+func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Inputs, mayTake func(*api.TaskInfo) bool) {
 	p.Tasks.Reset(ix, session.Dims.names)
 	p.names = session.Dims.names
 	p.tasks = p.tasks[:0]
@@ -81,7 +81,7 @@ func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session
 	clear(p.read)
 }
 
-func (p *Pending) readTask(ix *index.Index, session *Session, q index.Queue, task *api.TaskInfo) {
+func (p *Pending) readTask(ix *index.Index, session *Inputs, q index.Queue, task *api.TaskInfo) {
 	pod, _ := session.SetTask(p.request, q, task)
 	if !pod.None() {
 		shape := podShape{q, pod, task.Resreq.MilliCPU, task.Resreq.Memory}
@@ -159,7 +159,7 @@ func (p *Pending) fits(number, other int) bool {
 
 // hasRoom reports whether any node has the cards of a choice, and room for the task once the pods that are being
 // deleted are gone.
-func (p *Pending) hasRoom(ssn *framework.Session, session *Session, t pendingTask, choice int) bool {
+func (p *Pending) hasRoom(ssn *framework.Session, session *Inputs, t pendingTask, choice int) bool {
 	picks := p.picks[t.first+choice*t.n:][:t.n]
 	for _, n := range ssn.NodeList {
 		lacks := func(c pick) bool { return !session.cards.Gives(n.Name, c.resource, c.dim) }

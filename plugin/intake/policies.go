@@ -23,7 +23,7 @@ type policies struct {
 }
 
 // update reads the annotations that have changed, and sets the values in force in a session.
-func (p *policies) update(queues *objects.Queues, session *Session) {
+func (p *policies) update(queues *objects.Queues, session *Inputs) {
 	p.problems = nil
 	if queues.Annotations() > p.session || p.tree != session.tree {
 		maps.DeleteFunc(p.read, func(name string, _ *policy.Values) bool { return queues.Get(name) == nil })
@@ -118,10 +118,10 @@ func resized[T any](values []T, n int) []T {
 var noPolicies policy.Values
 
 // HasPolicies reports whether a policy annotation is in force in any queue.
-func (s *Session) HasPolicies() bool { return s.policies != nil }
+func (s *Inputs) HasPolicies() bool { return s.policies != nil }
 
 // Policies returns the values in force in a queue.
-func (s *Session) Policies(q index.Queue) *policy.Values {
+func (s *Inputs) Policies(q index.Queue) *policy.Values {
 	if s.policies == nil || s.policies[q] == nil {
 		return &noPolicies
 	}
@@ -130,10 +130,10 @@ func (s *Session) Policies(q index.Queue) *policy.Values {
 
 // MaxJobs returns the bound of admitted jobs by queue, for the queue and all below it. 0 is no bound. It returns nil
 // if no queue has a bound.
-func (s *Session) MaxJobs() []int { return s.maxJobs }
+func (s *Inputs) MaxJobs() []int { return s.maxJobs }
 
 // Budgeted reports by queue whether it or an ancestor has a budget of card-hours. It returns nil if no queue has one.
-func (s *Session) Budgeted() []bool { return s.budgeted }
+func (s *Inputs) Budgeted() []bool { return s.budgeted }
 
 // PolicyProblems returns the problems of the policy annotations that this session has read, in the order of queue
 // names.

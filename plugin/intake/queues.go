@@ -29,7 +29,7 @@ type bounds struct {
 
 // readQueues derives the bounds of all queues, unless they are valid, and empties the other accounts. It returns the
 // names that have no dimension.
-func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Session) (missing []string) {
+func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Inputs) (missing []string) {
 	r := reader{dims: &session.Dims}
 	s.total.Reset()
 	r.add(s.total, ssn.TotalResource)
@@ -54,7 +54,7 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 }
 
 // setQueues finds the objects of the queues, and decides once for a session what hooks ask about them.
-func (s *State) setQueues(ssn *framework.Session, session *Session) {
+func (s *State) setQueues(ssn *framework.Session, session *Inputs) {
 	session.Queues = make([]*api.QueueInfo, session.tree.Len())
 	for id, queue := range ssn.Queues {
 		session.Queues[session.tree.Lookup(string(id))] = s.queues.Info(queue)
@@ -71,7 +71,7 @@ func (s *State) setQueues(ssn *framework.Session, session *Session) {
 }
 
 // findCharges finds the charges that the nodes do not cover, and the charges of closed queues.
-func (s *State) findCharges(ssn *framework.Session, session *Session) {
+func (s *State) findCharges(ssn *framework.Session, session *Inputs) {
 	bounding := session.tree.Rooted() || session.cards != nil || session.settings.KeepGuarantees
 	if !bounding {
 		s.gone = gone{} // out of date when it bounds something again
@@ -91,7 +91,7 @@ func (s *State) findCharges(ssn *framework.Session, session *Session) {
 
 // setAvailable sets Available and AvailableThen. Events of the session change both vectors, so they are copies: the
 // next session begins with s.available, if the same bounds hold.
-func (s *State) setAvailable(session *Session) {
+func (s *State) setAvailable(session *Inputs) {
 	session.Available = s.availableNow
 	s.availableNow.CopyFrom(s.available)
 
@@ -109,7 +109,7 @@ func (s *State) setAvailable(session *Session) {
 }
 
 // valid reports whether the bounds of the index follow from the configuration of this session.
-func (s *State) valid(session *Session) bool {
+func (s *State) valid(session *Inputs) bool {
 	b := &s.bounds
 	switch {
 	case session.settings.Proportion: // its bounds depend on requests
@@ -126,7 +126,7 @@ func (s *State) valid(session *Session) bool {
 func same(x, y fastres.Vector) bool { return x.Len() == y.Len() && x.Equal(y) }
 
 // deriveBounds reads the configuration and applies the rules of capability.
-func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
+func (s *State) deriveBounds(ix *index.Index, session *Inputs, r *reader) {
 	s.readSpecs(ix, session, r)
 	s.boundRoot(ix, session, s.gone.charges)
 	limits := quota.Limits{
@@ -168,7 +168,7 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 }
 
 // keepBounds keeps copies of the configuration from which the bounds were derived.
-func (s *State) keepBounds(ix *index.Index, session *Session) {
+func (s *State) keepBounds(ix *index.Index, session *Inputs) {
 	s.bounds = bounds{
 		tree:     ix.Tree,
 		settings: session.settings,
@@ -188,7 +188,7 @@ func (s *State) keepBounds(ix *index.Index, session *Session) {
 }
 
 // readSpecs reads the bounds in the specs and annotations of the queues.
-func (s *State) readSpecs(ix *index.Index, session *Session, r *reader) {
+func (s *State) readSpecs(ix *index.Index, session *Inputs, r *reader) {
 	devices := session.settings.Devices
 	for i, queue := range session.Queues {
 		if queue == nil {
@@ -215,7 +215,7 @@ func (s *State) readSpecs(ix *index.Index, session *Session, r *reader) {
 // DIVERGES: upstream compares the allocated resources of all queues with the resources of the present nodes. After a
 // loss of nodes the queues have more, and no queue below the root gets anything. Here the charges on lost nodes do not
 // count against the root's total. Flat queues without cards follow upstream: each queue is compared separately.
-func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector) {
+func (s *State) boundRoot(ix *index.Index, session *Inputs, gone fastres.Vector) {
 	s.available.CopyFrom(s.total)
 	s.available.Add(gone)
 	s.available.Add(s.stock.more)
@@ -248,7 +248,7 @@ func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector
 
 // liftTotal removes the bounds of card resources that only follow from the total (quota.LiftTotal). A resource keeps
 // its bound if no node gives cards through it.
-func (s *State) liftTotal(ix *index.Index, session *Session) {
+func (s *State) liftTotal(ix *index.Index, session *Inputs) {
 	own := session.settings.RootCapability == RootOwn && ix.Rooted()
 	if session.cards == nil || !session.settings.Scalars || session.settings.Proportion || own {
 		return
@@ -289,7 +289,7 @@ func (s *State) ownBound(capability fastres.Vector) {
 }
 
 // setEligible decides once for a session about each queue (Eligible): hooks ask about a queue for each of its tasks.
-func (s *State) setEligible(session *Session) {
+func (s *State) setEligible(session *Inputs) {
 	s.eligible = s.eligible[:0]
 	for i, queue := range session.Queues {
 		v := quota.Eligible(session.tree, index.Queue(i))
@@ -304,7 +304,7 @@ func (s *State) setEligible(session *Session) {
 
 // Eligible is the first part of every admission: the queue exists, reaches the root, is a leaf,
 // and is open.
-func (s *Session) Eligible(q index.Queue) quota.Verdict {
+func (s *Inputs) Eligible(q index.Queue) quota.Verdict {
 	if q == index.None {
 		return quota.Verdict{Reason: quota.UnknownQueue, Queue: q}
 	}
@@ -312,7 +312,7 @@ func (s *Session) Eligible(q index.Queue) quota.Verdict {
 }
 
 // Open reports whether a queue is neither closed nor being closed. A root without an object is open.
-func (s *Session) Open(q index.Queue) bool {
+func (s *Inputs) Open(q index.Queue) bool {
 	if s.Queues[q] == nil {
 		return true
 	}
@@ -327,7 +327,7 @@ func (s *Session) Open(q index.Queue) bool {
 // Weight returns the weight of a queue among its siblings in one dimension. It is 0 for a card where cards do not
 // count, and for a queue that annotations do not place. Where quotas are flat, it is 0 for the root queue that
 // Volcano creates.
-func (s *Session) Weight(ix *index.Index, q index.Queue, d fastres.Dim) float64 {
+func (s *Inputs) Weight(ix *index.Index, q index.Queue, d fastres.Dim) float64 {
 	switch {
 	case s.Dims.names.IsCard(d) && !s.cards.Counted(q):
 		return 0

@@ -10,12 +10,12 @@ import (
 
 // SetTask makes x the request of a task of q without its cards, and returns the statements of the pod about cards.
 // complete: x has a dimension for each resource of the request. It is safe for many goroutines.
-func (s *Session) SetTask(x fastres.Vector, q index.Queue, task *api.TaskInfo) (pod *cards.PodRequest, complete bool) {
+func (s *Inputs) SetTask(x fastres.Vector, q index.Queue, task *api.TaskInfo) (pod *cards.PodRequest, complete bool) {
 	pod = s.cards.PodRequest(q, task.Pod)
 	return pod, s.setRequest(x, task, pod)
 }
 
-func (s *Session) setRequest(x fastres.Vector, task *api.TaskInfo, pod *cards.PodRequest) (complete bool) {
+func (s *Inputs) setRequest(x fastres.Vector, task *api.TaskInfo, pod *cards.PodRequest) (complete bool) {
 	complete = s.Dims.Set(x, task.Resreq)
 	if !pod.None() && s.cards.UnlimitedCPUMemory() && s.cards.Uses(pod) {
 		x.Set(fastres.CPU, 0)
@@ -25,7 +25,7 @@ func (s *Session) setRequest(x fastres.Vector, task *api.TaskInfo, pod *cards.Po
 }
 
 // SetCharge makes x the charge of q for a task on a node: its request and the cards that it has there.
-func (s *Session) SetCharge(x fastres.Vector, q index.Queue, task *api.TaskInfo, nodeName string) (complete bool) {
+func (s *Inputs) SetCharge(x fastres.Vector, q index.Queue, task *api.TaskInfo, nodeName string) (complete bool) {
 	pod, complete := s.SetTask(x, q, task)
 	if !pod.None() {
 		s.cards.AddTo(x, pod, nodeName)
@@ -34,7 +34,7 @@ func (s *Session) SetCharge(x fastres.Vector, q index.Queue, task *api.TaskInfo,
 }
 
 // SetChargeOn is SetCharge for a caller that already has the statements of the pod (Stated) and the node.
-func (s *Session) SetChargeOn(x fastres.Vector, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest,
+func (s *Inputs) SetChargeOn(x fastres.Vector, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest,
 	n *cards.Node) (complete bool) {
 	pod = s.cards.CountedIn(q, pod)
 	complete = s.setRequest(x, task, pod)
@@ -45,7 +45,7 @@ func (s *Session) SetChargeOn(x fastres.Vector, q index.Queue, task *api.TaskInf
 }
 
 // SetMinimum makes x the minimum resources of a job, and reports whether x has a dimension for all of them.
-func (s *Session) SetMinimum(x fastres.Vector, job *api.JobInfo) (complete bool) {
+func (s *Inputs) SetMinimum(x fastres.Vector, job *api.JobInfo) (complete bool) {
 	r := reader{dims: &s.Dims}
 	r.setMinimum(x, job)
 	if Intern(s.Dims.names, r.missing) {
@@ -60,7 +60,7 @@ func (s *Session) SetMinimum(x fastres.Vector, job *api.JobInfo) (complete bool)
 }
 
 // SetGated makes x the sum of the requests of the job's pods with scheduling gates.
-func (s *Session) SetGated(x fastres.Vector, job *api.JobInfo) {
+func (s *Inputs) SetGated(x fastres.Vector, job *api.JobInfo) {
 	allocated, _ := CountTasks(job)
 	r := reader{dims: &s.Dims}
 	r.setGated(x, s.settings.Gates, job, allocated)

@@ -94,7 +94,7 @@ type State struct {
 
 	policies policies
 	holders  Holders
-	eligible []quota.Verdict // see Session.Eligible
+	eligible []quota.Verdict // see Inputs.Eligible
 	crew     crew
 
 	// Of the session that is read.
@@ -104,8 +104,8 @@ type State struct {
 	availableNow, availableThen fastres.Vector
 }
 
-// Session holds the queues, dimensions and totals of one session.
-type Session struct {
+// Inputs holds the queues, dimensions and totals of one session.
+type Inputs struct {
 	// Queues are the queues by number; nil for a root without a Queue object.
 	Queues []*api.QueueInfo
 	Jobs   []int // number of jobs by queue
@@ -142,7 +142,7 @@ type Session struct {
 
 	tree     *index.Tree
 	eligible []quota.Verdict // by queue, see Eligible
-	cards    *cards.Session
+	cards    *cards.Snapshot
 	orphans  *orphans // of the State
 	stock    *stock   // of the State
 	now      time.Time
@@ -195,7 +195,7 @@ func (s *State) Jobs(ssn *framework.Session) []*api.JobInfo {
 
 // leaveUncounted removes orphans that do not count: jobs of a queue that does not exist, and jobs of a queue in which
 // cards do not count. There a pod counts as long as its PodGroup exists, as upstream.
-func (s *State) leaveUncounted(ssn *framework.Session, session *Session) {
+func (s *State) leaveUncounted(ssn *framework.Session, session *Inputs) {
 	own := len(ssn.Jobs)
 	counted := slices.DeleteFunc(s.jobs[own:], func(job *api.JobInfo) bool {
 		q := session.tree.Lookup(string(job.Queue))
@@ -207,7 +207,7 @@ func (s *State) leaveUncounted(ssn *framework.Session, session *Session) {
 // Source is what Read needs in addition to the session of Volcano.
 type Source struct {
 	Names        *index.Names
-	Cards        *cards.Session        // nil where cards count nowhere
+	Cards        *cards.Snapshot       // nil where cards count nowhere
 	Reservations *reserve.Reservations // gets the reservations for lists of several cards
 	Settings     Settings
 	Now          time.Time // of the session
@@ -215,8 +215,8 @@ type Source struct {
 
 // Read fills the index with the bounds of a session's queues, in the tree of Tree, and the accounts of the
 // jobs that Jobs returned. The accounts are rolled up to all ancestors. It sets all accounts except the shares.
-func (s *State) Read(ssn *framework.Session, ix *index.Index, from Source) *Session {
-	session := &Session{
+func (s *State) Read(ssn *framework.Session, ix *index.Index, from Source) *Inputs {
+	session := &Inputs{
 		now:      from.Now,
 		tree:     s.tree,
 		cards:    from.Cards,
@@ -242,7 +242,7 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, from Source) *Sess
 }
 
 // tryRead reads the queues and jobs. It returns false if it has found names without a dimension: they have one then.
-func (s *State) tryRead(ssn *framework.Session, ix *index.Index, session *Session, from Source) bool {
+func (s *State) tryRead(ssn *framework.Session, ix *index.Index, session *Inputs, from Source) bool {
 	session.Dims = Dimensions{
 		names:   from.Names,
 		scalars: from.Settings.Scalars,
@@ -265,7 +265,7 @@ func (s *State) tryRead(ssn *framework.Session, ix *index.Index, session *Sessio
 }
 
 // rollUp adds the accounts of queues to the accounts of their ancestors. Claims are charged after that.
-func (s *State) rollUp(ix *index.Index, session *Session) {
+func (s *State) rollUp(ix *index.Index, session *Inputs) {
 	s.holders.rollUp(ix, session.Dims.names)
 	if !s.holders.limits.none() {
 		session.Holders = &s.holders
@@ -281,7 +281,7 @@ func (s *State) rollUp(ix *index.Index, session *Session) {
 }
 
 // findCommon finds the resources that the session's tasks request.
-func (s *State) findCommon(ix *index.Index, session *Session) {
+func (s *State) findCommon(ix *index.Index, session *Inputs) {
 	s.requested.Reset()
 	for q := range index.Queue(ix.Len()) {
 		if ix.Parent(q) != index.None {

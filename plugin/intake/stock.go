@@ -82,7 +82,7 @@ func (s *stock) resize(length int) {
 }
 
 // find compares the cards of nodes with the cards of pods. lost: there are pods of jobs on nodes that are gone.
-func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Session, crew *crew, lost bool) {
+func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Inputs, crew *crew, lost bool) {
 	if s.parts == nil {
 		s.parts = map[part]has{}
 	}
@@ -122,7 +122,7 @@ func (s *stock) find(ssn *framework.Session, jobs []*api.JobInfo, session *Sessi
 // see reads the sums that Volcano keeps for jobs and nodes. It reports whether queues are charged for all cards of
 // pods that are not being deleted. That is so if queues are charged for all jobs, and the sum over jobs equals the
 // sum over nodes. The answer only holds if all pods of jobs are on nodes of the session.
-func (s *stock) see(ssn *framework.Session, jobs []*api.JobInfo, session *Session, crew *crew) (charged bool) {
+func (s *stock) see(ssn *framework.Session, jobs []*api.JobInfo, session *Inputs, crew *crew) (charged bool) {
 	s.nodes = s.nodes[:0]
 	for name, info := range ssn.Nodes {
 		if node := session.cards.Node(name); node != nil && len(info.Tasks) > 0 {
@@ -152,7 +152,7 @@ func (s *stock) see(ssn *framework.Session, jobs []*api.JobInfo, session *Sessio
 	return !all.uncharged && all.ofJobs == all.onNodes
 }
 
-func (s *cardSums) addNode(session *Session, n *seen) {
+func (s *cardSums) addNode(session *Inputs, n *seen) {
 	used := session.cards.SumOf(n.info.Used)
 	if used == 0 {
 		return
@@ -165,7 +165,7 @@ func (s *cardSums) addNode(session *Session, n *seen) {
 	n.over = session.cards.Overused(n.node, n.info)
 }
 
-func (s *cardSums) addJob(session *Session, job *api.JobInfo) {
+func (s *cardSums) addJob(session *Inputs, job *api.JobInfo) {
 	q := session.tree.Lookup(string(job.Queue))
 	if q == index.None || session.tree.Broken(q) != nil || !session.cards.ChargesAll(q) {
 		s.uncharged = true
@@ -175,7 +175,7 @@ func (s *cardSums) addJob(session *Session, job *api.JobInfo) {
 }
 
 // findOthers finds the queues of the jobs that the session does not have.
-func (s *stock) findOthers(ssn *framework.Session, jobs []*api.JobInfo, session *Session) {
+func (s *stock) findOthers(ssn *framework.Session, jobs []*api.JobInfo, session *Inputs) {
 	s.others = nil
 	for _, job := range jobs[len(ssn.Jobs):] {
 		if s.others == nil {
@@ -186,7 +186,7 @@ func (s *stock) findOthers(ssn *framework.Session, jobs []*api.JobInfo, session 
 }
 
 // queueOf returns the queue that is charged for a task, None for none.
-func (s *stock) queueOf(ssn *framework.Session, session *Session, task *api.TaskInfo) index.Queue {
+func (s *stock) queueOf(ssn *framework.Session, session *Inputs, task *api.TaskInfo) index.Queue {
 	q := index.None
 	if job := ssn.Jobs[task.Job]; job != nil {
 		q = session.tree.Lookup(string(job.Queue))
@@ -202,7 +202,7 @@ func (s *stock) queueOf(ssn *framework.Session, session *Session, task *api.Task
 
 // addNode adds up the cards of the pods on a node. The charges of queues only matter where pods have more cards than
 // the node gives.
-func (s *stock) addNode(ssn *framework.Session, session *Session, n seen) {
+func (s *stock) addNode(ssn *framework.Session, session *Inputs, n seen) {
 	node := n.node
 	for _, task := range n.info.Tasks {
 		if !api.AllocatedStatus(task.Status) && task.Status != api.Releasing || !session.cards.UsesNode(node, task) {
@@ -234,7 +234,7 @@ func (s *stock) addNode(ssn *framework.Session, session *Session, n seen) {
 }
 
 // holdAll adds the cards of a node that a queue is charged for a pod.
-func (s *stock) holdAll(session *Session, node *cards.Node, charged *cards.PodRequest, task *api.TaskInfo) {
+func (s *stock) holdAll(session *Inputs, node *cards.Node, charged *cards.PodRequest, task *api.TaskInfo) {
 	for r := range session.cards.Requests(charged) {
 		if r.Resource == cards.Devices {
 			continue
@@ -256,7 +256,7 @@ func (s *stock) holdAll(session *Session, node *cards.Node, charged *cards.PodRe
 }
 
 // on returns the known quantities of a card on a node.
-func (s *stock) on(session *Session, at part) has {
+func (s *stock) on(session *Inputs, at part) has {
 	h, known := s.parts[at]
 	if !known {
 		h.gives = session.cards.GivesOf(at.node, at.dim)
@@ -266,7 +266,7 @@ func (s *stock) on(session *Session, at part) has {
 
 // addUnready adds the pods on nodes with cards that the session does not have: Volcano leaves a node out of the session
 // while its pods request more than it gives.
-func (s *stock) addUnready(jobs []*api.JobInfo, session *Session, unready map[string]*cards.Node) {
+func (s *stock) addUnready(jobs []*api.JobInfo, session *Inputs, unready map[string]*cards.Node) {
 	if len(unready) == 0 {
 		return
 	}
@@ -290,7 +290,7 @@ func (s *stock) addUnready(jobs []*api.JobInfo, session *Session, unready map[st
 func (s *stock) differs() bool { return len(s.parts) > 0 }
 
 // HoldCard adds an amount to the charge of queues for a card of a node. It returns the change of the stock.
-func (s *Session) HoldCard(node string, r cards.Request, d fastres.Dim, amount card.Milli) (change card.Milli) {
+func (s *Inputs) HoldCard(node string, r cards.Request, d fastres.Dim, amount card.Milli) (change card.Milli) {
 	at := part{node, d}
 	h, differs := s.stock.parts[at]
 	if !differs || r.Resource == cards.Devices {
@@ -304,7 +304,7 @@ func (s *Session) HoldCard(node string, r cards.Request, d fastres.Dim, amount c
 }
 
 // EndCard notes that a pod with a card of a node will end. It returns the change of the stock once the pod is gone.
-func (s *Session) EndCard(node string, r cards.Request, d fastres.Dim, amount card.Milli) (change card.Milli) {
+func (s *Inputs) EndCard(node string, r cards.Request, d fastres.Dim, amount card.Milli) (change card.Milli) {
 	at := part{node, d}
 	h, differs := s.stock.parts[at]
 	if !differs || r.Resource == cards.Devices {

@@ -17,9 +17,9 @@ import (
 // queue and holders where holders are limited.
 type tally struct {
 	reader  reader
-	session *Session
+	session *Inputs
 	tree    *index.Tree
-	cards   *cards.Session // nil where cards count nowhere
+	cards   *cards.Snapshot // nil where cards count nowhere
 	holders *Holders
 
 	allocated, request, inqueue, elastic, terminating index.Rows
@@ -50,7 +50,7 @@ type tally struct {
 }
 
 // reset makes empty accounts for n cells.
-func (t *tally) reset(session *Session, holders *Holders, n int) {
+func (t *tally) reset(session *Inputs, holders *Holders, n int) {
 	t.reader = reader{dims: &session.Dims}
 	t.session = session
 	t.tree = session.tree
@@ -96,7 +96,7 @@ func emptied[T any](values *[]T) {
 }
 
 // readJobs adds the accounts of the jobs to their queues. It returns the names that have no dimension.
-func (s *State) readJobs(ix *index.Index, session *Session, reservations *reserve.Reservations) (missing []string) {
+func (s *State) readJobs(ix *index.Index, session *Inputs, reservations *reserve.Reservations) (missing []string) {
 	jobs := s.jobs
 	s.holders.prepare(jobs, session)
 	tallies := s.newTallies(session, len(jobs))
@@ -128,7 +128,7 @@ func (s *State) readJobs(ix *index.Index, session *Session, reservations *reserv
 }
 
 // merge adds a tally to the accounts, and its findings to the session.
-func (s *State) merge(t *tally, ix *index.Index, session *Session) {
+func (s *State) merge(t *tally, ix *index.Index, session *Inputs) {
 	t.addTo(ix, session)
 	s.holders.addReservations(t.reservations)
 	if session.cards != nil {
@@ -167,7 +167,7 @@ func (s *State) waitingQueues(tallies []tally, queues int) []bool {
 }
 
 // newTallies returns empty tallies, at most one for each processor.
-func (s *State) newTallies(session *Session, jobs int) []tally {
+func (s *State) newTallies(session *Inputs, jobs int) []tally {
 	// The cost of a tally grows with its cells, so each tally has at least half as many jobs as cells.
 	cells := max(session.tree.Len(), len(s.holders.cells))
 	n := min(runtime.GOMAXPROCS(0), 1+jobs/max(chunk, cells/2))
@@ -183,7 +183,7 @@ func (s *State) newTallies(session *Session, jobs int) []tally {
 }
 
 // addTo adds a tally to the index, and its numbers of jobs to a session.
-func (t *tally) addTo(ix *index.Index, session *Session) {
+func (t *tally) addTo(ix *index.Index, session *Inputs) {
 	for i, n := range t.jobs {
 		if n == 0 {
 			continue

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 // readCluster reads a cluster as the plugin capacity does, without cards.
-func readCluster(t *testing.T, s *State, names *index.Names, c workload.Cluster) (*index.Index, *Session, *framework.Session) {
+func readCluster(t *testing.T, s *State, names *index.Names, c workload.Cluster) (*index.Index, *Inputs, *framework.Session) {
 	t.Helper()
 	info, err := cluster.Build(c, "")
 	require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestTalliesAgree(t *testing.T) {
 	shape := workload.Shape{Name: "tallies", Nodes: 20, Fanout: []int{3, 4}, Jobs: 1500, TasksPerJob: 3}
 	c := shape.Make(1)
 	c.Hierarchy = true
-	count := func(processors int) (*index.Index, *Session) {
+	count := func(processors int) (*index.Index, *Inputs) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 		s := &State{}
 		ix, session, _ := readCluster(t, s, &index.Names{}, c)

@@ -18,7 +18,7 @@ type Timed struct {
 }
 
 // setTimeouts finds the timeouts of the queues. The annotation of a queue or an ancestor overrides the argument.
-func (s *Session) setTimeouts() {
+func (s *Inputs) setTimeouts() {
 	s.timeouts = nil
 	if s.settings.InqueueTimeout == 0 && !s.HasPolicies() {
 		return
@@ -42,7 +42,7 @@ func (s *Session) setTimeouts() {
 
 // InqueueTimeout returns how long a job of q may be Inqueue without its minimum. Then its reservation ends. 0 is no
 // timeout.
-func (s *Session) InqueueTimeout(q index.Queue) time.Duration {
+func (s *Inputs) InqueueTimeout(q index.Queue) time.Duration {
 	if s.timeouts == nil {
 		return 0
 	}
@@ -51,7 +51,7 @@ func (s *Session) InqueueTimeout(q index.Queue) time.Duration {
 
 // HasReservation reports whether an admitted job of q had a reservation when the session opened, or got one when it was
 // admitted since.
-func (s *Session) HasReservation(q index.Queue, job *api.JobInfo) bool {
+func (s *Inputs) HasReservation(q index.Queue, job *api.JobInfo) bool {
 	return s.InqueueTimeout(q) == 0 || job.PodGroup.Spec.MinMember <= 0 || !reserve.PromiseOf(job).Over
 }
 

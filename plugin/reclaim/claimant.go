@@ -67,7 +67,7 @@ func (c *claimant) reclaimer() constraint.Reclaimer {
 
 // claimantOf returns the pods that a job of q lacks to its minimum, or else one pod. skip has kinds of pods that are
 // not asked for again. It returns nil for none.
-func (s *Session) claimantOf(job *api.JobInfo, q index.Queue, within bool, skip []*api.TaskInfo) *claimant {
+func (s *Rules) claimantOf(job *api.JobInfo, q index.Queue, within bool, skip []*api.TaskInfo) *claimant {
 	pending := s.pendingOf(job)
 	tasks, optional, starts := s.lacking(job, pending, skip)
 	if starts {
@@ -93,7 +93,7 @@ func (s *Session) claimantOf(job *api.JobInfo, q index.Queue, within bool, skip 
 }
 
 // pendingOf returns the pending tasks of a job that others can be evicted for, in the order of tasks.
-func (s *Session) pendingOf(job *api.JobInfo) (pending []*api.TaskInfo) {
+func (s *Rules) pendingOf(job *api.JobInfo) (pending []*api.TaskInfo) {
 	ordered := util.NewPriorityQueue(s.Volcano.TaskOrderFn)
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if !task.SchGated && !task.BestEffort && !s.Books.Waits(task) {
@@ -120,7 +120,7 @@ func firstBeyond(pending, skip []*api.TaskInfo) []*api.TaskInfo {
 // lacking returns the pending tasks with which a job has its minimum, first those that its roles lack. optional are the
 // tasks that no role lacks: they are like none of the tasks to skip. starts reports that the job has its minimum. If
 // the job has too few tasks, lacking returns none.
-func (s *Session) lacking(job *api.JobInfo, pending, skip []*api.TaskInfo) (
+func (s *Rules) lacking(job *api.JobInfo, pending, skip []*api.TaskInfo) (
 	tasks, optional []*api.TaskInfo, starts bool) {
 	waits := 0
 	roles := map[string]int{}
@@ -172,7 +172,7 @@ func lackingInRoles(job *api.JobInfo, pending []*api.TaskInfo, roles map[string]
 
 // sort numbers the kinds of the tasks. Kinds with the fewest cards to choose from go first, then those that request the
 // most.
-func (c *claimant) sort(s *Session) {
+func (c *claimant) sort(s *Rules) {
 	var kinds []*api.TaskInfo
 	kindOf := map[api.TaskID]int{}
 	for _, task := range c.tasks {
@@ -207,7 +207,7 @@ func (c *claimant) sort(s *Session) {
 
 // choicesOf returns how many cards a task can choose from, and how many it requests. Without cards, it can run on any
 // node.
-func (s *Session) choicesOf(q index.Queue, task *api.TaskInfo) (choices int, amount float64) {
+func (s *Rules) choicesOf(q index.Queue, task *api.TaskInfo) (choices int, amount float64) {
 	const any = 1 << 20
 	pod := s.Cards.PodRequest(q, task.Pod)
 	if pod.None() {
@@ -247,7 +247,7 @@ func (c *claimant) hardest() *api.TaskInfo {
 }
 
 // prepare calls PrePredicate for a task, once, and finds the nodes that may suit its kind.
-func (c *claimant) prepare(s *Session, task *api.TaskInfo, kind int) bool {
+func (c *claimant) prepare(s *Rules, task *api.TaskInfo, kind int) bool {
 	if c.prepared[task.UID] == unasked {
 		c.prepared[task.UID] = answered(s.Volcano.PrePredicateFn(task) == nil)
 		if c.prepared[task.UID] == granted && c.suits[kind] == nil {

@@ -63,7 +63,7 @@ func TestLacking(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			job, pending := inRoles(test.minimum, test.roles, test.tasks...)
-			s := &Session{Session: &constraint.Session{Books: &earmark.Session{}}}
+			s := &Rules{Session: &constraint.Session{Books: &earmark.Accounts{}}}
 
 			var skip []*api.TaskInfo
 			for _, i := range test.skip {

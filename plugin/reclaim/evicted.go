@@ -105,14 +105,14 @@ func has(tasks []*api.TaskInfo, task *api.TaskInfo) bool {
 }
 
 // Prepare notes the task that the next evictions are for.
-func (s *Session) Prepare(task *api.TaskInfo) { s.evictions.prepare(task) }
+func (s *Rules) Prepare(task *api.TaskInfo) { s.evictions.prepare(task) }
 
 // Evictor returns the task that the next evictions are for, nil where none was prepared.
-func (s *Session) Evictor() *api.TaskInfo { return s.evictions.evictor }
+func (s *Rules) Evictor() *api.TaskInfo { return s.evictions.evictor }
 
 // Evicted iterates over the tasks that were evicted in this session, each with the one that it was
 // evicted for.
-func (s *Session) Evicted() iter.Seq2[*api.TaskInfo, *api.TaskInfo] {
+func (s *Rules) Evicted() iter.Seq2[*api.TaskInfo, *api.TaskInfo] {
 	return func(yield func(task, evictor *api.TaskInfo) bool) {
 		for _, e := range s.evictions.byVictim {
 			if !yield(e.task, e.evictor) {
@@ -124,7 +124,7 @@ func (s *Session) Evicted() iter.Seq2[*api.TaskInfo, *api.TaskInfo] {
 
 // EvictedFor returns the node on which pods are evicted for a task, nil for none. Volcano evicts more as
 // long as the task is not allocatable.
-func (s *Session) EvictedFor(task *api.TaskInfo) *api.NodeInfo {
+func (s *Rules) EvictedFor(task *api.TaskInfo) *api.NodeInfo {
 	last := s.evictions.lastFor(task)
 	if last == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 // DIVERGES: upstream has no earmarks. A session in which cards count nowhere has none either.
 
 // openEarmarks reads the earmarks of earlier sessions.
-func (s *Session) openEarmarks() {
+func (s *Rules) openEarmarks() {
 	if !s.rules.plans {
 		return
 	}
@@ -36,7 +36,7 @@ func (s *Session) openEarmarks() {
 // BooksFor returns the accounts with which the rules of allocation decide about a task. Once pods
 // are evicted for its job, it waits for them, so the accounts of now do not matter. It is safe for
 // many goroutines.
-func (s *Session) BooksFor(task *api.TaskInfo) *quota.Books {
+func (s *Rules) BooksFor(task *api.TaskInfo) *quota.Books {
 	if s.evictions.some(task.Job) {
 		return s.Books.FutureFor(task)
 	}
@@ -45,7 +45,7 @@ func (s *Session) BooksFor(task *api.TaskInfo) *quota.Books {
 
 // LeavesRoom reports whether a node has room for a task that it counts already, next to the
 // earmarks of other jobs there.
-func (s *Session) LeavesRoom(task *api.TaskInfo) bool {
+func (s *Rules) LeavesRoom(task *api.TaskInfo) bool {
 	node := s.Volcano.Nodes[task.NodeName]
 	return node == nil || s.Books.LeavesRoom(task, node, true)
 }
@@ -55,7 +55,7 @@ func (s *Session) LeavesRoom(task *api.TaskInfo) bool {
 // action places there. Allocate itself has a pod wait only where the node has no room now.
 //
 // DIVERGES: upstream's preempt places pods on idle room as well. If it runs before allocate, such a pod never starts.
-func (s *Session) LeavesToAllocate(task *api.TaskInfo) bool {
+func (s *Rules) LeavesToAllocate(task *api.TaskInfo) bool {
 	node := s.Volcano.Nodes[task.NodeName]
 	job := s.Volcano.Jobs[task.Job]
 	if node == nil || job == nil || s.evictions.some(task.Job) || !task.InitResreq.LessEqual(node.Idle, api.Zero) {
@@ -68,7 +68,7 @@ func (s *Session) LeavesToAllocate(task *api.TaskInfo) bool {
 
 // Charged ends the earmark of a task that gets a node, and records where it is placed. A task with an
 // eviction that is discarded gets its node back.
-func (s *Session) Charged(a constraint.Ask) {
+func (s *Rules) Charged(a constraint.Ask) {
 	s.Books.Placed(a.Task, a.Request)
 
 	if a.Task.Status == api.Running {
@@ -88,7 +88,7 @@ func (s *Session) Charged(a constraint.Ask) {
 }
 
 // Refunded records a task that is evicted, and forgets one with a place that is discarded.
-func (s *Session) Refunded(a constraint.Ask) {
+func (s *Rules) Refunded(a constraint.Ask) {
 	s.Books.Displaced(a.Task)
 	s.endNoticesOf(a.Task)
 	s.evictions.displace(a.Task)
@@ -105,7 +105,7 @@ func (s *Session) Refunded(a constraint.Ask) {
 
 // Close keeps the earmarks of this session for the next ones, and passes on which places changed
 // hands.
-func (s *Session) Close() {
+func (s *Rules) Close() {
 	s.memory.draft.End()
 	s.memory.notices.Close()
 
@@ -121,7 +121,7 @@ func (s *Session) Close() {
 }
 
 // reportExchanges reports the places that tasks got, and those that another queue lost.
-func (s *Session) reportExchanges() {
+func (s *Rules) reportExchanges() {
 	for _, task := range s.evictions.placed {
 		job := s.Volcano.Jobs[task.Job]
 		if job != nil && task.Status == api.Binding {
@@ -138,7 +138,7 @@ func (s *Session) reportExchanges() {
 }
 
 // statusOf returns the status of a task, Unknown for one that is gone.
-func (s *Session) statusOf(id api.JobID, task api.TaskID) api.TaskStatus {
+func (s *Rules) statusOf(id api.JobID, task api.TaskID) api.TaskStatus {
 	job := s.Volcano.Jobs[id]
 	if job == nil || job.Tasks[task] == nil {
 		return api.Unknown
@@ -147,7 +147,7 @@ func (s *Session) statusOf(id api.JobID, task api.TaskID) api.TaskStatus {
 }
 
 // keepEarmarks keeps the room of the victims for the jobs that they were evicted for.
-func (s *Session) keepEarmarks() {
+func (s *Rules) keepEarmarks() {
 	victims := map[api.JobID][]*api.TaskInfo{}
 	for task, evictor := range s.Evicted() {
 		victims[evictor.Job] = append(victims[evictor.Job], task)

@@ -40,7 +40,7 @@ type want struct {
 
 // evictorOf returns the evictor for a task, with memory for its charge and its request. Only
 // reclaim needs the latter.
-func (s *Session) evictorOf(task *api.TaskInfo, charge, request fastres.Vector) evictor {
+func (s *Rules) evictorOf(task *api.TaskInfo, charge, request fastres.Vector) evictor {
 	q := s.QueueOf(task)
 	pod := s.Cards.PodRequest(q, task.Pod)
 	return evictor{
@@ -60,7 +60,7 @@ func (e *evictor) onNode() constraint.Ask {
 // place sets the charge of the evictor on a node, and reports whether the evictor can run there. The node
 // must have its cards; without cards, the node does not matter. No queue admits a resource that the session
 // does not know. Under the name proportion, unknown resources do not matter, as upstream.
-func (s *Session) place(e *evictor, node string) bool {
+func (s *Rules) place(e *evictor, node string) bool {
 	if !e.hasCards {
 		return e.Queue == index.None || s.Intake.SetCharge(e.charge, e.Queue, e.Task, node) || s.rules.proportion
 	}
@@ -77,7 +77,7 @@ func (s *Session) place(e *evictor, node string) bool {
 
 // setRequest sets the request of a reclaimer, with the cards that it has on the node where it is placed. With
 // damping it need not deserve cpu and memory that it is exempt from.
-func (s *Session) setRequest(e *evictor) {
+func (s *Rules) setRequest(e *evictor) {
 	s.Intake.Dims.Set(e.request, e.Task.InitResreq)
 	if !e.hasCards {
 		return
@@ -94,7 +94,7 @@ func (s *Session) setRequest(e *evictor) {
 // frees reports whether the eviction of a task of q on the evictor's node frees something that the evictor lacks. This
 // is a resource of the node, or room in a queue that both are in. charge is the charge of q for the task. pod is the
 // statement of the task about cards.
-func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest,
+func (s *Rules) frees(e *evictor, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest,
 	charge fastres.Vector) bool {
 	if !s.Cards.Occupies(pod) {
 		return s.freesResource(e, q, task, charge)
@@ -106,7 +106,7 @@ func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, pod *card
 }
 
 // freesResource is frees for a task without cards.
-func (s *Session) freesResource(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector) bool {
+func (s *Rules) freesResource(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector) bool {
 	for _, name := range task.Resreq.ResourceNames() {
 		if task.Resreq.Get(name) > 0 && s.lacks(e, name) {
 			return true
@@ -122,7 +122,7 @@ func (s *Session) freesResource(e *evictor, q index.Queue, task *api.TaskInfo, c
 }
 
 // freesCard is frees for a request of the evictor and a card that the task has.
-func (s *Session) freesCard(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector,
+func (s *Rules) freesCard(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector,
 	r cards.Request, d fastres.Dim) bool {
 	if e.want.request != r || e.want.card != d {
 		e.want = s.wantOf(e, r, d)
@@ -140,7 +140,7 @@ func (s *Session) freesCard(e *evictor, q index.Queue, task *api.TaskInfo, charg
 }
 
 // wantOf returns the want for d, the card of the evictor's node for a request.
-func (s *Session) wantOf(e *evictor, r cards.Request, d fastres.Dim) want {
+func (s *Rules) wantOf(e *evictor, r cards.Request, d fastres.Dim) want {
 	return want{
 		request: r,
 		card:    d,
@@ -150,12 +150,12 @@ func (s *Session) wantOf(e *evictor, r cards.Request, d fastres.Dim) want {
 }
 
 // isModel reports whether a dimension is a card of one model, and not a group of cards or another resource.
-func (s *Session) isModel(d fastres.Dim) bool { return s.Names.IsCard(d) && !s.Names.IsGroup(d) }
+func (s *Rules) isModel(d fastres.Dim) bool { return s.Names.IsCard(d) && !s.Names.IsGroup(d) }
 
 // mayTakeCard decides whether q may take a quantity of a card from other queues. It may if it deserves the card, or if
 // another queue borrows so much that q may take some of it. all is the sum of the requests that are decided together.
 // It is empty where the sum is not known.
-func (s *Session) mayTakeCard(q index.Queue, d fastres.Dim, milli float64, all fastres.Vector) quota.Verdict {
+func (s *Rules) mayTakeCard(q index.Queue, d fastres.Dim, milli float64, all fastres.Vector) quota.Verdict {
 	future := s.Books.Future.Queues
 	v := s.deserves(future, q, d, milli, all)
 	if v.Reason == quota.OverDeserved && s.FindsLoan(future, q, d, milli) {
@@ -166,7 +166,7 @@ func (s *Session) mayTakeCard(q index.Queue, d fastres.Dim, milli float64, all f
 
 // takesLoan decides about a victim of q, for an evictor with a queue that may not deserve its cards. Such an
 // evictor gets them from queues that borrow enough. charge is the charge of the victim.
-func (s *Session) takesLoan(e *evictor, q index.Queue, charge fastres.Vector) bool {
+func (s *Rules) takesLoan(e *evictor, q index.Queue, charge fastres.Vector) bool {
 	for d := range e.charge.Requested() {
 		if !s.isModel(d) || s.deserves(s.Books.Future.Queues, e.Queue, d, 0, e.charge).OK() {
 			continue
@@ -183,7 +183,7 @@ func (s *Session) takesLoan(e *evictor, q index.Queue, charge fastres.Vector) bo
 // deserves decides whether q deserves a quantity of a card beyond its allocated in the accounts a. If all has more of
 // the card, that quantity counts. For each group of the card with a deserved of its own, q has to deserve the same
 // share of the group, too.
-func (s *Session) deserves(a quota.View, q index.Queue, d fastres.Dim, milli float64,
+func (s *Rules) deserves(a quota.View, q index.Queue, d fastres.Dim, milli float64,
 	all fastres.Vector) quota.Verdict {
 	atLeast := func(milli float64, d fastres.Dim) float64 {
 		if all.Len() == 0 {
@@ -207,7 +207,7 @@ func (s *Session) deserves(a quota.View, q index.Queue, d fastres.Dim, milli flo
 
 // lacks reports whether the node has less of a resource than the evictor requests, once the pods
 // that are being deleted are gone, and pods with earmarks have their places.
-func (s *Session) lacks(e *evictor, name v1.ResourceName) bool {
+func (s *Rules) lacks(e *evictor, name v1.ResourceName) bool {
 	n := e.node
 	request := e.Task.InitResreq.Get(name)
 	if kept := s.Books.KeptOn(n.Name, e.Task); kept != nil {
@@ -218,7 +218,7 @@ func (s *Session) lacks(e *evictor, name v1.ResourceName) bool {
 
 // lacksQuota reports whether a bound that a task of q is charged under has too little room for the
 // evictor in one dimension.
-func (s *Session) lacksQuota(e *evictor, q index.Queue, task *api.TaskInfo, d fastres.Dim) bool {
+func (s *Rules) lacksQuota(e *evictor, q index.Queue, task *api.TaskInfo, d fastres.Dim) bool {
 	milli := e.charge.Get(d)
 	if milli == 0 || e.Queue == index.None {
 		return false

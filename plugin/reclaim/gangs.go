@@ -19,7 +19,7 @@ import (
 // EvictableForGang returns the tasks among candidates that may be evicted for a whole job. Volcano
 // simulates the placement of the job without them, and evicts none if it fails, so the victims
 // need not suffice here. A task with cards must free one that a pod of the job can use.
-func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.TaskInfo) ([]*api.TaskInfo, int) {
+func (s *Rules) EvictableForGang(eviction release.Eviction, candidates []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	to := index.None
 	if eviction.Job != nil {
 		to = s.Index.Lookup(string(eviction.Job.Queue))
@@ -65,7 +65,7 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 
 // evictForGang decides about one victim for a gang, and counts it as gone. charge is memory for the charge of the
 // victim.
-func (s *Session) evictForGang(g *gang, task *api.TaskInfo, charge fastres.Vector) bool {
+func (s *Rules) evictForGang(g *gang, task *api.TaskInfo, charge fastres.Vector) bool {
 	q := s.QueueOf(task)
 	protection := s.Protection(g.Reclaimer, q, task)
 	s.Intake.SetCharge(charge, q, task, task.NodeName)
@@ -83,7 +83,7 @@ func (s *Session) evictForGang(g *gang, task *api.TaskInfo, charge fastres.Vecto
 
 // gangMayTake decides whether the policies allow each pending task of a job to take from other
 // queues.
-func (s *Session) gangMayTake(q index.Queue, job *api.JobInfo) bool {
+func (s *Rules) gangMayTake(q index.Queue, job *api.JobInfo) bool {
 	if job == nil {
 		return true
 	}
@@ -98,7 +98,7 @@ func (s *Session) gangMayTake(q index.Queue, job *api.JobInfo) bool {
 
 // beginGang notes the job of the next evictions. It reports whether all pending tasks of the job wait for pods
 // that were evicted for them before.
-func (s *Session) beginGang(job *api.JobInfo) (waits bool) {
+func (s *Rules) beginGang(job *api.JobInfo) (waits bool) {
 	s.evictions.prepareJob(job.UID)
 
 	others := false
@@ -124,7 +124,7 @@ type gang struct {
 }
 
 // gangOf returns the gang of a job of q. Volcano simulates the placement of all its pending tasks.
-func (s *Session) gangOf(frame constraint.Frame, q index.Queue, job *api.JobInfo) *gang {
+func (s *Rules) gangOf(frame constraint.Frame, q index.Queue, job *api.JobInfo) *gang {
 	g := &gang{Reclaimer: constraint.Reclaimer{Queue: q, Gang: job}}
 	g.compares = q != index.None && (s.settings.Damping != 0 || s.settings.Levels != 0)
 	if !g.compares {
@@ -150,7 +150,7 @@ func (s *Session) gangOf(frame constraint.Frame, q index.Queue, job *api.JobInfo
 // node for the tasks that can use them, and the first card of the list for all others.
 //
 // DIVERGES: upstream's gang reclaim ignores ancestorReclaimLevel.
-func (s *Session) takeForGang(g *gang, q index.Queue, node string, victim fastres.Vector,
+func (s *Rules) takeForGang(g *gang, q index.Queue, node string, victim fastres.Vector,
 	protection quota.Protection) bool {
 	if !g.compares {
 		return s.memory.victims.TakeForGang(q, victim, g.Queue, protection)
@@ -175,7 +175,7 @@ func (s *Session) takeForGang(g *gang, q index.Queue, node string, victim fastre
 }
 
 // pendingCards returns the different requests for cards of the pending tasks of a job.
-func (s *Session) pendingCards(q index.Queue, job *api.JobInfo) (pods []*cards.PodRequest) {
+func (s *Rules) pendingCards(q index.Queue, job *api.JobInfo) (pods []*cards.PodRequest) {
 	if job == nil || s.Cards == nil {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (s *Session) pendingCards(q index.Queue, job *api.JobInfo) (pods []*cards.P
 
 // freesForAny reports whether a task of q has no cards, or frees one that a pod of the queue
 // to can use and may take.
-func (s *Session) freesForAny(to index.Queue, pods []*cards.PodRequest, q index.Queue, task *api.TaskInfo) bool {
+func (s *Rules) freesForAny(to index.Queue, pods []*cards.PodRequest, q index.Queue, task *api.TaskInfo) bool {
 	if s.Cards == nil {
 		return true
 	}

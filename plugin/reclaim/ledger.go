@@ -13,7 +13,7 @@ import (
 // ledger answers the questions of a plan with the accounts, constraints and policies of the session (plan.Accounts).
 // Its accounts are a draft: the accounts of the session do not change.
 type ledger struct {
-	*Session
+	*Rules
 	claimant *claimant
 	snapshot *snapshot
 	jobs     []*losingJob // by job of the problem
@@ -45,7 +45,7 @@ type loss struct {
 func (p *planner) openLedger(c *claimant, snap *snapshot, jobs []*losingJob) *ledger {
 	length := p.Intake.Dims.Length()
 	l := &ledger{
-		Session:  p.Session,
+		Rules:    p.Rules,
 		claimant: c,
 		snapshot: snap,
 		jobs:     jobs,

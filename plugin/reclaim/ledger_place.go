@@ -93,7 +93,7 @@ func (l *ledger) Relieves(pod, node, job, victim int) bool {
 func (l *ledger) CanRun(pod, node int) bool {
 	task, kind := l.claimant.tasks[pod], l.claimant.kindOf[pod]
 	on := l.snapshot.nodes[node]
-	if !l.claimant.prepare(l.Session, task, kind) || !l.claimant.suits[kind].Has(on.Name) {
+	if !l.claimant.prepare(l.Rules, task, kind) || !l.claimant.suits[kind].Has(on.Name) {
 		return false
 	}
 	return l.Volcano.PredicateForPreemptAction(task, on) == nil

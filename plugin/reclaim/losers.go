@@ -23,7 +23,7 @@ type losingJob struct {
 }
 
 // readJobs reads the jobs with pods that can be evicted.
-func (snap *snapshot) readJobs(s *Session) {
+func (snap *snapshot) readJobs(s *Rules) {
 	for _, job := range s.Volcano.Jobs {
 		snap.readJob(s, job)
 	}
@@ -31,7 +31,7 @@ func (snap *snapshot) readJobs(s *Session) {
 }
 
 // readJob adds a job if one of its running pods can be evicted.
-func (snap *snapshot) readJob(s *Session, job *api.JobInfo) {
+func (snap *snapshot) readJob(s *Rules, job *api.JobInfo) {
 	q := s.Index.Lookup(string(job.Queue))
 	if q == index.None || s.Index.Broken(q) != nil || s.Volcano.Queues[job.Queue] == nil {
 		return
@@ -61,7 +61,7 @@ func (snap *snapshot) readJob(s *Session, job *api.JobInfo) {
 }
 
 // candidate returns a running task of a job as a candidate. Its class and order are set later.
-func (snap *snapshot) candidate(s *Session, job *api.JobInfo, task *api.TaskInfo,
+func (snap *snapshot) candidate(s *Rules, job *api.JobInfo, task *api.TaskInfo,
 	pod *cards.PodRequest) plan.Candidate {
 	node := snap.numberOf(task.NodeName)
 	c := plan.Candidate{
@@ -81,7 +81,7 @@ func (snap *snapshot) candidate(s *Session, job *api.JobInfo, task *api.TaskInfo
 
 // ranksOfQueues numbers the queues of the jobs in the order in which they lose pods. The last one in the order of
 // queues loses first, since it has the most beyond its deserved. Equal queues have the same number.
-func (snap *snapshot) ranksOfQueues(s *Session) map[api.QueueID]int32 {
+func (snap *snapshot) ranksOfQueues(s *Rules) map[api.QueueID]int32 {
 	var queues []*api.QueueInfo
 	ranks := map[api.QueueID]int32{}
 	for j := range snap.jobs {
@@ -113,7 +113,7 @@ type ranked struct {
 }
 
 // rank sets the class and the order of all candidates. In a class, the youngest pod is evicted first.
-func (snap *snapshot) rank(s *Session) {
+func (snap *snapshot) rank(s *Rules) {
 	ranks := snap.ranksOfQueues(s)
 	var all []ranked
 	for j := range snap.jobs {
@@ -145,7 +145,7 @@ func (snap *snapshot) rank(s *Session) {
 }
 
 // compareAge orders the candidates of a class. With victimOrder leastWork, the work decides, and then the name.
-func (s *Session) compareAge(x, y *api.TaskInfo) int {
+func (s *Rules) compareAge(x, y *api.TaskInfo) int {
 	if s.settings.ByWork {
 		return cmp.Compare(x.UID, y.UID)
 	}

@@ -8,7 +8,7 @@ import "volcano.sh/volcano/pkg/scheduler/api"
 //
 // DIVERGES: upstream never preempts for such a pod again (preempt/preempt.go, taskEligibleToPreempt; upstream issue
 // 5131).
-func (s *Session) forgetLostNodes() {
+func (s *Rules) forgetLostNodes() {
 	for _, job := range s.Volcano.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			node := task.Pod.Status.NominatedNodeName

@@ -15,7 +15,7 @@ import (
 
 // OpenAnnounced decides which plans of earlier sessions are still needed, and books those with notices that run. Pods
 // that constraints evict are no victims any more, so it comes after them.
-func (s *Session) OpenAnnounced() {
+func (s *Rules) OpenAnnounced() {
 	if !s.GivesNotice() {
 		s.memory.notices = notice.Board{}
 		return
@@ -25,7 +25,7 @@ func (s *Session) OpenAnnounced() {
 
 // resume continues a plan of an earlier session. It returns false for a plan that is not needed any more, or that the
 // rules do not allow any more.
-func (s *Session) resume(p *notice.Plan) bool {
+func (s *Rules) resume(p *notice.Plan) bool {
 	tasks := s.claimantIn(p)
 	if tasks == nil || !s.hasVictims(p) {
 		return false
@@ -46,7 +46,7 @@ func (s *Session) resume(p *notice.Plan) bool {
 }
 
 // claimantIn returns the pods of the claimant of a plan, nil where they do not need it any more.
-func (s *Session) claimantIn(p *notice.Plan) (tasks []*api.TaskInfo) {
+func (s *Rules) claimantIn(p *notice.Plan) (tasks []*api.TaskInfo) {
 	job := s.Volcano.Jobs[p.Job]
 	if job == nil || job.Queue != p.Queue || !s.Intake.Eligible(s.Index.Lookup(string(job.Queue))).OK() {
 		return nil
@@ -66,7 +66,7 @@ func (s *Session) claimantIn(p *notice.Plan) (tasks []*api.TaskInfo) {
 }
 
 // hasVictims reports whether all victims of a plan still run where they ran, and are kept for no other job.
-func (s *Session) hasVictims(p *notice.Plan) bool {
+func (s *Rules) hasVictims(p *notice.Plan) bool {
 	q := s.Index.Lookup(string(p.Queue))
 	for _, v := range p.Victims {
 		task := s.taskOf(v)
@@ -83,7 +83,7 @@ func (s *Session) hasVictims(p *notice.Plan) bool {
 }
 
 // taskOf returns a victim in the session, nil if it is gone.
-func (s *Session) taskOf(v notice.Victim) *api.TaskInfo {
+func (s *Rules) taskOf(v notice.Victim) *api.TaskInfo {
 	job := s.Volcano.Jobs[v.Job]
 	if job == nil {
 		return nil
@@ -92,7 +92,7 @@ func (s *Session) taskOf(v notice.Victim) *api.TaskInfo {
 }
 
 // endOf returns when the last notice of a plan is over. It is the zero time if its victims have none any more.
-func (s *Session) endOf(p *notice.Plan) (until time.Time) {
+func (s *Rules) endOf(p *notice.Plan) (until time.Time) {
 	for _, v := range p.Victims {
 		task := s.taskOf(v)
 		at := s.NoticeOf(s.QueueOf(task), task)
@@ -105,7 +105,7 @@ func (s *Session) endOf(p *notice.Plan) (until time.Time) {
 
 // book takes the victims of a plan from the future, and gives its pods their places. It reports whether these can run
 // there. The plan is Running then.
-func (s *Session) book(p *notice.Plan, tasks []*api.TaskInfo, until time.Time) bool {
+func (s *Rules) book(p *notice.Plan, tasks []*api.TaskInfo, until time.Time) bool {
 	var places []earmark.Mark
 	for i, task := range tasks {
 		e := s.evictorOf(task, fastres.NewVector(s.Intake.Dims.Length()), fastres.Vector{})
@@ -139,7 +139,7 @@ func (s *Session) book(p *notice.Plan, tasks []*api.TaskInfo, until time.Time) b
 }
 
 // chargeOf returns the charge of a running task, which its queue gets back once it is evicted.
-func (s *Session) chargeOf(task *api.TaskInfo) earmark.Left {
+func (s *Rules) chargeOf(task *api.TaskInfo) earmark.Left {
 	q := s.QueueOf(task)
 	charge := fastres.NewVector(s.Intake.Dims.Length())
 	s.Intake.SetCharge(charge, q, task, task.NodeName)
@@ -172,7 +172,7 @@ func beyond(requested, left *api.Resource) *api.Resource {
 }
 
 // announce gives notice to the victims of a plan, and keeps the plan.
-func (s *Session) announce(found *proposal) {
+func (s *Rules) announce(found *proposal) {
 	c := found.ledger.claimant
 	p := &notice.Plan{Job: c.job.UID, Queue: c.job.Queue, Within: c.within}
 	for i, task := range c.tasks {
@@ -195,14 +195,14 @@ func (s *Session) announce(found *proposal) {
 }
 
 // forget ends a plan, and takes its places back.
-func (s *Session) forget(p *notice.Plan) {
+func (s *Rules) forget(p *notice.Plan) {
 	for _, m := range s.memory.notices.End(p) {
 		s.Books.Drop(m)
 	}
 }
 
 // endNoticesOf ends the plans with a victim that was evicted or has lost its node.
-func (s *Session) endNoticesOf(task *api.TaskInfo) {
+func (s *Rules) endNoticesOf(task *api.TaskInfo) {
 	if s.memory.notices.KeptFor(task.UID) == "" {
 		return
 	}
@@ -213,7 +213,7 @@ func (s *Session) endNoticesOf(task *api.TaskInfo) {
 
 // Kept iterates over the running tasks that are kept as victims for others. With each goes the time at which the last
 // notice of its plan is over.
-func (s *Session) Kept() iter.Seq2[*api.TaskInfo, time.Time] {
+func (s *Rules) Kept() iter.Seq2[*api.TaskInfo, time.Time] {
 	return func(yield func(*api.TaskInfo, time.Time) bool) {
 		for v, p := range s.memory.notices.Kept() {
 			task := s.taskOf(v)
@@ -225,11 +225,11 @@ func (s *Session) Kept() iter.Seq2[*api.TaskInfo, time.Time] {
 }
 
 // hasNotice reports whether a task has to have notice first, or its notice is not over.
-func (s *Session) hasNotice(task *api.TaskInfo) bool {
+func (s *Rules) hasNotice(task *api.TaskInfo) bool {
 	return s.NoticeOf(s.QueueOf(task), task).After(s.Now)
 }
 
 // needsNotice reports whether a victim among tasks has to have notice first.
-func (s *Session) needsNotice(tasks []*api.TaskInfo) bool {
+func (s *Rules) needsNotice(tasks []*api.TaskInfo) bool {
 	return slices.ContainsFunc(tasks, s.hasNotice)
 }

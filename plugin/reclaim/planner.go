@@ -18,17 +18,17 @@ const mostAttempts = 4
 
 // Plans reports whether the session plans evictions. Where it does not, Volcano's own actions ask for one pod at a
 // time.
-func (s *Session) Plans() bool { return s.rules.plans }
+func (s *Rules) Plans() bool { return s.rules.plans }
 
 // NoteAllocate notes that the action allocate asks about tasks in this session.
-func (s *Session) NoteAllocate() { s.allocated = true }
+func (s *Rules) NoteAllocate() { s.allocated = true }
 
 // Reclaim carries out plans for all claimants, in the order of queues and jobs.
 //
 // DIVERGES: upstream's action reclaim asks for one pod on one node at a time, and commits before anybody sees the
 // whole.
-func (s *Session) Reclaim() {
-	p := planner{Session: s}
+func (s *Rules) Reclaim() {
+	p := planner{Rules: s}
 	p.serveAll()
 }
 
@@ -37,15 +37,15 @@ func (s *Session) Reclaim() {
 //
 // DIVERGES: upstream's action preempt asks for one pod on one node at a time. Votes cannot make it take a job as a
 // whole, since its pods are on several nodes.
-func (s *Session) Preempt() {
+func (s *Rules) Preempt() {
 	s.forgetLostNodes()
-	p := planner{Session: s, within: true}
+	p := planner{Rules: s, within: true}
 	p.serveAll()
 }
 
 // planner makes plans for the claimants of one action, and carries them out.
 type planner struct {
-	*Session
+	*Rules
 	within bool      // the action is preempt, and not reclaim
 	cached *snapshot // see snapshot
 	holds  []hold
@@ -252,7 +252,7 @@ func (p *planner) carryOut(found *proposal) result {
 	}
 
 	for pod, task := range c.tasks {
-		if !c.prepare(p.Session, task, c.kindOf[pod]) {
+		if !c.prepare(p.Rules, task, c.kindOf[pod]) {
 			return failed
 		}
 	}

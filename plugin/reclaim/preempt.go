@@ -19,7 +19,7 @@ import (
 //
 // DIVERGES: upstream evicts pods for a task that the quotas refuse afterwards, if its job
 // counts as ready for other pods, such as those without requests.
-func (s *Session) Preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
+func (s *Rules) Preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	if s.inquiries.has(preemptor) {
 		return nil, util.Abstain
 	}
@@ -42,7 +42,7 @@ func (s *Session) Preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 }
 
 // preemptable returns the victims on a node that Volcano's action may evict.
-func (s *Session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
+func (s *Rules) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	if s.Books.Waits(preemptor) {
 		return nil, util.Reject
 	}
@@ -76,7 +76,7 @@ func (s *Session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 }
 
 // unspared returns the tasks that no policy spares from jobs of their own queue.
-func (s *Session) unspared(tasks []*api.TaskInfo) []*api.TaskInfo {
+func (s *Rules) unspared(tasks []*api.TaskInfo) []*api.TaskInfo {
 	if !slices.ContainsFunc(tasks, s.Spares) {
 		return tasks
 	}
@@ -85,7 +85,7 @@ func (s *Session) unspared(tasks []*api.TaskInfo) []*api.TaskInfo {
 
 // admitsPreemption abstains where the quotas admit an evictor without cards, once the victims of
 // the other plugins are gone.
-func (s *Session) admitsPreemption(e *evictor, preemptees []*api.TaskInfo) int {
+func (s *Rules) admitsPreemption(e *evictor, preemptees []*api.TaskInfo) int {
 	if e.Queue == index.None {
 		return util.Abstain
 	}
@@ -107,7 +107,7 @@ func (s *Session) admitsPreemption(e *evictor, preemptees []*api.TaskInfo) int {
 
 // leavesRoomWithout reports whether an evictor has room on the node of some victims once they are gone, next to
 // the earmarks of other jobs there.
-func (s *Session) leavesRoomWithout(e *evictor, victims []*api.TaskInfo) bool {
+func (s *Rules) leavesRoomWithout(e *evictor, victims []*api.TaskInfo) bool {
 	if len(victims) == 0 {
 		return true
 	}
@@ -118,7 +118,7 @@ func (s *Session) leavesRoomWithout(e *evictor, victims []*api.TaskInfo) bool {
 // useful returns the preemptees that free something that an evictor with cards lacks on their node. Where
 // the quotas have no room for a card of the node, they have that card. Volcano evicts until there
 // is room for some card of a list, which other nodes may have.
-func (s *Session) useful(e *evictor, preemptees []*api.TaskInfo) []*api.TaskInfo {
+func (s *Rules) useful(e *evictor, preemptees []*api.TaskInfo) []*api.TaskInfo {
 	charge := fastres.NewVector(e.charge.Len())
 	useful := make([]*api.TaskInfo, 0, len(preemptees))
 	node := ""
@@ -148,7 +148,7 @@ func (s *Session) useful(e *evictor, preemptees []*api.TaskInfo) []*api.TaskInfo
 }
 
 // fullCards appends the cards on the evictor's node that the quotas have too little room for.
-func (s *Session) fullCards(full []fastres.Dim, e *evictor) []fastres.Dim {
+func (s *Rules) fullCards(full []fastres.Dim, e *evictor) []fastres.Dim {
 	a := e.onNode()
 	for d := range e.charge.Requested() {
 		if s.Names.IsCard(d) && !s.FitsDim(&s.Books.Future, &a, d, e.charge.Get(d)).OK() {

@@ -15,7 +15,7 @@ import (
 )
 
 // Preemptive reports whether a queue may reclaim for tasks.
-func (s *Session) Preemptive(q index.Queue, tasks []*api.TaskInfo) bool {
+func (s *Rules) Preemptive(q index.Queue, tasks []*api.TaskInfo) bool {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	request := frame.Vector()
@@ -38,12 +38,12 @@ func (s *Session) Preemptive(q index.Queue, tasks []*api.TaskInfo) bool {
 
 // MayReclaim decides whether q may take from other queues for a task. It sets request to the request of the
 // task, without cards.
-func (s *Session) MayReclaim(q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
+func (s *Rules) MayReclaim(q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
 	return s.mayReclaim(q, request, []*api.TaskInfo{task})
 }
 
 // mayReclaim is MayReclaim for some tasks together.
-func (s *Session) mayReclaim(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome {
+func (s *Rules) mayReclaim(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome {
 	v := s.mayTakeAll(q, tasks)
 	if !v.OK() {
 		return cards.Outcome{Verdict: v}
@@ -53,7 +53,7 @@ func (s *Session) mayReclaim(q index.Queue, request fastres.Vector, tasks []*api
 
 // mayTakeAll decides whether q takes jobs, and the policies allow each of some tasks to take from
 // other queues.
-func (s *Session) mayTakeAll(q index.Queue, tasks []*api.TaskInfo) quota.Verdict {
+func (s *Rules) mayTakeAll(q index.Queue, tasks []*api.TaskInfo) quota.Verdict {
 	v := s.Intake.Eligible(q)
 	for i := 0; i < len(tasks) && v.OK(); i++ {
 		v = s.MayTake(q, tasks[i])
@@ -63,7 +63,7 @@ func (s *Session) mayTakeAll(q index.Queue, tasks []*api.TaskInfo) quota.Verdict
 
 // preemptive decides whether the quotas allow q to take from other queues for tasks. It sets request to their request
 // together, without cards.
-func (s *Session) preemptive(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome {
+func (s *Rules) preemptive(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome {
 	pods, complete := s.requestAll(q, request, tasks)
 	if s.rules.proportion { // the tasks fit under deserved
 		a := &constraint.Ask{Task: firstOf(tasks), Queue: q, Request: request, Complete: complete}
@@ -88,7 +88,7 @@ func (s *Session) preemptive(q index.Queue, request fastres.Vector, tasks []*api
 
 // deservesRequest decides whether q deserves some of a request. Tasks with cards take cards from other queues, so q has
 // to deserve one of the cards instead (mayTakeCards).
-func (s *Session) deservesRequest(q index.Queue, request fastres.Vector, withCards bool) quota.Verdict {
+func (s *Rules) deservesRequest(q index.Queue, request fastres.Vector, withCards bool) quota.Verdict {
 	future := s.Books.Future.Queues
 	if !withCards {
 		return quota.Preemptive(s.Index, future, s.LimitOf(q), q, request, s.settings.Levels)
@@ -101,7 +101,7 @@ func (s *Session) deservesRequest(q index.Queue, request fastres.Vector, withCar
 
 // mayTakeCards decides whether the queue of a may take the cards of pods from other queues. Equal pods are decided
 // together.
-func (s *Session) mayTakeCards(a *constraint.Ask, pods []*cards.PodRequest) cards.Outcome {
+func (s *Rules) mayTakeCards(a *constraint.Ask, pods []*cards.PodRequest) cards.Outcome {
 	var all fastres.Vector // of all pods together, as far as it is certain
 	if len(pods) > 1 || len(pods) == 1 && !pods[0].OnlyWhole() {
 		frame := s.Frames.Open()
@@ -144,7 +144,7 @@ func count(pods []*cards.PodRequest, pod *cards.PodRequest) (n int) {
 }
 
 // addCertain adds the requests of pods that one card alone serves to x.
-func (s *Session) addCertain(x fastres.Vector, pods []*cards.PodRequest) {
+func (s *Rules) addCertain(x fastres.Vector, pods []*cards.PodRequest) {
 	for _, pod := range pods {
 		for r := range s.Cards.Requests(pod) {
 			dims := r.Selector.Dims
@@ -167,7 +167,7 @@ func firstOf(tasks []*api.TaskInfo) *api.TaskInfo {
 
 // requestAll sets request to the request of tasks of q together, without cards. It returns the
 // requests of those that have cards, in memory of the session, and whether all resources are known.
-func (s *Session) requestAll(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) (
+func (s *Rules) requestAll(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) (
 	pods []*cards.PodRequest, complete bool) {
 	frame := s.Frames.Open()
 	defer frame.Close()

@@ -56,7 +56,7 @@ func (p *planner) planFor(c *claimant, from victimsFrom) *proposal {
 		if !snap.hasAll(task) {
 			return &proposal{}
 		}
-		requests := snap.requests(p.Session, c.queue, task)
+		requests := snap.requests(p.Rules, c.queue, task)
 		problem.Pods = append(problem.Pods, plan.Pod{Kind: c.kindOf[i], Requests: requests})
 	}
 
@@ -74,7 +74,7 @@ func (p *planner) freeNodes(snap *snapshot) []plan.Node {
 	nodes := slices.Clone(snap.free)
 	for _, h := range p.holds {
 		free := slices.Clone(nodes[h.node].Free)
-		for r, requested := range snap.requests(p.Session, h.ask.Queue, h.ask.Task) {
+		for r, requested := range snap.requests(p.Rules, h.ask.Queue, h.ask.Task) {
 			free[r] -= requested
 		}
 		nodes[h.node].Free = free

@@ -55,9 +55,9 @@ func NewMemory() *Memory { return &Memory{earmarks: earmark.NewRegistry()} }
 // Forget forgets the plans that wait for the end of notices.
 func (m *Memory) Forget() { m.notices = notice.Board{} }
 
-// Session evicts pods in one scheduling session. Volcano calls Preemptable from many goroutines,
+// Rules evicts pods in one scheduling session. Volcano calls Preemptable from many goroutines,
 // and everything else from the one that runs the session.
-type Session struct {
+type Rules struct {
 	*constraint.Session
 	Reports
 	memory   *Memory
@@ -100,8 +100,8 @@ type Order interface {
 }
 
 // Open begins to evict pods, with the earmarks of earlier sessions.
-func (s *Session) Open(of *constraint.Session, m *Memory, v arguments.Variant, with *arguments.Settings, to Reports) {
-	*s = Session{Session: of, Reports: to, memory: m, settings: with}
+func (s *Rules) Open(of *constraint.Session, m *Memory, v arguments.Variant, with *arguments.Settings, to Reports) {
+	*s = Rules{Session: of, Reports: to, memory: m, settings: with}
 
 	chooses := s.Cards != nil || s.HasPolicies() || s.GivesNotice() || with.ByWork || with.WholeGangs
 	s.rules = rules{
@@ -119,7 +119,7 @@ func (s *Session) Open(of *constraint.Session, m *Memory, v arguments.Variant, w
 
 // take applies the rule of reclaim to one victim of q, with its protection, and counts it as gone. The evictor requests
 // request, and its queue is charged charge for it.
-func (s *Session) take(q index.Queue, victim fastres.Vector, to index.Queue,
+func (s *Rules) take(q index.Queue, victim fastres.Vector, to index.Queue,
 	request, charge fastres.Vector, protection quota.Protection) bool {
 	victims := &s.memory.victims
 	damping, levels := s.settings.Damping, s.settings.Levels
@@ -141,7 +141,7 @@ func (s *Session) take(q index.Queue, victim fastres.Vector, to index.Queue,
 }
 
 // beginVictims starts a question: no task counts as a victim yet.
-func (s *Session) beginVictims() {
+func (s *Rules) beginVictims() {
 	s.BeginVictims()
 	s.memory.victims.Begin()
 	s.memory.draft.Begin(s.Session, &s.memory.victims)
@@ -151,11 +151,11 @@ func (s *Session) beginVictims() {
 //
 // DIVERGES: upstream evicts pods for a task that an ancestor's bound refuses afterwards, or that
 // has no room next to earmarks of other jobs.
-func (s *Session) fitsWithoutVictims(e *evictor) bool { return s.fitsIn(&s.memory.draft.Books, e) }
+func (s *Rules) fitsWithoutVictims(e *evictor) bool { return s.fitsIn(&s.memory.draft.Books, e) }
 
 // fitsWithout reports whether an evictor fits everywhere on the node where it was placed, once some
 // tasks are gone. It is safe for many goroutines.
-func (s *Session) fitsWithout(e *evictor, tasks []*api.TaskInfo) bool {
+func (s *Rules) fitsWithout(e *evictor, tasks []*api.TaskInfo) bool {
 	books := &s.Books.Future
 	if len(tasks) > 0 {
 		books = &s.Without(tasks).Books
@@ -164,7 +164,7 @@ func (s *Session) fitsWithout(e *evictor, tasks []*api.TaskInfo) bool {
 }
 
 // fitsIn applies the rules of allocation to an evictor, and then the rules that depend on its node.
-func (s *Session) fitsIn(books *quota.Books, e *evictor) bool {
+func (s *Rules) fitsIn(books *quota.Books, e *evictor) bool {
 	a := e.onNode()
 	if !s.Fits(books, &a).OK() {
 		return false

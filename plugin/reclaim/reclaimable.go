@@ -15,7 +15,7 @@ import (
 
 // Reclaimable returns the tasks among reclaimees that reclaimer may evict. A task is no victim if its queue does not
 // exist or does not reach the root. Volcano asks about the tasks of one node at a time.
-func (s *Session) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
+func (s *Rules) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	if s.inquiries.has(reclaimer) {
 		return reclaimees, util.Permit
 	}
@@ -49,7 +49,7 @@ func (s *Session) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 
 // evictionOrder returns tasks in the order in which Volcano evicts them for a task. Volcano's own
 // queue decides, with the comparisons of all plugins; it takes 1.5 allocations per task.
-func (s *Session) evictionOrder(reclaimer *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
+func (s *Rules) evictionOrder(reclaimer *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
 	queue := s.Volcano.BuildVictimsPriorityQueue(tasks, reclaimer)
 	ordered := make([]*api.TaskInfo, 0, len(tasks))
 	for !queue.Empty() {
@@ -59,7 +59,7 @@ func (s *Session) evictionOrder(reclaimer *api.TaskInfo, tasks []*api.TaskInfo) 
 }
 
 // victimsAmong returns the tasks that an evictor may evict, one after the other, node by node.
-func (s *Session) victimsAmong(e *evictor, tasks []*api.TaskInfo) (victims []*api.TaskInfo) {
+func (s *Rules) victimsAmong(e *evictor, tasks []*api.TaskInfo) (victims []*api.TaskInfo) {
 	s.beginVictims()
 	if !e.hasCards {
 		return s.appendVictims(nil, "", e, tasks, len(tasks))
@@ -79,7 +79,7 @@ func (s *Session) victimsAmong(e *evictor, tasks []*api.TaskInfo) (victims []*ap
 // appendVictims appends the tasks among reclaimees that an evictor may evict. It appends none unless all of
 // them together let the evictor in at every level. node is where the evictor gets its cards. most is the
 // number of all tasks that it is asked about.
-func (s *Session) appendVictims(victims []*api.TaskInfo, node string, e *evictor, reclaimees []*api.TaskInfo,
+func (s *Rules) appendVictims(victims []*api.TaskInfo, node string, e *evictor, reclaimees []*api.TaskInfo,
 	most int) []*api.TaskInfo {
 	if !s.place(e, node) {
 		return victims
@@ -115,7 +115,7 @@ func (s *Session) appendVictims(victims []*api.TaskInfo, node string, e *evictor
 
 // evict decides about one victim of q on the node where the evictor is placed. It counts the victim as gone on all its
 // accounts. charge is memory for the charge of the victim.
-func (s *Session) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector) bool {
+func (s *Rules) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector) bool {
 	if q == index.None || s.Index.Broken(q) != nil {
 		return false
 	}
@@ -149,7 +149,7 @@ func (s *Session) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fa
 }
 
 // keeps reports whether q has no more than it deserves of some card in a charge, nor of a group of the card.
-func (s *Session) keeps(q index.Queue, charge fastres.Vector) bool {
+func (s *Rules) keeps(q index.Queue, charge fastres.Vector) bool {
 	if !s.Cards.Counted(q) {
 		return false
 	}
@@ -162,7 +162,7 @@ func (s *Session) keeps(q index.Queue, charge fastres.Vector) bool {
 	return false
 }
 
-func (s *Session) keepsGroups(q index.Queue, d fastres.Dim) bool {
+func (s *Rules) keepsGroups(q index.Queue, d fastres.Dim) bool {
 	return !slices.ContainsFunc(s.Names.Groups(d), func(share index.Share) bool {
 		return s.Index.Deserved.Row(q).Has(share.Group) && !s.memory.victims.KeepsCard(q, share.Group)
 	})

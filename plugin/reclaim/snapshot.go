@@ -28,7 +28,7 @@ type snapshot struct {
 }
 
 // readSnapshot reads the nodes and the running pods of the session.
-func (s *Session) readSnapshot() *snapshot {
+func (s *Rules) readSnapshot() *snapshot {
 	snap := &snapshot{}
 	for q := range index.Queue(s.Index.Len()) {
 		snap.deepest = max(snap.deepest, s.Index.Depth(q))
@@ -41,7 +41,7 @@ func (s *Session) readSnapshot() *snapshot {
 }
 
 // readNodes reads the resources that nodes have left once terminating pods are gone and earmarks are used.
-func (snap *snapshot) readNodes(s *Session) {
+func (snap *snapshot) readNodes(s *Rules) {
 	scalars := sets.New[v1.ResourceName]()
 	for _, node := range s.Volcano.Nodes {
 		snap.nodes = append(snap.nodes, node)
@@ -88,7 +88,7 @@ func (snap *snapshot) numberOf(name string) int {
 
 // readDevices finds the lists of devices that pending pods request through claims. It returns the devices that are left
 // of each, by node.
-func (snap *snapshot) readDevices(s *Session) (left []map[string]float64) {
+func (snap *snapshot) readDevices(s *Rules) (left []map[string]float64) {
 	if s.Cards == nil {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (snap *snapshot) readDevices(s *Session) (left []map[string]float64) {
 
 // devicesOf returns the devices of a list that a node has left once terminating pods are gone. If that is not known by
 // node, it is unbounded: the other plugins decide.
-func (s *Session) devicesOf(node *api.NodeInfo, list *cards.Selector, left map[string]float64) float64 {
+func (s *Rules) devicesOf(node *api.NodeInfo, list *cards.Selector, left map[string]float64) float64 {
 	sum, known := left[node.Name]
 	if !known {
 		return math.Inf(1)
@@ -125,7 +125,7 @@ func (s *Session) devicesOf(node *api.NodeInfo, list *cards.Selector, left map[s
 }
 
 // requests returns the request of a task of q to a node, by resource.
-func (snap *snapshot) requests(s *Session, q index.Queue, task *api.TaskInfo) []float64 {
+func (snap *snapshot) requests(s *Rules, q index.Queue, task *api.TaskInfo) []float64 {
 	requests := make([]float64, len(snap.resources), snap.width())
 	for r, name := range snap.resources {
 		requests[r] = task.InitResreq.Get(name)
@@ -145,7 +145,7 @@ func (snap *snapshot) hasAll(task *api.TaskInfo) bool {
 }
 
 // statedBy returns the statements of a task about cards, nil where cards count nowhere.
-func (s *Session) statedBy(task *api.TaskInfo) *cards.PodRequest {
+func (s *Rules) statedBy(task *api.TaskInfo) *cards.PodRequest {
 	if s.Cards == nil {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (s *Session) statedBy(task *api.TaskInfo) *cards.PodRequest {
 
 // frees returns the resources that the eviction of a task frees on its node, and those for which it may be evicted. A
 // pod with cards is evicted for cards alone: cpu and memory come with them.
-func (snap *snapshot) frees(s *Session, task *api.TaskInfo, pod *cards.PodRequest) (
+func (snap *snapshot) frees(s *Rules, task *api.TaskInfo, pod *cards.PodRequest) (
 	frees []float64, evictedFor []bool) {
 	frees = make([]float64, len(snap.resources), snap.width())
 	evictedFor = make([]bool, len(snap.resources), snap.width())

@@ -14,7 +14,7 @@ import (
 // starves, so gang must not vote (its option enableJobStarving).
 
 // JobStarving reports whether actions that evict look at a job.
-func (s *Session) JobStarving(obj any) bool {
+func (s *Rules) JobStarving(obj any) bool {
 	job := obj.(*api.JobInfo)
 	if job.IsStarving() {
 		return true
@@ -38,7 +38,7 @@ func (s *Session) JobStarving(obj any) bool {
 
 // StarvingProblem returns a warning where the vote of gang leaves the argument without effect, ""
 // for none.
-func (s *Session) StarvingProblem() string {
+func (s *Rules) StarvingProblem() string {
 	for _, tier := range s.Volcano.Tiers {
 		own := false
 		for _, p := range tier.Plugins {

@@ -12,7 +12,7 @@ const gangPlugin = "gang"
 
 // takesWhole reports whether whole jobs are evicted: by the argument reclaimGangs, or because the plugin gang, which
 // keeps the minimum of jobs, has no vote.
-func (s *Session) takesWhole(within bool) bool {
+func (s *Rules) takesWhole(within bool) bool {
 	return s.settings.WholeGangs || !GangVotes(s.Volcano.Tiers, within)
 }
 
@@ -53,7 +53,7 @@ func (i *inquiries) has(question *api.TaskInfo) bool {
 }
 
 // agreedInQueue returns the tasks that all other plugins allow preempt to evict. It is safe for many goroutines.
-func (s *Session) agreedInQueue(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
+func (s *Rules) agreedInQueue(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
 	return s.inquiries.ask(preemptor, func(question *api.TaskInfo) []*api.TaskInfo {
 		return s.Volcano.Preemptable(question, tasks)
 	})
@@ -61,7 +61,7 @@ func (s *Session) agreedInQueue(preemptor *api.TaskInfo, tasks []*api.TaskInfo) 
 
 // agreedWithoutGang returns the tasks that all other plugins allow to evict for a task. Gang is asked as if no job had
 // a minimum: the planner keeps minimums.
-func (s *Session) agreedWithoutGang(evictor *api.TaskInfo, tasks []*api.TaskInfo, within bool) []*api.TaskInfo {
+func (s *Rules) agreedWithoutGang(evictor *api.TaskInfo, tasks []*api.TaskInfo, within bool) []*api.TaskInfo {
 	minimums := map[*api.JobInfo]int32{}
 	for _, task := range tasks {
 		job := s.Volcano.Jobs[task.Job]
@@ -88,7 +88,7 @@ func (s *Session) agreedWithoutGang(evictor *api.TaskInfo, tasks []*api.TaskInfo
 
 // VictimsWithin returns the tasks that the other plugins allow preempt to evict for a task of their queue. Where whole
 // jobs may be taken, gang spares none.
-func (s *Session) VictimsWithin(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
+func (s *Rules) VictimsWithin(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
 	if s.takesWhole(true) {
 		return s.agreedWithoutGang(preemptor, tasks, true)
 	}
@@ -96,7 +96,7 @@ func (s *Session) VictimsWithin(preemptor *api.TaskInfo, tasks []*api.TaskInfo) 
 }
 
 // agrees reports whether all other plugins agree to the eviction of a task for a claimant.
-func (s *Session) agrees(c *claimant, task *api.TaskInfo) bool {
+func (s *Rules) agrees(c *claimant, task *api.TaskInfo) bool {
 	if c.consent[task.UID] == unasked {
 		agreed := s.agreedWithoutGang(c.tasks[0], []*api.TaskInfo{task}, c.within)
 		c.consent[task.UID] = answered(len(agreed) > 0)
@@ -106,7 +106,7 @@ func (s *Session) agrees(c *claimant, task *api.TaskInfo) bool {
 
 // agreeOn reports whether the other plugins agree to all evictions together. Tasks that they do not agree to are spared
 // from then on.
-func (s *Session) agreeOn(c *claimant, victims []*api.TaskInfo) bool {
+func (s *Rules) agreeOn(c *claimant, victims []*api.TaskInfo) bool {
 	agreed := s.agreedWithoutGang(c.tasks[0], victims, c.within)
 	all := true
 	for _, victim := range victims {

@@ -20,7 +20,7 @@ import (
 type Explainer struct {
 	Index *index.Index
 	Names *index.Names
-	Cards *cards.Session
+	Cards *cards.Snapshot
 	Total fastres.Vector // of the cluster
 }
 

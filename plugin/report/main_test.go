@@ -69,7 +69,7 @@ func newFixture(t *testing.T) *fixture {
 	f.Cards = cards.NewRegistry().Open(cards.Opening{Volcano: f.ssn, Queues: objects.Of(f.ssn.Queues), Tree: tree,
 		Names: f.Names, Scope: cards.Everywhere, Settings: cards.Settings{Untyped: cards.UntypedCharge}})
 	f.session = constraint.Session{Index: f.Index, Names: f.Names, Cards: f.Cards, Limit: &f.Index.RealCapability,
-		Intake: &intake.Session{Queues: make([]*api.QueueInfo, tree.Len())}, Reservations: &reserve.Reservations{}}
+		Intake: &intake.Inputs{Queues: make([]*api.QueueInfo, tree.Len())}, Reservations: &reserve.Reservations{}}
 	f.Index.Reset(tree, f.Names.Len())
 	for q := range index.Queue(tree.Len()) {
 		f.Cards.AddBounds(f.Index, q)

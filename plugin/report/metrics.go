@@ -27,7 +27,7 @@ type Metrics struct {
 
 	ix         *index.Index
 	names      *index.Names
-	cards      *cards.Session
+	cards      *cards.Snapshot
 	objects    []*api.QueueInfo // by queue; nil for a root without a Queue object
 	byQueue    []*queueGauges   // by queue, from the first use in the session on
 	proportion bool
@@ -72,7 +72,7 @@ func newQueueGauges(name string, uid types.UID) *queueGauges {
 }
 
 // Open binds the metrics to a session.
-func (m *Metrics) Open(ix *index.Index, names *index.Names, c *cards.Session, objects []*api.QueueInfo,
+func (m *Metrics) Open(ix *index.Index, names *index.Names, c *cards.Snapshot, objects []*api.QueueInfo,
 	proportion bool) {
 	m.ix = ix
 	m.names = names

@@ -16,7 +16,7 @@ import (
 // Admit answers whether the missing cards of the minimum of a job can be reserved: the cards of the job
 // and of all reservations can be assigned within all quotas. q is the queue of the job, and at is the
 // account in which it counts in ix: q, or the account of a holder.
-func (r *Reservations) Admit(ix *index.Index, s *cards.Session, q, at index.Queue, job *Job) cards.Outcome {
+func (r *Reservations) Admit(ix *index.Index, s *cards.Snapshot, q, at index.Queue, job *Job) cards.Outcome {
 	for _, g := range job.groups {
 		if v := s.Allowed(q, g.request()); g.min > 0 && !v.OK() {
 			return cards.Outcome{Verdict: v, Request: g.request()}

@@ -35,7 +35,7 @@ func (j *Job) SeveralKinds() bool {
 // It takes as many pods of each kind as fit, the smallest first. If all pods with a choice have the same
 // size, no other choice has more: the sets of pods that can be assigned are the independent sets of a
 // matroid.
-func (j *Job) ChooseMinimum(s *cards.Session, fits func() bool) (chosen Chosen, ok bool) {
+func (j *Job) ChooseMinimum(s *cards.Snapshot, fits func() bool) (chosen Chosen, ok bool) {
 	kinds, left := j.kinds()
 	chosen = make(Chosen, len(kinds))
 
@@ -60,7 +60,7 @@ func (j *Job) ChooseMinimum(s *cards.Session, fits func() bool) (chosen Chosen, 
 }
 
 // UseChosen makes the result of ChooseMinimum for the same job its minimum.
-func (j *Job) UseChosen(s *cards.Session, chosen Chosen) {
+func (j *Job) UseChosen(s *cards.Snapshot, chosen Chosen) {
 	if kinds, _ := j.kinds(); len(kinds) == len(chosen) {
 		j.apply(s, kinds, chosen)
 	}
@@ -99,7 +99,7 @@ func (j *Job) kindsOf(placed bool) (kinds []kind) {
 }
 
 // apply makes some pods of each kind the minimum of the job, or the usual choice if chosen is nil.
-func (j *Job) apply(s *cards.Session, kinds []kind, chosen Chosen) {
+func (j *Job) apply(s *cards.Snapshot, kinds []kind, chosen Chosen) {
 	for i := range j.groups {
 		j.groups[i].min = 0
 	}

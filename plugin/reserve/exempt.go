@@ -52,7 +52,7 @@ func (j *Job) ExemptGated(x fastres.Vector) { j.exemptGated.subtractFrom(x) }
 
 // ExemptMinimum lowers cpu and memory of the job's minimum to the sum over its pods without cards, if
 // pods with cards are exempt.
-func (j *Job) ExemptMinimum(s *cards.Session, minimum fastres.Vector) {
+func (j *Job) ExemptMinimum(s *cards.Snapshot, minimum fastres.Vector) {
 	if !s.UnlimitedCPUMemory() || !j.hasCards {
 		return
 	}

@@ -114,7 +114,7 @@ func (j *Job) Selectors() int { return len(j.groups) }
 func (j *Job) Missing(part int) cards.Request { return j.groups[part].request() }
 
 // Read reads a job. read is s.Read or a CollectingReader.
-func (j *Job) Read(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
+func (j *Job) Read(s *cards.Snapshot, job *api.JobInfo, read cards.PodReader) {
 	j.reset()
 	if len(job.Tasks) == 0 {
 		j.readStated(s, job)
@@ -157,7 +157,7 @@ func (j *Job) reset() {
 }
 
 // readStated reads a job without pods. Its annotation card.request states its cards.
-func (j *Job) readStated(s *cards.Session, job *api.JobInfo) {
+func (j *Job) readStated(s *cards.Snapshot, job *api.JobInfo) {
 	for _, r := range s.JobRequests(job) {
 		j.groups[j.group(r)].stated += r.Amount
 	}
@@ -173,7 +173,7 @@ func (j *Job) readStated(s *cards.Session, job *api.JobInfo) {
 // fetch looks up the tasks of a job, their pods and their nodes. They are scattered in memory. One short
 // loop for each lets the processor wait for several at once: BenchmarkSessionOpenCards takes 30 %
 // longer with one loop for all.
-func (j *Job) fetch(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
+func (j *Job) fetch(s *cards.Snapshot, job *api.JobInfo, read cards.PodReader) {
 	for _, task := range job.Tasks {
 		j.tasks = append(j.tasks, task)
 	}
@@ -197,7 +197,7 @@ func (j *Job) fetch(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
 
 // readTasks reads the tasks that fetch has found. It returns the number of unfinished tasks, and whether
 // they are alike: each has one request of podSize.
-func (j *Job) readTasks(s *cards.Session) (unfinished int, alike bool) {
+func (j *Job) readTasks(s *cards.Snapshot) (unfinished int, alike bool) {
 	alike = true
 	for i, task := range j.tasks {
 		size, requests := j.readTask(s, task, j.requests[i], j.nodes[i])
@@ -220,7 +220,7 @@ func finished(task *api.TaskInfo) bool {
 
 // readTask adds a task to the allocated and requested cards. It returns the number of cards that the
 // task requests, and in how many requests.
-func (j *Job) readTask(s *cards.Session, task *api.TaskInfo, p *cards.PodRequest, n *cards.Node) (
+func (j *Job) readTask(s *cards.Snapshot, task *api.TaskInfo, p *cards.PodRequest, n *cards.Node) (
 	size card.Milli, requests int) {
 	node := ""
 	if api.AllocatedStatus(task.Status) || s.Occupied(task) {
@@ -249,7 +249,7 @@ func (j *Job) readTask(s *cards.Session, task *api.TaskInfo, p *cards.PodRequest
 }
 
 // addRequest adds a request of a task to its group, and to the cards that the task has on its node.
-func (j *Job) addRequest(s *cards.Session, task *api.TaskInfo, r cards.Request, n *cards.Node) {
+func (j *Job) addRequest(s *cards.Snapshot, task *api.TaskInfo, r cards.Request, n *cards.Node) {
 	g := j.group(r)
 	switch {
 	case api.AllocatedStatus(task.Status):
@@ -295,21 +295,21 @@ func (j *Job) group(r cards.Request) int {
 }
 
 // AddAllocated adds the cards of the job's allocated tasks to x.
-func (j *Job) AddAllocated(s *cards.Session, x fastres.Vector) {
+func (j *Job) AddAllocated(s *cards.Snapshot, x fastres.Vector) {
 	for _, a := range j.allocated {
 		s.Add(x, a.dim, a.milli)
 	}
 }
 
 // AddTerminating adds the cards of pods that are being deleted to x.
-func (j *Job) AddTerminating(s *cards.Session, x fastres.Vector) {
+func (j *Job) AddTerminating(s *cards.Snapshot, x fastres.Vector) {
 	for _, a := range j.terminating {
 		s.Add(x, a.Dim, a.Milli)
 	}
 }
 
 // AddPending adds the cards that the job's pending tasks prefer to x.
-func (j *Job) AddPending(s *cards.Session, x fastres.Vector) {
+func (j *Job) AddPending(s *cards.Snapshot, x fastres.Vector) {
 	for _, a := range j.pending {
 		s.Add(x, a.Dim, a.Milli)
 	}

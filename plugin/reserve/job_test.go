@@ -71,16 +71,16 @@ func TestJobAccounts(t *testing.T) {
 			f := open(t, `{"A":8,"B":8}`, cards.Settings{Untyped: cards.UntypedCharge}, test.job)
 			_, own := f.read(t, "job")
 			assert.True(t, own.HasCards())
-			assert.Equal(t, test.missing, f.demands(own.appendMissing(nil, f.Session, f.q)), "missing")
-			assert.Equal(t, test.reservation, f.demands(own.AppendReservation(nil, f.Session, f.q)), "reservation")
+			assert.Equal(t, test.missing, f.demands(own.appendMissing(nil, f.Snapshot, f.q)), "missing")
+			assert.Equal(t, test.reservation, f.demands(own.AppendReservation(nil, f.Snapshot, f.q)), "reservation")
 			for _, account := range []struct {
 				name string
 				add  func(fastres.Vector)
 				want map[string]float64
 			}{
-				{"allocated", func(x fastres.Vector) { own.AddAllocated(f.Session, x) }, test.allocated},
-				{"pending", func(x fastres.Vector) { own.AddPending(f.Session, x) }, test.pending},
-				{"elastic", func(x fastres.Vector) { own.AddElastic(f.Session, x) }, test.elastic},
+				{"allocated", func(x fastres.Vector) { own.AddAllocated(f.Snapshot, x) }, test.allocated},
+				{"pending", func(x fastres.Vector) { own.AddPending(f.Snapshot, x) }, test.pending},
+				{"elastic", func(x fastres.Vector) { own.AddElastic(f.Snapshot, x) }, test.elastic},
 			} {
 				x := fastres.NewVector(f.names.Len())
 				account.add(x)
@@ -112,8 +112,8 @@ func TestJobWithoutCards(t *testing.T) {
 	_, own := f.read(t, "job")
 	assert.False(t, own.HasCards())
 	assert.True(t, own.HasGates())
-	assert.Empty(t, own.appendMissing(nil, f.Session, f.q))
-	assert.Empty(t, own.AppendReservation(nil, f.Session, f.q))
+	assert.Empty(t, own.appendMissing(nil, f.Snapshot, f.q))
+	assert.Empty(t, own.AppendReservation(nil, f.Snapshot, f.q))
 }
 
 // TestExemptPods reads a job of pods with and without cards where pods with cards
@@ -131,7 +131,7 @@ func TestExemptPods(t *testing.T) {
 			subtract(x)
 			return x.Get(fastres.CPU)
 		}
-		minimum := func(x fastres.Vector) { own.ExemptMinimum(f.Session, x) }
+		minimum := func(x fastres.Vector) { own.ExemptMinimum(f.Snapshot, x) }
 		got := []float64{cpu(own.ExemptAllocated), cpu(own.ExemptPending), cpu(own.ExemptGated), cpu(minimum)}
 		if exempt {
 			assert.Equal(t, []float64{4000, 3000, 4000, 1000}, got)

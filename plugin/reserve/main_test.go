@@ -30,7 +30,7 @@ const gpuName = "nvidia.com/gpu"
 // fixture is a session with the nodes a and b, which have 8 of the cards A and B,
 // and the flat queue q with a quota of both.
 type fixture struct {
-	*cards.Session
+	*cards.Snapshot
 	names *index.Names
 	ix    *index.Index
 	q     index.Queue
@@ -51,7 +51,7 @@ func open(t testing.TB, quota string, settings cards.Settings, jobs ...workload.
 	f.names.InternCard("A") // so that A comes before B
 	tree := index.BuildTree([]index.Node{{Name: "q"}}, "")
 	ssn := offline.Open(offline.NewCache(info), nil)
-	f.Session = cards.NewRegistry().Open(cards.Opening{Volcano: ssn, Queues: objects.Of(ssn.Queues), Tree: tree, Names: f.names,
+	f.Snapshot = cards.NewRegistry().Open(cards.Opening{Volcano: ssn, Queues: objects.Of(ssn.Queues), Tree: tree, Names: f.names,
 		Scope: cards.Everywhere, Settings: settings})
 	f.ix.Reset(tree, f.names.Len())
 	f.q = f.ix.Lookup("q")
@@ -66,7 +66,7 @@ func (f *fixture) read(t testing.TB, name string) (*api.JobInfo, *Job) {
 	info := f.jobs[api.JobID(cluster.Namespace+"/"+name)]
 	require.NotNil(t, info, name)
 	own := &Job{}
-	own.Read(f.Session, info, f.Read)
+	own.Read(f.Snapshot, info, f.Read)
 	return info, own
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // chooseMembers finds the pods of the minimum and adds up their requests.
-func (j *Job) chooseMembers(s *cards.Session) {
+func (j *Job) chooseMembers(s *cards.Snapshot) {
 	staying := 0
 	for i, task := range j.tasks {
 		if finished(task) {
@@ -45,7 +45,7 @@ func (j *Job) chooseMembers(s *cards.Session) {
 }
 
 // setMembers makes some pods the minimum of the job.
-func (j *Job) setMembers(s *cards.Session, members []member) {
+func (j *Job) setMembers(s *cards.Snapshot, members []member) {
 	j.members = members
 	for _, m := range j.members {
 		for r := range s.Requests(m.request) {
@@ -56,7 +56,7 @@ func (j *Job) setMembers(s *cards.Session, members []member) {
 
 // shareMinimum sets the minimum of a job without pods. It is the cards that card.request states, limited
 // for each resource to the amount in minResources. Earlier entries get the amount first.
-func (j *Job) shareMinimum(s *cards.Session) {
+func (j *Job) shareMinimum(s *cards.Snapshot) {
 	var left map[cards.ResourceID]card.Milli
 	for i := range j.groups {
 		g := &j.groups[i]
@@ -84,7 +84,7 @@ func (j *Job) shareMinimum(s *cards.Session) {
 //	max(0, allocated − min)
 //
 // of each selector. The minimum keeps the preferred cards.
-func (j *Job) AddElastic(s *cards.Session, x fastres.Vector) {
+func (j *Job) AddElastic(s *cards.Snapshot, x fastres.Vector) {
 	for i, g := range j.groups {
 		if g.allocated <= g.min {
 			continue
@@ -104,7 +104,7 @@ func (j *Job) AddElastic(s *cards.Session, x fastres.Vector) {
 
 // dimsOf returns the cards of a group's selector, the preferred first. Then come other cards of its
 // tasks, on nodes with a label that changed, in the order of their names.
-func (j *Job) dimsOf(s *cards.Session, group int) []fastres.Dim {
+func (j *Job) dimsOf(s *cards.Snapshot, group int) []fastres.Dim {
 	j.dims = append(j.dims[:0], j.groups[group].cards()...)
 	listed := len(j.dims)
 	for _, a := range j.allocated {
@@ -134,7 +134,7 @@ func (j *Job) allocatedOf(group int, d fastres.Dim) (sum card.Milli) {
 //
 // of each selector, pod by pod; card by card while the job has no pods. A remainder
 // smaller than a pod is a demand of its own.
-func (j *Job) appendMissing(to []assign.Demand, s *cards.Session, q index.Queue) []assign.Demand {
+func (j *Job) appendMissing(to []assign.Demand, s *cards.Snapshot, q index.Queue) []assign.Demand {
 	for _, g := range j.groups {
 		to = j.appendGroup(to, s, q, g, g.missing(), func(*api.TaskInfo) bool { return false })
 	}
@@ -143,7 +143,7 @@ func (j *Job) appendMissing(to []assign.Demand, s *cards.Session, q index.Queue)
 
 // AppendReservation appends the demands that the admitted job still waits for. They are the missing part
 // of its minimum without the pods that have scheduling gates.
-func (j *Job) AppendReservation(to []assign.Demand, s *cards.Session, q index.Queue) []assign.Demand {
+func (j *Job) AppendReservation(to []assign.Demand, s *cards.Snapshot, q index.Queue) []assign.Demand {
 	for _, g := range j.groups {
 		to = j.appendGroup(to, s, q, g, max(0, g.missing()-g.gated), j.Gates.Gated)
 	}
@@ -151,7 +151,7 @@ func (j *Job) AppendReservation(to []assign.Demand, s *cards.Session, q index.Qu
 }
 
 // appendOthers appends the demands of appendMissing without the demands of one of the job's pods.
-func (j *Job) appendOthers(to []assign.Demand, s *cards.Session, task *api.TaskInfo,
+func (j *Job) appendOthers(to []assign.Demand, s *cards.Snapshot, task *api.TaskInfo,
 	p *cards.PodRequest) []assign.Demand {
 	is := func(other *api.TaskInfo) bool { return other.UID == task.UID }
 	counts := slices.ContainsFunc(j.members, func(m member) bool { return is(m.task) })
@@ -170,7 +170,7 @@ func (j *Job) appendOthers(to []assign.Demand, s *cards.Session, task *api.TaskI
 
 // appendGroup appends the demands of the part of a group's minimum that is left. These are the pods that
 // have no node, except the pods to skip, and the remainder.
-func (j *Job) appendGroup(to []assign.Demand, s *cards.Session, q index.Queue, g group, left card.Milli,
+func (j *Job) appendGroup(to []assign.Demand, s *cards.Snapshot, q index.Queue, g group, left card.Milli,
 	skip func(*api.TaskInfo) bool) []assign.Demand {
 	for _, m := range j.members {
 		if api.AllocatedStatus(m.task.Status) || skip(m.task) {

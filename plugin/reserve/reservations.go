@@ -137,13 +137,13 @@ func Split(to []Reservation, job *api.JobInfo, demands []assign.Demand,
 
 // AddJob adds the reservations of an admitted job that several cards can satisfy. EachCharge
 // visits the others.
-func (r *Reservations) AddJob(s *cards.Session, q index.Queue, job *api.JobInfo, own *Job) {
+func (r *Reservations) AddJob(s *cards.Snapshot, q index.Queue, job *api.JobInfo, own *Job) {
 	r.demands = own.AppendReservation(r.demands[:0], s, q)
 	r.pending = Split(r.pending, job, r.demands, func(fastres.Dim, float64) {})
 }
 
 // EachCharge visits the reservations of an admitted job that a single card satisfies.
-func (r *Reservations) EachCharge(s *cards.Session, q index.Queue, job *api.JobInfo, own *Job,
+func (r *Reservations) EachCharge(s *cards.Snapshot, q index.Queue, job *api.JobInfo, own *Job,
 	visit func(fastres.Dim, float64)) {
 	r.demands = own.AppendReservation(r.demands[:0], s, q)
 	Split(nil, job, r.demands, visit)

@@ -16,8 +16,8 @@ import (
 func (f *fixture) reserve(t testing.TB, r *Reservations, name string) {
 	t.Helper()
 	info, own := f.read(t, name)
-	r.AddJob(f.Session, f.q, info, own)
-	r.EachCharge(f.Session, f.q, info, own, func(d fastres.Dim, milli float64) { f.ix.Inqueue.Row(f.q).Increase(d, milli) })
+	r.AddJob(f.Snapshot, f.q, info, own)
+	r.EachCharge(f.Snapshot, f.q, info, own, func(d fastres.Dim, milli float64) { f.ix.Inqueue.Row(f.q).Increase(d, milli) })
 }
 
 // TestSplitChargesSingleCards divides demands by the number of their cards.
@@ -67,11 +67,11 @@ func TestAdmitAssignsReservations(t *testing.T) {
 				f.reserve(t, &r, j.Name)
 			}
 			_, own := f.read(t, "job")
-			o := r.Admit(f.ix, f.Session, f.q, f.q, own)
+			o := r.Admit(f.ix, f.Snapshot, f.q, f.q, own)
 			assert.Equal(t, quota.Verdict{Reason: test.want, Queue: f.q}, o.Verdict)
 			assert.Equal(t, test.refused, f.Describe(o.Request))
 			assert.Equal(t, test.shared, o.Shared)
-			assert.Equal(t, o, r.Admit(f.ix, f.Session, f.q, f.q, own), "the question changes nothing")
+			assert.Equal(t, o, r.Admit(f.ix, f.Snapshot, f.q, f.q, own), "the question changes nothing")
 		})
 	}
 }
@@ -88,12 +88,12 @@ func TestAdmitDropsReservationsThatNoCardServes(t *testing.T) {
 	}
 	assert.Equal(t, 3, r.Len())
 	_, own := f.read(t, "job")
-	assert.True(t, r.Admit(f.ix, f.Session, f.q, f.q, own).Verdict.OK())
+	assert.True(t, r.Admit(f.ix, f.Snapshot, f.q, f.q, own).Verdict.OK())
 	assert.Equal(t, 2, r.Len(), "8 cards fit under no quota")
 
 	f.reserve(t, &r, "job")
 	_, own = f.read(t, "more")
-	assert.False(t, r.Admit(f.ix, f.Session, f.q, f.q, own).Verdict.OK())
+	assert.False(t, r.Admit(f.ix, f.Snapshot, f.q, f.q, own).Verdict.OK())
 
 	r.Begin([]bool{true}, nil)
 	assert.Zero(t, r.Len(), "a new session starts without reservations")

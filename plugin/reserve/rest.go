@@ -39,7 +39,7 @@ func (r *Rest) Begin(dims int) {
 // Without these cards, the minimum of the job cannot be assigned to the cards that are left; with them,
 // it can. left returns the milli-cards that are left of a card. The distribution of cards over nodes
 // does not count.
-func (r *Rest) Needs(s *cards.Session, job *api.JobInfo, task *api.TaskInfo, p *cards.PodRequest,
+func (r *Rest) Needs(s *cards.Snapshot, job *api.JobInfo, task *api.TaskInfo, p *cards.PodRequest,
 	left func(fastres.Dim) float64) (needs []fastres.Dim) {
 	if r.last == job && r.alike {
 		return nil

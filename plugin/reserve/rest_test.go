@@ -52,7 +52,7 @@ func TestRest(t *testing.T) {
 				}
 			}
 			task := taskOf(info, spec.Name)
-			for _, d := range rest.Needs(f.Session, info, task, f.Read(task), func(d fastres.Dim) float64 { return 1000 * float64(room[f.names.Name(d)]) }) {
+			for _, d := range rest.Needs(f.Snapshot, info, task, f.Read(task), func(d fastres.Dim) float64 { return 1000 * float64(room[f.names.Name(d)]) }) {
 				got = append(got, f.names.Name(d))
 			}
 			require.Equal(t, want, got, "pod %d of %v, sizes %v, room %v", i, lists, sizes, room)
@@ -104,7 +104,7 @@ func TestRestOfAPodBeyondTheMinimum(t *testing.T) {
 	for name, want := range map[string][]string{gang.Tasks[0].Name: nil, gang.Tasks[1].Name: {"A"}} {
 		var got []string
 		task := taskOf(info, name)
-		for _, d := range rest.Needs(f.Session, info, task, f.Read(task), func(d fastres.Dim) float64 { return left[f.names.Name(d)] }) {
+		for _, d := range rest.Needs(f.Snapshot, info, task, f.Read(task), func(d fastres.Dim) float64 { return left[f.names.Name(d)] }) {
 			got = append(got, f.names.Name(d))
 		}
 		require.Equal(t, want, got, name)

@@ -44,10 +44,10 @@ func (f *fixture) admitAll(t testing.TB, r *Reservations, jobs []workload.Job) m
 	byReason := map[quota.Reason][]string{}
 	for _, j := range jobs {
 		info, own := f.read(t, j.Name)
-		o := r.Admit(f.ix, f.Session, f.q, f.q, own)
+		o := r.Admit(f.ix, f.Snapshot, f.q, f.q, own)
 		byReason[o.Verdict.Reason] = append(byReason[o.Verdict.Reason], j.Name)
 		if o.Verdict.OK() {
-			r.AddJob(f.Session, f.q, info, own)
+			r.AddJob(f.Snapshot, f.q, info, own)
 		}
 	}
 	return byReason
@@ -74,7 +74,7 @@ func TestSearchesOfASession(t *testing.T) {
 	for range 10 {
 		for _, name := range byReason[quota.SearchExhausted] {
 			_, own := f.read(t, name)
-			o := r.Admit(f.ix, f.Session, f.q, f.q, own)
+			o := r.Admit(f.ix, f.Snapshot, f.q, f.q, own)
 			assert.Equal(t, quota.SearchExhausted, o.Verdict.Reason)
 			assert.Equal(t, eightCards, f.Describe(o.Request))
 		}
@@ -92,7 +92,7 @@ func TestRefusedUntilARefund(t *testing.T) {
 	f.reserve(t, &r, "reserved")
 	admitted := func(name string) bool {
 		_, own := f.read(t, name)
-		return r.Admit(f.ix, f.Session, f.q, f.q, own).Verdict.OK()
+		return r.Admit(f.ix, f.Snapshot, f.q, f.q, own).Verdict.OK()
 	}
 	a, _ := f.names.LookupCard("A")
 	f.ix.Mutable(f.q).Set(a, 1000)
@@ -113,10 +113,10 @@ func TestRoomForAll(t *testing.T) {
 	f.reserve(t, &r, "reserved")
 	r.pruned = true // which takes a search
 	_, own := f.read(t, "job")
-	assert.True(t, r.Admit(f.ix, f.Session, f.q, f.q, own).Verdict.OK())
+	assert.True(t, r.Admit(f.ix, f.Snapshot, f.q, f.q, own).Verdict.OK())
 	assert.Empty(t, r.assigner, "no search")
 	_, own = f.read(t, "two")
-	assert.True(t, r.Admit(f.ix, f.Session, f.q, f.q, own).Verdict.OK())
+	assert.True(t, r.Admit(f.ix, f.Snapshot, f.q, f.q, own).Verdict.OK())
 	assert.NotEmpty(t, r.assigner)
 }
 
@@ -136,7 +136,7 @@ func TestPruneKeepsWhatIsUndecided(t *testing.T) {
 			f.reserve(t, &r, name)
 		}
 		_, own := f.read(t, "last")
-		r.Admit(f.ix, f.Session, f.q, f.q, own)
+		r.Admit(f.ix, f.Snapshot, f.q, f.q, own)
 		return r.Len()
 	}
 	assert.Equal(t, 26, prune(undecided...))
@@ -164,7 +164,7 @@ func BenchmarkAdmitWaitingJobs(b *testing.B) {
 					f.reserve(b, &r, j.Name)
 				}
 				_, own := f.read(b, "last")
-				r.Admit(f.ix, f.Session, f.q, f.q, own)
+				r.Admit(f.ix, f.Snapshot, f.q, f.q, own)
 			}
 		})
 	}

@@ -284,7 +284,7 @@ func (d *differential) compareGangs() error {
 				continue
 			}
 			if levels := d.own.Settings.Levels; levels > 0 && fmt.Sprint(taskNames(want)) != fmt.Sprint(taskNames(got)) {
-				with, plain := d.own.Settings, reclaim.Session{}
+				with, plain := d.own.Settings, reclaim.Rules{}
 				with.Levels = 0
 				plain.Open(&d.own.Session, d.own.Memory.reclaim, d.own.variant, &with, d.own.Reclaim.Reports)
 				release.AddUnifiedEvictableFn(d.ours, d.name, plain.EvictableForGang)

@@ -40,7 +40,7 @@ type Memory struct {
 	cards      *cards.Registry
 	pending    intake.Pending
 	guarantees quota.Guarantees
-	books      earmark.Session
+	books      earmark.Accounts
 	frames     constraint.Frames
 	Admit      admit.Memory
 	rest       reserve.Rest

@@ -154,7 +154,7 @@ func Inspect(p framework.Plugin) (inspect.Inspection, bool) {
 
 // InspectionOf returns the inspection of an open session.
 func InspectionOf(s *Session) inspect.Inspection {
-	return inspect.Of(inspect.Session{
+	return inspect.Of(inspect.Parts{
 		Session:    &s.Session,
 		Settings:   &s.Settings,
 		Admit:      &s.admit,

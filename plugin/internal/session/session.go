@@ -24,8 +24,8 @@ type Session struct {
 	variant  arguments.Variant
 	Settings arguments.Settings
 	Memory   *Memory
-	admit    admit.Session
-	Reclaim  reclaim.Session
+	admit    admit.Admission
+	Reclaim  reclaim.Rules
 	gates    *gates.Rule  // nil if Volcano removes no gates
 	stored   *store.State // the state that was loaded since the last session, nil for none
 	loads    bool         // the store is being read for the first time

@@ -107,7 +107,7 @@ func ByName(names *index.Names, x fastres.Vector) map[string]float64 {
 
 // Promises returns inqueue of all queues and holders by name and dimension, and lists, the number of reservations that
 // several cards can satisfy.
-func Promises(ix *index.Index, in *intake.Session, names *index.Names, lists int) map[string]float64 {
+func Promises(ix *index.Index, in *intake.Inputs, names *index.Names, lists int) map[string]float64 {
 	all := map[string]float64{"lists": float64(lists)}
 	addInqueue(all, "", ix, names)
 	if in.Holders != nil {
