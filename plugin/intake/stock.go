@@ -291,28 +291,26 @@ func (s *stock) differs() bool { return len(s.parts) > 0 }
 
 // HoldCard adds an amount to the charge of queues for a card of a node. It returns the change of the stock.
 func (s *Inputs) HoldCard(node string, r cards.Request, d fastres.Dim, amount card.Milli) (change card.Milli) {
-	at := part{node, d}
-	h, differs := s.stock.parts[at]
-	if !differs || r.Resource == cards.Devices {
-		return 0
-	}
-
-	before := h.now()
-	h.held += amount
-	s.stock.parts[at] = h
-	return h.now() - before
+	return s.stock.change(node, r, d, has.now, func(h *has) { h.held += amount })
 }
 
 // EndCard notes that a pod with a card of a node will end. It returns the change of the stock once the pod is gone.
 func (s *Inputs) EndCard(node string, r cards.Request, d fastres.Dim, amount card.Milli) (change card.Milli) {
+	return s.stock.change(node, r, d, has.then, func(h *has) { h.heldGoing += amount })
+}
+
+// change changes the charges for a card of a node, where they decide on the stock. It returns the change of a quantity
+// of the stock.
+func (s *stock) change(node string, r cards.Request, d fastres.Dim, quantity func(has) card.Milli,
+	apply func(*has)) card.Milli {
 	at := part{node, d}
-	h, differs := s.stock.parts[at]
+	h, differs := s.parts[at]
 	if !differs || r.Resource == cards.Devices {
 		return 0
 	}
 
-	before := h.then()
-	h.heldGoing += amount
-	s.stock.parts[at] = h
-	return h.then() - before
+	before := quantity(h)
+	apply(&h)
+	s.parts[at] = h
+	return quantity(h) - before
 }
