@@ -32,9 +32,10 @@
 //
 // # Every victim is needed
 //
-// If any victim stays (a whole job counts as one), the plan does not fit. A victim is evicted for the resources that it
-// may be evicted for (Candidate.For), or for room under a bound. A plan without victims means that the pods fit on idle
-// resources: they wait for the action allocate.
+// A victim is evicted for a resource that it may be evicted for (Candidate.For), or for room under a bound. If any victim
+// stays (a whole job counts as one), the pods do not fit, or another victim would be evicted for a resource that it may
+// not be evicted for. A plan without victims means that the pods fit on idle resources: they wait for the action
+// allocate.
 //
 // # How long the search takes
 //

@@ -56,3 +56,30 @@ func TestSparedAreUseful(t *testing.T) {
 	assert.Equal(t, map[Victim]Spared{{0, 0}: ByDeserved}, got.Failure.Spared)
 	assert.Equal(t, []float64{1000, 0}, got.Failure.Lacks)
 }
+
+// TestNeededForItsResource evicts two units where one of them would do, but only for a resource that it may not be
+// evicted for. A gang has a pod without cards on n and a pod with a card on m. Once it is gone, m has room, but m lacks
+// nothing else than cpu, and only the pod with the card gives cpu there.
+func TestNeededForItsResource(t *testing.T) {
+	worker := Candidate{Name: "worker", Frees: []float64{0, 1000}, For: []bool{true, true}}
+	onM := Candidate{Name: "on-m", Node: 1, Frees: []float64{1000, 1000}, For: []bool{true, false}}
+	withCard := Candidate{Name: "card", Frees: []float64{1000, 0}, For: []bool{true, false}}
+
+	w := onCards([]float64{0, 0}, withCard)
+	w.p.Nodes = append(w.p.Nodes, Node{Name: "m", Free: []float64{1000, 0}})
+	w.p.Jobs = append(w.p.Jobs, Job{Name: "gang", Pods: []Candidate{worker, onM}})
+	w.owners = append(w.owners, 2)
+	w.p.Whole = true
+	w.queues[2].allocated += 1000
+	w.queues[0].allocated += 1000
+
+	got := Make(&w.p)
+	assert.Equal(t, []int{0}, got.Nodes)
+	assert.ElementsMatch(t, []Victim{{0, 0}, {1, 0}, {1, 1}}, got.Victims)
+
+	// If the gang may be evicted for the cpu of its pod with a card, it suffices.
+	w.p.Jobs[1].Pods[1].For[1] = true
+	got = Make(&w.p)
+	assert.Equal(t, []int{1}, got.Nodes)
+	assert.ElementsMatch(t, []Victim{{1, 0}, {1, 1}}, got.Victims)
+}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -130,8 +132,9 @@ type unitOf struct {
 	pods []*world.Pod
 }
 
-// checkNeeded checks that each victim of a plan is needed: without it, the pods of the claimant have no room. It looks
-// at actions that evict for one job, and only where nodes and bounds alone decide.
+// checkNeeded checks that each victim of a plan is needed: without it, the pods of the claimant have no room, or only
+// room that another victim may not be evicted for. It looks at actions that evict for one job, and only where nodes and
+// bounds alone decide.
 func (c *chaosCycle) checkNeeded(name string) {
 	if c.Plugin == session.ProportionName || !c.own.Reclaim.Plans() || c.sharing() || c.keepsForOthers() {
 		return
@@ -161,12 +164,52 @@ func (c *chaosCycle) checkNeeded(name string) {
 	if len(waiting) > 1 && int(job.ReadyTaskNum())+len(waiting) > int(job.MinAvailable) {
 		return // pods beyond the minimum have a plan each
 	}
-	for _, u := range units {
+	for i, u := range units {
 		c.seen["victims that are looked at"]++
-		if nodes := c.newTrial(claimant, waiting, u).place(waiting); nodes != nil {
+		nodes := c.newTrial(claimant, waiting, u).place(waiting)
+		if nodes != nil && c.justifies(claimant, waiting, nodes, units, i) {
 			violated(name, "%s of job %s is evicted for job %s, and its pods fit on %v without", u.pods[0].Object.Name, u.job.Spec.Name, claimant.Spec.Name, nodes)
 		}
 	}
+}
+
+// justifies reports whether all units but one may be evicted for some pods on these nodes: a pod with cards is not
+// evicted for cpu or memory. If no node lacks anything without a unit, the bounds decide about it.
+func (c *chaosCycle) justifies(claimant *world.Job, waiting []*world.Pod, nodes []string, units []unitOf, but int) bool {
+	for i, u := range units {
+		if i == but {
+			continue
+		}
+
+		t := c.newTrial(claimant, waiting, units[but])
+		t.giveBack(u)
+		lacking, helps := false, false
+		for j, p := range waiting {
+			task := c.jobOf(claimant).Tasks[api.TaskID(p.Object.UID)]
+			for _, r := range task.InitResreq.ResourceNames() {
+				if task.InitResreq.Get(r) <= t.free[nodes[j]].Get(r) {
+					continue
+				}
+				lacking = true
+				helps = helps || c.mayFree(u, nodes[j], r)
+			}
+			t.take(nodes[j], task)
+		}
+
+		if lacking && !helps {
+			return false
+		}
+	}
+	return true
+}
+
+// mayFree reports whether a pod of a unit may be evicted for a resource of a node.
+func (c *chaosCycle) mayFree(u unitOf, node string, r v1.ResourceName) bool {
+	return slices.ContainsFunc(u.pods, func(p *world.Pod) bool {
+		task := c.jobOf(u.job).Tasks[api.TaskID(p.Object.UID)]
+		forCards := !hasCards(p.Spec) || slices.Contains(cardResources, string(r))
+		return task.NodeName == node && task.Resreq.Get(r) > 0 && forCards
+	})
 }
 
 // policiesDecide reports whether more than nodes, quotas and guarantees decide about the pods of a job.
