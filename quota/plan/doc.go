@@ -32,9 +32,9 @@
 //
 // # Every victim is needed
 //
-// A victim is evicted for a resource that it may be evicted for (Candidate.For), or for room under a bound. If any victim
-// stays (a whole job counts as one), the pods do not fit, or another victim would be evicted for a resource that it may
-// not be evicted for. A plan without victims means that the pods fit on idle resources: they wait for the action
+// A victim is evicted for a resource that it may be evicted for (Candidate.For), or for room under a bound. If any
+// victim stays (a whole job counts as one), the pods do not fit, or another victim would be evicted for a resource that
+// it may not be evicted for. A plan without victims means that the pods fit on idle resources: they wait for the action
 // allocate.
 //
 // # How long the search takes
