@@ -121,28 +121,9 @@ func (s *Session) EvictForNobody(task *api.TaskInfo, reason string) error {
 	}
 
 	s.Books.Refund(q, s.Intake.AccountOf(task.Job), charge)
-	s.endCards(q, task)
+	s.Intake.EndCards(q, task)
 	s.NoteEvicted(q, index.None, 1)
 	return nil
-}
-
-// endCards removes the cards of a task that no node gives from the cards that are available in the future: they are
-// gone with the task.
-func (s *Session) endCards(q index.Queue, task *api.TaskInfo) {
-	if !s.Intake.Gone {
-		return
-	}
-
-	node := s.Cards.NodeOf(task)
-	for r := range s.Cards.RequestsOn(s.Cards.PodRequest(q, task.Pod), task.NodeName) {
-		for d, amount := range r.On(node) {
-			change := -amount
-			if !s.Cards.Gone(task.NodeName, r, d) {
-				change = s.Intake.EndCard(task.NodeName, r, d, amount)
-			}
-			s.Names.AddCard(s.Intake.AvailableThen, d, float64(change))
-		}
-	}
 }
 
 // NeverPreempts reports whether no pod may be evicted for a task.

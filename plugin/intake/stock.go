@@ -236,7 +236,7 @@ func (s *stock) addNode(ssn *framework.Session, session *Inputs, n seen) {
 // holdAll adds the cards of a node that a queue is charged for a pod.
 func (s *stock) holdAll(session *Inputs, node *cards.Node, charged *cards.PodRequest, task *api.TaskInfo) {
 	for r := range session.cards.Requests(charged) {
-		if r.Resource == cards.Devices {
+		if r.FromClaim() {
 			continue
 		}
 		for d, amount := range r.On(node) {
@@ -289,23 +289,47 @@ func (s *stock) addUnready(jobs []*api.JobInfo, session *Inputs, unready map[str
 // differs reports whether the stock of any card differs from the quantity that its node gives.
 func (s *stock) differs() bool { return len(s.parts) > 0 }
 
-// HoldCard adds an amount to the charge of queues for a card of a node. It returns the change of the stock.
-func (s *Inputs) HoldCard(node string, r cards.Request, d fastres.Dim, amount card.Milli) (change card.Milli) {
-	return s.stock.change(node, r, d, has.now, func(h *has) { h.held += amount })
+// ChargeCards follows a charge for the cards of a task of q on its node (sign 1), or a refund (sign -1), in the cards
+// that are available now and then. A card that no node gives is available as long as the task has it.
+func (s *Inputs) ChargeCards(q index.Queue, task *api.TaskInfo, sign card.Milli) {
+	charge := func(h *has, amount card.Milli) { h.held += sign * amount }
+	s.followCards(q, task, sign, has.now, charge, s.Available, s.AvailableThen)
 }
 
-// EndCard notes that a pod with a card of a node will end. It returns the change of the stock once the pod is gone.
-func (s *Inputs) EndCard(node string, r cards.Request, d fastres.Dim, amount card.Milli) (change card.Milli) {
-	return s.stock.change(node, r, d, has.then, func(h *has) { h.heldGoing += amount })
+// EndCards follows a task of q that will end, in the cards that are available then. Its queue keeps the charge now.
+func (s *Inputs) EndCards(q index.Queue, task *api.TaskInfo) {
+	end := func(h *has, amount card.Milli) { h.heldGoing += amount }
+	s.followCards(q, task, -1, has.then, end, s.AvailableThen)
+}
+
+// followCards applies a change to each card of a task of q, where the node gives the card. It adds the change of a
+// quantity of the stock to the available cards, and all of a card that the node does not give.
+func (s *Inputs) followCards(q index.Queue, task *api.TaskInfo, sign card.Milli, quantity func(has) card.Milli,
+	apply func(h *has, amount card.Milli), available ...fastres.Vector) {
+	if !s.Gone {
+		return
+	}
+
+	node := s.cards.NodeOf(task)
+	for r := range s.cards.RequestsOn(s.cards.PodRequest(q, task.Pod), task.NodeName) {
+		for d, amount := range r.On(node) {
+			change := sign * amount
+			if !s.cards.Gone(task.NodeName, r, d) {
+				change = s.stock.change(part{task.NodeName, d}, r, quantity, func(h *has) { apply(h, amount) })
+			}
+
+			for _, x := range available {
+				s.cards.Add(x, d, change)
+			}
+		}
+	}
 }
 
 // change changes the charges for a card of a node, where they decide on the stock. It returns the change of a quantity
 // of the stock.
-func (s *stock) change(node string, r cards.Request, d fastres.Dim, quantity func(has) card.Milli,
-	apply func(*has)) card.Milli {
-	at := part{node, d}
+func (s *stock) change(at part, r cards.Request, quantity func(has) card.Milli, apply func(*has)) card.Milli {
 	h, differs := s.parts[at]
-	if !differs || r.Resource == cards.Devices {
+	if !differs || r.FromClaim() {
 		return 0
 	}
 
