@@ -16,7 +16,7 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// TestAdmissionPolicies sets the policies of admission on queues (docs/policies.md).
+// TestAdmissionPolicies sets the policies of admission on queues (docs/spec/policies.md).
 func TestAdmissionPolicies(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.schedule(t, exampleConfiguration(t))

@@ -99,7 +99,7 @@ func (c *cluster) refusedFor(t *testing.T, job, words string) {
 	require.Empty(t, c.pods(job))
 }
 
-// TestFenceOfDepartment has a fence around a department (docs/policies.md). Its teams reclaim from one another as
+// TestFenceOfDepartment has a fence around a department (docs/spec/policies.md). Its teams reclaim from one another as
 // before. Nobody outside takes from them until the fence is gone, and they take from nobody outside. The pods leave
 // some CPUs of each node idle, too few for another one.
 func TestFenceOfDepartment(t *testing.T) {

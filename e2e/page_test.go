@@ -11,12 +11,12 @@ import (
 )
 
 // page is about cards.
-const page = "../docs/cards.md"
+const page = "../docs/spec/cards.md"
 
 // TestPageQuotesExamples finds all YAML of the pages in their examples, line by line, except for the indentation.
 func TestPageQuotesExamples(t *testing.T) {
 	quotes(t, page, examples)
-	quotes(t, "../docs/weights.md", "../examples/weights")
+	quotes(t, "../docs/spec/weights.md", "../examples/weights")
 }
 
 func quotes(t *testing.T, page, examples string) {

@@ -17,7 +17,7 @@ import (
 // tidal is where the manifests of tidal scheduling are, seen from those of cards.
 const tidal = "../tidal/"
 
-// TestReclaimPolicies sets the policies that decide who takes from whom (docs/policies.md).
+// TestReclaimPolicies sets the policies that decide who takes from whom (docs/spec/policies.md).
 func TestReclaimPolicies(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.schedule(t, exampleConfiguration(t))

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Use records the use of a card by one queue (docs/budgets.md). It keeps every step and adds them up again for every
+// Use records the use of a card by one queue (docs/spec/budgets.md). It keeps every step and adds them up again for every
 // answer.
 type Use struct{ steps []held }
 

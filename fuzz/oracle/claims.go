@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A resource claim gives cards to the pods that have it (docs/cards.md, "Resource claims"). The cards of a claim for a
+// A resource claim gives cards to the pods that have it (docs/spec/cards.md, "Resource claims"). The cards of a claim for a
 // single pod count like cards of the device plugin. A claim that several pods name is charged once in each queue with
 // such pods.
 

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Evictions are the times of the evictions that count for a budget (docs/policies.md, eviction-budget).
+// Evictions are the times of the evictions that count for a budget (docs/spec/policies.md, eviction-budget).
 type Evictions []time.Time
 
 // within returns the evictions that count: at times in (now − length, now].
@@ -107,7 +107,7 @@ type parcel struct {
 	name  string
 }
 
-// Enforced returns the names of the pods that are evicted for the quantities above bounds (docs/policies.md,
+// Enforced returns the names of the pods that are evicted for the quantities above bounds (docs/spec/policies.md,
 // enforce-quota).
 func Enforced(above map[string]float64, gangs []Gang) (evicted []string) {
 	var all []parcel
@@ -267,7 +267,7 @@ func (g *Gang) rank(priority int32, loss int64) []int64 {
 	return []int64{int64(g.QueuePriority), int64(g.Priority), int64(priority), loss}
 }
 
-// Grace returns the notice that a pod has before its eviction (docs/policies.md, eviction-grace). pod and group are the
+// Grace returns the notice that a pod has before its eviction (docs/spec/policies.md, eviction-grace). pod and group are the
 // requests of the pod and its PodGroup. path has the grants of the queues on its path. Each is "" for nothing.
 func Grace(pod, group string, path []string) time.Duration {
 	asked, err := time.ParseDuration(pod)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// InLine is a job in the order of its queue (docs/policies.md, order).
+// InLine is a job in the order of its queue (docs/spec/policies.md, order).
 type InLine struct {
 	Priority int32
 	Created  time.Time

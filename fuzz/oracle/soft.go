@@ -2,7 +2,7 @@ package oracle
 
 import "slices"
 
-// Soft are the soft quotas of one card (docs/policies.md, soft-quota), and the jobs that wait in leaf queues.
+// Soft are the soft quotas of one card (docs/spec/policies.md, soft-quota), and the jobs that wait in leaf queues.
 type Soft struct {
 	Card      string
 	Quota     map[string]float64 // of the queues that have one

@@ -61,7 +61,7 @@ func (e *Exchanges) Evicted(job *api.JobInfo, node, from, to string) {
 		x.times++
 		if x.times == exchangeTimes {
 			klog.Warningf("Queues %s and %s exchange a place on node %s without end: "+
-				"job %s/%s lost it for the %dth time and took it again; see docs/weights.md",
+				"job %s/%s lost it for the %dth time and took it again; see docs/spec/weights.md",
 				from, to, node, job.Namespace, job.Name, x.times+1)
 		}
 		if x.times >= exchangeTimes {

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLending runs the terminal session of docs/cards.md and expects what it shows.
+// TestLending runs the terminal session of docs/spec/cards.md and expects what it shows.
 func TestLending(t *testing.T) {
-	file, err := filepath.Abs("../../../docs/cards.md")
+	file, err := filepath.Abs("../../../docs/spec/cards.md")
 	require.NoError(t, err)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -112,7 +112,7 @@ func (c *Configuration) CardGroups() card.Groups { return inspect.CardGroups(c.P
 // FairByWeight reports whether usage over time is compared with weights instead of deserved amounts.
 func (c *Configuration) FairByWeight() bool { return c.FairShare().By == arguments.FairShareByWeight }
 
-// usual is a configuration with one quota plugin. It follows the example in docs/cards.md. In addition it has the
+// usual is a configuration with one quota plugin. It follows the example in docs/spec/cards.md. In addition it has the
 // action preempt, so that simulate shows preemption.
 const usual = `
 actions: "enqueue, allocate, reclaim, preempt, backfill"

@@ -18,7 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
-// claimedCards models the knowledge of a scheduler about a resource claim (docs/cards.md, "Resource claims"). It lasts
+// claimedCards models the knowledge of a scheduler about a resource claim (docs/spec/cards.md, "Resource claims"). It lasts
 // as long as pods have the claim, also if the claim is deleted.
 type claimedCards struct {
 	uid types.UID

@@ -11,7 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
-// mark is a pod for which others were evicted, as the world knows it: docs/cards.md says what it
+// mark is a pod for which others were evicted, as the world knows it: docs/spec/cards.md says what it
 // is owed.
 type mark struct {
 	cycle int
@@ -179,7 +179,7 @@ func (c *chaosCycle) leavesOf(dimension string) (sum float64) {
 }
 
 // leaving returns which pods count as gone in the future: those that are being deleted, those that were evicted when
-// the session opened, and those that have notice and are kept for others (docs/policies.md, "eviction-grace").
+// the session opened, and those that have notice and are kept for others (docs/spec/policies.md, "eviction-grace").
 func (c *chaosCycle) leaving() func(p *world.Pod, task *api.TaskInfo) bool {
 	kept := map[api.TaskID]bool{}
 	for task := range c.own.Reclaim.Kept() {

@@ -13,7 +13,7 @@ import (
 )
 
 // groupsOf returns the weights of the groups that have a card, by the name of the group in quotas:
-// docs/cards.md says which they are.
+// docs/spec/cards.md says which they are.
 func (w *chaos) groupsOf(name string) map[string]float64 {
 	all, _ := w.Arguments[arguments.CardGroups].(map[string]any)
 	weights := map[string]float64{}

@@ -57,7 +57,7 @@ func minuteOf(cycle int) string {
 	return time.Unix(int64(cycle)*60, 0).UTC().Format("2006-01-02T15:04Z")
 }
 
-// modelWindow is a window as docs/policies.md describes it, in UTC.
+// modelWindow is a window as docs/spec/policies.md describes it, in UTC.
 type modelWindow struct {
 	from, until string // with a date, or a time of each day
 	days        string // all if it is empty

@@ -12,7 +12,7 @@ import (
 )
 
 // TestEqualPodsStandForEachOther places a pod of a job for another pod of which others were evicted. Random worlds take
-// that one as served if both request the same and the nodes have the same card (docs/cards.md, "Pods are evicted for
+// that one as served if both request the same and the nodes have the same card (docs/spec/cards.md, "Pods are evicted for
 // another one").
 func TestEqualPodsStandForEachOther(t *testing.T) {
 	const nodes = `

@@ -274,7 +274,7 @@ func TestTimePassesByTheMonotonicClock(t *testing.T) {
 	assert.Contains(t, newMemory().now().String(), " m=+")
 }
 
-// TestExampleOfFairness is the example of docs/fairness.md.
+// TestExampleOfFairness is the example of docs/spec/fairness.md.
 func TestExampleOfFairness(t *testing.T) {
 	c := newFairScheduler(framework.Arguments{arguments.FairShareHalfLife: "24h", arguments.FairShareStore: "none"})
 	both := map[string]int32{"a": 1, "b": 1}
