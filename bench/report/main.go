@@ -177,7 +177,8 @@ func addLarge(files, charts map[string]string) error {
 			return err
 		}
 	}
-	return intoFile(files, scalePage, contents{set: large}.largeInto)
+	files[scalePage] = contents{set: large}.largePage()
+	return nil
 }
 
 // addScale adds the picture of the README, and the README with its figures.

@@ -51,9 +51,9 @@ func TestDifferencesAreDocumented(t *testing.T) {
 // pages are the files whose tests and files are looked up beside all other pages, with the minimum
 // number of tests that each names.
 var pages = map[string]int{
-	"docs/dev/RELIABILITY.md": 30, "docs/dev/SEEDS.md": 1, "docs/dev/ARCHITECTURE.md": 3, "docs/deploy.md": 10,
+	"docs/spec/guarantees.md": 30, "docs/dev/SEEDS.md": 1, "docs/dev/ARCHITECTURE.md": 3, "docs/deploy.md": 10,
 	"docs/dev/requirements/capacity.tsv": 150, "docs/dev/requirements/cards.tsv": 220, "docs/dev/requirements/proportion.tsv": 80,
-	"docs/dev/requirements/plugins.tsv": 60, "docs/dev/requirements/weights.tsv": 60, "docs/neighbours.md": 20, "docs/observability.md": 2, "docs/differences.md": 10, "CONTRIBUTING.md": 0, "SECURITY.md": 1,
+	"docs/dev/requirements/plugins.tsv": 60, "docs/dev/requirements/weights.tsv": 60, "docs/neighbours.md": 20, "docs/observability.md": 2, "docs/differences.md": 10, "CONTRIBUTING.md": 0, "SECURITY.md": 0,
 }
 
 // TestDocsNameWhatExists looks up every test, subtest and file that the pages name.
@@ -306,78 +306,6 @@ func TestNeighboursAreAll(t *testing.T) {
 			}
 		}
 	}
-}
-
-// engineRooms are the directories whose files docs/dev/ARCHITECTURE.md lists.
-var engineRooms = []string{"fastres", "index", "quota", "plugin"}
-
-// TestArchitectureIsExact expects the table "File by file" of docs/dev/ARCHITECTURE.md
-// to list exactly the Go files of the engine and the plugin, each once. doc.go files
-// and tests are not listed. Files that the pictures name must be in the table.
-func TestArchitectureIsExact(t *testing.T) {
-	page := string(read(t, "docs/dev/ARCHITECTURE.md"))
-	_, table, found := strings.Cut(page, "\n## File by file\n")
-	if !found {
-		t.Fatal("docs/dev/ARCHITECTURE.md has no table of files")
-	}
-	table, _, _ = strings.Cut(table, "\n## ")
-	listed := map[string]bool{}
-	for row := range strings.Lines(table) {
-		if !strings.HasPrefix(row, "| `") {
-			continue
-		}
-		cell, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
-		for name := range strings.SplitSeq(cell, ", ") {
-			name = strings.Trim(name, "`")
-			if listed[name] {
-				t.Errorf("docs/dev/ARCHITECTURE.md lists %s twice", name)
-			}
-			listed[name] = true
-		}
-	}
-	exists := map[string]bool{}
-	for _, room := range engineRooms {
-		for _, name := range sources(t, room) {
-			exists[name] = true
-			if !listed[name] {
-				t.Errorf("docs/dev/ARCHITECTURE.md does not list %s", name)
-			}
-		}
-	}
-	for name := range listed {
-		if !exists[name] {
-			t.Errorf("docs/dev/ARCHITECTURE.md lists %s, which does not exist", name)
-		}
-	}
-	drawn := regexp.MustCompile(`[\w/]+\.go\b`)
-	for _, picture := range []string{"docs/dev/pod.svg", "docs/dev/rooms.svg"} {
-		for _, name := range drawn.FindAllString(string(read(t, picture)), -1) {
-			if !listed[name] && name != "layers_test.go" {
-				t.Errorf("%s names %s, which docs/dev/ARCHITECTURE.md does not list", picture, name)
-			}
-		}
-	}
-}
-
-// sources returns the Go files of a directory and those below it, without doc.go
-// files and tests.
-func sources(t *testing.T, directory string) (names []string) {
-	t.Helper()
-	err := filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && entry.Name() == "testdata":
-			return fs.SkipDir
-		case filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go") && entry.Name() != "doc.go":
-			names = append(names, filepath.ToSlash(path))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
 }
 
 // TestLinks follows every link from a page of the repository to a file, and to a

@@ -2,8 +2,6 @@ package upstreamtest
 
 import (
 	"fmt"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -25,9 +23,13 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// defect is one of upstream's. docs/dev/UPSTREAM.md has a section for each name.
+// defect is one of upstream's. docs/dev/UPSTREAM.md has a section for each.
 type defect struct {
 	name         string
+	part         string // of the page
+	where        string // file and lines in Volcano's master of 2026-08-20, ed72c7c81
+	happens      string
+	mend         string
 	since, until release.Release // the releases that have it
 	theirs, ours framework.PluginBuilder
 	setup
@@ -114,20 +116,6 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// TestPageOfDefects compares the page with the list.
-func TestPageOfDefects(t *testing.T) {
-	page, err := os.ReadFile("../../docs/dev/UPSTREAM.md")
-	require.NoError(t, err)
-	var sections, names []string
-	for _, match := range regexp.MustCompile("(?m)^### (.+)$").FindAllStringSubmatch(string(page), -1) {
-		sections = append(sections, match[1])
-	}
-	for _, d := range defects() {
-		names = append(names, d.name)
-	}
-	assert.Equal(t, names, sections)
-}
-
 const latest = release.V116
 
 // defects are in the order of the page.
@@ -136,7 +124,10 @@ func defects() []defect {
 	return []defect{
 		{
 			name: "PrePredicate clones every queue", until: latest, theirs: theirs, ours: ours,
-			setup: setup{cluster: tree(append(wide(100), leaf("q", "root", 8))...).with(job("j", "q", workload.Inqueue, pods("j", 1, 1)))},
+			part: "Time", where: "pkg/scheduler/plugins/capacity/capacity.go 816–827 and 1791–1793",
+			happens: "For each pending task, the hook clones all queues. A clone includes the queues below, so a queue at depth n is cloned n times. The copies stay until the session closes.",
+			mend:    "Clone a queue, without its children, when a simulation first changes it.",
+			setup:   setup{cluster: tree(append(wide(100), leaf("q", "root", 8))...).with(job("j", "q", workload.Inqueue, pods("j", 1, 1)))},
 			shows: func(t *testing.T, s *framework.Session) bool {
 				task := taskOf(s, "j-0")
 				return testing.AllocsPerRun(3, func() { require.NoError(t, s.PrePredicateFn(task)) }) > 1000
@@ -144,6 +135,9 @@ func defects() []defect {
 		},
 		{
 			name: "PrePredicate of proportion clones every queue", until: latest, theirs: proportion.New, ours: plugin.NewProportion,
+			part: "Time", where: "pkg/scheduler/plugins/proportion/proportion.go 390–402",
+			happens: "As above, without the tree.",
+			mend:    "The same.",
 			setup: setup{cluster: flat(append(wide(100), leaf("q", "", 8))...).with(
 				append(small(100), job("j", "q", workload.Inqueue, pods("j", 1, 1)))...)},
 			shows: func(t *testing.T, s *framework.Session) bool {
@@ -153,19 +147,28 @@ func defects() []defect {
 		},
 		{
 			name: "One job in an inner queue stops the tree", until: latest, theirs: theirs, ours: ours,
+			part: "Progress", where: "pkg/scheduler/plugins/capacity/capacity.go 1241–1244",
+			happens: "A job in a queue with children ends the construction of the tree. No job of the cluster is admitted, and no pod gets a node.",
+			mend:    "Log the job and continue, as lines 1236–1240 do for a job with an unknown queue.",
 			setup: setup{cluster: tree(inner("dept", "root"), leaf("team", "dept", 4), leaf("other", "root", 4)).with(
 				job("wrong", "dept", workload.Pending, pods("wrong", 1, 1)), job("right", "other", workload.Pending, pods("right", 1, 1)))},
 			shows: refuses("right"),
 		},
 		{
 			name: "One unknown parent stops the tree", until: latest, theirs: theirs, ours: ours,
+			part: "Progress", where: "pkg/scheduler/plugins/capacity/capacity.go 1227–1231 and 1468–1470",
+			happens: "As above, for a queue with an unknown parent, or parents that form a cycle.",
+			mend:    "Leave out the queue and the queues below it, and refuse their jobs.",
 			setup: setup{cluster: tree(leaf("lost", "nowhere", 4), leaf("other", "root", 4)).with(
 				job("right", "other", workload.Pending, pods("right", 1, 1)))},
 			shows: refuses("right"),
 		},
 		{
 			name: "Queues without jobs have no account", until: latest, theirs: theirs, ours: ours,
-			setup: setup{cluster: flat(leaf("a", "", 4), leaf("b", "", 4)).with(job("j", "a", workload.Pending, pods("j", 1, 1)))},
+			part: "Progress", where: "pkg/scheduler/plugins/capacity/capacity.go, buildQueueAttrs, and the function of AddQueueOrderFn",
+			happens: "Without a tree, only queues with jobs have an account. The comparison of two queues reads both, and panics.",
+			mend:    "Make the account of each queue of the session before the jobs are read.",
+			setup:   setup{cluster: flat(leaf("a", "", 4), leaf("b", "", 4)).with(job("j", "a", workload.Pending, pods("j", 1, 1)))},
 			shows: func(t *testing.T, s *framework.Session) bool {
 				s.QueueOrderFn(s.Queues["a"], s.Queues["b"])
 				return false
@@ -173,6 +176,9 @@ func defects() []defect {
 		},
 		{
 			name: "Shares of ancestors are stale after events", until: latest, theirs: theirs, ours: ours,
+			part: "Accounts", where: "pkg/scheduler/plugins/capacity/capacity.go 945–954 and 983–992",
+			happens: "An event changes the allocated of ancestors, and not their share. Queues of different subtrees keep the order of the start of the session.",
+			mend:    "Call updateShare for each ancestor, too.",
 			setup: setup{cluster: tree(leaf("a", "root", 4), leaf("b", "root", 4), leaf("a1", "a", 4), leaf("b1", "b", 4)).with(
 				job("j", "a1", workload.Inqueue, pods("j", 1, 2)))},
 			shows: func(t *testing.T, s *framework.Session) bool {
@@ -182,18 +188,27 @@ func defects() []defect {
 		},
 		{
 			name: "A job's own pods count twice at admission", until: latest, theirs: theirs, ours: ours,
+			part: "Accounts", where: "pkg/scheduler/plugins/capacity/capacity.go 1697–1706",
+			happens: "The minimum of a job is added to the allocated of its queue, which includes the pods of the job. A gang that loses a pod before it runs is not admitted again in a queue of exactly its size.",
+			mend:    "Add max(0, min − allocated of the job).",
 			setup: setup{cluster: flat(leaf("q", "", 2)).with(job("j", "q", workload.Pending,
 				append(running("j", 1, 1), pods("k", 1, 1)...)))},
 			shows: refuses("j"),
 		},
 		{
 			name: "An admitted job reserves its minimum beside its pods", until: release.V1144, theirs: theirs, ours: ours,
+			part: "Accounts", where: "v1.14.1 to v1.14.4, pkg/scheduler/plugins/capacity/capacity.go. v1.15 has the mend.",
+			happens: "A job in phase Inqueue reserves all of its minimum, even where its pods have a node.",
+			mend:    "Reserve max(0, min − allocated of the job), in the releases of v1.14, too.",
 			setup: setup{cluster: flat(leaf("q", "", 3)).with(
 				job("j", "q", workload.Inqueue, running("j", 2, 1)), job("k", "q", workload.Pending, pods("k", 1, 1)))},
 			shows: refuses("k"),
 		},
 		{
 			name: "A job that another plugin refuses reserves its minimum", until: release.V115, theirs: theirs, ours: ours,
+			part: "Accounts", where: "up to v1.15, pkg/scheduler/plugins/capacity/capacity.go, the function of AddJobEnqueueableFn. Master has the mend.",
+			happens: "The question charges inqueue. The charge stays if a later plugin refuses the job.",
+			mend:    "Charge in AddJobEnqueuedFn, in the releases of v1.15, too.",
 			setup: setup{cluster: flat(leaf("q", "", 2)).with(
 				job("j", "q", workload.Pending, pods("j", 2, 1)), job("k", "q", workload.Pending, pods("k", 2, 1)))},
 			shows: func(t *testing.T, s *framework.Session) bool {
@@ -203,19 +218,28 @@ func defects() []defect {
 		},
 		{
 			name: "A minimum that never fits blocks the siblings", until: latest, theirs: theirs, ours: ours,
+			part: "Accounts", where: "pkg/scheduler/plugins/capacity/capacity.go, where inqueue is added to ancestors",
+			happens: "The quota of a queue is lowered below the minimum of an Inqueue job. The minimum stays reserved in all ancestors, and jobs of other queues wait for room that the job can never use.",
+			mend:    "Add to an ancestor at most the room of the queue below it.",
 			setup: setup{cluster: tree(bounded("dept", "root", 4), bounded("a", "dept", 1), bounded("b", "dept", 4)).with(
 				job("j", "a", workload.Inqueue, pods("j", 4, 1)), job("k", "b", workload.Pending, pods("k", 1, 1)))},
 			shows: refuses("k"),
 		},
 		{
 			name: "Ancestors share memory from depth 7 on", until: latest, theirs: theirs, ours: ours,
-			setup: setup{cluster: deep(7)}, sessions: 50,
+			part: "Accounts", where: "pkg/scheduler/plugins/capacity/capacity.go 1483",
+			happens: "append gives the ancestors of several queues one array. From depth 7 on, a queue overwrites the last ancestor of another one. Pods are then charged to a queue of another department.",
+			mend:    "append(slices.Clip(parent.ancestors), parent)",
+			setup:   setup{cluster: deep(7)}, sessions: 50,
 			shows: func(t *testing.T, s *framework.Session) bool {
 				return s.Allocatable(s.Queues["a1"], taskOf(s, "a-0")) || !s.Allocatable(s.Queues["b1"], taskOf(s, "b-0"))
 			},
 		},
 		{
 			name: "Preemptive ignores the capability", until: release.V1144, theirs: theirs, ours: ours,
+			part: "Eviction", where: "v1.14.1 to v1.14.4, pkg/scheduler/plugins/capacity/capacity.go. v1.15 has the mend.",
+			happens: "Pods are evicted for a pod that the capability of its own queue refuses.",
+			mend:    "Check realCapability first, in the releases of v1.14, too.",
 			setup: setup{cluster: tree(workload.Queue{Name: "q", Parent: "root", Capability: cpu(2), Deserved: cpu(4)}).with(
 				job("j", "q", workload.Inqueue, pods("j", 1, 3)))},
 			shows: func(t *testing.T, s *framework.Session) bool {
@@ -224,18 +248,27 @@ func defects() []defect {
 		},
 		{
 			name: "Reclaim ignores guarantees of inner queues", until: latest, theirs: theirs, ours: ours,
+			part: "Eviction", where: "pkg/scheduler/plugins/capacity/capacity.go 516 and 630",
+			happens: "Only the guarantee of the victim's own queue is kept. The guarantee of a department is taken from its queues.",
+			mend:    "Compare each queue from the victim's queue up to the lowest common ancestor with the reclaimer, exclusive.",
 			setup:   setup{cluster: lending(workload.Queue{Name: "team", Parent: "root", Guarantee: cpu(4)})},
 			shows:   takes,
 			control: &setup{cluster: lending(inner("team", "root"))}, without: true,
 		},
 		{
 			name: "Victims are evicted for a pod that an ancestor's bound refuses", until: latest, theirs: theirs, ours: ours,
+			part: "Eviction", where: "pkg/scheduler/plugins/capacity/capacity.go, the function of AddReclaimableFn",
+			happens: "A department is at its bound. Pods of other departments are evicted for one of its pods, in each session.",
+			mend:    "Return no victims unless the reclaimer fits in all its ancestors once all of them are gone.",
 			setup:   setup{cluster: lending(inner("team", "root"), bounded("dept", "root", 2))},
 			shows:   takes,
 			control: &setup{cluster: lending(inner("team", "root"), bounded("dept", "root", 8))}, without: true,
 		},
 		{
 			name: "Victims are subtracted from compared ancestors only", since: release.V115, until: latest, theirs: theirs, ours: ours,
+			part: "Eviction", where: "pkg/scheduler/plugins/capacity/capacity.go 513 and 594–597, with ancestorReclaimLevel, from v1.15 on",
+			happens: "A victim in a deeper leaf is not subtracted from the ancestor that a victim in a shallower leaf is compared with. The ancestor falls below its deserved.",
+			mend:    "Subtract a victim from all ancestors in allocations.",
 			setup: setup{
 				arguments: framework.Arguments{"ancestorReclaimLevel": 1},
 				cluster: tree(workload.Queue{Name: "d", Parent: "root", Deserved: cpu(3)}, queue("x1", "d", 500), queue("e", "d", 250), queue("x2", "e", 500),
@@ -248,6 +281,9 @@ func defects() []defect {
 		},
 		{
 			name: "An evicted pod reserves what it leaves", since: release.V115, until: latest, theirs: theirs, ours: ours,
+			part: "Eviction", where: "pkg/scheduler/plugins/capacity/capacity.go 997–1001, with queue allocation gates, from v1.15 on",
+			happens: "The deallocate event of an eviction gives the evicted pod a reservation. Its room is not free for the pod that it is evicted for.",
+			mend:    "Reserve only for tasks that are pending again.",
 			setup: setup{gates: true, cluster: flat(bounded("q", "", 2)).with(
 				job("j", "q", workload.Running, queueGated(running("j", 1, 2))), job("k", "q", workload.Inqueue, pods("k", 1, 2)))},
 			shows: withGates(func(t *testing.T, s *framework.Session) bool {
@@ -257,6 +293,9 @@ func defects() []defect {
 		},
 		{
 			name: "Pods with a reservation block one another", since: release.V115, until: latest, theirs: theirs, ours: ours,
+			part: "Eviction", where: "pkg/scheduler/plugins/capacity/capacity.go 1656–1668, with queue allocation gates, from v1.15 on",
+			happens: "A pod with a reservation must fit beside the reservations of all others. If a bound is lowered below the sum of the reservations, none of them gets a node again.",
+			mend:    "Compare a pod with a reservation with allocated alone.",
 			setup: setup{gates: true, cluster: flat(bounded("q", "", 2)).with(
 				job("j", "q", workload.Inqueue, queueGated(pods("j", 2, 2))))},
 			shows: withGates(func(t *testing.T, s *framework.Session) bool {
@@ -265,6 +304,9 @@ func defects() []defect {
 		},
 		{
 			name: "Keys of device classes are scalars that no pod requests", since: release.V115, until: latest, theirs: theirs, ours: ours,
+			part: "Devices", where: "pkg/scheduler/plugins/capacity/capacity.go 1074–1093, 1429–1444 and 1864–1865, from v1.15 on",
+			happens: "In a guarantee, deviceclass/gpu is a scalar of which the queue has nothing, so that none of its pods can be reclaimed. In deserved, it puts the queue first. A root that bounds only devices bounds cpu and memory to 0.",
+			mend:    "Remove such keys from a list before api.NewResource reads it.",
 			setup: setup{cluster: lending(inner("team", "root"), workload.Queue{Name: "x", Parent: "team", Deserved: cpu(1),
 				Guarantee: workload.Resources{"deviceclass/gpu": 1}})},
 			shows:   func(t *testing.T, s *framework.Session) bool { return !takes(t, s) },
@@ -272,6 +314,9 @@ func defects() []defect {
 		},
 		{
 			name: "Overcommit counts the pods of Inqueue jobs twice", until: latest, theirs: overcommit.New,
+			part: "Other plugins", where: "pkg/scheduler/plugins/overcommit/overcommit.go 87–100",
+			happens: "The pods of an Inqueue job count as used on the nodes, and again as a part of its minimum.",
+			mend:    "Subtract allocated from the minimum, as for running jobs below.",
 			setup: setup{
 				arguments: framework.Arguments{"overcommit-factor": "1.0"},
 				cluster: flat(leaf("q", "", 16)).with(
@@ -280,153 +325,4 @@ func defects() []defect {
 			shows: refuses("k"),
 		},
 	}
-}
-
-// refuses reports whether a job is not admitted.
-func refuses(job string) func(*testing.T, *framework.Session) bool {
-	return func(t *testing.T, s *framework.Session) bool {
-		require.Contains(t, s.Jobs, api.JobID("default/"+job))
-		return !s.JobEnqueueable(s.Jobs[api.JobID("default/"+job)])
-	}
-}
-
-// takes reports whether pods of the queue x are victims of one of the queue y.
-func takes(t *testing.T, s *framework.Session) bool {
-	var candidates []*api.TaskInfo
-	for i := range 4 {
-		candidates = append(candidates, taskOf(s, fmt.Sprintf("x-%d", i)))
-	}
-	return len(s.Reclaimable(taskOf(s, "y-0"), candidates)) > 0
-}
-
-// withGates turns the feature gate on while shows runs.
-func withGates(shows func(*testing.T, *framework.Session) bool) func(*testing.T, *framework.Session) bool {
-	return func(t *testing.T, s *framework.Session) bool {
-		require.NoError(t, utilfeature.DefaultMutableFeatureGate.Set("SchedulingGatesQueueAdmission=true"))
-		defer func() {
-			require.NoError(t, utilfeature.DefaultMutableFeatureGate.Set("SchedulingGatesQueueAdmission=false"))
-		}()
-		return shows(t, s)
-	}
-}
-
-func taskOf(s *framework.Session, name string) *api.TaskInfo {
-	for _, job := range s.Jobs {
-		for _, task := range job.Tasks {
-			if task.Name == name {
-				return task
-			}
-		}
-	}
-	panic("no task " + name)
-}
-
-// content is a cluster without jobs yet.
-type content workload.Cluster
-
-func (c content) with(jobs ...workload.Job) workload.Cluster {
-	c.Jobs = jobs
-	return workload.Cluster(c)
-}
-
-func flat(queues ...workload.Queue) content { return content{Queues: queues} }
-
-func tree(queues ...workload.Queue) content {
-	return content{Hierarchy: true, Queues: append([]workload.Queue{{Name: "root"}}, queues...)}
-}
-
-func cpu(cores int64) workload.Resources { return workload.Resources{"cpu": cores * 1000} }
-
-func inner(name, parent string) workload.Queue { return workload.Queue{Name: name, Parent: parent} }
-
-// leaf deserves cores and is bounded by as many.
-func leaf(name, parent string, cores int64) workload.Queue {
-	return workload.Queue{Name: name, Parent: parent, Deserved: cpu(cores), Capability: cpu(cores)}
-}
-
-func bounded(name, parent string, cores int64) workload.Queue {
-	return workload.Queue{Name: name, Parent: parent, Capability: cpu(cores)}
-}
-
-// queue deserves milli thousandths of a core.
-func queue(name, parent string, milli int64) workload.Queue {
-	return workload.Queue{Name: name, Parent: parent, Deserved: workload.Resources{"cpu": milli}}
-}
-
-// wide are many queues, and small a job in each of them.
-func wide(n int) (queues []workload.Queue) {
-	for i := range n {
-		queues = append(queues, workload.Queue{Name: fmt.Sprintf("q%d", i), Weight: 1, Deserved: cpu(1)})
-	}
-	return queues
-}
-
-func small(n int) (jobs []workload.Job) {
-	for i := range n {
-		name := fmt.Sprintf("q%d", i)
-		jobs = append(jobs, job(name, name, workload.Inqueue, pods(name, 1, 1)))
-	}
-	return jobs
-}
-
-// lending has a queue x below team that borrows, and a queue y below dept that reclaims. Some of the
-// queues are replaced.
-func lending(changed ...workload.Queue) workload.Cluster {
-	queues := []workload.Queue{inner("team", "root"), queue("x", "team", 1000), inner("dept", "root"), leaf("y", "dept", 8)}
-	for i, q := range queues {
-		for _, c := range changed {
-			if c.Name == q.Name {
-				queues[i] = c
-			}
-		}
-	}
-	return tree(queues...).with(job("x", "x", workload.Running, running("x", 4, 1)),
-		job("own", "y", workload.Running, running("own", 2, 1)), job("y", "y", workload.Inqueue, pods("y", 1, 1)))
-}
-
-// deep has a chain of inner queues, and below it the inner queues a, which has one core, and b, each with a
-// leaf and a pod of two cores.
-func deep(depth int) workload.Cluster {
-	var queues []workload.Queue
-	parent := "root"
-	for i := 1; i < depth-1; i++ {
-		name := fmt.Sprintf("d%d", i)
-		queues = append(queues, inner(name, parent))
-		parent = name
-	}
-	queues = append(queues, bounded("a", parent, 1), inner("b", parent), leaf("a1", "a", 4), leaf("b1", "b", 4))
-	return tree(queues...).with(job("a", "a1", workload.Inqueue, pods("a", 1, 2)), job("b", "b1", workload.Inqueue, pods("b", 1, 2)))
-}
-
-// job has a minimum of all its pods.
-func job(name, queue string, phase workload.Phase, tasks []workload.Task) workload.Job {
-	var milli int64
-	for _, t := range tasks {
-		milli += t.Request["cpu"]
-	}
-	return workload.Job{Name: name, Queue: queue, Phase: phase, MinMember: int32(len(tasks)),
-		MinResources: workload.Resources{"cpu": milli}, Tasks: tasks}
-}
-
-func pods(job string, n int, cores int64) (tasks []workload.Task) {
-	for i := range n {
-		tasks = append(tasks, workload.Task{Name: fmt.Sprintf("%s-%d", job, i), Request: cpu(cores), Status: workload.TaskPending})
-	}
-	return tasks
-}
-
-func running(job string, n int, cores int64) []workload.Task {
-	tasks := pods(job, n, cores)
-	for i := range tasks {
-		tasks[i].Status, tasks[i].Node = workload.TaskRunning, "n"
-	}
-	return tasks
-}
-
-// queueGated pods wait, or waited, for Volcano's queue allocation gate, which is removed.
-func queueGated(tasks []workload.Task) []workload.Task {
-	for i := range tasks {
-		tasks[i].Annotations = map[string]string{cluster.QueueGate: "true"}
-	}
-	return tasks
 }
