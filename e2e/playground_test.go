@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the commands print into the pages of the playground")
 
-// playedPages are the pages for the playground of the demo. The second one goes on where the first one ends.
-var playedPages = []string{"../docs/quickstart.md", "../docs/cardctl.md"}
+// playedPages are the pages for the playground of the demo. Each page goes on where the one before ends.
+var playedPages = []string{"../docs/quickstart.md", "../docs/cardctl.md", "../docs/replay.md"}
 
 // demo is the program that make demo builds.
 const demo = "github.com/capacity-card/capacity-card/cmd/demo"

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Use records the use of a card by one queue (docs/spec/budgets.md). It keeps every step and adds them up again for every
-// answer.
+// Use records the use of a card by one queue (docs/spec/budgets.md). It keeps every step and adds them up again for
+// every answer.
 type Use struct{ steps []held }
 
 type held struct {

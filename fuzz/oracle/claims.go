@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// A resource claim gives cards to the pods that have it (docs/spec/cards.md, "Resource claims"). The cards of a claim for a
-// single pod count like cards of the device plugin. A claim that several pods name is charged once in each queue with
-// such pods.
+// A resource claim gives cards to the pods that have it (docs/spec/cards.md, "Resource claims"). The cards of a claim
+// for a single pod count like cards of the device plugin. A claim that several pods name is charged once in each queue
+// with such pods.
 
 // ClaimRequest is a request of a resource claim: one of its alternatives.
 type ClaimRequest []ClaimAlternative

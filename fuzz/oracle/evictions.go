@@ -267,8 +267,8 @@ func (g *Gang) rank(priority int32, loss int64) []int64 {
 	return []int64{int64(g.QueuePriority), int64(g.Priority), int64(priority), loss}
 }
 
-// Grace returns the notice that a pod has before its eviction (docs/spec/policies.md, eviction-grace). pod and group are the
-// requests of the pod and its PodGroup. path has the grants of the queues on its path. Each is "" for nothing.
+// Grace returns the notice that a pod has before its eviction (docs/spec/policies.md, eviction-grace). pod and group
+// are the requests of the pod and its PodGroup. path has the grants of the queues on its path. Each is "" for nothing.
 func Grace(pod, group string, path []string) time.Duration {
 	asked, err := time.ParseDuration(pod)
 	if err != nil || asked < 0 {

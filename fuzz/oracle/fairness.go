@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// History records the usage of one card by a queue since it was first seen (docs/spec/fairness.md). It keeps every step and
-// adds them up again for every answer.
+// History records the usage of one card by a queue since it was first seen (docs/spec/fairness.md). It keeps every step
+// and adds them up again for every answer.
 type History struct{ steps []step }
 
 type step struct {

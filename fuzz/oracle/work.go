@@ -2,8 +2,8 @@ package oracle
 
 import "time"
 
-// Unsaved returns the work that a pod loses, in seconds (docs/spec/policies.md, checkpoint-time). start is nil for a pod
-// that the kubelet has not started. A text that is no time does not count.
+// Unsaved returns the work that a pod loses, in seconds (docs/spec/policies.md, checkpoint-time). start is nil for a
+// pod that the kubelet has not started. A text that is no time does not count.
 func Unsaved(start *time.Time, now time.Time, checkpoints ...string) int64 {
 	if start == nil {
 		return 0

@@ -22,9 +22,10 @@ var update = flag.Bool("update", false, "write what the commands print into test
 
 // The page, the terminal sessions, and where their commands are run.
 const (
-	page     = "../../../docs/cardctl.md"
-	sessions = "testdata/sessions.md"
-	scene    = "../../../examples/cardctl"
+	page       = "../../../docs/cardctl.md"
+	replayPage = "../../../docs/replay.md"
+	sessions   = "testdata/sessions.md"
+	scene      = "../../../examples/cardctl"
 )
 
 var session = regexp.MustCompile("(?s)```console\n(.*?)```")
@@ -74,11 +75,14 @@ func play(lines string) string {
 	return out.String()
 }
 
-// TestPageNamesCommandsAndFlags expects the page to have every command and every
+// TestPageNamesCommandsAndFlags expects the pages to have every command and every
 // flag of its own.
 func TestPageNamesCommandsAndFlags(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
+	more, err := os.ReadFile(replayPage)
+	require.NoError(t, err)
+	text = append(text, more...)
 	for _, cmd := range New("cardctl", genericiooptions.NewTestIOStreamsDiscard()).Commands() {
 		assert.Contains(t, string(text), "## "+cmd.Name(), cmd.Name())
 	}
