@@ -64,12 +64,12 @@ func TestReferenceIsComplete(t *testing.T) {
 	expect("index/card/list.go", `"(volcano\.sh/[a-z./-]+)"`, 2)
 }
 
-// TestDifferencesAreMeasured expects the table of docs/differences.md with the numbers of
+// TestDifferencesAreMeasured expects the table of docs/spec/differences.md with the numbers of
 // differing answers to have a row for each difference that the differential test accepts.
 func TestDifferencesAreMeasured(t *testing.T) {
-	_, table, found := strings.Cut(string(read(t, "docs/differences.md")), "\n| answers compared |")
+	_, table, found := strings.Cut(string(read(t, "docs/spec/differences.md")), "\n| answers compared |")
 	if !found {
-		t.Fatal("docs/differences.md has no table of answers")
+		t.Fatal("docs/spec/differences.md has no table of answers")
 	}
 	_, table, _ = strings.Cut(table, "\n")
 	table, _, _ = strings.Cut(table, "\n\n")
@@ -85,7 +85,7 @@ func TestDifferencesAreMeasured(t *testing.T) {
 	slices.Sort(measured)
 	slices.Sort(accepted)
 	if len(accepted) < 20 || !slices.Equal(measured, accepted) {
-		t.Errorf("docs/differences.md has %q, and plugin/internal/session/differential_test.go accepts %q", measured, accepted)
+		t.Errorf("docs/spec/differences.md has %q, and plugin/internal/session/differential_test.go accepts %q", measured, accepted)
 	}
 }
 

@@ -23,10 +23,10 @@ func read(t *testing.T, file string) []byte {
 	return content
 }
 
-// TestDifferencesAreDocumented expects docs/differences.md to name exactly the files
+// TestDifferencesAreDocumented expects docs/spec/differences.md to name exactly the files
 // that mark a difference from upstream.
 func TestDifferencesAreDocumented(t *testing.T) {
-	page := read(t, "docs/differences.md")
+	page := read(t, "docs/spec/differences.md")
 	marked := map[string]bool{}
 	for _, room := range []string{"fastres", "index", "quota", "plugin"} {
 		err := filepath.WalkDir(room, func(path string, entry fs.DirEntry, err error) error {
@@ -43,7 +43,7 @@ func TestDifferencesAreDocumented(t *testing.T) {
 	}
 	for path, is := range marked {
 		if named := bytes.Contains(page, []byte("`"+path+"`")); named != is {
-			t.Errorf("%s marks a difference: %t; docs/differences.md names it: %t", path, is, named)
+			t.Errorf("%s marks a difference: %t; docs/spec/differences.md names it: %t", path, is, named)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func TestDifferencesAreDocumented(t *testing.T) {
 var pages = map[string]int{
 	"docs/spec/guarantees.md": 30, "docs/dev/SEEDS.md": 1, "docs/dev/ARCHITECTURE.md": 3, "docs/deploy.md": 10,
 	"docs/dev/requirements/capacity.tsv": 150, "docs/dev/requirements/cards.tsv": 220, "docs/dev/requirements/proportion.tsv": 80,
-	"docs/dev/requirements/plugins.tsv": 60, "docs/dev/requirements/weights.tsv": 60, "docs/neighbours.md": 20, "docs/observability.md": 2, "docs/differences.md": 10, "CONTRIBUTING.md": 0, "SECURITY.md": 0,
+	"docs/dev/requirements/plugins.tsv": 60, "docs/dev/requirements/weights.tsv": 60, "docs/neighbours.md": 20, "docs/observability.md": 2, "docs/spec/differences.md": 10, "CONTRIBUTING.md": 0, "SECURITY.md": 0,
 }
 
 // TestDocsNameWhatExists looks up every test, subtest and file that the pages name.

@@ -107,6 +107,10 @@ var layers = []layer{
 		reason: "reads the text of arguments, before there is a session",
 	},
 	{
+		dir: "plugin/settings", allow: []string{std}, silent: true,
+		reason: "describes settings for pages and programs, and reads none",
+	},
+	{
 		dir: "plugin/constraint", allow: slices.Concat(below(), accounts),
 		reason: "asks the features that are active, and knows none of them",
 	},

@@ -16,7 +16,7 @@ var counts = []struct{ page, says, source, is string }{
 	{"docs/faq.md", `registers (\S+) plugins`, "plugin/doc.go", pluginNames},
 	{"docs/reference.md", `Configure one of (\S+) plugins`, "plugin/doc.go", pluginNames},
 	{"docs/zh/README.md", `编译进了(.)个插件`, "plugin/doc.go", pluginNames},
-	{"docs/differences.md", `compares ([\d,]+) random clusters for each plugin`, "Makefile", `TestDifferential -v -timeout 60m -clusters (\d+)`},
+	{"docs/spec/differences.md", `compares ([\d,]+) random clusters for each plugin`, "Makefile", `TestDifferential -v -timeout 60m -clusters (\d+)`},
 	{"docs/spec/guarantees.md", "`TestDifferential`\\) \\| ([\\d,]+) \\|", "plugin/internal/session/differential_test.go", `"clusters", (\d+)`},
 	{"docs/spec/guarantees.md", "`TestDifferential`\\) \\| \\S+ \\| `make differential`: ([\\d,]+) \\|", "Makefile", `TestDifferential -v -timeout 60m -clusters (\d+)`},
 	{"docs/spec/guarantees.md", "`TestRandomSessions`\\) \\| ([\\d,]+) \\|", "plugin/internal/session/oracle_random_test.go", `"sessions", (\d+)`},
