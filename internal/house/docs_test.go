@@ -355,3 +355,29 @@ func anchors(page string) (names []string) {
 	}
 	return names
 }
+
+// TestTranslations expects the same commands in a page and its translation, and links from a translation to other
+// translations.
+func TestTranslations(t *testing.T) {
+	commands := regexp.MustCompile("(?s)```(?:sh|diff)?\n.*?```")
+	original := commands.FindAllString(string(read(t, "docs/install.md")), -1)
+	translated := commands.FindAllString(string(read(t, "docs/zh/install.md")), -1)
+	if !slices.Equal(original, translated) {
+		t.Error("docs/zh/install.md does not have the commands of docs/install.md")
+	}
+
+	pages, err := filepath.Glob("docs/zh/*.md")
+	if err != nil || len(pages) < 5 {
+		t.Fatalf("%d pages in docs/zh: %v", len(pages), err)
+	}
+	english := regexp.MustCompile(`\[English\]\([^)]*\)`)
+	for _, page := range pages {
+		text := english.ReplaceAllString(string(read(t, page)), "")
+		for _, other := range pages {
+			name := filepath.Base(other)
+			if name != "README.md" && strings.Contains(text, "](../"+name+")") {
+				t.Errorf("%s links to docs/%s, and docs/zh/%[2]s exists", page, name)
+			}
+		}
+	}
+}
