@@ -14,16 +14,12 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
 )
-
-// Classes are the service classes by name.
-var Classes = map[string]quota.Class{policy.Inference: quota.Inference, policy.Training: quota.Training}
 
 // The arguments of the plugins.
 const (
@@ -45,7 +41,7 @@ const (
 	OwnerClasses           = "podOwnerReferenceToServiceType"
 	ReclaimBeyondMinimum   = "reclaimBeyondMinimum"
 	ReclaimByClass         = "reclaimByServiceType"
-	ReclaimDamping         = "reclaimDamping"
+	ReclaimCompares        = "reclaimCompares"
 	ReclaimGangs           = "reclaimGangs"
 	RootCapability         = "rootCapability"
 	Semantics              = "semantics"
@@ -61,35 +57,17 @@ var Known = []string{
 	CardUnlimitedCPUMemory, DeservedFrom, DisplacePromises, FairShareBy, FairShareCounts, FairShareHalfLife,
 	FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim, FairShareSave, FairShareStore,
 	FairShareWeights, Fractions, HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses,
-	ReclaimBeyondMinimum, ReclaimByClass, ReclaimDamping, ReclaimGangs, RootCapability, Semantics, TerminatingCards,
+	ReclaimBeyondMinimum, ReclaimByClass, ReclaimCompares, ReclaimGangs, RootCapability, Semantics, TerminatingCards,
 	UnsetCapability, UntypedCards, VictimOrder,
 }
-
-// VictimsBy is the order in which reclaim evicts pods.
-type VictimsBy string
-
-// The orders of victims.
-const (
-	VictimsByVolcano VictimsBy = "volcano"
-	VictimsByWork    VictimsBy = "leastWork"
-)
-
-// GangsLose says whether reclaim and preempt may evict whole jobs.
-type GangsLose string
-
-// The rules for gangs.
-const (
-	GangsKeep  GangsLose = "keep"  // jobs keep their minimum if the plugin gang votes
-	GangsWhole GangsLose = "whole" // a job may be evicted as a whole
-)
 
 // Settings are the parsed arguments of a plugin, and the defaults of its name.
 type Settings struct {
 	Bounds intake.Settings
 	Cards  cards.Settings
-	// Damping is the number of ancestors that reclaim considers. Above 0, reclaim is damped.
+	// Damping is the number N of damped=N, 0 without.
 	Damping int
-	// Levels is the number of ancestors that reclaim compares with their deserved, as upstream v1.15 does.
+	// Levels is the number N of ancestors=N, 0 without. At most one of Damping and Levels is above 0.
 	Levels int
 	// BeyondMinimum: jobs that have their minimum starve while their queue deserves more.
 	BeyondMinimum bool
@@ -125,10 +103,8 @@ func Parse(v Variant, arguments framework.Arguments) (Settings, []string) {
 	s := Settings{
 		Bounds:           p.bounds(v, r),
 		Cards:            p.cards(v),
-		Damping:          p.count(ReclaimDamping),
 		Displace:         p.flag(DisplacePromises, false),
 		AdmitReclaimable: p.flag(AdmitReclaimable, v.AdmitReclaimable),
-		Levels:           p.count(AncestorReclaimLevel),
 		Gates:            rules.QueueGates && release.RemovesQueueGates(),
 		Rules:            rules,
 		FairShare:        p.fairShare(v),
@@ -236,48 +212,6 @@ func devicesOff(v Variant, r release.Release) string {
 	default:
 		return ""
 	}
-}
-
-// reclaim reads the arguments that decide which pods lose to which.
-func (p *parser) reclaim(v Variant, s *Settings) {
-	s.ByClass = p.flag(ReclaimByClass, false)
-	s.Owners = p.classes(OwnerClasses)
-	s.ByWork = oneOf(p, VictimOrder, VictimsByVolcano, VictimsByWork) == VictimsByWork
-	s.WholeGangs = oneOf(p, ReclaimGangs, GangsKeep, GangsWhole) == GangsWhole
-	s.BeyondMinimum = p.flag(ReclaimBeyondMinimum, false)
-
-	if v.Proportion {
-		s.WholeGangs = p.without(v, ReclaimGangs, s.WholeGangs)
-		s.BeyondMinimum = p.without(v, ReclaimBeyondMinimum, s.BeyondMinimum)
-		s.ByWork = p.without(v, VictimOrder, s.ByWork)
-		s.ByClass = p.without(v, ReclaimByClass, s.ByClass)
-	}
-
-	if s.Damping > 0 && s.Levels > 0 {
-		s.Levels = 0
-		p.problem("argument %s has no effect beside %s", AncestorReclaimLevel, ReclaimDamping)
-	}
-	if s.Damping > 0 && s.FairShare.Reclaim > 0 {
-		s.FairShare.Reclaim = 0
-		p.problem("argument %s has no effect beside %s", FairShareReclaim, ReclaimDamping)
-	}
-	if len(s.Owners) > 0 && !s.ByClass {
-		p.problem("argument %s has no effect without %s", OwnerClasses, ReclaimByClass)
-	}
-}
-
-// classes reads service classes by the kind of a pod's owner.
-func (p *parser) classes(key string) map[string]quota.Class {
-	const want = "a map from kinds of owners, such as ReplicaSet, to service classes"
-
-	return mapped(p, key, want, func(_ string, value any) (quota.Class, string) {
-		text := fmt.Sprint(value)
-		class, known := Classes[text]
-		if !known {
-			return class, fmt.Sprintf("%q is not one of %s, %s", text, policy.Inference, policy.Training)
-		}
-		return class, ""
-	})
 }
 
 // labels reads labels of nodes by the resource of cards.

@@ -29,6 +29,7 @@ func variant(name string) arguments.Variant {
 // TestArguments parses arguments of each plugin.
 func TestArguments(t *testing.T) {
 	const day = 24 * time.Hour
+	const compares = "queue, or ancestors=N or damped=N with a whole number N above 0"
 	card, capacity := variant(arguments.CapacityCard), variant(arguments.Capacity)
 	with := func(changes ...func(*arguments.Settings)) arguments.Settings {
 		s := arguments.Settings{
@@ -61,18 +62,18 @@ func TestArguments(t *testing.T) {
 		{"none", capacity, nil, with(), nil},
 		{"none for cards", card, nil, with(zeroLeaf), nil},
 		{"all", capacity, framework.Arguments{"rootCapability": "unlimited", "unsetCapability": "zero", "untypedCards": "reject", "keepGuarantees": true, "terminatingCards": "hold",
-			"cardUnlimitedCpuMemory": true, "nodeOrderWeight": 2.5, "deservedFrom": "weight", "hierarchyFrom": "annotation", "reclaimDamping": 2},
+			"cardUnlimitedCpuMemory": true, "nodeOrderWeight": 2.5, "deservedFrom": "weight", "hierarchyFrom": "annotation", "reclaimCompares": "damped=2"},
 			arguments.Settings{
 				Bounds: intake.Settings{RootCapability: intake.RootUnlimited, UnsetCapability: intake.UnsetZero,
 					DeservedFrom: intake.DeservedFromWeight, HierarchyFrom: intake.HierarchyFromAnnotation, KeepGuarantees: true},
 				Cards: cards.Settings{Untyped: cards.UntypedReject, Terminating: cards.TerminatingHold, UnlimitedCPUMemory: true, NodeOrderWeight: 2.5}, Damping: 2}, nil},
 		{"all for cards", card, framework.Arguments{"rootCapability": "total", "unsetCapability": "unlimited", "untypedCards": "ignore",
-			"cardUnlimitedCpuMemory": "true", "nodeOrderWeight": 3, "deservedFrom": "spec", "hierarchyFrom": "parent", "reclaimDamping": 0.0},
+			"cardUnlimitedCpuMemory": "true", "nodeOrderWeight": 3, "deservedFrom": "spec", "hierarchyFrom": "parent", "reclaimCompares": "queue"},
 			with(func(s *arguments.Settings) {
 				s.Cards = cards.Settings{Untyped: cards.UntypedIgnore, Terminating: cards.TerminatingHold, UnlimitedCPUMemory: true, NodeOrderWeight: 3}
 				s.AdmitReclaimable = true
 			}), nil},
-		{"numbers and flags as text", card, framework.Arguments{"cardUnlimitedCpuMemory": "false", "nodeOrderWeight": "0.5", "reclaimDamping": "3"},
+		{"numbers and flags as text", card, framework.Arguments{"cardUnlimitedCpuMemory": "false", "nodeOrderWeight": "0.5", "reclaimCompares": "damped=3"},
 			with(zeroLeaf, func(s *arguments.Settings) { s.Cards.NodeOrderWeight, s.Damping = 0.5, 3 }), nil},
 		{"a wrong value", capacity, framework.Arguments{"rootCapability": "none"}, with(),
 			[]string{"argument rootCapability: none (string) is not one of total, own, unlimited, using total"}},
@@ -116,12 +117,12 @@ func TestArguments(t *testing.T) {
 			s.FairShare = arguments.FairShare{HalfLife: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
 				Of: []string{"cards"}, Save: time.Minute}
 		}), []string{"argument fairShareReclaim has no effect with a fairShareHorizon below 1m0s"}},
-		{"usage over time, beside damping", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareReclaim": 2, "reclaimDamping": 1, "fairShareStore": "none"},
+		{"usage over time, beside damping", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareReclaim": 2, "reclaimCompares": "damped=1", "fairShareStore": "none"},
 			with(func(s *arguments.Settings) {
 				s.Bounds.FairShare.On, s.Damping = true, 1
 				s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
 					Of: []string{"cards"}, Save: time.Minute}
-			}), []string{"argument fairShareReclaim has no effect beside reclaimDamping"}},
+			}), []string{"argument fairShareReclaim has no effect with reclaimCompares: damped=1"}},
 		{"usage over time, no half-life", capacity, framework.Arguments{"fairShareHalfLife": "0s"}, with(),
 			[]string{"argument fairShareHalfLife: 0s (string) is not a duration above 0, such as 24h, using none"}},
 		{"usage over time, off", capacity, framework.Arguments{"fairShareHalfLife": "-24h", "fairShareBy": "weight"}, with(),
@@ -182,18 +183,25 @@ func TestArguments(t *testing.T) {
 			[]string{"argument cardLabels: nvidia.com/gpu (string) is not a map from resources of cards to labels of nodes, using none"}},
 		{"an unknown release", capacity, framework.Arguments{"semantics": "v1.13"}, fallback,
 			[]string{"argument semantics: v1.13 (string) is not one of v1.14.1, v1.14.4, v1.15, v1.16, using " + release.Built().String()}},
-		{"both rules of ancestors", capacity, framework.Arguments{"ancestorReclaimLevel": "2", "reclaimDamping": 1}, with(func(s *arguments.Settings) { s.Damping = 1 }),
-			[]string{"argument ancestorReclaimLevel has no effect beside reclaimDamping"}},
-		{"wrong sources and levels", capacity, framework.Arguments{"deservedFrom": "weights", "hierarchyFrom": 1, "reclaimDamping": -1}, with(),
+		{"both rules of ancestors", capacity, framework.Arguments{"ancestorReclaimLevel": "2", "reclaimCompares": "damped=1"}, with(func(s *arguments.Settings) { s.Damping = 1 }),
+			[]string{"argument ancestorReclaimLevel has no effect with reclaimCompares"}},
+		{"ancestors", card, framework.Arguments{"reclaimCompares": "ancestors=2"}, with(zeroLeaf, func(s *arguments.Settings) { s.Levels = 2 }), nil},
+		{"Volcano's argument under another name", card, framework.Arguments{"ancestorReclaimLevel": 2}, with(zeroLeaf),
+			[]string{"argument ancestorReclaimLevel is reclaimCompares: ancestors=N under the name capacity-card"}},
+		{"Volcano's argument is no number", capacity, framework.Arguments{"ancestorReclaimLevel": -1}, with(),
+			[]string{"argument ancestorReclaimLevel: -1 (int) is not a whole number, 0 or more, using 0"}},
+		{"wrong sources and levels", capacity, framework.Arguments{"deservedFrom": "weights", "hierarchyFrom": 1, "reclaimCompares": -1}, with(),
 			[]string{"argument deservedFrom: weights (string) is not one of spec, weight, using spec",
 				"argument hierarchyFrom: 1 (int) is not one of parent, annotation, using parent",
-				"argument reclaimDamping: -1 (int) is not a whole number, 0 or more, using 0"}},
-		{"no whole number", capacity, framework.Arguments{"reclaimDamping": 1.5}, with(),
-			[]string{"argument reclaimDamping: 1.5 (float64) is not a whole number, 0 or more, using 0"}},
-		{"too many levels", capacity, framework.Arguments{"reclaimDamping": "1e300"}, with(),
-			[]string{"argument reclaimDamping: 1e300 (string) is not a whole number, 0 or more, using 0"}},
-		{"no levels", capacity, framework.Arguments{"reclaimDamping": nil}, with(),
-			[]string{"argument reclaimDamping: <nil> (<nil>) is not a whole number, 0 or more, using 0"}},
+				"argument reclaimCompares: -1 (int) is not " + compares + ", using queue"}},
+		{"no whole number", capacity, framework.Arguments{"reclaimCompares": "damped=1.5"}, with(),
+			[]string{"argument reclaimCompares: damped=1.5 (string) is not " + compares + ", using queue"}},
+		{"too many levels", capacity, framework.Arguments{"reclaimCompares": "ancestors=1e300"}, with(),
+			[]string{"argument reclaimCompares: ancestors=1e300 (string) is not " + compares + ", using queue"}},
+		{"no levels", capacity, framework.Arguments{"reclaimCompares": "damped=0"}, with(),
+			[]string{"argument reclaimCompares: damped=0 (string) is not " + compares + ", using queue"}},
+		{"an empty comparison", capacity, framework.Arguments{"reclaimCompares": nil}, with(),
+			[]string{"argument reclaimCompares: <nil> (<nil>) is not " + compares + ", using queue"}},
 		{"a flag of starving jobs", capacity, framework.Arguments{"reclaimBeyondMinimum": true}, with(func(s *arguments.Settings) { s.BeyondMinimum = true }), nil},
 		{"what reclaim can take back does not count", capacity, framework.Arguments{"admitReclaimable": true}, with(func(s *arguments.Settings) { s.AdmitReclaimable = true }), nil},
 		{"what reclaim can take back counts", card, framework.Arguments{"admitReclaimable": "false"}, with(zeroLeaf, func(s *arguments.Settings) { s.AdmitReclaimable = false }), nil},
@@ -216,8 +224,8 @@ func TestArguments(t *testing.T) {
 			s.Cards.Fractions = cardnames.ByMemory
 		}), nil},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are admitReclaimable, ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardAttributes, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, fractions, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, reclaimGangs, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
-				"argument zebra is unknown and ignored; known are admitReclaimable, ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardAttributes, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, fractions, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, reclaimGangs, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
+			[]string{"argument apple is unknown and ignored; known are admitReclaimable, ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardAttributes, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, fractions, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimCompares, reclaimGangs, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
+				"argument zebra is unknown and ignored; known are admitReclaimable, ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardAttributes, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, fractions, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimCompares, reclaimGangs, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

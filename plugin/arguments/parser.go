@@ -40,7 +40,10 @@ func (p *parser) wrong(key, want string, byDefault any) {
 // unknown adds a problem for each argument that does not exist.
 func (p *parser) unknown() {
 	for _, key := range slices.Sorted(maps.Keys(p.arguments)) {
-		if !slices.Contains(Known, key) {
+		switch now, old := renamed[key]; {
+		case old:
+			p.problem("argument %s is %s now", key, now)
+		case !slices.Contains(Known, key):
 			p.problem("argument %s is unknown and ignored; known are %s", key, strings.Join(Known, ", "))
 		}
 	}

@@ -31,8 +31,8 @@ func TestOtherPlugins(t *testing.T) {
 }
 
 func TestArgumentProblems(t *testing.T) {
-	problems := ArgumentProblems(arguments.Capacity, framework.Arguments{arguments.ReclaimDamping: -1})
-	assert.Equal(t, []string{"argument reclaimDamping: -1 (int) is not a whole number, 0 or more, using 0"}, problems)
+	problems := ArgumentProblems(arguments.Capacity, framework.Arguments{arguments.ReclaimCompares: "damped=-1"})
+	assert.Equal(t, []string{"argument reclaimCompares: damped=-1 (string) is not queue, or ancestors=N or damped=N with a whole number N above 0, using queue"}, problems)
 }
 
 func TestCardsOfConfiguration(t *testing.T) {

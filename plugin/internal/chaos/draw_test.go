@@ -24,7 +24,6 @@ const chaosCycles = 50
 // values are the values of the plugin's arguments in random worlds.
 var values = map[string][]any{
 	arguments.AdmitReclaimable:       {true, false},
-	arguments.AncestorReclaimLevel:   {1, 2, 3},
 	arguments.CardUnlimitedCPUMemory: {true},
 	arguments.DeviceCapacities:       {true},
 	arguments.DeviceQuotas:           {true, false},
@@ -53,7 +52,7 @@ var values = map[string][]any{
 	arguments.OwnerClasses:         {map[string]any{"ReplicaSet": "inference", "Job": "training"}},
 	arguments.ReclaimBeyondMinimum: {true},
 	arguments.ReclaimByClass:       {true},
-	arguments.ReclaimDamping:       {1, 2, 3},
+	arguments.ReclaimCompares:      {"damped=1", "damped=2", "damped=3", "ancestors=1", "ancestors=2", "ancestors=3"},
 	arguments.ReclaimGangs:         {"whole"},
 	arguments.RootCapability:       {"own", "total", "unlimited"},
 	arguments.Semantics:            {"v1.14.1", "v1.14.4", "v1.15"},
@@ -158,8 +157,8 @@ func (d *draw) configure() {
 		d.s.Actions = d.s.Actions[1:] // without enqueue
 	}
 	for _, key := range arguments.Known {
-		if key == arguments.Fractions {
-			continue // see share
+		if key == arguments.Fractions || key == arguments.AncestorReclaimLevel {
+			continue // see share; ancestors=N is the same for all plugins
 		}
 		if of := values[key]; d.chance(35) || key == arguments.UnsetCapability && d.chance(80) {
 			d.s.Arguments[key] = of[d.IntN(len(of))]

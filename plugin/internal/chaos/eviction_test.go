@@ -228,7 +228,13 @@ func (w *chaos) exchanges() bool {
 	if !slices.Contains(w.Actions, "reclaim") {
 		return false
 	}
-	return w.Arguments[arguments.ReclaimDamping] == nil || w.borrowsFirst > w.Cycle-w.mostQuiet()/3
+	return !w.damped() || w.borrowsFirst > w.Cycle-w.mostQuiet()/3
+}
+
+// damped reports whether reclaimCompares is damped=N.
+func (w *chaos) damped() bool {
+	compares, _ := w.Arguments[arguments.ReclaimCompares].(string)
+	return strings.HasPrefix(compares, "damped=")
 }
 
 // preemptsInVain reports whether preempt evicts pods, once for each pending pod, though the quota refuses

@@ -36,8 +36,9 @@ func (d *draw) gangs() {
 		return
 	}
 
-	for _, key := range []string{arguments.ReclaimDamping, arguments.FairShareHalfLife, arguments.UntypedCards, arguments.ReclaimByClass,
-		arguments.AncestorReclaimLevel} {
+	for _, key := range []string{
+		arguments.ReclaimCompares, arguments.FairShareHalfLife, arguments.UntypedCards, arguments.ReclaimByClass,
+	} {
 		delete(d.s.Arguments, key)
 	}
 	if !slices.Contains(d.s.Actions, "reclaim") {
@@ -352,7 +353,7 @@ func (t *trial) place(pods []*world.Pod) (nodes []string) {
 func (c *chaosCycle) checkOwedGangs(name string) {
 	has, unsure := c.expected()
 	if !slices.Contains(c.Actions, "reclaim") || c.Plugin == session.ProportionName || !c.own.Reclaim.Plans() || c.sharing() ||
-		c.Arguments[arguments.ReclaimDamping] != nil || slices.Contains(slices.Collect(maps.Values(unsure)), true) || c.keepsForOthers() {
+		c.damped() || slices.Contains(slices.Collect(maps.Values(unsure)), true) || c.keepsForOthers() {
 		return
 	}
 	for _, j := range c.World.Jobs {

@@ -26,7 +26,7 @@ import (
 // rest there is none.
 func (c *chaosCycle) checkOwed(name string) {
 	has, unsure := c.expected()
-	if !slices.Contains(c.Actions, "reclaim") || c.Plugin == session.ProportionName || c.sharing() || c.Arguments[arguments.ReclaimDamping] != nil {
+	if !slices.Contains(c.Actions, "reclaim") || c.Plugin == session.ProportionName || c.sharing() || c.damped() {
 		return
 	}
 	for _, j := range c.World.Jobs {
