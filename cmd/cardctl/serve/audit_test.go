@@ -67,7 +67,23 @@ func TestPagesFollowWindows(t *testing.T) {
 	s := newSource(t, write(t, fmt.Sprintf(windowed, begins.Format(time.RFC3339))))
 	server := newServer(t, s, nil)
 	require.False(t, server.keeper.now().model.Queue("q").Windows[0].Holds)
-	assert.Equal(t, begins, server.keeper.nextWindow())
+	server.keeper.clock = time.Millisecond
 	go server.Run(t.Context())
 	require.Eventually(t, func() bool { return server.keeper.now().model.Queue("q").Windows[0].Holds }, time.Minute, 10*time.Millisecond)
+}
+
+// TestQuietClusterIsReadAgain tells when the pages were computed from when an object changed last.
+func TestQuietClusterIsReadAgain(t *testing.T) {
+	server := newServer(t, newSource(t, examples), nil)
+	first := server.keeper.now().model.Time
+	assert.NotContains(t, get(server.Handler(), "/queues").Body.String(), "unchanged since")
+
+	server.keeper.read(t.Context(), false)
+	assert.True(t, server.keeper.now().model.Time.After(first))
+	assert.Equal(t, first, server.keeper.now().unchanged)
+	assert.Contains(t, get(server.Handler(), "/queues").Body.String(), "unchanged since")
+
+	server.keeper.read(t.Context(), true)
+	assert.True(t, server.keeper.now().unchanged.After(first))
+	assert.NotContains(t, get(server.Handler(), "/queues").Body.String(), "unchanged since")
 }

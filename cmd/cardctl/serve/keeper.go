@@ -12,6 +12,7 @@ import (
 type keeper struct {
 	source   model.Source
 	interval time.Duration
+	clock    time.Duration // the longest time between two readings, but restShare
 	log      func(format string, arguments ...any)
 	history  *model.History
 	events   *broadcaster
@@ -23,9 +24,10 @@ type keeper struct {
 
 // state is the last model, and the error of the last reading.
 type state struct {
-	model *model.Model // nil before the first reading
-	err   error        // of the last reading
-	since time.Time    // of err
+	model     *model.Model // nil before the first reading
+	unchanged time.Time    // the first reading of the objects of model
+	err       error        // of the last reading
+	since     time.Time    // of err
 }
 
 func (k *keeper) now() state {
@@ -37,18 +39,17 @@ func (k *keeper) now() state {
 // restShare is a part of the time between two readings. The keeper rests for at least this part.
 const restShare = 2
 
-// run reads until ctx is done. It reads a cluster after each change, at most once every interval, and more rarely if
-// readings take long. It reads files once. It reads both when a window of a queue begins or ends.
+// clock is the longest time between two readings: budgets, windows, usage and delays change without a change of an
+// object.
+const clock = 10 * time.Second
+
+// run reads until ctx is done. It reads after each change, at most once every interval, and at each tick of the clock.
+// It reads more rarely if readings take long.
 func (k *keeper) run(ctx context.Context) {
+	changed := true
 	for {
 		begun := time.Now()
-		k.read(ctx)
-
-		changed := k.source.Changed()
-		window := k.nextWindow()
-		if changed == nil && window.IsZero() && k.now().err == nil {
-			return
-		}
+		k.read(ctx, changed)
 
 		wait := max(k.interval, restShare*time.Since(begun)) - time.Since(begun)
 		select {
@@ -59,40 +60,24 @@ func (k *keeper) run(ctx context.Context) {
 
 		// It reads again until the cluster is back.
 		if k.now().err != nil {
+			changed = true
 			continue
-		}
-
-		var due <-chan time.Time
-		if !window.IsZero() {
-			due = time.After(time.Until(window))
 		}
 
 		select {
 		case <-ctx.Done():
 			return
-		case <-changed:
-		case <-due:
+		case <-k.source.Changed():
+			changed = true
+		case <-time.After(time.Until(begun.Add(k.clock))):
+			changed = false
 		}
 	}
 }
 
-// nextWindow returns the next begin or end of a window of a queue, the zero time for never.
-func (k *keeper) nextWindow() (next time.Time) {
-	m := k.now().model
-	if m == nil {
-		return next
-	}
-
-	for i := range m.Queues {
-		if at := m.Queues[i].NextWindow(); at != nil && (next.IsZero() || at.Before(next)) {
-			next = *at
-		}
-	}
-	return next
-}
-
-// read makes a model of the cluster now. If that fails, the previous model stays.
-func (k *keeper) read(ctx context.Context) {
+// read makes a model of the cluster now, of which an object can have changed since the previous model. If that fails,
+// the previous model stays.
+func (k *keeper) read(ctx context.Context, changed bool) {
 	before := k.now()
 	begun := time.Now()
 	reading, err := k.source.Read(ctx)
@@ -100,13 +85,16 @@ func (k *keeper) read(ctx context.Context) {
 		return
 	}
 
-	after := state{model: before.model, err: err}
+	after := state{model: before.model, unchanged: before.unchanged, err: err}
 	if reading != nil && (err == nil || before.model == nil) {
 		made, makeErr := model.Make(ctx, reading, before.model)
 		if makeErr != nil {
 			after.err = makeErr
 		} else {
 			after.model = made
+			if changed {
+				after.unchanged = made.Time
+			}
 			k.history.Add(made)
 		}
 	}

@@ -31,7 +31,7 @@ func TestMetrics(t *testing.T) {
 	_, err := server.events.subscribe("one", 0)
 	require.NoError(t, err)
 	cluster.fail(errors.New("away"))
-	server.keeper.read(t.Context())
+	server.keeper.read(t.Context(), true)
 
 	answer := get(h, "/metrics")
 	require.Equal(t, http.StatusOK, answer.Code)

@@ -147,7 +147,7 @@ func TestRights(t *testing.T) {
 	} {
 		server := newServer(t, s, as(who))
 		s.fail(errors.New("the cluster https://10.9.8.7:6443 cannot be reached"))
-		server.keeper.read(t.Context())
+		server.keeper.read(t.Context(), true)
 		s.fail(nil)
 		h := server.Handler()
 		for _, v := range views {

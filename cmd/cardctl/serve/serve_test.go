@@ -85,7 +85,7 @@ func (s *source) fail(err error) {
 func newServer(t *testing.T, s model.Source, access func(http.Handler) http.Handler) *Server {
 	t.Helper()
 	server := New(Options{Source: s, Interval: time.Millisecond, Flags: []string{"-f", "dump.json"}, Access: access, Log: t.Logf})
-	server.keeper.read(t.Context())
+	server.keeper.read(t.Context(), true)
 	return server
 }
 
@@ -452,10 +452,10 @@ func TestKeepsTheLastReading(t *testing.T) {
 
 	s.objects = newSource(t, examples).objects
 	s.fail(nil)
-	server.keeper.read(t.Context())
+	server.keeper.read(t.Context(), true)
 	assert.NotContains(t, get(h, "/queues").Body.String(), "cannot be reached")
 	s.fail(errors.New("the cluster cannot be reached"))
-	server.keeper.read(t.Context())
+	server.keeper.read(t.Context(), true)
 	w := get(h, "/queues")
 	assert.Contains(t, w.Body.String(), "the cluster cannot be reached")
 	assert.Contains(t, w.Body.String(), "research")

@@ -54,6 +54,7 @@ func New(o Options) *Server {
 		keeper: &keeper{
 			source:   o.Source,
 			interval: o.Interval,
+			clock:    clock,
 			log:      o.Log,
 			history:  model.NewHistory(),
 			events:   events,

@@ -261,6 +261,7 @@ func (s *Server) frame(q *request, v view) *page.Frame {
 
 	f.Objects = q.Model
 	f.Read = q.Model.Time
+	f.Unchanged = q.state.unchanged
 	f.Files = s.options.Source.Changed() == nil
 	f.Unread(q.Model.Objects.Unread, len(q.Jobs) > 0)
 	warnings := slices.DeleteFunc(slices.Clone(q.Notes), func(n model.Note) bool { return n.Severity == "note" })

@@ -100,7 +100,7 @@ func TestSimulationThatPanics(t *testing.T) {
 	s := newSource(t, examples)
 	log := &bytes.Buffer{}
 	server := New(Options{Source: s, Log: func(format string, arguments ...any) { fmt.Fprintf(log, format+"\n", arguments...) }})
-	server.keeper.read(t.Context())
+	server.keeper.read(t.Context(), true)
 	server.keeper.state.model.Objects.Queues = append(server.keeper.state.model.Objects.Queues, nil)
 	for range 2 * mostTrials {
 		w := post(server.Handler(), "/whatif", url.Values{"set": {"queue/research:weight=7"}})

@@ -35,12 +35,14 @@ type Frame struct {
 	Command string // that prints the same, "" for none
 	JSON    string // the path of the same as JSON
 
-	Read  time.Time // when the cluster was read
-	Files bool      // the objects come from files
-	Error string    // why the last reading failed
-	Since time.Time // when it began to fail
-	Notes []string  // warnings about the input
-	Lacks []string  // the content that is not shown because it cannot be listed
+	Read time.Time // when the cluster was read
+	// Unchanged is the first reading with the same objects, or when files were read. It is Read after a change.
+	Unchanged time.Time
+	Files     bool      // the objects come from files
+	Error     string    // why the last reading failed
+	Since     time.Time // when it began to fail
+	Notes     []string  // warnings about the input
+	Lacks     []string  // the content that is not shown because it cannot be listed
 	// NoJobs, NoNodes: no number of jobs, or of cards, is known.
 	NoJobs, NoNodes bool
 
