@@ -47,7 +47,7 @@ test: $(APIS) ## layers, unit, property, differential and upstream's own tests
 	$(GO) test -vet=off -timeout 30m $(PACKAGES)
 	CGO_ENABLED=1 $(GO) test -vet=off -timeout 10m -race ./index ./quota/... ./fuzz
 	$(GO) test -vet=off -timeout 10m -tags invariants ./index ./quota/... ./fuzz
-	$(GO) test -vet=off -timeout 10m -tags invariants ./plugin/internal/session -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|Fuzz' -clusters 200
+	$(GO) test -vet=off -timeout 10m -tags invariants ./plugin/internal/session ./plugin/internal/differential ./plugin/internal/oracle -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|Fuzz' -clusters 200
 	$(GO) test -vet=off -timeout 10m -tags invariants ./plugin/internal/chaos -run 'TestChaos$$' -worlds 40
 	@$(MAKE) --no-print-directory fuzz FUZZED="./fuzz ./quota/plan" FUZZTIME=2s
 
@@ -55,7 +55,8 @@ test: $(APIS) ## layers, unit, property, differential and upstream's own tests
 conformance: $(APIS) ## the part of make test that depends on the release: VOLCANO=1.15.1
 	$(GO) vet $(PACKAGES)
 	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/release ./plugin/arguments ./plugin/upstreamtest ./plugin/neighbours
-	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/internal/session -run 'TestDifferential|TestGang|TestVictims|Fuzz' -clusters 1000
+	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/internal/session ./plugin/internal/differential ./plugin/internal/oracle -run 'TestDifferential|TestGang|TestVictims|Fuzz' -clusters 1000
+	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/constraint/... -run 'TestGang|TestVictims'
 	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/internal/chaos -run 'TestGang|TestScenes|TestChaos$$' -worlds 50
 
 .PHONY: upstream
@@ -74,8 +75,8 @@ lint: $(APIS) ## go vet, and staticcheck with the checks of staticcheck.conf; bo
 .PHONY: race
 race: $(APIS) ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more
 	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./index ./quota/... ./fuzz
-	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin/intake ./plugin/cards ./plugin/reserve ./plugin/report ./plugin/constraint/fairness
-	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin/internal/session -run 'TestParallel|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
+	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin/intake ./plugin/cards ./plugin/reserve ./plugin/report
+	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin/internal/session ./plugin/internal/differential ./plugin/internal/oracle -run 'TestParallel|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
 
 .PHONY: soak
 soak: $(APIS) ## DAYS simulated days of a busy cluster, and what a process keeps after each: docs/dev/RELIABILITY.md
@@ -157,11 +158,11 @@ demo: $(APIS) ## quotas at work on a real control plane in one process; DEMO_KEE
 
 .PHONY: differential
 differential: $(APIS) ## compare with upstream on 10,000 random clusters for each plugin, and with the oracle in 100,000 random sessions
-	$(GO) test ./plugin/internal/session -run TestDifferential -v -timeout 60m -clusters 10000
-	$(GO) test ./plugin/internal/session -run TestRandomSessions -timeout 60m -sessions 100000
+	$(GO) test ./plugin/internal/differential -run TestDifferential -v -timeout 60m -clusters 10000
+	$(GO) test ./plugin/internal/oracle -run TestRandomSessions -timeout 60m -sessions 100000
 
 FUZZTIME ?= 1m
-FUZZED ?= ./index/card ./index/policy ./index/override ./quota/usage ./quota/budget ./quota/plan ./fuzz ./plugin/internal/session ./plugin/cards ./plugin/offline/replay/trace ./cmd/cardctl/input
+FUZZED ?= ./index/card ./index/policy ./index/override ./quota/usage ./quota/budget ./quota/plan ./fuzz ./plugin/internal/differential ./plugin/internal/oracle ./plugin/arguments ./plugin/cards ./plugin/offline/replay/trace ./cmd/cardctl/input
 
 .PHONY: fuzz
 fuzz: $(APIS) ## each fuzz target for FUZZTIME, one after the other; the first time, everything is compiled once more

@@ -77,7 +77,7 @@ func TestDifferencesAreMeasured(t *testing.T) {
 	for row := range strings.Lines(table) {
 		measured = append(measured, strings.ToLower(strings.Split(row, " | ")[0][2:]))
 	}
-	_, list, _ := strings.Cut(string(read(t, "plugin/internal/session/differential_test.go")), "// The intended differences")
+	_, list, _ := strings.Cut(string(read(t, "plugin/internal/differential/differential_test.go")), "// The intended differences")
 	list, _, _ = strings.Cut(list, "\n)\n")
 	for _, name := range regexp.MustCompile(`(?m)^\t\w+ += "(.*)"$`).FindAllStringSubmatch(list, -1) {
 		accepted = append(accepted, strings.ToLower(name[1]))
@@ -85,7 +85,7 @@ func TestDifferencesAreMeasured(t *testing.T) {
 	slices.Sort(measured)
 	slices.Sort(accepted)
 	if len(accepted) < 20 || !slices.Equal(measured, accepted) {
-		t.Errorf("docs/spec/differences.md has %q, and plugin/internal/session/differential_test.go accepts %q", measured, accepted)
+		t.Errorf("docs/spec/differences.md has %q, and plugin/internal/differential/differential_test.go accepts %q", measured, accepted)
 	}
 }
 

@@ -87,8 +87,8 @@ var layers = []layer{
 		reason: "is what a scheduler calls: names, constructors, and no decision",
 	},
 	{
-		dir: "plugin/internal/testbed", allow: slices.Concat(below(), accounts, []string{module + "/fuzz/oracle", module + "/plugin/arguments"}),
-		reason: "is what tests share",
+		dir: "plugin/internal/testbed", allow: nil,
+		reason: "is what tests share: it builds clusters, and opens sessions on them",
 	},
 	{
 		dir: "plugin/internal/session",

@@ -26,7 +26,7 @@ import (
 // TestScenes runs the files of testdata/scenes and testdata/found. Package world describes their
 // commands. After each event, each action and each session, the invariants of random worlds hold.
 //
-//	go test ./plugin/internal/session -run TestScenes -rewrite
+//	go test ./plugin/internal/chaos -run TestScenes -rewrite
 //
 // writes what is the case below the commands.
 func TestScenes(t *testing.T) {

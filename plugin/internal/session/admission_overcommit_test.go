@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"testing"
@@ -9,59 +9,61 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
 // TestOvercommitFactor admits jobs up to 1.5 times what the queue deserves: 6 of 16 cards. Pods
 // of jobs that are admitted may have more.
 func TestOvercommitFactor(t *testing.T) {
-	lends := func() *scene {
-		return newScene().node("a", "A", 16).node("b", "B", 16).
-			queue("q", "", "quota", `{"A":16,"B":16}`, "deserved", `{"A":4,"B":4}`, "guarantee", `{"A":0,"B":0}`)
+	lends := func() *testbed.Scene {
+		return testbed.NewScene().Node("a", "A", 16).Node("b", "B", 16).
+			Queue("q", "", "quota", `{"A":16,"B":16}`, "deserved", `{"A":4,"B":4}`, "guarantee", `{"A":0,"B":0}`)
 	}
 	for name, test := range map[string]struct {
-		scene  *scene
+		scene  *testbed.Scene
 		fits   bool
 		reason string
 	}{
-		"up to the bound": {lends().pods("job", "q", "A", 6, 1, members(6)), true, ""},
-		"beyond it": {lends().pods("job", "q", "A", 7, 1, members(7)), false,
+		"up to the bound": {lends().Pods("job", "q", "A", 6, 1, testbed.Members(6)), true, ""},
+		"beyond it": {lends().Pods("job", "q", "A", 7, 1, testbed.Members(7)), false,
 			"Queue <q> has insufficient <A> quota: requested <7>, total would be <7>, but deserved × overcommit-factor is <6>"},
-		"beside what runs": {lends().pods("runs", "q", "A", 4, 1, members(4), on("a")).pods("job", "q", "A", 3, 1, members(3)), false,
+		"beside what runs": {lends().Pods("runs", "q", "A", 4, 1, testbed.Members(4), testbed.On("a")).Pods("job", "q", "A", 3, 1, testbed.Members(3)), false,
 			"Queue <q> has insufficient <A> quota: requested <3>, total would be <7>, but deserved × overcommit-factor is <6>"},
-		"beside what is elastic":    {lends().pods("runs", "q", "A", 16, 1, members(1), on("a")).pods("job", "q", "A", 5, 1, members(5)), true, ""},
-		"a list within both bounds": {lends().pods("job", "q", "A|B", 12, 1, members(12)), true, ""},
-		"a list beyond both bounds": {lends().pods("job", "q", "A|B", 13, 1, members(13)), false,
+		"beside what is elastic":    {lends().Pods("runs", "q", "A", 16, 1, testbed.Members(1), testbed.On("a")).Pods("job", "q", "A", 5, 1, testbed.Members(5)), true, ""},
+		"a list within both bounds": {lends().Pods("job", "q", "A|B", 12, 1, testbed.Members(12)), true, ""},
+		"a list beyond both bounds": {lends().Pods("job", "q", "A|B", 13, 1, testbed.Members(13)), false,
 			"Queue <q> has insufficient <A|B> quota: requested <13>, total would be <13>, but deserved × overcommit-factor is <12>"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := test.scene.annotate("q", policy.OvercommitFactorKey, "1.5").open(t)
-			assert.Equal(t, test.fits, f.JobEnqueueable(f.job("job")))
-			assert.Equal(t, test.reason, f.job("job").JobFitErrors)
+			f := test.scene.Annotate("q", policy.OvercommitFactorKey, "1.5").Open(t)
+			assert.Equal(t, test.fits, f.JobEnqueueable(f.Job("job")))
+			assert.Equal(t, test.reason, f.Job("job").JobFitErrors)
 		})
 	}
-	f := lends().pods("job", "q", "A", 16, 1, members(1)).annotate("q", policy.OvercommitFactorKey, "1.5").open(t)
-	assert.Equal(t, map[string]int{"A": 16}, f.schedule(t).placed("job"), "pods may borrow")
+	f := lends().Pods("job", "q", "A", 16, 1, testbed.Members(1)).Annotate("q", policy.OvercommitFactorKey, "1.5").Open(t)
+	assert.Equal(t, map[string]int{"A": 16}, f.Schedule(t).Placed("job"), "pods may borrow")
 }
 
 // TestOvercommitOfResources bounds cpu, under the names for which it matters. What deserved does
 // not name is bounded by the capability alone.
 func TestOvercommitOfResources(t *testing.T) {
-	for name, build := range map[string]framework.PluginBuilder{Name: New, CapacityName: NewCapacity} {
+	for name, build := range map[string]framework.PluginBuilder{session.Name: session.New, session.CapacityName: session.NewCapacity} {
 		t.Run(name, func(t *testing.T) {
 			job := func(name string, cpu, memory int64) workload.Job {
-				j := pending(name, "q", 1)
+				j := testbed.Pending(name, "q", 1)
 				j.MinResources = workload.Resources{"cpu": cpu, "memory": memory}
 				return j
 			}
-			s := &scene{build: build, Cluster: workload.Cluster{Nodes: wide(64), Jobs: []workload.Job{
+			s := &testbed.Scene{Build: build, Cluster: workload.Cluster{Nodes: testbed.Wide(64), Jobs: []workload.Job{
 				job("fits", 3000, 1<<30), job("large", 3001, 1<<30), job("memory", 1000, 1<<40)}}}
 			s.Queues = []workload.Queue{{Name: "q", Weight: 1, Capability: workload.Resources{"cpu": 8000, "memory": 1 << 34}, Deserved: workload.Resources{"cpu": 2000}}}
-			f := s.annotate("q", policy.OvercommitFactorKey, "1.5").open(t)
-			assert.True(t, f.JobEnqueueable(f.job("fits")))
-			assert.False(t, f.JobEnqueueable(f.job("large")))
-			assert.Equal(t, "Queue <q> has insufficient <cpu> quota: requested <3.001>, total would be <3.001>, but deserved × overcommit-factor is <3>", f.job("large").JobFitErrors)
-			assert.False(t, f.JobEnqueueable(f.job("memory")))
-			assert.Contains(t, f.job("memory").JobFitErrors, "<memory> quota: requested <1048576Mi>, total would be <1048576Mi>, but capability is")
+			f := s.Annotate("q", policy.OvercommitFactorKey, "1.5").Open(t)
+			assert.True(t, f.JobEnqueueable(f.Job("fits")))
+			assert.False(t, f.JobEnqueueable(f.Job("large")))
+			assert.Equal(t, "Queue <q> has insufficient <cpu> quota: requested <3.001>, total would be <3.001>, but deserved × overcommit-factor is <3>", f.Job("large").JobFitErrors)
+			assert.False(t, f.JobEnqueueable(f.Job("memory")))
+			assert.Contains(t, f.Job("memory").JobFitErrors, "<memory> quota: requested <1048576Mi>, total would be <1048576Mi>, but capability is")
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"testing"
@@ -6,46 +6,50 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
 // TestPromisesDoNotStarveSiblings has a job in queue bad that is Inqueue and whose minimum
 // its queue can never serve. The sibling's job is admitted as far as the rest allows, and
 // the siblings' bound stays what it is.
 func TestPromisesDoNotStarveSiblings(t *testing.T) {
-	inqueue := inPhase(workload.Inqueue)
+	inqueue := testbed.InPhase(workload.Inqueue)
 	cpu := func(cores int64) func(*workload.Job) {
 		return func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": cores * 1000} }
 	}
-	tree := func() *scene {
-		return newScene().node("a", "A", 64).queue("root", "").queue("team", "root", "quota", `{"A":8}`).
-			queue("bad", "team", "quota", `{"A":2}`, "guarantee", `{"A":0}`).queue("good", "team", "quota", `{"A":8}`, "guarantee", `{"A":0}`).
-			pods("six", "good", "A", 6, 1, members(6)).pods("seven", "good", "A", 7, 1, members(7))
+	tree := func() *testbed.Scene {
+		return testbed.NewScene().Node("a", "A", 64).Queue("root", "").Queue("team", "root", "quota", `{"A":8}`).
+			Queue("bad", "team", "quota", `{"A":2}`, "guarantee", `{"A":0}`).Queue("good", "team", "quota", `{"A":8}`, "guarantee", `{"A":0}`).
+			Pods("six", "good", "A", 6, 1, testbed.Members(6)).Pods("seven", "good", "A", 7, 1, testbed.Members(7))
 	}
 	for name, test := range map[string]struct {
-		scene      func() *scene
+		scene      func() *testbed.Scene
 		six, seven bool
 	}{
-		"a minimum above the quota":         {func() *scene { return tree().pods("bad", "bad", "A", 100, 1, members(100), inqueue) }, true, false},
-		"a list with one known card":        {func() *scene { return tree().pods("bad", "bad", "A|B", 100, 1, members(100), inqueue) }, true, false},
-		"the minimum of a job without pods": {func() *scene { return tree().pods("bad", "bad", "", 0, 0, cardRequest(`{"A":100}`, workload.Inqueue)) }, true, false},
-		"within the quota":                  {func() *scene { return tree().pods("bad", "bad", "A", 1, 1, inqueue) }, true, true},
-		"part of it runs": {func() *scene {
-			return tree().pods("bad", "bad", "A", 100, 1, members(100), inqueue, first(1, workload.TaskRunning, "a"), inqueue)
+		"a minimum above the quota":  {func() *testbed.Scene { return tree().Pods("bad", "bad", "A", 100, 1, testbed.Members(100), inqueue) }, true, false},
+		"a list with one known card": {func() *testbed.Scene { return tree().Pods("bad", "bad", "A|B", 100, 1, testbed.Members(100), inqueue) }, true, false},
+		"the minimum of a job without pods": {func() *testbed.Scene {
+			return tree().Pods("bad", "bad", "", 0, 0, testbed.CardRequest(`{"A":100}`, workload.Inqueue))
 		}, true, false},
-		"a closed queue": {func() *scene {
-			s := tree().pods("bad", "bad", "A", 2, 1, members(2), inqueue)
+		"within the quota": {func() *testbed.Scene { return tree().Pods("bad", "bad", "A", 1, 1, inqueue) }, true, true},
+		"part of it runs": {func() *testbed.Scene {
+			return tree().Pods("bad", "bad", "A", 100, 1, testbed.Members(100), inqueue, testbed.First(1, workload.TaskRunning, "a"), inqueue)
+		}, true, false},
+		"a closed queue": {func() *testbed.Scene {
+			s := tree().Pods("bad", "bad", "A", 2, 1, testbed.Members(2), inqueue)
 			s.Queues[2].Closed = true
 			return s
 		}, true, true},
-		"a closed queue, a list": {func() *scene {
-			s := tree().pods("bad", "bad", "A|B", 2, 1, members(2), inqueue)
+		"a closed queue, a list": {func() *testbed.Scene {
+			s := tree().Pods("bad", "bad", "A|B", 2, 1, testbed.Members(2), inqueue)
 			s.Queues[2].Closed = true
 			s.Queues[2].Annotations["volcano.sh/card.quota"] = `{"A":2,"B":0}`
 			return s
 		}, true, true},
-		"cpu": {func() *scene {
+		"cpu": {func() *testbed.Scene {
 			s := tree()
-			s.build = NewCapacity
+			s.Build = session.NewCapacity
 			for i, cores := range []int64{64, 8, 2, 8} {
 				s.Queues[i].Annotations, s.Queues[i].Capability = nil, workload.Resources{"cpu": cores * 1000, "memory": 1 << 50}
 			}
@@ -53,62 +57,64 @@ func TestPromisesDoNotStarveSiblings(t *testing.T) {
 				cpu(cores)(&s.Jobs[i])
 				s.Jobs[i].Tasks = nil
 			}
-			return s.pods("bad", "bad", "", 0, 0, inqueue, cpu(100))
+			return s.Pods("bad", "bad", "", 0, 0, inqueue, cpu(100))
 		}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := test.scene().open(t)
-			assert.Equal(t, test.six, f.JobEnqueueable(f.job("six")))
-			assert.Equal(t, test.seven, f.JobEnqueueable(f.job("seven")))
+			f := test.scene().Open(t)
+			assert.Equal(t, test.six, f.JobEnqueueable(f.Job("six")))
+			assert.Equal(t, test.seven, f.JobEnqueueable(f.Job("seven")))
 		})
 	}
 }
 
 // TestQuotaLoweredUnderAPromise lowers the quota of a queue whose job is Inqueue.
 func TestQuotaLoweredUnderAPromise(t *testing.T) {
-	s := newScene().node("a", "A", 64).queue("root", "").queue("team", "root", "quota", `{"A":8}`).
-		queue("bad", "team", "quota", `{"A":8}`, "guarantee", `{"A":0}`).queue("good", "team", "quota", `{"A":8}`, "guarantee", `{"A":0}`).
-		pods("bad", "bad", "A", 8, 1, members(8), inPhase(workload.Inqueue)).pods("six", "good", "A", 6, 1, members(6))
-	run := newSequence(t, s)
-	f := run.open(t)
-	assert.False(t, f.JobEnqueueable(f.job("six")))
+	s := testbed.NewScene().Node("a", "A", 64).Queue("root", "").Queue("team", "root", "quota", `{"A":8}`).
+		Queue("bad", "team", "quota", `{"A":8}`, "guarantee", `{"A":0}`).Queue("good", "team", "quota", `{"A":8}`, "guarantee", `{"A":0}`).
+		Pods("bad", "bad", "A", 8, 1, testbed.Members(8), testbed.InPhase(workload.Inqueue)).Pods("six", "good", "A", 6, 1, testbed.Members(6))
+	run := testbed.NewSequence(t, s)
+	f := run.Open(t)
+	assert.False(t, f.JobEnqueueable(f.Job("six")))
 	s.Queues[2].Annotations["volcano.sh/card.quota"] = `{"A":2}`
-	f = run.open(t)
-	assert.True(t, f.JobEnqueueable(f.job("six")))
-	f.JobEnqueued(f.job("six"))
-	assert.False(t, f.JobEnqueueable(f.job("six")), "six of eight are reserved now, and two are promised to bad")
+	f = run.Open(t)
+	assert.True(t, f.JobEnqueueable(f.Job("six")))
+	f.JobEnqueued(f.Job("six"))
+	assert.False(t, f.JobEnqueueable(f.Job("six")), "six of eight are reserved now, and two are promised to bad")
 }
 
 // TestGangThatLostAPod has a gang of three of which two pods are bound. The third pod was
 // deleted and created again, and the job is Pending: its own pods do not count twice.
 func TestGangThatLostAPod(t *testing.T) {
-	for name, build := range map[string]func() *scene{
-		"one card": func() *scene { return newScene().pods("gang", "q", "A", 3, 1, members(3)) },
-		"a list":   func() *scene { return newScene().node("b", "B", 8).pods("gang", "q", "A|B", 3, 1, members(3)) },
-		"mixed sizes": func() *scene {
-			return newScene().pods("gang", "q", "A", 2, 1, members(2), func(j *workload.Job) { j.Tasks[0].Request[gpuName] = 2 })
+	for name, build := range map[string]func() *testbed.Scene{
+		"one card": func() *testbed.Scene { return testbed.NewScene().Pods("gang", "q", "A", 3, 1, testbed.Members(3)) },
+		"a list": func() *testbed.Scene {
+			return testbed.NewScene().Node("b", "B", 8).Pods("gang", "q", "A|B", 3, 1, testbed.Members(3))
+		},
+		"mixed sizes": func() *testbed.Scene {
+			return testbed.NewScene().Pods("gang", "q", "A", 2, 1, testbed.Members(2), func(j *workload.Job) { j.Tasks[0].Request[testbed.GPU] = 2 })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := build().node("a", "A", 8).queue("q", "", "quota", `{"A":3}`)
+			s := build().Node("a", "A", 8).Queue("q", "", "quota", `{"A":3}`)
 			placed := len(s.Jobs[0].Tasks) - 1
-			first(placed, workload.TaskBound, "a")(&s.Jobs[0])
-			f := s.open(t)
-			assert.True(t, f.JobEnqueueable(f.job("gang")))
-			f.JobEnqueued(f.job("gang"))
-			d, _ := f.own.Memory.Names.LookupCard("A")
+			testbed.First(placed, workload.TaskBound, "a")(&s.Jobs[0])
+			f := s.Open(t)
+			assert.True(t, f.JobEnqueueable(f.Job("gang")))
+			f.JobEnqueued(f.Job("gang"))
+			d, _ := f.Own.Memory.Names.LookupCard("A")
 			if name != "a list" {
-				assert.Equal(t, 1000.0, f.own.Index.Inqueue.Row(f.own.Index.Lookup("q")).Get(d), "what is missing")
+				assert.Equal(t, 1000.0, f.Own.Index.Inqueue.Row(f.Own.Index.Lookup("q")).Get(d), "what is missing")
 			}
 		})
 	}
-	s := &scene{build: NewCapacity}
-	s.Nodes = oneNode
-	s.queue("q", "").batch("gang", "q", 3, 2, 1, 1)
+	s := &testbed.Scene{Build: session.NewCapacity}
+	s.Nodes = testbed.OneNode
+	s.Queue("q", "").Batch("gang", "q", 3, 2, 1, 1)
 	s.Queues[0].Capability = workload.Resources{"cpu": 3000}
 	s.Jobs[0].MinMember, s.Jobs[0].MinResources, s.Jobs[0].Phase = 3, workload.Resources{"cpu": 3000}, workload.Pending
-	f := s.open(t)
-	assert.True(t, f.JobEnqueueable(f.job("gang")))
+	f := s.Open(t)
+	assert.True(t, f.JobEnqueueable(f.Job("gang")))
 }
 
 // TestPromisedCardsComeLast schedules a pod that prefers A beside a job that was promised the
@@ -119,8 +125,8 @@ func TestPromisedCardsComeLast(t *testing.T) {
 		`{"A":3,"B":2}`: {"A": 1},
 		`{"A":2}`:       {"A": 1},
 	} {
-		s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", quota).
-			pods("only", "q", "", 0, 0, cardRequest(`{"A":2}`, workload.Inqueue)).pods("either", "q", "A|B", 1, 1, inPhase(workload.Inqueue))
-		assert.Equal(t, want, s.open(t).schedule(t).placed("either"), quota)
+		s := testbed.NewScene().Node("a", "A", 8).Node("b", "B", 8).Queue("q", "", "quota", quota).
+			Pods("only", "q", "", 0, 0, testbed.CardRequest(`{"A":2}`, workload.Inqueue)).Pods("either", "q", "A|B", 1, 1, testbed.InPhase(workload.Inqueue))
+		assert.Equal(t, want, s.Open(t).Schedule(t).Placed("either"), quota)
 	}
 }

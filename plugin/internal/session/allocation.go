@@ -22,8 +22,8 @@ func (s *Session) AllocatableOf(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	books, outcome := s.decideTask(q, task, request)
 
 	if outcome.Verdict.OK() {
-		if s.gates != nil {
-			s.gates.Allocatable(s.QueueOf(task), task)
+		if s.Gates != nil {
+			s.Gates.Allocatable(s.QueueOf(task), task)
 		}
 		return true
 	}
@@ -34,7 +34,7 @@ func (s *Session) AllocatableOf(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	}
 
 	if klog.V(3).Enabled() {
-		klog.Infof("[%s] task %s/%s waits: %s", s.variant.Name, task.Namespace, task.Name, s.explain.Explain(refusal))
+		klog.Infof("[%s] task %s/%s waits: %s", s.Variant.Name, task.Namespace, task.Name, s.explain.Explain(refusal))
 	}
 	return false
 }
@@ -120,7 +120,7 @@ func (s *Session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInf
 		reason = s.explain.ExplainNode(fit, s.RefusedNode(constraint.Frame{}, b, a, fit)).String()
 	}
 
-	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: reason, Plugin: s.variant.Name})
+	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: reason, Plugin: s.Variant.Name})
 }
 
 // askOf returns the question about the cards of a task. It is safe for many goroutines, and fast for the task that

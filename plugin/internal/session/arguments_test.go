@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"testing"
@@ -9,24 +9,25 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
 func TestArgumentProblemsAreReportedOnce(t *testing.T) {
-	m := newMemory()
+	m := session.NewMemory()
 	for range 3 {
-		m.parse(capacityBuilder.Variant, framework.Arguments{"zebra": 1})
+		m.Parse(session.BuilderOf(session.CapacityName).Variant, framework.Arguments{"zebra": 1})
 	}
-	assert.Equal(t, 1, m.warnings.Len())
+	assert.Equal(t, 1, m.Warnings().Len())
 }
 
 // TestUnsetCapability opens flat sessions and trees under each value of
 // unsetCapability and rootCapability.
 func TestUnsetCapability(t *testing.T) {
 	bound := func(build framework.PluginBuilder, hierarchy bool, queue string) float64 {
-		f := openFixture(t, workload.Cluster{Hierarchy: hierarchy, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"},
+		f := testbed.OpenFixture(t, workload.Cluster{Hierarchy: hierarchy, Nodes: testbed.OneNode, Queues: []workload.Queue{{Name: "root"},
 			{Name: "inner"}, {Name: "leaf", Parent: "inner"}, {Name: "set", Parent: "inner", Capability: workload.Resources{"cpu": 2000}}}}, build)
-		return f.own.Index.RealCapability.Row(f.own.Index.Lookup(queue)).Get(fastres.CPU)
+		return f.Own.Index.RealCapability.Row(f.Own.Index.Lookup(queue)).Get(fastres.CPU)
 	}
 	with := func(build framework.PluginBuilder, key, value string) framework.PluginBuilder {
 		return func(framework.Arguments) framework.Plugin {
@@ -35,25 +36,25 @@ func TestUnsetCapability(t *testing.T) {
 	}
 	const all, none = 8000.0, 0.0
 	for _, hierarchy := range []bool{false, true} {
-		assert.Equal(t, all, bound(NewCapacity, hierarchy, "leaf"))
-		assert.Equal(t, none, bound(with(NewCapacity, "unsetCapability", "zero"), hierarchy, "leaf"))
-		assert.Equal(t, none, bound(New, hierarchy, "leaf"))
-		assert.Equal(t, all, bound(with(New, "unsetCapability", "unlimited"), hierarchy, "leaf"))
-		assert.Equal(t, 2000.0, bound(New, hierarchy, "set"))
-		assert.Equal(t, fastres.MaxQuantity, bound(with(NewCapacity, "rootCapability", "unlimited"), hierarchy, "leaf"))
-		assert.Equal(t, 2000.0, bound(with(NewCapacity, "rootCapability", "unlimited"), hierarchy, "set"))
+		assert.Equal(t, all, bound(session.NewCapacity, hierarchy, "leaf"))
+		assert.Equal(t, none, bound(with(session.NewCapacity, "unsetCapability", "zero"), hierarchy, "leaf"))
+		assert.Equal(t, none, bound(session.New, hierarchy, "leaf"))
+		assert.Equal(t, all, bound(with(session.New, "unsetCapability", "unlimited"), hierarchy, "leaf"))
+		assert.Equal(t, 2000.0, bound(session.New, hierarchy, "set"))
+		assert.Equal(t, fastres.MaxQuantity, bound(with(session.NewCapacity, "rootCapability", "unlimited"), hierarchy, "leaf"))
+		assert.Equal(t, 2000.0, bound(with(session.NewCapacity, "rootCapability", "unlimited"), hierarchy, "set"))
 	}
-	assert.Equal(t, all, bound(New, true, "inner"))
+	assert.Equal(t, all, bound(session.New, true, "inner"))
 }
 
 // TestCapacityCardCountsCPUAndMemoryOnly exceeds the capability of a scalar resource,
 // which does not count under the name capacity-card.
 func TestCapacityCardCountsCPUAndMemoryOnly(t *testing.T) {
-	job := pending("job", "a", 1)
+	job := testbed.Pending("job", "a", 1)
 	job.Tasks[0].Request = workload.Resources{"cpu": 1000, "rdma/ib": 50}
 	job.MinResources = job.Tasks[0].Request
-	f := openFixture(t, workload.Cluster{Nodes: oneNode, Jobs: []workload.Job{job}, Queues: []workload.Queue{
-		{Name: "a", Capability: workload.Resources{"cpu": 2000, "memory": 1 << 30, "rdma/ib": 1}}}}, New)
-	assert.True(t, f.JobEnqueueable(f.job("job")))
-	assert.True(t, f.Allocatable(f.queue("a"), f.task("job-a")))
+	f := testbed.OpenFixture(t, workload.Cluster{Nodes: testbed.OneNode, Jobs: []workload.Job{job}, Queues: []workload.Queue{
+		{Name: "a", Capability: workload.Resources{"cpu": 2000, "memory": 1 << 30, "rdma/ib": 1}}}}, session.New)
+	assert.True(t, f.JobEnqueueable(f.Job("job")))
+	assert.True(t, f.Allocatable(f.Queue("a"), f.Task("job-a")))
 }

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"testing"
@@ -12,6 +12,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
 // TestLabelsGone has all nodes lose the labels that name their cards, as when the feature discovery
@@ -23,46 +25,46 @@ func TestLabelsGone(t *testing.T) {
 		resource, label string
 		restart         bool // the scheduler knows the resource after a restart
 	}{
-		{gpuName, "nvidia.com/gpu.product", true},
+		{testbed.GPU, "nvidia.com/gpu.product", true},
 		{mig, "nvidia.com/gpu.product", true},
 		{ascend, "node.kubernetes.io/npu.chip.name", true},
 		{own, "example.com/gpu.product", false},
 	} {
-		for _, build := range []framework.PluginBuilder{New, NewCapacity} {
+		for _, build := range []framework.PluginBuilder{session.New, session.NewCapacity} {
 			for _, untyped := range []cards.UntypedCards{cards.UntypedCharge, cards.UntypedReject, cards.UntypedIgnore} {
 				for _, after := range []string{"labels were seen", "a restart"} {
 					t.Run(test.resource+"/"+build(nil).Name()+"/"+string(untyped)+"/after "+after, func(t *testing.T) {
-						s := newScene().mixedNode("n", map[string]string{test.label: "A"}, workload.Resources{test.resource: 8}).
-							mixedNode("other", nil, workload.Resources{test.resource: 8}).
-							queue("q", "", "quota", `{"A":2,"A/mig-1g.5gb-mixed":2}`).
-							pods("job", "q", "", 8, 0, members(0), requesting(test.resource, 1)).
-							pods("beside", "q", "A", 8, 0, members(0), requesting(test.resource, 1), func(j *workload.Job) {
+						s := testbed.NewScene().MixedNode("n", map[string]string{test.label: "A"}, workload.Resources{test.resource: 8}).
+							MixedNode("other", nil, workload.Resources{test.resource: 8}).
+							Queue("q", "", "quota", `{"A":2,"A/mig-1g.5gb-mixed":2}`).
+							Pods("job", "q", "", 8, 0, testbed.Members(0), testbed.Requesting(test.resource, 1)).
+							Pods("beside", "q", "A", 8, 0, testbed.Members(0), testbed.Requesting(test.resource, 1), func(j *workload.Job) {
 								for i := range j.Tasks {
 									j.Tasks[i].Request["rdma/ib"] = 1
 								}
 							})
 						s.Nodes[0].Allocatable["rdma/ib"], s.Nodes[1].Allocatable["rdma/ib"] = 8, 8
-						s.build, s.arguments = build, framework.Arguments{arguments.UntypedCards: string(untyped)}
-						run := newSequence(t, s)
+						s.Build, s.Arguments = build, framework.Arguments{arguments.UntypedCards: string(untyped)}
+						run := testbed.NewSequence(t, s)
 						if after == "labels were seen" {
-							run.open(t)
+							run.Open(t)
 						}
 						s.Nodes[0].Labels = nil
-						f := run.open(t).schedule(t)
+						f := run.Open(t).Schedule(t)
 						switch {
 						case untyped == cards.UntypedIgnore:
-							assert.Equal(t, map[string]int{"": 8}, f.placed("job"), "untyped pods do not count")
+							assert.Equal(t, map[string]int{"": 8}, f.Placed("job"), "untyped pods do not count")
 							return
 						case after == "a restart" && !test.restart:
 							return // nothing says that it is a card's
 						}
-						assert.Empty(t, f.cache.Bound)
+						assert.Empty(t, f.Cache.Bound)
 						want := "No queue has a quota of <" + test.resource + ">: the nodes that have it lack the label " + test.label + ", which names the card"
 						if untyped == cards.UntypedReject {
 							want = "Pod requests <" + test.resource + "> but names no card: set the annotation volcano.sh/card.name"
 						}
-						assert.Contains(t, f.job("job").JobFitErrors, want)
-						fit := f.fitsNode(f.task("beside-0"), "n")
+						assert.Contains(t, f.Job("job").JobFitErrors, want)
+						fit := f.FitsNode(f.Task("beside-0"), "n")
 						assert.Equal(t, cards.MissingLabel, fit.Reason)
 						assert.Equal(t, test.label, fit.Label)
 					})
@@ -75,33 +77,33 @@ func TestLabelsGone(t *testing.T) {
 // TestResourceOfNoNode has a pod request a resource of cards that no node has, beside one that the
 // session has never seen. It is refused as on an unlabeled node.
 func TestResourceOfNoNode(t *testing.T) {
-	s := newScene().mixedNode("n", nil, workload.Resources{}).queue("q", "", "quota", `{"A":2}`).
-		pods("job", "q", "", 1, 0, requesting("amd.com/cpx_nps4", 1)).pods("plain", "q", "", 1, 0, requesting("rdma/ib", 1)).
-		pods("later", "q", "", 0, 0, func(j *workload.Job) { j.MinResources = workload.Resources{"google.com/tpu": 4} })
-	f := s.open(t)
-	assert.False(t, f.Allocatable(f.queue("q"), f.task("job-0")))
-	assert.Contains(t, f.job("job").JobFitErrors, "No queue has a quota of <amd.com/cpx_nps4>: the nodes that have it lack the label amd.com/cpx_nps4.product")
-	assert.True(t, f.Allocatable(f.queue("q"), f.task("plain-0")), "a device that is no card has no quota")
-	assert.True(t, f.own.Cards.MinimumHasCards(f.job("later")))
+	s := testbed.NewScene().MixedNode("n", nil, workload.Resources{}).Queue("q", "", "quota", `{"A":2}`).
+		Pods("job", "q", "", 1, 0, testbed.Requesting("amd.com/cpx_nps4", 1)).Pods("plain", "q", "", 1, 0, testbed.Requesting("rdma/ib", 1)).
+		Pods("later", "q", "", 0, 0, func(j *workload.Job) { j.MinResources = workload.Resources{"google.com/tpu": 4} })
+	f := s.Open(t)
+	assert.False(t, f.Allocatable(f.Queue("q"), f.Task("job-0")))
+	assert.Contains(t, f.Job("job").JobFitErrors, "No queue has a quota of <amd.com/cpx_nps4>: the nodes that have it lack the label amd.com/cpx_nps4.product")
+	assert.True(t, f.Allocatable(f.Queue("q"), f.Task("plain-0")), "a device that is no card has no quota")
+	assert.True(t, f.Own.Cards.MinimumHasCards(f.Job("later")))
 }
 
 // TestCardLabelsChange names the label of a resource while a scheduler runs. Nodes and pods are the same objects as
 // before, and are read again: the node has cards now, and what no node has is known as a card resource.
 func TestCardLabelsChange(t *testing.T) {
 	const own, other = "example.com/gpu", "example.com/npu"
-	s := newScene().mixedNode("n", map[string]string{"example.com/model": "B"}, workload.Resources{own: 8}).queue("q", "", "quota", `{"B":3}`).
-		pods("cards", "q", "B", 8, 0, members(0), requesting(own, 1)).pods("none", "q", "", 1, 0, requesting(other, 1))
-	s.arguments = framework.Arguments{}
-	run := newSequence(t, s)
-	run.edit = sameObjects()
-	f := run.open(t)
-	assert.True(t, f.Allocatable(f.queue("q"), f.task("none-0")), "a device that is no card has no quota")
-	assert.Empty(t, f.schedule(t).placed("cards"))
-	s.arguments[arguments.CardLabels] = map[string]any{own: "example.com/model", other: "example.com/npu-model"}
-	f = run.open(t)
-	assert.False(t, f.Allocatable(f.queue("q"), f.task("none-0")))
-	assert.Contains(t, f.job("none").JobFitErrors, "the nodes that have it lack the label example.com/npu-model")
-	assert.Equal(t, map[string]int{"": 3}, f.schedule(t).placed("cards"))
+	s := testbed.NewScene().MixedNode("n", map[string]string{"example.com/model": "B"}, workload.Resources{own: 8}).Queue("q", "", "quota", `{"B":3}`).
+		Pods("cards", "q", "B", 8, 0, testbed.Members(0), testbed.Requesting(own, 1)).Pods("none", "q", "", 1, 0, testbed.Requesting(other, 1))
+	s.Arguments = framework.Arguments{}
+	run := testbed.NewSequence(t, s)
+	run.Edit = sameObjects()
+	f := run.Open(t)
+	assert.True(t, f.Allocatable(f.Queue("q"), f.Task("none-0")), "a device that is no card has no quota")
+	assert.Empty(t, f.Schedule(t).Placed("cards"))
+	s.Arguments[arguments.CardLabels] = map[string]any{own: "example.com/model", other: "example.com/npu-model"}
+	f = run.Open(t)
+	assert.False(t, f.Allocatable(f.Queue("q"), f.Task("none-0")))
+	assert.Contains(t, f.Job("none").JobFitErrors, "the nodes that have it lack the label example.com/npu-model")
+	assert.Equal(t, map[string]int{"": 3}, f.Schedule(t).Placed("cards"))
 }
 
 // sameObjects keeps the objects of nodes and pods from one session to the next, as a cluster does where nothing

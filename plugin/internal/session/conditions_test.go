@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"testing"
@@ -15,6 +15,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -24,25 +25,25 @@ import (
 func TestConditionsOfPodGroups(t *testing.T) {
 	const text = "Queue <q> has insufficient <A> quota: requested <5>, total would be <5>, but capability is <3>"
 	const two = "Queue <q> has insufficient <cpu> quota: requested <2>, total would be <2>, but capability is <1>"
-	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":3}`).queue("free", "", "quota", `{"A":3}`).
-		pods("no-pods", "q", "", 0, 0, cardRequest(`{"A":5}`, workload.Pending)).
-		pods("pods", "q", "", 2, 0).pods("fits", "free", "", 0, 0, cardRequest(`{"A":1}`, workload.Pending))
+	s := testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":3}`).Queue("free", "", "quota", `{"A":3}`).
+		Pods("no-pods", "q", "", 0, 0, testbed.CardRequest(`{"A":5}`, workload.Pending)).
+		Pods("pods", "q", "", 2, 0).Pods("fits", "free", "", 0, 0, testbed.CardRequest(`{"A":1}`, workload.Pending))
 	s.Queues[0].Capability = workload.Resources{"cpu": 1000, "memory": 1 << 40}
 	for i, cpu := range []int64{100, 2000, 100} {
 		s.Jobs[i].MinResources = workload.Resources{"cpu": cpu}
 	}
-	run := newSequence(t, s)
+	run := testbed.NewSequence(t, s)
 	var before map[string][]scheduling.PodGroupCondition // by job, as the last cycle left it
 	cycle := func() map[string][]scheduling.PodGroupCondition {
-		run.edit = func(info *api.ClusterInfo) {
+		run.Edit = func(info *api.ClusterInfo) {
 			for _, job := range info.Jobs {
 				job.PodGroup.Status.Conditions = before[job.Name]
 			}
 		}
-		f := run.open(t)
+		f := run.Open(t)
 		jobs := f.Jobs
-		f.run(t, enqueue.New(), allocate.New())
-		f.close()
+		f.Run(t, enqueue.New(), allocate.New())
+		f.Close()
 		framework.CloseSession(f.Session)
 		before = map[string][]scheduling.PodGroupCondition{}
 		for _, job := range jobs {
@@ -72,21 +73,21 @@ func TestConditionsOfPodGroups(t *testing.T) {
 // TestEventsOnTheOwner records the reason also on the workload that owns the
 // PodGroup, once for each reason.
 func TestEventsOnTheOwner(t *testing.T) {
-	s := newScene().node("h", "NVIDIA-H200", 8).queue("q", "", "quota", `{"NVIDIA-H200":3}`).
-		pods("job", "q", "", 0, 0, cardRequest(`{"NVIDIA-H200":5}`, workload.Pending))
+	s := testbed.NewScene().Node("h", "NVIDIA-H200", 8).Queue("q", "", "quota", `{"NVIDIA-H200":3}`).
+		Pods("job", "q", "", 0, 0, testbed.CardRequest(`{"NVIDIA-H200":5}`, workload.Pending))
 	yes := true
-	run := newSequence(t, s)
-	client, events := recordedEvents()
-	run.client = client
-	run.edit = func(info *api.ClusterInfo) {
+	run := testbed.NewSequence(t, s)
+	client, events := testbed.RecordedEvents()
+	run.Client = client
+	run.Edit = func(info *api.ClusterInfo) {
 		for _, job := range info.Jobs {
 			job.PodGroup.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch.volcano.sh/v1alpha1", Kind: "Job", Name: "train", UID: "7", Controller: &yes}}
 		}
 	}
 	refuse := func() *offline.Cache {
-		f := run.open(t)
-		assert.False(t, f.JobEnqueueable(f.job("job")))
-		return f.cache
+		f := run.Open(t)
+		assert.False(t, f.JobEnqueueable(f.Job("job")))
+		return f.Cache
 	}
 	next := func() []string {
 		event := <-events

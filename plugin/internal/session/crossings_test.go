@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"runtime"
@@ -16,6 +16,8 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -24,60 +26,60 @@ import (
 // TestDisplacesJobsOfTheSession displaces a job that was admitted after the first refusal of the
 // session.
 func TestDisplacesJobsOfTheSession(t *testing.T) {
-	s := newScene().node("a", "A", 8).queue("root", "").queue("q", "root", "quota", `{"A":4}`).
-		pods("huge", "q", "A", 9, 1, members(9), ofPriority(5)).pods("low", "q", "A", 4, 1, members(4)).
-		pods("high", "q", "A", 4, 1, members(4), ofPriority(10))
-	s.arguments = framework.Arguments{arguments.DisplacePromises: true}
-	f := s.open(t)
-	require.False(t, f.JobEnqueueable(f.job("huge")), "no displacement helps it")
-	require.True(t, f.admit("low"))
-	require.True(t, f.admit("high"))
-	assert.Equal(t, scheduling.PodGroupPending, f.job("low").PodGroup.Status.Phase)
-	assert.False(t, f.JobEnqueueable(f.job("low")), "its cards are promised to high")
+	s := testbed.NewScene().Node("a", "A", 8).Queue("root", "").Queue("q", "root", "quota", `{"A":4}`).
+		Pods("huge", "q", "A", 9, 1, testbed.Members(9), testbed.OfPriority(5)).Pods("low", "q", "A", 4, 1, testbed.Members(4)).
+		Pods("high", "q", "A", 4, 1, testbed.Members(4), testbed.OfPriority(10))
+	s.Arguments = framework.Arguments{arguments.DisplacePromises: true}
+	f := s.Open(t)
+	require.False(t, f.JobEnqueueable(f.Job("huge")), "no displacement helps it")
+	require.True(t, f.Admit("low"))
+	require.True(t, f.Admit("high"))
+	assert.Equal(t, scheduling.PodGroupPending, f.Job("low").PodGroup.Status.Phase)
+	assert.False(t, f.JobEnqueueable(f.Job("low")), "its cards are promised to high")
 }
 
 // TestDisplacedJobsReturnTheirDevices admits a job in place of another one of the session, whose
 // devices are all that the queue may have.
 func TestDisplacedJobsReturnTheirDevices(t *testing.T) {
-	s := deviceScene().deviceQueue("q", "", workload.Resources{gpuClass: 4}).
-		pods("low", "q", "", 1, 0).pods("high", "q", "", 1, 0, ofPriority(10)).pods("last", "q", "", 1, 0)
-	s.arguments[arguments.DisplacePromises] = true
-	f := s.openClaimed(t, podClaims{"low-0": {"ns/low": gpuDevices(4)}, "high-0": {"ns/high": gpuDevices(3)}, "last-0": {"ns/last": gpuDevices(1)}})
+	s := testbed.DeviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4}).
+		Pods("low", "q", "", 1, 0).Pods("high", "q", "", 1, 0, testbed.OfPriority(10)).Pods("last", "q", "", 1, 0)
+	s.Arguments[arguments.DisplacePromises] = true
+	f := s.OpenClaimed(t, testbed.PodClaims{"low-0": {"ns/low": testbed.GPUDevices(4)}, "high-0": {"ns/high": testbed.GPUDevices(3)}, "last-0": {"ns/last": testbed.GPUDevices(1)}})
 	if f == nil {
 		return
 	}
 	for _, job := range []string{"low", "high", "last"} {
-		f.job(job).MinAvailable = 1
+		f.Job(job).MinAvailable = 1
 	}
-	require.True(t, f.admit("low"))
-	require.False(t, f.JobEnqueueable(f.job("last")))
-	require.True(t, f.admit("high"))
-	assert.Equal(t, scheduling.PodGroupPending, f.job("low").PodGroup.Status.Phase)
-	assert.True(t, f.JobEnqueueable(f.job("last")), "high has 3 of 4")
-	assert.False(t, f.JobEnqueueable(f.job("low")))
+	require.True(t, f.Admit("low"))
+	require.False(t, f.JobEnqueueable(f.Job("last")))
+	require.True(t, f.Admit("high"))
+	assert.Equal(t, scheduling.PodGroupPending, f.Job("low").PodGroup.Status.Phase)
+	assert.True(t, f.JobEnqueueable(f.Job("last")), "high has 3 of 4")
+	assert.False(t, f.JobEnqueueable(f.Job("low")))
 }
 
 // TestNothingIsTakenAtTheLimitOfTheNamespace asks for whom train may take a card that serve
 // borrows. Nothing that serve has counts in the limit of train.
 func TestNothingIsTakenAtTheLimitOfTheNamespace(t *testing.T) {
-	s := namespaced().annotate("train", card.DeservedKey, `{"A":8}`).annotate("serve", card.DeservedKey, `{"A":8}`).
-		pods("x.runs", "train", "A", 3, 1, on("a")).pods("y.runs", "serve", "A", 13, 1, on("a")).
-		pods("x.waits", "train", "A", 1, 1).pods("z.waits", "train", "A", 1, 1)
-	f := s.open(t, byPrefix)
-	may := func(task string) bool { return release.Preemptive(f.Session)(f.queue("train"), f.task(task)) }
+	s := testbed.Namespaced().Annotate("train", card.DeservedKey, `{"A":8}`).Annotate("serve", card.DeservedKey, `{"A":8}`).
+		Pods("x.runs", "train", "A", 3, 1, testbed.On("a")).Pods("y.runs", "serve", "A", 13, 1, testbed.On("a")).
+		Pods("x.waits", "train", "A", 1, 1).Pods("z.waits", "train", "A", 1, 1)
+	f := s.Open(t, testbed.ByPrefix)
+	may := func(task string) bool { return release.Preemptive(f.Session)(f.Queue("train"), f.Task(task)) }
 	assert.False(t, may("x.waits-0"), "x has 3 of 3 in train")
 	assert.True(t, may("z.waits-0"))
-	assert.Contains(t, InspectionOf(f.own).Preempt(f.task("x.waits-0")).String(), "namespace <x>")
+	assert.Contains(t, session.InspectionOf(f.Own).Preempt(f.Task("x.waits-0")).String(), "namespace <x>")
 }
 
 // TestNodeOrderKnowsNamespaces scores the nodes of a list whose first card the namespace may have
 // no more of.
 func TestNodeOrderKnowsNamespaces(t *testing.T) {
-	s := namespaced().pods("x.runs", "train", "A", 3, 1, on("a")).pods("x.waits", "train", "A|B", 1, 1).pods("z.waits", "train", "A|B", 1, 1)
-	f := s.open(t, byPrefix)
+	s := testbed.Namespaced().Pods("x.runs", "train", "A", 3, 1, testbed.On("a")).Pods("x.waits", "train", "A|B", 1, 1).Pods("z.waits", "train", "A|B", 1, 1)
+	f := s.Open(t, testbed.ByPrefix)
 	prefers := func(task, node, other string) bool {
 		score := func(node string) float64 {
-			score, err := f.own.nodeOrder(f.task(task), f.Nodes[node])
+			score, err := f.Own.NodeOrder(f.Task(task), f.Nodes[node])
 			require.NoError(t, err)
 			return score
 		}
@@ -90,14 +92,14 @@ func TestNodeOrderKnowsNamespaces(t *testing.T) {
 // TestVectorsDoNotOutliveTheirFrames asks for victims and then allocates. A question inside of
 // another one takes other vectors.
 func TestVectorsDoNotOutliveTheirFrames(t *testing.T) {
-	f := namespaced().pods("x.runs", "train", "A", 2, 1, on("a")).pods("x.waits", "train", "A", 1, 1).open(t, byPrefix)
-	outer := f.own.Frames.Open()
+	f := testbed.Namespaced().Pods("x.runs", "train", "A", 2, 1, testbed.On("a")).Pods("x.waits", "train", "A", 1, 1).Open(t, testbed.ByPrefix)
+	outer := f.Own.Frames.Open()
 	x := outer.Vector()
-	f.own.Intake.SetCharge(x, f.own.Index.Lookup("train"), f.task("x.waits-0"), "a")
+	f.Own.Intake.SetCharge(x, f.Own.Index.Lookup("train"), f.Task("x.waits-0"), "a")
 	before := fastres.NewVector(x.Len())
 	before.CopyFrom(x)
-	require.True(t, f.own.AllocatableOf(f.queue("train"), f.task("x.waits-0")))
-	f.own.Reclaim.Reclaimable(f.task("x.waits-0"), []*api.TaskInfo{f.task("x.runs-0")})
+	require.True(t, f.Own.AllocatableOf(f.Queue("train"), f.Task("x.waits-0")))
+	f.Own.Reclaim.Reclaimable(f.Task("x.waits-0"), []*api.TaskInfo{f.Task("x.runs-0")})
 	assert.Equal(t, before, x)
 	outer.Close()
 }
@@ -105,13 +107,13 @@ func TestVectorsDoNotOutliveTheirFrames(t *testing.T) {
 // TestClosedSessionsAreFreed asks for victims and closes the session. What is kept for the next one
 // does not keep the cluster of this one alive.
 func TestClosedSessionsAreFreed(t *testing.T) {
-	b := &Builder{Variant: cardBuilder.Variant}
+	b := session.BuilderOf(session.Name)
 	closed := func() weak.Pointer[framework.Session] {
-		s := namespaced().pods("x.runs", "train", "A", 2, 1, on("a")).pods("y.waits", "serve", "A", 1, 1)
-		s.build = b.Build
-		f := s.open(t, byPrefix)
-		f.own.Reclaim.Reclaimable(f.task("y.waits-0"), []*api.TaskInfo{f.task("x.runs-0")})
-		f.close()
+		s := testbed.Namespaced().Pods("x.runs", "train", "A", 2, 1, testbed.On("a")).Pods("y.waits", "serve", "A", 1, 1)
+		s.Build = b.Build
+		f := s.Open(t, testbed.ByPrefix)
+		f.Own.Reclaim.Reclaimable(f.Task("y.waits-0"), []*api.TaskInfo{f.Task("x.runs-0")})
+		f.Close()
 		return weak.Make(f.Session)
 	}()
 	for range 3 {

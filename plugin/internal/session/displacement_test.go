@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"testing"
@@ -13,43 +13,42 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
-
-func ofPriority(p int32) func(*workload.Job) { return func(j *workload.Job) { j.Priority = p } }
 
 // TestDisplacedJobsAreTold records an event on the job that loses its promise, and ends its
 // condition Inqueue. It is admitted again when there is room.
 func TestDisplacedJobsAreTold(t *testing.T) {
-	s := newScene().node("c", "C", 8).queue("q", "", "quota", `{"A":4}`).pods("low", "q", "A", 4, 1, members(4)).pods("high", "q", "A", 1, 1, ofPriority(5))
-	s.arguments = framework.Arguments{arguments.DisplacePromises: true, arguments.InqueueTimeout: "1h"}
+	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":4}`).Pods("low", "q", "A", 4, 1, testbed.Members(4)).Pods("high", "q", "A", 1, 1, testbed.OfPriority(5))
+	s.Arguments = framework.Arguments{arguments.DisplacePromises: true, arguments.InqueueTimeout: "1h"}
 	run := newTimed(t, s)
-	client, events := recordedEvents()
-	run.client = client
+	client, events := testbed.RecordedEvents()
+	run.Client = client
 	f := run.after(t, 0)
-	require.True(t, f.admit("low"))
+	require.True(t, f.Admit("low"))
 	f = run.after(t, time.Minute)
-	require.True(t, f.admit("high"))
+	require.True(t, f.Admit("high"))
 	const text = "The job is not admitted any more: job default/high of the queue has the priority 5, and this one 0. It is admitted again when there is room"
 	event := <-events
 	assert.Equal(t, []string{"low", v1.EventTypeWarning, "PromiseDisplaced", text}, []string{event.InvolvedObject.Name, event.Type, event.Reason, event.Message})
 	assert.Equal(t, "False PromiseDisplaced 1m0s", run.inqueueOf(f, "low"))
-	assert.Equal(t, text, f.job("low").JobFitErrors)
+	assert.Equal(t, text, f.Job("low").JobFitErrors)
 	f = run.after(t, time.Minute)
-	assert.False(t, f.admit("low"))
+	assert.False(t, f.Admit("low"))
 	s.Jobs = s.Jobs[:1]
 	f = run.after(t, time.Minute)
-	assert.True(t, f.admit("low"))
+	assert.True(t, f.Admit("low"))
 	assert.Equal(t, "True Admitted 3m0s", run.inqueueOf(f, "low"))
 }
 
 // TestDisplacementThatOthersRefuse asks about a job that another plugin refuses then. Nobody
 // loses a promise, also when another job is admitted next.
 func TestDisplacementThatOthersRefuse(t *testing.T) {
-	s := newScene().node("c", "C", 8).queue("q", "", "quota", `{"A":4}`).pods("low", "q", "A", 4, 1, members(4), inPhase(workload.Inqueue)).
-		pods("high", "q", "A", 1, 1, ofPriority(5)).pods("free", "q", "", 0, 0)
-	s.arguments = framework.Arguments{arguments.DisplacePromises: true}
-	f := s.open(t)
-	require.True(t, f.JobEnqueueable(f.job("high")))
-	f.JobEnqueued(f.job("free"))
-	assert.Equal(t, scheduling.PodGroupInqueue, f.job("low").PodGroup.Status.Phase)
+	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":4}`).Pods("low", "q", "A", 4, 1, testbed.Members(4), testbed.InPhase(workload.Inqueue)).
+		Pods("high", "q", "A", 1, 1, testbed.OfPriority(5)).Pods("free", "q", "", 0, 0)
+	s.Arguments = framework.Arguments{arguments.DisplacePromises: true}
+	f := s.Open(t)
+	require.True(t, f.JobEnqueueable(f.Job("high")))
+	f.JobEnqueued(f.Job("free"))
+	assert.Equal(t, scheduling.PodGroupInqueue, f.Job("low").PodGroup.Status.Phase)
 }

@@ -79,14 +79,14 @@ func (s *Session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 		s.NoteRefunded(a)
 	}
 
-	s.admit.AccountsChanged()
+	s.Admit.AccountsChanged()
 	quota.RefreshShare(s.Index, q, s.rules.share)
 	s.check()
 	s.Memory.metrics.PublishAllocated(q, a.Request)
 
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s charged: %t, queue %s has share %v",
-			s.variant.Name, task.Namespace, task.Name, charge, s.Index.Name(q), s.Index.Share(q))
+			s.Variant.Name, task.Namespace, task.Name, charge, s.Index.Name(q), s.Index.Share(q))
 	}
 }
 
@@ -120,12 +120,10 @@ func (s *Session) refuseEvent(event *framework.Event) bool {
 //
 // DIVERGES: upstream lets a task without cards wait for more than the quotas admit.
 func (s *Session) placementProblem(task *api.TaskInfo) string {
-	books := s.Books.Books(task)
-	if task.Status == api.Pipelined {
-		books = s.Books.FutureFor(task)
-		if s.Reclaim.LeavesToAllocate(task) {
-			return report.LeftToAllocate
-		}
+	waits := task.Status == api.Pipelined
+	books := s.Books.For(task, waits)
+	if waits && s.Reclaim.LeavesToAllocate(task) {
+		return report.LeftToAllocate
 	}
 
 	if !s.Reclaim.LeavesRoom(task) {

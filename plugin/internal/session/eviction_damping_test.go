@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"fmt"
@@ -17,33 +17,35 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // cycles is a sequence of scheduling cycles whose decisions take effect: bound pods
 // run, and evicted pods are pending again in the next cycle.
-type cycles struct{ *sequence }
+type cycles struct{ *testbed.Sequence }
 
-func newCycles(t *testing.T, s *scene) cycles { return cycles{newSequence(t, s)} }
+func newCycles(t *testing.T, s *testbed.Scene) cycles { return cycles{testbed.NewSequence(t, s)} }
 
 // next runs one cycle, and returns the pods that it evicts.
 func (d cycles) next(t *testing.T) []string {
 	t.Helper()
-	f := d.open(t).run(t, enqueue.New(), allocate.New(), NewReclaim())
+	f := d.Open(t).Run(t, enqueue.New(), allocate.New(), session.NewReclaim())
 	for i := range d.Jobs {
 		job := &d.Jobs[i]
 		for k := range job.Tasks {
 			task := &job.Tasks[k]
-			if node, ok := f.cache.Bound[task.Name]; ok {
+			if node, ok := f.Cache.Bound[task.Name]; ok {
 				job.Phase, task.Status, task.Node = workload.Running, workload.TaskRunning, node
 			}
-			if slices.Contains(f.cache.Evicted, task.Name) {
+			if slices.Contains(f.Cache.Evicted, task.Name) {
 				task.Status, task.Node = workload.TaskPending, ""
 			}
 		}
 	}
-	return f.evicted()
+	return f.Evicted()
 }
 
 // evictions runs n cycles, and returns the number of evictions in the first half of
@@ -72,31 +74,8 @@ func (d cycles) running(job string) (n int) {
 	return n
 }
 
-// batch adds a job of n pods that each request cores and GiB. The first pods run. The
-// minimum of a job with running pods is 0, that of a pending one is 1.
-func (s *scene) batch(job, queue string, n, running int, cores, gib int64) *scene {
-	return s.pods(job, queue, "", n, 0, func(j *workload.Job) {
-		if j.Phase = workload.Inqueue; running > 0 {
-			j.Phase, j.MinMember = workload.Running, 0
-		}
-		for i := range j.Tasks {
-			j.Tasks[i].Request = workload.Resources{"cpu": cores * 1000, "memory": gib << 30}
-			if i < running {
-				j.Tasks[i].Status, j.Tasks[i].Node = workload.TaskRunning, "node"
-			}
-		}
-	})
-}
-
-// deserving adds a queue with a deserved of cores and GiB.
-func (s *scene) deserving(name, parent string, cores, gib int64) *scene {
-	s.queue(name, parent)
-	s.Queues[len(s.Queues)-1].Deserved = workload.Resources{"cpu": cores * 1000, "memory": gib << 30}
-	return s
-}
-
-func sharing(cores, gib int64) *scene {
-	s := &scene{build: NewCapacity}
+func sharing(cores, gib int64) *testbed.Scene {
+	s := &testbed.Scene{Build: session.NewCapacity}
 	s.Nodes = []workload.Node{{Name: "node", Allocatable: workload.Resources{"cpu": cores * 1000, "memory": gib << 30, "pods": 500}}}
 	return s
 }
@@ -104,31 +83,31 @@ func sharing(cores, gib int64) *scene {
 // exchanges are clusters in which queues reclaim from one another without end when
 // reclaim considers the victim's queue alone.
 var exchanges = map[string]struct {
-	scene func() *scene
+	scene func() *testbed.Scene
 	want  map[string]int // running pods at the end where reclaim is damped
 }{
 	// mine exceeds its deserved memory, so other comes first once it has lost a pod.
-	"one dimension is over, another is not": {func() *scene {
-		return sharing(20, 20).deserving("mine", "", 10, 10).deserving("other", "", 10, 10).
-			batch("mine", "mine", 4, 4, 1, 3).batch("claim", "mine", 1, 0, 1, 3).batch("other", "other", 4, 4, 4, 2)
+	"one dimension is over, another is not": {func() *testbed.Scene {
+		return sharing(20, 20).Deserving("mine", "", 10, 10).Deserving("other", "", 10, 10).
+			Batch("mine", "mine", 4, 4, 1, 3).Batch("claim", "mine", 1, 0, 1, 3).Batch("other", "other", 4, 4, 4, 2)
 	}, map[string]int{"mine": 4, "claim": 0, "other": 4}},
 	// other exceeds its deserved, its parent does not, and the parent of mine does.
-	"the parents are the other way round": {func() *scene {
-		return sharing(20, 200).queue("root", "").deserving("a", "root", 10, 100).deserving("b", "root", 10, 100).
-			deserving("mine", "a", 5, 100).deserving("twin", "a", 9, 100).deserving("other", "b", 5, 100).
-			batch("mine", "mine", 2, 2, 1, 1).batch("claim", "mine", 1, 0, 1, 1).batch("twin", "twin", 9, 9, 1, 1).batch("other", "other", 9, 9, 1, 1)
+	"the parents are the other way round": {func() *testbed.Scene {
+		return sharing(20, 200).Queue("root", "").Deserving("a", "root", 10, 100).Deserving("b", "root", 10, 100).
+			Deserving("mine", "a", 5, 100).Deserving("twin", "a", 9, 100).Deserving("other", "b", 5, 100).
+			Batch("mine", "mine", 2, 2, 1, 1).Batch("claim", "mine", 1, 0, 1, 1).Batch("twin", "twin", 9, 9, 1, 1).Batch("other", "other", 9, 9, 1, 1)
 	}, map[string]int{"mine": 2, "claim": 0, "twin": 9, "other": 9}},
 	// other borrows, and goes first.
-	"the borrower has the higher priority": {func() *scene {
-		s := sharing(10, 100).deserving("mine", "", 5, 50).deserving("other", "", 5, 50).
-			batch("claim", "mine", 5, 0, 1, 1).batch("other", "other", 10, 10, 1, 1)
+	"the borrower has the higher priority": {func() *testbed.Scene {
+		s := sharing(10, 100).Deserving("mine", "", 5, 50).Deserving("other", "", 5, 50).
+			Batch("claim", "mine", 5, 0, 1, 1).Batch("other", "other", 10, 10, 1, 1)
 		s.Queues[1].Priority = 10
 		return s
 	}, map[string]int{"claim": 1, "other": 9}}, // the job of claim needs one pod
 	// other has one large pod. Once that is evicted, other comes first.
-	"the victim is large": {func() *scene {
-		return sharing(10, 100).deserving("mine", "", 5, 50).deserving("other", "", 5, 50).
-			batch("mine", "mine", 1, 1, 1, 1).batch("claim", "mine", 4, 0, 1, 1).batch("other", "other", 1, 1, 9, 1)
+	"the victim is large": {func() *testbed.Scene {
+		return sharing(10, 100).Deserving("mine", "", 5, 50).Deserving("other", "", 5, 50).
+			Batch("mine", "mine", 1, 1, 1, 1).Batch("claim", "mine", 4, 0, 1, 1).Batch("other", "other", 1, 1, 9, 1)
 	}, map[string]int{"mine": 1, "claim": 4, "other": 0}},
 }
 
@@ -136,15 +115,15 @@ var exchanges = map[string]struct {
 // end. They end as well where a reclaimer gets what its victims leave.
 func TestExchangesEnd(t *testing.T) {
 	for name, exchange := range exchanges {
-		for _, v := range []arguments.Variant{capacityBuilder.Variant, cardBuilder.Variant} {
+		for _, v := range []arguments.Variant{session.BuilderOf(session.CapacityName).Variant, session.BuilderOf(session.Name).Variant} {
 			t.Run(v.Name+"/"+name, func(t *testing.T) {
-				build := (&Builder{Variant: v}).Build
+				build := (&session.Builder{Variant: v}).Build
 				endless := newCycles(t, exchange.scene())
-				endless.build = build
+				endless.Build = build
 				before := sumOf(t, report.AddedSeries(), "volcano_queue_exchanges_total")
-				_, late := newCycles(t, endless.scene).evictions(t, 100)
+				_, late := newCycles(t, endless.Scene).evictions(t, 100)
 				found := sumOf(t, report.AddedSeries(), "volcano_queue_exchanges_total")
-				if v.Name == Name {
+				if v.Name == session.Name {
 					assert.Zero(t, late, "the reclaimer has what its victims left, and the queues rest")
 				} else {
 					assert.GreaterOrEqual(t, late, 25, "this cluster no longer shows an endless exchange")
@@ -152,7 +131,7 @@ func TestExchangesEnd(t *testing.T) {
 				}
 
 				damped := exchange.scene()
-				damped.build, damped.arguments = build, framework.Arguments{"reclaimDamping": 1}
+				damped.Build, damped.Arguments = build, framework.Arguments{"reclaimCompares": "damped=1"}
 				d := newCycles(t, damped)
 				_, late = d.evictions(t, 100)
 				assert.Zero(t, late)
@@ -168,7 +147,7 @@ func TestExchangesEnd(t *testing.T) {
 // sumOf adds up all series of a name.
 func sumOf(t *testing.T, all []report.Series, name string) (sum float64) {
 	t.Helper()
-	families, err := registryOf(all).Gather()
+	families, err := testbed.RegistryOf(all).Gather()
 	require.NoError(t, err)
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
@@ -184,24 +163,24 @@ func sumOf(t *testing.T, all []report.Series, name string) (sum float64) {
 // It may where pods with cards are exempt from cpu quotas.
 func TestDampedReclaimOfCards(t *testing.T) {
 	for free, want := range map[bool]int{true: 1, false: 0} {
-		s := newScene().node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
-			pods("plain", "mine", "", 5, 0, on("a")).pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
+		s := testbed.NewScene().Node("a", "A", 4).Lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).Lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
+			Pods("plain", "mine", "", 5, 0, testbed.On("a")).Pods("run", "other", "A", 4, 1, testbed.On("a")).Pods("wait", "mine", "A", 1, 1, testbed.InPhase(workload.Inqueue))
 		s.Queues[0].Deserved = workload.Resources{"cpu": 100}
-		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": free, "reclaimDamping": 1}
-		assert.Len(t, s.open(t).run(t, NewReclaim()).evicted(), want, "exempt: %t", free)
+		s.Arguments = framework.Arguments{"cardUnlimitedCpuMemory": free, "reclaimCompares": "damped=1"}
+		assert.Len(t, s.Open(t).Run(t, session.NewReclaim()).Evicted(), want, "exempt: %t", free)
 	}
 }
 
 // TestDampedOrderOfCards orders two queues with pending pods. Damping puts the one
 // first that deserves the cards that it requests.
 func TestDampedOrderOfCards(t *testing.T) {
-	s := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":8}`, `{"A":4}`, `{"A":0}`).
-		pods("busy", "mine", "A", 2, 1, on("a")).pods("wait", "mine", "A|B", 1, 2, inPhase(workload.Inqueue)).
-		pods("large", "other", "A", 1, 5, inPhase(workload.Inqueue))
-	for level, want := range map[int]bool{0: false, 1: true} {
-		s.arguments = framework.Arguments{"reclaimDamping": level}
-		f := s.open(t)
-		assert.Equal(t, want, f.QueueOrderFn(f.queue("mine"), f.queue("other")), "level %d", level)
+	s := testbed.NewScene().Node("a", "A", 8).Lending("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`).Lending("other", `{"A":8}`, `{"A":4}`, `{"A":0}`).
+		Pods("busy", "mine", "A", 2, 1, testbed.On("a")).Pods("wait", "mine", "A|B", 1, 2, testbed.InPhase(workload.Inqueue)).
+		Pods("large", "other", "A", 1, 5, testbed.InPhase(workload.Inqueue))
+	for compares, want := range map[string]bool{"queue": false, "damped=1": true} {
+		s.Arguments = framework.Arguments{"reclaimCompares": compares}
+		f := s.Open(t)
+		assert.Equal(t, want, f.QueueOrderFn(f.Queue("mine"), f.Queue("other")), compares)
 	}
 }
 
@@ -210,49 +189,49 @@ func TestDampedOrderOfCards(t *testing.T) {
 // sizes and with other cards do not matter, nor do gated pods and those of pending jobs.
 func TestOrderByEachPendingPod(t *testing.T) {
 	for name, test := range map[string]struct {
-		pods func(*scene)
+		pods func(*testbed.Scene)
 		want bool
 	}{
-		"none":                        {func(s *scene) {}, false},
-		"one":                         {func(s *scene) { s.pods("one", "mine", "A", 1, 1) }, true},
-		"one beside another card":     {func(s *scene) { s.pods("one", "mine", "A", 1, 1).pods("other", "mine", "C", 1, 1) }, true},
-		"a list":                      {func(s *scene) { s.pods("one", "mine", "C|A", 1, 1) }, true},
-		"an untyped pod":              {func(s *scene) { s.pods("one", "mine", "", 1, 1) }, true},
-		"too large":                   {func(s *scene) { s.pods("one", "mine", "A", 1, 5) }, false},
-		"another card":                {func(s *scene) { s.pods("one", "mine", "C", 1, 1) }, false},
-		"one of a list is too large":  {func(s *scene) { s.pods("one", "mine", "B|A", 1, 4) }, true},
-		"small in one dimension each": {func(s *scene) { s.batch("cpu", "mine", 1, 0, 1, 9).batch("memory", "mine", 1, 0, 9, 1) }, false},
-		"both small":                  {func(s *scene) { s.batch("large", "mine", 1, 0, 9, 9).batch("small", "mine", 1, 0, 1, 1) }, true},
-		"without requests":            {func(s *scene) { s.batch("none", "mine", 1, 0, 0, 0) }, false},
-		"one of two that are needed":  {func(s *scene) { s.pods("one", "mine", "A", 1, 1, func(j *workload.Job) { j.MinMember = 2 }) }, false},
+		"none":                        {func(s *testbed.Scene) {}, false},
+		"one":                         {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 1) }, true},
+		"one beside another card":     {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 1).Pods("other", "mine", "C", 1, 1) }, true},
+		"a list":                      {func(s *testbed.Scene) { s.Pods("one", "mine", "C|A", 1, 1) }, true},
+		"an untyped pod":              {func(s *testbed.Scene) { s.Pods("one", "mine", "", 1, 1) }, true},
+		"too large":                   {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 5) }, false},
+		"another card":                {func(s *testbed.Scene) { s.Pods("one", "mine", "C", 1, 1) }, false},
+		"one of a list is too large":  {func(s *testbed.Scene) { s.Pods("one", "mine", "B|A", 1, 4) }, true},
+		"small in one dimension each": {func(s *testbed.Scene) { s.Batch("cpu", "mine", 1, 0, 1, 9).Batch("memory", "mine", 1, 0, 9, 1) }, false},
+		"both small":                  {func(s *testbed.Scene) { s.Batch("large", "mine", 1, 0, 9, 9).Batch("small", "mine", 1, 0, 1, 1) }, true},
+		"without requests":            {func(s *testbed.Scene) { s.Batch("none", "mine", 1, 0, 0, 0) }, false},
+		"one of two that are needed":  {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 1, func(j *workload.Job) { j.MinMember = 2 }) }, false},
 	} {
 		for phase, counts := range map[workload.Phase]bool{workload.Inqueue: true, workload.Pending: false} {
-			s := newScene().node("a", "A", 8).node("b", "B", 8).node("c", "C", 8).
-				lending("mine", `{"A":8,"B":8}`, `{"A":4,"B":2}`, `{"A":0,"B":0}`).lending("other", `{"A":8}`, `{"A":2}`, `{"A":0}`)
+			s := testbed.NewScene().Node("a", "A", 8).Node("b", "B", 8).Node("c", "C", 8).
+				Lending("mine", `{"A":8,"B":8}`, `{"A":4,"B":2}`, `{"A":0,"B":0}`).Lending("other", `{"A":8}`, `{"A":2}`, `{"A":0}`)
 			s.Queues[0].Deserved, s.Queues[1].Priority = workload.Resources{"cpu": 8000, "memory": 8 << 30}, 1
-			s.arguments = framework.Arguments{"reclaimDamping": 1}
+			s.Arguments = framework.Arguments{"reclaimCompares": "damped=1"}
 			test.pods(s)
 			for i := range s.Jobs {
 				s.Jobs[i].Phase = phase
 			}
-			f := s.open(t)
-			assert.Equal(t, test.want && counts, f.QueueOrderFn(f.queue("mine"), f.queue("other")), "%s, %s", name, phase)
+			f := s.Open(t)
+			assert.Equal(t, test.want && counts, f.QueueOrderFn(f.Queue("mine"), f.Queue("other")), "%s, %s", name, phase)
 			for i := range s.Jobs {
 				s.Jobs[i].Tasks[0].Gated = true
 			}
-			f = s.open(t)
-			assert.False(t, f.QueueOrderFn(f.queue("mine"), f.queue("other")), "%s, gated", name)
+			f = s.Open(t)
+			assert.False(t, f.QueueOrderFn(f.Queue("mine"), f.Queue("other")), "%s, gated", name)
 		}
 	}
 }
 
 // crowded returns a random cluster of four queues, in a tree or flat, whose pods
 // request more than the cluster has.
-func crowded(seed uint64) *scene {
+func crowded(seed uint64) *testbed.Scene {
 	r := rand.New(rand.NewPCG(seed, 0xda))
 	s, hierarchy := sharing(24, 24), r.IntN(2) == 0
 	if hierarchy {
-		s.queue("root", "").deserving("a", "root", 12, 12).deserving("b", "root", 12, 12)
+		s.Queue("root", "").Deserving("a", "root", 12, 12).Deserving("b", "root", 12, 12)
 	}
 	freeCores, freeGiB := int64(24), int64(24)
 	for i := range 4 {
@@ -260,13 +239,13 @@ func crowded(seed uint64) *scene {
 		if hierarchy {
 			parent = []string{"a", "b"}[i/2]
 		}
-		s.deserving(name, parent, 6, 6)
+		s.Deserving(name, parent, 6, 6)
 		for k := range 1 + r.IntN(3) {
 			cores, gib, n, running := int64(1+r.IntN(6)), int64(1+r.IntN(6)), 2+r.IntN(8), 0
 			for running < n && r.IntN(3) > 0 && freeCores >= cores && freeGiB >= gib {
 				freeCores, freeGiB, running = freeCores-cores, freeGiB-gib, running+1
 			}
-			s.batch(fmt.Sprintf("%s-%d", name, k), name, n, running, cores, gib)
+			s.Batch(fmt.Sprintf("%s-%d", name, k), name, n, running, cores, gib)
 		}
 	}
 	return s
@@ -284,7 +263,7 @@ func TestRandomExchangesEnd(t *testing.T) {
 		for i := range damped.Queues {
 			damped.Queues[i].Priority = int32(seed) % 3 * int32(i) % 5
 		}
-		damped.arguments = framework.Arguments{"reclaimDamping": 2}
+		damped.Arguments = framework.Arguments{"reclaimCompares": "damped=2"}
 		early, late := newCycles(t, damped).evictions(t, 100)
 		require.Zero(t, late, "seed %d", seed)
 		evicted += early
@@ -299,7 +278,7 @@ func TestRandomExchangesEnd(t *testing.T) {
 func TestOrderByPodsThatCanRun(t *testing.T) {
 	const npu = "example.com/npu"
 	groups := map[string]any{"g": map[string]any{"A": 1, "N": 1}, "h": map[string]any{"A": 1}} // they share A, so they only bound
-	one, both := workload.Resources{gpuName: 1}, workload.Resources{gpuName: 1, npu: 1}
+	one, both := workload.Resources{testbed.GPU: 1}, workload.Resources{testbed.GPU: 1, npu: 1}
 	bound, reject := framework.Arguments{arguments.CardGroups: groups}, framework.Arguments{arguments.UntypedCards: "reject"}
 	for name, test := range map[string]struct {
 		arguments framework.Arguments
@@ -317,19 +296,19 @@ func TestOrderByPodsThatCanRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			labels := map[string]string{"nvidia.com/gpu.product": "A", npu + ".product": "N"}
-			s := newScene().mixedNode("a", labels, workload.Resources{gpuName: 8, npu: 8}).
-				node("b", "B", 8).lending("mine", `{"A":8,"B":8,"N":8,"@g":1}`, `{"A":4,"B":4,"N":4}`, `{"A":0,"B":0,"N":0}`).
-				lending("other", `{"A":8}`, `{"A":2}`, `{"A":0}`).pods("one", "mine", test.cards, 1, 0, inPhase(workload.Inqueue)).
-				pods("full", "other", "", 1, 0, on("b"))
+			s := testbed.NewScene().MixedNode("a", labels, workload.Resources{testbed.GPU: 8, npu: 8}).
+				Node("b", "B", 8).Lending("mine", `{"A":8,"B":8,"N":8,"@g":1}`, `{"A":4,"B":4,"N":4}`, `{"A":0,"B":0,"N":0}`).
+				Lending("other", `{"A":8}`, `{"A":2}`, `{"A":0}`).Pods("one", "mine", test.cards, 1, 0, testbed.InPhase(workload.Inqueue)).
+				Pods("full", "other", "", 1, 0, testbed.On("b"))
 			for resource, n := range test.request {
 				s.Jobs[0].Tasks[0].Request[resource] = n
 			}
 			s.Jobs[1].Tasks[0].Request["cpu"] = 64000
 			s.Queues[0].Deserved, s.Queues[1].Priority = workload.Resources{"cpu": 8000, "memory": 8 << 30}, 1
-			s.arguments = framework.Arguments{"reclaimDamping": 1}
-			maps.Copy(s.arguments, test.arguments)
-			f := s.open(t)
-			assert.Equal(t, test.want, f.QueueOrderFn(f.queue("mine"), f.queue("other")))
+			s.Arguments = framework.Arguments{"reclaimCompares": "damped=1"}
+			maps.Copy(s.Arguments, test.arguments)
+			f := s.Open(t)
+			assert.Equal(t, test.want, f.QueueOrderFn(f.Queue("mine"), f.Queue("other")))
 		})
 	}
 }
@@ -337,12 +316,12 @@ func TestOrderByPodsThatCanRun(t *testing.T) {
 // TestOrderByPodsWithInitContainers has pods that request the same but for their init containers. One of them can get a
 // node.
 func TestOrderByPodsWithInitContainers(t *testing.T) {
-	s := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":8}`, `{"A":2}`, `{"A":0}`).
-		pods("pods", "mine", "A", 64, 1, inPhase(workload.Inqueue))
+	s := testbed.NewScene().Node("a", "A", 8).Lending("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`).Lending("other", `{"A":8}`, `{"A":2}`, `{"A":0}`).
+		Pods("pods", "mine", "A", 64, 1, testbed.InPhase(workload.Inqueue))
 	s.Queues[0].Deserved, s.Queues[1].Priority = workload.Resources{"cpu": 8000, "memory": 8 << 30}, 1
-	s.arguments = framework.Arguments{"reclaimDamping": 1}
+	s.Arguments = framework.Arguments{"reclaimCompares": "damped=1"}
 	for fits, want := range map[string]bool{"pods-0": true, "none": false} {
-		f := s.open(t, func(info *api.ClusterInfo, _ *offline.Cache) {
+		f := s.Open(t, func(info *api.ClusterInfo, _ *offline.Cache) {
 			for _, job := range info.Jobs {
 				for _, task := range job.Tasks {
 					if task.InitResreq = task.Resreq.Clone(); task.Name != fits {
@@ -351,6 +330,6 @@ func TestOrderByPodsWithInitContainers(t *testing.T) {
 				}
 			}
 		})
-		assert.Equal(t, want, f.QueueOrderFn(f.queue("mine"), f.queue("other")), fits)
+		assert.Equal(t, want, f.QueueOrderFn(f.Queue("mine"), f.Queue("other")), fits)
 	}
 }

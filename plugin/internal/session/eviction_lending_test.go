@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"fmt"
@@ -10,24 +10,26 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
 // lendingTree returns the tree of company with running pods in dev and biz. prod is
 // not reclaimable. Each pod requests two cores.
 func lendingTree(t *testing.T, arguments framework.Arguments, annotated bool) cycles {
 	t.Helper()
-	s := &scene{build: NewCapacity, arguments: arguments, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()}}
+	s := &testbed.Scene{Build: session.NewCapacity, Arguments: arguments, Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(200), Queues: company()}}
 	if annotated {
 		again := annotatedScene()
-		again.arguments["reclaimDamping"] = arguments["reclaimDamping"]
-		s.Queues, s.arguments = again.Queues, again.arguments
+		again.Arguments["reclaimCompares"] = arguments["reclaimCompares"]
+		s.Queues, s.Arguments = again.Queues, again.Arguments
 		for i, name := range []string{"prod", "dev", "marketing", "sales"} {
 			s.Queues[2+i].Name = name
 		}
 	}
-	s.batch("dev", "dev", 25, 0, 2, 1).batch("marketing", "marketing", 30, 0, 2, 1).batch("sales", "sales", 10, 0, 2, 1)
+	s.Batch("dev", "dev", 25, 0, 2, 1).Batch("marketing", "marketing", 30, 0, 2, 1).Batch("sales", "sales", 10, 0, 2, 1)
 	d := newCycles(t, s)
-	d.edit = func(info *api.ClusterInfo) {
+	d.Edit = func(info *api.ClusterInfo) {
 		reclaimable := false
 		info.Queues["prod"].Queue.Spec.Reclaimable = &reclaimable
 	}
@@ -40,13 +42,13 @@ func lendingTree(t *testing.T, arguments framework.Arguments, annotated bool) cy
 // TestLentCPUIsReclaimed lends the idle cpu of prod to dev. When prod has pods, it
 // reclaims what it deserves and no more, from its own department alone.
 func TestLentCPUIsReclaimed(t *testing.T) {
-	for _, level := range []int{0, 2} {
+	for _, compares := range []string{"queue", "damped=2"} {
 		for _, annotated := range []bool{false, true} {
-			t.Run(fmt.Sprintf("level %d, annotated %t", level, annotated), func(t *testing.T) {
-				d := lendingTree(t, framework.Arguments{"deservedFrom": "weight", "reclaimDamping": level}, annotated)
+			t.Run(fmt.Sprintf("%s, annotated %t", compares, annotated), func(t *testing.T) {
+				d := lendingTree(t, framework.Arguments{"deservedFrom": "weight", "reclaimCompares": compares}, annotated)
 				assert.Equal(t, 50, 2*d.running("dev"), "26 of them are borrowed")
 
-				d.batch("prod", "prod", 48, 0, 2, 1)
+				d.Batch("prod", "prod", 48, 0, 2, 1)
 				d.Jobs[len(d.Jobs)-1].MinMember = 48 // all or nothing
 				evicted := 0
 				for range 40 {
@@ -65,18 +67,18 @@ func TestLentCPUIsReclaimed(t *testing.T) {
 // TestNotReclaimable lends cpu of dev to prod. dev reclaims it only where prod is
 // reclaimable.
 func TestNotReclaimable(t *testing.T) {
-	for _, level := range []int{0, 2} {
+	for _, compares := range []string{"queue", "damped=2"} {
 		for reclaimable, want := range map[bool]int{true: 2, false: 0} {
-			s := &scene{build: NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()},
-				arguments: framework.Arguments{"deservedFrom": "weight", "reclaimDamping": level}}
-			s.batch("prod", "prod", 50, 50, 2, 1).batch("dev", "dev", 10, 10, 2, 1).batch("claim", "dev", 2, 0, 2, 1).
-				batch("marketing", "marketing", 30, 30, 2, 1).batch("sales", "sales", 10, 10, 2, 1)
+			s := &testbed.Scene{Build: session.NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(200), Queues: company()},
+				Arguments: framework.Arguments{"deservedFrom": "weight", "reclaimCompares": compares}}
+			s.Batch("prod", "prod", 50, 50, 2, 1).Batch("dev", "dev", 10, 10, 2, 1).Batch("claim", "dev", 2, 0, 2, 1).
+				Batch("marketing", "marketing", 30, 30, 2, 1).Batch("sales", "sales", 10, 10, 2, 1)
 			s.Jobs[2].MinMember = 2
 			d := newCycles(t, s)
-			d.edit = func(info *api.ClusterInfo) { info.Queues["prod"].Queue.Spec.Reclaimable = &reclaimable }
+			d.Edit = func(info *api.ClusterInfo) { info.Queues["prod"].Queue.Spec.Reclaimable = &reclaimable }
 			evicted, _ := d.evictions(t, 10)
-			assert.Equal(t, want, evicted, "level %d, reclaimable: %t", level, reclaimable)
-			assert.Equal(t, want, d.running("claim"), "level %d, reclaimable: %t", level, reclaimable)
+			assert.Equal(t, want, evicted, "%s, reclaimable: %t", compares, reclaimable)
+			assert.Equal(t, want, d.running("claim"), "%s, reclaimable: %t", compares, reclaimable)
 		}
 	}
 }
@@ -85,11 +87,11 @@ func TestNotReclaimable(t *testing.T) {
 // the reclaimer's own department are evicted first, until it has what it deserves.
 // Each pod of prod requests the two cores of one victim.
 func TestNearestQueueIsReclaimedFirst(t *testing.T) {
-	s := &scene{build: NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()},
-		arguments: framework.Arguments{"deservedFrom": "weight", "reclaimDamping": 2}}
-	s.batch("dev", "dev", 14, 14, 2, 1).batch("sales", "sales", 56, 56, 2, 1).batch("prod", "prod", 30, 30, 2, 1)
+	s := &testbed.Scene{Build: session.NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(200), Queues: company()},
+		Arguments: framework.Arguments{"deservedFrom": "weight", "reclaimCompares": "damped=2"}}
+	s.Batch("dev", "dev", 14, 14, 2, 1).Batch("sales", "sales", 56, 56, 2, 1).Batch("prod", "prod", 30, 30, 2, 1)
 	for i := range 4 {
-		s.batch(fmt.Sprint("claim-", i), "prod", 1, 0, 2, 1)
+		s.Batch(fmt.Sprint("claim-", i), "prod", 1, 0, 2, 1)
 	}
 	s.Queues[3].Guarantee = nil
 	var order []string

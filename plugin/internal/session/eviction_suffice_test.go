@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"slices"
@@ -15,6 +15,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
@@ -23,28 +25,28 @@ import (
 // they have: the reclaimer would be refused after the evictions, so nothing is evicted.
 func TestVictimsSuffice(t *testing.T) {
 	cores := func(n int64) workload.Resources { return workload.Resources{"cpu": n * 1000, "memory": 1 << 40} }
-	build := func(team int64) *scene {
-		s := sharing(20, 200).queue("root", "").queue("team", "root").
-			deserving("mine", "team", 8, 50).deserving("twin", "team", 8, 50).deserving("other", "root", 2, 50).
-			batch("twin", "twin", 6, 6, 1, 1).batch("other", "other", 14, 14, 1, 1).batch("claim", "mine", 1, 0, 1, 1)
+	build := func(team int64) *testbed.Scene {
+		s := sharing(20, 200).Queue("root", "").Queue("team", "root").
+			Deserving("mine", "team", 8, 50).Deserving("twin", "team", 8, 50).Deserving("other", "root", 2, 50).
+			Batch("twin", "twin", 6, 6, 1, 1).Batch("other", "other", 14, 14, 1, 1).Batch("claim", "mine", 1, 0, 1, 1)
 		s.Queues[1].Capability = cores(team)
 		return s
 	}
-	assert.Empty(t, build(6).open(t).run(t, NewReclaim()).evicted(), "team has six of six, and no victim is in team")
-	assert.Len(t, build(7).open(t).run(t, NewReclaim()).evicted(), 1)
+	assert.Empty(t, build(6).Open(t).Run(t, session.NewReclaim()).Evicted(), "team has six of six, and no victim is in team")
+	assert.Len(t, build(7).Open(t).Run(t, session.NewReclaim()).Evicted(), 1)
 }
 
 // TestInnerGuaranteeIsKept reclaims from a queue below an inner queue that is guaranteed
 // more than its children.
 func TestInnerGuaranteeIsKept(t *testing.T) {
 	for guarantee, want := range map[int64]int{0: 4, 8: 2, 10: 0, 6: 4} {
-		s := sharing(10, 200).queue("root", "").queue("team", "root").deserving("mine", "root", 4, 50).deserving("other", "team", 2, 50).
-			batch("other", "other", 10, 10, 1, 1)
+		s := sharing(10, 200).Queue("root", "").Queue("team", "root").Deserving("mine", "root", 4, 50).Deserving("other", "team", 2, 50).
+			Batch("other", "other", 10, 10, 1, 1)
 		for _, name := range []string{"c1", "c2", "c3", "c4"} {
-			s.batch(name, "mine", 1, 0, 1, 1)
+			s.Batch(name, "mine", 1, 0, 1, 1)
 		}
 		s.Queues[1].Guarantee, s.Queues[2].Guarantee = workload.Resources{"cpu": guarantee * 1000}, workload.Resources{"cpu": 4000}
-		assert.Len(t, s.open(t).run(t, NewReclaim()).evicted(), want, "guarantee %d", guarantee)
+		assert.Len(t, s.Open(t).Run(t, session.NewReclaim()).Evicted(), want, "guarantee %d", guarantee)
 	}
 }
 
@@ -75,24 +77,24 @@ func TestVictimsFreeWhatIsLacking(t *testing.T) {
 				kind = "preempt"
 			}
 			t.Run(name+"/"+kind, func(t *testing.T) {
-				s := newScene().node("a", "A", 4).
-					lending("mine", `{"A":4}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":1}`, `{"A":0}`)
+				s := testbed.NewScene().Node("a", "A", 4).
+					Lending("mine", `{"A":4}`, `{"A":4}`, `{"A":0}`).Lending("other", `{"A":4}`, `{"A":1}`, `{"A":0}`)
 				from := "other"
 				if within {
 					from = "mine"
 				}
 				low := func(j *workload.Job) { j.Priority = 1 }
 				high := func(j *workload.Job) { j.Priority = 9 }
-				s.pods("plain", from, "", 1, 0, on("a"), members(0), request(test.plain), low).
-					pods("card", from, "A", test.cards, 1, on("a"), members(0), request(test.card), low).
-					pods("claim", "mine", "A", 1, 1, inPhase(workload.Inqueue), request(test.claim), high)
-				f := s.open(t)
+				s.Pods("plain", from, "", 1, 0, testbed.On("a"), testbed.Members(0), request(test.plain), low).
+					Pods("card", from, "A", test.cards, 1, testbed.On("a"), testbed.Members(0), request(test.card), low).
+					Pods("claim", "mine", "A", 1, 1, testbed.InPhase(workload.Inqueue), request(test.claim), high)
+				f := s.Open(t)
 				if within {
-					f.run(t, NewPreempt())
+					f.Run(t, session.NewPreempt())
 				} else {
-					f.run(t, NewReclaim())
+					f.Run(t, session.NewReclaim())
 				}
-				evicted := f.evicted()
+				evicted := f.Evicted()
 				if test.want == "" {
 					assert.Empty(t, evicted)
 					return
@@ -119,12 +121,12 @@ func TestRestOfVictims(t *testing.T) {
 		"gang refuses, and is the first": {5, func(all []conf.PluginOption) []conf.PluginOption { return all }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`).lending("late", `{"A":8}`, `{"A":2}`, `{"A":2}`).
-				lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`).pods("runs", "other", "A", 8, 1, on("a"), members(0)).
-				pods("claim", "mine", "A", test.gang, 1, members(int32(test.gang)), inPhase(workload.Inqueue))
-			f := s.open(t)
+			s := testbed.NewScene().Node("a", "A", 8).Lending("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`).Lending("late", `{"A":8}`, `{"A":2}`, `{"A":2}`).
+				Lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`).Pods("runs", "other", "A", 8, 1, testbed.On("a"), testbed.Members(0)).
+				Pods("claim", "mine", "A", test.gang, 1, testbed.Members(int32(test.gang)), testbed.InPhase(workload.Inqueue))
+			f := s.Open(t)
 			f.Tiers[0].Plugins = test.change(f.Tiers[0].Plugins)
-			assert.Len(t, f.run(t, NewReclaim()).evicted(), test.want)
+			assert.Len(t, f.Run(t, session.NewReclaim()).Evicted(), test.want)
 		})
 	}
 }
@@ -132,31 +134,31 @@ func TestRestOfVictims(t *testing.T) {
 // TestPreemptionIsNoExchange counts the places that a queue loses to another one, and not those within a queue.
 func TestPreemptionIsNoExchange(t *testing.T) {
 	for _, from := range []string{"mine", "other"} {
-		s := newScene().node("a", "A", 1).lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).lending("other", `{"A":1}`, `{"A":0}`, `{"A":0}`).
-			pods("low", from, "A", 1, 1, on("a"), members(0)).
-			pods("high", "mine", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 })
-		f := s.open(t).run(t, NewReclaim(), NewPreempt())
-		require.Len(t, f.evicted(), 1)
-		f.close()
-		assert.Equal(t, from == "mine", f.own.Reclaim.Exchanges.Empty())
+		s := testbed.NewScene().Node("a", "A", 1).Lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).Lending("other", `{"A":1}`, `{"A":0}`, `{"A":0}`).
+			Pods("low", from, "A", 1, 1, testbed.On("a"), testbed.Members(0)).
+			Pods("high", "mine", "A", 1, 1, testbed.InPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 })
+		f := s.Open(t).Run(t, session.NewReclaim(), session.NewPreempt())
+		require.Len(t, f.Evicted(), 1)
+		f.Close()
+		assert.Equal(t, from == "mine", f.Own.Reclaim.Exchanges.Empty())
 	}
 }
 
 // TestTakesForSeveralPods asks for several pods of a job at once, as gang reclaim of Volcano v1.15 does: what they
 // request together counts.
 func TestTakesForSeveralPods(t *testing.T) {
-	cpu := sharing(8, 200).deserving("mine", "", 4, 50).deserving("other", "", 4, 50).
-		batch("runs", "other", 8, 8, 1, 1).batch("claim", "mine", 3, 0, 2, 1)
+	cpu := sharing(8, 200).Deserving("mine", "", 4, 50).Deserving("other", "", 4, 50).
+		Batch("runs", "other", 8, 8, 1, 1).Batch("claim", "mine", 3, 0, 2, 1)
 	cpu.Queues[0].Capability = workload.Resources{"cpu": 4000, "memory": 50 << 30}
-	limited := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`).
-		annotate("mine", card.NamespaceKey, `{"A":2}`).pods("runs", "other", "A", 8, 1, on("a"), members(0)).
-		pods("claim", "mine", "A", 3, 1, inPhase(workload.Inqueue), members(3))
-	for name, s := range map[string]*scene{"cpu and a capability": cpu, "cards and the limit of the namespace": limited} {
+	limited := testbed.NewScene().Node("a", "A", 8).Lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).Lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`).
+		Annotate("mine", card.NamespaceKey, `{"A":2}`).Pods("runs", "other", "A", 8, 1, testbed.On("a"), testbed.Members(0)).
+		Pods("claim", "mine", "A", 3, 1, testbed.InPhase(workload.Inqueue), testbed.Members(3))
+	for name, s := range map[string]*testbed.Scene{"cpu and a capability": cpu, "cards and the limit of the namespace": limited} {
 		t.Run(name, func(t *testing.T) {
-			f := s.open(t)
-			q, tasks := f.own.Index.Lookup("mine"), []*api.TaskInfo{f.task("claim-0"), f.task("claim-1"), f.task("claim-2")}
-			assert.True(t, f.own.Reclaim.Preemptive(q, tasks[:2]))
-			assert.False(t, f.own.Reclaim.Preemptive(q, tasks))
+			f := s.Open(t)
+			q, tasks := f.Own.Index.Lookup("mine"), []*api.TaskInfo{f.Task("claim-0"), f.Task("claim-1"), f.Task("claim-2")}
+			assert.True(t, f.Own.Reclaim.Preemptive(q, tasks[:2]))
+			assert.False(t, f.Own.Reclaim.Preemptive(q, tasks))
 		})
 	}
 }
@@ -164,33 +166,33 @@ func TestTakesForSeveralPods(t *testing.T) {
 // TestNothingIsTakenForAnUnknownResource asks for a pod with a resource that the session does not know. No queue admits
 // it.
 func TestNothingIsTakenForAnUnknownResource(t *testing.T) {
-	f := sharing(8, 200).deserving("mine", "", 4, 50).batch("claim", "mine", 1, 0, 2, 1).open(t)
-	q, claim := f.own.Index.Lookup("mine"), f.task("claim-0")
-	require.True(t, f.own.Reclaim.Preemptive(q, []*api.TaskInfo{claim}))
+	f := sharing(8, 200).Deserving("mine", "", 4, 50).Batch("claim", "mine", 1, 0, 2, 1).Open(t)
+	q, claim := f.Own.Index.Lookup("mine"), f.Task("claim-0")
+	require.True(t, f.Own.Reclaim.Preemptive(q, []*api.TaskInfo{claim}))
 	unknown := *claim
 	unknown.Resreq = unknown.Resreq.Clone()
 	unknown.Resreq.AddScalar("example.com/unknown", 1000)
-	assert.False(t, f.own.Reclaim.Preemptive(q, []*api.TaskInfo{&unknown}))
+	assert.False(t, f.Own.Reclaim.Preemptive(q, []*api.TaskInfo{&unknown}))
 }
 
 // TestNobodyIsPreemptedForAClosedQueue names nobody for a pod that its queue does not take any more.
 func TestNobodyIsPreemptedForAClosedQueue(t *testing.T) {
 	for state, want := range map[scheduling.QueueState]int{scheduling.QueueStateOpen: 1, scheduling.QueueStateClosed: 0} {
-		f := newScene().node("a", "A", 1).lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).pods("low", "mine", "A", 1, 1, on("a"), members(0)).
-			pods("high", "mine", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 }).
-			open(t, func(c *api.ClusterInfo, _ *offline.Cache) { c.Queues["mine"].Queue.Status.State = state })
-		assert.Len(t, f.run(t, NewPreempt()).evicted(), want, state)
+		f := testbed.NewScene().Node("a", "A", 1).Lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).Pods("low", "mine", "A", 1, 1, testbed.On("a"), testbed.Members(0)).
+			Pods("high", "mine", "A", 1, 1, testbed.InPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 }).
+			Open(t, func(c *api.ClusterInfo, _ *offline.Cache) { c.Queues["mine"].Queue.Status.State = state })
+		assert.Len(t, f.Run(t, session.NewPreempt()).Evicted(), want, state)
 	}
 }
 
 // TestReclaimerWithoutAQueue asks for a pod whose queue is deleted. From v1.15 on, nobody is evicted for it.
 func TestReclaimerWithoutAQueue(t *testing.T) {
 	for rules, want := range map[string]int{"v1.14.1": 1, "v1.15": 0} {
-		f := newScene().withArguments(framework.Arguments{arguments.Semantics: rules}).node("a", "A", 1).
-			lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).lending("other", `{"A":1}`, `{"A":0}`, `{"A":0}`).
-			pods("runs", "other", "A", 1, 1, on("a"), members(0)).pods("claim", "mine", "A", 1, 1, inPhase(workload.Inqueue)).open(t)
-		f.job("claim").Queue = "gone"
-		victims, _ := f.own.Reclaim.Reclaimable(f.task("claim-0"), []*api.TaskInfo{f.task("runs-0")})
+		f := testbed.NewScene().WithArguments(framework.Arguments{arguments.Semantics: rules}).Node("a", "A", 1).
+			Lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).Lending("other", `{"A":1}`, `{"A":0}`, `{"A":0}`).
+			Pods("runs", "other", "A", 1, 1, testbed.On("a"), testbed.Members(0)).Pods("claim", "mine", "A", 1, 1, testbed.InPhase(workload.Inqueue)).Open(t)
+		f.Job("claim").Queue = "gone"
+		victims, _ := f.Own.Reclaim.Reclaimable(f.Task("claim-0"), []*api.TaskInfo{f.Task("runs-0")})
 		assert.Len(t, victims, want, rules)
 	}
 }
@@ -199,19 +201,19 @@ func TestReclaimerWithoutAQueue(t *testing.T) {
 // are gone, unless others are evicted for its job. It still waits after such an eviction, or a place of its job, was
 // discarded.
 func TestDiscardedStatementsChangeNothing(t *testing.T) {
-	for name, try := range map[string]func(f *fixture, statement *framework.Statement) error{
-		"an eviction": func(f *fixture, statement *framework.Statement) error {
-			return release.Evict(statement, f.task("runs-0"), "test")
+	for name, try := range map[string]func(f *testbed.Fixture, statement *framework.Statement) error{
+		"an eviction": func(f *testbed.Fixture, statement *framework.Statement) error {
+			return release.Evict(statement, f.Task("runs-0"), "test")
 		},
-		"a place": func(f *fixture, statement *framework.Statement) error {
-			return release.Pipeline(statement, f.task("claim-1"), "a", false)
+		"a place": func(f *testbed.Fixture, statement *framework.Statement) error {
+			return release.Pipeline(statement, f.Task("claim-1"), "a", false)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newScene().node("a", "A", 4).lending("mine", `{"A":2}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":0}`, `{"A":0}`).
-				pods("ends", "mine", "A", 2, 1, first(2, workload.TaskReleasing, "a")).pods("runs", "other", "A", 1, 1, on("a"), members(0)).
-				pods("claim", "mine", "A", 2, 1, inPhase(workload.Inqueue), members(2)).open(t)
-			claim, queue := f.task("claim-0"), f.queue("mine")
+			f := testbed.NewScene().Node("a", "A", 4).Lending("mine", `{"A":2}`, `{"A":2}`, `{"A":0}`).Lending("other", `{"A":4}`, `{"A":0}`, `{"A":0}`).
+				Pods("ends", "mine", "A", 2, 1, testbed.First(2, workload.TaskReleasing, "a")).Pods("runs", "other", "A", 1, 1, testbed.On("a"), testbed.Members(0)).
+				Pods("claim", "mine", "A", 2, 1, testbed.InPhase(workload.Inqueue), testbed.Members(2)).Open(t)
+			claim, queue := f.Task("claim-0"), f.Queue("mine")
 			require.NoError(t, f.PrePredicateFn(claim))
 			require.False(t, f.Allocatable(queue, claim), "two terminate")
 			statement := framework.NewStatement(f.Session)
@@ -225,23 +227,23 @@ func TestDiscardedStatementsChangeNothing(t *testing.T) {
 // TestPlacesWhileOthersTerminate allocates a card that its quota has room for only once two pods are gone: that is
 // refused. A pod may wait for it.
 func TestPlacesWhileOthersTerminate(t *testing.T) {
-	f := newScene().node("a", "A", 4).queue("q", "", "quota", `{"A":2}`).
-		pods("ends", "q", "A", 2, 1, first(2, workload.TaskReleasing, "a")).pods("claim", "q", "A", 2, 1, inPhase(workload.Inqueue), members(2)).open(t)
+	f := testbed.NewScene().Node("a", "A", 4).Queue("q", "", "quota", `{"A":2}`).
+		Pods("ends", "q", "A", 2, 1, testbed.First(2, workload.TaskReleasing, "a")).Pods("claim", "q", "A", 2, 1, testbed.InPhase(workload.Inqueue), testbed.Members(2)).Open(t)
 	statement := framework.NewStatement(f.Session)
-	assert.Error(t, release.Allocate(statement, f.task("claim-0"), f.Nodes["a"]))
-	assert.NoError(t, release.Pipeline(statement, f.task("claim-1"), "a", false))
+	assert.Error(t, release.Allocate(statement, f.Task("claim-0"), f.Nodes["a"]))
+	assert.NoError(t, release.Pipeline(statement, f.Task("claim-1"), "a", false))
 }
 
 // TestPreemptiveWithoutRequests asks for a pod that requests nothing. Under the name proportion, such a pod fits under
 // what its queue deserves, as upstream; elsewhere a queue takes only what it has less of than it deserves.
 func TestPreemptiveWithoutRequests(t *testing.T) {
-	for name, want := range map[string]bool{ProportionName: true, CapacityName: false} {
-		s := sharing(8, 200).deserving("mine", "", 4, 50).
-			pods("claim", "mine", "", 1, 0, inPhase(workload.Inqueue), func(j *workload.Job) { j.Tasks[0].Request = nil })
-		if name == ProportionName {
-			s.build = NewProportion
+	for name, want := range map[string]bool{session.ProportionName: true, session.CapacityName: false} {
+		s := sharing(8, 200).Deserving("mine", "", 4, 50).
+			Pods("claim", "mine", "", 1, 0, testbed.InPhase(workload.Inqueue), func(j *workload.Job) { j.Tasks[0].Request = nil })
+		if name == session.ProportionName {
+			s.Build = session.NewProportion
 		}
-		f := s.open(t)
-		assert.Equal(t, want, f.own.Reclaim.Preemptive(f.own.Index.Lookup("mine"), []*api.TaskInfo{f.task("claim-0")}), name)
+		f := s.Open(t)
+		assert.Equal(t, want, f.Own.Reclaim.Preemptive(f.Own.Index.Lookup("mine"), []*api.TaskInfo{f.Task("claim-0")}), name)
 	}
 }

@@ -30,7 +30,7 @@ func (s *Session) openFeatures() {
 	s.openStore()
 	s.useRules()
 	s.useFairness()
-	if !s.variant.Proportion { // upstream's proportion has no such rules
+	if !s.Variant.Proportion { // upstream's proportion has no such rules
 		s.usePolicies()
 	}
 	s.OpenGroups()
@@ -47,7 +47,7 @@ func (s *Session) useRules() {
 	m.own.open(s)
 
 	s.Use(jobs.Open(own, &m.jobs))
-	s.Use(joborder.Open(own, &m.recorder, s.admit.Judge))
+	s.Use(joborder.Open(own, &m.recorder, s.Admit.Judge))
 	s.Use(&m.own.quotas)
 	s.Use(guarantees.Open(own))
 	s.Use(holders.Open(own))
@@ -61,9 +61,9 @@ func (s *Session) useRules() {
 
 // useGates opens the reservations of pods without their gate, which the hook Allocatable adds to.
 func (s *Session) useGates() {
-	if s.Settings.Gates && !s.variant.Proportion {
-		s.gates = gates.Open(&s.Session)
-		s.Use(s.gates.Hooks())
+	if s.Settings.Gates && !s.Variant.Proportion {
+		s.Gates = gates.Open(&s.Session)
+		s.Use(s.Gates.Hooks())
 	}
 }
 
@@ -88,20 +88,20 @@ func (s *Session) usePolicies() {
 	s.Use(fences.Open(own, &m.fences))
 	s.Use(classes.Open(own, s.Settings.ByClass, s.Settings.Owners))
 	s.Use(runtimes.Open(own))
-	s.Use(evictions.Open(own, &m.evictions, s.loads))
+	s.Use(evictions.Open(own, &m.Evictions, s.loads))
 	s.Use(grace.Open(own, &m.Grace, &m.recorder))
-	s.Use(enforce.Open(own, &m.evictions.Ledger, &m.recorder, s.loads))
+	s.Use(enforce.Open(own, &m.Evictions.Ledger, &m.recorder, s.loads))
 }
 
 func (s *Session) openAdmission() {
 	m := s.Memory
 	s.explain = report.Explainer{Index: s.Index, Names: s.Names, Cards: s.Cards, Total: s.Intake.Total}
 
-	s.admit.Open(&s.Session, &m.Admit,
+	s.Admit.Open(&s.Session, &m.Admit,
 		admit.Reports{Explain: &s.explain, Journal: m.journal, Metrics: m.metrics, Recorder: &m.recorder},
 		admit.Settings{
 			Gates:       s.Settings.Bounds.Gates,
-			Scalars:     s.variant.Scalars,
+			Scalars:     s.Variant.Scalars,
 			Displace:    s.Settings.Displace,
 			Reclaimable: s.Settings.AdmitReclaimable,
 			Victims:     &s.Reclaim,
@@ -110,7 +110,7 @@ func (s *Session) openAdmission() {
 
 func (s *Session) openReclaim() {
 	m := s.Memory
-	s.Reclaim.Open(&s.Session, m.reclaim, s.variant, &s.Settings,
+	s.Reclaim.Open(&s.Session, m.Reclaim, s.Variant, &s.Settings,
 		reclaim.Reports{Explain: &s.explain, Metrics: m.metrics, Exchanges: m.exchanges, Order: s})
 
 	s.Use(&m.own.reclaim)

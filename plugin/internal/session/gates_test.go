@@ -1,6 +1,6 @@
 //go:build !invariants && !race
 
-package session
+package session_test
 
 import (
 	"fmt"
@@ -17,6 +17,8 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -38,22 +40,22 @@ func checkGates(t *testing.T, all []gate) {
 // TestHooksDoNotAllocate bounds the allocations of hooks that Volcano calls for every
 // task or job.
 func TestHooksDoNotAllocate(t *testing.T) {
-	f := openFixture(t, deep(), NewCapacity)
-	var queueA, queueB any = f.queue("a"), f.queue("b")
-	var next any = f.job("next")
-	event := &framework.Event{Task: f.task("next-a")}
+	f := testbed.OpenFixture(t, deep(), session.NewCapacity)
+	var queueA, queueB any = f.Queue("a"), f.Queue("b")
+	var next any = f.Job("next")
+	event := &framework.Event{Task: f.Task("next-a")}
 	nextTask := []*api.TaskInfo{event.Task}
-	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}
+	busy := []*api.TaskInfo{f.Task("busy-a"), f.Task("busy-b"), f.Task("busy-c"), f.Task("busy-d")}
 	checkGates(t, []gate{
-		{"Allocatable", 0, func() { require.True(t, f.own.AllocatableOf(f.queue("a"), event.Task)) }},
-		{"JobEnqueueable", 0, func() { f.own.admit.JobEnqueueable(next) }},
-		{"JobEnqueued", 0, func() { f.own.admit.JobEnqueued(next) }},
-		{"Preemptive", 0, func() { f.own.preemptive(f.queue("a"), nextTask) }},
-		{"QueueOrder", 0, func() { f.own.queueOrder(queueA, queueB) }},
-		{"VictimQueueOrder", 0, func() { f.own.victimQueueOrder(queueA, queueB, queueA) }},
-		{"Allocate and Deallocate", 0, func() { f.own.OnAllocate(event); f.own.onDeallocate(event) }},
-		{"Reclaimable", 1, func() { f.own.Reclaim.Reclaimable(event.Task, busy) }},
-		{"the snapshot of a PrePredicate", 1, func() { _ = &whatIf{queues: f.own.Index.Version()} }},
+		{"Allocatable", 0, func() { require.True(t, f.Own.AllocatableOf(f.Queue("a"), event.Task)) }},
+		{"JobEnqueueable", 0, func() { f.Own.Admit.JobEnqueueable(next) }},
+		{"JobEnqueued", 0, func() { f.Own.Admit.JobEnqueued(next) }},
+		{"Preemptive", 0, func() { f.Own.Preemptive(f.Queue("a"), nextTask) }},
+		{"QueueOrder", 0, func() { f.Own.QueueOrder(queueA, queueB) }},
+		{"VictimQueueOrder", 0, func() { f.Own.VictimQueueOrder(queueA, queueB, queueA) }},
+		{"Allocate and Deallocate", 0, func() { f.Own.OnAllocate(event); f.Own.OnDeallocate(event) }},
+		{"Reclaimable", 1, func() { f.Own.Reclaim.Reclaimable(event.Task, busy) }},
+		{"the snapshot of a PrePredicate", 1, func() { _ = session.NewWhatIf(f.Own.Index.Version()) }},
 	})
 }
 
@@ -66,33 +68,33 @@ func TestCardHooksDoNotAllocateForBudgets(t *testing.T) {
 }
 
 func checkCardHooks(t *testing.T, budgets string) {
-	s := newScene().node("a", "A", 4).node("b", "B", 8).queue("root", "").
-		queue("mine", "root", "quota", `{"A":4,"B":4}`, "deserved", `{"A":4,"B":4}`, "guarantee", `{"A":0}`, "budget", budgets).
-		queue("other", "root", "quota", `{"A":8}`, "deserved", `{"A":1}`, "guarantee", `{"A":0}`).
-		pods("one", "mine", "A", 1, 1).pods("either", "mine", "A|B", 2, 1, members(2)).
-		pods("reserved", "mine", "A|B", 2, 1, members(2), inPhase(workload.Inqueue)).pods("busy", "other", "A", 4, 1, on("a")).
-		pods("refused", "mine", "", 0, 0, cardRequest(`{"A":9}`, workload.Pending))
-	f := s.open(t)
-	var one, either, refused any = f.job("one"), f.job("either"), f.job("refused")
-	placed := f.task("one-0")
+	s := testbed.NewScene().Node("a", "A", 4).Node("b", "B", 8).Queue("root", "").
+		Queue("mine", "root", "quota", `{"A":4,"B":4}`, "deserved", `{"A":4,"B":4}`, "guarantee", `{"A":0}`, "budget", budgets).
+		Queue("other", "root", "quota", `{"A":8}`, "deserved", `{"A":1}`, "guarantee", `{"A":0}`).
+		Pods("one", "mine", "A", 1, 1).Pods("either", "mine", "A|B", 2, 1, testbed.Members(2)).
+		Pods("reserved", "mine", "A|B", 2, 1, testbed.Members(2), testbed.InPhase(workload.Inqueue)).Pods("busy", "other", "A", 4, 1, testbed.On("a")).
+		Pods("refused", "mine", "", 0, 0, testbed.CardRequest(`{"A":9}`, workload.Pending))
+	f := s.Open(t)
+	var one, either, refused any = f.Job("one"), f.Job("either"), f.Job("refused")
+	placed := f.Task("one-0")
 	placed.NodeName = "a"
-	event, eitherTask := &framework.Event{Task: placed}, []*api.TaskInfo{f.task("either-0")}
+	event, eitherTask := &framework.Event{Task: placed}, []*api.TaskInfo{f.Task("either-0")}
 	var busy []*api.TaskInfo
-	for _, each := range f.job("busy").Tasks {
+	for _, each := range f.Job("busy").Tasks {
 		busy = append(busy, each)
 	}
 	checkGates(t, []gate{
-		{"Allocatable", 0, func() { require.True(t, f.own.AllocatableOf(f.queue("mine"), f.task("either-0"))) }},
-		{"Predicate", 0, func() { require.NoError(t, f.own.Predicate(f.job("either").Tasks["default-either-0"], f.Nodes["b"])) }},
-		{"NodeOrder", 0, func() { _, _ = f.own.nodeOrder(f.job("either").Tasks["default-either-0"], f.Nodes["b"]) }},
-		{"JobEnqueueable of one card", 0, func() { require.True(t, f.own.admit.JobEnqueueable(one) > 0) }},
-		{"JobEnqueueable of a list", 0, func() { require.True(t, f.own.admit.JobEnqueueable(either) > 0) }},
-		{"JobEnqueueable of a job that stays refused", 0, func() { require.True(t, f.own.admit.JobEnqueueable(refused) < 0) }},
-		{"the count of jobs that wait", 0, f.own.Memory.journal.PublishWaiting},
-		{"Preemptive", 0, func() { require.True(t, f.own.preemptive(f.queue("mine"), eitherTask)) }},
-		{"Allocate and Deallocate", 0, func() { f.own.OnAllocate(event); f.own.onDeallocate(event) }},
+		{"Allocatable", 0, func() { require.True(t, f.Own.AllocatableOf(f.Queue("mine"), f.Task("either-0"))) }},
+		{"Predicate", 0, func() { require.NoError(t, f.Own.Predicate(f.Job("either").Tasks["default-either-0"], f.Nodes["b"])) }},
+		{"NodeOrder", 0, func() { _, _ = f.Own.NodeOrder(f.Job("either").Tasks["default-either-0"], f.Nodes["b"]) }},
+		{"JobEnqueueable of one card", 0, func() { require.True(t, f.Own.Admit.JobEnqueueable(one) > 0) }},
+		{"JobEnqueueable of a list", 0, func() { require.True(t, f.Own.Admit.JobEnqueueable(either) > 0) }},
+		{"JobEnqueueable of a job that stays refused", 0, func() { require.True(t, f.Own.Admit.JobEnqueueable(refused) < 0) }},
+		{"the count of jobs that wait", 0, f.Own.Memory.Journal().PublishWaiting},
+		{"Preemptive", 0, func() { require.True(t, f.Own.Preemptive(f.Queue("mine"), eitherTask)) }},
+		{"Allocate and Deallocate", 0, func() { f.Own.OnAllocate(event); f.Own.OnDeallocate(event) }},
 		{"Reclaimable", 1, func() {
-			victims, _ := f.own.Reclaim.Reclaimable(placed, busy)
+			victims, _ := f.Own.Reclaim.Reclaimable(placed, busy)
 			require.True(t, len(victims) > 0)
 		}},
 	})
@@ -100,45 +102,45 @@ func checkCardHooks(t *testing.T, budgets string) {
 
 // TestQueueGateHooksDoNotAllocate is the same where pods have reservations.
 func TestQueueGateHooksDoNotAllocate(t *testing.T) {
-	f := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").queue("q", "root", "quota", `{"A":8,"B":8}`).
-		pods("gate", "q", "A|B", 2, 1, optedIn(true)).pods("plain", "q", "A", 1, 1).open(t)
-	with := f.own.Settings
+	f := testbed.NewScene().Node("a", "A", 8).Node("b", "B", 8).Queue("root", "").Queue("q", "root", "quota", `{"A":8,"B":8}`).
+		Pods("gate", "q", "A|B", 2, 1, testbed.OptedIn(true)).Pods("plain", "q", "A", 1, 1).Open(t)
+	with := f.Own.Settings
 	with.Gates = true
-	s := openSession(f.Session, f.own.variant, with, newMemory())
-	require.Equal(t, 2, s.gates.Len())
-	held, plain := f.task("gate-0"), f.task("plain-0")
+	s := session.Open(f.Session, f.Own.Variant, with, session.NewMemory())
+	require.Equal(t, 2, s.Gates.Len())
+	held, plain := f.Task("gate-0"), f.Task("plain-0")
 	placed := *held
 	placed.NodeName = "a"
 	event := &framework.Event{Task: &placed}
 	for name, call := range map[string]func(){
-		"Allocatable of a reserved pod":  func() { require.True(t, s.AllocatableOf(f.queue("q"), held)) },
-		"Allocatable of another pod":     func() { require.True(t, s.AllocatableOf(f.queue("q"), plain)) },
+		"Allocatable of a reserved pod":  func() { require.True(t, s.AllocatableOf(f.Queue("q"), held)) },
+		"Allocatable of another pod":     func() { require.True(t, s.AllocatableOf(f.Queue("q"), plain)) },
 		"Predicate":                      func() { require.NoError(t, s.Predicate(held, f.Nodes["b"])) },
-		"Allocate and Deallocate":        func() { s.OnAllocate(event); s.onDeallocate(event) },
+		"Allocate and Deallocate":        func() { s.OnAllocate(event); s.OnDeallocate(event) },
 		"Predicate, without reservation": func() { require.NoError(t, s.Predicate(plain, f.Nodes["a"])) },
 	} {
 		call()
 		assert.Zero(t, testing.AllocsPerRun(200, call), name)
 	}
-	require.Equal(t, 2, s.gates.Len())
+	require.Equal(t, 2, s.Gates.Len())
 }
 
 // TestOpeningAllocatesTheSame opens sessions of the shapes S and XL, the latter with
 // fewer jobs. Both have the same number of allocations.
 func TestOpeningAllocatesTheSame(t *testing.T) {
 	open := func(shape workload.Shape, with arguments.Settings) float64 {
-		f := openFixture(t, shape.Make(1), NewCapacity)
-		m := newMemory()
-		once := func() { openSession(f.Session, f.own.variant, with, m) }
+		f := testbed.OpenFixture(t, shape.Make(1), session.NewCapacity)
+		m := session.NewMemory()
+		once := func() { session.Open(f.Session, f.Own.Variant, with, m) }
 		once()
 		once()
 		return testing.AllocsPerRun(20, once)
 	}
 	// Otherwise later tests would gather the series of thousands of queues.
 	t.Cleanup(func() {
-		capacityBuilder.idle = nil
-		reset(report.UpstreamSeries())
-		reset(report.AddedSeries())
+		session.CapacityBuilder.Forget()
+		testbed.Reset(report.UpstreamSeries())
+		testbed.Reset(report.AddedSeries())
 	})
 	huge := workload.XL
 	huge.Nodes, huge.Jobs, huge.TasksPerJob = 100, 5000, 2
@@ -155,11 +157,11 @@ func TestOpeningAllocatesTheSame(t *testing.T) {
 // TestOpeningAllocatesTheSameOnAnyMachine opens sessions on machines of 1 to 64 processors.
 // testing.AllocsPerRun has one.
 func TestOpeningAllocatesTheSameOnAnyMachine(t *testing.T) {
-	f := openFixture(t, workload.M.Make(1), NewCapacity)
+	f := testbed.OpenFixture(t, workload.M.Make(1), session.NewCapacity)
 	open := func(processors int) uint64 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-		m := newMemory()
-		once := func() { openSession(f.Session, f.own.variant, arguments.Settings{}, m) }
+		m := session.NewMemory()
+		once := func() { session.Open(f.Session, f.Own.Variant, arguments.Settings{}, m) }
 		once()
 		once()
 		const runs = 50
@@ -180,22 +182,22 @@ func TestOpeningAllocatesTheSameOnAnyMachine(t *testing.T) {
 // TestOpeningWithCardsAllocatesTheSame is the same where cards count.
 func TestOpeningWithCardsAllocatesTheSame(t *testing.T) {
 	open := func(queues, jobs int) float64 {
-		s := newScene().queue("root", "")
+		s := testbed.NewScene().Queue("root", "")
 		for i := range 1 + queues/3 {
-			s.node(fmt.Sprintf("a%d", i), "A", 8).node(fmt.Sprintf("b%d", i), "B", 8)
+			s.Node(fmt.Sprintf("a%d", i), "A", 8).Node(fmt.Sprintf("b%d", i), "B", 8)
 		}
 		for i := range queues {
-			s.queue(fmt.Sprintf("q%d", i), "root", "quota", `{"A":4,"B":4}`)
+			s.Queue(fmt.Sprintf("q%d", i), "root", "quota", `{"A":4,"B":4}`)
 		}
 		for i := range jobs {
 			queue := fmt.Sprintf("q%d", i%queues)
-			s.pods(fmt.Sprintf("run%d", i), queue, "A|B", 3, 1, on("a0")).
-				pods(fmt.Sprintf("wait%d", i), queue, "A|B", 3, 1, members(2), inPhase(workload.Inqueue)).
-				pods(fmt.Sprintf("later%d", i), queue, "", 0, 0, cardRequest(`{"A|B":2}`, workload.Inqueue))
+			s.Pods(fmt.Sprintf("run%d", i), queue, "A|B", 3, 1, testbed.On("a0")).
+				Pods(fmt.Sprintf("wait%d", i), queue, "A|B", 3, 1, testbed.Members(2), testbed.InPhase(workload.Inqueue)).
+				Pods(fmt.Sprintf("later%d", i), queue, "", 0, 0, testbed.CardRequest(`{"A|B":2}`, workload.Inqueue))
 		}
-		f := s.open(t)
-		m := newMemory()
-		once := func() { openSession(f.Session, f.own.variant, f.own.Settings, m) }
+		f := s.Open(t)
+		m := session.NewMemory()
+		once := func() { session.Open(f.Session, f.Own.Variant, f.Own.Settings, m) }
 		once()
 		once()
 		return testing.AllocsPerRun(20, once)
@@ -207,46 +209,46 @@ func TestOpeningWithCardsAllocatesTheSame(t *testing.T) {
 
 // TestDampedHooksDoNotAllocate is TestHooksDoNotAllocate where reclaim is damped.
 func TestDampedHooksDoNotAllocate(t *testing.T) {
-	s := &scene{Cluster: deep(), build: NewCapacity, arguments: framework.Arguments{"reclaimDamping": 9}}
-	f := s.open(t)
-	var queueA, queueB any = f.queue("a"), f.queue("b")
-	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}
-	next := f.task("next-a")
-	assert.Zero(t, testing.AllocsPerRun(200, func() { f.own.queueOrder(queueA, queueB) }))
+	s := &testbed.Scene{Cluster: deep(), Build: session.NewCapacity, Arguments: framework.Arguments{"reclaimCompares": "damped=9"}}
+	f := s.Open(t)
+	var queueA, queueB any = f.Queue("a"), f.Queue("b")
+	busy := []*api.TaskInfo{f.Task("busy-a"), f.Task("busy-b"), f.Task("busy-c"), f.Task("busy-d")}
+	next := f.Task("next-a")
+	assert.Zero(t, testing.AllocsPerRun(200, func() { f.Own.QueueOrder(queueA, queueB) }))
 	assert.LessOrEqual(t, testing.AllocsPerRun(200, func() {
-		victims, _ := f.own.Reclaim.Reclaimable(next, busy)
+		victims, _ := f.Own.Reclaim.Reclaimable(next, busy)
 		require.True(t, len(victims) > 0)
 	}), 1.0)
 }
 
 // TestHooksWithPoliciesDoNotAllocate is TestHooksDoNotAllocate where all policies are set.
 func TestHooksWithPoliciesDoNotAllocate(t *testing.T) {
-	s := &scene{Cluster: deep(), build: NewCapacity, arguments: framework.Arguments{arguments.DisplacePromises: true, arguments.InqueueTimeout: "1h", arguments.ReclaimByClass: true,
+	s := &testbed.Scene{Cluster: deep(), Build: session.NewCapacity, Arguments: framework.Arguments{arguments.DisplacePromises: true, arguments.InqueueTimeout: "1h", arguments.ReclaimByClass: true,
 		arguments.OwnerClasses: map[string]any{"ReplicaSet": "inference", "Job": "training"}}}
-	s.annotate("root", policy.MaxJobsKey, "1000000", policy.OvercommitFactorKey, "1000000", policy.InqueueTimeoutKey, "30m",
+	s.Annotate("root", policy.MaxJobsKey, "1000000", policy.OvercommitFactorKey, "1000000", policy.InqueueTimeoutKey, "30m",
 		policy.NamespaceCapabilityKey, `{"cpu":"100M","memory":"1Ei"}`, policy.ReclaimFenceKey, "true", policy.MinRuntimeKey, "0s",
 		policy.PreemptMinRuntimeKey, "1s", policy.ReclaimDelayKey, "0s")
 	for i := range s.Jobs {
-		serving("inference")(&s.Jobs[i])
+		testbed.Serving("inference")(&s.Jobs[i])
 		if s.Jobs[i].Phase == workload.Running {
-			serving("training")(&s.Jobs[i])
+			testbed.Serving("training")(&s.Jobs[i])
 		}
 	}
-	f := s.open(t)
-	require.True(t, f.own.HasPolicies())
-	require.NotNil(t, f.own.Intake.Holders)
-	var next any = f.job("next")
-	event := &framework.Event{Task: f.task("next-a")}
+	f := s.Open(t)
+	require.True(t, f.Own.HasPolicies())
+	require.NotNil(t, f.Own.Intake.Holders)
+	var next any = f.Job("next")
+	event := &framework.Event{Task: f.Task("next-a")}
 	nextTask := []*api.TaskInfo{event.Task}
-	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}
+	busy := []*api.TaskInfo{f.Task("busy-a"), f.Task("busy-b"), f.Task("busy-c"), f.Task("busy-d")}
 	checkGates(t, []gate{
-		{"Allocatable", 0, func() { require.True(t, f.own.AllocatableOf(f.queue("a"), event.Task)) }},
-		{"JobEnqueueable", 0, func() { require.True(t, f.own.admit.JobEnqueueable(next) > 0) }},
-		{"JobEnqueued", 0, func() { f.own.admit.JobEnqueued(next) }},
-		{"Preemptive", 0, func() { f.own.preemptive(f.queue("a"), nextTask) }},
-		{"Allocate and Deallocate", 0, func() { f.own.OnAllocate(event); f.own.onDeallocate(event) }},
+		{"Allocatable", 0, func() { require.True(t, f.Own.AllocatableOf(f.Queue("a"), event.Task)) }},
+		{"JobEnqueueable", 0, func() { require.True(t, f.Own.Admit.JobEnqueueable(next) > 0) }},
+		{"JobEnqueued", 0, func() { f.Own.Admit.JobEnqueued(next) }},
+		{"Preemptive", 0, func() { f.Own.Preemptive(f.Queue("a"), nextTask) }},
+		{"Allocate and Deallocate", 0, func() { f.Own.OnAllocate(event); f.Own.OnDeallocate(event) }},
 		{"Reclaimable", 1, func() {
-			victims, _ := f.own.Reclaim.Reclaimable(event.Task, busy)
+			victims, _ := f.Own.Reclaim.Reclaimable(event.Task, busy)
 			require.True(t, len(victims) > 0)
 		}},
 	})

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
 // TestSeveralCardsOfAGroup has pods with two cards of a group. The group has room for either card of the second pod,
@@ -15,22 +16,22 @@ import (
 func TestSeveralCardsOfAGroup(t *testing.T) {
 	const slices = "nvidia.com/mig-1g.10gb"
 	for quota, want := range map[string]int{`{"@g":3}`: 1, `{"@g":4}`: 2} {
-		s := newScene().mixedNode("a", map[string]string{"nvidia.com/gpu.product": "A"}, workload.Resources{gpuName: 4, slices: 4}).
-			queue("q", "", "quota", quota, "guarantee", `{"@g":0}`).pods("both", "q", "", 2, 1, members(0), func(j *workload.Job) {
+		s := testbed.NewScene().MixedNode("a", map[string]string{"nvidia.com/gpu.product": "A"}, workload.Resources{testbed.GPU: 4, slices: 4}).
+			Queue("q", "", "quota", quota, "guarantee", `{"@g":0}`).Pods("both", "q", "", 2, 1, testbed.Members(0), func(j *workload.Job) {
 			for i := range j.Tasks {
 				j.Tasks[i].Request[slices] = 1
 			}
 		})
-		s.arguments = framework.Arguments{"cardGroups": map[string]any{"g": map[string]any{"A": 1, "A/*": 1}}}
-		f := s.open(t).schedule(t)
-		assert.Len(t, f.cache.Bound, want, quota)
+		s.Arguments = framework.Arguments{"cardGroups": map[string]any{"g": map[string]any{"A": 1, "A/*": 1}}}
+		f := s.Open(t).Schedule(t)
+		assert.Len(t, f.Cache.Bound, want, quota)
 		if want == 1 {
 			errors := ""
-			for _, each := range f.job("both").NodesFitErrors {
+			for _, each := range f.Job("both").NodesFitErrors {
 				errors += each.Error()
 			}
 			assert.Contains(t, errors, "Queue <q> has insufficient <@g> quota: requested <2>, total would be <4>, but capability is <3> (A, A/mig-1g.10gb-mixed)")
 		}
-		f.close()
+		f.Close()
 	}
 }

@@ -11,7 +11,7 @@ import (
 // many goroutines, and all others from the goroutine that runs the session.
 func (s *Session) register(hierarchy bool) {
 	ssn := s.Volcano
-	name := s.variant.Name
+	name := s.Variant.Name
 
 	ssn.AddQueueOrderFn(name, s.queueOrder)
 	if s.OrdersJobs() {
@@ -21,16 +21,16 @@ func (s *Session) register(hierarchy bool) {
 		}
 	}
 
-	ssn.AddJobEnqueueableFn(name, s.admit.JobEnqueueable)
-	ssn.AddJobEnqueuedFn(name, s.admit.JobEnqueued)
+	ssn.AddJobEnqueueableFn(name, s.Admit.JobEnqueueable)
+	ssn.AddJobEnqueuedFn(name, s.Admit.JobEnqueued)
 	ssn.AddAllocatableFn(name, s.AllocatableOf)
-	if s.variant.Proportion {
+	if s.Variant.Proportion {
 		ssn.AddOverusedFn(name, s.overused)
 	}
 
 	ssn.AddReclaimableFn(name, s.Reclaim.Reclaimable)
-	release.AddPreemptiveFn(ssn, name, s.preemptive)
-	if !s.variant.Proportion {
+	release.AddPreemptiveFn(ssn, name, s.Preemptive)
+	if !s.Variant.Proportion {
 		release.AddUnifiedEvictableFn(ssn, name, s.Reclaim.EvictableForGang)
 	}
 	if hierarchy || s.OrdersVictims() {
@@ -47,7 +47,7 @@ func (s *Session) register(hierarchy bool) {
 		ssn.AddSimulatePredicateFn(name, s.simulatePredicate)
 		ssn.AddNodeOrderFn(name, s.nodeOrder)
 	}
-	if !s.variant.Proportion {
+	if !s.Variant.Proportion {
 		ssn.AddPreemptableFn(name, s.Reclaim.Preemptable)
 	}
 
@@ -61,8 +61,8 @@ func (s *Session) register(hierarchy bool) {
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: s.OnAllocate, DeallocateFunc: s.onDeallocate})
 }
 
-// preemptive reports whether a queue may reclaim for tasks.
-func (s *Session) preemptive(queue *api.QueueInfo, tasks []*api.TaskInfo) bool {
+// Preemptive reports whether a queue may reclaim for tasks.
+func (s *Session) Preemptive(queue *api.QueueInfo, tasks []*api.TaskInfo) bool {
 	q := s.number(queue)
 	s.PrepareQueue(q)
 	return s.Reclaim.Preemptive(q, tasks)

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"testing"
@@ -14,27 +14,29 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // openSeveral opens a session in which all of names are configured in one tier,
 // each with a builder of its own, and returns our plugins in that order.
-func openSeveral(t *testing.T, s *scene, names ...string) (*framework.Session, []*Plugin) {
+func openSeveral(t *testing.T, s *testbed.Scene, names ...string) (*framework.Session, []*session.Plugin) {
 	t.Helper()
 	variants := map[string]arguments.Variant{}
-	for _, b := range []*Builder{cardBuilder, capacityBuilder, proportionBuilder} {
+	for _, b := range []*session.Builder{session.CardBuilder, session.CapacityBuilder, session.ProportionBuilder} {
 		variants[b.Variant.Name] = b.Variant
 	}
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
-	var ours []*Plugin
-	builders := map[string]*Builder{}
+	var ours []*session.Plugin
+	builders := map[string]*session.Builder{}
 	for _, name := range names {
 		if builders[name] == nil {
-			b := &Builder{Variant: variants[name]}
+			b := &session.Builder{Variant: variants[name]}
 			builders[name] = b
 			framework.RegisterPluginBuilder(name, func(a framework.Arguments) framework.Plugin {
-				p := b.Build(a).(*Plugin)
+				p := b.Build(a).(*session.Plugin)
 				ours = append(ours, p)
 				return p
 			})
@@ -48,38 +50,38 @@ func openSeveral(t *testing.T, s *scene, names ...string) (*framework.Session, [
 
 // preemptingScene is a full node, and a waiting job of higher priority in the same
 // queue.
-func preemptingScene() *scene {
-	return newScene().node("a", "A", 2).queue("q", "", "quota", `{"A":2}`).
-		pods("low", "q", "A", 2, 1, on("a"), members(0)).
-		pods("high", "q", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 })
+func preemptingScene() *testbed.Scene {
+	return testbed.NewScene().Node("a", "A", 2).Queue("q", "", "quota", `{"A":2}`).
+		Pods("low", "q", "A", 2, 1, testbed.On("a"), testbed.Members(0)).
+		Pods("high", "q", "A", 1, 1, testbed.InPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 })
 }
 
 // TestSecondPluginPermitsEverything configures two quota plugins in one tier. The
 // first serves the session, the second registers nothing, and preempt ends: each
 // would call the preemptable hook of the other.
 func TestSecondPluginPermitsEverything(t *testing.T) {
-	for _, names := range [][]string{{Name, CapacityName}, {CapacityName, Name}, {Name, ProportionName}, {ProportionName, CapacityName, Name}} {
+	for _, names := range [][]string{{session.Name, session.CapacityName}, {session.CapacityName, session.Name}, {session.Name, session.ProportionName}, {session.ProportionName, session.CapacityName, session.Name}} {
 		ssn, ours := openSeveral(t, preemptingScene(), names...)
 		require.Len(t, ours, len(names))
 		require.NotNil(t, ours[0].Session)
 		for _, second := range ours[1:] {
 			assert.Nil(t, second.Session, names)
-			assert.Empty(t, second.builder.idle, "it needs no memory")
+			assert.Empty(t, second.Builder().Idle(), "it needs no memory")
 		}
-		assert.Positive(t, inForce.warnings.Len(), "a warning names both")
-		NewPreempt().Execute(ssn)
+		assert.Positive(t, session.InForce.Warnings().Len(), "a warning names both")
+		session.NewPreempt().Execute(ssn)
 		for _, p := range ours {
 			p.OnSessionClose(ssn)
 		}
-		assert.Len(t, ours[0].builder.idle, 1, "its memory serves the next session")
+		assert.Len(t, ours[0].Builder().Idle(), 1, "its memory serves the next session")
 	}
 }
 
 // TestPluginConfiguredTwice charges each task once, and gives its memory back
 // though Volcano closes only the last plugin of a name.
 func TestPluginConfiguredTwice(t *testing.T) {
-	s := newScene().node("a", "A", 4).queue("q", "", "quota", `{"A":4}`).pods("job", "q", "A", 1, 1, inPhase(workload.Inqueue))
-	ssn, ours := openSeveral(t, s, Name, Name)
+	s := testbed.NewScene().Node("a", "A", 4).Queue("q", "", "quota", `{"A":4}`).Pods("job", "q", "A", 1, 1, testbed.InPhase(workload.Inqueue))
+	ssn, ours := openSeveral(t, s, session.Name, session.Name)
 	require.Len(t, ours, 2)
 	own := ours[0].Session
 	require.Same(t, own, ours[1].Session)
@@ -94,5 +96,5 @@ func TestPluginConfiguredTwice(t *testing.T) {
 
 	ours[1].OnSessionClose(ssn)
 	ours[0].OnSessionClose(ssn)
-	assert.Len(t, ours[0].builder.idle, 1)
+	assert.Len(t, ours[0].Builder().Idle(), 1)
 }

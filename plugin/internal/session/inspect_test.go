@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"math"
@@ -15,19 +15,20 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // inspected opens a session and returns its Inspection.
-func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) (*fixture, inspect.Inspection) {
+func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) (*testbed.Fixture, inspect.Inspection) {
 	t.Helper()
 	var own framework.Plugin
-	f := openFixture(t, c, func(a framework.Arguments) framework.Plugin {
+	f := testbed.OpenFixture(t, c, func(a framework.Arguments) framework.Plugin {
 		own = build(testbed.Pinned(a))
 		return own
 	})
-	i, ok := Inspect(own)
+	i, ok := session.Inspect(own)
 	require.True(t, ok)
 	return f, i
 }
@@ -35,10 +36,10 @@ func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) 
 // TestInspectionMatchesEvents compares a reason with the event and the condition that
 // show it.
 func TestInspectionMatchesEvents(t *testing.T) {
-	f, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
+	f, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode,
 		Queues: []workload.Queue{{Name: "top", Capability: workload.Resources{"cpu": 1500, "memory": 8 << 30}}, {Name: "leaf", Parent: "top"}},
-		Jobs:   []workload.Job{pending("job", "leaf", 1), running("other", "leaf", 2)}}, NewCapacity)
-	job, task := f.job("job"), f.task("job-a")
+		Jobs:   []workload.Job{testbed.Pending("job", "leaf", 1), testbed.Running("other", "leaf", 2)}}, session.NewCapacity)
+	job, task := f.Job("job"), f.Task("job-a")
 
 	why := i.Enqueue(job)
 	require.NotNil(t, why)
@@ -46,9 +47,9 @@ func TestInspectionMatchesEvents(t *testing.T) {
 	assert.Equal(t, []report.Shortage{{Queue: "top", Resource: "cpu", Requested: 1, Total: 2, Bound: 1.5, Against: "capability"}}, why.Shortages)
 	require.False(t, f.JobEnqueueable(job))
 	assert.Equal(t, why.String(), job.JobFitErrors)
-	assert.Contains(t, f.cache.Events()[0], why.String())
+	assert.Contains(t, f.Cache.Events()[0], why.String())
 
-	require.False(t, f.Allocatable(f.queue("leaf"), task))
+	require.False(t, f.Allocatable(f.Queue("leaf"), task))
 	why = i.Allocate(task)
 	require.NotNil(t, why)
 	assert.Equal(t, []report.Shortage{{Queue: "top", Resource: "cpu", Requested: 1, Total: 3, Bound: 1.5, Against: "capability"}}, why.Shortages)
@@ -59,25 +60,25 @@ func TestInspectionMatchesEvents(t *testing.T) {
 
 func TestInspectionOfCards(t *testing.T) {
 	nodes := []workload.Node{
-		{Name: "node", Labels: map[string]string{"nvidia.com/gpu.product": "A"}, Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, gpuName: 8}},
-		{Name: "other", Labels: map[string]string{"nvidia.com/gpu.product": "B"}, Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, gpuName: 8}},
+		{Name: "node", Labels: map[string]string{"nvidia.com/gpu.product": "A"}, Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, testbed.GPU: 8}},
+		{Name: "other", Labels: map[string]string{"nvidia.com/gpu.product": "B"}, Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, testbed.GPU: 8}},
 	}
-	request := workload.Resources{"cpu": 1000, "memory": 1 << 30, gpuName: 2}
-	runs, waits := running("runs", "q", 1), pending("waits", "q", 1)
+	request := workload.Resources{"cpu": 1000, "memory": 1 << 30, testbed.GPU: 2}
+	runs, waits := testbed.Running("runs", "q", 1), testbed.Pending("waits", "q", 1)
 	for _, j := range []*workload.Job{&runs, &waits} {
 		j.Tasks[0].Request, j.Tasks[0].Annotations = request, map[string]string{"volcano.sh/card.name": "A"}
 	}
 	f, i := inspected(t, workload.Cluster{Nodes: nodes, Jobs: []workload.Job{runs, waits}, Queues: []workload.Queue{{
 		Name: "q", Capability: workload.Resources{"cpu": 8000, "memory": 8 << 30}, Annotations: map[string]string{"volcano.sh/card.quota": `{"A":3}`},
-	}}}, New)
-	task := f.task("waits-a")
+	}}}, session.New)
+	task := f.Task("waits-a")
 	short := []report.Shortage{{Queue: "q", Resource: "A", Requested: 2, Total: 4, Bound: 3, Against: "capability"}}
 	assert.Equal(t, short, i.Allocate(task).Shortages)
 	assert.Equal(t, short, i.Node(task, "node").Shortages)
 	assert.Equal(t, report.NoSuchCard, i.Node(task, "other").Rule)
 	assert.Equal(t, "node(s) have none of the cards <A>", i.Node(task, "other").String())
 	assert.Equal(t, report.OverQuota, i.Preempt(task).Rule)
-	assert.Equal(t, map[string]float64{"A": 2}, i.Charged(f.task("runs-a")))
+	assert.Equal(t, map[string]float64{"A": 2}, i.Charged(f.Task("runs-a")))
 
 	accounts := i.Accounts()
 	require.Len(t, accounts, 1)
@@ -91,30 +92,30 @@ func TestInspectionOfCards(t *testing.T) {
 // TestReasonNamesEachCardOfAList refuses the cards of a list in different queues: the
 // preferred one in an ancestor.
 func TestReasonNamesEachCardOfAList(t *testing.T) {
-	waits, runs := pending("waits", "leaf", 1), running("runs", "sibling", 1)
+	waits, runs := testbed.Pending("waits", "leaf", 1), testbed.Running("runs", "sibling", 1)
 	waits.Tasks[0].Annotations = map[string]string{"volcano.sh/card.name": "A|B"}
 	runs.Tasks[0].Annotations = map[string]string{"volcano.sh/card.name": "A"}
 	for _, j := range []workload.Job{waits, runs} {
-		j.Tasks[0].Request = workload.Resources{"cpu": 1000, "memory": 1 << 30, gpuName: 2}
+		j.Tasks[0].Request = workload.Resources{"cpu": 1000, "memory": 1 << 30, testbed.GPU: 2}
 	}
 	cards := func(quota string) map[string]string {
 		return map[string]string{"volcano.sh/card.quota": quota, "volcano.sh/card.guarantee": `{"A":0,"B":0}`}
 	}
 	capability := workload.Resources{"cpu": 8000, "memory": 8 << 30}
 	f, i := inspected(t, workload.Cluster{Hierarchy: true, Jobs: []workload.Job{waits, runs},
-		Nodes: []workload.Node{{Name: "node", Labels: map[string]string{"nvidia.com/gpu.product": "A"}, Allocatable: oneNode[0].Allocatable}},
+		Nodes: []workload.Node{{Name: "node", Labels: map[string]string{"nvidia.com/gpu.product": "A"}, Allocatable: testbed.OneNode[0].Allocatable}},
 		Queues: []workload.Queue{{Name: "top", Annotations: cards(`{"A":3}`)},
 			{Name: "sibling", Parent: "top", Annotations: cards(`{"A":3}`), Capability: capability},
 			{Name: "leaf", Parent: "top", Annotations: cards(`{"A":3,"B":1}`), Capability: capability}},
-	}, New)
+	}, session.New)
 	assert.Equal(t, "Queue <top> has insufficient <A> quota: requested <2>, total would be <4>, but capability is <3>; "+
-		"Queue <leaf> has insufficient <B> quota: requested <2>, total would be <2>, but capability is <1>", i.Allocate(f.task("waits-a")).String())
+		"Queue <leaf> has insufficient <B> quota: requested <2>, total would be <2>, but capability is <1>", i.Allocate(f.Task("waits-a")).String())
 }
 
 // TestReasonNamesWhereTheBoundIsSet refuses a task whose queue inherits its bound. The reason
 // names the queue that sets it, with what that queue has.
 func TestReasonNamesWhereTheBoundIsSet(t *testing.T) {
-	waits, runs := pending("waits", "leaf", 1), running("runs", "sibling", 1)
+	waits, runs := testbed.Pending("waits", "leaf", 1), testbed.Running("runs", "sibling", 1)
 	for _, test := range []struct {
 		own  workload.Resources
 		want string
@@ -122,20 +123,20 @@ func TestReasonNamesWhereTheBoundIsSet(t *testing.T) {
 		{nil, "Queue <top> has insufficient <cpu> quota: requested <1>, total would be <2>, but capability is <0.9>"},
 		{workload.Resources{"cpu": 800}, "Queue <leaf> has insufficient <cpu> quota: requested <1>, total would be <1>, but capability is <0.8>"},
 	} {
-		f, i := inspected(t, workload.Cluster{Hierarchy: true, Jobs: []workload.Job{waits, runs}, Nodes: oneNode, Queues: []workload.Queue{
+		f, i := inspected(t, workload.Cluster{Hierarchy: true, Jobs: []workload.Job{waits, runs}, Nodes: testbed.OneNode, Queues: []workload.Queue{
 			{Name: "root"}, {Name: "top", Capability: workload.Resources{"cpu": 900, "memory": 8 << 30}},
 			{Name: "middle", Parent: "top"}, {Name: "leaf", Parent: "middle", Capability: test.own}, {Name: "sibling", Parent: "top"},
-		}}, NewCapacity)
-		assert.Equal(t, test.want, i.Allocate(f.task("waits-a")).String())
-		assert.Equal(t, test.want, i.Enqueue(f.job("waits")).String())
+		}}, session.NewCapacity)
+		assert.Equal(t, test.want, i.Allocate(f.Task("waits-a")).String())
+		assert.Equal(t, test.want, i.Enqueue(f.Job("waits")).String())
 	}
 }
 
 // TestAccountsOfATree inspects a tree whose root is added and has no bound of cards.
 func TestAccountsOfATree(t *testing.T) {
-	_, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{
+	_, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode, Queues: []workload.Queue{
 		{Name: "top"}, {Name: "leaf", Parent: "top", Annotations: map[string]string{"volcano.sh/card.quota": `{"A":3}`}}, {Name: "lost", Parent: "gone"},
-	}}, New)
+	}}, session.New)
 	byName := map[string]inspect.Account{}
 	for _, a := range i.Accounts() {
 		byName[a.Queue] = a
@@ -153,9 +154,9 @@ func TestAccountsOfATree(t *testing.T) {
 // TestAccountsOfRootSpec inspects a root whose spec has the deserved that Volcano writes
 // there: it deserves the cards of the cluster all the same.
 func TestAccountsOfRootSpec(t *testing.T) {
-	s := newScene().node("a", "A", 8).queue("root", "").queue("q", "root", "quota", `{"A":3}`)
+	s := testbed.NewScene().Node("a", "A", 8).Queue("root", "").Queue("q", "root", "quota", `{"A":3}`)
 	s.Queues[0].Deserved = workload.Resources{"cpu": 4000, "memory": 4 << 30}
-	_, i := inspected(t, s.Cluster, New)
+	_, i := inspected(t, s.Cluster, session.New)
 	root := i.Accounts()[0]
 	require.Equal(t, "root", root.Queue)
 	deserved := map[string]float64{}
@@ -169,9 +170,9 @@ func TestAccountsOfRootSpec(t *testing.T) {
 // TestShareOfEmptyQueues expects 0 of queues to which nothing is allocated, whether they
 // deserve something or not.
 func TestShareOfEmptyQueues(t *testing.T) {
-	s := newScene().node("a", "A", 8).queue("deserves", "", "quota", `{"A":3}`).queue("empty", "", "quota", `{}`).
-		queue("best-effort", "").pods("runs", "best-effort", "", 1, 0, on("a"))
-	_, i := inspected(t, s.Cluster, NewCapacity)
+	s := testbed.NewScene().Node("a", "A", 8).Queue("deserves", "", "quota", `{"A":3}`).Queue("empty", "", "quota", `{}`).
+		Queue("best-effort", "").Pods("runs", "best-effort", "", 1, 0, testbed.On("a"))
+	_, i := inspected(t, s.Cluster, session.NewCapacity)
 	for _, a := range i.Accounts() {
 		assert.Equal(t, map[string]float64{"deserves": 0, "empty": 0, "best-effort": 1}[a.Queue], a.Share, a.Queue)
 	}
@@ -180,16 +181,16 @@ func TestShareOfEmptyQueues(t *testing.T) {
 // TestInspectPolicies inspects the policies of walls: whose fence is between two queues, which
 // pods have run for too short, and which arguments hold everywhere.
 func TestInspectPolicies(t *testing.T) {
-	s := walls(nil, "ads", "web", "eng", "web").annotate("biz", policy.MinRuntimeKey, "1h").annotate("web", policy.InqueueTimeoutKey, "10m")
+	s := testbed.Walls(nil, "ads", "web", "eng", "web").Annotate("biz", policy.MinRuntimeKey, "1h").Annotate("web", policy.InqueueTimeoutKey, "10m")
 	f, i := inspected(t, s.Cluster, func(a framework.Arguments) framework.Plugin {
-		return New(framework.Arguments{arguments.VictimOrder: "leastWork", arguments.ReclaimByClass: "true", arguments.DisplacePromises: "maybe", arguments.InqueueTimeout: "30m"})
+		return session.New(framework.Arguments{arguments.VictimOrder: "leastWork", arguments.ReclaimByClass: "true", arguments.DisplacePromises: "maybe", arguments.InqueueTimeout: "30m"})
 	})
 	for queues, fence := range map[[2]string]string{
 		{"ads", "sales"}: "", {"ads", "db"}: "eng", {"db", "ads"}: "eng", {"db", "web"}: "web", {"web", "db"}: "web", {"web", "ads"}: "web", {"ads", "none"}: "", {"none", "db"}: "eng",
 	} {
 		assert.Equal(t, fence, i.Fence(queues[0], queues[1]), queues)
 	}
-	young := i.Protection(f.task("held-0"))
+	young := i.Protection(f.Task("held-0"))
 	assert.True(t, young.Young)
 	assert.Contains(t, young.Spared, policy.MinRuntimeKey)
 	assert.Equal(t, map[string]string{arguments.VictimOrder: "leastWork", arguments.ReclaimByClass: "true"}, i.Policies())
@@ -197,7 +198,7 @@ func TestInspectPolicies(t *testing.T) {
 		assert.Equal(t, map[bool]time.Duration{true: 10 * time.Minute, false: 30 * time.Minute}[a.Queue == "web"], a.InqueueTimeout, a.Queue)
 	}
 
-	_, none := inspected(t, walls(nil, "ads", "web").Cluster, New)
+	_, none := inspected(t, testbed.Walls(nil, "ads", "web").Cluster, session.New)
 	assert.Empty(t, none.Fence("ads", "web"))
 	assert.Empty(t, none.Policies())
 }
@@ -205,10 +206,10 @@ func TestInspectPolicies(t *testing.T) {
 // TestInspectRefusesOtherPlugins refuses plugins of other packages and those without
 // an open session.
 func TestInspectRefusesOtherPlugins(t *testing.T) {
-	_, ok := Inspect(gang.New(nil))
+	_, ok := session.Inspect(gang.New(nil))
 	assert.False(t, ok)
-	_, ok = Inspect(New(nil))
+	_, ok = session.Inspect(session.New(nil))
 	assert.False(t, ok)
-	_, ok = Inspect(nil)
+	_, ok = session.Inspect(nil)
 	assert.False(t, ok)
 }

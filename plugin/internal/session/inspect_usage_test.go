@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"context"
@@ -16,43 +16,45 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/store"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
 // borrower returns a scene in which queue a has 12 of 8 cards, and b has 4; both want more, c wants nothing.
-func borrower() *scene {
-	s := newScene().node("node", "A", 16)
+func borrower() *testbed.Scene {
+	s := testbed.NewScene().Node("node", "A", 16)
 	for _, name := range []string{"a", "b", "c"} {
-		s.queue(name, "", "quota", `{"A":16}`, "deserved", `{"A":4}`, "guarantee", `{"A":0}`)
+		s.Queue(name, "", "quota", `{"A":16}`, "deserved", `{"A":4}`, "guarantee", `{"A":0}`)
 	}
-	return s.pods("runs-a", "a", "A", 12, 1, on("node")).pods("runs-b", "b", "A", 4, 1, on("node")).
-		pods("more-a", "a", "A", 1, 1, inPhase("Inqueue")).pods("more-b", "b", "A", 1, 1, inPhase("Inqueue"))
+	return s.Pods("runs-a", "a", "A", 12, 1, testbed.On("node")).Pods("runs-b", "b", "A", 4, 1, testbed.On("node")).
+		Pods("more-a", "a", "A", 1, 1, testbed.InPhase("Inqueue")).Pods("more-b", "b", "A", 1, 1, testbed.InPhase("Inqueue"))
 }
 
 // begins opens a session on a scene that begins with a stored usage, some time later, and returns its inspection.
-func (c *fairScheduler) begins(t *testing.T, s *scene, after time.Duration, stored *store.Stored) inspect.Inspection {
+func begins(c *testbed.Scheduler, t *testing.T, s *testbed.Scene, after time.Duration, stored *store.Stored) inspect.Inspection {
 	t.Helper()
-	build := c.build
-	defer func() { c.build = build }()
+	build := c.Build
+	defer func() { c.Build = build }()
 	var own framework.Plugin
-	c.build = func(given framework.Arguments) framework.Plugin {
-		own = (&Builder{Variant: cardBuilder.Variant, Now: func() time.Time { return c.clock }}).Build(given)
-		BeginWith(own, stored)
+	c.Build = func(given framework.Arguments) framework.Plugin {
+		own = (&session.Builder{Variant: session.BuilderOf(session.Name).Variant, Now: func() time.Time { return c.Clock }}).Build(given)
+		session.BeginWith(own, stored)
 		return own
 	}
-	kube := c.kube
-	defer func() { c.kube = kube }()
-	c.open(t, s, after)
-	i, ok := Inspect(own)
+	kube := c.Kube
+	defer func() { c.Kube = kube }()
+	c.Open(t, s, after)
+	i, ok := session.Inspect(own)
 	require.True(t, ok)
 	return i
 }
 
-func (c *fairScheduler) stored(t *testing.T) *store.Stored {
+func stored(c *testbed.Scheduler, t *testing.T) *store.Stored {
 	t.Helper()
 	get := func(name string) (*v1.ConfigMap, error) {
-		return c.kube.CoreV1().ConfigMaps("volcano-system").Get(context.Background(), name, metav1.GetOptions{})
+		return c.Kube.CoreV1().ConfigMaps("volcano-system").Get(context.Background(), name, metav1.GetOptions{})
 	}
 	first, err := get("capacity-card-usage")
 	require.NoError(t, err)
@@ -76,20 +78,20 @@ func pastOf(t *testing.T, i inspect.Inspection, queue string) inspect.Past {
 // TestInspectionBeginsWithStoredUsage compares a session that begins with what a scheduler has saved with the session
 // of the scheduler itself.
 func TestInspectionBeginsWithStoredUsage(t *testing.T) {
-	c := newFairScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.FairShareSave: "1s"})
+	c := testbed.NewScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.StateSave: "1s"})
 	idle := borrower()
 	idle.Jobs = nil
-	c.open(t, idle, 0).close()
-	c.open(t, borrower(), time.Hour).close()
-	c.open(t, borrower(), 2*time.Hour).close()
-	stored := c.stored(t)
+	c.Open(t, idle, 0).Close()
+	c.Open(t, borrower(), time.Hour).Close()
+	c.Open(t, borrower(), 2*time.Hour).Close()
+	stored := stored(c, t)
 	assert.Equal(t, time.Hour, stored.HalfLife)
 
-	later := c.open(t, borrower(), 20*time.Minute)
-	want := later.cardsUsed("a")
+	later := c.Open(t, borrower(), 20*time.Minute)
+	want := later.CardsUsed("a")
 	assert.InDelta(t, 12*(1-usage.Decay(140*time.Minute, time.Hour)), want, 1e-6)
-	later.close()
-	i := c.begins(t, borrower(), 0, stored)
+	later.Close()
+	i := begins(c, t, borrower(), 0, stored)
 	a := pastOf(t, i, "a")
 	require.Len(t, a.Columns, 1)
 	assert.InDelta(t, want, a.Columns[0].Average, 1e-9)
@@ -112,28 +114,28 @@ func TestInspectionBeginsWithStoredUsage(t *testing.T) {
 
 	earlier := *stored
 	earlier.Now = stored.Saved
-	then := pastOf(t, c.begins(t, borrower(), time.Hour, &earlier), "a")
+	then := pastOf(t, begins(c, t, borrower(), time.Hour, &earlier), "a")
 	assert.InDelta(t, stored.Record.Queues["a"].Usage[0]/1000, then.Columns[0].Average, 1e-9, "a dump of the time of the save")
 
-	none := pastOf(t, c.begins(t, borrower(), 0, nil), "a")
+	none := pastOf(t, begins(c, t, borrower(), 0, nil), "a")
 	assert.Equal(t, 12.0, none.Columns[0].Average, "without a history it is what the queue has")
 }
 
 func TestInspectionResetsUsage(t *testing.T) {
-	c := newFairScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.FairShareSave: "1s"})
-	busy := func() *scene {
+	c := testbed.NewScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.StateSave: "1s"})
+	busy := func() *testbed.Scene {
 		s := borrower()
 		s.Hierarchy = true
 		return s
 	}
-	idle := func() *scene {
+	idle := func() *testbed.Scene {
 		s := busy()
 		s.Jobs = nil
 		return s
 	}
-	c.open(t, busy(), 0).close()
-	c.open(t, idle(), time.Minute).close()
-	i := c.begins(t, idle(), 0, c.stored(t))
+	c.Open(t, busy(), 0).Close()
+	c.Open(t, idle(), time.Minute).Close()
+	i := begins(c, t, idle(), 0, stored(c, t))
 	assert.Nil(t, i.ForgetUsage("none"))
 	record := i.ForgetUsage("a")
 	assert.Equal(t, []float64{0}, record.Queues["a"].Usage)
@@ -142,8 +144,8 @@ func TestInspectionResetsUsage(t *testing.T) {
 }
 
 func TestNoPastWithoutFairShare(t *testing.T) {
-	c := newFairScheduler(nil)
-	i := c.begins(t, borrower(), 0, nil)
+	c := testbed.NewScheduler(nil)
+	i := begins(c, t, borrower(), 0, nil)
 	assert.Empty(t, i.Pasts())
 	assert.Empty(t, i.Rivals("a"))
 	assert.Nil(t, i.ForgetUsage("a"))
@@ -152,18 +154,20 @@ func TestNoPastWithoutFairShare(t *testing.T) {
 // TestInspectionBeginsWithStoredBudgets begins days after a scheduler has saved what is used of a budget: a dump of
 // that time is in the same day, and a cluster of today is not.
 func TestInspectionBeginsWithStoredBudgets(t *testing.T) {
-	c := newFairScheduler(framework.Arguments{arguments.FairShareSave: "1s"})
-	busy := func() *scene { return withBudget("10h/day").pods("runs", "q", "A", 4, 1, on("a")) }
-	c.open(t, busy(), 0).close()
-	c.open(t, busy(), time.Hour).close()
-	stored := c.stored(t)
+	c := testbed.NewScheduler(framework.Arguments{arguments.StateSave: "1s"})
+	busy := func() *testbed.Scene {
+		return testbed.WithBudget("10h/day").Pods("runs", "q", "A", 4, 1, testbed.On("a"))
+	}
+	c.Open(t, busy(), 0).Close()
+	c.Open(t, busy(), time.Hour).Close()
+	stored := stored(c, t)
 	for _, test := range []struct {
 		now  time.Time
 		want float64
 	}{{stored.Saved, 4}, {time.Time{}, 0}} {
 		then := *stored
 		then.Now = test.now
-		all := c.begins(t, withBudget("10h/day"), 72*time.Hour, &then).Budgets()
+		all := begins(c, t, testbed.WithBudget("10h/day"), 72*time.Hour, &then).Budgets()
 		require.Len(t, all, 1)
 		assert.InDelta(t, test.want, all[0].Used, 1e-6)
 	}

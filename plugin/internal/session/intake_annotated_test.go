@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"testing"
@@ -18,6 +18,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/record"
 )
 
@@ -27,11 +29,11 @@ func placed(name, path, weights string) workload.Queue {
 }
 
 // annotatedScene states the tree of company in annotations, in a cluster of 200 cores.
-func annotatedScene() *scene {
-	s := &scene{build: NewCapacity, arguments: framework.Arguments{"deservedFrom": "weight", "hierarchyFrom": "annotation"},
-		Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200)}}
+func annotatedScene() *testbed.Scene {
+	s := &testbed.Scene{Build: session.NewCapacity, Arguments: framework.Arguments{"deservedFrom": "weight", "hierarchyFrom": "annotation"},
+		Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(200)}}
 	prod := placed("eng-prod", "root/eng/prod", "1/6/8")
-	prod.Capability, prod.Guarantee = cores(100), cores(60)
+	prod.Capability, prod.Guarantee = testbed.Cores(100), testbed.Cores(60)
 	s.Queues = []workload.Queue{{Name: "root", Weight: 1}, {Name: "default", Weight: 1}, prod, placed("eng-dev", "root/eng/dev", "1/6/2"),
 		placed("biz-marketing", "root/biz/marketing", "1/4/3"), placed("biz-sales", "root/biz/sales", "1/4/1")}
 	return s
@@ -41,62 +43,62 @@ func annotatedScene() *scene {
 // default has no annotation.
 func TestAnnotatedTree(t *testing.T) {
 	s := annotatedScene()
-	s.Jobs = []workload.Job{pending("fine", "eng-prod", 2), running("busy", "eng-dev", 3), pending("plain", "default", 1)}
+	s.Jobs = []workload.Job{testbed.Pending("fine", "eng-prod", 2), testbed.Running("busy", "eng-dev", 3), testbed.Pending("plain", "default", 1)}
 	s.Nodes[0].Allocatable["memory"] = 1 << 40
-	f := s.open(t)
+	f := s.Open(t)
 	for queue, want := range map[string]float64{"root": 200, "root/eng": 120, "root/biz": 80,
 		"eng-prod": 96, "eng-dev": 24, "biz-marketing": 60, "biz-sales": 20, "default": 0} {
-		assert.Equal(t, want, f.cpus(queue), queue)
+		assert.Equal(t, want, cpus(f, queue), queue)
 	}
-	assert.Equal(t, 3000.0, f.allocated("root/eng").MilliCPU)
-	assert.Equal(t, 0.0, f.allocated("root/biz").MilliCPU)
-	assert.True(t, f.JobEnqueueable(f.job("fine")))
-	assert.True(t, f.JobEnqueueable(f.job("plain")), "idle resources are available to it")
-	f.schedule(t)
-	assert.Contains(t, f.cache.Bound, "fine-a")
-	assert.Equal(t, 5000.0, f.allocated("root/eng").MilliCPU)
+	assert.Equal(t, 3000.0, f.Allocated("root/eng").MilliCPU)
+	assert.Equal(t, 0.0, f.Allocated("root/biz").MilliCPU)
+	assert.True(t, f.JobEnqueueable(f.Job("fine")))
+	assert.True(t, f.JobEnqueueable(f.Job("plain")), "idle resources are available to it")
+	f.Schedule(t)
+	assert.Contains(t, f.Cache.Bound, "fine-a")
+	assert.Equal(t, 5000.0, f.Allocated("root/eng").MilliCPU)
 
-	s.arguments["hierarchyFrom"] = "parent"
-	assert.Equal(t, index.None, s.open(t).own.Index.Lookup("root/eng"))
+	s.Arguments["hierarchyFrom"] = "parent"
+	assert.Equal(t, index.None, s.Open(t).Own.Index.Lookup("root/eng"))
 }
 
 // TestAnnotatedTreeInSpecMode takes deserved from the spec in a tree from annotations.
 func TestAnnotatedTreeInSpecMode(t *testing.T) {
 	s := annotatedScene()
-	s.arguments["deservedFrom"] = "spec"
-	s.Queues[3].Deserved = cores(7)
-	f := s.open(t)
-	assert.Equal(t, []float64{7, 0, 200}, []float64{f.cpus("eng-dev"), f.cpus("root/eng"), f.cpus("root")})
-	assert.Equal(t, 100000.0, f.own.Index.RealCapability.Row(f.own.Index.Lookup("eng-prod")).Get(0))
+	s.Arguments["deservedFrom"] = "spec"
+	s.Queues[3].Deserved = testbed.Cores(7)
+	f := s.Open(t)
+	assert.Equal(t, []float64{7, 0, 200}, []float64{cpus(f, "eng-dev"), cpus(f, "root/eng"), cpus(f, "root")})
+	assert.Equal(t, 100000.0, f.Own.Index.RealCapability.Row(f.Own.Index.Lookup("eng-prod")).Get(0))
 }
 
 // TestAnnotatedTreeFollowsAnnotations edits annotations between sessions.
 func TestAnnotatedTreeFollowsAnnotations(t *testing.T) {
 	s := annotatedScene()
-	run := newSequence(t, s)
-	f := run.open(t)
-	tree := f.own.Index.Tree
-	assert.Equal(t, 24.0, f.cpus("eng-dev"))
-	f = run.open(t)
-	assert.Same(t, tree, f.own.Index.Tree, "the tree is built again although nothing changed")
+	run := testbed.NewSequence(t, s)
+	f := run.Open(t)
+	tree := f.Own.Index.Tree
+	assert.Equal(t, 24.0, cpus(f, "eng-dev"))
+	f = run.Open(t)
+	assert.Same(t, tree, f.Own.Index.Tree, "the tree is built again although nothing changed")
 
-	edit := func(queue int, path, weights string) *fixture {
+	edit := func(queue int, path, weights string) *testbed.Fixture {
 		s.Queues[queue].Annotations = map[string]string{index.PathKey: path, index.WeightsKey: weights}
-		return run.open(t)
+		return run.Open(t)
 	}
-	assert.Equal(t, 60.0, edit(3, "root/eng/dev", "1/6/8").cpus("eng-dev"), "another weight")
+	assert.Equal(t, 60.0, cpus(edit(3, "root/eng/dev", "1/6/8"), "eng-dev"), "another weight")
 	f = edit(3, "root/eng/dev", "1/16/8")
-	assert.Equal(t, []float64{160, 40}, []float64{f.cpus("root/eng"), f.cpus("root/biz")}, "another weight of the department")
+	assert.Equal(t, []float64{160, 40}, []float64{cpus(f, "root/eng"), cpus(f, "root/biz")}, "another weight of the department")
 	f = edit(3, "root/biz/dev", "1/4/4")
-	assert.Equal(t, []float64{120, 80, 100, 40}, []float64{f.cpus("root/eng"), f.cpus("root/biz"), f.cpus("eng-prod"), f.cpus("eng-dev")}, "another department")
+	assert.Equal(t, []float64{120, 80, 100, 40}, []float64{cpus(f, "root/eng"), cpus(f, "root/biz"), cpus(f, "eng-prod"), cpus(f, "eng-dev")}, "another department")
 	s.Queues = append(s.Queues, placed("lab", "root/lab/a/b", "1/10/1/1"))
-	assert.Equal(t, 100.0, run.open(t).cpus("lab"), "a new queue")
+	assert.Equal(t, 100.0, cpus(run.Open(t), "lab"), "a new queue")
 	s.Queues = s.Queues[:6]
-	f = run.open(t)
-	assert.Equal(t, index.None, f.own.Index.Lookup("root/lab"), "the queue is gone")
+	f = run.Open(t)
+	assert.Equal(t, index.None, f.Own.Index.Lookup("root/lab"), "the queue is gone")
 	s.Queues[3].Annotations = nil
-	f = run.open(t)
-	assert.Equal(t, []float64{0, 100}, []float64{f.cpus("eng-dev"), f.cpus("eng-prod")}, "below the root, without a weight")
+	f = run.Open(t)
+	assert.Equal(t, []float64{0, 100}, []float64{cpus(f, "eng-dev"), cpus(f, "eng-prod")}, "below the root, without a weight")
 }
 
 // TestBadPlaces puts a good queue beside each kind of invalid hierarchy annotations.
@@ -120,10 +122,10 @@ func TestBadPlaces(t *testing.T) {
 			})
 			s := annotatedScene()
 			s.Queues = append(s.Queues, placed("another", path, weights))
-			s.Jobs = []workload.Job{pending("fine", "eng-dev", 1), pending("poor", "another", 1), running("busy", "another", 1)}
-			run := newSequence(t, s)
-			run.client = client
-			run.edit = func(info *api.ClusterInfo) {
+			s.Jobs = []workload.Job{testbed.Pending("fine", "eng-dev", 1), testbed.Pending("poor", "another", 1), testbed.Running("busy", "another", 1)}
+			run := testbed.NewSequence(t, s)
+			run.Client = client
+			run.Edit = func(info *api.ClusterInfo) {
 				for name, queue := range info.Queues { // "another" comes first by name, but last by age
 					if queue.Queue.CreationTimestamp = metav1.Unix(1, 0); name == "another" {
 						queue.Queue.CreationTimestamp = metav1.NewTime(time.Unix(2, 0))
@@ -131,16 +133,16 @@ func TestBadPlaces(t *testing.T) {
 				}
 			}
 			for i := range 2 {
-				f := run.open(t)
+				f := run.Open(t)
 				s.Queues[5] = placed("biz-sales", "root/biz/sales", "1/4/2") // which makes the session build the tree again
-				assert.Equal(t, 24.0, f.cpus("eng-dev"), "the good queue is affected")
-				assert.Equal(t, []float64{0, 0, 1000}, []float64{f.allocated("root").MilliCPU, f.allocated("root/eng").MilliCPU, f.allocated("another").MilliCPU},
+				assert.Equal(t, 24.0, cpus(f, "eng-dev"), "the good queue is affected")
+				assert.Equal(t, []float64{0, 0, 1000}, []float64{f.Allocated("root").MilliCPU, f.Allocated("root/eng").MilliCPU, f.Allocated("another").MilliCPU},
 					"pods of a broken queue count in it alone")
-				assert.True(t, f.JobEnqueueable(f.job("fine")), "the good queue is affected")
-				assert.False(t, f.JobEnqueueable(f.job("poor")))
-				assert.Contains(t, f.job("poor").JobFitErrors, "Queue <another> takes no jobs: annotation volcano.sh/hierarchy")
-				assert.Empty(t, f.Reclaimable(f.task("fine-a"), []*api.TaskInfo{f.task("busy-a")}))
-				f.schedule(t)
+				assert.True(t, f.JobEnqueueable(f.Job("fine")), "the good queue is affected")
+				assert.False(t, f.JobEnqueueable(f.Job("poor")))
+				assert.Contains(t, f.Job("poor").JobFitErrors, "Queue <another> takes no jobs: annotation volcano.sh/hierarchy")
+				assert.Empty(t, f.Reclaimable(f.Task("fine-a"), []*api.TaskInfo{f.Task("busy-a")}))
+				f.Schedule(t)
 				framework.CloseSession(f.Session)
 				if i > 0 {
 					continue
@@ -153,8 +155,8 @@ func TestBadPlaces(t *testing.T) {
 			}
 			require.Empty(t, events, "the event is recorded twice")
 			s.Queues[6] = placed("another", "root/another", "1/1")
-			f := run.open(t)
-			assert.True(t, f.JobEnqueueable(f.job("poor")), "the annotation is valid again")
+			f := run.Open(t)
+			assert.True(t, f.JobEnqueueable(f.Job("poor")), "the annotation is valid again")
 		})
 	}
 }
@@ -164,15 +166,15 @@ func TestBadPlaces(t *testing.T) {
 func TestPlacesThatCountNoMore(t *testing.T) {
 	s := annotatedScene()
 	s.Queues = append(s.Queues, placed("another", "root//x", "1/6/8"))
-	run := newSequence(t, s)
-	client, events := recordedEvents()
-	run.client = client
-	run.open(t)
+	run := testbed.NewSequence(t, s)
+	client, events := testbed.RecordedEvents()
+	run.Client = client
+	run.Open(t)
 	assert.Equal(t, record.BadHierarchyAnnotation, (<-events).Reason)
-	s.arguments = framework.Arguments{"deservedFrom": "weight"}
-	run.edit = func(info *api.ClusterInfo) { info.Queues["another"].Queue.UID = "another one" }
-	run.open(t)
-	s.annotate("another", policy.MaxJobsKey, "many")
-	run.open(t)
+	s.Arguments = framework.Arguments{"deservedFrom": "weight"}
+	run.Edit = func(info *api.ClusterInfo) { info.Queues["another"].Queue.UID = "another one" }
+	run.Open(t)
+	s.Annotate("another", policy.MaxJobsKey, "many")
+	run.Open(t)
 	assert.Equal(t, record.BadPolicyAnnotation, (<-events).Reason)
 }

@@ -17,16 +17,16 @@ func (s *Session) openStore() {
 		return
 	}
 
-	s.Memory.store.Open(s.Volcano.KubeClient(), &s.Settings.FairShare)
-	s.stored, s.loads = s.Memory.store.Loaded()
+	s.Memory.Store.Open(s.Volcano.KubeClient(), &s.Settings.FairShare)
+	s.stored, s.loads = s.Memory.Store.Loaded()
 
 	if s.stored == nil || s.stored.Evictions == nil {
 		return
 	}
 
-	s.Memory.evictions.Ledger = *s.stored.Evictions
+	s.Memory.Evictions.Ledger = *s.stored.Evictions
 	if !s.stored.Now.IsZero() {
-		s.Memory.evictions.Ledger.Shift(s.Now.Sub(s.stored.Now))
+		s.Memory.Evictions.Ledger.Shift(s.Now.Sub(s.stored.Now))
 	}
 }
 
@@ -34,14 +34,14 @@ func (s *Session) openStore() {
 func (s *Session) saveStore() {
 	m := s.Memory
 	if !s.lasts() {
-		m.store.Rest()
+		m.Store.Rest()
 		m.metrics.ForgetBudgets()
 		return
 	}
 
-	m.store.Tick(s.Now, s.Settings.FairShare.Save)
-	if m.store.Due() || m.evictions.Ledger.Changed {
-		m.store.Offer(s.Now, m.record)
+	m.Store.Tick(s.Now, s.Settings.FairShare.Save)
+	if m.Store.Due() || m.Evictions.Ledger.Changed {
+		m.Store.Offer(s.Now, m.record)
 	}
 }
 
@@ -51,7 +51,7 @@ func (m *Memory) record() (r store.Record) {
 		r.Record = h.Record()
 	}
 	r.Budgets = m.Budgets.Record()
-	r.Evictions = m.evictions.Ledger.Record()
-	m.evictions.Ledger.Changed = false
+	r.Evictions = m.Evictions.Ledger.Record()
+	m.Evictions.Ledger.Changed = false
 	return r
 }

@@ -32,7 +32,7 @@ type Memory struct {
 	now      func() time.Time
 	own      ownHooks
 	Names    index.Names
-	maxNames int // with more known names, renewNames drops unused names
+	MaxNames int // with more known names, renewNames drops unused names
 
 	index      index.Index
 	queues     objects.Queues
@@ -44,14 +44,14 @@ type Memory struct {
 	frames     constraint.Frames
 	Admit      admit.Memory
 	rest       reserve.Rest
-	reclaim    *reclaim.Memory
+	Reclaim    *reclaim.Memory
 	jobs       quota.Jobs
 	fences     quota.Fences
 	Fairness   fairness.Memory
 	Budgets    budget.Memory
-	evictions  evictions.Memory
+	Evictions  evictions.Memory
 	Grace      grace.Memory
-	store      store.Store
+	Store      store.Store
 
 	metrics   *report.Metrics
 	journal   *report.Journal
@@ -61,12 +61,12 @@ type Memory struct {
 	problems  record.Log // of objects
 }
 
-func newMemory() *Memory {
+func NewMemory() *Memory {
 	return &Memory{
 		now:       time.Now,
-		maxNames:  fewNames,
+		MaxNames:  fewNames,
 		cards:     cards.NewRegistry(),
-		reclaim:   reclaim.NewMemory(),
+		Reclaim:   reclaim.NewMemory(),
 		metrics:   report.NewMetrics(),
 		journal:   report.NewJournal(),
 		exchanges: report.NewExchanges(),
@@ -91,10 +91,10 @@ func (m *Memory) parse(v arguments.Variant, given map[string]any) arguments.Sett
 func (m *Memory) begin(with *store.Stored) {
 	m.Fairness.Forget()
 	m.Budgets.Forget()
-	m.evictions = evictions.Memory{}
+	m.Evictions = evictions.Memory{}
 	m.Grace.Forget()
-	m.reclaim.Forget()
-	m.store.Begin(with)
+	m.Reclaim.Forget()
+	m.Store.Begin(with)
 }
 
 // fewNames is a number of names that is never too large.
@@ -107,7 +107,7 @@ func (m *Memory) knownNames() int { return m.Names.Len() + m.cards.Resources() }
 // the first session with them used: vectors have a dimension for each name, and any user can make up names. State that
 // is kept by name stays.
 func (m *Memory) renewNames() bool {
-	if m.knownNames() <= m.maxNames {
+	if m.knownNames() <= m.MaxNames {
 		return false
 	}
 

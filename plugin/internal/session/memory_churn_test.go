@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"fmt"
@@ -27,6 +27,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
@@ -34,46 +35,46 @@ import (
 // TestQueuesChangeBetweenSessions closes, deletes and moves queues with running and
 // pending pods.
 func TestQueuesChangeBetweenSessions(t *testing.T) {
-	s := newScene().node("a", "A", 16).node("b", "B", 16).queue("root", "").
-		queue("x", "root", "quota", `{"A":2}`).queue("y", "root", "quota", `{"A":9,"B":9}`).queue("q", "x", "quota", `{"A":9,"B":9}`).
-		pods("run", "q", "A", 2, 1, on("a")).pods("wait", "q", "A", 1, 1)
-	run := newSequence(t, s)
-	waiting := func(f *fixture) bool { return len(f.schedule(t).placed("wait")) == 0 }
+	s := testbed.NewScene().Node("a", "A", 16).Node("b", "B", 16).Queue("root", "").
+		Queue("x", "root", "quota", `{"A":2}`).Queue("y", "root", "quota", `{"A":9,"B":9}`).Queue("q", "x", "quota", `{"A":9,"B":9}`).
+		Pods("run", "q", "A", 2, 1, testbed.On("a")).Pods("wait", "q", "A", 1, 1)
+	run := testbed.NewSequence(t, s)
+	waiting := func(f *testbed.Fixture) bool { return len(f.Schedule(t).Placed("wait")) == 0 }
 	q := &s.Queues[3]
 
-	f := run.open(t)
+	f := run.Open(t)
 	assert.True(t, waiting(f), "x uses its quota")
-	assert.Equal(t, 2.0, f.cardsOf("x", "A"))
+	assert.Equal(t, 2.0, f.CardsOf("x", "A"))
 
 	q.Parent = "y"
-	f = run.open(t)
-	assert.Equal(t, []float64{0, 2}, []float64{f.cardsOf("x", "A"), f.cardsOf("y", "A")}, "the job has moved with its cards")
+	f = run.Open(t)
+	assert.Equal(t, []float64{0, 2}, []float64{f.CardsOf("x", "A"), f.CardsOf("y", "A")}, "the job has moved with its cards")
 	assert.False(t, waiting(f))
 
 	q.Closed = true
-	f = run.open(t)
+	f = run.Open(t)
 	assert.True(t, waiting(f))
-	assert.Equal(t, 2.0, f.cardsOf("y", "A"), "running pods stay charged")
+	assert.Equal(t, 2.0, f.CardsOf("y", "A"), "running pods stay charged")
 
 	q.Closed, q.Parent = false, "gone"
-	f = run.open(t)
+	f = run.Open(t)
 	assert.True(t, waiting(f))
-	assert.Contains(t, f.job("wait").JobFitErrors, "does not exist")
-	assert.Equal(t, 0.0, f.cardsOf("root", "A"))
+	assert.Contains(t, f.Job("wait").JobFitErrors, "does not exist")
+	assert.Equal(t, 0.0, f.CardsOf("root", "A"))
 
 	q.Parent = "y"
-	assert.False(t, waiting(run.open(t)), "mended")
+	assert.False(t, waiting(run.Open(t)), "mended")
 
 	all := s.Queues
 	s.Queues = all[:3]
-	f = run.open(t)
+	f = run.Open(t)
 	assert.True(t, waiting(f), "its queue was deleted")
-	assert.Equal(t, 0.0, f.cardsOf("y", "A"))
+	assert.Equal(t, 0.0, f.CardsOf("y", "A"))
 	s.Queues = all
-	assert.False(t, waiting(run.open(t)), "the queue exists again")
+	assert.False(t, waiting(run.Open(t)), "the queue exists again")
 
 	s.Jobs[1].Tasks[0].Annotations[card.NameKey] = "B"
-	assert.Equal(t, map[string]int{"B": 1}, run.open(t).schedule(t).placed("wait"), "the pod requests another card now")
+	assert.Equal(t, map[string]int{"B": 1}, run.Open(t).Schedule(t).Placed("wait"), "the pod requests another card now")
 }
 
 // churn draws a cluster that differs from the one before in nearly everything. Queues
@@ -101,7 +102,7 @@ func churn(r *rand.Rand, session int) workload.Cluster {
 			c.Queues[i].Annotations[card.QuotaKey] = fmt.Sprintf(`{"A":%d,"Made-Up-%d-%d":1}`, r.IntN(9), session, i)
 		}
 		if r.IntN(4) == 0 {
-			c.Queues[i].Capability = workload.Resources{"cpu": 9000, "memory": 1 << 40, gpuName: 8, madeUp(i): 3}
+			c.Queues[i].Capability = workload.Resources{"cpu": 9000, "memory": 1 << 40, testbed.GPU: 8, madeUp(i): 3}
 		}
 	}
 	for i := range c.Jobs {
@@ -122,10 +123,10 @@ func churn(r *rand.Rand, session int) workload.Cluster {
 // that change each time. Each session equals that of a scheduler that has just
 // started, and neither memory nor the number of goroutines grows.
 func TestThousandSessions(t *testing.T) {
-	for _, v := range []arguments.Variant{cardBuilder.Variant, capacityBuilder.Variant, proportionBuilder.Variant} {
+	for _, v := range []arguments.Variant{session.BuilderOf(session.Name).Variant, session.BuilderOf(session.CapacityName).Variant, session.BuilderOf(session.ProportionName).Variant} {
 		t.Run(v.Name, func(t *testing.T) {
 			const sessions, settled = 1000, 300
-			s := &stream{builder: &Builder{Variant: v}, made: map[string]int{}}
+			s := &stream{builder: &session.Builder{Variant: v}, made: map[string]int{}}
 			r := rand.New(rand.NewPCG(sessions, 0xc4))
 			goroutines, heap := runtime.NumGoroutine(), uint64(0)
 			for i := range sessions {
@@ -143,11 +144,11 @@ func TestThousandSessions(t *testing.T) {
 					heap = heapInUse()
 				}
 			}
-			require.Len(t, s.builder.idle, 1)
-			known := s.builder.idle[0].knownNames()
+			require.Len(t, s.builder.Idle(), 1)
+			known := s.builder.Idle()[0].KnownNames()
 			t.Logf("heap %d KiB after %d sessions, %d KiB after %d; %d names known", heap>>10, settled, heapInUse()>>10, sessions, known)
 			assert.LessOrEqual(t, heapInUse(), heap+heap/4, "memory grows")
-			assert.LessOrEqual(t, known, 4*fewNames)
+			assert.LessOrEqual(t, known, 4*session.FewNames)
 			assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines+1, "goroutines are left behind")
 		})
 	}
@@ -164,7 +165,7 @@ func heapInUse() uint64 {
 
 // stream opens sessions one after the other, with queues that are created and deleted.
 type stream struct {
-	builder *Builder
+	builder *session.Builder
 	made    map[string]int // queue → number of its creations, negative while it is deleted
 }
 
@@ -185,7 +186,7 @@ func (s *stream) replace(c workload.Cluster) {
 	}
 }
 
-func (s *stream) open(t *testing.T, b *Builder, c workload.Cluster) (*framework.Session, *Session) {
+func (s *stream) open(t *testing.T, b *session.Builder, c workload.Cluster) (*framework.Session, *session.Session) {
 	t.Helper()
 	info, err := cluster.Build(c, "")
 	require.NoError(t, err)
@@ -196,9 +197,9 @@ func (s *stream) open(t *testing.T, b *Builder, c workload.Cluster) (*framework.
 		return info.Queues[job.Queue] == nil
 	})
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
-	var ours *Plugin
+	var ours *session.Plugin
 	framework.RegisterPluginBuilder(b.Variant.Name, func(a framework.Arguments) framework.Plugin {
-		ours = b.Build(testbed.Pinned(a)).(*Plugin)
+		ours = b.Build(testbed.Pinned(a)).(*session.Plugin)
 		return ours
 	})
 	return offline.Open(offline.NewCache(info), offline.Tiers(c.Hierarchy, gang.PluginName, b.Variant.Name)), ours.Session
@@ -206,9 +207,9 @@ func (s *stream) open(t *testing.T, b *Builder, c workload.Cluster) (*framework.
 
 // expectAsFresh opens the same cluster with new memory, and compares everything that
 // answers depend on.
-func (s *stream) expectAsFresh(t *testing.T, o *Session, c workload.Cluster) {
+func (s *stream) expectAsFresh(t *testing.T, o *session.Session, c workload.Cluster) {
 	t.Helper()
-	ssn, f := s.open(t, &Builder{Variant: o.variant}, c)
+	ssn, f := s.open(t, &session.Builder{Variant: o.Variant}, c)
 	defer framework.CloseSession(ssn)
 	require.Equal(t, f.Index.Len(), o.Index.Len())
 	for q := range index.Queue(f.Index.Len()) {
@@ -231,30 +232,30 @@ func (s *stream) expectAsFresh(t *testing.T, o *Session, c workload.Cluster) {
 // alone stays known: the last good value of an invalid key, and the card of a lost
 // node. The names of the first session are dropped, so all dimensions change.
 func TestNamesStartAnew(t *testing.T) {
-	s := newScene().mixedNode("first", map[string]string{
+	s := testbed.NewScene().MixedNode("first", map[string]string{
 		"x.com/1.product": "X1", "x.com/2.product": "X2", "x.com/3.product": "X3",
-	}, workload.Resources{"x.com/1": 1000, "x.com/2": 1000, "x.com/3": 1000}).queue("q", "", "quota", `{"X1":1}`)
-	s.build = NewCapacity
+	}, workload.Resources{"x.com/1": 1000, "x.com/2": 1000, "x.com/3": 1000}).Queue("q", "", "quota", `{"X1":1}`)
+	s.Build = session.NewCapacity
 	s.Queues[0].Capability = nil
-	run := newSequence(t, s)
-	run.open(t)
+	run := testbed.NewSequence(t, s)
+	run.Open(t)
 	s.Nodes = nil
 	s.Queues[0].Annotations[card.QuotaKey] = `{"A":3,"B":5}`
-	s.node("a", "A", 8).node("b", "B", 8).pods("run", "q", "A|B", 2, 1, on("b")).pods("wait", "q", "A", 4, 1, members(4)).
-		pods("scarce", "q", "", 1, 0, func(j *workload.Job) { j.MinResources = workload.Resources{"example.com/scarce": 4} })
+	s.Node("a", "A", 8).Node("b", "B", 8).Pods("run", "q", "A|B", 2, 1, testbed.On("b")).Pods("wait", "q", "A", 4, 1, testbed.Members(4)).
+		Pods("scarce", "q", "", 1, 0, func(j *workload.Job) { j.MinResources = workload.Resources{"example.com/scarce": 4} })
 	s.Queues[0].Capability = workload.Resources{"example.com/scarce": 1}
-	run.open(t)
+	run.Open(t)
 	s.Queues[0].Annotations[card.QuotaKey] = `{"A":"three","B":5}`
 	s.Nodes = s.Nodes[:1]
 	var a *v1.Node
-	run.edit = func(info *api.ClusterInfo) { // the object of the node stays the same, so it is not read again
+	run.Edit = func(info *api.ClusterInfo) { // the object of the node stays the same, so it is not read again
 		if a == nil {
 			a = info.Nodes["a"].Node
 		}
 		info.Nodes["a"].Node = a
 	}
 	allocatedOfB := func() (values []float64) {
-		for series, value := range gather([]string{"q"}) {
+		for series, value := range testbed.Gather([]string{"q"}) {
 			if strings.Contains(series, "allocated_scalar_resources") && strings.Contains(series, `"B"`) {
 				values = append(values, value)
 			}
@@ -269,38 +270,38 @@ func TestNamesStartAnew(t *testing.T) {
 		}
 		s.Queues[0].Annotations[card.QuotaKey] = `{"A":"three","B":5,` + strings.Join(names, ",") + `}`
 		s.Jobs[1].Tasks[0].Request[fmt.Sprintf("example.com/made-up-%d", i)] = 1
-		f := run.open(t)
-		assert.Equal(t, 3.0, f.boundOf("q", "A"), "session %d", i)
-		assert.Equal(t, 2.0, f.cardsOf("q", "B"), "session %d", i)
-		assert.Equal(t, 1.0, f.boundOf("q", fmt.Sprintf("Made-Up-%d-7", i)))
-		assert.Equal(t, cards.NodeFits, f.fitsNode(f.task("wait-0"), "a").Reason, "session %d", i)
+		f := run.Open(t)
+		assert.Equal(t, 3.0, f.BoundOf("q", "A"), "session %d", i)
+		assert.Equal(t, 2.0, f.CardsOf("q", "B"), "session %d", i)
+		assert.Equal(t, 1.0, f.BoundOf("q", fmt.Sprintf("Made-Up-%d-7", i)))
+		assert.Equal(t, cards.NodeFits, f.FitsNode(f.Task("wait-0"), "a").Reason, "session %d", i)
 		assert.Equal(t, []float64{2000}, allocatedOfB(), "session %d", i)
-		assert.False(t, f.JobEnqueueable(f.job("wait")))
-		assert.False(t, f.JobEnqueueable(f.job("scarce")))
-		assert.Contains(t, f.job("scarce").JobFitErrors, "Queue <q> has insufficient <example.com/scarce> quota: requested <4>")
-		assert.Contains(t, f.job("wait").JobFitErrors, "Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <3>")
+		assert.False(t, f.JobEnqueueable(f.Job("wait")))
+		assert.False(t, f.JobEnqueueable(f.Job("scarce")))
+		assert.Contains(t, f.Job("scarce").JobFitErrors, "Queue <q> has insufficient <example.com/scarce> quota: requested <4>")
+		assert.Contains(t, f.Job("wait").JobFitErrors, "Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <3>")
 		if i > 0 {
-			assert.Empty(t, f.cache.Events(), "the reasons are the same")
+			assert.Empty(t, f.Cache.Events(), "the reasons are the same")
 		}
-		if f.own.Memory.Names.Len() < last {
+		if f.Own.Memory.Names.Len() < last {
 			renewed++
-			_, known := f.own.Memory.Names.LookupCard("Made-Up-0-0")
+			_, known := f.Own.Memory.Names.LookupCard("Made-Up-0-0")
 			assert.False(t, known)
-			for series := range gather([]string{"q"}) {
+			for series := range testbed.Gather([]string{"q"}) {
 				assert.NotContains(t, series, "Made-Up-0-0")
 			}
 		}
-		last = f.own.Memory.Names.Len()
+		last = f.Own.Memory.Names.Len()
 	}
 	assert.Positive(t, renewed, "names never started anew")
 }
 
 // TestUnusedNamesAreDropped starts the names anew. A name without a use is dropped.
 func TestUnusedNamesAreDropped(t *testing.T) {
-	m := newMemory()
-	m.maxNames = 0
+	m := session.NewMemory()
+	m.MaxNames = 0
 	m.Names.Intern("example.com/a")
-	assert.True(t, m.renewNames())
+	assert.True(t, m.RenewNames())
 	assert.Equal(t, int(fastres.FirstFree), m.Names.Len(), "nothing uses the name")
 }
 
@@ -308,17 +309,17 @@ func TestUnusedNamesAreDropped(t *testing.T) {
 // more count as little as cards that no node ever had, so the charge does not depend
 // on earlier sessions.
 func TestNamesOfEarlierSessions(t *testing.T) {
-	s := newScene().node("a", "A", 8).node("z", "Z", 8).queue("q", "", "quota", `{"A":3,"Y":3}`)
-	run := newSequence(t, s)
-	run.open(t)
+	s := testbed.NewScene().Node("a", "A", 8).Node("z", "Z", 8).Queue("q", "", "quota", `{"A":3,"Y":3}`)
+	run := testbed.NewSequence(t, s)
+	run.Open(t)
 	s.Nodes = s.Nodes[:1]
-	run.open(t)
-	s.pods("run", "q", "Z|Y|A", 2, 1, on("lost"))
-	assert.Equal(t, 2.0, run.open(t).cardsOf("q", "Y"))
+	run.Open(t)
+	s.Pods("run", "q", "Z|Y|A", 2, 1, testbed.On("lost"))
+	assert.Equal(t, 2.0, run.Open(t).CardsOf("q", "Y"))
 	s.Queues[0].Annotations[card.QuotaKey] = `{"A":3}`
-	assert.Equal(t, 2.0, run.open(t).cardsOf("q", "A"))
-	s.queue("other", "", "quota", `{"Z":1}`)
-	assert.Equal(t, 2.0, run.open(t).cardsOf("q", "Z"))
+	assert.Equal(t, 2.0, run.Open(t).CardsOf("q", "A"))
+	s.Queue("other", "", "quota", `{"Z":1}`)
+	assert.Equal(t, 2.0, run.Open(t).CardsOf("q", "Z"))
 	s.Queues = s.Queues[:1]
-	assert.Equal(t, 2.0, run.open(t).cardsOf("q", "A"))
+	assert.Equal(t, 2.0, run.Open(t).CardsOf("q", "A"))
 }

@@ -23,9 +23,9 @@ import (
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
-// openSession reads a session and registers the hooks.
-func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Settings, m *Memory) *Session {
-	s := &Session{variant: v, Settings: with, Memory: m}
+// Open reads a session and registers the hooks.
+func Open(ssn *framework.Session, v arguments.Variant, with arguments.Settings, m *Memory) *Session {
+	s := &Session{Variant: v, Settings: with, Memory: m}
 	m.exchanges.Open()
 	hierarchy := !v.Proportion && ssn.HierarchyEnabled(v.Name)
 	if with.Bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
@@ -46,14 +46,14 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	if s.Intake.HasPolicies() {
 		quota.BoundAdmission(s.Index, func(q index.Queue) int64 { return s.Intake.Policies(q).OvercommitFactor() })
 	}
-	if s.gates != nil {
-		s.gates.Begin()
+	if s.Gates != nil {
+		s.Gates.Begin()
 	}
 
 	s.check()
 	s.publish(treeChanged)
-	s.admit.WriteTimeouts()
-	for _, problem := range slices.Concat(m.store.Problems(), m.Grace.Problems()) {
+	s.Admit.WriteTimeouts()
+	for _, problem := range slices.Concat(m.Store.Problems(), m.Grace.Problems()) {
 		s.warnOnce(problem)
 	}
 
@@ -64,7 +64,7 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 // read reads the queues, nodes and jobs of a session into the index.
 func (s *Session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool) {
 	m := s.Memory
-	v := s.variant
+	v := s.Variant
 	now := m.now()
 	m.queues.Open(ssn.Queues, now)
 	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, s.Settings.Bounds.HierarchyFrom)
@@ -100,7 +100,7 @@ func (s *Session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 		Now:          s.Now,
 	})
 	if renewed {
-		m.maxNames = 2*m.knownNames() + fewNames
+		m.MaxNames = 2*m.knownNames() + fewNames
 	}
 
 	m.frames.Reset(s.Intake.Dims.Length())
@@ -130,7 +130,7 @@ func (s *Session) chooseRules() {
 	s.rules.order = (*Session).orderByDeserved
 
 	switch {
-	case s.variant.Proportion:
+	case s.Variant.Proportion:
 		s.Limit = &s.Index.Deserved
 		s.rules.share = quota.WeightedShare
 		s.rules.order = (*Session).orderByShare
@@ -141,7 +141,7 @@ func (s *Session) chooseRules() {
 
 // setShares sets every share, and deserved where rounds compute it.
 func (s *Session) setShares() {
-	if s.variant.Proportion {
+	if s.Variant.Proportion {
 		frame := s.Frames.Open()
 		defer frame.Close()
 		total := frame.Vector()
@@ -174,7 +174,7 @@ func (s *Session) publish(treeChanged bool) {
 		s.warnQueues()
 	}
 
-	m.metrics.Open(s.Index, &m.Names, s.Cards, s.Intake.Queues, s.variant.Proportion)
+	m.metrics.Open(s.Index, &m.Names, s.Cards, s.Intake.Queues, s.Variant.Proportion)
 	m.metrics.Publish(s.Intake.Total, s.Intake.Jobs)
 	m.journal.Open(s.Volcano.Jobs)
 	s.publishEvictions()
@@ -199,7 +199,7 @@ func (s *Session) publishProblems() {
 
 	r.Keys()
 	if s.Intake.BoundsChanged {
-		if !s.variant.Proportion { // which has no quotas of devices, as upstream
+		if !s.Variant.Proportion { // which has no quotas of devices, as upstream
 			r.Devices(s.Settings.Bounds.Devices)
 		}
 		for _, p := range s.Cards.Problems(s.Index) {
@@ -216,7 +216,7 @@ func (s *Session) publishProblems() {
 		Lengths:     m.Budgets.InForce() != nil,
 		Checkpoints: s.Settings.ByWork || s.Enforces(),
 		Grace:       s.GivesNotice(),
-		Evictions:   m.evictions.InForce(),
+		Evictions:   m.Evictions.InForce(),
 	})
 }
 
@@ -245,7 +245,7 @@ func (s *Session) publishWindows() {
 // publishEvictions writes the rest of the budgets of evictions.
 func (s *Session) publishEvictions() {
 	s.Memory.metrics.ForgetEvictions()
-	if budgets := s.Memory.evictions.InForce(); budgets != nil && !s.variant.Proportion {
+	if budgets := s.Memory.Evictions.InForce(); budgets != nil && !s.Variant.Proportion {
 		for _, b := range budgets.All() {
 			s.Memory.metrics.SetEvictionsLeft(b.Queue, policy.Short(b.Key), b.Left())
 		}
@@ -265,11 +265,11 @@ func (s *Session) publishNotices() {
 // publishUsage writes what queues have had over time, as often as it is saved.
 func (s *Session) publishUsage() {
 	f := &s.Memory.Fairness
-	if !s.Memory.store.Due() {
+	if !s.Memory.Store.Due() {
 		return
 	}
 	s.publishBudgets()
-	s.Memory.metrics.SetSaved(s.Memory.store.Saved())
+	s.Memory.metrics.SetSaved(s.Memory.Store.Saved())
 
 	h := f.History()
 	if h == nil {
@@ -317,5 +317,5 @@ func (s *Session) close() {
 	s.CloseAll()
 	s.Memory.own.session = nil // so that the session can be garbage collected
 	m.journal.PublishWaiting()
-	m.intake.MendParents(s.Volcano, s.variant.Name)
+	m.intake.MendParents(s.Volcano, s.Variant.Name)
 }

@@ -78,10 +78,10 @@ func (s *Session) jobOrderProblem() string {
 	for _, tier := range s.Volcano.Tiers {
 		for _, p := range tier.Plugins {
 			switch {
-			case p.Name == s.variant.Name:
+			case p.Name == s.Variant.Name:
 				return ""
 			case p.Name == "drf" && p.EnabledJobOrder != nil && *p.EnabledJobOrder:
-				return names[0] + " has little effect behind the plugin drf; put " + s.variant.Name +
+				return names[0] + " has little effect behind the plugin drf; put " + s.Variant.Name +
 					" before it, or set enableJobOrder: false for drf"
 			}
 		}
@@ -128,7 +128,7 @@ func (s *Session) overused(queue any) bool {
 // publishOverused sets the metric of queues that have more than they deserve, for releases that set it once per
 // session.
 func (s *Session) publishOverused() {
-	if s.variant.Proportion || !s.Settings.Rules.OverusedByShare {
+	if s.Variant.Proportion || !s.Settings.Rules.OverusedByShare {
 		return
 	}
 	for q := range index.Queue(s.Index.Len()) {

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"fmt"
@@ -11,27 +11,29 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
 // crowd returns a cluster of nodes with three cards and a tree of queues. Pods run,
 // or are pending and request one card, list several, or are untyped.
-func crowd() *scene {
-	s := newScene().queue("root", "").queue("team", "root", "quota", `{"A":9,"B":9}`)
+func crowd() *testbed.Scene {
+	s := testbed.NewScene().Queue("root", "").Queue("team", "root", "quota", `{"A":9,"B":9}`)
 	for i := range 6 {
-		s.node(fmt.Sprintf("a%d", i), "A", 8).node(fmt.Sprintf("b%d", i), "B", 8).node(fmt.Sprintf("c%d", i), "C", 8)
+		s.Node(fmt.Sprintf("a%d", i), "A", 8).Node(fmt.Sprintf("b%d", i), "B", 8).Node(fmt.Sprintf("c%d", i), "C", 8)
 	}
 	for i := range 4 {
 		q := fmt.Sprintf("q%d", i)
-		s.queue(q, "team", "quota", `{"A":5,"B":4}`, "deserved", `{"A":2}`, "guarantee", `{"A":0,"B":0}`).
-			pods("run-"+q, q, "A|B", 2, 1, on(fmt.Sprintf("a%d", i))).pods("wait-"+q, q, "A|B", 2, 1).
-			pods("one-"+q, q, "B", 1, 2).pods("any-"+q, q, "", 1, 1)
+		s.Queue(q, "team", "quota", `{"A":5,"B":4}`, "deserved", `{"A":2}`, "guarantee", `{"A":0,"B":0}`).
+			Pods("run-"+q, q, "A|B", 2, 1, testbed.On(fmt.Sprintf("a%d", i))).Pods("wait-"+q, q, "A|B", 2, 1).
+			Pods("one-"+q, q, "B", 1, 2).Pods("any-"+q, q, "", 1, 1)
 	}
 	return s
 }
 
 // answers returns the results of the hooks that Volcano calls concurrently for a task:
 // the predicate and score of each node, and simulations on clones of the cycle state.
-func (f *fixture) answers(t *testing.T, task *api.TaskInfo, others []*api.TaskInfo) (answers []string) {
+func answers(f *testbed.Fixture, t *testing.T, task *api.TaskInfo, others []*api.TaskInfo) (answers []string) {
 	state := f.GetCycleState(task.UID).Clone()
 	queue := f.Queues[f.Jobs[task.Job].Queue]
 	for i, info := range f.NodeList {
@@ -56,19 +58,19 @@ func TestParallelHooksAgree(t *testing.T) {
 	for _, cards := range []bool{true, false} {
 		s := crowd()
 		if !cards {
-			s.build = NewCapacity
+			s.Build = session.NewCapacity
 			for i := range s.Queues {
-				s.Queues[i].Annotations, s.Queues[i].Capability = nil, workload.Resources{"cpu": 700, gpuName: 5}
+				s.Queues[i].Annotations, s.Queues[i].Capability = nil, workload.Resources{"cpu": 700, testbed.GPU: 5}
 			}
 		}
-		f := s.open(t)
-		tasks := f.sortedTasks()
+		f := s.Open(t)
+		tasks := f.SortedTasks()
 		for _, task := range tasks {
 			if task.Status != api.Pending {
 				continue
 			}
 			require.NoError(t, f.PrePredicateFn(task))
-			alone := f.answers(t, task, tasks)
+			alone := answers(f, t, task, tasks)
 			require.NotEmpty(t, alone)
 			var all sync.WaitGroup
 			for range 16 {
@@ -76,38 +78,38 @@ func TestParallelHooksAgree(t *testing.T) {
 				go func() {
 					defer all.Done()
 					for range 3 {
-						assert.Equal(t, alone, f.answers(t, task, tasks))
+						assert.Equal(t, alone, answers(f, t, task, tasks))
 					}
 				}()
 			}
 			all.Wait()
 		}
-		f.checkCards(t)
+		f.CheckCards(t)
 	}
 }
 
 // TestParallelSessions opens sessions of two schedulers in one process at the same
 // time, from one builder.
 func TestParallelSessions(t *testing.T) {
-	b := &Builder{Variant: cardBuilder.Variant}
-	scenes := [2]*scene{crowd(), crowd()}
+	b := session.BuilderOf(session.Name)
+	scenes := [2]*testbed.Scene{crowd(), crowd()}
 	scenes[1].Queues[1].Annotations["volcano.sh/card.quota"] = `{"A":3}`
-	var fixtures [2]*fixture
+	var fixtures [2]*testbed.Fixture
 	for i, s := range scenes {
-		s.build = b.Build
-		fixtures[i] = s.open(t)
+		s.Build = b.Build
+		fixtures[i] = s.Open(t)
 	}
 	var all sync.WaitGroup
 	for i := range fixtures {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			own := fixtures[i].own
+			own := fixtures[i].Own
 			for range 20 {
-				m := b.lend()
-				o := openSession(fixtures[i].Session, own.variant, own.Settings, m)
+				m := b.Lend()
+				o := session.Open(fixtures[i].Session, own.Variant, own.Settings, m)
 				assert.Equal(t, []float64{9000, 3000}[i], o.Index.RealCapability.Row(o.Index.Lookup("team")).Get(o.Cards.Stock()[0].Dim))
-				b.giveBack(m)
+				b.GiveBack(m)
 			}
 		}()
 	}

@@ -87,7 +87,7 @@ func (b *Builder) lend() *Memory {
 		return m
 	}
 
-	m := newMemory()
+	m := NewMemory()
 	if b.Now != nil {
 		m.now = b.Now
 	}
@@ -115,8 +115,8 @@ func (p *Plugin) Name() string { return p.builder.Variant.Name }
 // serves the session.
 func (p *Plugin) OnSessionOpen(ssn *framework.Session) {
 	if first := inForce.of(ssn); first != nil {
-		inForce.warn(p.Name(), first.variant.Name)
-		if first.variant.Name == p.Name() {
+		inForce.warn(p.Name(), first.Variant.Name)
+		if first.Variant.Name == p.Name() {
 			p.Session = first // Volcano closes only the last plugin of a name
 		}
 		return
@@ -127,7 +127,7 @@ func (p *Plugin) OnSessionOpen(ssn *framework.Session) {
 		p.begin(m)
 	}
 
-	p.Session = openSession(ssn, p.builder.Variant, m.parse(p.builder.Variant, p.arguments), m)
+	p.Session = Open(ssn, p.builder.Variant, m.parse(p.builder.Variant, p.arguments), m)
 	inForce.opened(ssn, p.Session)
 }
 
@@ -157,13 +157,13 @@ func InspectionOf(s *Session) inspect.Inspection {
 	return inspect.Of(inspect.Parts{
 		Session:    &s.Session,
 		Settings:   &s.Settings,
-		Admit:      &s.admit,
+		Admit:      &s.Admit,
 		Reclaim:    &s.Reclaim,
 		Explain:    &s.explain,
 		Fences:     &s.Memory.fences,
 		Fairness:   &s.Memory.Fairness,
 		Queues:     &s.Memory.queues,
-		Evictions:  &s.Memory.evictions,
+		Evictions:  &s.Memory.Evictions,
 		Budgets:    &s.Memory.Budgets,
 		Order:      s.CompareQueues,
 		DecideTask: s.decideTask,

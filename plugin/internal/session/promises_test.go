@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"fmt"
@@ -29,16 +29,16 @@ import (
 func TestNoPromiseOfCardsLeaks(t *testing.T) {
 	const rounds = 500
 	r := rand.New(rand.NewPCG(2, 0x1eaf))
-	s := newScene().node("a", "A", 6).node("c", "C", 8).queue("root", "").queue("team", "root", "quota", `{"A":10,"B":6}`)
+	s := testbed.NewScene().Node("a", "A", 6).Node("c", "C", 8).Queue("root", "").Queue("team", "root", "quota", `{"A":10,"B":6}`)
 	for _, name := range []string{"x", "y"} {
-		s.queue(name, "team", "quota", `{"A":8,"B":4}`, "guarantee", `{"A":0,"B":0}`)
+		s.Queue(name, "team", "quota", `{"A":8,"B":4}`, "guarantee", `{"A":0,"B":0}`)
 	}
-	s.arguments = framework.Arguments{arguments.DisplacePromises: true, arguments.InqueueTimeout: "40m"}
+	s.Arguments = framework.Arguments{arguments.DisplacePromises: true, arguments.InqueueTimeout: "40m"}
 	run, made, admitted, displaced := newTimed(t, s), 0, 0, 0
-	statuses := run.edit
-	run.edit = func(info *api.ClusterInfo) {
+	statuses := run.Edit
+	run.Edit = func(info *api.ClusterInfo) {
 		statuses(info)
-		byPrefix(info, nil)
+		testbed.ByPrefix(info, nil)
 	}
 	for round := range rounds {
 		last := round > rounds-5
@@ -47,13 +47,13 @@ func TestNoPromiseOfCardsLeaks(t *testing.T) {
 		}
 		if round%15 == 0 {
 			queue := pickOf(r, "team", "x", "y")
-			s.annotate(queue, policy.InqueueTimeoutKey, pickOf(r, "", "10m", "1h", "0s"))
-			s.annotate(queue, card.NamespaceKey, pickOf(r, "", `{"A":5}`, `{"A":3,"B":3}`), policy.MaxJobsKey, pickOf(r, "", "3", "6"))
+			s.Annotate(queue, policy.InqueueTimeoutKey, pickOf(r, "", "10m", "1h", "0s"))
+			s.Annotate(queue, card.NamespaceKey, pickOf(r, "", `{"A":5}`, `{"A":3,"B":3}`), policy.MaxJobsKey, pickOf(r, "", "3", "6"))
 		}
 		s.Jobs = slices.DeleteFunc(s.Jobs, func(workload.Job) bool { return last || r.IntN(10) == 0 })
 		for range r.IntN(3) {
 			if n := 1 + r.IntN(3); !last {
-				s.pods(fmt.Sprintf("%s.j%d", pickOf(r, "n", "m"), made), pickOf(r, "x", "y"), pickOf(r, "A", "A", "B", "A|B"), n, 1, members(int32(n)), ofPriority(int32(r.IntN(3))))
+				s.Pods(fmt.Sprintf("%s.j%d", pickOf(r, "n", "m"), made), pickOf(r, "x", "y"), pickOf(r, "A", "A", "B", "A|B"), n, 1, testbed.Members(int32(n)), testbed.OfPriority(int32(r.IntN(3))))
 				made++
 			}
 		}
@@ -69,21 +69,21 @@ func TestNoPromiseOfCardsLeaks(t *testing.T) {
 		}
 		f := run.after(t, time.Duration(r.IntN(9))*time.Minute)
 		for _, j := range s.Jobs {
-			before := f.inqueueJobs()
-			if f.job(j.Name).PodGroup.Status.Phase == scheduling.PodGroupPending && f.admit(j.Name) {
+			before := inqueueJobs(f)
+			if f.Job(j.Name).PodGroup.Status.Phase == scheduling.PodGroupPending && f.Admit(j.Name) {
 				admitted++
-				displaced += before + 1 - f.inqueueJobs()
+				displaced += before + 1 - inqueueJobs(f)
 			}
 		}
-		after := f.promisesOfAccounts()
+		after := promisesOfAccounts(f)
 		f = run.after(t, 0)
-		require.Equal(t, after, f.promisesOfAccounts(), "round %d: the next session", round)
+		require.Equal(t, after, promisesOfAccounts(f), "round %d: the next session", round)
 		if round%20 == 0 {
 			run.restart()
-			require.Equal(t, after, run.after(t, 0).promisesOfAccounts(), "round %d: a new scheduler", round)
+			require.Equal(t, after, promisesOfAccounts(run.after(t, 0)), "round %d: a new scheduler", round)
 		}
 		if last {
-			require.Equal(t, map[string]float64{"lists": 0}, testbed.Promises(f.own.Index, f.own.Intake, &f.own.Memory.Names, f.own.Memory.Admit.Reservations.Len()))
+			require.Equal(t, map[string]float64{"lists": 0}, testbed.Promises(f.Own.Index, f.Own.Intake, &f.Own.Memory.Names, f.Own.Memory.Admit.Reservations.Len()))
 		}
 	}
 	assert.Greater(t, min(admitted, displaced*10), 100, "%d admitted, %d displaced", admitted, displaced)
@@ -91,14 +91,14 @@ func TestNoPromiseOfCardsLeaks(t *testing.T) {
 
 // promisesOfAccounts returns the promises without the number of those of lists: a session drops
 // reservations that no cards can serve.
-func (f *fixture) promisesOfAccounts() map[string]float64 {
-	all := testbed.Promises(f.own.Index, f.own.Intake, &f.own.Memory.Names, f.own.Memory.Admit.Reservations.Len())
+func promisesOfAccounts(f *testbed.Fixture) map[string]float64 {
+	all := testbed.Promises(f.Own.Index, f.Own.Intake, &f.Own.Memory.Names, f.Own.Memory.Admit.Reservations.Len())
 	delete(all, "lists")
 	return all
 }
 
 // inqueueJobs returns the number of jobs that are Inqueue.
-func (f *fixture) inqueueJobs() (n int) {
+func inqueueJobs(f *testbed.Fixture) (n int) {
 	for _, job := range f.Jobs {
 		if job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
 			n++

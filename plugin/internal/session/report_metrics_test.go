@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"fmt"
@@ -17,46 +17,23 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// addedMetrics returns the series that upstream does not have, by name and the values
-// of the labels. A histogram has the number of its observations.
-func addedMetrics(t *testing.T) map[string]float64 {
-	t.Helper()
-	families, err := registryOf(report.AddedSeries()).Gather()
-	require.NoError(t, err)
-	got := map[string]float64{}
-	for _, family := range families {
-		for _, metric := range family.Metric {
-			key := family.GetName()[len("volcano_"):]
-			for _, pair := range metric.Label {
-				key += " " + pair.GetValue()
-			}
-			got[key] = metric.GetGauge().GetValue()
-			if counter := metric.GetCounter(); counter != nil {
-				got[key] = counter.GetValue()
-			}
-			if histogram := metric.GetHistogram(); histogram != nil {
-				got[key] = float64(histogram.GetSampleCount())
-			}
-		}
-	}
-	return got
-}
-
 // TestAddedMetrics reads the series that upstream does not have in sessions in which
 // jobs are admitted, nodes are lost, and annotations and queues change.
 func TestAddedMetrics(t *testing.T) {
-	reset(report.AddedSeries())
-	s := newScene().node("a", "A", 8).node("b", "B", 4).queue("root", "").queue("team", "root").
-		queue("leaf", "team", "quota", `{"A":3,"B":2.5}`).queue("other", "root", "quota", `{"A":1}`, "deserved", `{"A":2}`).
-		pods("run", "leaf", "A", 1, 1, on("a")).pods("later", "leaf", "", 0, 0, cardRequest(`{"A":2}`, workload.Pending)).
-		pods("never", "leaf", "", 0, 0, cardRequest(`{"A":9}`, workload.Pending))
+	testbed.Reset(report.AddedSeries())
+	s := testbed.NewScene().Node("a", "A", 8).Node("b", "B", 4).Queue("root", "").Queue("team", "root").
+		Queue("leaf", "team", "quota", `{"A":3,"B":2.5}`).Queue("other", "root", "quota", `{"A":1}`, "deserved", `{"A":2}`).
+		Pods("run", "leaf", "A", 1, 1, testbed.On("a")).Pods("later", "leaf", "", 0, 0, testbed.CardRequest(`{"A":2}`, workload.Pending)).
+		Pods("never", "leaf", "", 0, 0, testbed.CardRequest(`{"A":9}`, workload.Pending))
 	s.Jobs[1].MinResources = workload.Resources{"cpu": 500, "memory": 1 << 20}
-	run := newSequence(t, s)
-	f := run.open(t)
+	run := testbed.NewSequence(t, s)
+	f := run.Open(t)
 	want := map[string]float64{
 		"cluster_milli_cpu": 128000, "cluster_memory_bytes": 512 << 30, "cluster_cards A": 8000, "cluster_cards B": 4000,
 		"queue_leaf  root": 0, "queue_leaf root team": 0, "queue_leaf team leaf": 1, "queue_leaf root other": 1,
@@ -68,25 +45,25 @@ func TestAddedMetrics(t *testing.T) {
 		}
 	}
 	inqueue(0, 0, "root", "team", "leaf", "other")
-	assert.Equal(t, want, addedMetrics(t))
+	assert.Equal(t, want, testbed.AddedMetrics(t))
 
-	require.True(t, f.JobEnqueueable(f.job("later")))
-	f.JobEnqueued(f.job("later"))
-	require.False(t, f.JobEnqueueable(f.job("never")))
+	require.True(t, f.JobEnqueueable(f.Job("later")))
+	f.JobEnqueued(f.Job("later"))
+	require.False(t, f.JobEnqueueable(f.Job("never")))
 	want["queue_admission_wait_seconds leaf"] = 1
 	inqueue(500, 1<<20, "root", "team", "leaf")
 	for _, q := range []string{"root", "team", "leaf"} {
 		want["queue_inqueue_scalar_resources "+q+" A"] = 2000
 	}
-	assert.Equal(t, want, addedMetrics(t))
-	f.close()
+	assert.Equal(t, want, testbed.AddedMetrics(t))
+	f.Close()
 	want["queue_waiting_jobs leaf leaf A OverQuota"] = 1
-	assert.Equal(t, want, addedMetrics(t), "the jobs that wait are counted when the session closes")
+	assert.Equal(t, want, testbed.AddedMetrics(t), "the jobs that wait are counted when the session closes")
 
 	// The reservation, a node and a queue are gone, and the annotation is valid.
 	s.Jobs, s.Nodes, s.Queues = s.Jobs[:1], s.Nodes[:1], s.Queues[:3]
 	s.Queues[2].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":3}`}
-	run.open(t).close()
+	run.Open(t).Close()
 	delete(want, "queue_waiting_jobs leaf leaf A OverQuota")
 	inqueue(0, 0, "root", "team", "leaf")
 	for _, q := range []string{"root", "team", "leaf"} {
@@ -98,42 +75,42 @@ func TestAddedMetrics(t *testing.T) {
 	for _, name := range []string{"card_annotation_problems", "inqueue_milli_cpu", "inqueue_memory_bytes"} {
 		delete(want, "queue_"+name+" other")
 	}
-	assert.Equal(t, want, addedMetrics(t))
+	assert.Equal(t, want, testbed.AddedMetrics(t))
 
 	// A queue of the same name is another queue.
-	run.edit = func(info *api.ClusterInfo) { info.Queues["leaf"].Queue.UID = "another" }
-	run.open(t)
+	run.Edit = func(info *api.ClusterInfo) { info.Queues["leaf"].Queue.UID = "another" }
+	run.Open(t)
 	delete(want, "queue_inqueue_scalar_resources leaf A")
 	delete(want, "queue_admission_wait_seconds leaf")
-	assert.Equal(t, want, addedMetrics(t))
+	assert.Equal(t, want, testbed.AddedMetrics(t))
 }
 
 // TestQueueDeletedInASession deletes a queue while a session is open, which writes series of it
 // that Volcano has deleted. The next session deletes them again, also if a queue of the same name
 // exists by then.
 func TestQueueDeletedInASession(t *testing.T) {
-	for name, next := range map[string]func(*scene, *sequence){
-		"it is gone": func(s *scene, _ *sequence) { s.Queues, s.Jobs = s.Queues[:1], nil },
-		"another has its name": func(_ *scene, run *sequence) {
-			run.edit = func(info *api.ClusterInfo) { info.Queues["gone"].Queue.UID = "another" }
+	for name, next := range map[string]func(*testbed.Scene, *testbed.Sequence){
+		"it is gone": func(s *testbed.Scene, _ *testbed.Sequence) { s.Queues, s.Jobs = s.Queues[:1], nil },
+		"another has its name": func(_ *testbed.Scene, run *testbed.Sequence) {
+			run.Edit = func(info *api.ClusterInfo) { info.Queues["gone"].Queue.UID = "another" }
 		},
 	} {
-		for _, build := range []framework.PluginBuilder{New, NewCapacity, NewProportion} {
+		for _, build := range []framework.PluginBuilder{session.New, session.NewCapacity, session.NewProportion} {
 			t.Run(build(nil).Name()+"/"+name, func(t *testing.T) {
-				reset(report.UpstreamSeries())
-				s := newScene().node("a", "A", 8).queue("stays", "", "quota", `{"A":8}`).queue("gone", "", "quota", `{"A":8}`).
-					pods("waits", "gone", "A", 1, 1, inPhase(workload.Inqueue))
-				s.build = build
-				run := newSequence(t, s)
-				f := run.open(t)
-				dropMetrics([]workload.Queue{{Name: "gone"}})
-				f.Overused(f.queue("gone"))
-				release.Preemptive(f.Session)(f.queue("gone"), f.task("waits-0"))
-				f.run(t, allocate.New())
-				f.close()
+				testbed.Reset(report.UpstreamSeries())
+				s := testbed.NewScene().Node("a", "A", 8).Queue("stays", "", "quota", `{"A":8}`).Queue("gone", "", "quota", `{"A":8}`).
+					Pods("waits", "gone", "A", 1, 1, testbed.InPhase(workload.Inqueue))
+				s.Build = build
+				run := testbed.NewSequence(t, s)
+				f := run.Open(t)
+				testbed.DropMetrics([]workload.Queue{{Name: "gone"}})
+				f.Overused(f.Queue("gone"))
+				release.Preemptive(f.Session)(f.Queue("gone"), f.Task("waits-0"))
+				f.Run(t, allocate.New())
+				f.Close()
 				next(s, run)
-				run.open(t)
-				families, err := registryOf(report.UpstreamSeries()).Gather()
+				run.Open(t)
+				families, err := testbed.RegistryOf(report.UpstreamSeries()).Gather()
 				require.NoError(t, err)
 				for _, family := range families {
 					for _, metric := range family.Metric {
@@ -149,18 +126,18 @@ func TestQueueDeletedInASession(t *testing.T) {
 // TestSeriesOfManyCards has 40 card models and 30 leaf queues. A queue has series
 // of the cards that it uses, requests, deserves, or has a quota of, and of no other.
 func TestSeriesOfManyCards(t *testing.T) {
-	reset(report.AddedSeries())
-	reset(report.UpstreamSeries())
-	s := newScene().queue("root", "")
+	testbed.Reset(report.AddedSeries())
+	testbed.Reset(report.UpstreamSeries())
+	s := testbed.NewScene().Queue("root", "")
 	for i := range 40 {
-		s.node(fmt.Sprintf("n%d", i), fmt.Sprintf("Model-%d", i), 8)
+		s.Node(fmt.Sprintf("n%d", i), fmt.Sprintf("Model-%d", i), 8)
 	}
 	for i := range 30 {
-		s.queue(fmt.Sprintf("q%d", i), "root", "quota", fmt.Sprintf(`{"Model-%d":2,"Model-%d":0}`, i, i+1))
+		s.Queue(fmt.Sprintf("q%d", i), "root", "quota", fmt.Sprintf(`{"Model-%d":2,"Model-%d":0}`, i, i+1))
 	}
-	s.pods("run", "q0", "Model-0", 1, 1, on("n0")).pods("wait", "q1", "Model-9", 1, 1)
-	s.open(t)
-	families, err := registryOf(report.UpstreamSeries()).Gather()
+	s.Pods("run", "q0", "Model-0", 1, 1, testbed.On("n0")).Pods("wait", "q1", "Model-9", 1, 1)
+	s.Open(t)
+	families, err := testbed.RegistryOf(report.UpstreamSeries()).Gather()
 	require.NoError(t, err)
 	shown := map[string]map[string]bool{} // by queue
 	for _, family := range families {
@@ -185,33 +162,33 @@ func TestSeriesOfManyCards(t *testing.T) {
 
 // TestSeriesOfGroups has series of a group of cards beside those of its cards: what queues have of it, and its quota.
 func TestSeriesOfGroups(t *testing.T) {
-	reset(report.UpstreamSeries())
-	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").queue("q", "root", "quota", `{"@credits":9,"B":8}`).
-		pods("run", "q", "A", 2, 1, on("a")).pods("also", "q", "B", 1, 1, on("b"))
-	s.arguments = framework.Arguments{"cardGroups": map[string]any{"credits": map[string]any{"A": 2, "B": "1/2"}}}
-	f := s.open(t)
-	f.close()
+	testbed.Reset(report.UpstreamSeries())
+	s := testbed.NewScene().Node("a", "A", 8).Node("b", "B", 8).Queue("root", "").Queue("q", "root", "quota", `{"@credits":9,"B":8}`).
+		Pods("run", "q", "A", 2, 1, testbed.On("a")).Pods("also", "q", "B", 1, 1, testbed.On("b"))
+	s.Arguments = framework.Arguments{"cardGroups": map[string]any{"credits": map[string]any{"A": 2, "B": "1/2"}}}
+	f := s.Open(t)
+	f.Close()
 	for _, queue := range []string{"q", "root"} {
-		assert.Equal(t, 4500.0, ourSeries("allocated_scalar_resources")[queue+" @credits"], queue)
-		assert.Equal(t, 2000.0, ourSeries("allocated_scalar_resources")[queue+" A"], queue)
+		assert.Equal(t, 4500.0, testbed.OurSeries("allocated_scalar_resources")[queue+" @credits"], queue)
+		assert.Equal(t, 2000.0, testbed.OurSeries("allocated_scalar_resources")[queue+" A"], queue)
 	}
-	assert.Equal(t, 9000.0, ourSeries("capacity_scalar_resources")["q @credits"])
-	assert.Equal(t, 9000.0, ourSeries("real_capacity_scalar_resources")["q @credits"])
+	assert.Equal(t, 9000.0, testbed.OurSeries("capacity_scalar_resources")["q @credits"])
+	assert.Equal(t, 9000.0, testbed.OurSeries("real_capacity_scalar_resources")["q @credits"])
 }
 
 // TestSeriesOfAQueue counts the series of queues without a card, with one, with two, and after
 // the first admission, and compares them with docs/observability.md.
 func TestSeriesOfAQueue(t *testing.T) {
-	reset(report.AddedSeries())
-	reset(report.UpstreamSeries())
-	s := newScene().node("a", "A", 8).node("b", "B", 4).queue("root", "").queue("none", "root").
-		queue("one", "root", "quota", `{"A":3}`).queue("two", "root", "quota", `{"A":3,"B":2}`).
-		pods("later", "two", "", 0, 0, cardRequest(`{"A":1}`, workload.Pending))
-	f := newSequence(t, s).open(t)
+	testbed.Reset(report.AddedSeries())
+	testbed.Reset(report.UpstreamSeries())
+	s := testbed.NewScene().Node("a", "A", 8).Node("b", "B", 4).Queue("root", "").Queue("none", "root").
+		Queue("one", "root", "quota", `{"A":3}`).Queue("two", "root", "quota", `{"A":3,"B":2}`).
+		Pods("later", "two", "", 0, 0, testbed.CardRequest(`{"A":1}`, workload.Pending))
+	f := testbed.NewSequence(t, s).Open(t)
 	none, one, two := seriesOf(t, "none"), seriesOf(t, "one"), seriesOf(t, "two")
 	assert.Equal(t, two-one, one-none-1, "and the series of problems with card annotations")
-	require.True(t, f.JobEnqueueable(f.job("later")))
-	f.JobEnqueued(f.job("later"))
+	require.True(t, f.JobEnqueueable(f.Job("later")))
+	f.JobEnqueued(f.Job("later"))
 	admitted := seriesOf(t, "two") - two - 1 // and that of the reserved card
 	page, err := os.ReadFile("../../../docs/observability.md")
 	require.NoError(t, err)
@@ -223,7 +200,7 @@ func TestSeriesOfAQueue(t *testing.T) {
 // seriesOf returns the number of series of a queue that Prometheus reads.
 func seriesOf(t *testing.T, queue string) (n int) {
 	t.Helper()
-	for _, registry := range []*prometheus.Registry{registryOf(report.AddedSeries()), registryOf(report.UpstreamSeries())} {
+	for _, registry := range []*prometheus.Registry{testbed.RegistryOf(report.AddedSeries()), testbed.RegistryOf(report.UpstreamSeries())} {
 		families, err := registry.Gather()
 		require.NoError(t, err)
 		for _, family := range families {

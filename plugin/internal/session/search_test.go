@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -32,21 +33,21 @@ func TestHardJobsOfOneTenant(t *testing.T) {
 	const series = "queue_card_search_exhausted_total "
 	for name, parent := range map[string]string{"tenants without a common bound": "{}", "tenants under a full parent": shared} {
 		t.Run(name, func(t *testing.T) {
-			reset(report.AddedSeries())
+			testbed.Reset(report.AddedSeries())
 			r := rand.New(rand.NewPCG(1, 2))
-			s := newScene().node("n", "C0", 8).queue("root", "").queue("team", "root", "quota", parent).
-				queue("easy", "team", "quota", quotas).queue("hard", "team", "quota", quotas)
+			s := testbed.NewScene().Node("n", "C0", 8).Queue("root", "").Queue("team", "root", "quota", parent).
+				Queue("easy", "team", "quota", quotas).Queue("hard", "team", "quota", quotas)
 			for i := range 200 {
-				s.pods(fmt.Sprintf("hard%d", i), "hard", list, 1, []int64{3, 5, 7}[r.IntN(3)])
+				s.Pods(fmt.Sprintf("hard%d", i), "hard", list, 1, []int64{3, 5, 7}[r.IntN(3)])
 			}
 			for i := range 4 {
-				s.pods(fmt.Sprintf("easy%d", i), "easy", list, 2, 1, members(2), func(j *workload.Job) { j.Tasks[1].Request[gpuName] = 2 })
+				s.Pods(fmt.Sprintf("easy%d", i), "easy", list, 2, 1, testbed.Members(2), func(j *workload.Job) { j.Tasks[1].Request[testbed.GPU] = 2 })
 			}
-			run := newSequence(t, s)
-			f := run.open(t)
+			run := testbed.NewSequence(t, s)
+			f := run.Open(t)
 			admitted, refused := map[string]int{}, 0.0
 			for _, j := range s.Jobs { // those of hard first
-				job := f.job(j.Name)
+				job := f.Job(j.Name)
 				if f.JobEnqueueable(job) {
 					f.JobEnqueued(job)
 					admitted[j.Queue]++
@@ -54,16 +55,16 @@ func TestHardJobsOfOneTenant(t *testing.T) {
 				}
 				refused++
 				assert.Equal(t, fmt.Sprintf("Queue <hard> may have room for <%d> of <%s>, but the search for an assignment of cards "+
-					"used up its budget in this session", j.Tasks[0].Request[gpuName], list), job.JobFitErrors)
+					"used up its budget in this session", j.Tasks[0].Request[testbed.GPU], list), job.JobFitErrors)
 			}
 			assert.Equal(t, map[string]int{"hard": 26, "easy": 4}, admitted)
-			metrics := addedMetrics(t)
+			metrics := testbed.AddedMetrics(t)
 			assert.Equal(t, refused, metrics[series+"hard"])
 			assert.NotContains(t, metrics, series+"easy")
 
 			s.Jobs, s.Queues = nil, s.Queues[:3]
-			run.open(t)
-			assert.NotContains(t, addedMetrics(t), series+"hard", "the queue is gone")
+			run.Open(t)
+			assert.NotContains(t, testbed.AddedMetrics(t), series+"hard", "the queue is gone")
 		})
 	}
 }
@@ -71,11 +72,11 @@ func TestHardJobsOfOneTenant(t *testing.T) {
 // TestRefundMakesRoomForAList evicts a pod in a session. A job whose list was refused before
 // is admitted then.
 func TestRefundMakesRoomForAList(t *testing.T) {
-	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).
-		pods("a", "q", "A", 1, 1, on("a")).pods("b", "q", "B", 1, 1, on("b")).
-		pods("waits", "q", "A|B", 1, 1)
-	f := s.open(t)
-	assert.False(t, f.JobEnqueueable(f.job("waits")))
-	require.NoError(t, f.Evict(f.task("a-0"), "test"))
-	assert.True(t, f.JobEnqueueable(f.job("waits")))
+	s := testbed.NewScene().Node("a", "A", 8).Node("b", "B", 8).Queue("q", "", "quota", `{"A":1,"B":1}`).
+		Pods("a", "q", "A", 1, 1, testbed.On("a")).Pods("b", "q", "B", 1, 1, testbed.On("b")).
+		Pods("waits", "q", "A|B", 1, 1)
+	f := s.Open(t)
+	assert.False(t, f.JobEnqueueable(f.Job("waits")))
+	require.NoError(t, f.Evict(f.Task("a-0"), "test"))
+	assert.True(t, f.JobEnqueueable(f.Job("waits")))
 }

@@ -21,12 +21,12 @@ import (
 // node order and simulation concurrently.
 type Session struct {
 	constraint.Session
-	variant  arguments.Variant
+	Variant  arguments.Variant
 	Settings arguments.Settings
 	Memory   *Memory
-	admit    admit.Admission
+	Admit    admit.Admission
 	Reclaim  reclaim.Rules
-	gates    *gates.Rule  // nil if Volcano removes no gates
+	Gates    *gates.Rule  // nil if Volcano removes no gates
 	stored   *store.State // the state that was loaded since the last session, nil for none
 	loads    bool         // the store is being read for the first time
 	explain  report.Explainer
@@ -46,7 +46,7 @@ type Session struct {
 	prepared atomic.Pointer[prepared]
 }
 
-func (s *Session) warnOnce(warning string) { s.Memory.warnings.Once(s.variant.Name, warning) }
+func (s *Session) warnOnce(warning string) { s.Memory.warnings.Once(s.Variant.Name, warning) }
 
 // queueTable maps QueueInfos to queues by their addresses, which do not change during a session. Volcano compares
 // queues very often: BenchmarkQueueOrder takes 60 % longer with look-ups by name. A queue replaces the one in the same

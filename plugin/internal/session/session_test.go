@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"fmt"
@@ -20,6 +20,8 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
@@ -59,41 +61,41 @@ func TestBadConfiguration(t *testing.T) {
 		{"the job's queue was deleted", tree, "gone", "The job's queue does not exist", nil},
 		{"negative quantities give no room to others",
 			append(tree[:2:2], workload.Queue{Name: "bad",
-				Guarantee:  workload.Resources{"cpu": -50000, gpuName: -3},
-				Capability: workload.Resources{"cpu": 500, gpuName: -3}}),
+				Guarantee:  workload.Resources{"cpu": -50000, testbed.GPU: -3},
+				Capability: workload.Resources{"cpu": 500, testbed.GPU: -3}}),
 			"bad", "Queue <bad> has insufficient <cpu> quota: requested <1>, total would be <2>, but capability is <0.5>", nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			c := workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: test.queues,
-				Jobs: []workload.Job{pending("fine", "good", 2), pending("poor", test.bad, 1), running("busy", test.bad, 1)}}
-			f := openFixture(t, c, (&Builder{Variant: capacityBuilder.Variant}).Build, func(info *api.ClusterInfo) {
+			c := workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode, Queues: test.queues,
+				Jobs: []workload.Job{testbed.Pending("fine", "good", 2), testbed.Pending("poor", test.bad, 1), testbed.Running("busy", test.bad, 1)}}
+			f := testbed.OpenFixture(t, c, session.BuilderOf(session.CapacityName).Build, func(info *api.ClusterInfo) {
 				if test.edit != nil {
 					test.edit(info)
 				}
 			})
 
-			assert.True(t, f.JobEnqueueable(f.job("fine")), "the good queue is affected")
-			assert.True(t, f.Allocatable(f.queue("good"), f.task("fine-a")), "the good queue is affected")
-			assert.Equal(t, 8000.0, f.own.Index.RealCapability.Row(f.own.Index.Lookup("good")).Get(fastres.CPU))
+			assert.True(t, f.JobEnqueueable(f.Job("fine")), "the good queue is affected")
+			assert.True(t, f.Allocatable(f.Queue("good"), f.Task("fine-a")), "the good queue is affected")
+			assert.Equal(t, 8000.0, f.Own.Index.RealCapability.Row(f.Own.Index.Lookup("good")).Get(fastres.CPU))
 
-			assert.False(t, f.JobEnqueueable(f.job("poor")))
-			require.Len(t, f.cache.Events(), 1)
-			assert.Contains(t, f.cache.Events()[0], test.reason)
-			assert.Contains(t, f.job("poor").JobFitErrors, test.reason)
-			f.JobEnqueueable(f.job("poor"))
-			assert.Len(t, f.cache.Events(), 1, "the same reason is recorded twice")
+			assert.False(t, f.JobEnqueueable(f.Job("poor")))
+			require.Len(t, f.Cache.Events(), 1)
+			assert.Contains(t, f.Cache.Events()[0], test.reason)
+			assert.Contains(t, f.Job("poor").JobFitErrors, test.reason)
+			f.JobEnqueueable(f.Job("poor"))
+			assert.Len(t, f.Cache.Events(), 1, "the same reason is recorded twice")
 
-			if queue := f.queue(test.bad); queue != nil {
-				assert.False(t, release.Preemptive(f.Session)(queue, f.task("poor-a")))
-				if test.bad == "bad" && f.own.Index.Broken(f.own.Index.Lookup("bad")) != nil {
-					assert.False(t, f.Allocatable(queue, f.task("poor-a")))
-					assert.Empty(t, f.Reclaimable(f.task("fine-a"), []*api.TaskInfo{f.task("busy-a")}))
+			if queue := f.Queue(test.bad); queue != nil {
+				assert.False(t, release.Preemptive(f.Session)(queue, f.Task("poor-a")))
+				if test.bad == "bad" && f.Own.Index.Broken(f.Own.Index.Lookup("bad")) != nil {
+					assert.False(t, f.Allocatable(queue, f.Task("poor-a")))
+					assert.Empty(t, f.Reclaimable(f.Task("fine-a"), []*api.TaskInfo{f.Task("busy-a")}))
 				}
 			}
 			statement := framework.NewStatement(f.Session)
-			require.NoError(t, statement.Allocate(f.task("fine-a"), f.Nodes["node"]))
-			require.NoError(t, release.Evict(statement, f.task("busy-a"), "test"))
+			require.NoError(t, statement.Allocate(f.Task("fine-a"), f.Nodes["node"]))
+			require.NoError(t, release.Evict(statement, f.Task("busy-a"), "test"))
 			statement.Discard()
 		})
 	}
@@ -102,15 +104,15 @@ func TestBadConfiguration(t *testing.T) {
 // TestRootMissing opens a tree without a root queue. A root is added, and the total
 // of the cluster bounds it.
 func TestRootMissing(t *testing.T) {
-	f := openFixture(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
+	f := testbed.OpenFixture(t, workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode,
 		Queues: []workload.Queue{{Name: "a"}, {Name: "b", Parent: "root"}},
-		Jobs:   []workload.Job{pending("job", "a", 9), running("other", "b", 1)}}, NewCapacity)
-	assert.True(t, f.JobEnqueueable(f.job("job")))
-	assert.Equal(t, 1000.0, f.allocated("root").MilliCPU)
+		Jobs:   []workload.Job{testbed.Pending("job", "a", 9), testbed.Running("other", "b", 1)}}, session.NewCapacity)
+	assert.True(t, f.JobEnqueueable(f.Job("job")))
+	assert.Equal(t, 1000.0, f.Allocated("root").MilliCPU)
 	statement := framework.NewStatement(f.Session)
 	placed := 0
-	for _, task := range f.job("job").TaskStatusIndex[api.Pending] {
-		if f.Allocatable(f.queue("a"), task) {
+	for _, task := range f.Job("job").TaskStatusIndex[api.Pending] {
+		if f.Allocatable(f.Queue("a"), task) {
 			require.NoError(t, statement.Allocate(task, f.Nodes["node"]))
 			placed++
 		}
@@ -124,30 +126,30 @@ func TestNothingPanics(t *testing.T) {
 	var verbosity klog.Level
 	require.NoError(t, verbosity.Set("5"))
 	defer func() { require.NoError(t, verbosity.Set("0")) }()
-	for _, build := range []framework.PluginBuilder{New, NewCapacity, NewProportion} {
+	for _, build := range []framework.PluginBuilder{session.New, session.NewCapacity, session.NewProportion} {
 		t.Run(build(nil).Name(), func(t *testing.T) {
-			f := openFixture(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
+			f := testbed.OpenFixture(t, workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode,
 				Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "hollow"}},
-				Jobs:   []workload.Job{running("job", "a", 2), pending("bare", "a", 1), running("odd", "hollow", 2)}}, build,
+				Jobs:   []workload.Job{testbed.Running("job", "a", 2), testbed.Pending("bare", "a", 1), testbed.Running("odd", "hollow", 2)}}, build,
 				func(info *api.ClusterInfo) {
 					info.Jobs["default/bare"].PodGroup, info.Queues["hollow"].Queue = nil, nil
 				})
 
-			stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: small}))
+			stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: testbed.Small}))
 			stray.Job = "default/nowhere"
 			unknown := api.NewTaskInfo(cluster.Pod("job", workload.Task{Name: "unknown",
 				Request: workload.Resources{"example.com/unheard-of": 1}}))
-			unknown.Job = f.job("job").UID
+			unknown.Job = f.Job("job").UID
 
-			assert.True(t, f.JobEnqueueable(f.job("bare")), "a job without a PodGroup requests nothing")
-			f.JobEnqueued(f.job("bare"))
-			tasks := []*api.TaskInfo{stray, unknown, f.task("job-a"), f.task("odd-a")}
+			assert.True(t, f.JobEnqueueable(f.Job("bare")), "a job without a PodGroup requests nothing")
+			f.JobEnqueued(f.Job("bare"))
+			tasks := []*api.TaskInfo{stray, unknown, f.Task("job-a"), f.Task("odd-a")}
 			for _, task := range tasks {
 				for _, queue := range []string{"a", "hollow"} {
-					f.Allocatable(f.queue(queue), task)
-					release.Preemptive(f.Session)(f.queue(queue), task)
+					f.Allocatable(f.Queue(queue), task)
+					release.Preemptive(f.Session)(f.Queue(queue), task)
 				}
-				victims := []*api.TaskInfo{stray, unknown, f.task("job-b"), f.task("job-b"), f.task("job-b"), f.task("odd-b")}
+				victims := []*api.TaskInfo{stray, unknown, f.Task("job-b"), f.Task("job-b"), f.Task("job-b"), f.Task("odd-b")}
 				f.Reclaimable(task, victims)
 				f.Preemptable(task, victims)
 				require.NoError(t, f.PrePredicateFn(task))
@@ -155,24 +157,24 @@ func TestNothingPanics(t *testing.T) {
 				_ = f.SimulateAddTaskFn(t.Context(), state, task, task, nil)
 				_ = f.SimulateRemoveTaskFn(t.Context(), state, task, task, nil)
 				for _, queue := range []string{"a", "hollow"} {
-					f.SimulateAllocatableFn(t.Context(), state, f.queue(queue), task)
+					f.SimulateAllocatableFn(t.Context(), state, f.Queue(queue), task)
 				}
-				f.own.OnAllocate(&framework.Event{Task: task})
-				f.own.onDeallocate(&framework.Event{Task: task})
+				f.Own.OnAllocate(&framework.Event{Task: task})
+				f.Own.OnDeallocate(&framework.Event{Task: task})
 			}
-			for _, queue := range []*api.QueueInfo{f.queue("a"), f.queue("hollow"), {UID: "nowhere"}} {
+			for _, queue := range []*api.QueueInfo{f.Queue("a"), f.Queue("hollow"), {UID: "nowhere"}} {
 				f.Overused(queue)
 			}
-			assert.False(t, f.own.AllocatableOf(f.queue("hollow"), f.task("job-a")))
-			assert.False(t, f.own.AllocatableOf(nil, f.task("job-a")))
-			assert.False(t, f.own.preemptive(nil, []*api.TaskInfo{f.task("job-a")}))
-			assert.Equal(t, util.Reject, f.own.admit.JobEnqueueable(&api.JobInfo{Queue: "nowhere"}))
+			assert.False(t, f.Own.AllocatableOf(f.Queue("hollow"), f.Task("job-a")))
+			assert.False(t, f.Own.AllocatableOf(nil, f.Task("job-a")))
+			assert.False(t, f.Own.Preemptive(nil, []*api.TaskInfo{f.Task("job-a")}))
+			assert.Equal(t, util.Reject, f.Own.Admit.JobEnqueueable(&api.JobInfo{Queue: "nowhere"}))
 			for _, other := range []string{"a", "hollow", "root"} {
-				f.QueueOrderFn(f.queue("a"), f.queue(other))
-				f.own.victimQueueOrder(f.queue("a"), f.queue(other), f.queue("hollow"))
+				f.QueueOrderFn(f.Queue("a"), f.Queue(other))
+				f.Own.VictimQueueOrder(f.Queue("a"), f.Queue(other), f.Queue("hollow"))
 			}
-			if f.own.variant.Scalars {
-				assert.False(t, f.Allocatable(f.queue("a"), unknown), "no queue has a quota of it")
+			if f.Own.Variant.Scalars {
+				assert.False(t, f.Allocatable(f.Queue("a"), unknown), "no queue has a quota of it")
 			}
 		})
 	}
@@ -181,50 +183,50 @@ func TestNothingPanics(t *testing.T) {
 // TestSimulateNeedsASnapshot refuses cycle states without a snapshot, or with a
 // snapshot of an earlier session.
 func TestSimulateNeedsASnapshot(t *testing.T) {
-	c := workload.Cluster{Nodes: oneNode, Queues: []workload.Queue{{Name: "a"}}, Jobs: []workload.Job{running("job", "a", 1)}}
-	f := openFixture(t, c, NewCapacity)
-	task := f.task("job-a")
-	assert.ErrorIs(t, f.SimulateAddTaskFn(t.Context(), f.GetCycleState(task.UID), task, task, nil), errNoSnapshot)
+	c := workload.Cluster{Nodes: testbed.OneNode, Queues: []workload.Queue{{Name: "a"}}, Jobs: []workload.Job{testbed.Running("job", "a", 1)}}
+	f := testbed.OpenFixture(t, c, session.NewCapacity)
+	task := f.Task("job-a")
+	assert.ErrorIs(t, f.SimulateAddTaskFn(t.Context(), f.GetCycleState(task.UID), task, task, nil), session.ErrNoSnapshot)
 
 	require.NoError(t, f.PrePredicateFn(task))
 	state := f.GetCycleState(task.UID)
 	require.NoError(t, f.SimulateAddTaskFn(t.Context(), state, task, task, nil))
-	f.own.Index.Reset(f.own.Index.Tree, f.own.Index.Dims())
-	assert.ErrorIs(t, f.SimulateAddTaskFn(t.Context(), state, task, task, nil), errNoSnapshot)
-	assert.False(t, f.SimulateAllocatableFn(t.Context(), state, f.queue("a"), task))
+	f.Own.Index.Reset(f.Own.Index.Tree, f.Own.Index.Dims())
+	assert.ErrorIs(t, f.SimulateAddTaskFn(t.Context(), state, task, task, nil), session.ErrNoSnapshot)
+	assert.False(t, f.SimulateAllocatableFn(t.Context(), state, f.Queue("a"), task))
 }
 
 // TestRefundsSaturate refunds more than was charged. No account becomes negative.
 func TestRefundsSaturate(t *testing.T) {
-	f := openFixture(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
+	f := testbed.OpenFixture(t, workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode,
 		Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "b"}},
-		Jobs:   []workload.Job{running("mine", "a", 1), running("other", "b", 2)}}, NewCapacity)
+		Jobs:   []workload.Job{testbed.Running("mine", "a", 1), testbed.Running("other", "b", 2)}}, session.NewCapacity)
 	for range 3 {
-		f.own.onDeallocate(&framework.Event{Task: f.task("mine-a")})
+		f.Own.OnDeallocate(&framework.Event{Task: f.Task("mine-a")})
 	}
-	assert.Zero(t, f.allocated("a").MilliCPU)
-	assert.Equal(t, 2000.0, f.allocated("root").MilliCPU, "the parent is no longer the sum of its children")
+	assert.Zero(t, f.Allocated("a").MilliCPU)
+	assert.Equal(t, 2000.0, f.Allocated("root").MilliCPU, "the parent is no longer the sum of its children")
 }
 
 // TestMetricsOfEvents deallocates a task. The series of its queue change at once,
 // those of the ancestors when the session closes.
 func TestMetricsOfEvents(t *testing.T) {
-	c := workload.Cluster{Hierarchy: true, Nodes: oneNode,
+	c := workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode,
 		Queues: []workload.Queue{{Name: "root"}, {Name: "team"}, {Name: "leaf", Parent: "team", Deserved: workload.Resources{"cpu": 4000}}},
-		Jobs:   []workload.Job{running("job", "leaf", 3)}}
-	dropMetrics(c.Queues)
-	f := openFixture(t, c, NewCapacity)
+		Jobs:   []workload.Job{testbed.Running("job", "leaf", 3)}}
+	testbed.DropMetrics(c.Queues)
+	f := testbed.OpenFixture(t, c, session.NewCapacity)
 	cpus := func() (cpus [3]float64) {
 		for i, q := range c.Queues {
-			cpus[i] = ourSeries("allocated_milli_cpu")[q.Name]
+			cpus[i] = testbed.OurSeries("allocated_milli_cpu")[q.Name]
 		}
 		return cpus
 	}
-	share := func() float64 { return ourSeries("share")["leaf"] }
+	share := func() float64 { return testbed.OurSeries("share")["leaf"] }
 	assert.Equal(t, [3]float64{3000, 3000, 3000}, cpus())
 	assert.Equal(t, 0.75, share())
 
-	f.own.onDeallocate(&framework.Event{Task: f.task("job-a")})
+	f.Own.OnDeallocate(&framework.Event{Task: f.Task("job-a")})
 	assert.Equal(t, [3]float64{3000, 3000, 2000}, cpus())
 	assert.Equal(t, 0.5, share())
 
@@ -235,21 +237,21 @@ func TestMetricsOfEvents(t *testing.T) {
 // TestMinimumOfUnknownResources enqueues jobs whose minimum names resources that
 // nothing in the session has, more of them than the vectors have dimensions for.
 func TestMinimumOfUnknownResources(t *testing.T) {
-	job := pending("job", "a", 0)
+	job := testbed.Pending("job", "a", 0)
 	job.MinResources = workload.Resources{"cpu": 1}
 	for i := range 40 {
 		job.MinResources[fmt.Sprintf("example.com/unheard-of-%d", i)] = 1
 	}
-	one := pending("one", "a", 0)
+	one := testbed.Pending("one", "a", 0)
 	one.MinResources = workload.Resources{"example.com/never": 2}
-	c := workload.Cluster{Nodes: oneNode, Queues: []workload.Queue{{Name: "a"}}, Jobs: []workload.Job{job, one}}
-	f := openFixture(t, c, NewCapacity)
-	assert.False(t, f.JobEnqueueable(f.job("one")))
-	assert.Contains(t, f.job("one").JobFitErrors,
+	c := workload.Cluster{Nodes: testbed.OneNode, Queues: []workload.Queue{{Name: "a"}}, Jobs: []workload.Job{job, one}}
+	f := testbed.OpenFixture(t, c, session.NewCapacity)
+	assert.False(t, f.JobEnqueueable(f.Job("one")))
+	assert.Contains(t, f.Job("one").JobFitErrors,
 		"Queue <a> has insufficient <example.com/never> quota: requested <2>, total would be <2>, but capability is <0>")
-	assert.False(t, f.JobEnqueueable(f.job("job")))
-	assert.Contains(t, f.job("job").JobFitErrors, "Queue <a> has insufficient <example.com/unheard-of-0> quota", "the first names get the spare dimensions")
-	f.JobEnqueued(f.job("job"))
+	assert.False(t, f.JobEnqueueable(f.Job("job")))
+	assert.Contains(t, f.Job("job").JobFitErrors, "Queue <a> has insufficient <example.com/unheard-of-0> quota", "the first names get the spare dimensions")
+	f.JobEnqueued(f.Job("job"))
 }
 
 // TestNodesLost has more allocated than the cluster has. Nothing more is admitted,
@@ -257,69 +259,69 @@ func TestMinimumOfUnknownResources(t *testing.T) {
 func TestNodesLost(t *testing.T) {
 	for _, hierarchy := range []bool{false, true} {
 		c := workload.Cluster{Hierarchy: hierarchy, Queues: []workload.Queue{{Name: "root"}, {Name: "a"}},
-			Jobs: []workload.Job{running("job", "a", 3), pending("next", "a", 1)}}
-		f := openFixture(t, c, NewCapacity)
-		assert.False(t, f.Allocatable(f.queue("a"), f.task("next-a")))
-		assert.Equal(t, hierarchy, f.JobEnqueueable(f.job("next")), "two of the three pods are elastic; below a root, what is gone does not count")
-		assert.Equal(t, 3000.0, f.allocated("a").MilliCPU)
+			Jobs: []workload.Job{testbed.Running("job", "a", 3), testbed.Pending("next", "a", 1)}}
+		f := testbed.OpenFixture(t, c, session.NewCapacity)
+		assert.False(t, f.Allocatable(f.Queue("a"), f.Task("next-a")))
+		assert.Equal(t, hierarchy, f.JobEnqueueable(f.Job("next")), "two of the three pods are elastic; below a root, what is gone does not count")
+		assert.Equal(t, 3000.0, f.Allocated("a").MilliCPU)
 	}
 }
 
 // TestNodesGoneInATree loses 40 of 72 GPUs with their pods. The queues can use the other 32;
 // the pods stay charged to their own queue. When they are gone, so is their allowance.
 func TestNodesGoneInATree(t *testing.T) {
-	s := newScene().node("lost", "A", 40).node("left", "A", 32).queue("root", "").queue("x", "root").queue("y", "root").
-		pods("run", "x", "", 40, 1, on("lost")).pods("x", "x", "", 1, 20).pods("y", "y", "", 1, 20).pods("more", "y", "", 20, 1)
-	s.withoutCards()
-	s.Queues[1].Capability = workload.Resources{gpuName: 40}
-	run := newSequence(t, s)
-	assert.False(t, run.open(t).Allocatable(run.last.queue("x"), run.last.task("x-0")), "x has its 40")
+	s := testbed.NewScene().Node("lost", "A", 40).Node("left", "A", 32).Queue("root", "").Queue("x", "root").Queue("y", "root").
+		Pods("run", "x", "", 40, 1, testbed.On("lost")).Pods("x", "x", "", 1, 20).Pods("y", "y", "", 1, 20).Pods("more", "y", "", 20, 1)
+	s.WithoutCards()
+	s.Queues[1].Capability = workload.Resources{testbed.GPU: 40}
+	run := testbed.NewSequence(t, s)
+	assert.False(t, run.Open(t).Allocatable(run.Last.Queue("x"), run.Last.Task("x-0")), "x has its 40")
 	s.Nodes = s.Nodes[1:]
 	for range 2 {
-		f := run.open(t)
-		assert.False(t, f.Allocatable(f.queue("x"), f.task("x-0")), "its pods stay charged")
-		assert.True(t, f.Allocatable(f.queue("y"), f.task("y-0")))
+		f := run.Open(t)
+		assert.False(t, f.Allocatable(f.Queue("x"), f.Task("x-0")), "its pods stay charged")
+		assert.True(t, f.Allocatable(f.Queue("y"), f.Task("y-0")))
 	}
-	f := run.open(t).schedule(t)
-	assert.Equal(t, 32, 20*f.placed("y")["A"]+f.placed("more")["A"], "all that is left")
+	f := run.Open(t).Schedule(t)
+	assert.Equal(t, 32, 20*f.Placed("y")["A"]+f.Placed("more")["A"], "all that is left")
 	s.Jobs = s.Jobs[1:]
-	f = run.open(t)
-	assert.Equal(t, 32000.0, f.own.Index.RealCapability.Row(f.own.Index.Root()).Get(f.own.Memory.Names.Intern(gpuName)))
+	f = run.Open(t)
+	assert.Equal(t, 32000.0, f.Own.Index.RealCapability.Row(f.Own.Index.Root()).Get(f.Own.Memory.Names.Intern(testbed.GPU)))
 
-	restarted := newSequence(t, s)
-	s.Jobs[0] = newScene().pods("run", "x", "", 40, 1, on("lost")).Jobs[0]
-	f = restarted.open(t)
-	assert.True(t, f.Allocatable(f.queue("y"), f.task("y-0")), "after a restart")
+	restarted := testbed.NewSequence(t, s)
+	s.Jobs[0] = testbed.NewScene().Pods("run", "x", "", 40, 1, testbed.On("lost")).Jobs[0]
+	f = restarted.Open(t)
+	assert.True(t, f.Allocatable(f.Queue("y"), f.Task("y-0")), "after a restart")
 }
 
 // TestNodesGoneOfAQueueWithoutAPlace loses a node with pods of a queue whose parent does not exist. They count nowhere,
 // so the root may not have them beside what the nodes give.
 func TestNodesGoneOfAQueueWithoutAPlace(t *testing.T) {
-	s := newScene().node("lost", "A", 40).node("left", "A", 32).queue("root", "").queue("x", "root").queue("orphan", "missing").
-		pods("run", "orphan", "", 40, 1, on("lost"))
-	s.withoutCards()
-	run := newSequence(t, s)
+	s := testbed.NewScene().Node("lost", "A", 40).Node("left", "A", 32).Queue("root", "").Queue("x", "root").Queue("orphan", "missing").
+		Pods("run", "orphan", "", 40, 1, testbed.On("lost"))
+	s.WithoutCards()
+	run := testbed.NewSequence(t, s)
 	for _, want := range []float64{72000, 32000} {
-		f := run.open(t)
-		assert.Equal(t, want, f.own.Index.RealCapability.At(f.own.Index.Root(), f.own.Memory.Names.Intern(gpuName)))
+		f := run.Open(t)
+		assert.Equal(t, want, f.Own.Index.RealCapability.At(f.Own.Index.Root(), f.Own.Memory.Names.Intern(testbed.GPU)))
 		s.Nodes = s.Nodes[len(s.Nodes)-1:]
 	}
 }
 
 // TestNodesGoneWhileNothingBoundsThem has a node come and go with a pod while no guarantee is kept.
 func TestNodesGoneWhileNothingBoundsThem(t *testing.T) {
-	s := newScene().node("a", "A", 4).queue("q", "").pods("runs", "q", "", 1, 1, on("a"))
-	s.withoutCards()
+	s := testbed.NewScene().Node("a", "A", 4).Queue("q", "").Pods("runs", "q", "", 1, 1, testbed.On("a"))
+	s.WithoutCards()
 	s.Hierarchy = false
-	run := newSequence(t, s)
+	run := testbed.NewSequence(t, s)
 	open := func(keep string) bool {
-		s.arguments = framework.Arguments{arguments.KeepGuarantees: keep}
-		f := run.open(t)
+		s.Arguments = framework.Arguments{arguments.KeepGuarantees: keep}
+		f := run.Open(t)
 		defer framework.CloseSession(f.Session)
-		return f.own.Intake.Gone
+		return f.Own.Intake.Gone
 	}
 	assert.False(t, open("true"))
-	s.node("comes", "A", 4).pods("left", "q", "", 1, 1, on("comes"))
+	s.Node("comes", "A", 4).Pods("left", "q", "", 1, 1, testbed.On("comes"))
 	assert.False(t, open("false"))
 	s.Nodes = s.Nodes[:1]
 	assert.False(t, open("false"), "nobody asks")
@@ -330,13 +332,13 @@ func TestNodesGoneWhileNothingBoundsThem(t *testing.T) {
 // walks from each queue up to the root when a session closes; with these queues it
 // would panic or never return.
 func TestVolcanoClosesTheSession(t *testing.T) {
-	for _, build := range []framework.PluginBuilder{New, NewCapacity, NewProportion} {
+	for _, build := range []framework.PluginBuilder{session.New, session.NewCapacity, session.NewProportion} {
 		for _, hierarchy := range []bool{false, true} {
-			f := openFixture(t, workload.Cluster{Hierarchy: hierarchy, Nodes: oneNode,
+			f := testbed.OpenFixture(t, workload.Cluster{Hierarchy: hierarchy, Nodes: testbed.OneNode,
 				Queues: []workload.Queue{{Name: "root"}, {Name: "orphan", Parent: "gone"}, {Name: "tail", Parent: "loop"},
 					{Name: "loop", Parent: "pool"}, {Name: "pool", Parent: "loop"}},
-				Jobs: []workload.Job{running("one", "orphan", 1), running("two", "tail", 1), running("three", "pool", 1)}}, build)
-			orphan := f.queue("orphan").Queue
+				Jobs: []workload.Job{testbed.Running("one", "orphan", 1), testbed.Running("two", "tail", 1), testbed.Running("three", "pool", 1)}}, build)
+			orphan := f.Queue("orphan").Queue
 			framework.CloseSession(f.Session)
 			assert.Equal(t, "gone", orphan.Spec.Parent, "the cache's own object was changed")
 		}
@@ -346,24 +348,24 @@ func TestVolcanoClosesTheSession(t *testing.T) {
 // TestBoundsFollowConfiguration opens sessions one after the other, as Volcano does.
 // Each session sees what changed since the one before.
 func TestBoundsFollowConfiguration(t *testing.T) {
-	c := workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "b"}}}
+	c := workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode, Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "b"}}}
 	var objects []*scheduling.Queue
 	for _, q := range c.Queues {
 		object := cluster.Queue(q, "/bounds")
 		object.Generation = 1
 		objects = append(objects, object)
 	}
-	m, with := newMemory(), arguments.Settings{}
+	m, with := session.NewMemory(), arguments.Settings{}
 	bound := func(change func([]*scheduling.Queue, *framework.Session)) float64 {
 		info, err := cluster.Build(workload.Cluster{Nodes: c.Nodes}, "")
 		require.NoError(t, err)
 		ssn := offline.Open(offline.NewCache(info), offline.Tiers(true, "none"))
-		ssn.Tiers = offline.Tiers(true, CapacityName)
+		ssn.Tiers = offline.Tiers(true, session.CapacityName)
 		change(objects, ssn)
 		for _, object := range objects {
 			ssn.Queues[api.QueueID(object.Name)] = api.NewQueueInfo(object)
 		}
-		o := openSession(ssn, capacityBuilder.Variant, with, m)
+		o := session.Open(ssn, session.BuilderOf(session.CapacityName).Variant, with, m)
 		return o.Index.RealCapability.Row(o.Index.Lookup("a")).Get(fastres.CPU)
 	}
 	unchanged := func([]*scheduling.Queue, *framework.Session) {}
@@ -395,16 +397,16 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 // TestEventsFollowReasons refuses one job in several sessions. An event is recorded
 // when the reason changes, not when only its numbers do.
 func TestEventsFollowReasons(t *testing.T) {
-	m := newMemory()
+	m := session.NewMemory()
 	refuse := func(capability workload.Resources) []string {
-		c := workload.Cluster{Nodes: oneNode, Jobs: []workload.Job{pending("job", "a", 0)},
+		c := workload.Cluster{Nodes: testbed.OneNode, Jobs: []workload.Job{testbed.Pending("job", "a", 0)},
 			Queues: []workload.Queue{{Name: "a", Capability: capability}}}
 		info, err := cluster.Build(c, "/events")
 		require.NoError(t, err)
 		cache := offline.NewCache(info)
 		ssn := offline.Open(cache, nil)
-		o := openSession(ssn, capacityBuilder.Variant, arguments.Settings{}, m)
-		o.admit.JobEnqueueable(ssn.Jobs["default/job"])
+		o := session.Open(ssn, session.BuilderOf(session.CapacityName).Variant, arguments.Settings{}, m)
+		o.Admit.JobEnqueueable(ssn.Jobs["default/job"])
 		return cache.Events()
 	}
 	const opening = "Normal Unschedulable queue resource quota insufficient: insufficient "

@@ -33,7 +33,7 @@ func (s *Session) PrePredicate(task *api.TaskInfo) error {
 		w.holders = h.Quota.Accounts.Version()
 	}
 
-	s.Volcano.GetCycleState(task.UID).Write(fwk.StateKey(s.variant.Name), w)
+	s.Volcano.GetCycleState(task.UID).Write(fwk.StateKey(s.Variant.Name), w)
 	return nil
 }
 
@@ -51,9 +51,9 @@ func (s *Session) prepare(task *api.TaskInfo) *whatIf {
 	return &p.whatIf
 }
 
-// simulationOf returns the accounts of a cycle state for simulations.
-func (s *Session) simulationOf(state fwk.CycleState) (*simulation, error) {
-	data, err := state.Read(fwk.StateKey(s.variant.Name))
+// SimulationOf returns the accounts of a cycle state for simulations.
+func (s *Session) SimulationOf(state fwk.CycleState) (*simulation, error) {
+	data, err := state.Read(fwk.StateKey(s.Variant.Name))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoSnapshot, err)
 	}
@@ -69,7 +69,7 @@ func (s *Session) simulateAddTask(
 	_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo,
 ) error {
 	return s.simulate(state, task, node, func(sim *simulation, a constraint.Ask) {
-		s.ChargeAll(&sim.books, a)
+		s.ChargeAll(&sim.Books, a)
 	})
 }
 
@@ -77,7 +77,7 @@ func (s *Session) simulateRemoveTask(
 	_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo,
 ) error {
 	return s.simulate(state, task, node, func(sim *simulation, a constraint.Ask) {
-		s.RefundAll(&sim.books, a, sim.refund)
+		s.RefundAll(&sim.Books, a, sim.refund)
 	})
 }
 
@@ -85,7 +85,7 @@ func (s *Session) simulateRemoveTask(
 func (s *Session) simulate(
 	state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*simulation, constraint.Ask),
 ) error {
-	sim, err := s.simulationOf(state)
+	sim, err := s.SimulationOf(state)
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
 	}
@@ -106,11 +106,11 @@ func (s *Session) simulate(
 func (s *Session) simulatePredicate(
 	_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo,
 ) error {
-	sim, err := s.simulationOf(state)
+	sim, err := s.SimulationOf(state)
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
 	}
-	return s.fitError(&sim.books, task, node)
+	return s.fitError(&sim.Books, task, node)
 }
 
 // simulateAllocatable is allocatable on a what-if. PrePredicate has prepared the queue of the task.
@@ -120,7 +120,7 @@ func (s *Session) simulatePredicate(
 func (s *Session) simulateAllocatable(
 	_ context.Context, state fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo,
 ) bool {
-	sim, err := s.simulationOf(state)
+	sim, err := s.SimulationOf(state)
 	if err != nil {
 		return false
 	}
@@ -135,7 +135,7 @@ func (s *Session) simulateAllocatable(
 		v = s.Intake.Eligible(q)
 	}
 	if v.OK() {
-		v = s.AllocationOf(&sim.books, q, task, sim.request, new(cards.Request))
+		v = s.AllocationOf(&sim.Books, q, task, sim.request, new(cards.Request))
 	}
 	return v.OK()
 }
@@ -147,25 +147,21 @@ func (s *Session) begin(w *whatIf) *simulation {
 	}
 	sim := w.simulation
 
-	if sim.request.Len() > 0 {
+	if sim.request.Len() == 0 {
+		length := s.Intake.Dims.Length()
+		sim.request = fastres.NewVector(length)
+		sim.refund = fastres.NewVector(length)
+	}
+	if sim.begun {
 		return sim
 	}
-	if !sim.begun {
-		sim.queues = w.queues.Overlay()
-		sim.holders = w.holders.Overlay()
-	}
 
-	length := s.Intake.Dims.Length()
-	sim.request = fastres.NewVector(length)
-	sim.refund = fastres.NewVector(length)
-	sim.books = quota.Books{Queues: &sim.queues, Guarantees: s.Books.Future.Guarantees}
+	sim.begun = true
+	var holders index.Accounts
 	if s.Intake.Holders != nil {
-		sim.books.Holders = &sim.holders
+		holders = &w.holders
 	}
-
-	if !sim.begun {
-		sim.begun = true
-		s.Books.CopyTo(sim.books.Queues, sim.books.Holders)
-	}
+	sim.Begin(&w.queues, holders, s.Books.Future.Guarantees)
+	s.Books.CopyTo(sim.Queues, sim.Holders)
 	return sim
 }

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"fmt"
@@ -21,6 +21,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
@@ -29,12 +30,12 @@ import (
 type stockCluster struct {
 	*cache.SchedulerCache
 	t       *testing.T
-	builder *Builder
+	builder *session.Builder
 	tree    bool
 }
 
 func newStockCluster(t *testing.T, variant arguments.Variant, tree bool) *stockCluster {
-	c := &stockCluster{cache.NewDefaultMockSchedulerCache("volcano"), t, &Builder{Variant: variant}, tree}
+	c := &stockCluster{cache.NewDefaultMockSchedulerCache("volcano"), t, &session.Builder{Variant: variant}, tree}
 	for name, annotations := range map[string]map[string]string{
 		"root": nil,
 		"q":    {"volcano.sh/card.quota": `{"A":16}`, "volcano.sh/card.guarantee": `{"A":0}`},
@@ -52,7 +53,7 @@ func newStockCluster(t *testing.T, variant arguments.Variant, tree bool) *stockC
 // node gives the cache a node with a number of cards, or a new version of it.
 func (c *stockCluster) node(name string, cards, version int) {
 	room := v1.ResourceList{"cpu": resource.MustParse("64"), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("99"),
-		gpuName: *resource.NewQuantity(int64(cards), resource.DecimalSI)}
+		testbed.GPU: *resource.NewQuantity(int64(cards), resource.DecimalSI)}
 	require.NoError(c.t, c.AddOrUpdateNode(&v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"nvidia.com/gpu.product": "A"}, ResourceVersion: fmt.Sprint(version)},
 		Status: v1.NodeStatus{Allocatable: room, Capacity: room,
@@ -64,7 +65,7 @@ func (c *stockCluster) node(name string, cards, version int) {
 func (c *stockCluster) pod(name, queue, node string, cards int) {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)},
 		Spec: v1.PodSpec{SchedulerName: "default-scheduler", NodeName: node, Containers: []v1.Container{{Resources: v1.ResourceRequirements{
-			Requests: v1.ResourceList{gpuName: *resource.NewQuantity(int64(cards), resource.DecimalSI)}}}}},
+			Requests: v1.ResourceList{testbed.GPU: *resource.NewQuantity(int64(cards), resource.DecimalSI)}}}}},
 		Status: v1.PodStatus{Phase: v1.PodPending}}
 	if node != "" {
 		pod.Status.Phase = v1.PodRunning
@@ -79,16 +80,16 @@ func (c *stockCluster) pod(name, queue, node string, cards int) {
 }
 
 // open opens a session with the plugin.
-func (c *stockCluster) open() *fixture {
-	var ours *Plugin
+func (c *stockCluster) open() *testbed.Fixture {
+	var ours *session.Plugin
 	framework.RegisterPluginBuilder(c.builder.Variant.Name, func(a framework.Arguments) framework.Plugin {
-		ours = c.builder.Build(a).(*Plugin)
+		ours = c.builder.Build(a).(*session.Plugin)
 		return ours
 	})
 	tiers := offline.Tiers(c.tree, c.builder.Variant.Name)
 	tiers[0].Plugins[0].Arguments = framework.Arguments{arguments.UnsetCapability: "unlimited"}
-	f := &fixture{Session: framework.OpenSession(c.SchedulerCache, tiers, nil)}
-	f.own = ours.Session
+	f := &testbed.Fixture{Session: framework.OpenSession(c.SchedulerCache, tiers, nil)}
+	f.Own = ours.Session
 	return f
 }
 
@@ -97,7 +98,7 @@ func (c *stockCluster) open() *fixture {
 // without the two that g is guaranteed.
 func TestStockInVolcanosCache(t *testing.T) {
 	defer testbed.OneAtATime()()
-	for _, variant := range []arguments.Variant{cardBuilder.Variant, capacityBuilder.Variant} {
+	for _, variant := range []arguments.Variant{session.BuilderOf(session.Name).Variant, session.BuilderOf(session.CapacityName).Variant} {
 		for _, tree := range []bool{true, false} {
 			for name, test := range map[string]struct {
 				other int // cards of another scheduler's pod on b
@@ -122,13 +123,13 @@ func TestStockInVolcanosCache(t *testing.T) {
 					framework.CloseSession(c.open().Session)
 					c.node("a", test.gives, 2)
 
-					for _, builder := range []*Builder{c.builder, {Variant: variant}} { // goes on, or starts anew
+					for _, builder := range []*session.Builder{c.builder, {Variant: variant}} { // goes on, or starts anew
 						c.builder = builder
 						f, fits := c.open(), 0
 						for cards := range 8 {
-							waits := f.job(fmt.Sprint("waits-", cards+1))
+							waits := f.Job(fmt.Sprint("waits-", cards+1))
 							for _, task := range waits.Tasks {
-								if f.Allocatable(f.queue("q"), task) {
+								if f.Allocatable(f.Queue("q"), task) {
 									fits = cards + 1
 								}
 							}
@@ -145,20 +146,20 @@ func TestStockInVolcanosCache(t *testing.T) {
 // TestStockOfANodeThatIsNotReady has a node in the informer alone, as long as its pods hold more cards than it gives.
 func TestStockOfANodeThatIsNotReady(t *testing.T) {
 	for _, tree := range []string{"", "root"} {
-		s := newScene().node("a", "A", 7).node("b", "A", 8).queue("q", tree, "quota", `{"A":16}`, "guarantee", `{"A":0}`).
-			queue("g", tree, "quota", `{"A":16}`, "guarantee", `{"A":2}`).pods("run", "q", "A", 1, 8, on("a")).
-			pods("fits", "q", "A", 1, 6).pods("not", "q", "A", 1, 7)
+		s := testbed.NewScene().Node("a", "A", 7).Node("b", "A", 8).Queue("q", tree, "quota", `{"A":16}`, "guarantee", `{"A":0}`).
+			Queue("g", tree, "quota", `{"A":16}`, "guarantee", `{"A":2}`).Pods("run", "q", "A", 1, 8, testbed.On("a")).
+			Pods("fits", "q", "A", 1, 6).Pods("not", "q", "A", 1, 7)
 		if tree != "" {
-			s.queue("root", "")
+			s.Queue("root", "")
 		}
-		f := s.open(t, func(info *api.ClusterInfo, c *offline.Cache) {
+		f := s.Open(t, func(info *api.ClusterInfo, c *offline.Cache) {
 			c.Informers = informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 			for _, n := range s.Nodes {
 				require.NoError(t, c.Informers.Core().V1().Nodes().Informer().GetStore().Add(cluster.Node(n)))
 			}
 			delete(info.Nodes, "a")
 		})
-		assert.True(t, f.Allocatable(f.queue("q"), f.task("fits-0")), "eight of fifteen cards are held, and the broken one as well")
-		assert.False(t, f.Allocatable(f.queue("q"), f.task("not-0")), "two are guaranteed to g")
+		assert.True(t, f.Allocatable(f.Queue("q"), f.Task("fits-0")), "eight of fifteen cards are held, and the broken one as well")
+		assert.False(t, f.Allocatable(f.Queue("q"), f.Task("not-0")), "two are guaranteed to g")
 	}
 }

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"testing"
@@ -9,6 +9,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
 // terminate makes the first n pods of a job terminating.
@@ -28,33 +30,33 @@ func TestTerminatingPodsHoldCards(t *testing.T) {
 		argument string
 		holds    bool
 	}{
-		{New, "", true}, {New, "release", false}, {NewCapacity, "", false}, {NewCapacity, "hold", true},
+		{session.New, "", true}, {session.New, "release", false}, {session.NewCapacity, "", false}, {session.NewCapacity, "hold", true},
 	} {
-		s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":2}`).
-			pods("run", "q", "A", 2, 1, on("a"), terminate(2)).pods("next", "q", "A", 2, 1)
-		s.build, s.arguments = test.build, framework.Arguments{}
+		s := testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":2}`).
+			Pods("run", "q", "A", 2, 1, testbed.On("a"), terminate(2)).Pods("next", "q", "A", 2, 1)
+		s.Build, s.Arguments = test.build, framework.Arguments{}
 		if test.argument != "" {
-			s.arguments["terminatingCards"] = test.argument
+			s.Arguments["terminatingCards"] = test.argument
 		}
-		f := s.open(t)
+		f := s.Open(t)
 		held := 0.0
 		if test.holds {
 			held = 2
 		}
-		assert.Equal(t, held, f.cardsOf("q", "A"))
-		assert.Equal(t, !test.holds, f.JobEnqueueable(f.job("next")))
-		assert.Equal(t, !test.holds, f.Allocatable(f.queue("q"), f.task("next-0")))
+		assert.Equal(t, held, f.CardsOf("q", "A"))
+		assert.Equal(t, !test.holds, f.JobEnqueueable(f.Job("next")))
+		assert.Equal(t, !test.holds, f.Allocatable(f.Queue("q"), f.Task("next-0")))
 	}
 }
 
 // TestTerminatingPodsAreNoVictims reclaims while victims of an earlier cycle still terminate.
 // They free what the reclaimer lacks, so nothing more is evicted, and the reclaimer waits.
 func TestTerminatingPodsAreNoVictims(t *testing.T) {
-	s := newScene().node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
-		pods("run", "other", "A", 4, 1, on("a"), members(0), terminate(1)).pods("claim", "mine", "A", 1, 1, inPhase(workload.Inqueue)).
-		pods("second", "mine", "A", 1, 1, inPhase(workload.Inqueue))
+	s := testbed.NewScene().Node("a", "A", 4).Lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).Lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
+		Pods("run", "other", "A", 4, 1, testbed.On("a"), testbed.Members(0), terminate(1)).Pods("claim", "mine", "A", 1, 1, testbed.InPhase(workload.Inqueue)).
+		Pods("second", "mine", "A", 1, 1, testbed.InPhase(workload.Inqueue))
 	s.Jobs = s.Jobs[:2]
-	f := s.open(t).run(t, allocate.New(), NewReclaim())
-	assert.Empty(t, f.evicted())
-	assert.Empty(t, f.placed("claim"), "its card is in use")
+	f := s.Open(t).Run(t, allocate.New(), session.NewReclaim())
+	assert.Empty(t, f.Evicted())
+	assert.Empty(t, f.Placed("claim"), "its card is in use")
 }

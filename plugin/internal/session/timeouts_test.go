@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"fmt"
@@ -20,6 +20,8 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
@@ -27,17 +29,17 @@ import (
 // timed is a sequence of sessions with a clock. The status of a PodGroup lasts from one
 // session to the next, as in a cluster.
 type timed struct {
-	*sequence
+	*testbed.Sequence
 	now      time.Time
 	statuses map[string]scheduling.PodGroupStatus // by job
 	jobs     map[api.JobID]*api.JobInfo           // of the last session
 }
 
-func newTimed(t *testing.T, s *scene) *timed {
+func newTimed(t *testing.T, s *testbed.Scene) *timed {
 	t.Helper()
-	run := &timed{sequence: newSequence(t, s), now: time.Unix(1_700_000_000, 0), statuses: map[string]scheduling.PodGroupStatus{}}
+	run := &timed{Sequence: testbed.NewSequence(t, s), now: time.Unix(1_700_000_000, 0), statuses: map[string]scheduling.PodGroupStatus{}}
 	run.restart()
-	run.edit = func(info *api.ClusterInfo) {
+	run.Edit = func(info *api.ClusterInfo) {
 		for _, job := range info.Jobs {
 			if status, known := run.statuses[job.Name]; known {
 				job.PodGroup.Status = *status.DeepCopy()
@@ -49,35 +51,24 @@ func newTimed(t *testing.T, s *scene) *timed {
 
 // restart starts the scheduler anew.
 func (r *timed) restart() {
-	r.builder = &Builder{Variant: r.builder.Variant, Now: func() time.Time { return r.now }}
+	r.Builder = &session.Builder{Variant: r.Builder.Variant, Now: func() time.Time { return r.now }}
 }
 
 // after opens the next session after some time.
-func (r *timed) after(t *testing.T, d time.Duration) *fixture {
+func (r *timed) after(t *testing.T, d time.Duration) *testbed.Fixture {
 	t.Helper()
 	for _, job := range r.jobs {
 		r.statuses[job.Name] = job.PodGroup.Status
 	}
 	r.now = r.now.Add(d)
-	f := r.open(t)
+	f := r.Open(t)
 	r.jobs = f.Jobs
 	return f
 }
 
-// admit asks whether a job is admitted, and admits it if so, as the action enqueue does.
-func (f *fixture) admit(job string) bool {
-	j := f.job(job)
-	if !f.JobEnqueueable(j) {
-		return false
-	}
-	f.JobEnqueued(j)
-	j.PodGroup.Status.Phase = scheduling.PodGroupInqueue
-	return true
-}
-
 // inqueueOf returns the condition Inqueue of a job as its status, reason and time.
-func (r *timed) inqueueOf(f *fixture, job string) string {
-	for _, c := range f.job(job).PodGroup.Status.Conditions {
+func (r *timed) inqueueOf(f *testbed.Fixture, job string) string {
+	for _, c := range f.Job(job).PodGroup.Status.Conditions {
 		if c.Type == reserve.InqueueCondition {
 			return fmt.Sprintf("%s %s %v", c.Status, c.Reason, c.LastTransitionTime.Sub(time.Unix(1_700_000_000, 0)))
 		}
@@ -91,21 +82,21 @@ func (r *timed) inqueueOf(f *fixture, job string) string {
 func TestInqueueTimeout(t *testing.T) {
 	for name, cards := range map[string]string{"one card": "A", "a list": "A|B"} {
 		t.Run(name, func(t *testing.T) {
-			reset(report.AddedSeries())
-			s := newScene().node("c", "C", 8).queue("q", "", "quota", `{"A":4,"B":0}`).
-				pods("stuck", "q", cards, 4, 1, members(4)).pods("next", "q", cards, 2, 1, members(2))
-			s.arguments = framework.Arguments{arguments.InqueueTimeout: "30m"}
+			testbed.Reset(report.AddedSeries())
+			s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":4,"B":0}`).
+				Pods("stuck", "q", cards, 4, 1, testbed.Members(4)).Pods("next", "q", cards, 2, 1, testbed.Members(2))
+			s.Arguments = framework.Arguments{arguments.InqueueTimeout: "30m"}
 			run := newTimed(t, s)
-			client, events := recordedEvents()
-			run.client = client
+			client, events := testbed.RecordedEvents()
+			run.Client = client
 			f := run.after(t, 0)
-			require.True(t, f.admit("stuck"))
+			require.True(t, f.Admit("stuck"))
 			assert.Equal(t, "True Admitted 0s", run.inqueueOf(f, "stuck"))
-			assert.False(t, f.admit("next"))
+			assert.False(t, f.Admit("next"))
 			<-events
-			assert.False(t, run.after(t, 20*time.Minute).admit("next"))
+			assert.False(t, run.after(t, 20*time.Minute).Admit("next"))
 			run.restart()
-			assert.False(t, run.after(t, 10*time.Minute).admit("next"), "exactly 30 minutes")
+			assert.False(t, run.after(t, 10*time.Minute).Admit("next"), "exactly 30 minutes")
 			<-events
 
 			f = run.after(t, time.Second)
@@ -114,15 +105,15 @@ func TestInqueueTimeout(t *testing.T) {
 			const text = "The job has been Inqueue for more than 30m0s without its minimum: its minimum is not reserved any more, and other jobs can be admitted. It starts when there is room"
 			assert.Equal(t, []string{"PodGroup", "stuck", v1.EventTypeWarning, "InqueueTimeout", text},
 				[]string{event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Type, event.Reason, event.Message})
-			assert.Equal(t, 1.0, addedMetrics(t)["queue_inqueue_timeouts_total q"])
-			assert.True(t, f.admit("next"))
+			assert.Equal(t, 1.0, testbed.AddedMetrics(t)["queue_inqueue_timeouts_total q"])
+			assert.True(t, f.Admit("next"))
 
 			f = run.after(t, time.Minute)
 			assert.Equal(t, "False InqueueTimeout 30m1s", run.inqueueOf(f, "stuck"), "once")
-			s.node("a", "A", 8)
+			s.Node("a", "A", 8)
 			s.Jobs = s.Jobs[:1]
 			f = run.after(t, time.Minute)
-			assert.Equal(t, map[string]int{"A": 4}, f.schedule(t).placed("stuck"))
+			assert.Equal(t, map[string]int{"A": 4}, f.Schedule(t).Placed("stuck"))
 		})
 	}
 }
@@ -130,14 +121,14 @@ func TestInqueueTimeout(t *testing.T) {
 // TestInqueueTimeoutBegins sets the timeout when a job is Inqueue already: its time begins then.
 // A job that has its minimum, or runs, keeps what it is promised.
 func TestInqueueTimeoutBegins(t *testing.T) {
-	s := newScene().node("c", "C", 8).node("a", "A", 8).queue("q", "", "quota", `{"A":8,"C":1}`).
-		pods("stuck", "q", "A", 2, 1, members(2), inPhase(workload.Inqueue)).
-		pods("bound", "q", "A", 2, 1, members(1), first(1, workload.TaskBound, "a"), inPhase(workload.Inqueue)).
-		pods("runs", "q", "A", 1, 1, on("a"))
+	s := testbed.NewScene().Node("c", "C", 8).Node("a", "A", 8).Queue("q", "", "quota", `{"A":8,"C":1}`).
+		Pods("stuck", "q", "A", 2, 1, testbed.Members(2), testbed.InPhase(workload.Inqueue)).
+		Pods("bound", "q", "A", 2, 1, testbed.Members(1), testbed.First(1, workload.TaskBound, "a"), testbed.InPhase(workload.Inqueue)).
+		Pods("runs", "q", "A", 1, 1, testbed.On("a"))
 	run := newTimed(t, s)
 	f := run.after(t, 0)
 	assert.Empty(t, run.inqueueOf(f, "stuck"))
-	s.annotate("q", policy.InqueueTimeoutKey, "10m")
+	s.Annotate("q", policy.InqueueTimeoutKey, "10m")
 	f = run.after(t, time.Hour)
 	assert.Equal(t, "True Admitted 1h0m0s", run.inqueueOf(f, "stuck"))
 	f = run.after(t, 11*time.Minute)
@@ -145,39 +136,39 @@ func TestInqueueTimeoutBegins(t *testing.T) {
 	assert.Empty(t, run.inqueueOf(f, "bound"))
 	assert.Empty(t, run.inqueueOf(f, "runs"))
 
-	s.annotate("q", policy.InqueueTimeoutKey, "")
+	s.Annotate("q", policy.InqueueTimeoutKey, "")
 	f = run.after(t, time.Minute)
-	d, _ := f.own.Memory.Names.LookupCard("A")
-	assert.Equal(t, 2000.0, f.own.Index.Inqueue.Row(f.own.Index.Lookup("q")).Get(d), "without a timeout, all is as before")
+	d, _ := f.Own.Memory.Names.LookupCard("A")
+	assert.Equal(t, 2000.0, f.Own.Index.Inqueue.Row(f.Own.Index.Lookup("q")).Get(d), "without a timeout, all is as before")
 }
 
 // TestInqueueTimeoutAgain admits a job again, whose time begins anew.
 func TestInqueueTimeoutAgain(t *testing.T) {
-	s := newScene().node("c", "C", 8).queue("q", "", "quota", `{"A":8}`).pods("job", "q", "A", 2, 1, members(2)).annotate("q", policy.InqueueTimeoutKey, "10m")
+	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":8}`).Pods("job", "q", "A", 2, 1, testbed.Members(2)).Annotate("q", policy.InqueueTimeoutKey, "10m")
 	run := newTimed(t, s)
-	require.True(t, run.after(t, 0).admit("job"))
+	require.True(t, run.after(t, 0).Admit("job"))
 	f := run.after(t, 11*time.Minute)
-	f.job("job").PodGroup.Status.Phase = scheduling.PodGroupPending
-	s.annotate("q", policy.InqueueTimeoutKey, "")
+	f.Job("job").PodGroup.Status.Phase = scheduling.PodGroupPending
+	s.Annotate("q", policy.InqueueTimeoutKey, "")
 	f = run.after(t, time.Minute)
-	require.True(t, f.admit("job"))
+	require.True(t, f.Admit("job"))
 	assert.Equal(t, "True Admitted 12m0s", run.inqueueOf(f, "job"))
-	s.annotate("q", policy.InqueueTimeoutKey, "10m")
+	s.Annotate("q", policy.InqueueTimeoutKey, "10m")
 	f = run.after(t, 9*time.Minute)
 	assert.Equal(t, "True Admitted 12m0s", run.inqueueOf(f, "job"))
 }
 
 // TestInqueueTimeoutBelow sets the argument, another value on an inner queue, and 0 on a leaf.
 func TestInqueueTimeoutBelow(t *testing.T) {
-	s := newScene().queue("org", "root").queue("team", "org").queue("patient", "team").queue("other", "org").queue("apart", "root").
-		annotate("team", policy.InqueueTimeoutKey, "5m").annotate("patient", policy.InqueueTimeoutKey, "0s")
-	s.arguments = framework.Arguments{arguments.InqueueTimeout: "30m"}
-	f := s.open(t)
+	s := testbed.NewScene().Queue("org", "root").Queue("team", "org").Queue("patient", "team").Queue("other", "org").Queue("apart", "root").
+		Annotate("team", policy.InqueueTimeoutKey, "5m").Annotate("patient", policy.InqueueTimeoutKey, "0s")
+	s.Arguments = framework.Arguments{arguments.InqueueTimeout: "30m"}
+	f := s.Open(t)
 	for queue, want := range map[string]time.Duration{"org": 30 * time.Minute, "team": 5 * time.Minute, "patient": 0, "other": 30 * time.Minute, "apart": 30 * time.Minute} {
-		assert.Equal(t, want, f.own.Intake.InqueueTimeout(f.own.Index.Lookup(queue)), queue)
+		assert.Equal(t, want, f.Own.Intake.InqueueTimeout(f.Own.Index.Lookup(queue)), queue)
 	}
-	s.arguments = framework.Arguments{arguments.InqueueTimeout: "soon"}
-	assert.Equal(t, time.Duration(0), s.open(t).own.Intake.InqueueTimeout(0))
+	s.Arguments = framework.Arguments{arguments.InqueueTimeout: "soon"}
+	assert.Equal(t, time.Duration(0), s.Open(t).Own.Intake.InqueueTimeout(0))
 }
 
 // TestNoPromiseLeaks runs 1,000 sessions in which jobs come, are admitted, get nodes, lose them
@@ -186,9 +177,9 @@ func TestInqueueTimeoutBelow(t *testing.T) {
 // once all jobs are gone.
 func TestNoPromiseLeaks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0x1eaf))
-	s := &scene{build: NewCapacity, arguments: framework.Arguments{arguments.InqueueTimeout: "40m"}, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(100)}}
+	s := &testbed.Scene{Build: session.NewCapacity, Arguments: framework.Arguments{arguments.InqueueTimeout: "40m"}, Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(100)}}
 	s.Queues = []workload.Queue{{Name: "root", Weight: 1}, {Name: "team", Weight: 1, Parent: "root"}, {Name: "a", Weight: 1, Parent: "team"},
-		{Name: "b", Weight: 1, Parent: "team"}, {Name: "c", Weight: 1, Parent: "root", Capability: cores(30)}}
+		{Name: "b", Weight: 1, Parent: "team"}, {Name: "c", Weight: 1, Parent: "root", Capability: testbed.Cores(30)}}
 	run := newTimed(t, s)
 	since, over, ended, timeouts := map[string]time.Time{}, map[string]bool{}, 0, map[string]time.Duration{}
 	made := 0
@@ -199,7 +190,7 @@ func TestNoPromiseLeaks(t *testing.T) {
 		if session%20 == 0 {
 			queue := []string{"team", "a", "b", "c"}[r.IntN(4)]
 			text := []string{"", "10m", "1h", "0s"}[r.IntN(4)]
-			s.annotate(queue, policy.InqueueTimeoutKey, text)
+			s.Annotate(queue, policy.InqueueTimeoutKey, text)
 			timeouts[queue], _ = time.ParseDuration(text)
 			if text == "" {
 				delete(timeouts, queue)
@@ -221,9 +212,9 @@ func TestNoPromiseLeaks(t *testing.T) {
 			if last {
 				break
 			}
-			j := pending(fmt.Sprintf("j%d", made), []string{"a", "b", "c"}[r.IntN(3)], 1+r.IntN(3))
+			j := testbed.Pending(fmt.Sprintf("j%d", made), []string{"a", "b", "c"}[r.IntN(3)], 1+r.IntN(3))
 			made++
-			j.MinMember, j.MinResources = int32(len(j.Tasks)), cores(int64(len(j.Tasks)))
+			j.MinMember, j.MinResources = int32(len(j.Tasks)), testbed.Cores(int64(len(j.Tasks)))
 			s.Jobs = append(s.Jobs, j)
 		}
 		for i := range s.Jobs { // some pods get a node, some lose it
@@ -239,7 +230,7 @@ func TestNoPromiseLeaks(t *testing.T) {
 		f := run.after(t, time.Duration(r.IntN(9))*time.Minute)
 		want := map[string]float64{}
 		for _, j := range s.Jobs {
-			job := f.job(j.Name)
+			job := f.Job(j.Name)
 			placed := int(job.AllocatedTaskNum())
 			if job.PodGroup.Status.Phase != scheduling.PodGroupInqueue || placed == len(j.Tasks) {
 				continue
@@ -257,13 +248,13 @@ func TestNoPromiseLeaks(t *testing.T) {
 			}
 		}
 		want["team"] = want["a"] + want["b"]
-		want["root"] = want["team"] + min(want["c"], 30000-f.allocated("c").MilliCPU)
+		want["root"] = want["team"] + min(want["c"], 30000-f.Allocated("c").MilliCPU)
 		for queue, cpu := range want {
-			require.Equal(t, cpu, f.own.Index.Inqueue.Row(f.own.Index.Lookup(queue)).Get(fastres.CPU), "session %d, queue %s", session, queue)
+			require.Equal(t, cpu, f.Own.Index.Inqueue.Row(f.Own.Index.Lookup(queue)).Get(fastres.CPU), "session %d, queue %s", session, queue)
 		}
 		for _, j := range s.Jobs {
-			switch job := f.job(j.Name); {
-			case job.PodGroup.Status.Phase == scheduling.PodGroupPending && f.admit(j.Name) && (timeout(j.Queue) > 0 || !since[j.Name].IsZero()):
+			switch job := f.Job(j.Name); {
+			case job.PodGroup.Status.Phase == scheduling.PodGroupPending && f.Admit(j.Name) && (timeout(j.Queue) > 0 || !since[j.Name].IsZero()):
 				since[j.Name], over[j.Name] = run.now, false
 			case r.IntN(40) == 0:
 				job.PodGroup.Status.Phase = scheduling.PodGroupPending

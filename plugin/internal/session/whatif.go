@@ -23,9 +23,8 @@ type whatIf struct {
 // simulation has the accounts that simulations change. Volcano clones cycle states and simulates on each clone from its
 // own goroutine, so each clone has its own.
 type simulation struct {
-	queues, holders index.Overlay
+	quota.Draft          // of the snapshot
 	begun           bool // the accounts of the future have been copied
-	books           quota.Books
 	request, refund fastres.Vector
 }
 
@@ -38,7 +37,8 @@ func (w *whatIf) Clone() fwk.StateData {
 
 	clone.whatIf.simulation = &clone.own
 	if s := w.simulation; s != nil && s.begun {
-		clone.own = simulation{queues: s.queues.Clone(), holders: s.holders.Clone(), begun: true}
+		clone.own.begun = true
+		clone.own.CopyFrom(&s.Draft)
 	}
 	return &clone.whatIf
 }

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"testing"
@@ -9,6 +9,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
 // TestTreeOfTwoTeams compares an example number by number: two teams of two queues
@@ -24,7 +26,7 @@ func TestTreeOfTwoTeams(t *testing.T) {
 	ten := func(name, queue string, running, waiting int) workload.Job {
 		j := workload.Job{Name: name, Queue: queue, Phase: workload.Running, MinMember: 1}
 		for i := range running + waiting {
-			task := workload.Task{Name: name + "-" + string(rune('a'+i)), Request: cores(10), Status: workload.TaskPending}
+			task := workload.Task{Name: name + "-" + string(rune('a'+i)), Request: testbed.Cores(10), Status: workload.TaskPending}
 			if i < running {
 				task.Status, task.Node = workload.TaskRunning, "node"
 			}
@@ -47,26 +49,26 @@ func TestTreeOfTwoTeams(t *testing.T) {
 		Jobs: []workload.Job{ten("train", "training", 3, 1), ten("batch", "batch", 3, 0)},
 	}
 	serve := ten("serve", "inference", 1, 0)
-	serve.Tasks[0].Request = cores(15)
+	serve.Tasks[0].Request = testbed.Cores(15)
 	c.Jobs = append(c.Jobs, serve)
 
-	for _, build := range []framework.PluginBuilder{NewCapacity, New} {
-		f := openFixture(t, c, build)
+	for _, build := range []framework.PluginBuilder{session.NewCapacity, session.New} {
+		f := testbed.OpenFixture(t, c, build)
 		shares := func(want map[string]float64) {
 			t.Helper()
 			for queue, share := range want {
-				assert.Equal(t, share, f.own.Index.Share(f.own.Index.Lookup(queue)), queue)
+				assert.Equal(t, share, f.Own.Index.Share(f.Own.Index.Lookup(queue)), queue)
 			}
 		}
 		before := map[string]float64{"training": 0.75, "inference": 0.75, "team-a": 0.75, "team-b": 0.75, "root": 0.75}
 		shares(before)
-		order := func(l, r string) int { return f.own.queueOrder(f.queue(l), f.queue(r)) }
+		order := func(l, r string) int { return f.Own.CompareQueues(f.Queue(l), f.Queue(r)) }
 		assert.Zero(t, order("training", "batch"), "the teams have equal shares")
 
 		statement := framework.NewStatement(f.Session)
-		require.NoError(t, statement.Allocate(f.task("train-d"), f.Nodes["node"]))
+		require.NoError(t, statement.Allocate(f.Task("train-d"), f.Nodes["node"]))
 		for queue, cpu := range map[string]float64{"training": 40, "team-a": 55, "root": 85, "inference": 15, "team-b": 30} {
-			assert.Equal(t, cpu*1000, f.allocated(queue).MilliCPU, queue)
+			assert.Equal(t, cpu*1000, f.Allocated(queue).MilliCPU, queue)
 		}
 		shares(map[string]float64{"training": 40. / 40, "team-a": 55. / 60, "root": 85. / 100, "inference": 15. / 20, "team-b": 30. / 40})
 		assert.Negative(t, order("batch", "training"), "team-b has the smaller share")
@@ -75,7 +77,7 @@ func TestTreeOfTwoTeams(t *testing.T) {
 		shares(before)
 
 		bound := func(queue string) float64 {
-			return f.own.Index.RealCapability.Row(f.own.Index.Lookup(queue)).Get(0) / 1000
+			return f.Own.Index.RealCapability.Row(f.Own.Index.Lookup(queue)).Get(0) / 1000
 		}
 		for queue, want := range map[string]float64{
 			"root": 100, "team-a": 70, "team-b": 50, // 100 − 40 + 20 = 80 is more than either's capability

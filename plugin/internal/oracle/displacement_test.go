@@ -1,0 +1,150 @@
+package oracle_test
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// reservation returns what a job lacks of its minimum: the minimum, what it has, and what its
+// gated tasks request.
+func (m *oracleSession) reservation(job *api.JobInfo) (min, placed, gated oracle.Amounts) {
+	gated = oracle.Amounts{}
+	for _, task := range job.Tasks {
+		if task.SchGated {
+			gated = gated.Plus(m.resource(task.Resreq))
+		}
+	}
+	return m.resource(job.GetMinResources()), m.resource(job.Allocated), gated
+}
+
+// admits reports whether the rules of admission let a job of a queue that takes jobs in.
+func (m *oracleSession) admits(o *oracle.Oracle, n *oracle.Holders, job *api.JobInfo) bool {
+	name := string(job.Queue)
+	min, placed, _ := m.reservation(job)
+	lacks := min.Minus(placed)
+	fits := o.Enqueueable(name, lacks) == "" || m.returns() && o.EnqueueableWith(m.returning(o), name, lacks, oracle.Amounts{}) == ""
+	return o.TooManyJobs(name) == "" && fits && n.Admits(name, testbed.HoldersOf(job), lacks).Queue == ""
+}
+
+// returns reports whether what reclaim can take back does not count against admission. The session has no plugin that
+// lets preempt take anything.
+func (m *oracleSession) returns() bool {
+	given, set := m.given[arguments.AdmitReclaimable]
+	return conf.EnabledActionMap["reclaim"] && (given == true || !set && m.Own.Variant.Name == session.Name)
+}
+
+// returning says who gives something back.
+func (m *oracleSession) returning(o *oracle.Oracle) oracle.Returns {
+	return oracle.Returns{
+		Gives: func(leaf string) bool {
+			queue := m.Queues[api.QueueID(leaf)]
+			return queue == nil || queue.Reclaimable()
+		},
+		Fenced: o.HasFence,
+	}
+}
+
+// withdraw takes back what is reserved for a job that is Inqueue.
+func (m *oracleSession) withdraw(o *oracle.Oracle, n *oracle.Holders, job *api.JobInfo) {
+	name := string(job.Queue)
+	o.LeaveJob(name)
+	if job.PodGroup.Spec.MinResources == nil || m.overdue(job) {
+		return
+	}
+	min, placed, gated := m.reservation(job)
+	n.Withdraw(name, testbed.HoldersOf(job), min.Minus(placed).Minus(gated))
+}
+
+// holdsPromise reports whether a job may lose its place to another one: it is Inqueue, none of
+// its pods has a node, and all queues above it are open.
+func (m *oracleSession) holdsPromise(job *api.JobInfo) bool {
+	for _, name := range m.oracle.Path(string(job.Queue)) {
+		if queue := m.Queues[api.QueueID(name)]; queue != nil && !slices.Contains([]scheduling.QueueState{scheduling.QueueStateOpen, ""}, queue.Queue.Status.State) {
+			return false
+		}
+	}
+	for _, task := range job.Tasks {
+		if task.Status != api.Pending {
+			return false
+		}
+	}
+	return job.PodGroup.Status.Phase == scheduling.PodGroupInqueue
+}
+
+// inPlaceOf returns the jobs in place of which a job is admitted that the rules refuse, none if it
+// is not: without all that have a lower priority it would be, and the most important of them keep
+// their place where they can.
+func (m *oracleSession) inPlaceOf(job *api.JobInfo) (losers []*api.JobInfo) {
+	if m.given[arguments.DisplacePromises] != true {
+		return nil
+	}
+	for _, other := range m.SortedJobs() {
+		if other.Queue == job.Queue && other.Priority < job.Priority && m.holdsPromise(other) {
+			losers = append(losers, other)
+		}
+	}
+	admitted := func(without []*api.JobInfo) bool {
+		o := m.oracle.Clone()
+		n := m.holders.Clone(o)
+		for _, each := range without {
+			m.withdraw(o, n, each)
+		}
+		return m.admits(o, n, job)
+	}
+	if !admitted(losers) {
+		return nil
+	}
+	slices.SortFunc(losers, func(x, y *api.JobInfo) int {
+		return cmp.Or(cmp.Compare(y.Priority, x.Priority), x.CreationTimestamp.Compare(y.CreationTimestamp.Time), cmp.Compare(x.UID, y.UID))
+	})
+	for _, other := range slices.Clone(losers) {
+		fewer := slices.DeleteFunc(slices.Clone(losers), func(each *api.JobInfo) bool { return each == other })
+		if admitted(fewer) {
+			losers = fewer
+		}
+	}
+	return losers
+}
+
+// displace takes back what is reserved for some jobs.
+func (m *oracleSession) displace(losers []*api.JobInfo) {
+	for _, each := range losers {
+		m.withdraw(m.oracle, m.holders, each)
+	}
+}
+
+// compareDisplaced compares the jobs that are not admitted any more, of those that were.
+func (m *oracleSession) compareDisplaced(before, losers []*api.JobInfo) {
+	for _, job := range before {
+		lost := job.PodGroup.Status.Phase != scheduling.PodGroupInqueue
+		require.Equal(m.t, slices.Contains(losers, job), lost, "job %s of priority %d loses its place", job.Name, job.Priority)
+	}
+}
+
+// inqueueJobs returns the jobs that are Inqueue.
+func (m *oracleSession) inqueueJobs() []*api.JobInfo {
+	return slices.DeleteFunc(m.SortedJobs(), func(job *api.JobInfo) bool { return job.PodGroup.Status.Phase != scheduling.PodGroupInqueue })
+}
+
+// compareRefusal compares the queue that a refusal names: the lowest one with too many jobs.
+func (m *oracleSession) compareRefusal(job *api.JobInfo, takes bool) {
+	if full := m.oracle.TooManyJobs(string(job.Queue)); takes && full != "" {
+		reason := m.Own.Admit.Reason(job)
+		if reason == nil && m.Own.Settings.Displace {
+			return // it displaces another one
+		}
+		require.Equal(m.t, []string{quota.TooManyJobs.String(), full}, []string{string(reason.Rule), reason.Queue})
+	}
+}

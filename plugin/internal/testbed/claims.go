@@ -1,0 +1,253 @@
+package testbed
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	resourcev1 "k8s.io/api/resource/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// ClaimModel has the devices and resource claims of a cluster. It says what queues are charged for claims, by the
+// documentation and without the engine.
+type ClaimModel struct {
+	Devices map[string][]string    // the card of each device, by node
+	Claims  map[string]*modelClaim // by name
+	Pods    map[string][]string    // claims by pod; a name that begins with "shared" is named by the pod itself
+	Slices  map[string]*resourcev1.ResourceSlice
+	version int64
+
+	seen map[string]map[index.Queue]bool // queues that hold a claim, while accounts are added up
+	// where is the node of the first pod of those that share a claim: the claim is charged for what it can get there.
+	Where  map[string]string
+	Opened map[string]string // where when the session opened, which lasts for the session
+	// unserved are the pods, and the shared claims, that nothing on their node served when the session opened: they are
+	// charged for them from the next session on.
+	Unserved map[string]bool
+	placed   string         // the tasks with a node when the session opened
+	Order    []string       // pods that were placed in the session
+	Groups   oracle.Groups  // of cards
+	Sharing  []oracle.Plain // pods that have a node, with the claims that they share
+}
+
+// modelClaim is a resource claim.
+type modelClaim struct {
+	requests  []ModelRequest
+	Pool      string             // of the allocated devices
+	Allocated []int              // the devices of the pool, nil before
+	Cards     map[string]float64 // of the allocated devices, when they were allocated
+	Node      string             // where a pod was placed before it was allocated
+	Placed    map[string]float64 // what the claim could get there then
+	object    *resourcev1.ResourceClaim
+}
+
+type (
+	ModelRequest     = oracle.ClaimRequest
+	ModelAlternative = oracle.ClaimAlternative
+)
+
+// NewClaimModel returns a model without devices and claims.
+func NewClaimModel() *ClaimModel {
+	return &ClaimModel{Where: map[string]string{}, Devices: map[string][]string{}, Claims: map[string]*modelClaim{}, Pods: map[string][]string{},
+		Slices: map[string]*resourcev1.ResourceSlice{}}
+}
+
+func (m *ClaimModel) begin() {
+	if m != nil {
+		m.seen = map[string]map[index.Queue]bool{}
+	}
+}
+
+// end forgets where claims were placed that nobody holds any more.
+func (m *ClaimModel) end() {
+	if m != nil {
+		maps.DeleteFunc(m.Where, func(name, _ string) bool { return m.seen[name] == nil && m.Opened[name] == "" })
+	}
+}
+
+// NotePlaced notes where the claims of a pod are placed that it is the first of.
+func (m *ClaimModel) NotePlaced(task *api.TaskInfo) {
+	m.Order = append(m.Order, task.Name)
+	for _, name := range m.Pods[task.Name] {
+		c := m.Claims[name]
+		if strings.HasPrefix(name, "shared") && m.Where[name] == "" && len(c.Charge(m, task.NodeName)) > 0 {
+			m.Where[name] = task.NodeName
+		}
+	}
+}
+
+// each visits what the queues of a path are charged for the claims of a task that has a node: for a claim that the pod
+// names, once for each queue.
+func (m *ClaimModel) each(path []index.Queue, task *api.TaskInfo, visit func(q index.Queue, name string, milli float64)) {
+	if m == nil {
+		return
+	}
+	for _, name := range m.Pods[task.Name] {
+		if m.Unserved[task.Name+" "+name] {
+			continue
+		}
+		for _, q := range path {
+			if strings.HasPrefix(name, "shared") {
+				if m.seen[name] == nil {
+					m.seen[name] = map[index.Queue]bool{}
+				}
+				if m.seen[name][q] {
+					continue
+				}
+				m.seen[name][q] = true
+			}
+			node := task.NodeName
+			if first := m.Where[name]; first != "" {
+				node = first
+			}
+			for name, n := range m.Claims[name].Charge(m, node) {
+				visit(q, name, 1000*n)
+			}
+		}
+	}
+}
+
+// Charge returns what a claim takes on a node.
+func (c *modelClaim) Charge(m *ClaimModel, node string) map[string]float64 {
+	switch {
+	case c.Cards != nil:
+		return c.Cards
+	case c.Node == node && len(c.Placed) > 0:
+		return c.Placed
+	}
+	return c.Most(m.Devices[node])
+}
+
+// Most returns the most that a claim can get of some devices.
+func (c *modelClaim) Most(devices []string) map[string]float64 {
+	return oracle.Most(c.requests, devices)
+}
+
+// Allocations returns all sets of devices that a claim can be given.
+func (c *modelClaim) Allocations(devices []string, taken map[int]bool) (all [][]int) {
+	var choose func(request int, has []int)
+	choose = func(request int, has []int) {
+		if request == len(c.requests) {
+			all = append(all, slices.Clone(has))
+			return
+		}
+		for _, a := range c.requests[request] {
+			var free []int
+			total := 0
+			for i, name := range devices {
+				if slices.Contains(a.Cards, name) {
+					total++
+					if !taken[i] && !slices.Contains(has, i) {
+						free = append(free, i)
+					}
+				}
+			}
+			if a.Count == 0 {
+				if len(free) == total && total > 0 {
+					choose(request+1, append(slices.Clone(has), free...))
+				}
+				continue
+			}
+			for _, some := range subsets(free, a.Count) {
+				choose(request+1, append(slices.Clone(has), some...))
+			}
+		}
+	}
+	choose(0, nil)
+	return all
+}
+
+// String describes what the model knows, for a failure.
+func (m *ClaimModel) String() string {
+	text := fmt.Sprintln(m.Devices, m.Where, m.placed)
+	for _, pod := range slices.Sorted(maps.Keys(m.Pods)) {
+		text += fmt.Sprintln(pod, m.Pods[pod])
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Claims)) {
+		c := m.Claims[name]
+		text += fmt.Sprintln(name, c.requests, c.Pool, c.Cards, c.Node, c.Placed)
+	}
+	return text
+}
+
+// subsets returns all subsets of n elements.
+func subsets(of []int, n int) (all [][]int) {
+	if n == 0 {
+		return [][]int{nil}
+	}
+	for i := range of {
+		for _, rest := range subsets(of[i+1:], n-1) {
+			all = append(all, append([]int{of[i]}, rest...))
+		}
+	}
+	return all
+}
+
+// Allocate gives a claim devices of a node.
+func (c *modelClaim) Allocate(m *ClaimModel, node string, devices []int) {
+	c.Pool, c.Allocated, c.Cards = node, devices, map[string]float64{}
+	for _, i := range devices {
+		c.Cards[m.Devices[node][i]]++
+	}
+	c.object = nil
+}
+
+// OpenWith opens a session of a scene with the claims of a model.
+func (s *Scene) OpenWith(t *testing.T, m *ClaimModel) *Fixture {
+	t.Helper()
+	f := s.Open(t, m.give)
+	f.Model = m
+	placed := slices.DeleteFunc(f.SortedTasks(), func(task *api.TaskInfo) bool { return task.NodeName == "" })
+	slices.SortFunc(placed, func(x, y *api.TaskInfo) int { return strings.Compare(x.NodeName, y.NodeName) })
+	m.Where, m.Opened, m.Order, m.placed = map[string]string{}, nil, nil, ""
+	for _, task := range placed {
+		m.placed += fmt.Sprint(" ", f.Jobs[task.Job].Queue, " ", task.Name, ":", task.NodeName, ":", task.Status)
+		for _, name := range m.Pods[task.Name] {
+			if c := m.Claims[name]; c.Placed != nil && strings.HasPrefix(name, "shared") {
+				m.Where[name] = c.Node
+			}
+		}
+		m.NotePlaced(task)
+	}
+	m.Unserved, m.Opened = map[string]bool{}, maps.Clone(m.Where)
+	for _, task := range placed {
+		for _, name := range m.Pods[task.Name] {
+			if strings.HasPrefix(name, "shared") && m.Where[name] == "" && len(m.Claims[name].Charge(m, task.NodeName)) == 0 {
+				m.Unserved[task.Name+" "+name] = true
+			}
+		}
+	}
+	f.CheckCards(t)
+	return f
+}
+
+// ExactlyOf is a request for a number of devices of some cards.
+func ExactlyOf(count int, names ...string) ModelRequest {
+	return ModelRequest{{Count: count, Cards: names}}
+}
+
+// ClaimScene returns a scene with a node of the device plugin and one of a DRA driver, with the same model.
+func ClaimScene(quota string) (*Scene, *ClaimModel) {
+	s := NewScene().Node("plugin", "A", 4).MixedNode("dra", nil, workload.Resources{}).Queue("q", "", "quota", quota)
+	m := NewClaimModel()
+	m.Devices["dra"] = []string{"A", "A", "A", "B", "A/mig-1g.10gb-mixed"}
+	return s, m
+}
+
+// With gives a pod claims.
+func (m *ClaimModel) With(pod string, claims map[string][]ModelRequest) {
+	for _, name := range slices.Sorted(maps.Keys(claims)) {
+		if m.Claims[name] == nil {
+			m.Claims[name] = &modelClaim{requests: claims[name]}
+		}
+		m.Pods[pod] = append(m.Pods[pod], name)
+	}
+}

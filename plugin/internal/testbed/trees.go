@@ -1,0 +1,107 @@
+package testbed
+
+import (
+	"strings"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline"
+)
+
+// WithBudget is a node with 32 cards, and a queue with a budget.
+func WithBudget(text string) *Scene {
+	return NewScene().Node("a", "A", 32).Queue("q", "", "quota", `{"A":32}`, "budget", `{"A":"`+text+`"}`)
+}
+
+// ByClass returns arguments with reclaim by service class, and more of them, in pairs.
+func ByClass(more ...any) framework.Arguments {
+	a := framework.Arguments{arguments.ReclaimByClass: true}
+	for i := 0; i < len(more); i += 2 {
+		a[more[i].(string)] = more[i+1]
+	}
+	return a
+}
+
+// Tide is a node with eight cards, all of which a training queue uses that deserves eight, and
+// a pending pod of another queue, which deserves eight as well.
+func Tide(a framework.Arguments, guarantee, class, claimant string) *Scene {
+	s := NewScene().Node("a", "A", 8).Lending("day", `{"A":8}`, `{"A":8}`, `{"A":0}`).Lending("night", `{"A":8}`, `{"A":8}`, guarantee).
+		Pods("held", "night", "A", 8, 1, Members(0), On("a"), Serving(class)).
+		Pods("claim", "day", "A", 1, 2, InPhase(workload.Inqueue), Serving(claimant))
+	s.Arguments = a
+	return s
+}
+
+// below adds a queue with a quota of all cards that is guaranteed none.
+func (s *Scene) below(name, parent, deserved string) *Scene {
+	return s.Queue(name, parent, "quota", `{"A":8}`, "deserved", deserved, "guarantee", `{"A":0}`)
+}
+
+// Walls is a tree of two teams with two queues each. All cards are used by held's queue, which
+// deserves none; the queue of claim deserves all.
+func Walls(a framework.Arguments, held, claim string, fences ...string) *Scene {
+	s := NewScene().Node("a", "A", 8).Queue("root", "").below("eng", "root", `{"A":8}`).below("biz", "root", `{"A":0}`)
+	for _, name := range []string{"web", "db"} {
+		s.below(name, "eng", `{"A":0}`)
+	}
+	for _, name := range []string{"ads", "sales"} {
+		s.below(name, "biz", `{"A":0}`)
+	}
+	for i := range s.Queues {
+		if s.Queues[i].Name == claim {
+			s.Queues[i].Annotations["volcano.sh/card.deserved"] = `{"A":8}`
+		}
+	}
+	for _, fence := range fences {
+		s.Annotate(fence, policy.ReclaimFenceKey, "true")
+	}
+	s.Arguments = a
+	return s.Pods("held", held, "A", 8, 1, Members(0), On("a")).Pods("claim", claim, "A", 1, 2, InPhase(workload.Inqueue))
+}
+
+// Wide returns a node with n cores and more memory than any test requests.
+func Wide(n int64) []workload.Node {
+	return []workload.Node{{Name: "node", Allocatable: workload.Resources{"cpu": n * 1000, "memory": 1 << 42, "pods": 1000}}}
+}
+
+// ByPrefix moves jobs into the namespace that their name begins with, up to a dot.
+func ByPrefix(info *api.ClusterInfo, _ *offline.Cache) {
+	for _, job := range info.Jobs {
+		if namespace, _, found := strings.Cut(job.Name, "."); found {
+			job.Namespace = namespace
+			for _, task := range job.Tasks {
+				task.Namespace = namespace
+			}
+		}
+	}
+}
+
+// Namespaced has team, which limits each namespace to 4 cards of A and to 6 of B, above train,
+// which limits it to 3 of A, and serve.
+func Namespaced() *Scene {
+	all := `{"A":16,"B":16}`
+	s := NewScene().Node("a", "A", 16).Node("b", "B", 16).Queue("root", "").Queue("team", "root", "quota", all).
+		Queue("train", "team", "quota", all, "guarantee", `{"A":0,"B":0}`).Queue("serve", "team", "quota", all, "guarantee", `{"A":0,"B":0}`)
+	return s.Annotate("team", card.NamespaceKey, `{"A":4,"B":6}`).Annotate("train", card.NamespaceKey, `{"A":3}`)
+}
+
+// Lent is a node with eight cards that the queue other has borrowed, and the queue mine,
+// which deserves them.
+func Lent(arguments framework.Arguments) *Scene {
+	s := NewScene().Node("a", "A", 8).Lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).Lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`)
+	s.Arguments = arguments
+	return s
+}
+
+// ByWork returns arguments where the victims of the least work come first.
+func ByWork() framework.Arguments { return framework.Arguments{arguments.VictimOrder: "leastWork"} }
+
+// Claiming adds a pod of the queue mine that requests cards.
+func (s *Scene) Claiming(gpus int64) *Scene {
+	return s.Pods("claim", "mine", "A", 1, gpus, InPhase(workload.Inqueue))
+}
