@@ -120,14 +120,17 @@ func TestUpstream(t *testing.T) {
 		t.Fatalf("no suites are known for %s", release.Built())
 	}
 	root, volcano, checkout := moduleDirs(t)
+
+	// Suites import one another, so all are there before the first one is compiled.
 	for i := range suites {
-		s := &suites[i]
-		if checkout {
-			s.passes = 1
-			s.leaveOutBroken(t, root, volcano)
+		if err := suites[i].generate(root, volcano); err != nil {
+			t.Fatalf("generate %s: %v", suites[i].dir, err)
 		}
-		if err := s.generate(root, volcano); err != nil {
-			t.Fatalf("generate %s: %v", s.dir, err)
+	}
+	if checkout {
+		for i := range suites {
+			suites[i].passes = 1
+			suites[i].leaveOutBroken(t, root, volcano)
 		}
 	}
 	packages := runSuites(t, root)
