@@ -67,7 +67,8 @@ func newRoot(name string, from *source) *cobra.Command {
 
 	root.AddCommand(
 		newExplain(from), newCards(from), newValidate(from), newTop(from), newUsage(from), newBudget(from),
-		newAudit(from), newSimulate(from), newReplay(from), newServe(from), newVersion(streams))
+		newAudit(from), newSimulate(from), newReplay(from), newServe(from),
+		newPreflight(from), newVersion(streams))
 
 	root.Version = version.Of().Text("cardctl")
 	root.SetVersionTemplate("{{.Version}}")

@@ -53,6 +53,9 @@ type Configuration struct {
 	Given          *input.Configuration // the source, nil for Usual
 	LeftOut        []string             // unsupported and unknown plugins
 
+	// Upstream has Volcano's own plugin of the same name decide, in place of the plugin of this module. Sessions have
+	// no Quota then.
+	Upstream bool
 	// At is the time of the sessions, zero for now.
 	At time.Time
 	// Usage is the usage of queues over time at the begin of a session, nil for the current usage. If the order depends
@@ -79,8 +82,12 @@ func (c *Configuration) stored() *store.Stored {
 	return &changed
 }
 
-// keepEvictions stores the evictions of a session for the next one.
+// keepEvictions stores the evictions of a session for the next one. Volcano's own plugins count no evictions.
 func (c *Configuration) keepEvictions(s *Session) {
+	if c.Upstream {
+		return
+	}
+
 	var now time.Time
 	if stored := c.stored(); stored != nil {
 		now = stored.Now

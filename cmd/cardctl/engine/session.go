@@ -11,6 +11,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	schedulermetrics "volcano.sh/volcano/pkg/scheduler/metrics"
+	"volcano.sh/volcano/pkg/scheduler/plugins/capacity"
+	"volcano.sh/volcano/pkg/scheduler/plugins/proportion"
 
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
@@ -26,6 +28,12 @@ type Session struct {
 	*Configuration
 	Devices      offline.DeviceObjects // of the world
 	interruption *interruption
+}
+
+// upstream has Volcano's own quota plugins, by name.
+var upstream = map[string]framework.PluginBuilder{
+	plugin.CapacityName:   capacity.New,
+	plugin.ProportionName: proportion.New,
 }
 
 // one has a value while a session is open. Volcano registers plugins and actions for the process, so that two sessions
@@ -90,6 +98,9 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 
 	// The plugin begins with the stored record, and is kept for the inspection.
 	build, _ := framework.GetPluginBuilder(c.Plugin)
+	if c.Upstream {
+		build = upstream[c.Plugin]
+	}
 	var quota framework.Plugin
 	framework.RegisterPluginBuilder(c.Plugin, func(arguments framework.Arguments) framework.Plugin {
 		quota = build(arguments)

@@ -34,6 +34,7 @@ type Configuration struct {
 // mount is the file from which a scheduler reads its configuration.
 type mount struct {
 	deployment *appsv1.Deployment
+	container  *v1.Container
 	configMap  string // "" if the file is in no ConfigMap
 	key        string
 }
@@ -155,11 +156,11 @@ func mounts(deployments []*appsv1.Deployment) (all []mount) {
 		pod := &d.Spec.Template.Spec
 		for i := range pod.Containers {
 			c := &pod.Containers[i]
-			files := flagValues(c, "--scheduler-conf")
-			names := flagValues(c, "--scheduler-name")
+			files := FlagValues(c, "--scheduler-conf")
+			names := FlagValues(c, "--scheduler-name")
 			if len(files) > 0 && (len(names) == 0 || slices.Contains(names, schedulerName)) {
 				configMap, key := mountedFrom(pod, c, files[len(files)-1])
-				all = append(all, mount{d, configMap, key})
+				all = append(all, mount{d, c, configMap, key})
 			}
 		}
 	}
@@ -167,8 +168,8 @@ func mounts(deployments []*appsv1.Deployment) (all []mount) {
 	return all
 }
 
-// flagValues returns the values of a flag in the command line of a container.
-func flagValues(c *v1.Container, name string) (values []string) {
+// FlagValues returns the values of a flag in the command line of a container, in their order.
+func FlagValues(c *v1.Container, name string) (values []string) {
 	words := strings.Fields(strings.Join(slices.Concat(c.Command, c.Args), " "))
 	for i, word := range words {
 		if value, ok := strings.CutPrefix(word, name+"="); ok {

@@ -1,0 +1,150 @@
+package preflight
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// cluster is a node with four cards, a queue that has two of them, and another one without a quota.
+const cluster = `
+apiVersion: v1
+kind: Node
+metadata: {name: node, labels: {nvidia.com/gpu.product: H200}}
+status: {allocatable: {cpu: 8, memory: 64Gi, pods: 100, nvidia.com/gpu: 4}, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: counted, annotations: {volcano.sh/card.quota: '{"H200": 2}'}}
+spec: {weight: 1}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: free}
+spec: {weight: 1}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: runs}
+spec: {queue: free, minMember: 1}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: runs-0, annotations: {scheduling.k8s.io/group-name: runs, volcano.sh/card.name: H200}}
+spec: {schedulerName: volcano, nodeName: node, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}
+status: {phase: Running}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: waits}
+spec: {queue: free, minMember: 1}
+status: {phase: Inqueue}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: waits-0, annotations: {scheduling.k8s.io/group-name: waits, volcano.sh/card.name: H200}}
+spec: {schedulerName: volcano, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}
+status: {phase: Pending}
+`
+
+// borrowing adds a job of the queue counted that wants what the queue free has beyond what it deserves.
+const borrowing = `
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: runs-1, annotations: {scheduling.k8s.io/group-name: runs, volcano.sh/card.name: H200}}
+spec: {schedulerName: volcano, nodeName: node, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 3}}}]}
+status: {phase: Running}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: owner}
+spec: {queue: counted, minMember: 1}
+status: {phase: Inqueue}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: owner-0, annotations: {scheduling.k8s.io/group-name: owner, volcano.sh/card.name: H200}}
+spec: {schedulerName: volcano, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 2}}}]}
+status: {phase: Pending}
+`
+
+// decide runs the checks of the decisions on a cluster, from Volcano's capacity to the next configuration.
+func decide(t *testing.T, text, actions, next string) (queues, jobs, evictions Check) {
+	t.Helper()
+	objects := input.Parse("cluster", []byte(text))
+	require.Empty(t, objects.Problems)
+	now, err := engine.Configure(configured(actions, plugin.CapacityName, ""))
+	require.NoError(t, err)
+	now.Upstream = true
+	then, err := engine.Configure(configured(actions, next, ""))
+	require.NoError(t, err)
+
+	s := &Subject{Objects: objects}
+	checks, err := s.checkDecisions(t.Context(), now, then)
+	require.NoError(t, err)
+	require.Len(t, checks, 3)
+	return checks[0], checks[1], checks[2]
+}
+
+// TestDecisionsUnderOneName finds no difference where only the image changes.
+func TestDecisionsUnderOneName(t *testing.T) {
+	queues, jobs, evictions := decide(t, cluster, "enqueue, allocate, reclaim, backfill", plugin.CapacityName)
+	assert.Equal(t, "ok: the answers about 2 queues stay", queues.text())
+	assert.Equal(t, "ok: all jobs run as many pods as now", jobs.text())
+	assert.Equal(t, "ok: no pod is evicted at first", evictions.text())
+}
+
+// TestDecisionsWithoutQuota refuses the job of the queue without a quota, and names the quota that keeps what it has.
+func TestDecisionsWithoutQuota(t *testing.T) {
+	queues, jobs, _ := decide(t, cluster, "enqueue, allocate, backfill", plugin.Name)
+	assert.Equal(t, Note, queues.Result)
+	assert.Contains(t, queues.text(), "- free: jobs that can get a pod: now 1, then 0")
+	assert.Contains(t, queues.text(), `do: kubectl annotate queue free --overwrite volcano.sh/card.quota='{"H200":1}'`)
+	assert.NotContains(t, queues.text(), "queue counted")
+
+	assert.Contains(t, jobs.text(), "note: 1 jobs run fewer pods than now or are not admitted, 0 run more or are admitted")
+	assert.Contains(t, jobs.text(), "- default/PodGroup/waits of free: now 1 run, then 1 wait: Queue <free> has insufficient <H200> quota")
+	text, err := json.Marshal(jobs)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"owner":"PodGroup/waits","queue":"free","now":{"admitted":true,"running":1,"waiting":0}`)
+}
+
+// TestDecisionsEvict names the pods that reclaim evicts for a queue that has less than it deserves.
+func TestDecisionsEvict(t *testing.T) {
+	_, jobs, evictions := decide(t, cluster+borrowing, "enqueue, allocate, reclaim, backfill", plugin.Name)
+	assert.Equal(t, Note, evictions.Result, evictions.text())
+	assert.Contains(t, evictions.text(), "1 pods are evicted at first, 1 of them not by the present scheduler")
+	assert.Contains(t, evictions.text(), "- cycle 1: runs-1 of node, PodGroup/runs of queue free")
+	assert.Contains(t, evictions.text(), "do: no eviction at first: remove reclaim")
+	assert.Contains(t, jobs.text(), "default/PodGroup/owner of counted: now 1 wait, then 1 run")
+}
+
+// TestEvictionsOfBoth counts an eviction that the present scheduler makes as well.
+func TestEvictionsOfBoth(t *testing.T) {
+	event := engine.Event{Cycle: 2, Kind: engine.Evicted, Group: "default/g", Owner: "Job/g", Queue: "q", Pod: "p", Node: "n"}
+	c := compareEvictions([]engine.Event{event}, []engine.Event{{Kind: engine.Placed}, event})
+	assert.Equal(t, "ok: 1 pods are evicted at first, 0 of them not by the present scheduler\n- cycle 2: p of n, Job/g of queue q, as now", c.text())
+}
+
+func TestPlaces(t *testing.T) {
+	for want, p := range map[string]Place{
+		"not admitted":  {},
+		"admitted":      {Admitted: true},
+		"2 run":         {Admitted: true, Running: 2},
+		"3 wait":        {Admitted: true, Waiting: 3},
+		"2 run, 3 wait": {Admitted: true, Running: 2, Waiting: 3},
+	} {
+		assert.Equal(t, want, p.String())
+	}
+	assert.True(t, Place{}.less(Place{Admitted: true}))
+	assert.True(t, Place{Admitted: true}.less(Place{Running: 1}))
+	assert.False(t, Place{Running: 1}.less(Place{Running: 1}))
+}

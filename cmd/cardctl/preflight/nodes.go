@@ -1,0 +1,116 @@
+package preflight
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// checkNodes finds nodes with cards that no label names, labels that are misspelt, two labels that name one resource in
+// different ways, and names of cards that differ only in case and separators.
+func (s *Subject) checkNodes(next *engine.Configuration) Check {
+	const name = "nodes"
+	if s.NodesLack != "" {
+		return unknown(name, s.NodesLack)
+	}
+
+	var labels card.Labels
+	if next != nil {
+		labels = next.CardLabels()
+	}
+	n := nodes{labels: labels, cards: map[string]bool{}, lacking: map[string][]string{}}
+	for _, node := range s.Nodes {
+		n.read(node)
+	}
+	n.compareNames()
+
+	c := Check{Name: name, Result: OK, Details: n.details}
+	c.Message = fmt.Sprintf("%d nodes, cards: %s", len(s.Nodes), strings.Join(limited(sorted(n.cards)), ", "))
+	if len(n.cards) == 0 {
+		c.Message = fmt.Sprintf("none of %d nodes has a card", len(s.Nodes))
+		c.Result = Note
+	}
+	if len(n.details) > 0 {
+		c.Result = Note
+		c.Message += fmt.Sprintf("; %d problems of labels", len(n.details))
+	}
+	for _, label := range slices.Sorted(maps.Keys(n.lacking)) {
+		c.Do = append(c.Do, fmt.Sprintf("kubectl label node %s %s=CARD", strings.Join(limited(n.lacking[label]), " "), label))
+	}
+	return c
+}
+
+// nodes collects the cards of nodes and the problems of their labels.
+type nodes struct {
+	labels  card.Labels
+	cards   map[string]bool
+	lacking map[string][]string // nodes, by the label that they lack
+	details []fmt.Stringer
+}
+
+func (n *nodes) report(format string, arguments ...any) {
+	n.details = append(n.details, Line(fmt.Sprintf(format, arguments...)))
+}
+
+// read reads the labels of a node.
+func (n *nodes) read(node *v1.Node) {
+	inventory := card.OnNode(node, n.labels)
+	for _, c := range inventory.Cards {
+		n.cards[c.Name] = true
+	}
+
+	for _, u := range inventory.Unlabeled {
+		if card.IsRegistration(u.Label) {
+			n.report("%s: %s has no cards: the node does not register them in its annotation %s",
+				node.Name, u.Resource, u.Label)
+			continue
+		}
+		n.lacking[u.Label] = append(n.lacking[u.Label], node.Name)
+		n.report("%s: %s has no card name: the label %s is missing or bad%s", node.Name, u.Resource, u.Label,
+			index.DidYouMean(u.Label, slices.Sorted(maps.Keys(node.Labels))))
+	}
+	for _, p := range inventory.Problems {
+		n.report("%s: annotation %s: %s", node.Name, p.Key, p.Reason)
+	}
+
+	for resource := range node.Status.Allocatable {
+		other := string(resource) + ".product"
+		used, also := node.Labels[other], node.Labels[n.labels.Of(resource)]
+		if used != "" && also != "" && used != also {
+			n.report("%s: %s has two names: %s=%s counts, and %s=%s does not", node.Name, resource,
+				other, used, n.labels.Of(resource), also)
+		}
+	}
+}
+
+// compareNames reports names of cards that are one name for a reader.
+func (n *nodes) compareNames() {
+	separators := strings.NewReplacer("-", "", "_", "", " ", "", ".", "")
+	same := map[string][]string{}
+	for _, name := range sorted(n.cards) {
+		plain := separators.Replace(strings.ToLower(name))
+		same[plain] = append(same[plain], name)
+	}
+	for _, plain := range slices.Sorted(maps.Keys(same)) {
+		if names := same[plain]; len(names) > 1 {
+			n.report("%s are different cards: their names differ in case or separators", strings.Join(names, " and "))
+		}
+	}
+}
+
+func sorted(names map[string]bool) []string { return slices.Sorted(maps.Keys(names)) }
+
+// limited returns the first names.
+func limited(names []string) []string {
+	if len(names) <= Most {
+		return names
+	}
+	return append(slices.Clone(names[:Most]), fmt.Sprintf("… (%d more)", len(names)-Most))
+}

@@ -1,0 +1,130 @@
+// Package preflight says before a change of the scheduler what the change does: what fits, what stays, and what decides
+// in another way.
+package preflight
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+)
+
+// Result is the result of a check.
+type Result string
+
+// The results, from the best to the worst.
+const (
+	OK      Result = "ok"
+	Unknown Result = "unknown" // what the check needs could not be read
+	Note    Result = "note"    // something to do or to know
+	Stop    Result = "stop"    // the change must not be made like this
+)
+
+// Check is the result of one check.
+type Check struct {
+	Name    string `json:"name"`
+	Result  Result `json:"result"`
+	Message string `json:"message"` // one line
+	// Do has the lines to change and the commands to run, in their order.
+	Do []string `json:"do,omitempty"`
+	// Details are the objects that the message counts: a Line, QueueChange, JobChange or Eviction.
+	Details []fmt.Stringer `json:"details,omitempty"`
+}
+
+// Line is a detail that is a text. It can have several lines.
+type Line string
+
+// String returns the text.
+func (l Line) String() string { return string(l) }
+
+// Report is the result of all checks.
+type Report struct {
+	Kind    string  `json:"kind"`   // always Preflight
+	Plugin  string  `json:"plugin"` // the quota plugin after the change
+	Verdict Result  `json:"verdict"`
+	Checks  []Check `json:"checks"`
+}
+
+// Most is the number of names and details that are printed. The others are counted.
+const Most = 10
+
+// Count returns the number of checks with a result.
+func (r *Report) Count(result Result) (n int) {
+	for _, c := range r.Checks {
+		if c.Result == result {
+			n++
+		}
+	}
+	return n
+}
+
+// Summary returns the verdict in one line.
+func (r *Report) Summary() string {
+	words := "nothing stops the change to " + r.Plugin
+	if r.Verdict == Stop {
+		words = fmt.Sprintf("do not change to %s yet: %d checks stop it", r.Plugin, r.Count(Stop))
+	}
+	return fmt.Sprintf("%s; %d checks have notes, %d are unknown, %d are ok",
+		words, r.Count(Note), r.Count(Unknown), r.Count(OK))
+}
+
+// Subject is what the checks read. They change nothing of it.
+type Subject struct {
+	*input.Installation
+	// Objects are those of the cluster. If they are nil, ObjectsLack is the reason.
+	Objects     *input.Objects
+	ObjectsLack string
+	// Nodes are those of the cluster. If they could not be read, NodesLack is the reason.
+	Nodes     []*v1.Node
+	NodesLack string
+
+	Plugin string // the quota plugin to change to, if Next is nil
+	// Next is the configuration to change to. If it is nil, it follows from the one of the installation.
+	Next *engine.Configuration
+}
+
+// Run runs all checks. It returns the error of ctx if ctx is done before.
+func Run(ctx context.Context, s *Subject) (*Report, error) {
+	r := &Report{Kind: "Preflight", Plugin: s.Plugin, Verdict: OK}
+	now, next, configuration := s.checkConfiguration()
+	if next != nil {
+		r.Plugin = next.Plugin
+	}
+
+	r.Checks = append(r.Checks, s.checkVolcano(), s.checkImage(), s.checkKubernetes(), s.checkDeployment())
+	r.Checks = append(r.Checks, configuration...)
+	r.Checks = append(r.Checks, s.checkHelm(), s.checkNodes(next))
+
+	decisions, err := s.checkDecisions(ctx, now, next)
+	if err != nil {
+		return nil, err
+	}
+	r.Checks = append(r.Checks, decisions...)
+
+	for _, c := range r.Checks {
+		if order(c.Result) > order(r.Verdict) {
+			r.Verdict = c.Result
+		}
+	}
+	return r, nil
+}
+
+// order numbers the results from the best to the worst.
+func order(r Result) int {
+	return map[Result]int{OK: 0, Unknown: 1, Note: 2, Stop: 3}[r]
+}
+
+// worse changes the result of a check if it is better than the given one.
+func (c *Check) worse(r Result) {
+	if order(r) > order(c.Result) {
+		c.Result = r
+	}
+}
+
+// unknown returns a check without a result.
+func unknown(name, reason string, do ...string) Check {
+	return Check{Name: name, Result: Unknown, Message: reason, Do: do}
+}

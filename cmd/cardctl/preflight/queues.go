@@ -1,0 +1,164 @@
+package preflight
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// QueueChange is a queue about which the plugins decide in another way after the change.
+type QueueChange struct {
+	Queue string  `json:"queue"`
+	Now   Answers `json:"now"`
+	Then  Answers `json:"then"`
+}
+
+// Answers are the answers about a queue in a session in which nothing has been decided yet.
+type Answers struct {
+	Overused    bool `json:"overused"`
+	Enqueueable int  `json:"enqueueable"` // jobs that wait to be admitted, and could be, each alone
+	Allocatable int  `json:"allocatable"` // admitted jobs with a pod that could be placed next, each alone
+}
+
+// String returns the queue and the answers that differ.
+func (q QueueChange) String() string {
+	var parts []string
+	for _, answer := range []struct {
+		name      string
+		now, then any
+	}{
+		{"overused", q.Now.Overused, q.Then.Overused},
+		{"jobs that can be admitted", q.Now.Enqueueable, q.Then.Enqueueable},
+		{"jobs that can get a pod", q.Now.Allocatable, q.Then.Allocatable},
+	} {
+		if answer.now != answer.then {
+			parts = append(parts, fmt.Sprintf("%s: now %v, then %v", answer.name, answer.now, answer.then))
+		}
+	}
+	return q.Queue + ": " + strings.Join(parts, "; ")
+}
+
+// checkQueues compares the answers about queues, and names queues that have more cards than their quota.
+func (s *Subject) checkQueues(ctx context.Context, now, next *engine.Configuration) (Check, error) {
+	c := Check{Name: "queues", Result: OK}
+	before, err := s.ask(ctx, now)
+	if err != nil {
+		return c, err
+	}
+	after, err := s.ask(ctx, next)
+	if err != nil {
+		return c, err
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(before.answers)) {
+		change := QueueChange{name, before.answers[name], after.answers[name]}
+		if change.Now != change.Then {
+			c.Details = append(c.Details, change)
+		}
+	}
+	c.Message = fmt.Sprintf("the answers about %d queues stay", len(before.answers))
+	if len(c.Details) > 0 {
+		c.Result = Note
+		c.Message = fmt.Sprintf("the answers about %d of %d queues differ", len(c.Details), len(before.answers))
+	}
+
+	// A queue without a quota of a card can have none of it. Its pods run on, and no more start.
+	over := quotas(after.stock)
+	if len(over) > 0 {
+		c.Result = Note
+		c.Message += fmt.Sprintf("; %d queues have more cards than their quota", len(over))
+		c.Do = append(c.Do, over...)
+	}
+	return c, nil
+}
+
+// asked is what a session answers about the queues of a cluster.
+type asked struct {
+	answers map[string]Answers
+	stock   *stock.Stock // nil with Volcano's own plugins
+}
+
+// ask opens a session on a copy of the cluster, and asks its hooks.
+func (s *Subject) ask(ctx context.Context, c *engine.Configuration) (*asked, error) {
+	world, err := engine.Build(s.Objects.Clone())
+	if err != nil {
+		return nil, err
+	}
+	session, err := engine.Open(ctx, world, c)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+
+	a := &asked{answers: map[string]Answers{}}
+	for _, queue := range session.Queues {
+		a.answers[queue.Name] = Answers{Overused: session.Overused(queue)}
+	}
+	for _, job := range session.Jobs {
+		queue := session.Queues[job.Queue]
+		if queue == nil {
+			continue
+		}
+
+		answers := a.answers[queue.Name]
+		task := first(job)
+		switch {
+		case job.IsPending() && session.JobEnqueueable(job):
+			answers.Enqueueable++
+		case !job.IsPending() && task != nil && session.Allocatable(queue, task):
+			answers.Allocatable++
+		}
+		a.answers[queue.Name] = answers
+	}
+
+	if !c.Upstream {
+		a.stock = stock.Count(world, session)
+	}
+	return a, nil
+}
+
+// first returns the first pending task of a job in the order of names, nil for none.
+func first(job *api.JobInfo) (found *api.TaskInfo) {
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !task.SchGated && (found == nil || task.Name < found.Name) {
+			found = task
+		}
+	}
+	return found
+}
+
+// quotas returns a command for each leaf queue that has more cards than its quota: it sets the quota to what the queue
+// has.
+func quotas(s *stock.Stock) (commands []string) {
+	all := map[string]map[string]float64{}
+	over := map[string]bool{}
+	for _, q := range s.Queues {
+		if !q.Leaf || q.Quota == nil {
+			continue
+		}
+		if all[q.Queue] == nil {
+			all[q.Queue] = map[string]float64{}
+		}
+		all[q.Queue][q.Card] = max(*q.Quota, q.Allocated)
+		over[q.Queue] = over[q.Queue] || q.Allocated > *q.Quota
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(over)) {
+		if !over[name] {
+			continue
+		}
+		text, _ := json.Marshal(all[name]) // of names and numbers, which have no error
+		commands = append(commands,
+			fmt.Sprintf("kubectl annotate queue %s --overwrite %s='%s'", name, card.QuotaKey, text))
+	}
+	return commands
+}
