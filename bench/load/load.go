@@ -119,6 +119,3 @@ func percentileOf(sorted []float64, n int, share float64) float64 {
 
 // Throughput returns the number of pods bound per second.
 func (r Result) Throughput() float64 { return float64(len(r.Bound)) / r.Total }
-
-// Cycle returns the mean time of a scheduling cycle.
-func (r Result) Cycle() float64 { return r.Cycling / max(1, r.Cycles) }

@@ -21,11 +21,10 @@ func TestValues(t *testing.T) {
 	r := Report{Runs: []Result{
 		{Scheduler: "ours", Total: 2, Bound: make([]float64, 8)},
 		{Scheduler: "upstream", Total: 8, Bound: make([]float64, 8)},
-		{Scheduler: "ours", Total: 4, Bound: make([]float64, 8), Cycles: 2, Cycling: 3},
+		{Scheduler: "ours", Total: 4, Bound: make([]float64, 8)},
 	}}
 	assert.Equal(t, []float64{2, 4}, r.Values("ours", Result.Throughput))
 	assert.Equal(t, []float64{1}, r.Values("upstream", Result.Throughput))
-	assert.Equal(t, []float64{0, 1.5}, r.Values("ours", Result.Cycle))
 	assert.Empty(t, r.Values("other", Result.Throughput))
 }
 

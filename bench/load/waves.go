@@ -78,21 +78,6 @@ func (r Run) scheduler() string { return r.Scheduler }
 // Throughput returns the number of pods bound per second.
 func (r Run) Throughput() float64 { return float64(r.Bound) / (r.Until - r.From) }
 
-// Busiest returns the number of pods bound per second in the busiest time of at least that length.
-func (r Run) Busiest(length float64) (most float64) {
-	samples := r.steady()
-
-	for i, first := range samples {
-		for _, last := range samples[i:] {
-			if took := last.At - first.At; took >= length {
-				most = max(most, float64(last.Bound-first.Bound)/took)
-				break
-			}
-		}
-	}
-	return most
-}
-
 // Latency returns the time from submission to running that a share of the pods does not exceed. It is infinite if
 // fewer pods ran.
 func (r Run) Latency(share float64) float64 { return percentileOf(r.Running, r.Submitted, share) }
@@ -107,22 +92,9 @@ func Of(requests []Request, name string) Request {
 	return Request{Name: name}
 }
 
-// Mean returns the mean time of a request, 0 if there was none.
-func (r Request) Mean() float64 { return r.Time / max(1, r.Count) }
-
-// Waiting returns the numbers of pods of submitted jobs without a node, sorted.
-func (r Run) Waiting() []float64 {
-	return r.sorted(func(s Sample) float64 { return float64(s.Submitted - s.Bound) })
-}
-
 // CardsInUse returns the numbers of whole cards of pods, sorted.
 func (r Run) CardsInUse() []float64 {
 	return r.sorted(func(s Sample) float64 { return float64(s.Cards) })
-}
-
-// Memory returns the memory of the scheduler, sorted.
-func (r Run) Memory() []float64 {
-	return r.sorted(func(s Sample) float64 { return s.Memory })
 }
 
 // PeakMemory returns the most memory that the scheduler had in the whole run.

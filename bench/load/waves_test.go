@@ -25,16 +25,8 @@ var sampleRun = Run{
 
 func TestRun(t *testing.T) {
 	assert.Equal(t, 2.0, sampleRun.Throughput())
-	assert.Equal(t, []float64{0, 0, 10, 20}, sampleRun.Waiting())
 	assert.Equal(t, []float64{3, 7, 8, 9}, sampleRun.CardsInUse())
-	assert.Equal(t, []float64{200, 300, 400, 500}, sampleRun.Memory())
 	assert.Equal(t, 900.0, sampleRun.PeakMemory(), "of the whole run")
-}
-
-func TestBusiest(t *testing.T) {
-	for length, want := range map[float64]float64{4: 6, 10: 2.5, 15: 40.0 / 15, 20: 2.5, 30: 2, 31: 0} {
-		assert.Equal(t, want, sampleRun.Busiest(length), length)
-	}
 }
 
 // TestLatency counts the pods that did not run.

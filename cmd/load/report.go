@@ -20,10 +20,7 @@ type row[Run any] struct {
 var rows = []row[load.Result]{
 	{"pods bound", "per second", load.Result.Throughput},
 	{"submit to running, half of the pods", "s", func(r load.Result) float64 { return r.Latency(0.5) }},
-	{"90 %", "s", func(r load.Result) float64 { return r.Latency(0.9) }},
 	{"99 %", "s", func(r load.Result) float64 { return r.Latency(0.99) }},
-	{"scheduling cycles", "", func(r load.Result) float64 { return r.Cycles }},
-	{"mean of a cycle", "s", load.Result.Cycle},
 	{"cpu of the scheduler", "s", func(r load.Result) float64 { return r.CPU }},
 	{"peak memory of the scheduler", "MiB", func(r load.Result) float64 { return r.Memory / (1 << 20) }},
 }

@@ -163,22 +163,9 @@ func TestWavesTables(t *testing.T) {
 	for table, want := range map[string][]string{
 		sampleWaves.Table(): {
 			"| pods bound | per second | 0.500 | 0 | 0 |\n",
-			"| in the busiest 10 s | per second | 0.500 | 2.00 | 2.00 |\n",
 			"| 99 % | s | not reached | 2.00 | 2.00 |\n",
-			"| at most |  | 25.0 | 0 | 0 |\n",
 			"| whole cards in use, median | % | 20.0 | 0 | 0 |\n",
-			"| all pods have run, after the last wave | s | not reached | 30.0 | 30.0 |\n",
-			"| longest | s | 2.00 | 1.00 | 1.00 |\n",
-		},
-		sampleWaves.Requests(): {
-			"| POST | requests | 4.00 | 0 | 0 |\n| mean | ms | 500 | 0 | 0 |\n",
-		},
-		sampleWaves.Served(): {
-			"| `PUT jobs/status` | per second | 2.00 | 0 | 0 |\n| mean | ms | 100 | 0 | 0 |\n",
-		},
-		sampleWaves.Processors(): {
-			"| the scheduler | % | 12.5 | 0 | 0 |\n",
-			"| idle | % | 50.0 | 100 | 100 |\n",
+			"| longest cycle | s | 2.00 | 1.00 | 1.00 |\n",
 		},
 		sampleWaves.Costs(): {
 			"| cpu of the scheduler | ms per pod | 200 |",
@@ -187,13 +174,6 @@ func TestWavesTables(t *testing.T) {
 			"| action allocate | ms per pod | 300 |",
 			"| pods for which the processors suffice | per second | 2.86 |",
 			"| pods for which the action allocate suffices | per second | 3.33 |",
-		},
-		sampleWaves.Stages(): {"| to its binding | s | 2.00 | 0 | 0 |\n"},
-		sampleWaves.Cycles(): {
-			"| session open of the quota plugin | s | 0.500 | 0 | 0 |\n",
-			"| allocate | s | 1.50 | 0 | 0 |\n",
-			"| snapshot, other plugins, session close | s | 1.00 | 1.00 | 1.00 |\n",
-			"| between cycles, and in those that ended later | s | 7.00 | 9.00 | 9.00 |\n",
 		},
 	} {
 		for _, line := range want {
