@@ -1,0 +1,164 @@
+package world
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/capacity-card/capacity-card/plugin/offline"
+)
+
+// driver is the driver of all devices. Their device class has the same name.
+const driver = "gpu.nvidia.com"
+
+// publish publishes devices in a new generation of the pool, or in an old one that stays with the current one.
+func (p *Pool) publish(node string, cards []string, old bool) {
+	if old {
+		if len(p.slices) > 0 {
+			p.slices = append(p.slices, slice(node, p.generation-1, cards))
+		}
+		return
+	}
+
+	p.generation++
+	p.Cards, p.slices = cards, nil
+	if len(cards) > 0 {
+		p.slices = []*resourcev1.ResourceSlice{slice(node, p.generation, cards)}
+	}
+}
+
+// slice returns the slice of a pool.
+func slice(node string, generation int64, cards []string) *resourcev1.ResourceSlice {
+	s := &resourcev1.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", node, generation)},
+		Spec: resourcev1.ResourceSliceSpec{
+			Driver:   driver,
+			NodeName: &node,
+			Pool:     resourcev1.ResourcePool{Name: node, Generation: generation, ResourceSliceCount: 1},
+		},
+	}
+
+	for i, name := range cards {
+		product, profile, isPart := partOf(name)
+		kind := "gpu"
+		d := resourcev1.Device{
+			Name:       deviceName(i),
+			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{},
+		}
+		if isPart {
+			kind = "mig"
+			d.Attributes["profile"] = resourcev1.DeviceAttribute{StringValue: &profile}
+		}
+		d.Attributes["type"] = resourcev1.DeviceAttribute{StringValue: &kind}
+		d.Attributes["productName"] = resourcev1.DeviceAttribute{StringValue: &product}
+		s.Spec.Devices = append(s.Spec.Devices, d)
+	}
+
+	return s
+}
+
+func deviceName(i int) string { return fmt.Sprint("gpu-", i) }
+
+// partOf returns the product and the profile of a card, such as A/mig-1g.10gb-mixed.
+func partOf(name string) (product, profile string, isPart bool) {
+	product, profile, isPart = strings.Cut(name, "/mig-")
+	return strings.ReplaceAll(product, "-", " "), strings.TrimSuffix(profile, "-mixed"), isPart
+}
+
+// addClaim adds a claim with a new object.
+func (w *World) addClaim(c *Claim) {
+	c.Object = &resourcev1.ResourceClaim{}
+	c.Object.Namespace = c.Namespace
+	c.Object.Name = c.Name
+	c.Object.UID = w.uid(c.Name)
+
+	requests, _ := ParseClaim(c.Text)
+	for i, r := range requests {
+		request := resourcev1.DeviceRequest{Name: fmt.Sprint("r", i)}
+
+		for k, a := range r {
+			sub := resourcev1.DeviceSubRequest{
+				Name:            fmt.Sprint("a", k),
+				DeviceClassName: driver,
+				Count:           int64(a.Count),
+				AllocationMode:  resourcev1.DeviceAllocationModeExactCount,
+				Selectors:       selectors(admits(a.Cards)),
+			}
+			if a.Count == 0 {
+				sub.AllocationMode = resourcev1.DeviceAllocationModeAll
+			}
+
+			request.FirstAvailable = append(request.FirstAvailable, sub)
+			if len(r) == 1 {
+				request.FirstAvailable = nil
+				request.Exactly = &resourcev1.ExactDeviceRequest{
+					DeviceClassName: sub.DeviceClassName,
+					Count:           sub.Count,
+					AllocationMode:  sub.AllocationMode,
+					Selectors:       sub.Selectors,
+				}
+			}
+		}
+
+		c.Object.Spec.Devices.Requests = append(c.Object.Spec.Devices.Requests, request)
+	}
+
+	w.Claims = append(w.Claims, c)
+}
+
+func selectors(expression string) []resourcev1.DeviceSelector {
+	return []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}}
+}
+
+// admits returns an expression that admits the devices that are one of some cards.
+func admits(cards []string) string {
+	var each []string
+	for _, name := range cards {
+		product, profile, isPart := partOf(name)
+		one := fmt.Sprintf(`device.attributes[%q].productName == %q`, driver, product)
+		if isPart {
+			one += fmt.Sprintf(` && device.attributes[%q].type == "mig" && device.attributes[%q].profile == %q`,
+				driver, driver, profile)
+		} else {
+			one += fmt.Sprintf(` && device.attributes[%q].type == "gpu"`, driver)
+		}
+		each = append(each, "("+one+")")
+	}
+
+	return strings.Join(each, " || ")
+}
+
+var classes = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: driver},
+
+	Spec: resourcev1.DeviceClassSpec{Selectors: selectors(`device.driver == "` + driver + `"`)}}}
+
+// DeviceObjects returns the objects of dynamic resource allocation.
+func (w *World) DeviceObjects() (o offline.DeviceObjects) {
+	for _, node := range keys(w.Pools) {
+		o.Slices = append(o.Slices, w.Pools[node].slices...)
+	}
+
+	for _, c := range w.Claims {
+		o.Claims = append(o.Claims, c.Object)
+	}
+
+	if !o.Empty() {
+		o.Classes = classes
+	}
+	return o
+}
+
+// claim gives a pod its claims.
+func (p PodSpec) claim(pod *v1.Pod) {
+	for i, text := range split(p.Claims) {
+		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims,
+			v1.PodResourceClaim{Name: fmt.Sprint("own-", i), ResourceClaimTemplateName: &text})
+	}
+	for _, name := range split(p.Shares) {
+		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims,
+			v1.PodResourceClaim{Name: "shared-" + name, ResourceClaimName: &name})
+	}
+}
