@@ -12,7 +12,6 @@ import (
 // in a page. is finds it in a source, or, if it has no group, has its matches counted there.
 var counts = []struct{ page, says, source, is string }{
 	{"README.md", `with (\S+) plugins compiled in`, "plugin/doc.go", pluginNames},
-	{"docs/comparison.md", `capacity-card\*\*: (\S+) plugins of Volcano's scheduler`, "plugin/doc.go", pluginNames},
 	{"docs/faq.md", `registers (\S+) plugins`, "plugin/doc.go", pluginNames},
 	{"docs/reference.md", `Configure one of (\S+) plugins`, "plugin/doc.go", pluginNames},
 	{"docs/zh/README.md", `编译进了(.)个插件`, "plugin/doc.go", pluginNames},
