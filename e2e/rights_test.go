@@ -97,7 +97,7 @@ func TestEachRightOfThePluginsIsNeeded(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	program := build(t, ours)
 	configuration := strings.Replace(exampleConfiguration(t), "cardUnlimitedCpuMemory: true",
-		"cardUnlimitedCpuMemory: true\n      fairShareHalfLife: 10h\n      fairShareSave: 1s", 1)
+		"cardUnlimitedCpuMemory: true\n      fairShareHalfLife: 10h\n      stateSave: 1s", 1)
 	c.apply(t, "queue-lending.yaml")
 	c.annotate(t, "training", "volcano.sh/eviction-grace", "1h")
 	c.queue(t, "steady", `{"NVIDIA-H200": 1}`)

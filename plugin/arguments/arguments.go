@@ -36,7 +36,6 @@ const (
 	Fractions              = "fractions"
 	HierarchyFrom          = "hierarchyFrom"
 	InqueueTimeout         = "inqueueTimeout"
-	KeepGuarantees         = "keepGuarantees"
 	NodeOrderWeight        = "nodeOrderWeight"
 	OwnerClasses           = "podOwnerReferenceToServiceType"
 	ReclaimBeyondMinimum   = "reclaimBeyondMinimum"
@@ -54,11 +53,10 @@ const (
 // Known lists the names of all arguments.
 var Known = []string{
 	AdmitReclaimable, AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardAttributes, CardGroups, CardLabels,
-	CardUnlimitedCPUMemory, DeservedFrom, DisplacePromises, FairShareBy, FairShareCounts, FairShareHalfLife,
-	FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim, FairShareSave, FairShareStore,
-	FairShareWeights, Fractions, HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses,
-	ReclaimBeyondMinimum, ReclaimByClass, ReclaimCompares, ReclaimGangs, RootCapability, Semantics, TerminatingCards,
-	UnsetCapability, UntypedCards, VictimOrder,
+	CardUnlimitedCPUMemory, DeservedFrom, DisplacePromises, FairShareMap, FairShareHalfLife, FairShareNamespaces,
+	FairShareReclaim, Fractions, HierarchyFrom, InqueueTimeout, NodeOrderWeight, OwnerClasses,
+	ReclaimBeyondMinimum, ReclaimByClass, ReclaimCompares, ReclaimGangs, RootCapability, Semantics, StateSave, StateStore,
+	TerminatingCards, UnsetCapability, UntypedCards, VictimOrder,
 }
 
 // Settings are the parsed arguments of a plugin, and the defaults of its name.
@@ -112,7 +110,7 @@ func Parse(v Variant, arguments framework.Arguments) (Settings, []string) {
 	s.Bounds.FairShare = intake.FairShare{On: s.FairShare.HalfLife > 0, ByWeight: s.FairShare.By == FairShareByWeight}
 
 	p.reclaim(v, &s)
-	p.unknown()
+	p.unknown(Known)
 	return s, p.problems
 }
 
@@ -138,7 +136,6 @@ func (p *parser) bounds(v Variant, r release.Release) intake.Settings {
 		DeservedFrom:    oneOf(p, DeservedFrom, intake.DeservedFromSpec, intake.DeservedFromWeight),
 		HierarchyFrom:   oneOf(p, HierarchyFrom, intake.HierarchyFromParent, intake.HierarchyFromAnnotation),
 		InqueueTimeout:  p.duration(InqueueTimeout, 0),
-		KeepGuarantees:  p.flag(KeepGuarantees, false),
 		OpenRoot:        rules.OpenRoot,
 		Gates:           reserve.Gates(rules.QueueGates),
 		Devices:         p.devices(v, r),

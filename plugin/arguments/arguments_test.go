@@ -3,6 +3,7 @@ package arguments_test
 import (
 	"cmp"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,11 +62,11 @@ func TestArguments(t *testing.T) {
 	}{
 		{"none", capacity, nil, with(), nil},
 		{"none for cards", card, nil, with(zeroLeaf), nil},
-		{"all", capacity, framework.Arguments{"rootCapability": "unlimited", "unsetCapability": "zero", "untypedCards": "reject", "keepGuarantees": true, "terminatingCards": "hold",
+		{"all", capacity, framework.Arguments{"rootCapability": "unlimited", "unsetCapability": "zero", "untypedCards": "reject", "terminatingCards": "hold",
 			"cardUnlimitedCpuMemory": true, "nodeOrderWeight": 2.5, "deservedFrom": "weight", "hierarchyFrom": "annotation", "reclaimCompares": "damped=2"},
 			arguments.Settings{
 				Bounds: intake.Settings{RootCapability: intake.RootUnlimited, UnsetCapability: intake.UnsetZero,
-					DeservedFrom: intake.DeservedFromWeight, HierarchyFrom: intake.HierarchyFromAnnotation, KeepGuarantees: true},
+					DeservedFrom: intake.DeservedFromWeight, HierarchyFrom: intake.HierarchyFromAnnotation},
 				Cards: cards.Settings{Untyped: cards.UntypedReject, Terminating: cards.TerminatingHold, UnlimitedCPUMemory: true, NodeOrderWeight: 2.5}, Damping: 2}, nil},
 		{"all for cards", card, framework.Arguments{"rootCapability": "total", "unsetCapability": "unlimited", "untypedCards": "ignore",
 			"cardUnlimitedCpuMemory": "true", "nodeOrderWeight": 3, "deservedFrom": "spec", "hierarchyFrom": "parent", "reclaimCompares": "queue"},
@@ -89,35 +90,34 @@ func TestArguments(t *testing.T) {
 			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
 				Of: []string{"cards"}, Store: types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}, Save: time.Minute}
 		}), nil},
-		{"usage over time, all", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareHorizon": "1m", "fairShareBy": "weight",
-			"fairShareCounts": "borrowed", "fairShareOf": []any{"cards", "cpu"}, "fairShareStore": "none", "fairShareSave": "5m", "fairShareNamespaces": true,
-			"fairShareReclaim": "1.5", "fairShareWeights": map[string]any{"A": 2, "cpu": "0.1"}}, with(func(s *arguments.Settings) {
+		{"usage over time, all", capacity, framework.Arguments{"fairShareHalfLife": "24h", "stateStore": "none", "stateSave": "5m", "fairShareNamespaces": true, "fairShareReclaim": "1.5",
+			"fairShare": map[any]any{"horizon": "1m", "by": "weight", "counts": "borrowed", "of": []any{"cards", "cpu"}, "weights": map[string]any{"A": 2, "cpu": "0.1"}}}, with(func(s *arguments.Settings) {
 			s.Bounds.FairShare = intake.FairShare{On: true, ByWeight: true}
 			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: time.Minute, By: arguments.FairShareByWeight, Counts: arguments.FairShareCountsBorrowed,
 				Of: []string{"cards", "cpu"}, Save: 5 * time.Minute, Namespaces: true, Reclaim: 1.5, Weights: map[string]float64{"A": 2, "cpu": 0.1}}
 		}), nil},
-		{"usage over time, wrong", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareHorizon": -1, "fairShareBy": 1,
-			"fairShareOf": "cpu,,", "fairShareStore": "Here", "fairShareSave": "1ms",
-			"fairShareReclaim": 1, "fairShareWeights": map[string]any{"A": 0, "B": "much"}, "fairShareNamespaces": "two"}, with(func(s *arguments.Settings) {
+		{"usage over time, wrong", capacity, framework.Arguments{"fairShareHalfLife": "24h", "stateStore": "Here", "stateSave": "1ms", "fairShareReclaim": 1, "fairShareNamespaces": "two",
+			"fairShare": map[string]any{"horizon": -1, "by": 1, "of": "cpu,,", "weights": map[string]any{"A": 0, "B": "much"}, "zebra": 1}}, with(func(s *arguments.Settings) {
 			s.Bounds.FairShare.On = true
 			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
 				Of: []string{"cards"}, Store: types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}, Save: time.Minute}
-		}), []string{"argument fairShareStore: Here (string) is not namespace/name of a ConfigMap, or none, using volcano-system/capacity-card-usage",
-			"argument fairShareSave: 1ms (string) is not a time of 1s or more, using 1m0s",
-			"argument fairShareHorizon: -1 (int) is not a duration of 0 or more, such as 30m, using 24h0m0s",
-			"argument fairShareBy: 1 (int) is not one of deserved, weight, using deserved",
-			"argument fairShareOf: cpu,, (string) is not a list of cards and resources, using cards",
-			"argument fairShareWeights: A: 0 is not a number above 0, ignored",
-			"argument fairShareWeights: B: much is not a number above 0, ignored",
+		}), []string{"argument stateStore: Here (string) is not namespace/name of a ConfigMap, or none, using volcano-system/capacity-card-usage",
+			"argument stateSave: 1ms (string) is not a time of 1s or more, using 1m0s",
+			"argument fairShare: horizon: -1 (int) is not a duration of 0 or more, such as 30m, using 24h0m0s",
+			"argument fairShare: by: 1 (int) is not one of deserved, weight, using deserved",
+			"argument fairShare: of: cpu,, (string) is not a list of cards and resources, using cards",
+			"argument fairShare: weights: A: 0 is not a number above 0, ignored",
+			"argument fairShare: weights: B: much is not a number above 0, ignored",
+			"argument fairShare: zebra is unknown and ignored; known are by, counts, horizon, of, weights",
 			"argument fairShareNamespaces: two (string) is not true or false, using false",
 			"argument fairShareReclaim: 1 (int) is not a number above 1, using none"}},
-		{"usage over time, strict history", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareHorizon": "0s", "fairShareReclaim": 2,
-			"fairShareStore": "none"}, with(func(s *arguments.Settings) {
+		{"usage over time, strict history", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShare": map[string]any{"horizon": "0s"}, "fairShareReclaim": 2,
+			"stateStore": "none"}, with(func(s *arguments.Settings) {
 			s.Bounds.FairShare.On = true
 			s.FairShare = arguments.FairShare{HalfLife: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
 				Of: []string{"cards"}, Save: time.Minute}
-		}), []string{"argument fairShareReclaim has no effect with a fairShareHorizon below 1m0s"}},
-		{"usage over time, beside damping", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareReclaim": 2, "reclaimCompares": "damped=1", "fairShareStore": "none"},
+		}), []string{"argument fairShareReclaim has no effect with fairShare: {horizon: TIME} below 1m0s"}},
+		{"usage over time, beside damping", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareReclaim": 2, "reclaimCompares": "damped=1", "stateStore": "none"},
 			with(func(s *arguments.Settings) {
 				s.Bounds.FairShare.On, s.Damping = true, 1
 				s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
@@ -125,9 +125,14 @@ func TestArguments(t *testing.T) {
 			}), []string{"argument fairShareReclaim has no effect with reclaimCompares: damped=1"}},
 		{"usage over time, no half-life", capacity, framework.Arguments{"fairShareHalfLife": "0s"}, with(),
 			[]string{"argument fairShareHalfLife: 0s (string) is not a duration above 0, such as 24h, using none"}},
-		{"usage over time, off", capacity, framework.Arguments{"fairShareHalfLife": "-24h", "fairShareBy": "weight"}, with(),
+		{"usage over time, off", capacity, framework.Arguments{"fairShareHalfLife": "-24h", "fairShare": map[string]any{"by": "weight"}}, with(),
 			[]string{"argument fairShareHalfLife: -24h (string) is not a duration of 0 or more, such as 30m, using 0s",
-				"argument fairShareBy has no effect without fairShareHalfLife"}},
+				"argument fairShare has no effect without fairShareHalfLife"}},
+		{"usage over time, no map", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShare": "weight"}, with(func(s *arguments.Settings) {
+			s.Bounds.FairShare.On = true
+			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
+				Of: []string{"cards"}, Store: types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}, Save: time.Minute}
+		}), []string{"argument fairShare: weight (string) is not a map with the keys by, counts, horizon, of, weights, using none"}},
 		{"the rules of a later release", capacity, framework.Arguments{"semantics": "v1.15", "ancestorReclaimLevel": 2},
 			with(openRoot, func(s *arguments.Settings) { s.Rules, s.Bounds.Gates, s.Levels = release.V115.Rules(), true, 2 }), nil},
 		{"a later release with the root of v1.14.1", capacity, framework.Arguments{"semantics": "v1.14.4", "rootCapability": "total"},
@@ -224,8 +229,8 @@ func TestArguments(t *testing.T) {
 			s.Cards.Fractions = cardnames.ByMemory
 		}), nil},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are admitReclaimable, ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardAttributes, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, fractions, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimCompares, reclaimGangs, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
-				"argument zebra is unknown and ignored; known are admitReclaimable, ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardAttributes, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, fractions, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimCompares, reclaimGangs, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
+			[]string{"argument apple is unknown and ignored; known are " + strings.Join(arguments.Known, ", "),
+				"argument zebra is unknown and ignored; known are " + strings.Join(arguments.Known, ", ")}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -12,23 +12,32 @@ import (
 
 // The arguments of the order by usage over time.
 const (
-	FairShareBy         = "fairShareBy"
-	FairShareCounts     = "fairShareCounts"
 	FairShareHalfLife   = "fairShareHalfLife"
-	FairShareHorizon    = "fairShareHorizon"
+	FairShareMap        = "fairShare" // a map with the keys below
 	FairShareNamespaces = "fairShareNamespaces"
-	FairShareOf         = "fairShareOf"
 	FairShareReclaim    = "fairShareReclaim"
-	FairShareSave       = "fairShareSave"
-	FairShareStore      = "fairShareStore"
-	FairShareWeights    = "fairShareWeights"
+)
+
+// The keys of the argument fairShare.
+const (
+	FairShareBy      = "by"
+	FairShareCounts  = "counts"
+	FairShareHorizon = "horizon"
+	FairShareOf      = "of"
+	FairShareWeights = "weights"
+)
+
+// The arguments of the state that outlives the process: usage, budgets and evictions.
+const (
+	StateSave  = "stateSave"
+	StateStore = "stateStore"
 )
 
 // needHalfLife are the arguments without effect unless FairShareHalfLife is set.
-var needHalfLife = []string{
-	FairShareBy, FairShareCounts, FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim,
-	FairShareWeights,
-}
+var needHalfLife = []string{FairShareMap, FairShareNamespaces, FairShareReclaim}
+
+// fairShareKeys are the keys of the argument fairShare.
+var fairShareKeys = []string{FairShareBy, FairShareCounts, FairShareHorizon, FairShareOf, FairShareWeights}
 
 // FairShareNorm selects the quantity that usage is divided by.
 type FairShareNorm string
@@ -80,10 +89,10 @@ type FairShare struct {
 // fairShare reads the settings of the order by usage over time.
 func (p *parser) fairShare(v Variant) FairShare {
 	halfLife := p.halfLife()
-	f := FairShare{Store: p.store(FairShareStore), Save: p.duration(FairShareSave, time.Minute)}
+	f := FairShare{Store: p.store(StateStore), Save: p.duration(StateSave, time.Minute)}
 	if f.Save < time.Second {
 		f.Save = time.Minute
-		p.wrong(FairShareSave, "a time of 1s or more", f.Save)
+		p.wrong(StateSave, "a time of 1s or more", f.Save)
 	}
 
 	if halfLife == 0 {
@@ -95,12 +104,16 @@ func (p *parser) fairShare(v Variant) FairShare {
 		return f
 	}
 
+	options := p.inner(FairShareMap, "a map with the keys "+strings.Join(fairShareKeys, ", "))
 	f.HalfLife = halfLife
-	f.Horizon = p.duration(FairShareHorizon, halfLife)
-	f.By = oneOf(p, FairShareBy, FairShareByDeserved, FairShareByWeight)
-	f.Counts = oneOf(p, FairShareCounts, FairShareCountsAll, FairShareCountsBorrowed)
-	f.Of = p.words(FairShareOf, FairShareOfCards)
-	f.Weights = p.weights(FairShareWeights)
+	f.Horizon = options.duration(FairShareHorizon, halfLife)
+	f.By = oneOf(options, FairShareBy, FairShareByDeserved, FairShareByWeight)
+	f.Counts = oneOf(options, FairShareCounts, FairShareCountsAll, FairShareCountsBorrowed)
+	f.Of = options.words(FairShareOf, FairShareOfCards)
+	f.Weights = options.weights(FairShareWeights)
+	options.unknown(fairShareKeys)
+	p.problems = append(p.problems, options.problems...)
+
 	f.Namespaces = p.flag(FairShareNamespaces, false)
 	f.Reclaim = p.fairShareReclaim(v, f.Horizon)
 	return f
@@ -136,7 +149,8 @@ func (p *parser) fairShareReclaim(v Variant, horizon time.Duration) float64 {
 		return 0
 	}
 	if horizon < leastHorizon {
-		p.problem("argument %s has no effect with a %s below %v", FairShareReclaim, FairShareHorizon, leastHorizon)
+		p.problem("argument %s has no effect with %s: {%s: TIME} below %v", FairShareReclaim, FairShareMap,
+			FairShareHorizon, leastHorizon)
 		return 0
 	}
 	return factor

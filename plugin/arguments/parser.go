@@ -18,6 +18,7 @@ import (
 // parser reads arguments one by one, and collects a problem for each that is wrong.
 type parser struct {
 	arguments framework.Arguments
+	within    string // begins the name of each key in problems: "fairShare: " for the keys of this argument
 	problems  []string
 }
 
@@ -34,17 +35,33 @@ func (p *parser) problem(format string, values ...any) {
 // wrong adds the problem of an argument that has the wrong type or value.
 func (p *parser) wrong(key, want string, byDefault any) {
 	given := p.arguments[key]
-	p.problem("argument %s: %v (%T) is not %s, using %v", key, given, given, want, byDefault)
+	p.problem("argument %s%s: %v (%T) is not %s, using %v", p.within, key, given, given, want, byDefault)
 }
 
-// unknown adds a problem for each argument that does not exist.
-func (p *parser) unknown() {
+// inner returns a parser of the keys of an argument that is a map. Without the argument, the map is empty.
+func (p *parser) inner(key, want string) *parser {
+	inner := &parser{within: key + ": "}
+	if !p.has(key) {
+		return inner
+	}
+
+	entries, ok := mapOf(p.arguments[key])
+	if !ok {
+		p.wrong(key, want, "none")
+	}
+	inner.arguments = entries
+	return inner
+}
+
+// unknown adds a problem for each argument that is not one of the known.
+func (p *parser) unknown(known []string) {
 	for _, key := range slices.Sorted(maps.Keys(p.arguments)) {
-		switch now, old := renamed[key]; {
+		now, old := renamed[key]
+		switch {
 		case old:
-			p.problem("argument %s is %s now", key, now)
-		case !slices.Contains(Known, key):
-			p.problem("argument %s is unknown and ignored; known are %s", key, strings.Join(Known, ", "))
+			p.problem("argument %s%s is %s now", p.within, key, now)
+		case !slices.Contains(known, key):
+			p.problem("argument %s%s is unknown and ignored; known are %s", p.within, key, strings.Join(known, ", "))
 		}
 	}
 }
@@ -131,7 +148,7 @@ func (p *parser) entries(key, want string, take func(entry string, value any) (w
 
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		if wrong := take(name, entries[name]); wrong != "" {
-			p.problem("argument %s: %s: %s, ignored", key, name, wrong)
+			p.problem("argument %s%s: %s: %s, ignored", p.within, key, name, wrong)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (s *State) setQueues(ssn *framework.Session, session *Inputs) {
 
 // findCharges finds the charges that the nodes do not cover, and the charges of closed queues.
 func (s *State) findCharges(ssn *framework.Session, session *Inputs) {
-	bounding := session.tree.Rooted() || session.cards != nil || session.settings.KeepGuarantees
+	bounding := session.tree.Rooted() || session.cards != nil || session.settings.KeepsGuarantees()
 	if !bounding {
 		s.gone = gone{} // out of date when it bounds something again
 	}
@@ -240,7 +240,7 @@ func (s *State) boundRoot(ix *index.Index, session *Inputs, gone fastres.Vector)
 	session.cards.BoundRoot(ix, s.rootBound)
 
 	for d := range fastres.Dim(s.available.Len()) {
-		if !session.settings.KeepGuarantees && !session.Dims.names.IsCard(d) {
+		if !session.settings.KeepsGuarantees() && !session.Dims.names.IsCard(d) {
 			s.available.Set(d, fastres.MaxQuantity)
 		}
 	}

@@ -61,11 +61,15 @@ type Settings struct {
 	Gates           reserve.Gates
 	Devices         Devices
 	InqueueTimeout  time.Duration // of queues without the annotation; 0 is no timeout
-	KeepGuarantees  bool          // guarantees of cpu, memory and scalars are kept free, like guarantees of cards
 	Scalars         bool          // scalar resources count in addition to cpu and memory
 	Proportion      bool          // quota.ProportionRounds computes deserved
 	FairShare       FairShare
 }
+
+// KeepsGuarantees reports whether guarantees of cpu, memory and scalars are kept free, as guarantees of cards always are:
+// where nothing bounds the root, only this keeps them. With the other values of rootCapability, bounds decide as in
+// Volcano.
+func (s Settings) KeepsGuarantees() bool { return s.RootCapability == RootUnlimited }
 
 // FairShare says how queues are ordered by usage over time.
 type FairShare struct{ On, ByWeight bool }

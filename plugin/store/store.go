@@ -113,7 +113,7 @@ func (s *Store) start(task func(context.Context) error) {
 		s.tried = true
 		if err != nil {
 			s.problems = append(s.problems, fmt.Sprintf("argument %s: ConfigMap %s/%s: %v",
-				arguments.FairShareStore, s.namespace, s.name, err))
+				arguments.StateStore, s.namespace, s.name, err))
 		}
 	}()
 }

@@ -240,7 +240,7 @@ func TestBadStores(t *testing.T) {
 		data[key] = value
 		return data
 	}
-	const wanted = "argument fairShareStore: ConfigMap ns/usage: "
+	const wanted = "argument stateStore: ConfigMap ns/usage: "
 	for name, test := range map[string]struct {
 		data    map[string]string
 		usage   []byte

@@ -179,7 +179,7 @@ type usageReader func(types.NamespacedName) (*store.Stored, error)
 func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read usageReader) {
 	with := c.FairShare()
 	budgets := setAnywhere(objects, card.BudgetKey)
-	evictions := setAnywhere(objects, policy.EvictionBudgetKey, policy.ReclaimBudgetKey, policy.EnforceQuotaKey)
+	evictions := setAnywhere(objects, policy.EvictionBudgetKey, policy.EnforceQuotaKey)
 	if with.HalfLife == 0 && !budgets && !evictions {
 		return
 	}
@@ -215,7 +215,7 @@ func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read
 // storedIn reads the usage that the scheduler has saved in a ConfigMap. lacks says why there is none.
 func storedIn(name types.NamespacedName, read usageReader) (stored *store.Stored, lacks string) {
 	if name == arguments.NoStore {
-		return nil, fmt.Sprintf("the scheduler does not save it (%s: none)", arguments.FairShareStore)
+		return nil, fmt.Sprintf("the scheduler does not save it (%s: none)", arguments.StateStore)
 	}
 	stored, err := read(name)
 	if err != nil {

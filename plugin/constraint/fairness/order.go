@@ -118,7 +118,7 @@ func (o *order) hooks() *constraint.Hooks {
 	}
 }
 
-// readColumns sets the columns: all cards, or the cards and resources that the argument fairShareOf names.
+// readColumns sets the columns: all cards, or the cards and resources that fairShare: {of: …} names.
 func (o *order) readColumns() {
 	m, names := o.memory, o.session.Names
 	m.dims = m.dims[:0]

@@ -470,7 +470,7 @@ func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amount
 		}
 	}
 	for d, amount := range more {
-		if _, excess := c.lends(path, d, amount, after, present(d)+amount, 1e-7); amount > 0 && excess > 0 && (isCard(d) || c.Arguments[arguments.KeepGuarantees] == true) {
+		if _, excess := c.lends(path, d, amount, after, present(d)+amount, 1e-7); amount > 0 && excess > 0 && (isCard(d) || c.Arguments[arguments.RootCapability] == "unlimited") {
 			return false
 		}
 	}

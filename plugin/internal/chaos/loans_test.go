@@ -19,8 +19,8 @@ func borrowingScene(r *rand.Rand) string {
 	b := &strings.Builder{}
 	say := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 	tree, any := r.IntN(2) == 0, func(words ...string) string { return words[r.IntN(len(words))] }
-	say("config plugin=capacity-card actions=enqueue,allocate,reclaim %s terminate=%s fairShareHalfLife=10m fairShareReclaim=%s fairShareHorizon=%s %s",
-		any("gang-gives", "gang-spares"), any("1", "3"), any("1.05", "1.5", "3"), any("1m", "3m", "10m", "1h"), any("", "fairShareCounts=borrowed"))
+	say("config plugin=capacity-card actions=enqueue,allocate,reclaim %s terminate=%s fairShareHalfLife=10m fairShareReclaim=%s fairShare={\"horizon\":\"%s\"%s}",
+		any("gang-gives", "gang-spares"), any("1", "3"), any("1.05", "1.5", "3"), any("1m", "3m", "10m", "1h"), any("", `,"counts":"borrowed"`))
 	if tree {
 		say("config tree")
 	}

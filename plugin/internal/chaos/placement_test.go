@@ -50,14 +50,14 @@ func (c *chaosCycle) checkQuota(name string, p placement) {
 }
 
 // checkLent checks that a queue gets nothing that is guaranteed to others: cards, and with
-// keepGuarantees cpu, memory and scalars.
+// rootCapability: unlimited cpu, memory and scalars.
 func (c *chaosCycle) checkLent(name string, p placement) {
 	has, unsure := c.expected()
 	if c.Plugin == session.ProportionName || c.sharing() || len(p.path) == 0 || c.anyUnsure(p.path, unsure) || p.task.Status == api.Pipelined {
 		return
 	}
 	for d, amount := range c.request(p.job, p.pod, p.task) {
-		if amount == 0 || !isCard(d) && c.Arguments[arguments.KeepGuarantees] != true {
+		if amount == 0 || !isCard(d) && c.Arguments[arguments.RootCapability] != "unlimited" {
 			continue
 		}
 		if at, excess := c.lends(p.path, d, amount, has, c.present(d), 0.1); excess > 0 {

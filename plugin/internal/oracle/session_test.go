@@ -72,11 +72,9 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 		"unsetCapability": []string{"zero", "unlimited"}[r.IntN(2)],
 		"deservedFrom":    []string{"spec", "weight"}[r.IntN(2)],
 
-		"keepGuarantees":         r.IntN(2) == 0,
 		"terminatingCards":       []string{"hold", "release"}[r.IntN(2)],
 		"cardUnlimitedCpuMemory": r.IntN(3) == 0,
-		"reclaimDamping":         max(0, r.IntN(6)-2),
-		"ancestorReclaimLevel":   r.IntN(4),
+		"reclaimCompares":        compares(r.IntN(6)-2, r.IntN(4)),
 		"victimOrder":            []string{"volcano", "leastWork"}[r.IntN(2)],
 	}
 	start(r, s.Jobs)
@@ -131,6 +129,18 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 	}
 	m.compareJobs()
 	return m
+}
+
+// compares returns a value of reclaimCompares: damped above 0 decides, and ancestors above 0 after that.
+func compares(damped, ancestors int) string {
+	switch {
+	case damped > 0:
+		return fmt.Sprint("damped=", damped)
+	case ancestors > 0:
+		return fmt.Sprint("ancestors=", ancestors)
+	default:
+		return "queue"
+	}
 }
 
 // fuzzed is the time of the sessions of FuzzSession.
@@ -362,7 +372,7 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 	if own.Settings.Bounds.RootCapability == intake.RootOwn && c.Hierarchy {
 		from.Bound = m.ownBound(c)
 	}
-	if own.Settings.Bounds.KeepGuarantees {
+	if own.Settings.Bounds.RootCapability == intake.RootUnlimited {
 		for d := range fastres.Dim(own.Memory.Names.Len()) {
 			from.Available[m.key(d)] += 0
 		}

@@ -314,18 +314,18 @@ func TestNodesGoneWhileNothingBoundsThem(t *testing.T) {
 	s.WithoutCards()
 	s.Hierarchy = false
 	run := testbed.NewSequence(t, s)
-	open := func(keep string) bool {
-		s.Arguments = framework.Arguments{arguments.KeepGuarantees: keep}
+	open := func(root string) bool {
+		s.Arguments = framework.Arguments{arguments.RootCapability: root}
 		f := run.Open(t)
 		defer framework.CloseSession(f.Session)
 		return f.Own.Intake.Gone
 	}
-	assert.False(t, open("true"))
+	assert.False(t, open("unlimited"))
 	s.Node("comes", "A", 4).Pods("left", "q", "", 1, 1, testbed.On("comes"))
-	assert.False(t, open("false"))
+	assert.False(t, open("total"))
 	s.Nodes = s.Nodes[:1]
-	assert.False(t, open("false"), "nobody asks")
-	assert.True(t, open("true"))
+	assert.False(t, open("total"), "nobody asks")
+	assert.True(t, open("unlimited"))
 }
 
 // TestVolcanoClosesTheSession closes sessions with broken queues. Volcano's own code

@@ -244,7 +244,7 @@ func TestSparedSessions(t *testing.T) {
 	flat := []share{{"a", "", 8}, {"b", "", 8}, {"c", "", 16}}
 	tree := []share{{"x", "", 0}, {"y", "", 0}, {"a", "x", 8}, {"b", "x", 8}, {"c", "y", 8}, {"d", "y", 8}}
 	for name, shares := range map[string][]share{"flat": flat, "tree": tree} {
-		for _, with := range []string{"", ", fairShareHalfLife: 12h, fairShareStore: none", ", fairShareHalfLife: 12h, fairShareNamespaces: true, fairShareStore: none"} {
+		for _, with := range []string{"", ", fairShareHalfLife: 12h, stateStore: none", ", fairShareHalfLife: 12h, fairShareNamespaces: true, stateStore: none"} {
 			t.Run(name+with, func(t *testing.T) {
 				results := map[bool]*Result{}
 				for _, spares := range []bool{false, true} {
@@ -274,7 +274,7 @@ func TestAsksLess(t *testing.T) {
 	flat := []share{{"a", "", 8}, {"b", "", 8}, {"c", "", 16}}
 	tree := []share{{"x", "", 0}, {"y", "", 0}, {"a", "x", 8}, {"b", "x", 8}, {"c", "y", 8}, {"d", "y", 8}}
 	for name, shares := range map[string][]share{"flat": flat, "tree": tree} {
-		for _, with := range []string{"", ", fairShareHalfLife: 12h, fairShareStore: none"} {
+		for _, with := range []string{"", ", fairShareHalfLife: 12h, stateStore: none"} {
 			t.Run(name+with, func(t *testing.T) {
 				results, refused := map[bool]*Result{}, 0
 				for _, less := range []bool{false, true} {

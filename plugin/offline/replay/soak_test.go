@@ -32,7 +32,7 @@ type kept struct {
 // grow.
 func TestSoak(t *testing.T) {
 	s := setup(t, 4, []share{{"root", "", 32}, {"a", "root", 16}, {"b", "root", 8}, {"c", "root", 8}},
-		", fairShareHalfLife: 24h, fairShareStore: none, reclaimCompares: damped=3")
+		", fairShareHalfLife: 24h, stateStore: none, reclaimCompares: damped=3")
 	lasting := map[string]string{
 		card.BudgetKey: `{"H": "400h/day"}`, policy.EvictionBudgetKey: "20/1h", policy.ReclaimBudgetKey: "20/1h",
 		policy.EnforceQuotaKey: "after=10m", policy.MinRuntimeKey: "10m",

@@ -29,7 +29,7 @@ const (
 // weekOf has queues whose quota is lowered each night, and whose pods above it are evicted, with budgets of card-hours
 // and of evictions.
 func weekOf(t *testing.T) Setup {
-	s := setup(t, 6, []share{{"root", "", 48}, {"a", "root", 16}, {"b", "root", 16}, {"c", "root", 16}}, ", fairShareStore: none")
+	s := setup(t, 6, []share{{"root", "", 48}, {"a", "root", 16}, {"b", "root", 16}, {"c", "root", 16}}, ", stateStore: none")
 	for _, q := range s.Queues[1:] {
 		q.Annotations[card.QuotaKey] = `{"H": 24}`
 		q.Annotations[card.BudgetKey] = `{"H": "200h/day"}`
