@@ -47,7 +47,7 @@ func FuzzDevices(f *testing.F) {
 			w.running = w.event(w.ix, w.running)
 			w.ix.Check()
 			if r.IntN(3) == 0 {
-				taken = append(taken, moment{w.ix.Version().Overlay(), slices.Clone(w.running)})
+				taken = append(taken, moment{index.Over(w.ix.Version()), slices.Clone(w.running)})
 			}
 			for range min(len(taken), r.IntN(3)) {
 				m := &taken[r.IntN(len(taken))]
@@ -61,7 +61,8 @@ func FuzzDevices(f *testing.F) {
 			for i := range taken {
 				w.compare(&taken[i].overlay, taken[i].running)
 			}
-			w.compare(&quota.Draft{Accounts: w.ix}, w.running)
+			live := index.Over(w.ix)
+			w.compare(&live, w.running)
 		}
 	})
 }

@@ -77,7 +77,7 @@ func (w *world) compareGates() {
 	name, quantity := w.names.Name(d), float64(1+w.rand.IntN(4000))
 	require.Equal(w.t, w.oracle.FitsBeside(to, name, quantity), w.at(quota.FitsBeside(w.ix, w.ix, &w.ix.RealCapability, q, d, quantity)),
 		"%v %s in %s", quantity, name, to)
-	overlay := w.ix.Version().Overlay()
+	overlay := index.Over(w.ix.Version())
 	s := snapshot{&overlay, w.oracle.Clone()}
 	if c := pick(w.rand, w.known()); c != nil {
 		s.change(w, step{c, w.rand.IntN(2) == 0}, w.vector(c.request), w.scratch)

@@ -36,7 +36,7 @@ func FuzzInvariants(f *testing.F) {
 		for range 3 {
 			other.event()
 		}
-		other.ix.Version().Overlay()
+		_ = other.ix.Version()
 		twin := build(t, r, c, other.ix, other.names, r.Shuffle)
 		twin.oracle = w.oracle
 		w.compareBounds()
@@ -144,7 +144,7 @@ func (w *world) checkDeserved() {
 // checkVictims takes victims, and adds up what is left in their queues.
 func (w *world) checkVictims() {
 	reclaimer := pick(w.rand, w.tasks)
-	w.victims.Begin()
+	w.beginVictims()
 	left := map[string]oracle.Amounts{}
 	for _, t := range w.known() {
 		if !t.placed || !w.victims.Take(w.number(t.queue), w.vector(t.request), w.number(reclaimer.queue), w.vector(reclaimer.request)) {
@@ -170,7 +170,7 @@ func (w *world) checkCancels() {
 	if t == nil {
 		return
 	}
-	overlay, q, request := w.ix.Version().Overlay(), w.number(t.queue), w.vector(t.request)
+	overlay, q, request := index.Over(w.ix.Version()), w.number(t.queue), w.vector(t.request)
 	quota.Charge(&overlay, q, request)
 	quota.Refund(&overlay, q, request, w.scratch)
 	for _, p := range w.ix.Path(q) {

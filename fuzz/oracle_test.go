@@ -112,7 +112,7 @@ func (w *world) compareAdmission(name string) {
 		require.Equal(w.t, w.oracle.Allocatable(name, t.request),
 			w.at(quota.Allocatable(w.ix, &w.ix.RealCapability, q, request)), "allocatable: %v in %s", t.request, name)
 		require.Equal(w.t, w.oracle.LendsAll(name, t.request), w.lends(w.ix, q, request), "lends %v to %s", t.request, name)
-		overlay := w.ix.Version().Overlay()
+		overlay := index.Over(w.ix.Version())
 		s := snapshot{&overlay, w.oracle.Clone()}
 		for range w.rand.IntN(4) {
 			if c := pick(w.rand, w.known()); c != nil {
@@ -202,7 +202,7 @@ func (w *world) compareVictims() {
 	if reclaimer == nil {
 		return
 	}
-	w.victims.Begin()
+	w.beginVictims()
 	victims := w.oracle.Victims()
 	levels, mode := 1+w.rand.IntN(4), w.rand.IntN(7)
 	for range w.rand.IntN(10) {
@@ -238,7 +238,7 @@ func (w *world) compareVictims() {
 	}
 	if to := reclaimer.queue; !w.oracle.Broken(to) {
 		q, request := w.number(to), w.vector(reclaimer.request)
-		require.Equal(w.t, victims.Suffice(to, reclaimer.request), quota.Allocatable(&w.victims, &w.ix.RealCapability, q, request).OK() && w.lends(&w.victims, q, request),
+		require.Equal(w.t, victims.Suffice(to, reclaimer.request), quota.Allocatable(&w.left, &w.ix.RealCapability, q, request).OK() && w.lends(&w.left, q, request),
 			"%v of %s", reclaimer.request, to)
 	}
 }

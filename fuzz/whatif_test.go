@@ -20,7 +20,7 @@ type snapshot struct {
 }
 
 func (w *world) snapshot() snapshot {
-	overlay := w.ix.Version().Overlay()
+	overlay := index.Over(w.ix.Version())
 	return snapshot{&overlay, w.oracle.Clone()}
 }
 

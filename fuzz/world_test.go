@@ -27,6 +27,7 @@ type world struct {
 	kept     quota.Guarantees
 	bounded  quota.Jobs
 	victims  quota.Victims
+	left     index.Overlay // without the victims
 	scratch  fastres.Vector
 	pending  quota.Pending
 	tasks    []*task
@@ -108,7 +109,7 @@ func (w *world) build(c workload.Cluster, shuffle func(n int, swap func(i, j int
 			from.Bound[name] = oracle.Unlimited
 		}
 	}
-	if len(c.Nodes) == 4 && len(c.Queues)%2 == 0 { // some of these have keepGuarantees: true
+	if len(c.Nodes) == 4 && len(c.Queues)%2 == 0 { // some of these keep guarantees of all resources
 		from.Available = total
 	}
 	from.OpenRoot = len(c.Jobs)%2 == 1   // some clusters have the rules of Volcano v1.14.2
@@ -134,6 +135,12 @@ func (w *world) build(c workload.Cluster, shuffle func(n int, swap func(i, j int
 	w.oracle = oracle.New(from)
 	w.buildIndex(from)
 	w.victims.Reset(w.ix, w.ix, w.names)
+}
+
+// beginVictims starts a call in which no task is a victim yet.
+func (w *world) beginVictims() {
+	w.left.Begin(w.ix)
+	w.victims.Begin(&w.left)
 }
 
 // amounts converts resources, and keeps the units of the workload. A nil map is nil.

@@ -61,9 +61,9 @@ func TestCheck(t *testing.T) {
 			}
 		}, true},
 		{"a snapshot in between", func(ix *index.Index, _, b index.Queue) {
-			_ = ix.Version().Overlay()
+			_ = ix.Version()
 			charge(ix, b, res{cpu: 1}.vector())
-			_ = ix.Version().Overlay()
+			_ = ix.Version()
 			charge(ix, b, res{cpu: 1}.vector())
 		}, true},
 	}

@@ -93,21 +93,3 @@ func (ix *Index) DeviceClaim(q Queue, name string) Held {
 func (ix *Index) SetDeviceClaim(q Queue, name string, held Held) {
 	ix.claims.set(claimKey{q, name}, held, ix.allocated.begin())
 }
-
-// DeviceClaim returns a device claim as q holds it, including the changes of the overlay.
-func (o *Overlay) DeviceClaim(q Queue, name string) Held {
-	k := claimKey{q, name}
-	if held, ok := o.claims[k]; ok {
-		return held
-	}
-
-	return o.ix.claims.at(k, o.number)
-}
-
-// SetDeviceClaim changes a device claim of q, in this overlay alone.
-func (o *Overlay) SetDeviceClaim(q Queue, name string, held Held) {
-	if o.claims == nil {
-		o.claims = map[claimKey]Held{}
-	}
-	o.claims[claimKey{q, name}] = held
-}

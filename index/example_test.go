@@ -33,7 +33,7 @@ func ExampleIndex_Version() {
 	ix.Mutable(prod).Set(fastres.CPU, 10_000)
 	ix.RollUp()
 
-	simulated := ix.Version().Overlay()
+	simulated := index.Over(ix.Version())
 	for _, q := range simulated.Path(prod) {
 		simulated.Mutable(q).Increase(fastres.CPU, -4_000)
 	}

@@ -18,10 +18,12 @@ func TestSnapshotAllocatesNothing(t *testing.T) {
 	ix := newIndex("root", "root", "a", "b<a")
 	b, x := lookup(t, ix.Tree, "b"), res{cpu: 1, gpu: 1000}.vector()
 	charge(ix, b, x)
+	var version index.Version
 	var taken index.Overlay
 	seen := 0.0
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
-		taken = ix.Version().Overlay()
+		version = ix.Version()
+		taken = index.Over(&version)
 		seen += taken.Allocated(b).Get(cpu)
 	}))
 	assert.Equal(t, 1001.0, seen)
@@ -39,7 +41,7 @@ func TestChargeAllocatesNothing(t *testing.T) {
 				refund(ix, b, x)
 			}
 		}), stray, when)
-		_ = ix.Version().Overlay()
+		_ = ix.Version()
 		charge(ix, b, x)
 		refund(ix, b, x)
 	}
@@ -55,10 +57,10 @@ func TestSnapshotsEndWithTheSession(t *testing.T) {
 	}
 	ix, x := newIndex("", queues...), res{cpu: 1}.vector()
 	for _, snapshotLast := range []bool{false, true} {
-		_ = ix.Version().Overlay()
+		_ = ix.Version()
 		charge(ix, 0, x)
 		if snapshotLast {
-			_ = ix.Version().Overlay()
+			_ = ix.Version()
 		}
 		ix.Reset(ix.Tree, dims)
 		next := index.Queue(0)
@@ -74,7 +76,7 @@ func TestSnapshotsEndWithTheSession(t *testing.T) {
 func TestOverlayAllocatesOncePerQueue(t *testing.T) {
 	ix := newIndex("root", "root", "a", "b<a")
 	b, x := lookup(t, ix.Tree, "b"), res{cpu: 1, gpu: 1000}.vector()
-	o := ix.Version().Overlay()
+	o := index.Over(ix.Version())
 	charge(&o, b, x)
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
 		charge(&o, b, x)
@@ -87,10 +89,10 @@ func TestOverlayAllocatesOncePerQueue(t *testing.T) {
 func TestSnapshotsBetweenChanges(t *testing.T) {
 	ix := newIndex("", "a")
 	x := res{cpu: 1}.vector()
-	var taken []index.Overlay
+	var taken []index.Version
 	for range 100 {
 		for range 3 {
-			taken = append(taken, ix.Version().Overlay())
+			taken = append(taken, ix.Version())
 		}
 		charge(ix, 0, x)
 		charge(ix, 0, x)

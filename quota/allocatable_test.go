@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -41,7 +42,7 @@ func TestAllocatable(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			q, request := lookup(t, ix, test.queue), test.request.vector()
 			assert.Equal(t, test.want, verdict(ix, quota.Allocatable(ix, &ix.RealCapability, q, request)))
-			overlay := ix.Version().Overlay()
+			overlay := index.Over(ix.Version())
 			assert.Equal(t, test.want, verdict(ix, quota.Allocatable(&overlay, &ix.RealCapability, q, request)), "what-if")
 		})
 	}
@@ -61,7 +62,7 @@ func TestAllocatableWhatIf(t *testing.T) {
 	ix := session("root", queue{name: "root", bound: res{cpu: 10}}, queue{name: "a", bound: res{cpu: 10}},
 		queue{name: "b", bound: res{cpu: 10}, allocated: res{cpu: 8}})
 	a, b, request := lookup(t, ix, "a"), lookup(t, ix, "b"), res{cpu: 4}.vector()
-	overlay := ix.Version().Overlay()
+	overlay := index.Over(ix.Version())
 	assert.Equal(t, "OverQuota at root", verdict(ix, quota.Allocatable(&overlay, &ix.RealCapability, a, request)))
 	quota.Refund(&overlay, b, res{cpu: 3}.vector(), res{}.vector())
 	assert.Equal(t, "Admitted at a", verdict(ix, quota.Allocatable(&overlay, &ix.RealCapability, a, request)))

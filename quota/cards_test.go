@@ -90,11 +90,12 @@ func TestKeepsCard(t *testing.T) {
 	ix := session("", queue{name: "q", allocated: res{cardA: 3}, deserved: res{cardA: 2}})
 	var victims quota.Victims
 	victims.Reset(ix, ix, &index.Names{})
-	victims.Begin()
+	overlay := index.Over(ix)
+	victims.Begin(&overlay)
 	q, one := lookup(t, ix, "q"), res{cardA: 1}.vector()
 	assert.False(t, victims.KeepsCard(q, cardA))
 	assert.True(t, victims.Take(q, one, q, one))
 	assert.True(t, victims.KeepsCard(q, cardA), "two cards are left, and two are deserved")
-	victims.Begin()
+	overlay.Begin(ix)
 	assert.False(t, victims.KeepsCard(q, cardA))
 }

@@ -5,16 +5,12 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Accounts gives the rules allocated of every queue: of the session (index.Index), or of a
-// what-if simulation (index.Overlay). Each method is documented there.
+// Accounts gives the rules allocated of every queue: of the session (index.Index), or as if some tasks
+// had ended or had a node (index.Overlay). Each method is documented there.
 type Accounts interface {
-	View
-	Path(q index.Queue) []index.Queue
-	IsLeaf(q index.Queue) bool
-	Children(q index.Queue) []index.Queue
+	index.Accounts
+	Changed() []index.Queue
 	Mutable(q index.Queue) fastres.Vector
-	Regroup(x fastres.Vector)
-	DeviceClaim(q index.Queue, name string) index.Held
 	SetDeviceClaim(q index.Queue, name string, held index.Held)
 }
 

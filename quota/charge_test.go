@@ -71,7 +71,7 @@ func TestRefundsKeepTheSums(t *testing.T) {
 	scratch := fastres.NewVector(dims)
 	for round := range 30 {
 		ix := randomTree(r, 15)
-		overlay := ix.Version().Overlay()
+		overlay := index.Over(ix.Version())
 		var a quota.Accounts = ix
 		if round%2 == 0 {
 			a = &overlay
@@ -144,8 +144,9 @@ func TestRefundOfGroups(t *testing.T) {
 	}
 
 	scratch := fastres.NewVector(names.Len())
-	overlay := ix.Version().Overlay()
-	for _, accounts := range []quota.Accounts{&overlay, &quota.Draft{Accounts: ix}, ix} {
+	overlay := index.Over(ix.Version())
+	live := index.Over(ix)
+	for _, accounts := range []quota.Accounts{&overlay, &live, ix} {
 		for _, q := range []index.Queue{team, leaf} {
 			refund := quota.Refund(accounts, q, of(5000, 1000), scratch)
 			require.Equal(t, 3000.0, refund.Get(group), "1 of A, and 1 of B with the weight 2")

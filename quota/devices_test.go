@@ -46,7 +46,7 @@ func TestClaims(t *testing.T) {
 	quota.ChargeDeviceClaims(ix, prod, []index.DeviceClaim{shared, own})
 	quota.ChargeDeviceClaims(ix, prod, []index.DeviceClaim{shared})
 	assert.Equal(t, []float64{4, 0, 4, 4}, allocated(ix, prod, dev, eng, root), "a shared claim counts once")
-	before := ix.Version().Overlay()
+	before := index.Over(ix.Version())
 
 	assert.Equal(t, "Admitted at prod", fits(ix, prod, shared), "the queue holds it")
 	assert.Equal(t, "OverQuota at prod", fits(ix, prod, shared, claim("ns/new", 1)))

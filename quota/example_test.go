@@ -45,7 +45,8 @@ func ExampleVictims() {
 
 	var victims quota.Victims
 	victims.Reset(&ix, &ix, &index.Names{})
-	victims.Begin()
+	overlay := index.Over(&ix)
+	victims.Begin(&overlay)
 	for range 3 {
 		fmt.Println("a task of 15 cores is a victim:", victims.Take(dev, cores(15), ix.Lookup("prod"), cores(50)))
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -42,7 +43,7 @@ func TestReserve(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			q := lookup(t, ix, test.queue)
 			assert.Equal(t, test.want, verdict(ix, quota.FitsBeside(ix, ix, &ix.RealCapability, q, test.dim, test.quantity)))
-			overlay := ix.Version().Overlay()
+			overlay := index.Over(ix.Version())
 			assert.Equal(t, test.want, verdict(ix, quota.FitsBeside(ix, &overlay, &ix.RealCapability, q, test.dim, test.quantity)), "what-if")
 		})
 	}

@@ -41,21 +41,19 @@ type Guarantees struct {
 	all       fastres.Vector // allocated of all flat queues
 }
 
-// View is the accounts that a charge is added to: of the session, of its future, or of a what-if
-// simulation, with or without some victims.
+// View is the accounts that a charge is added to: the base of the guarantees, or an overlay of it.
 type View interface {
 	Allocated(q index.Queue) fastres.Vector
 
 	// AllocatedAt returns one quantity of Allocated.
 	AllocatedAt(q index.Queue, d fastres.Dim) float64
 
-	// Changed returns the queues with a different allocated than in the session, or in its future,
-	// with all their ancestors.
+	// Changed returns the queues with a private change, with all their ancestors.
 	Changed() []index.Queue
 }
 
-// Reset prepares g for the accounts base of a session with the queues ix. base is ix itself, or a
-// Future of it.
+// Reset prepares g for the accounts base of a session with the queues ix. base is ix itself, or an
+// overlay of it.
 func (g *Guarantees) Reset(ix *index.Index, base View, available fastres.Vector) {
 	g.ix = ix
 	g.base = base
@@ -192,7 +190,7 @@ func (g *Guarantees) compare(a View, c charge) (Verdict, Numbers) {
 		return Verdict{Admitted, c.q}, Numbers{}
 	}
 
-	same := len(a.Changed()) == 0
+	same := len(g.changed(a)) == 0
 	change := 0.0 // of unused below p
 	for i, p := range g.ix.Path(c.q) {
 		if c.levels != nil {
@@ -224,11 +222,19 @@ func (g *Guarantees) compare(a View, c charge) (Verdict, Numbers) {
 	return g.compareFlat(a, c, change)
 }
 
+// changed returns the queues with another allocated than in the base.
+func (g *Guarantees) changed(a View) []index.Queue {
+	if a == g.base {
+		return nil
+	}
+	return a.Changed()
+}
+
 // compareFlat compares a charge with the resources of the cluster in flat mode. change is the
 // change of unused of the charged queue.
 func (g *Guarantees) compareFlat(a View, c charge, change float64) (Verdict, Numbers) {
 	allocated := g.all.Get(c.d)
-	for _, other := range a.Changed() {
+	for _, other := range g.changed(a) {
 		allocated += a.AllocatedAt(other, c.d) - g.base.AllocatedAt(other, c.d)
 	}
 
@@ -263,7 +269,7 @@ func takesGuaranteed(quantity, change, allocated, unused, bound float64) bool {
 // unusedBelow returns Σ unused of the children of q.
 func (g *Guarantees) unusedBelow(a View, q index.Queue, d fastres.Dim) float64 {
 	unused := g.unused.At(q, d)
-	for _, child := range a.Changed() {
+	for _, child := range g.changed(a) {
 		if g.above(child) == q {
 			unused += g.unusedOf(child, d, a.AllocatedAt(child, d), g.unusedBelow(a, child, d)) -
 				g.unusedOf(child, d, g.base.AllocatedAt(child, d), g.unused.At(child, d))

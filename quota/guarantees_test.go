@@ -57,7 +57,7 @@ func TestGuaranteesSeeVictims(t *testing.T) {
 		}
 		var before, after quota.Guarantees
 		before.Reset(ix, ix, available)
-		view := quota.Draft{Accounts: ix}
+		view := index.Over(ix)
 		for range 2 {
 			q, amount := index.Queue(r.IntN(ix.Len())), res{gpu: float64(1 + r.IntN(3))}.vector()
 			if r.IntN(3) == 0 {

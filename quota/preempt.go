@@ -10,7 +10,7 @@ import (
 //	allocated + request ≤ bound      in every requested dimension, and
 //	allocated + request ≤ deserved   in at least one requested dimension
 //
-// allocated is taken from a, which is Future in a session: resources of terminating pods need not be
+// allocated is taken from a, which is the future in a session: resources of terminating pods need not be
 // taken. bound is the bound of allocation, as in Allocatable. Pods do not count. Only the queue's own
 // bound counts: the victims may free the resources that an ancestor lacks. The second condition may
 // hold for an ancestor instead, up to levels above the queue. The root does not count. The first
@@ -18,8 +18,8 @@ import (
 //
 // A refusal has the reason OverQuota or OverDeserved, and the queue itself.
 //
-// Upstream: capacity/capacity.go, AddPreemptiveFn. levels is ancestorReclaimLevel, from
-// v1.15 on.
+// Upstream: capacity/capacity.go, AddPreemptiveFn. levels is ancestorReclaimLevel of v1.15,
+// which is reclaimCompares: ancestors=N.
 //
 // DIVERGES: before v1.15, upstream does not compare with the capability. It evicts pods
 // for a task that is not allowed to run afterwards (upstream issue 5048).

@@ -16,7 +16,7 @@ import (
 //  3. allocated − victim ≥ guarantee in every dimension of guarantee; a card counts only
 //     if the task has it
 //
-// allocated is taken from Future, without the victims of the same call. Condition 2 holds for the
+// allocated is taken from the future (plugin/earmark), without the victims of the same call. Condition 2 holds for the
 // victim's queue. Condition 3 holds for all queues that lose something: the victim's queue and its
 // ancestors below the lowest common ancestor with the reclaimer's queue. Quantities have the units
 // of package fastres. Comparison 3 has the tolerance fastres.MinResource.
@@ -33,29 +33,27 @@ import (
 // So a queue may end below its deserved, by less than the last victim. With a guarantee
 // of 35, the 2nd victim is spared as well: 30 is below it.
 //
-// A Victims is used in one session, from Reset on, and its memory is kept for the next.
+// A Victims is used in one session, from Reset on. Victims are refunded in an overlay of the future, which the caller
+// has, and which may have other changes as well.
 //
 // Upstream: capacity/capacity.go, AddReclaimableFn.
 //
 // DIVERGES: upstream compares only the guarantee of the victim's own queue, so an inner
 // queue can fall below its guarantee.
 type Victims struct {
-	Draft  // of the future, without the victims taken in this call
-	ix     *index.Index
-	names  *index.Names
-	future Accounts
+	ix       *index.Index
+	names    *index.Names
+	future   Accounts
+	accounts Accounts // the overlay without the victims taken in this call
 }
 
 // Reset prepares v for a session with the queues ix and their future. names has the dimensions.
 func (v *Victims) Reset(ix *index.Index, future Accounts, names *index.Names) {
-	v.ix = ix
-	v.future = future
-	v.names = names
-	v.Begin()
+	*v = Victims{ix: ix, names: names, future: future}
 }
 
-// Begin starts a call: no task counts as a victim yet.
-func (v *Victims) Begin() { v.Draft.Begin(v.future) }
+// Begin starts a call, with an overlay of the future in which no task counts as a victim yet.
+func (v *Victims) Begin(overlay Accounts) { v.accounts = overlay }
 
 // Take decides whether a running task of q may be evicted for a reclaimer of the queue to. If it
 // may, Take counts it as gone. victim and reclaimer are the requests of the two tasks. to
@@ -82,7 +80,7 @@ func (v *Victims) take(q index.Queue, victim fastres.Vector, to index.Queue) boo
 	}
 
 	for _, p := range v.ix.Path(q) {
-		v.Mutable(p).Sub(victim)
+		v.accounts.Mutable(p).Sub(victim)
 	}
 
 	return true
@@ -92,13 +90,13 @@ func (v *Victims) take(q index.Queue, victim fastres.Vector, to index.Queue) boo
 // the victim requests (condition 2).
 func (v *Victims) AboveDeserved(q index.Queue, victim fastres.Vector) bool {
 	deserved := v.ix.Deserved.Row(q)
-	return !victim.Intersects(deserved) || fastres.ExceedsSomewhere(v.Allocated(q), victim, deserved)
+	return !victim.Intersects(deserved) || fastres.ExceedsSomewhere(v.accounts.Allocated(q), victim, deserved)
 }
 
 // keepsGuarantee reports whether q is not below guarantee without the victim. A guarantee of
 // a card protects the pods that have the card.
 func (v *Victims) keepsGuarantee(q index.Queue, victim fastres.Vector) bool {
-	allocated := v.Allocated(q)
+	allocated := v.accounts.Allocated(q)
 	guarantee := v.ix.Guarantee.Row(q)
 	for d := range guarantee.Present() {
 		if victim.Get(d) == 0 && v.names.IsCard(d) {
@@ -113,7 +111,7 @@ func (v *Victims) keepsGuarantee(q index.Queue, victim fastres.Vector) bool {
 	return true
 }
 
-// TakeDamped decides as Take does, with the argument reclaimDamping (levels) above 0. to is
+// TakeDamped decides as Take does, with reclaimCompares: damped=levels. to is
 // the queue of the reclaimer. In addition to the conditions of Take:
 //
 //   - Condition 2 also holds for up to levels of q's ancestors.
@@ -153,9 +151,9 @@ func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queu
 	return v.take(q, victim, to)
 }
 
-// TakeContended decides as Take does, with the argument ancestorReclaimLevel (levels) above
-// 0. to is the queue of the reclaimer, and reclaimer is its request. deserves says that to
-// deserves a resource that the reclaimer requests. In addition to the conditions of Take:
+// TakeContended decides as Take does, with reclaimCompares: ancestors=levels. to is the
+// queue of the reclaimer, and reclaimer is its request. deserves says that to deserves a resource
+// that the reclaimer requests. In addition to the conditions of Take:
 //
 //   - Condition 2 also holds for the ancestors 1 to levels above q. The root, and an ancestor that
 //     is as many levels above to, do not count.
@@ -208,7 +206,7 @@ func (v *Victims) TakeForGang(q index.Queue, victim fastres.Vector, to index.Que
 //
 // Upstream: none.
 func (v *Victims) KeepsCard(q index.Queue, d fastres.Dim) bool {
-	return v.AllocatedAt(q, d) <= v.ix.Deserved.At(q, d)
+	return v.accounts.AllocatedAt(q, d) <= v.ix.Deserved.At(q, d)
 }
 
 // TakeOverused decides whether a running task of q may be evicted under the name proportion. If
@@ -220,9 +218,9 @@ func (v *Victims) KeepsCard(q index.Queue, d fastres.Dim) bool {
 //
 // Upstream: proportion/proportion.go, AddReclaimableFn.
 func (v *Victims) TakeOverused(q index.Queue, victim fastres.Vector) bool {
-	if v.Allocated(q).LessEqual(v.ix.Deserved.Row(q)) {
+	if v.accounts.Allocated(q).LessEqual(v.ix.Deserved.Row(q)) {
 		return false
 	}
-	v.Mutable(q).Sub(victim)
+	v.accounts.Mutable(q).Sub(victim)
 	return true
 }

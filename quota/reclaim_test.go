@@ -69,11 +69,28 @@ func TestTake(t *testing.T) {
 	}
 }
 
-func victimsOf(ix *index.Index) *quota.Victims {
-	victims := &quota.Victims{}
-	victims.Reset(ix, ix, &index.Names{})
-	victims.Begin()
-	return victims
+// calls is Victims with the overlay of its calls.
+type calls struct {
+	quota.Victims
+	ix      *index.Index
+	overlay index.Overlay
+}
+
+func victimsOf(ix *index.Index) *calls {
+	c := &calls{}
+	c.open(ix)
+	return c
+}
+
+func (c *calls) open(ix *index.Index) {
+	c.ix = ix
+	c.Reset(ix, ix, &index.Names{})
+	c.Begin()
+}
+
+func (c *calls) Begin() {
+	c.overlay.Begin(c.ix)
+	c.Victims.Begin(&c.overlay)
 }
 
 // TestTakeCountsVictimsAsGone takes one victim after another.
@@ -112,8 +129,7 @@ func TestBeginSeesCharges(t *testing.T) {
 	assert.False(t, victims.Take(a, ten, index.None, ten))
 
 	next := session("", queue{name: "a", allocated: res{cpu: 16}, deserved: res{cpu: 15}}, queue{name: "b"})
-	victims.Reset(next, next, &index.Names{})
-	victims.Begin()
+	victims.open(next)
 	victims.Begin() // as many calls as in the session before
 	assert.True(t, victims.Take(lookup(t, next, "a"), ten, index.None, ten), "the next session")
 	assert.False(t, victims.Take(lookup(t, next, "a"), ten, index.None, ten))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
 )
 
 // BeginVictims starts a question about victims, which has none yet.
@@ -124,6 +125,24 @@ func (s *Session) EvictForNobody(task *api.TaskInfo, reason string) error {
 	s.Intake.EndCards(q, task)
 	s.NoteEvicted(q, index.None, 1)
 	return nil
+}
+
+// Without returns a draft of the future without some tasks. A task without a node or a queue changes nothing. It is safe
+// for many goroutines.
+func (s *Session) Without(tasks []*api.TaskInfo) *quota.Draft {
+	d := &quota.Draft{}
+	s.Books.Draft(d)
+
+	length := s.Intake.Dims.Length()
+	request := fastres.NewVector(length)
+	scratch := fastres.NewVector(length)
+	for _, task := range tasks {
+		q := s.QueueOf(task)
+		if q != index.None && api.AllocatedStatus(task.Status) {
+			s.RefundAll(&d.Books, s.AskOn(q, task, task.NodeName, request), scratch)
+		}
+	}
+	return d
 }
 
 // NeverPreempts reports whether no pod may be evicted for a task.

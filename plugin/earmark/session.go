@@ -8,17 +8,41 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Accounts holds the earmarks of one scheduling session, and the accounts with which rules decide:
-// the accounts of now and, if it differs, their future (quota.Future). Its memory is kept for the
-// next session. Methods that change nothing are safe for many goroutines while nothing changes.
+// Accounts holds the earmarks of one scheduling session, and the accounts with which rules decide: the accounts of
+// now, and their future. The future is allocated as it will be once all evictions are over: the pods that are being
+// deleted are gone, and the pods that others were evicted for have their nodes:
+//
+//	future = allocated − terminating + earmarked
+//
+// for each queue, rolled up as allocated is. earmarked is the sum of the charges of pods that wait for their victims to
+// end.
+//
+// A rule about the present reads allocated: a pod gets a node if it fits next to all other pods, terminating or not. A
+// rule about the end of evictions reads the future: which pods have to be evicted, and whether a pod leaves the room of
+// victims to the pods that they were evicted for. The rules themselves do not distinguish the two.
+//
+// A queue has a quota of 5 cards and 3 pods of one card. Two of them are evicted for a gang of two pods with two cards
+// each. Their controller makes pods in their place.
+//
+//	                         allocated  terminating  earmarked  future  one more card
+//	the victims terminate    3          2            4          5       refused by future
+//	one victim is gone       2          1            4          5       refused by future
+//	both are gone            1          0            4          5       refused by future
+//	the gang has its nodes   5          0            0          5       refused by allocated
+//
+// Its memory is kept for the next session. Methods that change nothing are safe for many goroutines while nothing
+// changes.
+//
+// Upstream: none. There, pods that are being deleted are not part of allocated, and a pod that waits for its victims is
+// charged in each session in which allocate reaches it first.
 type Accounts struct {
 	Now    quota.Books
 	Future quota.Books // the same as Now if nothing differs
 	both   quota.Books // Now, then Future
 
-	unsettled  bool // Future differs from Now
-	queues     quota.Future
-	holders    quota.Future
+	unsettled  bool          // Future differs from Now
+	queues     index.Overlay // of now, with rows where the future differs
+	holders    index.Overlay
 	guarantees quota.Guarantees
 	ix         *index.Index
 	available  fastres.Vector
@@ -37,13 +61,46 @@ func (s *Accounts) Open(now quota.Books, ix, holders *index.Index, available fas
 	s.unsettled = false
 	s.marks = nil
 
-	s.queues.Reset(ix)
+	end(&s.queues, ix)
 	if holders != nil {
-		s.holders.Reset(holders)
+		end(&s.holders, holders)
 	}
-	if s.queues.Differs() {
+	if len(s.queues.Changed()) > 0 {
 		s.settle()
 	}
+}
+
+// end begins a future of rolled-up accounts, in which the pods that are being deleted are gone and nothing is
+// earmarked.
+func end(future *index.Overlay, now *index.Index) {
+	future.Begin(now)
+	for q := range index.Queue(now.Len()) {
+		if terminating := now.Terminating.Row(q); !terminating.IsEmpty() {
+			future.Mutable(q).Sub(terminating)
+		}
+	}
+}
+
+// follow changes the rows of q and its ancestors in a future, after the accounts of now have changed. A queue without a
+// row has no difference, and shows the change already.
+func follow(future *index.Overlay, q index.Queue, change func(p index.Queue, row fastres.Vector)) {
+	if len(future.Changed()) == 0 {
+		return
+	}
+
+	for _, p := range future.Path(q) {
+		if row, differs := future.Own(p); differs {
+			change(p, row)
+		}
+	}
+}
+
+func charged(future *index.Overlay, q index.Queue, request fastres.Vector) {
+	follow(future, q, func(_ index.Queue, row fastres.Vector) { row.Add(request) })
+}
+
+func refunded(future *index.Overlay, q index.Queue, refund fastres.Vector) {
+	follow(future, q, func(_ index.Queue, row fastres.Vector) { row.Sub(refund) })
 }
 
 // settle gives the future accounts of its own. The first difference from now calls it.
@@ -65,6 +122,9 @@ func (s *Accounts) settle() {
 
 // Queues returns the future accounts of queues. They stay valid for the session.
 func (s *Accounts) Queues() quota.Accounts { return &s.queues }
+
+// Draft begins a draft of the future.
+func (s *Accounts) Draft(d *quota.Draft) { d.Begin(&s.queues, s.Future.Holders, s.Future.Guarantees) }
 
 // Charge adds a request to the future of a queue, and of an account of holders unless it is None.
 func (s *Accounts) Charge(q, account index.Queue, request fastres.Vector) {
@@ -93,7 +153,7 @@ func (s *Accounts) Charged(q index.Queue, request fastres.Vector) {
 	s.Now.Guarantees.Update(q, request, 1)
 
 	if s.unsettled {
-		s.queues.Charged(q, request)
+		charged(&s.queues, q, request)
 		s.guarantees.Update(q, request, 1)
 	}
 }
@@ -103,25 +163,31 @@ func (s *Accounts) Refunded(q index.Queue, refund fastres.Vector) {
 	s.Now.Guarantees.Update(q, refund, -1)
 
 	if s.unsettled {
-		s.queues.Refunded(q, refund)
+		refunded(&s.queues, q, refund)
 		s.guarantees.Update(q, refund, -1)
 	}
 }
 
 // ChargedHolders updates the future after a charge to an account of holders.
 func (s *Accounts) ChargedHolders(account index.Queue, request fastres.Vector) {
-	s.holders.Charged(account, request)
+	charged(&s.holders, account, request)
 }
 
 // RefundedHolders updates the future after a refund to an account of holders.
 func (s *Accounts) RefundedHolders(account index.Queue, refund fastres.Vector) {
-	s.holders.Refunded(account, refund)
+	refunded(&s.holders, account, refund)
 }
 
 // ChargedDeviceClaims updates the future after a charge or a refund of resource claims that count
 // devices. No terminating pod holds them, and no earmark keeps them, so both times have the same.
 func (s *Accounts) ChargedDeviceClaims(q index.Queue, claims []index.DeviceClaim) {
-	s.queues.CopyDevices(q, claims)
+	follow(&s.queues, q, func(p index.Queue, row fastres.Vector) {
+		for _, claim := range claims {
+			for _, device := range claim.Devices {
+				row.Set(device.Dim, s.ix.AllocatedAt(p, device.Dim))
+			}
+		}
+	})
 }
 
 // FollowClaims applies a change of resource claims to the accounts of q and its ancestors, and to an
@@ -129,7 +195,7 @@ func (s *Accounts) ChargedDeviceClaims(q index.Queue, claims []index.DeviceClaim
 // differ from level to level.
 func (s *Accounts) FollowClaims(q, account index.Queue, holders *index.Index, claims []index.DeviceClaim,
 	change func(quota.Accounts, index.Queue, []index.DeviceClaim)) {
-	follow(s.ix, q, &s.queues, claims, change)
+	followClaims(s.ix, q, &s.queues, claims, change)
 
 	s.Now.Guarantees.Again()
 	if s.unsettled {
@@ -137,12 +203,12 @@ func (s *Accounts) FollowClaims(q, account index.Queue, holders *index.Index, cl
 	}
 
 	if account != index.None {
-		follow(holders, account, &s.holders, claims, change)
+		followClaims(holders, account, &s.holders, claims, change)
 	}
 }
 
-// follow applies a change of claims to ix, and adds the difference to the future of each level.
-func follow(ix *index.Index, q index.Queue, future *quota.Future, claims []index.DeviceClaim,
+// followClaims applies a change of claims to ix, and adds the difference to the future of each level.
+func followClaims(ix *index.Index, q index.Queue, future *index.Overlay, claims []index.DeviceClaim,
 	change func(quota.Accounts, index.Queue, []index.DeviceClaim)) {
 	type cell struct {
 		queue index.Queue
@@ -160,8 +226,9 @@ func follow(ix *index.Index, q index.Queue, future *quota.Future, claims []index
 	change(ix, q, claims)
 
 	for c, had := range before {
-		if now := ix.AllocatedAt(c.queue, c.dim); now != had {
-			future.Change(c.queue, c.dim, now-had)
+		row, differs := future.Own(c.queue)
+		if now := ix.AllocatedAt(c.queue, c.dim); differs && now != had {
+			row.Set(c.dim, max(0, row.Get(c.dim)+(now-had)))
 		}
 	}
 }
@@ -187,21 +254,30 @@ func (s *Accounts) CopyTo(queues, holders quota.Accounts) {
 		return
 	}
 
-	s.queues.CopyTo(queues)
+	copyTo(queues, &s.queues)
 	if holders != nil {
-		s.holders.CopyTo(holders)
+		copyTo(holders, &s.holders)
 	}
 }
 
-// Books returns the accounts in which a task must fit to get a node: the accounts of now, and the
-// future without the earmarks of its own job.
-func (s *Accounts) Books(task *api.TaskInfo) *quota.Books {
+func copyTo(a quota.Accounts, future *index.Overlay) {
+	for _, q := range future.Changed() {
+		a.Mutable(q).CopyFrom(future.Allocated(q))
+	}
+}
+
+// For returns the accounts in which a task must fit to get a node: the accounts of now, and the future without the
+// earmarks of its own job. For a task that waits until evictions are over, the accounts of now do not matter.
+func (s *Accounts) For(task *api.TaskInfo, waits bool) *quota.Books {
 	if !s.unsettled {
 		return &s.Now
 	}
 
-	future := s.FutureFor(task)
-	if future == &s.Future {
+	future := s.futureFor(task)
+	switch {
+	case waits:
+		return future
+	case future == &s.Future:
 		return &s.both
 	}
 
@@ -210,8 +286,8 @@ func (s *Accounts) Books(task *api.TaskInfo) *quota.Books {
 	return &both
 }
 
-// FutureFor returns the future without the earmarks of the task's job.
-func (s *Accounts) FutureFor(task *api.TaskInfo) *quota.Books {
+// futureFor returns the future without the earmarks of the task's job.
+func (s *Accounts) futureFor(task *api.TaskInfo) *quota.Books {
 	future := &s.Future
 	var scratch fastres.Vector
 
@@ -221,20 +297,12 @@ func (s *Accounts) FutureFor(task *api.TaskInfo) *quota.Books {
 		}
 
 		if future == &s.Future {
-			future = draft(&s.Future)
+			draft := &quota.Draft{}
+			s.Draft(draft)
+			future = &draft.Books
 			scratch = fastres.NewVector(m.Charge.Len())
 		}
 		m.leave(future, scratch)
 	}
 	return future
-}
-
-// draft returns a copy of books that can be changed. The originals stay as they are.
-func draft(books *quota.Books) *quota.Books {
-	copied := *books
-	copied.Queues = &quota.Draft{Accounts: books.Queues}
-	if books.Holders != nil {
-		copied.Holders = &quota.Draft{Accounts: books.Holders}
-	}
-	return &copied
 }

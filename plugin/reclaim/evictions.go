@@ -37,10 +37,7 @@ func (s *Rules) openEarmarks() {
 // are evicted for its job, it waits for them, so the accounts of now do not matter. It is safe for
 // many goroutines.
 func (s *Rules) BooksFor(task *api.TaskInfo) *quota.Books {
-	if s.evictions.some(task.Job) {
-		return s.Books.FutureFor(task)
-	}
-	return s.Books.Books(task)
+	return s.Books.For(task, s.evictions.some(task.Job))
 }
 
 // LeavesRoom reports whether a node has room for a task that it counts already, next to the
@@ -106,7 +103,6 @@ func (s *Rules) Refunded(a constraint.Ask) {
 // Close keeps the earmarks of this session for the next ones, and passes on which places changed
 // hands.
 func (s *Rules) Close() {
-	s.memory.draft.End()
 	s.memory.notices.Close()
 
 	placed := s.evictions.placed

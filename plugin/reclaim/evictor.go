@@ -172,7 +172,7 @@ func (s *Rules) takesLoan(e *evictor, q index.Queue, charge fastres.Vector) bool
 			continue
 		}
 		loan := constraint.Loan{To: e.Queue, From: q, Card: d, Gained: e.charge.Get(d), Lost: charge.Get(d)}
-		if !s.AllowsLoan(&s.memory.victims, loan) {
+		if !s.AllowsLoan(s.memory.draft.Queues, loan) {
 			return false
 		}
 	}

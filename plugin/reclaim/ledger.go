@@ -31,8 +31,11 @@ type ledger struct {
 
 var _ plan.Accounts = (*ledger)(nil)
 
-// ledgerMark is a state that Undo returns to: the marks of the draft, and the lengths of lost and placed.
-type ledgerMark struct{ queues, holders, lost, placed int }
+// ledgerMark is a state that Undo returns to, with the lengths of lost and placed.
+type ledgerMark struct {
+	draft        quota.DraftMark
+	lost, placed int
+}
 
 // loss is a pod that the plan evicts.
 type loss struct {
@@ -100,8 +103,7 @@ func (l *ledger) addRequest(task *api.TaskInfo) {
 
 // Mark returns the present state.
 func (l *ledger) Mark() int {
-	queues, holders := l.memory.draft.Mark()
-	l.marks = append(l.marks, ledgerMark{queues: queues, holders: holders, lost: len(l.lost), placed: len(l.placed)})
+	l.marks = append(l.marks, ledgerMark{draft: l.memory.draft.Mark(), lost: len(l.lost), placed: len(l.placed)})
 	return len(l.marks) - 1
 }
 
@@ -109,7 +111,7 @@ func (l *ledger) Mark() int {
 func (l *ledger) Undo(mark int) {
 	m := l.marks[mark]
 	l.marks = l.marks[:mark]
-	l.memory.draft.Undo(m.queues, m.holders)
+	l.memory.draft.Undo(m.draft)
 
 	for _, undone := range l.lost[m.lost:] {
 		l.CountVictim(undone.queue, l.claimant.queue, -1)
@@ -138,5 +140,5 @@ func (l *ledger) Settled() quota.Verdict {
 
 // deservesMore decides whether the claimant's queue deserves a quantity of a card more than it has in the draft.
 func (l *ledger) deservesMore(d fastres.Dim, milli float64) quota.Verdict {
-	return l.deserves(&l.memory.victims, l.claimant.queue, d, milli, fastres.Vector{})
+	return l.deserves(l.memory.draft.Queues, l.claimant.queue, d, milli, fastres.Vector{})
 }

@@ -76,7 +76,7 @@ func (l *ledger) evictPod(loser *losingJob, pod int, protectedBy quota.Protectio
 		return plan.ByDeserved
 	}
 
-	l.memory.draft.RemoveBeside(q, task, charge)
+	l.leave(q, task, charge)
 	l.CountVictim(q, l.claimant.queue, 1)
 	l.lost = append(l.lost, loss{task: task, queue: q, charge: charge})
 	return plan.Taken
@@ -152,7 +152,7 @@ func (l *ledger) lends(q index.Queue, charge fastres.Vector) bool {
 			continue
 		}
 		loan := constraint.Loan{To: l.claimant.queue, From: q, Card: d, Gained: gained, Lost: charge.Get(d)}
-		if !l.AllowsLoan(&l.memory.victims, loan) {
+		if !l.AllowsLoan(l.memory.draft.Queues, loan) {
 			return false
 		}
 	}

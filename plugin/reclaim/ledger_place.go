@@ -52,14 +52,14 @@ func (l *ledger) MayTake(pod, node int) bool {
 		return true
 	}
 
-	q, victims := l.claimant.queue, &l.memory.victims
+	q, left := l.claimant.queue, l.memory.draft.Queues
 	if !at.hasCards {
-		return quota.Preemptive(l.Index, victims, l.LimitOf(q), q, at.charge, l.settings.Levels).OK()
+		return quota.Preemptive(l.Index, left, l.LimitOf(q), q, at.charge, l.settings.Levels).OK()
 	}
 
 	for d := range at.charge.Requested() {
 		milli := at.charge.Get(d)
-		if l.isModel(d) && !l.deservesMore(d, milli).OK() && !l.FindsLoan(victims, q, d, milli) {
+		if l.isModel(d) && !l.deservesMore(d, milli).OK() && !l.FindsLoan(left, q, d, milli) {
 			return false
 		}
 	}

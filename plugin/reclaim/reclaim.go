@@ -23,7 +23,7 @@
 //	gangs.go        the actions gangreclaim and gangpreempt of Volcano v1.15
 //	evictor.go      the resources and quotas that a task lacks, and the tasks that free them
 //
-// All of them read the accounts as they will be once terminating pods are gone and earmarks are used (quota.Future).
+// All of them read the accounts as they will be once terminating pods are gone and earmarks are used (earmark.Accounts).
 package reclaim
 
 import (
@@ -42,8 +42,8 @@ import (
 
 // Memory lasts across sessions.
 type Memory struct {
+	draft    quota.Draft // of the future, without the victims of one question
 	victims  quota.Victims
-	draft    constraint.Draft    // without the victims
 	pods     []*cards.PodRequest // of the tasks of one question
 	earmarks *earmark.Registry
 	notices  notice.Board
@@ -143,8 +143,22 @@ func (s *Rules) take(q index.Queue, victim fastres.Vector, to index.Queue,
 // beginVictims starts a question: no task counts as a victim yet.
 func (s *Rules) beginVictims() {
 	s.BeginVictims()
-	s.memory.victims.Begin()
-	s.memory.draft.Begin(s.Session, &s.memory.victims)
+	s.Books.Draft(&s.memory.draft)
+	s.memory.victims.Begin(s.memory.draft.Queues)
+}
+
+// leave refunds a victim of q in the draft, on all accounts except the accounts of queues: the rule of reclaim has
+// changed these. charge is the charge of q for it. A task that terminates is not charged in the future: other tasks may
+// have its claims.
+func (s *Rules) leave(q index.Queue, task *api.TaskInfo, charge fastres.Vector) {
+	if !api.AllocatedStatus(task.Status) {
+		return
+	}
+
+	frame := s.Frames.Open()
+	defer frame.Close()
+	a := constraint.Ask{Task: task, Queue: q, Request: charge}
+	s.RefundBeside(&s.memory.draft.Books, a, frame.Vector())
 }
 
 // fitsWithoutVictims reports whether an evictor fits everywhere without the victims so far.

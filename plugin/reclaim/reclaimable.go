@@ -144,7 +144,7 @@ func (s *Rules) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fast
 	}
 
 	s.CountVictim(q, e.Queue, 1)
-	s.memory.draft.RemoveBeside(q, task, charge)
+	s.leave(q, task, charge)
 	return true
 }
 
