@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"gonum.org/v1/plot/plotter"
 
@@ -37,31 +36,4 @@ func bars(title string, categories []string, values map[string][]float64) (strin
 		drawn.Series = append(drawn.Series, chart.Series{Name: impl, Values: values[impl]})
 	}
 	return drawn.SVG()
-}
-
-// cardCycles draws cycles with cards, for the number of queues that all releases measure. ok
-// reports whether they were measured.
-func (s *set) cardCycles() (svg string, ok bool, err error) {
-	values := map[string][]float64{}
-	for _, impl := range implementations {
-		for _, request := range []string{"one", "list", "untyped"} {
-			m, ok := s.median("CycleCards/queues=1000/request="+request+"/impl="+impl, timeUnit)
-			if !ok {
-				return "", false, nil
-			}
-
-			values[impl] = append(values[impl], m.Center)
-		}
-	}
-
-	svg, err = bars("Scheduling cycle with cards: 1,000 queues, 5,000 nodes, 200 pods",
-		[]string{"one card", "one of three", "none by name"}, values)
-	return svg, true, err
-}
-
-const cardCyclesFile = "cycle-with-cards.svg"
-
-// file returns the name of the chart.
-func (c curve) file() string {
-	return strings.ToLower(strings.ReplaceAll(fmt.Sprintf("%s-by-%s.svg", c.title, c.axis), " ", "-"))
 }

@@ -14,15 +14,16 @@ import (
 
 // The paths of files, from the root of the module.
 const (
-	page    = "BENCHMARKS.md"
-	results = "bench/results"
-	latest  = results + "/latest.txt"
-	others  = results + "/latest-%s.txt" // with another release of Volcano
-	checked = "bin/bench-check.txt"
-	readme  = "README.md"
-	picture = "docs/scale.svg"
-	loaded  = results + "/load.txt"
-	grown   = results + "/scale.txt" // of large clusters
+	page      = "BENCHMARKS.md"
+	goalsPage = "docs/dev/GOALS.md"
+	results   = "bench/results"
+	latest    = results + "/latest.txt"
+	others    = results + "/latest-%s.txt" // with another release of Volcano
+	checked   = "bin/bench-check.txt"
+	readme    = "README.md"
+	picture   = "docs/scale.svg"
+	loaded    = results + "/load.txt"
+	grown     = results + "/scale.txt" // of large clusters
 )
 
 func main() {
@@ -128,7 +129,7 @@ func pages() (map[string]string, error) {
 		return nil, err
 	}
 
-	text, charts, err := render(set, rivals, rest...)
+	files, err := render(set, rivals, rest...)
 	if err != nil {
 		return nil, err
 	}
@@ -137,12 +138,12 @@ func pages() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	charts := map[string]string{}
 	charts[historyChart], err = h.chart()
 	if err != nil {
 		return nil, err
 	}
 
-	files := map[string]string{page: text}
 	if err := addScale(files, set); err != nil {
 		return nil, err
 	}

@@ -15,9 +15,15 @@ import (
 //go:embed page.md.tmpl
 var pageSource string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageSource))
+//go:embed goals.md.tmpl
+var goalsSource string
 
-// reasons says why ours misses a goal, by its title. The page prints it only if the goal is missed.
+var (
+	pageTemplate  = template.Must(template.New("page").Parse(pageSource))
+	goalsTemplate = template.Must(template.New("goals").Parse(goalsSource))
+)
+
+// reasons says why ours misses a goal, by its title. The page of goals prints it only if the goal is missed.
 var reasons = template.Must(template.ParseFS(reasonsSource, "reasons.tmpl"))
 
 //go:embed reasons.tmpl
@@ -33,36 +39,24 @@ type contents struct {
 	peers *set
 }
 
-// render makes the page and the charts, by their names. Equal results make equal
-// pages.
-func render(s, rivals *set, others ...*set) (text string, charts map[string]string, err error) {
+// render makes the pages, by their paths. Equal results make equal pages.
+func render(s, rivals *set, others ...*set) (map[string]string, error) {
 	curves := append(s.curves(growth, "n", timeUnit), s.curves("Cycle", "queues", timeUnit)...)
 	c := contents{set: s, peers: rivals, curves: curves}
 	for _, other := range others {
 		c.Others = append(c.Others, contents{set: other})
 	}
 
-	charts = map[string]string{}
-	for _, curve := range c.curves {
-		charts[curve.file()], err = curve.chart()
+	files := map[string]string{}
+	for path, t := range map[string]*template.Template{page: pageTemplate, goalsPage: goalsTemplate} {
+		var b strings.Builder
+		err := t.Execute(&b, c)
 		if err != nil {
-			return "", nil, err
+			return nil, err
 		}
+		files[path] = b.String()
 	}
-
-	svg, ok, err := s.cardCycles()
-	if err != nil {
-		return "", nil, err
-	}
-	if ok {
-		charts[cardCyclesFile] = svg
-	}
-
-	var b strings.Builder
-	if err := pageTemplate.Execute(&b, c); err != nil {
-		return "", nil, err
-	}
-	return b.String(), charts, nil
+	return files, nil
 }
 
 // Config returns the configuration that the raw output states.
@@ -79,18 +73,6 @@ func (c contents) Command() string {
 		return "make " + c.Config("target") + " VOLCANO=" + strings.TrimPrefix(volcano, "v")
 	}
 	return "make " + c.Config("target")
-}
-
-// Commands returns the processes of a round.
-func (c contents) Commands() []string { return c.commands }
-
-// Charts returns the files of all charts.
-func (c contents) Charts() []string {
-	var names []string
-	for _, curve := range c.curves {
-		names = append(names, curve.file())
-	}
-	return names
 }
 
 // Goals returns the table of goals.
@@ -150,20 +132,6 @@ func (c contents) Lost() string {
 	return b.String()
 }
 
-// Compared returns the table of the operations that ours and upstream have.
-func (c contents) Compared() string {
-	t := newTable("", "none", "upstream", "ours", "upstream ÷ ours")
-
-	for _, r := range c.compared() {
-		upstream := r.name + upstreams
-		ours := r.name + oursOf
-
-		t.row("`"+r.name+"`", c.cell(r.name+nones, r.unit), c.cell(upstream, r.unit), c.cell(ours, r.unit),
-			c.times(upstream, ours, r.unit))
-	}
-	return t.String()
-}
-
 // compared returns the benchmarks that ours and upstream have.
 func (c contents) compared() []row {
 	return slices.DeleteFunc(slices.Clone(c.rows), func(r row) bool {
@@ -171,20 +139,7 @@ func (c contents) compared() []row {
 	})
 }
 
-const growth = "Growth" // has a section of its own
-
-// Growth returns the figures of growth.
-func (c contents) Growth() string { return c.table(growth) }
-
-// Tables returns the figures of all operations, by their titles.
-func (c contents) Tables() (all [][2]string) {
-	for _, r := range c.rows {
-		if r.title != growth && !slices.ContainsFunc(all, func(t [2]string) bool { return t[0] == r.title }) {
-			all = append(all, [2]string{r.title, c.table(r.title)})
-		}
-	}
-	return all
-}
+const growth = "Growth"
 
 // table returns the figures of one operation. Operations with a floor have two more columns.
 func (c contents) table(title string) string {

@@ -24,17 +24,16 @@ var update = flag.Bool("update", false, "write the golden files")
 
 const sample = "testdata/sample.txt"
 
-// rendered is the page with its charts behind it.
+// rendered is the page, with the page of goals behind it.
 func rendered(t *testing.T, raw []byte) string {
 	t.Helper()
 	s, err := read(bytes.NewReader(raw), sample)
 	require.NoError(t, err)
 	other, err := read(io.MultiReader(strings.NewReader("volcano: v1.15.1\n"), bytes.NewReader(raw)), sample)
 	require.NoError(t, err)
-	text, charts, err := render(s, nil, other)
+	files, err := render(s, nil, other)
 	require.NoError(t, err)
-	require.Len(t, charts, 2)
-	return text + charts["prepredicate-by-queues.svg"] + charts["first-cycle-by-queues.svg"]
+	return files[page] + files[goalsPage]
 }
 
 // TestPage holds the page of a small run against a golden file.
@@ -65,7 +64,7 @@ func TestPagesAreOfTheResults(t *testing.T) {
 	}
 	files, err := pages()
 	require.NoError(t, err)
-	for _, path := range []string{page, readme, picture, scalePage, tuningPage, results + "/" + historyChart, results + "/scale-capacity.svg"} {
+	for _, path := range []string{page, goalsPage, readme, picture, scalePage, tuningPage, results + "/" + historyChart, results + "/scale-capacity.svg"} {
 		assert.Contains(t, files, path)
 	}
 	for path, want := range files {

@@ -25,11 +25,10 @@ const (
 type set struct {
 	// names are the benchmarks in the order of the output, without the number of
 	// processors at their ends. With the log on, "log=3/" is in front.
-	names    []string
-	rows     []row                           // the benchmarks without their implementations
-	values   map[string]map[string][]float64 // name → unit → a value for each round
-	config   map[string]string               // of the first result
-	commands []string                        // without repetitions
+	names  []string
+	rows   []row                           // the benchmarks without their implementations
+	values map[string]map[string][]float64 // name → unit → a value for each round
+	config map[string]string               // of the first result
 }
 
 // row is a benchmark without its implementation, as a row of a table.
@@ -99,9 +98,6 @@ func (s *set) add(r *benchfmt.Result) {
 			s.config[c.Key] = string(c.Value)
 		}
 		s.config["procs"] = procs
-	}
-	if command := r.GetConfig("command"); !slices.Contains(s.commands, command) {
-		s.commands = append(s.commands, command)
 	}
 
 	units := s.values[name]
