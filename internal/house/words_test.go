@@ -1,7 +1,6 @@
 package house
 
 import (
-	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -47,9 +46,7 @@ func userPages(t *testing.T) (pages []string) {
 	for _, page := range allPages(t) {
 		own := strings.HasPrefix(page, "docs/") && !strings.HasPrefix(page, "docs/spec/") &&
 			!strings.HasPrefix(page, "docs/dev/") && !strings.HasPrefix(page, "docs/zh/")
-		text := read(t, page)
-		generated := bytes.Contains(text[:min(len(text), 400)], []byte("DO NOT EDIT"))
-		if (own || page == "README.md") && !generated {
+		if (own || page == "README.md") && !isGenerated(read(t, page)) {
 			pages = append(pages, page)
 		}
 	}
