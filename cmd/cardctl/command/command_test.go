@@ -188,8 +188,8 @@ func TestNames(t *testing.T) {
 		Run(context.Background(), name, []string{"explain", "--help"}, genericiooptions.IOStreams{In: &out, Out: &out, ErrOut: &out})
 		return out.String()
 	}
-	assert.Contains(t, help("/usr/bin/cardctl"), "  cardctl explain [job|pod|queue [NAME]] [flags]")
-	assert.Contains(t, help("/usr/bin/kubectl-card"), "  kubectl card explain [job|pod|queue [NAME]] [flags]")
+	assert.Contains(t, help("/usr/bin/cardctl"), "  cardctl explain [job|pod|queue|setting [NAME]] [flags]")
+	assert.Contains(t, help("/usr/bin/kubectl-card"), "  kubectl card explain [job|pod|queue|setting [NAME]] [flags]")
 }
 
 // TestFinishedJobs explains jobs that have ended: one whose PodGroup is deleted, one with
@@ -254,7 +254,7 @@ func TestCompletion(t *testing.T) {
 	server := httptest.NewServer(badInput{word: "nothing"})
 	defer server.Close()
 	for line, want := range map[string]string{
-		"explain ":                                         "job pod queue",
+		"explain ":                                         "job pod queue setting",
 		"explain job -f . ":                                "chat embed eval llm ocean survey tune vision",
 		"explain jobs -f . e":                              "embed eval",
 		"explain job llm -f . ":                            "",

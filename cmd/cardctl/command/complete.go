@@ -48,7 +48,10 @@ func (s *source) completeFirst(list names) completion {
 func (s *source) completeSubject(
 	cmd *cobra.Command, arguments []string, word string,
 ) ([]string, cobra.ShellCompDirective) {
-	kinds := map[string]names{"job": s.jobNames, "pod": s.podNames, "queue": s.queueNames}
+	kinds := map[string]names{
+		"job": s.jobNames, "pod": s.podNames, "queue": s.queueNames,
+		"setting": func(context.Context) []string { return settingNames(word) },
+	}
 	kind, _, slash := strings.Cut(word, "/")
 
 	switch {

@@ -17,7 +17,7 @@ import (
 
 const explainLong = `Shows for each waiting job which rule refuses it, at which queue of its path, with
 the numbers, and what has to change. Shows for a running job which jobs can
-reclaim it.
+reclaim it. Shows for a setting what it does, and what it is in the cluster.
 
 The answers come from the scheduler's hooks: its enqueue action runs on the
 snapshot, and each admitted job is tried on its own, as if no other job were
@@ -32,14 +32,18 @@ const explainExamples = `  # All jobs that wait
   # One job, one pod, or all of a queue, in files
   cardctl explain job train -f dump.json
   cardctl explain pod train-worker-0 -f dump.json
-  cardctl explain queue research -f nodes.yaml -f queues.yaml -f jobs/`
+  cardctl explain queue research -f nodes.yaml -f queues.yaml -f jobs/
+
+  # All settings, and one with its values in the cluster
+  cardctl explain setting
+  cardctl explain setting inqueue-timeout`
 
 // subject is the object that explain is about.
 type subject struct{ kind, name string }
 
 func newExplain(s *source) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "explain [job|pod|queue [NAME]]", Short: "Why jobs wait, and what would have to change",
+		Use: "explain [job|pod|queue|setting [NAME]]", Short: "Why jobs wait, and what would have to change",
 		Long: explainLong, Example: explainExamples,
 		ValidArgsFunction: s.completeSubject,
 		Args:              cobra.MaximumNArgs(2),
@@ -47,6 +51,12 @@ func newExplain(s *source) *cobra.Command {
 			about, err := subjectOf(arguments)
 			if err != nil {
 				return err
+			}
+
+			if about.kind == "setting" {
+				return s.show(cmd.Context(), func(ctx context.Context) (*result, error) {
+					return s.explainSetting(ctx, about.name)
+				})
 			}
 
 			shown := map[string]bool{}
@@ -82,16 +92,17 @@ func subjectOf(arguments []string) (subject, error) {
 	}
 
 	for kind, names := range map[string][]string{
-		"job":   {"job", "jobs", "podgroup", "podgroups", "pg"},
-		"pod":   {"pod", "pods", "po"},
-		"queue": {"queue", "queues", "q"},
+		"job":     {"job", "jobs", "podgroup", "podgroups", "pg"},
+		"pod":     {"pod", "pods", "po"},
+		"queue":   {"queue", "queues", "q"},
+		"setting": {"setting", "settings"},
 	} {
 		if slices.Contains(names, about.kind) {
 			about.kind = kind
 			return about, nil
 		}
 	}
-	return about, fmt.Errorf("cannot explain a %q: only a job, a pod or a queue", about.kind)
+	return about, fmt.Errorf("cannot explain a %q: only a job, a pod, a queue or a setting", about.kind)
 }
 
 // explain explains the jobs of a subject, and the jobs that were shown before: a job that no longer waits is a change.

@@ -67,7 +67,7 @@ func newRoot(name string, from *source) *cobra.Command {
 
 	root.AddCommand(
 		newExplain(from), newCards(from), newValidate(from), newTop(from), newUsage(from), newBudget(from),
-		newAudit(from), newSimulate(from), newReplay(from), newServe(from),
+		newAudit(from), newSimulate(from), newReplay(from), newServe(from), newSchema(from),
 		newPreflight(from), newVersion(streams))
 
 	root.Version = version.Of().Text("cardctl")

@@ -93,6 +93,7 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 	ck.checkRequests()
 	ck.checkKeys()
 	ck.checkUncounted(c)
+	ck.checkStability(c)
 
 	world, err := engine.Build(o)
 	if err != nil {
