@@ -148,7 +148,7 @@ var arguments = []Setting{
 	},
 	{
 		Name: "nodeOrderWeight", Place: Argument, Values: Text{"a number above 0", "大于 0 的数"}, Example: "1",
-		Default: Default{Value: "10"},
+		Default: Default{Value: "2000"},
 		Effect: Text{
 			"The weight of the order of a card list in the scores of nodes. " +
 				"The first card scores 100 times this, and each next card half of the card before.",
@@ -234,7 +234,7 @@ var arguments = []Setting{
 				"release, such as a fork.",
 			"按 Volcano 的哪个版本判定。只用于无法得知自身版本的构建，例如分支（fork）。",
 		},
-		Page: "differences.md#by-release", Level: Reference, Stability: Alpha, Since: first,
+		Page: "spec/differences.md#by-release", Level: Reference, Stability: Alpha, Since: first,
 	},
 	{
 		Name: "stateSave", Place: Argument, Values: Text{"a duration from `1s`", "不小于 `1s` 的时长"}, Example: "5m",

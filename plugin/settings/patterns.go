@@ -1,6 +1,9 @@
 package settings
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The patterns of single values.
 const (
@@ -37,23 +40,43 @@ func object(name, value string) string {
 	return `\{\s*(` + member + `(,\s*` + member + `)*)?\}`
 }
 
-// list returns the pattern of a list of words in any order, each at most once.
-func list(words ...string) string {
+// list returns the pattern of a list of words in any order, each at most once, with all that are required.
+func list(required []string, optional ...string) string {
 	var choices []string
-	for i, word := range words {
-		var rest []string
-		rest = append(rest, words[:i]...)
-		rest = append(rest, words[i+1:]...)
-
-		choice := word
-		if len(rest) > 0 {
-			choice += `(\s*,\s*` + list(rest...) + `)?`
+	for i, word := range append(slices.Clone(required), optional...) {
+		needed := required
+		others := optional
+		if i < len(required) {
+			needed = without(required, i)
+		} else {
+			others = without(optional, i-len(required))
 		}
-		choices = append(choices, choice)
+
+		switch {
+		case len(needed) > 0:
+			word += `\s*,\s*` + list(needed, others...)
+		case len(others) > 0:
+			word += `(\s*,\s*` + list(nil, others...) + `)?`
+		}
+		choices = append(choices, word)
 	}
 
 	return `(` + strings.Join(choices, `|`) + `)`
 }
+
+// without returns the words without one of them.
+func without(words []string, i int) []string { return slices.Delete(slices.Clone(words), i, i+1) }
+
+// The patterns of lists. A time for which a job holds back others needs an order in which jobs wait for one another.
+var (
+	orderPattern = whole(`(` +
+		list(nil, `(best-effort|(priority-)?fifo)`, `nodes=`+duration, `displace(=off)?`) + `|` +
+		list([]string{`(priority-)?fifo`, `hold=` + duration}, `nodes=`+duration, `displace(=off)?`) + `)`)
+	fairSharePattern = whole(list(nil, `(off|on)`, `namespaces(=off)?`, `weight=`+number))
+	runtimePattern   = whole(list(nil, `reclaim=`+duration, `preempt=`+duration))
+	evictionsPattern = whole(list(nil, `lose=`+rate, `take=`+rate))
+	enforcePattern   = whole(`(off|` + list([]string{`after=` + duration}, `budgets`) + `)`)
+)
 
 // The patterns of annotations with JSON.
 var (

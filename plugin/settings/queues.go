@@ -59,15 +59,15 @@ var queues = []Setting{
 	{
 		Name: "volcano.sh/card.quota.by", Place: Queue,
 		Example: `{"namespace": {"*": {"NVIDIA-H200": 8, "cpu": "64"}}, "user": {"*": {"NVIDIA-H200": 4}}}`,
-		Values: Text{"a JSON object of namespace, user, group or label:<name>, of values or *, and of cards, " +
-			"such as `{\"user\": {\"*\": {\"NVIDIA-H200\": 8}}}`",
-			"由 namespace、user、group 或 label:<名字>，值或 *，以及卡组成的 JSON 对象，" +
-				"例如 `{\"user\": {\"*\": {\"NVIDIA-H200\": 8}}}`"},
+		Values: Text{"a JSON object of namespace, user, group or label:<name>, of values or *, and of cards and resources, " +
+			"such as `{\"user\": {\"*\": {\"NVIDIA-H200\": 8, \"cpu\": \"64\"}}}`",
+			"由 namespace、user、group 或 label:<名字>，值或 *，以及卡和资源组成的 JSON 对象，" +
+				"例如 `{\"user\": {\"*\": {\"NVIDIA-H200\": 8, \"cpu\": \"64\"}}}`"},
 		Pattern: holdersPattern, Content: holdersContent, Windows: true, Default: noBound,
 		Effect: Text{
 			"The cards that each namespace, user, group or value of a label has at most in the queue and below. " +
-				"A namespace also has limits of resources, which are quantities in quotes.",
-			"每个命名空间、用户、用户组或标签值在队列及其下级最多能有的卡。命名空间还可以限制资源，写成带引号的数量。",
+				"A quantity in quotes bounds a resource.",
+			"每个命名空间、用户、用户组或标签值在队列及其下级最多能有的卡。带引号的数量限制资源。",
 		},
 		Page: "limits.md#namespaces-users-groups-and-labels", Level: Common, Stability: Beta, Since: first,
 	},
@@ -86,7 +86,7 @@ var queues = []Setting{
 			"`off` or `on`; `namespaces` or `namespaces=off`; `weight=NUMBER`",
 			"`off` 或 `on`；`namespaces` 或 `namespaces=off`；`weight=NUMBER`",
 		},
-		Pattern: whole(list(`(off|on)`, `namespaces(=off)?`, `weight=`+number)),
+		Pattern: fairSharePattern,
 		Default: Default{Value: "on", Text: Text{"the weight of the spec", "权重取自 spec"}}, Inherits: true, Windows: true,
 		Effect: Text{
 			"Whether the past of the queue counts, whether its namespaces take turns, and its weight with " +
@@ -146,11 +146,11 @@ var queues = []Setting{
 		Page: "limits.md#admission-beyond-deserved", Level: Reference, Stability: Beta, Since: first,
 	},
 	{
-		Name: "volcano.sh/order", Place: Queue, Example: "fifo,hold=30m,nodes=30m,displace",
+		Name: "volcano.sh/order", Place: Queue, Example: "fifo,hold=30m",
 		Values: Text{
 			"`fifo`, `priority-fifo` or `best-effort`; `hold=TIME`; `nodes=TIME`; `displace` or `displace=off`",
 			"`fifo`、`priority-fifo` 或 `best-effort`；`hold=TIME`；`nodes=TIME`；`displace` 或 `displace=off`"},
-		Pattern:  whole(list(`(best-effort|(priority-)?fifo)`, `hold=`+duration, `nodes=`+duration, `displace(=off)?`)),
+		Pattern:  orderPattern,
 		Default:  Default{Value: "best-effort", Text: Text{"`hold=1h` with the other orders", "其他顺序为 `hold=1h`"}},
 		Inherits: true, Windows: true,
 		Effect: Text{
@@ -185,7 +185,7 @@ var queues = []Setting{
 	{
 		Name: "volcano.sh/min-runtime", Place: Queue, Example: "reclaim=30m,preempt=10m",
 		Values:  Text{"`reclaim=TIME`; `preempt=TIME`", "`reclaim=TIME`；`preempt=TIME`"},
-		Pattern: whole(list(`reclaim=`+duration, `preempt=`+duration)),
+		Pattern: runtimePattern,
 		Default: Default{Value: "reclaim=0s,preempt=0s"}, Inherits: true, Windows: true,
 		Effect: Text{
 			"How long a pod runs before other queues reclaim it, and before jobs of its own queue preempt it.",
@@ -205,7 +205,7 @@ var queues = []Setting{
 	{
 		Name: "volcano.sh/eviction-budget", Place: Queue, Example: "lose=10/1h,take=20/1d",
 		Values:  Text{"`lose=N/LENGTH`; `take=N/LENGTH`", "`lose=N/LENGTH`；`take=N/LENGTH`"},
-		Pattern: whole(list(`lose=`+rate, `take=`+rate)), Default: noBound, Windows: true,
+		Pattern: evictionsPattern, Default: noBound, Windows: true,
 		Effect: Text{
 			"The pods that the queue and below lose to reclaim and `enforce-quota` in any such time, and the " +
 				"pods that they take from others.",
@@ -226,7 +226,7 @@ var queues = []Setting{
 	{
 		Name: "volcano.sh/enforce-quota", Place: Queue, Example: "after=30m,budgets",
 		Values:  Text{"`off` or `after=TIME`; `budgets`", "`off` 或 `after=TIME`；`budgets`"},
-		Pattern: whole(`(off|` + list(`after=`+duration, `budgets`) + `)`),
+		Pattern: enforcePattern,
 		Default: Default{Value: "off"}, Inherits: true, Windows: true,
 		Effect: Text{
 			"Pods above the bounds of the queue are evicted after this time. " +
