@@ -276,11 +276,13 @@ func (s *State) liftTotal(ix *index.Index, session *Inputs) {
 // ownBound sets rootBound to the capability of the root. If the capability is empty, the resources of nodes have no
 // bound.
 func (s *State) ownBound(capability fastres.Vector) {
-	s.rootBound.CopyFrom(capability)
 	if !capability.IsEmpty() {
+		s.rootBound.CopyFrom(capability)
 		return
 	}
 
+	// A capability of 0 of everything is empty, too.
+	s.rootBound.Reset()
 	s.rootBound.Set(fastres.CPU, fastres.MaxQuantity)
 	s.rootBound.Set(fastres.Memory, fastres.MaxQuantity)
 	for d := range s.total.Present() {
