@@ -11,9 +11,9 @@ import (
 // TestOwnBound has the bound of a root with the rules of Volcano v1.14.2 and later. A root with 0 of everything is a root
 // without a capability, as upstream has it.
 func TestOwnBound(t *testing.T) {
-	const gpu, other = fastres.Memory + 1, fastres.Memory + 2
+	const gpu, other = fastres.Pods + 1, fastres.Pods + 2
 	vector := func(quantities map[fastres.Dim]float64) fastres.Vector {
-		v := fastres.NewVector(4)
+		v := fastres.NewVector(5)
 		for d, quantity := range quantities {
 			v.Set(d, quantity)
 		}
