@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,14 +55,8 @@ spec: {schedulerName: volcano, containers: [{name: c, image: i, resources: {limi
 status: {phase: Pending}
 `
 
-// borrowing adds a job of the queue counted that wants what the queue free has beyond what it deserves.
-const borrowing = `
----
-apiVersion: v1
-kind: Pod
-metadata: {name: runs-1, annotations: {scheduling.k8s.io/group-name: runs, volcano.sh/card.name: H200}}
-spec: {schedulerName: volcano, nodeName: node, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 3}}}]}
-status: {phase: Running}
+// owner is a job of the queue counted.
+const owner = `
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: PodGroup
@@ -74,6 +69,16 @@ kind: Pod
 metadata: {name: owner-0, annotations: {scheduling.k8s.io/group-name: owner, volcano.sh/card.name: H200}}
 spec: {schedulerName: volcano, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 2}}}]}
 status: {phase: Pending}
+`
+
+// borrowed fills the node with another pod of the queue free.
+const borrowed = `
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: runs-1, annotations: {scheduling.k8s.io/group-name: runs, volcano.sh/card.name: H200}}
+spec: {schedulerName: volcano, nodeName: node, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 3}}}]}
+status: {phase: Running}
 `
 
 // decide runs the checks of the decisions on a cluster, from Volcano's capacity to the next configuration.
@@ -117,9 +122,28 @@ func TestDecisionsWithoutQuota(t *testing.T) {
 	assert.Contains(t, string(text), `"owner":"PodGroup/waits","queue":"free","now":{"admitted":true,"running":1,"waiting":0}`)
 }
 
+// TestDecisionsOfVolcano has Volcano's own plugin decide now: in a tree, it refuses all jobs if one job is in a queue with
+// children.
+func TestDecisionsOfVolcano(t *testing.T) {
+	const tree = "{name: child}\nspec: {weight: 1, parent: free}\n---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: "
+	text := strings.Replace(cluster, "{name: counted,", tree+"{name: counted,", 1) + owner
+	objects := input.Parse("cluster", []byte(text))
+	require.Empty(t, objects.Problems)
+	now, err := engine.Configure(configured("enqueue, allocate, backfill", plugin.CapacityName, ", enableHierarchy: true"))
+	require.NoError(t, err)
+	ours := *now
+	now.Upstream = true
+
+	s := &Subject{Objects: objects}
+	checks, err := s.checkDecisions(t.Context(), now, &ours)
+	require.NoError(t, err)
+	assert.Contains(t, checks[1].text(), "- default/PodGroup/owner of counted: now 1 wait, then 1 run")
+	assert.NotContains(t, checks[1].text(), "PodGroup/waits", "nobody starts it")
+}
+
 // TestDecisionsEvict names the pods that reclaim evicts for a queue that has less than it deserves.
 func TestDecisionsEvict(t *testing.T) {
-	_, jobs, evictions := decide(t, cluster+borrowing, "enqueue, allocate, reclaim, backfill", plugin.Name)
+	_, jobs, evictions := decide(t, cluster+borrowed+owner, "enqueue, allocate, reclaim, backfill", plugin.Name)
 	assert.Equal(t, Note, evictions.Result, evictions.text())
 	assert.Contains(t, evictions.text(), "1 pods are evicted at first, 1 of them not by the present scheduler")
 	assert.Contains(t, evictions.text(), "- cycle 1: runs-1 of node, PodGroup/runs of queue free")

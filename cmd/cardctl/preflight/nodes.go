@@ -80,12 +80,15 @@ func (n *nodes) read(node *v1.Node) {
 		n.report("%s: annotation %s: %s", node.Name, p.Key, p.Reason)
 	}
 
-	for resource := range node.Status.Allocatable {
+	for _, resource := range slices.Sorted(maps.Keys(node.Status.Allocatable)) {
+		if !card.NamesWhole(resource) { // a slice has the label of the whole card as well
+			continue
+		}
 		other := string(resource) + ".product"
-		used, also := node.Labels[other], node.Labels[n.labels.Of(resource)]
-		if used != "" && also != "" && used != also {
-			n.report("%s: %s has two names: %s=%s counts, and %s=%s does not", node.Name, resource,
-				other, used, n.labels.Of(resource), also)
+		label := n.labels.Of(resource)
+		if node.Labels[other] != "" && node.Labels[label] != "" && node.Labels[other] != node.Labels[label] {
+			n.report("%s: %s has two names: %s=%s and %s=%s",
+				node.Name, resource, other, node.Labels[other], label, node.Labels[label])
 		}
 	}
 }
