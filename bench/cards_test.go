@@ -23,7 +23,7 @@ import (
 // newCards is capacity-card with cpu and memory unlimited where queues set no capability: only
 // cards are short.
 func newCards(framework.Arguments) framework.Plugin {
-	return plugin.New(framework.Arguments{"unsetCapability": "unlimited"})
+	return plugin.New(framework.Arguments{"cardUnlimitedCpuMemory": false})
 }
 
 // asks describes the jobs that request cards: pods that list some cards, in order. Their queue has

@@ -32,7 +32,7 @@ func BenchmarkGroups(b *testing.B) {
 				b.Fatal(err)
 			}
 			build := func(framework.Arguments) framework.Plugin {
-				return plugin.New(framework.Arguments{"unsetCapability": "unlimited", "cardGroups": groups})
+				return plugin.New(framework.Arguments{"cardUnlimitedCpuMemory": false, "cardGroups": groups})
 			}
 			for _, op := range []struct {
 				name string

@@ -135,7 +135,7 @@ func deploymentTakesBack(t *testing.T, c *cluster) {
 	c.cycles(t, 6)
 	c.runs(t, "serve", map[string]int{rtx4090D: 1}, 1)
 
-	c.reconfigure(t, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      reclaimBeyondMinimum: true",
+	c.reconfigure(t, "reclaimGangs: whole", "reclaimGangs: whole\n      reclaimBeyondMinimum: true",
 		"- name: gang\n", "- name: gang\n    enableJobStarving: false\n")
 	c.runs(t, "serve", map[string]int{rtx4090D: 2}, 0)
 	c.runs(t, "trainer", map[string]int{rtx4090D: 6}, 1)

@@ -14,7 +14,7 @@ import (
 // groupsOfCards has a queue name a group of two cards, and no card.
 func groupsOfCards(t *testing.T, c *cluster) {
 	const quota = "volcano.sh/card.quota"
-	c.reconfigure(t, "cardUnlimitedCpuMemory: true", `cardUnlimitedCpuMemory: true
+	c.reconfigure(t, "reclaimGangs: whole", `reclaimGangs: whole
       cardGroups:
         hopper: {NVIDIA-H200: 1, NVIDIA-H800: 1}
         credits: {NVIDIA-H200: 2, "*": 1/2}`)
@@ -48,7 +48,7 @@ func groupsOfCards(t *testing.T, c *cluster) {
 // department keeps what it has.
 func groupsInATree(t *testing.T, c *cluster) {
 	configuration := strings.NewReplacer("- name: capacity-card\n", "- name: capacity-card\n    enableHierarchy: true\n",
-		"cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      cardGroups:\n        hopper: {NVIDIA-H200: 1, NVIDIA-H800: 1}",
+		"reclaimGangs: whole", "reclaimGangs: whole\n      cardGroups:\n        hopper: {NVIDIA-H200: 1, NVIDIA-H800: 1}",
 	).Replace(exampleConfiguration(t))
 	c.schedule(t, configuration)
 	t.Cleanup(func() { c.schedule(t, exampleConfiguration(t)) })

@@ -186,7 +186,7 @@ func untypedPods(t *testing.T, c *cluster) {
 	c.runs(t, "typed", map[string]int{}, 1)
 	c.says(t, "typed", insufficient(sixCards, h200, 1, 4, 3))
 
-	c.reconfigure(t, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      untypedCards: reject")
+	c.reconfigure(t, "reclaimGangs: whole", "reclaimGangs: whole\n      untypedCards: reject")
 	c.submit(t, "rejected", sixCards, h200, 1, untyped)
 	c.runs(t, "rejected", map[string]int{}, 1)
 	c.says(t, "rejected", "Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
@@ -273,10 +273,9 @@ func unlimitedCPUAndMemory(t *testing.T, c *cluster) {
 	none := example[*scheduling.Queue](t, "queue.yaml")
 	none.Name, none.Spec.Capability = "cards-only", nil
 	c.create(t, none)
+	c.reconfigure(t, "reclaimGangs: whole", "reclaimGangs: whole\n      cardUnlimitedCpuMemory: false\n      unsetCapability: zero")
 	c.cpuJob(t, "no-cpu", "cards-only", "1", "0")
 	c.refused(t, "no-cpu", insufficient("cards-only", "cpu", 1, 1, 0))
-
-	c.reconfigure(t, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: false")
 	c.submit(t, "held", sixCards, h200, 1)
 	c.refused(t, "held", insufficient(sixCards, "cpu", 16, 2*16+3+16, 4)+"; Queue <cr-queue1> has insufficient <memory> quota: "+
 		"requested <131072Mi>, total would be <394240Mi>, but capability is <4096Mi>")

@@ -70,7 +70,7 @@ func labelsOfVendors(t *testing.T, c *cluster) {
 		"nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.sharing-strategy": "time-slicing"}, "nvidia.com/gpu.shared")
 	node("mlu-1", map[string]string{"example.com/mlu-model": mlu590}, "cambricon.com/mlu")
 
-	c.reconfigure(t, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      cardLabels:\n        cambricon.com/mlu: example.com/mlu-model")
+	c.reconfigure(t, "reclaimGangs: whole", "reclaimGangs: whole\n      cardLabels:\n        cambricon.com/mlu: example.com/mlu-model")
 	c.queue(t, "labels", `{"AMD_Instinct_MI300X_OAM": 1, "NVIDIA-L40S/ts*1/4": 2, "MLU590": 3}`)
 	for card, n := range map[string]int{mi300x: 1, timeSlice: 2, mlu590: 3} {
 		job := map[string]string{mi300x: "amd", timeSlice: "slices", mlu590: "mlu"}[card]

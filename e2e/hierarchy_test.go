@@ -37,7 +37,7 @@ func TestHierarchy(t *testing.T) {
 	})
 	t.Run("capacity-card", func(t *testing.T) {
 		c := plane(t, hierarchy+"nodes.yaml")
-		named := "name: capacity-card\n    arguments: {unsetCapability: unlimited, untypedCards: ignore}"
+		named := "name: capacity-card\n    arguments: {untypedCards: ignore}"
 		c.schedule(t, strings.Replace(configuration, "name: capacity", named, 1))
 		lend(t, c, "-cc")
 	})

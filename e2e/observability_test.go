@@ -253,7 +253,7 @@ func TestObservability(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.send(t, render(t, "../deploy/observability"), "test", metav1.DryRunAll)
 	configuration := exampleConfiguration(t)
-	fair := strings.Replace(configuration, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      fairShareHalfLife: 1h\n      stateSave: 1s", 1)
+	fair := strings.Replace(configuration, "reclaimGangs: whole", "reclaimGangs: whole\n      fairShareHalfLife: 1h\n      stateSave: 1s", 1)
 	require.NotEqual(t, configuration, fair)
 	scheduler := c.run(t, build(t, ours), fair)
 	p := startPrometheus(t, scrape(t, scheduler.Metrics), t.TempDir())

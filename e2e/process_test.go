@@ -213,7 +213,7 @@ func TestEditedConfiguration(t *testing.T) {
 	c.cycles(t, 6)
 	c.runs(t, "edited-users", map[string]int{h200: 3}, 1)
 
-	edit(strings.Replace(good, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      untypedCards: reject", 1))
+	edit(strings.Replace(good, "reclaimGangs: whole", "reclaimGangs: whole\n      untypedCards: reject", 1))
 	p.logs(t, fmt.Sprintf("The scheduler's configuration %s was changed and is in force", file))
 	c.submit(t, "edited-untyped", sixCards, "", 1)
 	c.says(t, "edited-untyped", "Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")

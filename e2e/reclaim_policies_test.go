@@ -110,11 +110,11 @@ func fence(t *testing.T, c *cluster) {
 // minRuntime has a wrong value, too: the last good one stays in force.
 func minRuntime(t *testing.T, c *cluster) {
 	c.apply(t, "queue-lending.yaml")
-	c.annotate(t, "training", "volcano.sh/min-runtime", "1h")
+	c.annotate(t, "training", "volcano.sh/min-runtime", "reclaim=1h")
 	borrowAll(t, c)
 	c.annotate(t, "training", "volcano.sh/min-runtime", "none")
-	c.misconfigured(t, "training", `annotation volcano.sh/min-runtime: "none" is not a duration of 0 or more, such as 30m; the last good value stays in force`)
-	waitsUntil(t, c, "training", "volcano.sh/min-runtime", "0s")
+	c.misconfigured(t, "training", `annotation volcano.sh/min-runtime: "none" is not a list of reclaim=TIME; preempt=TIME, such as reclaim=30m,preempt=10m; the last good value stays in force`)
+	waitsUntil(t, c, "training", "volcano.sh/min-runtime", "reclaim=0s")
 }
 
 func reclaimDelay(t *testing.T, c *cluster) {
@@ -129,13 +129,13 @@ func preemptMinRuntime(t *testing.T, c *cluster) {
 	c.reconfigure(t, "reclaim, backfill", "preempt, backfill")
 	urgent := c.urgent(t)
 	c.queue(t, "one", `{"NVIDIA-GeForce-RTX-4090-D": 8}`)
-	c.annotate(t, "one", "volcano.sh/preempt-min-runtime", "1h")
+	c.annotate(t, "one", "volcano.sh/min-runtime", "preempt=1h")
 	c.submit(t, "low", "one", rtx4090D, 8)
 	c.runs(t, "low", map[string]int{rtx4090D: 8}, 0)
 	c.submit(t, "high", "one", rtx4090D, 1, urgent)
 	c.cycles(t, 6)
 	c.runs(t, "high", map[string]int{}, 1)
-	c.annotate(t, "one", "volcano.sh/preempt-min-runtime", "0s")
+	c.annotate(t, "one", "volcano.sh/min-runtime", "preempt=0s")
 	c.runs(t, "high", map[string]int{rtx4090D: 1}, 0)
 	c.runs(t, "low", map[string]int{rtx4090D: 7}, 1)
 }
@@ -143,7 +143,7 @@ func preemptMinRuntime(t *testing.T, c *cluster) {
 // victimOrder evicts one pod with seven cards for one with four, and not the younger one with one card as well, which
 // Volcano's order takes first. gang spares nothing.
 func victimOrder(t *testing.T, c *cluster) {
-	c.reconfigure(t, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      victimOrder: leastWork",
+	c.reconfigure(t, "reclaimGangs: whole", "reclaimGangs: whole\n      victimOrder: leastWork",
 		"- name: gang\n", "- name: gang\n    enableReclaimable: false\n")
 	of := func(cards int64) func(*batch.Job) {
 		return func(job *batch.Job) { request(&job.Spec.Tasks[0].Template.Spec, "nvidia.com/gpu", cards) }
@@ -162,16 +162,16 @@ func victimOrder(t *testing.T, c *cluster) {
 }
 
 func evictionBudget(t *testing.T, c *cluster) {
-	budgeted(t, c, "training", "volcano.sh/eviction-budget")
+	budgeted(t, c, "training", "lose")
 }
 func reclaimBudget(t *testing.T, c *cluster) {
-	budgeted(t, c, "inference", "volcano.sh/reclaim-budget")
+	budgeted(t, c, "inference", "take")
 }
 
 // budgeted has a pod of training evicted, none beyond the budget of a queue, and two more when that is raised.
-func budgeted(t *testing.T, c *cluster, queue, key string) {
+func budgeted(t *testing.T, c *cluster, queue, word string) {
 	c.apply(t, "queue-lending.yaml")
-	c.annotate(t, queue, key, "1/1h")
+	c.annotate(t, queue, "volcano.sh/eviction-budget", word+"=1/1h")
 	c.submit(t, "borrower", "training", rtx4090D, 8)
 	c.runs(t, "borrower", map[string]int{rtx4090D: 8}, 0)
 	for i := range 3 {
@@ -180,7 +180,7 @@ func budgeted(t *testing.T, c *cluster, queue, key string) {
 	c.runs(t, "borrower", map[string]int{rtx4090D: 7}, 1)
 	c.cycles(t, 6)
 	c.runs(t, "borrower", map[string]int{rtx4090D: 7}, 1)
-	c.annotate(t, queue, key, "3/1h")
+	c.annotate(t, queue, "volcano.sh/eviction-budget", word+"=3/1h")
 	c.runs(t, "borrower", map[string]int{rtx4090D: 5}, 3)
 	for i := range 3 {
 		c.runs(t, fmt.Sprint("owner-", i), map[string]int{rtx4090D: 1}, 0)
@@ -243,7 +243,7 @@ func enforceBudgets(t *testing.T, c *cluster) {
 // checkpoints has a pod that began first write a checkpoint. So its eviction loses less than that of one that began
 // later.
 func checkpoints(t *testing.T, c *cluster) {
-	c.reconfigure(t, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      victimOrder: leastWork",
+	c.reconfigure(t, "reclaimGangs: whole", "reclaimGangs: whole\n      victimOrder: leastWork",
 		"- name: gang\n", "- name: gang\n    enableReclaimable: false\n")
 	c.apply(t, "queue-lending.yaml")
 	c.annotate(t, "training", "volcano.sh/card.guarantee", `{"NVIDIA-GeForce-RTX-4090-D": 0}`)

@@ -96,8 +96,8 @@ func TestEachRightOfTheViewIsNeeded(t *testing.T) {
 func TestEachRightOfThePluginsIsNeeded(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	program := build(t, ours)
-	configuration := strings.Replace(exampleConfiguration(t), "cardUnlimitedCpuMemory: true",
-		"cardUnlimitedCpuMemory: true\n      fairShareHalfLife: 10h\n      stateSave: 1s", 1)
+	configuration := strings.Replace(exampleConfiguration(t), "reclaimGangs: whole",
+		"reclaimGangs: whole\n      fairShareHalfLife: 10h\n      stateSave: 1s", 1)
 	c.apply(t, "queue-lending.yaml")
 	c.annotate(t, "training", "volcano.sh/eviction-grace", "1h")
 	c.queue(t, "steady", `{"NVIDIA-H200": 1}`)

@@ -32,7 +32,7 @@ func (c *cluster) scheduleByWeight(t *testing.T, name string) {
 	configuration := example[*corev1.ConfigMap](t, weights+"scheduler.conf.yaml").Data["volcano-scheduler.conf"]
 	if name == "capacity-card" {
 		configuration = strings.Replace(configuration, "name: capacity", "name: capacity-card", 1)
-		configuration = strings.Replace(configuration, "arguments:\n", "arguments:\n      unsetCapability: unlimited\n      untypedCards: ignore\n", 1)
+		configuration = strings.Replace(configuration, "arguments:\n", "arguments:\n      untypedCards: ignore\n", 1)
 	}
 	c.schedule(t, configuration)
 }

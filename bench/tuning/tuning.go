@@ -91,12 +91,7 @@ func (s Setting) Environment() []string {
 }
 
 // quotas are the arguments of the quota plugin.
-var quotas = []string{
-	"cardUnlimitedCpuMemory: true",
-	"unsetCapability: unlimited",
-	"reclaimGangs: whole",
-	"nodeOrderWeight: 10",
-}
+var quotas = []string{"reclaimGangs: whole"}
 
 // Configuration returns the volcano-scheduler.conf.
 func (s Setting) Configuration() string {

@@ -273,7 +273,7 @@ The queues form a tree. Their annotations volcano.sh/card.* say in whole cards:
             is borrowed.
 What a queue is guaranteed, by default its quota too, it never lends. lab and train are guaranteed
 none of their H200 here, so that each can borrow what the other leaves idle.
-Cpu and memory are left out of it: with unsetCapability: unlimited queues may have all there is.
+Cpu and memory are left out of it: a queue that does not bound them may have all there is.
 `
 
 // tell plays the acts one after the other and checks the outcome of each.

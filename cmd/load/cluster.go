@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"text/template"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -29,20 +27,15 @@ type scheduler struct {
 	flags, environment           []string
 }
 
-// quotaPlugin is a quota plugin and its arguments.
-type quotaPlugin struct {
-	Name      string
-	Arguments map[string]string
-}
-
-// The plugins that are compared. Cards alone are short with capacity-card, as GPUs alone are with capacity.
-var (
-	capacity     = quotaPlugin{"capacity", nil}
-	capacityCard = quotaPlugin{"capacity-card", map[string]string{"unsetCapability": "unlimited"}}
+// The quota plugins that are compared. Cards alone are short with capacity-card, as GPUs alone are with capacity.
+const (
+	capacity     = "capacity"
+	capacityCard = "capacity-card"
 )
 
-// configuration is the volcano-scheduler.conf of all schedulers, without the quota plugin.
-var configuration = template.Must(template.New("").Parse(`
+// configuration returns the volcano-scheduler.conf of all schedulers, with a quota plugin.
+func configuration(plugin string) string {
+	return fmt.Sprintf(`
 actions: "enqueue, allocate, reclaim, backfill"
 tiers:
 - plugins:
@@ -50,27 +43,13 @@ tiers:
   - name: gang
     enablePreemptable: false
   - name: conformance
-  - name: {{.Name}}
+  - name: %s
     enableHierarchy: true
-{{- with .Arguments}}
-    arguments:
-{{- range $key, $value := .}}
-      {{$key}}: {{$value}}
-{{- end}}
-{{- end}}
 - plugins:
   - name: predicates
   - name: nodeorder
   - name: binpack
-`))
-
-// configuration returns the volcano-scheduler.conf with the plugin.
-func (p quotaPlugin) configuration() string {
-	var text strings.Builder
-	if err := configuration.Execute(&text, p); err != nil {
-		panic(err) // it has no other plugins than those above
-	}
-	return text.String()
+`, plugin)
 }
 
 // start runs a scheduler as a deployment does: with Volcano's defaults, and with almost no throttling. It writes the

@@ -77,7 +77,7 @@ func readFigures(text io.Reader) (figures, error) {
 	}
 	for _, m := range read["volcano_plugin_scheduling_latency_milliseconds"].GetMetric() {
 		plugin := label(m, "plugin")
-		ours := plugin == capacity.Name || plugin == capacityCard.Name
+		ours := plugin == capacity || plugin == capacityCard
 		if ours && label(m, "OnSession") == "OnSessionOpen" {
 			f.opens = observed(m, 1000)
 		}

@@ -130,7 +130,7 @@ func (o choices) burst(ctx context.Context) error {
 
 // burstSchedulers are Volcano's scheduler and ours, with the plugin capacity.
 func (o choices) burstSchedulers() []scheduler {
-	configuration := capacity.configuration()
+	configuration := configuration(capacity)
 	return []scheduler{
 		{"upstream", o.upstream, configuration, nil, nil},
 		{"ours", o.ours, configuration, nil, nil},
@@ -193,9 +193,9 @@ func (o choices) waves(ctx context.Context) error {
 	}
 
 	schedulers := []scheduler{
-		{"upstream", o.upstream, capacity.configuration(), nil, nil},
-		{"capacity", o.ours, capacity.configuration(), nil, nil},
-		{capacityCard.Name, o.ours, capacityCard.configuration(), nil, nil},
+		{"upstream", o.upstream, configuration(capacity), nil, nil},
+		{"capacity", o.ours, configuration(capacity), nil, nil},
+		{capacityCard, o.ours, configuration(capacityCard), nil, nil},
 	}
 
 	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {

@@ -46,7 +46,7 @@ type wave struct {
 
 // runWaves measures one scheduler.
 func runWaves(ctx context.Context, w workload.Waves, s scheduler) (*load.Run, error) {
-	w.Cards = s.name == capacityCard.Name
+	w.Cards = s.name == capacityCard
 	c, arrivals := w.Make(1)
 	result := &load.Run{Scheduler: s.name}
 

@@ -36,15 +36,16 @@ func TestArguments(t *testing.T) {
 		s := arguments.Settings{
 			Bounds: intake.Settings{RootCapability: intake.RootTotal, UnsetCapability: intake.UnsetUnlimited,
 				DeservedFrom: intake.DeservedFromSpec, HierarchyFrom: intake.HierarchyFromParent},
-			Cards: cards.Settings{Untyped: cards.UntypedCharge, Terminating: cards.TerminatingRelease, NodeOrderWeight: 1},
+			Cards: cards.Settings{Untyped: cards.UntypedCharge, Terminating: cards.TerminatingRelease, NodeOrderWeight: 2000},
 		}
 		for _, change := range changes {
 			change(&s)
 		}
 		return s
 	}
-	zeroLeaf := func(s *arguments.Settings) { // the defaults of capacity-card
-		s.Bounds.UnsetCapability, s.Cards.Terminating = intake.UnsetZero, cards.TerminatingHold
+	ofCards := func(s *arguments.Settings) { // the defaults of capacity-card
+		s.Cards.UnlimitedCPUMemory = true
+		s.Cards.Terminating = cards.TerminatingHold
 		s.AdmitReclaimable = true
 	}
 	openRoot := func(s *arguments.Settings) {
@@ -61,30 +62,33 @@ func TestArguments(t *testing.T) {
 		problems  []string
 	}{
 		{"none", capacity, nil, with(), nil},
-		{"none for cards", card, nil, with(zeroLeaf), nil},
+		{"none for cards", card, nil, with(ofCards), nil},
 		{"all", capacity, framework.Arguments{"rootCapability": "unlimited", "unsetCapability": "zero", "untypedCards": "reject", "terminatingCards": "hold",
 			"cardUnlimitedCpuMemory": true, "nodeOrderWeight": 2.5, "deservedFrom": "weight", "hierarchyFrom": "annotation", "reclaimCompares": "damped=2"},
 			arguments.Settings{
 				Bounds: intake.Settings{RootCapability: intake.RootUnlimited, UnsetCapability: intake.UnsetZero,
 					DeservedFrom: intake.DeservedFromWeight, HierarchyFrom: intake.HierarchyFromAnnotation},
 				Cards: cards.Settings{Untyped: cards.UntypedReject, Terminating: cards.TerminatingHold, UnlimitedCPUMemory: true, NodeOrderWeight: 2.5}, Damping: 2}, nil},
-		{"all for cards", card, framework.Arguments{"rootCapability": "total", "unsetCapability": "unlimited", "untypedCards": "ignore",
-			"cardUnlimitedCpuMemory": "true", "nodeOrderWeight": 3, "deservedFrom": "spec", "hierarchyFrom": "parent", "reclaimCompares": "queue"},
+		{"all for cards", card, framework.Arguments{"rootCapability": "total", "unsetCapability": "zero", "untypedCards": "ignore",
+			"cardUnlimitedCpuMemory": "false", "nodeOrderWeight": 3, "deservedFrom": "spec", "hierarchyFrom": "parent", "reclaimCompares": "queue"},
 			with(func(s *arguments.Settings) {
-				s.Cards = cards.Settings{Untyped: cards.UntypedIgnore, Terminating: cards.TerminatingHold, UnlimitedCPUMemory: true, NodeOrderWeight: 3}
+				s.Bounds.UnsetCapability = intake.UnsetZero
+				s.Cards = cards.Settings{Untyped: cards.UntypedIgnore, Terminating: cards.TerminatingHold, NodeOrderWeight: 3}
 				s.AdmitReclaimable = true
 			}), nil},
 		{"numbers and flags as text", card, framework.Arguments{"cardUnlimitedCpuMemory": "false", "nodeOrderWeight": "0.5", "reclaimCompares": "damped=3"},
-			with(zeroLeaf, func(s *arguments.Settings) { s.Cards.NodeOrderWeight, s.Damping = 0.5, 3 }), nil},
+			with(ofCards, func(s *arguments.Settings) {
+				s.Cards.UnlimitedCPUMemory, s.Cards.NodeOrderWeight, s.Damping = false, 0.5, 3
+			}), nil},
 		{"a wrong value", capacity, framework.Arguments{"rootCapability": "none"}, with(),
 			[]string{"argument rootCapability: none (string) is not one of total, own, unlimited, using total"}},
 		{"wrong types", card, framework.Arguments{"rootCapability": 3, "unsetCapability": map[string]int{"a": 1}, "untypedCards": true,
-			"cardUnlimitedCpuMemory": "perhaps", "nodeOrderWeight": []int{1}}, with(zeroLeaf),
+			"cardUnlimitedCpuMemory": "perhaps", "nodeOrderWeight": []int{1}}, with(ofCards),
 			[]string{"argument rootCapability: 3 (int) is not one of total, own, unlimited, using total",
-				"argument unsetCapability: map[a:1] (map[string]int) is not one of zero, unlimited, using zero",
+				"argument unsetCapability: map[a:1] (map[string]int) is not one of unlimited, zero, using unlimited",
 				"argument untypedCards: true (bool) is not one of charge, reject, ignore, using charge",
-				"argument cardUnlimitedCpuMemory: perhaps (string) is not true or false, using false",
-				"argument nodeOrderWeight: [1] ([]int) is not a number above 0, using 1"}},
+				"argument cardUnlimitedCpuMemory: perhaps (string) is not true or false, using true",
+				"argument nodeOrderWeight: [1] ([]int) is not a number above 0, using 2000"}},
 		{"usage over time", capacity, framework.Arguments{"fairShareHalfLife": "24h"}, with(func(s *arguments.Settings) {
 			s.Bounds.FairShare.On = true
 			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
@@ -159,7 +163,7 @@ func TestArguments(t *testing.T) {
 			[]string{"argument victimOrder has no effect: the plugin proportion evicts as Volcano's does",
 				"argument reclaimByServiceType has no effect: the plugin proportion evicts as Volcano's does"}},
 		{"labels of cards", card, framework.Arguments{"cardLabels": map[any]any{"cambricon.com/mlu": "example.com/model"}},
-			with(zeroLeaf, func(s *arguments.Settings) {
+			with(ofCards, func(s *arguments.Settings) {
 				s.Cards.Labels = cardnames.Labels{"cambricon.com/mlu": "example.com/model"}
 			}), nil},
 		{"wrong labels of cards", capacity, framework.Arguments{"cardLabels": map[string]any{"cpu": "a", "nvidia.com/gpu.shared": "b", "a.com/gpu": "no label", "b.com/gpu": 1}},
@@ -168,7 +172,7 @@ func TestArguments(t *testing.T) {
 				"argument cardLabels: cpu: it is not an extended resource of whole cards, ignored",
 				"argument cardLabels: nvidia.com/gpu.shared: it is not an extended resource of whole cards, ignored"}},
 		{"groups of cards", card, framework.Arguments{"cardGroups": map[any]any{"hopper": map[any]any{"NVIDIA-H200": 1, "NVIDIA-H100/*": "share"}}},
-			with(zeroLeaf, func(s *arguments.Settings) {
+			with(ofCards, func(s *arguments.Settings) {
 				s.Cards.Groups = cardnames.Groups{"hopper": {{Pattern: "NVIDIA-H100/*", Text: "share"}, {Pattern: "NVIDIA-H200", Text: "1"}}}
 			}), nil},
 		{"wrong groups of cards", capacity, framework.Arguments{"cardGroups": map[string]any{"a": map[string]any{"A": -1}, "b": 3, "c": map[string]any{}}},
@@ -178,7 +182,7 @@ func TestArguments(t *testing.T) {
 		{"groups of cards that are no map", capacity, framework.Arguments{"cardGroups": 1}, with(),
 			[]string{"argument cardGroups: 1 (int) is not a map from groups to maps from cards to weights, using none"}},
 		{"attributes of cards", card, framework.Arguments{"cardAttributes": map[any]any{"gpu.example.com": "model"}},
-			with(zeroLeaf, func(s *arguments.Settings) { s.Cards.Attributes = cardnames.Attributes{"gpu.example.com": "model"} }), nil},
+			with(ofCards, func(s *arguments.Settings) { s.Cards.Attributes = cardnames.Attributes{"gpu.example.com": "model"} }), nil},
 		{"wrong attributes of cards", capacity, framework.Arguments{"cardAttributes": map[string]any{"No driver": "a", "b.com": "c.org/chip"}},
 			with(func(s *arguments.Settings) { s.Cards.Attributes = cardnames.Attributes{"b.com": "c.org/chip"} }),
 			[]string{"argument cardAttributes: No driver: it is not the name of a driver: a lowercase RFC 1123 subdomain must consist of lower case " +
@@ -187,11 +191,11 @@ func TestArguments(t *testing.T) {
 		{"labels of cards that are no map", capacity, framework.Arguments{"cardLabels": "nvidia.com/gpu"}, with(),
 			[]string{"argument cardLabels: nvidia.com/gpu (string) is not a map from resources of cards to labels of nodes, using none"}},
 		{"an unknown release", capacity, framework.Arguments{"semantics": "v1.13"}, fallback,
-			[]string{"argument semantics: v1.13 (string) is not one of v1.14.1, v1.14.4, v1.15, v1.16, using " + release.Built().String()}},
+			[]string{`argument semantics: "v1.13" is not one of [v1.14.1 v1.14.4 v1.15 v1.16], using ` + release.Built().String()}},
 		{"both rules of ancestors", capacity, framework.Arguments{"ancestorReclaimLevel": "2", "reclaimCompares": "damped=1"}, with(func(s *arguments.Settings) { s.Damping = 1 }),
 			[]string{"argument ancestorReclaimLevel has no effect with reclaimCompares"}},
-		{"ancestors", card, framework.Arguments{"reclaimCompares": "ancestors=2"}, with(zeroLeaf, func(s *arguments.Settings) { s.Levels = 2 }), nil},
-		{"Volcano's argument under another name", card, framework.Arguments{"ancestorReclaimLevel": 2}, with(zeroLeaf),
+		{"ancestors", card, framework.Arguments{"reclaimCompares": "ancestors=2"}, with(ofCards, func(s *arguments.Settings) { s.Levels = 2 }), nil},
+		{"Volcano's argument under another name", card, framework.Arguments{"ancestorReclaimLevel": 2}, with(ofCards),
 			[]string{"argument ancestorReclaimLevel is reclaimCompares: ancestors=N under the name capacity-card"}},
 		{"Volcano's argument is no number", capacity, framework.Arguments{"ancestorReclaimLevel": -1}, with(),
 			[]string{"argument ancestorReclaimLevel: -1 (int) is not a whole number, 0 or more, using 0"}},
@@ -209,8 +213,8 @@ func TestArguments(t *testing.T) {
 			[]string{"argument reclaimCompares: <nil> (<nil>) is not " + compares + ", using queue"}},
 		{"a flag of starving jobs", capacity, framework.Arguments{"reclaimBeyondMinimum": true}, with(func(s *arguments.Settings) { s.BeyondMinimum = true }), nil},
 		{"what reclaim can take back does not count", capacity, framework.Arguments{"admitReclaimable": true}, with(func(s *arguments.Settings) { s.AdmitReclaimable = true }), nil},
-		{"what reclaim can take back counts", card, framework.Arguments{"admitReclaimable": "false"}, with(zeroLeaf, func(s *arguments.Settings) { s.AdmitReclaimable = false }), nil},
-		{"neither", card, framework.Arguments{"admitReclaimable": "sometimes"}, with(zeroLeaf),
+		{"what reclaim can take back counts", card, framework.Arguments{"admitReclaimable": "false"}, with(ofCards, func(s *arguments.Settings) { s.AdmitReclaimable = false }), nil},
+		{"neither", card, framework.Arguments{"admitReclaimable": "sometimes"}, with(ofCards),
 			[]string{"argument admitReclaimable: sometimes (string) is not true or false, using true"}},
 		{"a flag of admission", capacity, framework.Arguments{"displacePromises": true}, with(func(s *arguments.Settings) { s.Displace = true }), nil},
 		{"a duration", capacity, framework.Arguments{"inqueueTimeout": "1h30m"}, with(func(s *arguments.Settings) { s.Bounds.InqueueTimeout = 90 * time.Minute }), nil},
@@ -218,14 +222,14 @@ func TestArguments(t *testing.T) {
 			[]string{"argument inqueueTimeout: 30 (int) is not a duration of 0 or more, such as 30m, using 0s"}},
 		{"a negative duration", capacity, framework.Arguments{"inqueueTimeout": "-1m"}, with(),
 			[]string{"argument inqueueTimeout: -1m (string) is not a duration of 0 or more, such as 30m, using 0s"}},
-		{"not above 0", card, framework.Arguments{"nodeOrderWeight": 0}, with(zeroLeaf),
-			[]string{"argument nodeOrderWeight: 0 (int) is not a number above 0, using 1"}},
-		{"no number", card, framework.Arguments{"nodeOrderWeight": math.NaN()}, with(zeroLeaf),
-			[]string{"argument nodeOrderWeight: NaN (float64) is not a number above 0, using 1"}},
-		{"empty", card, framework.Arguments{"nodeOrderWeight": nil, "cardUnlimitedCpuMemory": nil}, with(zeroLeaf),
-			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
-				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
-		{"memory of fractions", card, framework.Arguments{"fractions": "memory"}, with(zeroLeaf, func(s *arguments.Settings) {
+		{"not above 0", card, framework.Arguments{"nodeOrderWeight": 0}, with(ofCards),
+			[]string{"argument nodeOrderWeight: 0 (int) is not a number above 0, using 2000"}},
+		{"no number", card, framework.Arguments{"nodeOrderWeight": math.NaN()}, with(ofCards),
+			[]string{"argument nodeOrderWeight: NaN (float64) is not a number above 0, using 2000"}},
+		{"empty", card, framework.Arguments{"nodeOrderWeight": nil, "cardUnlimitedCpuMemory": nil}, with(ofCards),
+			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using true",
+				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 2000"}},
+		{"memory of fractions", card, framework.Arguments{"fractions": "memory"}, with(ofCards, func(s *arguments.Settings) {
 			s.Cards.Fractions = cardnames.ByMemory
 		}), nil},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
@@ -234,7 +238,7 @@ func TestArguments(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, problems := arguments.Parse(test.variant, testbed.Pinned(test.arguments))
+			got, problems := arguments.Parse(test.variant, testbed.Pinned(arguments.Capacity, test.arguments))
 			got.Bounds.Devices = intake.Devices{}
 			if test.want.FairShare.Save == 0 { // not said
 				test.want.FairShare.Save, test.want.FairShare.Store = time.Minute, types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}

@@ -9,8 +9,8 @@ type Variant struct {
 	Scalars bool
 	// Proportion: deserved follows from weights and requests, and bounds allocation.
 	Proportion bool
-	// ZeroUnset: unsetCapability is zero by default.
-	ZeroUnset bool
+	// UnlimitedCPUMemory: cardUnlimitedCpuMemory is on by default.
+	UnlimitedCPUMemory bool
 	// AdmitReclaimable: admitReclaimable is on by default.
 	AdmitReclaimable bool
 	Cards            cards.Scope
@@ -25,7 +25,7 @@ const (
 
 // Variants are the variants of all names.
 var Variants = []Variant{
-	{Name: CapacityCard, ZeroUnset: true, AdmitReclaimable: true, Cards: cards.Everywhere},
+	{Name: CapacityCard, UnlimitedCPUMemory: true, AdmitReclaimable: true, Cards: cards.Everywhere},
 	{Name: Capacity, Scalars: true, Cards: cards.Annotated},
 	{Name: Proportion, Scalars: true, Proportion: true},
 }

@@ -44,7 +44,7 @@ func TestGang(t *testing.T) {
 // quota for one of each.
 func TestGangOfCards(t *testing.T) {
 	pair{
-		neighbour: "gang", actions: "allocate", tiers: [][]string{{"gang", cardsFirst}, {binpack}}, withCards: true,
+		neighbour: "gang", actions: "allocate", tiers: [][]string{{"gang", cards}, {binpack}}, withCards: true,
 		cluster: workload.Cluster{
 			Nodes:  []workload.Node{cardNode("a", "A", 16), cardNode("b", "B", 8)},
 			Queues: []workload.Queue{quoted("q", `{"A":1,"B":1}`), quoted("r", `{"A":2,"B":1}`)},

@@ -48,8 +48,7 @@ func TestMain(m *testing.M) {
 const (
 	quota      = "QUOTA"
 	capacities = "capacity"
-	// Without the argument a leaf that sets no cpu capability has a capability of 0.
-	cards = "{name: capacity-card, arguments: {unsetCapability: unlimited}}"
+	cards      = "capacity-card"
 )
 
 // pair is a scene whose result depends on a quota plugin and on a neighbour.

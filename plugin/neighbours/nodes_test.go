@@ -16,8 +16,6 @@ import (
 const (
 	binpack   = "{name: binpack, arguments: {binpack.weight: 10, binpack.resources: nvidia.com/gpu}}"
 	nodeorder = "{name: nodeorder, arguments: {leastrequested.weight: 1}}"
-	// The order of a card list weighs more than the usage of a node.
-	cardsFirst = "{name: capacity-card, arguments: {unsetCapability: unlimited, nodeOrderWeight: 20}}"
 )
 
 // drawn returns a cluster of two nodes and a job of two pods in a queue with quota for
@@ -50,7 +48,7 @@ func TestBinpack(t *testing.T) {
 		both: "new-0 on full", neighbourAlone: "new-0 on full, new-1 on full", quotaAlone: "new-0 on idle",
 	}.run(t)
 	pair{
-		neighbour: "binpack", actions: "allocate", tiers: [][]string{{cardsFirst}, {nodeorder, binpack}},
+		neighbour: "binpack", actions: "allocate", tiers: [][]string{{cards}, {nodeorder, binpack}},
 		cluster: drawnByCards(), withCards: true,
 		both: "new-0 on full, new-1 on fuller", neighbourAlone: "new-0 on fuller, new-1 on fuller", quotaAlone: "new-0 on idle, new-1 on fuller",
 	}.run(t)
@@ -65,10 +63,39 @@ func TestNodeOrder(t *testing.T) {
 	}.run(t)
 	// Only cpu is scored here; the busy pods have one core for each of their cards.
 	pair{
-		neighbour: "nodeorder", actions: "allocate", tiers: [][]string{{cardsFirst}, {light, spread}},
+		neighbour: "nodeorder", actions: "allocate", tiers: [][]string{{cards}, {light, spread}},
 		cluster: drawnByCards(), withCards: true,
 		both: "new-0 on idle, new-1 on fuller", neighbourAlone: "new-0 on idle, new-1 on idle", quotaAlone: "new-0 on full, new-1 on fuller",
 	}.run(t)
+}
+
+// TestListDecidesBeforeScores has a node with the seventh card of a list, and another one with the eighth that all
+// else favours: it is empty, has no taint, and has what the pod prefers. The plugins are those of Volcano's default
+// configuration.
+func TestListDecidesBeforeScores(t *testing.T) {
+	favour := func(info *api.ClusterInfo) {
+		info.Nodes["seventh"].Node.Spec.Taints = []v1.Taint{{Key: "example.com/old", Effect: v1.TaintEffectPreferNoSchedule}}
+		info.Nodes["eighth"].Node.Labels["example.com/zone"] = "here"
+		here := v1.NodeSelectorRequirement{Key: "example.com/zone", Operator: v1.NodeSelectorOpIn, Values: []string{"here"}}
+		term := v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{here}}
+		pod(info, "new-0").Pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
+			PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{{Weight: 100, Preference: term}},
+		}}
+	}
+	for option, want := range map[string]string{
+		cards: "new-0 on seventh",
+		"{name: capacity-card, arguments: {nodeOrderWeight: 100}}": "new-0 on eighth",
+	} {
+		p := pair{
+			actions: "allocate", tiers: [][]string{{option}, {"predicates", "nodeorder", "binpack"}}, edit: favour,
+			cluster: workload.Cluster{
+				Nodes:  []workload.Node{cardNode("seventh", "G", 64), cardNode("eighth", "H", 64)},
+				Queues: []workload.Queue{quoted("q", `{"G":64,"H":64}`)},
+				Jobs:   []workload.Job{job("busy", "q", 60, on("seventh"), named("G")), job("new", "q", 1, named("A|B|C|D|E|F|G|H"))},
+			},
+		}
+		require.Equal(t, want, p.play(t, "", ""), option)
+	}
 }
 
 // TestPredicates places pods on nodes without a taint that match their selector.
@@ -81,7 +108,7 @@ func TestPredicates(t *testing.T) {
 		both: "new-0 on idle", neighbourAlone: "new-0 on idle, new-1 on idle", quotaAlone: "new-0 on full",
 	}.run(t)
 	pair{
-		neighbour: "predicates", actions: "allocate", tiers: [][]string{{cardsFirst}, {"predicates", binpack}},
+		neighbour: "predicates", actions: "allocate", tiers: [][]string{{cards}, {"predicates", binpack}},
 		cluster: drawnByCards(), withCards: true,
 		edit: func(info *api.ClusterInfo) {
 			info.Nodes["idle"].Node.Labels["example.com/zone"] = "here"
@@ -112,7 +139,7 @@ func TestNodeGroup(t *testing.T) {
 	c := drawnByCards()
 	c.Queues[1].Annotations["volcano.sh/card.quota"] = `{"A":1,"B":1}`
 	pair{
-		neighbour: "nodegroup", actions: "allocate", tiers: [][]string{{cardsFirst}, {"nodegroup", binpack}},
+		neighbour: "nodegroup", actions: "allocate", tiers: [][]string{{cards}, {"nodegroup", binpack}},
 		cluster: c, withCards: true,
 		edit: groups(map[string]string{"full": "theirs", "idle": "theirs", "fuller": "mine"}, "q"),
 		both: "new-0 on fuller", neighbourAlone: "new-0 on fuller, new-1 on fuller", quotaAlone: "new-0 on full, new-1 on fuller",

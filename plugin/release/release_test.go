@@ -3,6 +3,7 @@ package release_test
 import (
 	"os/exec"
 	"reflect"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -49,6 +50,30 @@ func TestParse(t *testing.T) {
 	r, err := release.Parse("v1.13")
 	assert.EqualError(t, err, `"v1.13" is not one of [v1.14.1 v1.14.4 v1.15 v1.16]`)
 	assert.Equal(t, release.Built(), r)
+}
+
+func TestTold(t *testing.T) {
+	volcano := func(version string, replace *debug.Module) *debug.BuildInfo {
+		return &debug.BuildInfo{Deps: []*debug.Module{
+			{Path: "volcano.sh/apis", Version: "v1.14.1"},
+			{Path: "volcano.sh/volcano", Version: version, Replace: replace},
+		}}
+	}
+	fork := &debug.Module{Path: "example.com/volcano", Version: "v1.14.1"}
+	for name, test := range map[string]struct {
+		build *debug.BuildInfo
+		want  bool
+	}{
+		"a release":                  {volcano("v1.15.1", nil), true},
+		"a pseudo-version":           {volcano("v1.15.1-0.20260820101010-abcdefabcdef", nil), false},
+		"a checkout":                 {volcano("v0.0.0", &debug.Module{Path: "../volcano"}), false},
+		"a fork":                     {volcano("v1.14.1", fork), false},
+		"a test":                     {&debug.BuildInfo{}, false},
+		"a plugin in Volcano's own":  {&debug.BuildInfo{Main: debug.Module{Path: "volcano.sh/volcano", Version: "v1.14.1"}}, true},
+		"a plugin in a commit of it": {&debug.BuildInfo{Main: debug.Module{Path: "volcano.sh/volcano", Version: "(devel)"}}, false},
+	} {
+		assert.Equal(t, test.want, release.Told(test.build), name)
+	}
 }
 
 func TestRules(t *testing.T) {

@@ -358,7 +358,7 @@ func TestDeviceProblems(t *testing.T) {
 		}
 	}
 	assert.Equal(t, want, s.DeviceEvents(t))
-	s.Arguments = framework.Arguments{arguments.Semantics: release.V1144.String()}
+	s.Arguments = framework.Arguments{arguments.Semantics: release.V1144}
 	assert.Equal(t, `q Warning spec.capability "deviceclass/gpu.example.com": bounds no devices: Volcano v1.14.4 has no quotas of device classes`, s.DeviceEvents(t)[0])
 
 	spec := &scheduling.QueueSpec{Capability: v1.ResourceList{testbed.GPUClass: resource.MustParse("1")}}

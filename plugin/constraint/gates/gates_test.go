@@ -266,7 +266,7 @@ func TestReservedReason(t *testing.T) {
 func TestQueueGatesOff(t *testing.T) {
 	for name, change := range map[string]func(*testbed.Scene){
 		"proportion":   func(s *testbed.Scene) { s.Build = session.NewProportion },
-		"v1.14.4":      func(s *testbed.Scene) { s.Arguments = framework.Arguments{arguments.Semantics: release.V1144.String()} },
+		"v1.14.4":      func(s *testbed.Scene) { s.Arguments = framework.Arguments{arguments.Semantics: release.V1144} },
 		"feature gate": func(*testbed.Scene) {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -291,7 +291,7 @@ func TestQueueGateCountsInInqueue(t *testing.T) {
 	for _, rules := range []release.Release{release.V1141, release.V115} {
 		s := testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":4}`).Pods("gate", "q", "A", 2, 1, testbed.Members(2), testbed.OptedIn(false),
 			func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 200, "memory": 2 << 20} })
-		s.Arguments = framework.Arguments{arguments.Semantics: rules.String()}
+		s.Arguments = framework.Arguments{arguments.Semantics: rules}
 		f := s.Open(t)
 		inqueue := f.Own.Index.Inqueue.Row(f.Own.Index.Lookup("q"))
 		a, _ := f.Own.Memory.Names.LookupCard("A")

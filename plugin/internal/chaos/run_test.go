@@ -248,7 +248,7 @@ func (c *chaosCycle) openWith(b *session.Builder) {
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
 	var ours *session.Plugin
 	framework.RegisterPluginBuilder(c.Plugin, func(framework.Arguments) framework.Plugin {
-		ours = b.Build(testbed.Pinned(c.Arguments)).(*session.Plugin)
+		ours = b.Build(testbed.Pinned(c.Plugin, c.Arguments)).(*session.Plugin)
 		return ours
 	})
 	tiers := offline.Tiers(c.Tree, orderlyName, priority.PluginName, gang.PluginName, c.Plugin)

@@ -31,14 +31,14 @@ func TestUnsetCapability(t *testing.T) {
 	}
 	with := func(build framework.PluginBuilder, key, value string) framework.PluginBuilder {
 		return func(framework.Arguments) framework.Plugin {
-			return build(testbed.Pinned(framework.Arguments{key: value}))
+			return build(testbed.Pinned(build(nil).Name(), framework.Arguments{key: value}))
 		}
 	}
 	const all, none = 8000.0, 0.0
 	for _, hierarchy := range []bool{false, true} {
 		assert.Equal(t, all, bound(session.NewCapacity, hierarchy, "leaf"))
 		assert.Equal(t, none, bound(with(session.NewCapacity, "unsetCapability", "zero"), hierarchy, "leaf"))
-		assert.Equal(t, none, bound(session.New, hierarchy, "leaf"))
+		assert.Equal(t, none, bound(with(session.New, "unsetCapability", "zero"), hierarchy, "leaf"))
 		assert.Equal(t, all, bound(with(session.New, "unsetCapability", "unlimited"), hierarchy, "leaf"))
 		assert.Equal(t, 2000.0, bound(session.New, hierarchy, "set"))
 		assert.Equal(t, fastres.MaxQuantity, bound(with(session.NewCapacity, "rootCapability", "unlimited"), hierarchy, "leaf"))

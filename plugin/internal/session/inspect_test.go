@@ -25,7 +25,7 @@ func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) 
 	t.Helper()
 	var own framework.Plugin
 	f := testbed.OpenFixture(t, c, func(a framework.Arguments) framework.Plugin {
-		own = build(testbed.Pinned(a))
+		own = build(testbed.Pinned(build(nil).Name(), a))
 		return own
 	})
 	i, ok := session.Inspect(own)
@@ -181,7 +181,7 @@ func TestShareOfEmptyQueues(t *testing.T) {
 // TestInspectPolicies inspects the policies of walls: whose fence is between two queues, which
 // pods have run for too short, and which arguments hold everywhere.
 func TestInspectPolicies(t *testing.T) {
-	s := testbed.Walls(nil, "ads", "web", "eng", "web").Annotate("biz", policy.MinRuntimeKey, "1h").Annotate("web", policy.InqueueTimeoutKey, "10m")
+	s := testbed.Walls(nil, "ads", "web", "eng", "web").Annotate("biz", policy.MinRuntimeKey, "reclaim=1h").Annotate("web", policy.InqueueTimeoutKey, "10m")
 	f, i := inspected(t, s.Cluster, func(a framework.Arguments) framework.Plugin {
 		return session.New(framework.Arguments{arguments.VictimOrder: "leastWork", arguments.ReclaimByClass: "true", arguments.DisplacePromises: "maybe", arguments.InqueueTimeout: "30m"})
 	})

@@ -199,7 +199,7 @@ func (s *stream) open(t *testing.T, b *session.Builder, c workload.Cluster) (*fr
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	var ours *session.Plugin
 	framework.RegisterPluginBuilder(b.Variant.Name, func(a framework.Arguments) framework.Plugin {
-		ours = b.Build(testbed.Pinned(a)).(*session.Plugin)
+		ours = b.Build(testbed.Pinned(b.Variant.Name, a)).(*session.Plugin)
 		return ours
 	})
 	return offline.Open(offline.NewCache(info), offline.Tiers(c.Hierarchy, gang.PluginName, b.Variant.Name)), ours.Session

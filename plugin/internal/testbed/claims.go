@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,10 +27,10 @@ type ClaimModel struct {
 	version int64
 
 	seen map[string]map[index.Queue]bool // queues that hold a claim, while accounts are added up
-	// where is the node of the first pod of those that share a claim: the claim is charged for what it can get there.
+	// Where is the node of the first pod of those that share a claim: the claim is charged for what it can get there.
 	Where  map[string]string
-	Opened map[string]string // where when the session opened, which lasts for the session
-	// unserved are the pods, and the shared claims, that nothing on their node served when the session opened: they are
+	Opened map[string]string // Where when the session opened, which lasts for the session
+	// Unserved are the pods, and the shared claims, that nothing on their node served when the session opened: they are
 	// charged for them from the next session on.
 	Unserved map[string]bool
 	placed   string         // the tasks with a node when the session opened
@@ -49,6 +50,7 @@ type modelClaim struct {
 	object    *resourcev1.ResourceClaim
 }
 
+// A ModelRequest is a list of alternatives, the first that can be served is taken.
 type (
 	ModelRequest     = oracle.ClaimRequest
 	ModelAlternative = oracle.ClaimAlternative
@@ -56,10 +58,16 @@ type (
 
 // NewClaimModel returns a model without devices and claims.
 func NewClaimModel() *ClaimModel {
-	return &ClaimModel{Where: map[string]string{}, Devices: map[string][]string{}, Claims: map[string]*modelClaim{}, Pods: map[string][]string{},
-		Slices: map[string]*resourcev1.ResourceSlice{}}
+	return &ClaimModel{
+		Devices: map[string][]string{},
+		Claims:  map[string]*modelClaim{},
+		Pods:    map[string][]string{},
+		Slices:  map[string]*resourcev1.ResourceSlice{},
+		Where:   map[string]string{},
+	}
 }
 
+// begin begins to add up accounts.
 func (m *ClaimModel) begin() {
 	if m != nil {
 		m.seen = map[string]map[index.Queue]bool{}
@@ -78,7 +86,7 @@ func (m *ClaimModel) NotePlaced(task *api.TaskInfo) {
 	m.Order = append(m.Order, task.Name)
 	for _, name := range m.Pods[task.Name] {
 		c := m.Claims[name]
-		if strings.HasPrefix(name, "shared") && m.Where[name] == "" && len(c.Charge(m, task.NodeName)) > 0 {
+		if isShared(name) && m.Where[name] == "" && len(c.Charge(m, task.NodeName)) > 0 {
 			m.Where[name] = task.NodeName
 		}
 	}
@@ -86,34 +94,45 @@ func (m *ClaimModel) NotePlaced(task *api.TaskInfo) {
 
 // each visits what the queues of a path are charged for the claims of a task that has a node: for a claim that the pod
 // names, once for each queue.
-func (m *ClaimModel) each(path []index.Queue, task *api.TaskInfo, visit func(q index.Queue, name string, milli float64)) {
+func (m *ClaimModel) each(
+	path []index.Queue, task *api.TaskInfo, visit func(q index.Queue, name string, milli float64),
+) {
 	if m == nil {
 		return
 	}
+
 	for _, name := range m.Pods[task.Name] {
 		if m.Unserved[task.Name+" "+name] {
 			continue
 		}
+		charge := m.Claims[name].Charge(m, cmp.Or(m.Where[name], task.NodeName))
 		for _, q := range path {
-			if strings.HasPrefix(name, "shared") {
-				if m.seen[name] == nil {
-					m.seen[name] = map[index.Queue]bool{}
-				}
-				if m.seen[name][q] {
-					continue
-				}
-				m.seen[name][q] = true
+			if m.holds(q, name) {
+				continue
 			}
-			node := task.NodeName
-			if first := m.Where[name]; first != "" {
-				node = first
-			}
-			for name, n := range m.Claims[name].Charge(m, node) {
-				visit(q, name, 1000*n)
+			for card, n := range charge {
+				visit(q, card, 1000*n)
 			}
 		}
 	}
 }
+
+// holds reports whether a queue has been charged for a shared claim, and notes that it is.
+func (m *ClaimModel) holds(q index.Queue, claim string) bool {
+	if !isShared(claim) {
+		return false
+	}
+	if m.seen[claim] == nil {
+		m.seen[claim] = map[index.Queue]bool{}
+	}
+
+	held := m.seen[claim][q]
+	m.seen[claim][q] = true
+	return held
+}
+
+// isShared reports whether pods name a claim themselves, so that several may share it.
+func isShared(claim string) bool { return strings.HasPrefix(claim, "shared") }
 
 // Charge returns what a claim takes on a node.
 func (c *modelClaim) Charge(m *ClaimModel, node string) map[string]float64 {
@@ -139,30 +158,38 @@ func (c *modelClaim) Allocations(devices []string, taken map[int]bool) (all [][]
 			all = append(all, slices.Clone(has))
 			return
 		}
+
 		for _, a := range c.requests[request] {
-			var free []int
-			total := 0
-			for i, name := range devices {
-				if slices.Contains(a.Cards, name) {
-					total++
-					if !taken[i] && !slices.Contains(has, i) {
-						free = append(free, i)
-					}
-				}
-			}
-			if a.Count == 0 {
-				if len(free) == total && total > 0 {
-					choose(request+1, append(slices.Clone(has), free...))
-				}
-				continue
-			}
-			for _, some := range subsets(free, a.Count) {
+			for _, some := range setsOf(a, devices, taken, has) {
 				choose(request+1, append(slices.Clone(has), some...))
 			}
 		}
 	}
 	choose(0, nil)
 	return all
+}
+
+// setsOf returns the sets of devices that an alternative can get in addition to those that the claim has.
+func setsOf(a ModelAlternative, devices []string, taken map[int]bool, has []int) [][]int {
+	var free []int
+	total := 0
+	for i, name := range devices {
+		if !slices.Contains(a.Cards, name) {
+			continue
+		}
+		total++
+		if !taken[i] && !slices.Contains(has, i) {
+			free = append(free, i)
+		}
+	}
+
+	switch {
+	case a.Count > 0:
+		return subsets(free, a.Count)
+	case len(free) == total && total > 0: // all of them
+		return [][]int{free}
+	}
+	return nil
 }
 
 // String describes what the model knows, for a failure.
@@ -193,7 +220,9 @@ func subsets(of []int, n int) (all [][]int) {
 
 // Allocate gives a claim devices of a node.
 func (c *modelClaim) Allocate(m *ClaimModel, node string, devices []int) {
-	c.Pool, c.Allocated, c.Cards = node, devices, map[string]float64{}
+	c.Pool = node
+	c.Allocated = devices
+	c.Cards = map[string]float64{}
 	for _, i := range devices {
 		c.Cards[m.Devices[node][i]]++
 	}
@@ -205,28 +234,39 @@ func (s *Scene) OpenWith(t *testing.T, m *ClaimModel) *Fixture {
 	t.Helper()
 	f := s.Open(t, m.give)
 	f.Model = m
+
 	placed := slices.DeleteFunc(f.SortedTasks(), func(task *api.TaskInfo) bool { return task.NodeName == "" })
 	slices.SortFunc(placed, func(x, y *api.TaskInfo) int { return strings.Compare(x.NodeName, y.NodeName) })
-	m.Where, m.Opened, m.Order, m.placed = map[string]string{}, nil, nil, ""
+	m.follow(f, placed)
+	f.CheckCards(t)
+	return f
+}
+
+// follow notes where claims are when a session opens. placed are the tasks with a node, in the order of the nodes.
+func (m *ClaimModel) follow(f *Fixture, placed []*api.TaskInfo) {
+	m.Where = map[string]string{}
+	m.Opened = nil
+	m.Order = nil
+	m.placed = ""
 	for _, task := range placed {
 		m.placed += fmt.Sprint(" ", f.Jobs[task.Job].Queue, " ", task.Name, ":", task.NodeName, ":", task.Status)
 		for _, name := range m.Pods[task.Name] {
-			if c := m.Claims[name]; c.Placed != nil && strings.HasPrefix(name, "shared") {
+			if c := m.Claims[name]; c.Placed != nil && isShared(name) {
 				m.Where[name] = c.Node
 			}
 		}
 		m.NotePlaced(task)
 	}
-	m.Unserved, m.Opened = map[string]bool{}, maps.Clone(m.Where)
+
+	m.Opened = maps.Clone(m.Where)
+	m.Unserved = map[string]bool{}
 	for _, task := range placed {
 		for _, name := range m.Pods[task.Name] {
-			if strings.HasPrefix(name, "shared") && m.Where[name] == "" && len(m.Claims[name].Charge(m, task.NodeName)) == 0 {
+			if isShared(name) && m.Where[name] == "" && len(m.Claims[name].Charge(m, task.NodeName)) == 0 {
 				m.Unserved[task.Name+" "+name] = true
 			}
 		}
 	}
-	f.CheckCards(t)
-	return f
 }
 
 // ExactlyOf is a request for a number of devices of some cards.

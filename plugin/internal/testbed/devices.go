@@ -7,11 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -23,6 +19,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
+// Names of resources for quotas of devices: the devices of a class, and a capacity of theirs.
 const (
 	GPUClass  = "deviceclass/gpu.example.com"
 	GPUMemory = "memory.deviceclass/gpu.example.com"
@@ -47,36 +44,44 @@ func GPUDevices(n int64, capacity ...string) map[string]release.Devices {
 // give gives a task resource claims. Its release must have them.
 func give(task *api.TaskInfo, claims map[string]map[string]release.Devices) {
 	field := func(name string) reflect.Value { return reflect.ValueOf(task).Elem().FieldByName(name) }
-	all, byClaim := field("DRAResreq"), field("ResourceClaimDRAResreq")
+	all := field("DRAResreq")
 	all.Set(reflect.MakeMap(all.Type()))
+	byClaim := field("ResourceClaimDRAResreq")
 	byClaim.Set(reflect.MakeMap(byClaim.Type()))
+
 	pointer := func(d release.Devices) reflect.Value {
 		p := reflect.New(all.Type().Elem().Elem())
 		p.Elem().Set(reflect.ValueOf(d).Convert(p.Elem().Type()))
 		return p
 	}
+
 	sums := map[string]release.Devices{}
 	for _, name := range slices.Sorted(maps.Keys(claims)) {
 		inClaim := reflect.MakeMap(byClaim.Type().Elem())
 		for class, d := range claims[name] {
 			inClaim.SetMapIndex(reflect.ValueOf(class), pointer(d))
-			sum := sums[class]
-			sum.Count += d.Count
-			for dimension, quantity := range d.Capacity {
-				if sum.Capacity == nil {
-					sum.Capacity = map[string]resource.Quantity{}
-				}
-				quantity.Add(sum.Capacity[dimension])
-				sum.Capacity[dimension] = quantity
-			}
-			sums[class] = sum
+			sums[class] = sumOf(sums[class], d)
 		}
 		byClaim.SetMapIndex(reflect.ValueOf(name), inClaim)
 	}
+
 	for class, sum := range sums {
 		all.SetMapIndex(reflect.ValueOf(class), pointer(sum))
 	}
 	field("ResourceClaimKeys").Set(reflect.ValueOf(slices.Sorted(maps.Keys(claims))))
+}
+
+// sumOf returns the sum of devices of a class.
+func sumOf(x, y release.Devices) release.Devices {
+	sum := release.Devices{Count: x.Count + y.Count, Capacity: maps.Clone(x.Capacity)}
+	for dimension, quantity := range y.Capacity {
+		if sum.Capacity == nil {
+			sum.Capacity = map[string]resource.Quantity{}
+		}
+		quantity.Add(sum.Capacity[dimension])
+		sum.Capacity[dimension] = quantity
+	}
+	return sum
 }
 
 // GiveAll gives the tasks of a cluster their claims.
@@ -94,7 +99,7 @@ func (c PodClaims) GiveAll(info *api.ClusterInfo) {
 func DeviceScene() *Scene {
 	s := NewScene()
 	s.Build = session.NewCapacity
-	s.Arguments = framework.Arguments{arguments.Semantics: release.V115.String(), arguments.DeviceCapacities: true}
+	s.Arguments = framework.Arguments{arguments.Semantics: release.V115, arguments.DeviceCapacities: true}
 	return s.MixedNode("node", nil, workload.Resources{})
 }
 
@@ -105,38 +110,35 @@ func (s *Scene) DeviceQueue(name, parent string, bounds workload.Resources) *Sce
 	return s
 }
 
-// OpenClaimed opens a session in which pods have claims, or returns nil with a release that has
-// none. Then the queues are warned of.
+// OpenClaimed opens a session in which pods have claims, or returns nil with a release that has none. Then the plugin
+// warns of the queues.
 func (s *Scene) OpenClaimed(t *testing.T, claims PodClaims) *Fixture {
 	t.Helper()
-	if !release.KnowsDeviceClaims() {
-		for _, q := range s.Queues {
-			if q.Capability[GPUClass]+q.Capability[GPUMemory]+q.Capability[NICClass] > 0 {
-				events := s.DeviceEvents(t)
-				require.NotEmpty(t, events)
-				require.Contains(t, events[0], "bounds no devices: Volcano "+release.Built().String())
-				return nil
-			}
-		}
-		require.Empty(t, s.DeviceEvents(t))
+	if release.KnowsDeviceClaims() {
+		return s.Open(t, func(info *api.ClusterInfo, _ *offline.Cache) { claims.GiveAll(info) })
+	}
+
+	events := s.DeviceEvents(t)
+	bounds := slices.ContainsFunc(s.Queues, func(q workload.Queue) bool {
+		return q.Capability[GPUClass]+q.Capability[GPUMemory]+q.Capability[NICClass] > 0
+	})
+	if !bounds {
+		require.Empty(t, events)
 		return nil
 	}
-	return s.Open(t, func(info *api.ClusterInfo, _ *offline.Cache) { claims.GiveAll(info) })
+	require.NotEmpty(t, events)
+	require.Contains(t, events[0], "bounds no devices: Volcano "+release.Built().String())
+	return nil
 }
 
 // DeviceEvents opens a session and returns the events about quotas of devices.
 func (s *Scene) DeviceEvents(t *testing.T) (all []string) {
 	t.Helper()
-	client := fake.NewClientset()
-	events := make(chan *v1.Event, 100)
-	client.PrependReactor("create", "events", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		event := action.(clienttesting.CreateAction).GetObject().(*v1.Event)
-		events <- event
-		return true, event, nil
-	})
+	client, events := RecordedEvents()
 	fresh := *s // an event is recorded once
-	fresh.Build = (&session.Builder{Variant: session.BuilderOf(s.Build(nil).Name()).Variant}).Build
+	fresh.Build = session.BuilderOf(s.Build(nil).Name()).Build
 	f := fresh.Open(t, func(_ *api.ClusterInfo, c *offline.Cache) { c.Kube = client })
+
 	for range countDeviceProblems(f.Own) {
 		event := <-events
 		require.Equal(t, "BadDeviceQuota", event.Reason)

@@ -33,20 +33,24 @@ type Fixture struct {
 
 // OpenFixture opens a session. edit changes what package workload cannot describe,
 // such as a missing PodGroup.
-func OpenFixture(t *testing.T, c workload.Cluster, build framework.PluginBuilder, edit ...func(*api.ClusterInfo)) *Fixture {
+func OpenFixture(
+	t *testing.T, c workload.Cluster, build framework.PluginBuilder, edit ...func(*api.ClusterInfo),
+) *Fixture {
 	t.Helper()
 	info, err := cluster.Build(c, t.Name())
 	require.NoError(t, err)
 	for _, s := range edit {
 		s(info)
 	}
+
 	f := &Fixture{Cache: offline.NewCache(info)}
 	var ours *session.Plugin
 	name := build(nil).Name()
 	framework.RegisterPluginBuilder(name, func(a framework.Arguments) framework.Plugin {
-		ours = build(Pinned(a)).(*session.Plugin)
+		ours = build(Pinned(name, a)).(*session.Plugin)
 		return ours
 	})
+
 	f.Session = offline.Open(f.Cache, offline.Tiers(c.Hierarchy, name))
 	f.Own = ours.Session
 	t.Cleanup(func() { ours.OnSessionClose(f.Session) })
@@ -84,10 +88,14 @@ func (f *Fixture) Allocated(queue string) *api.Resource {
 	return f.Own.Intake.Dims.Resource(f.Own.Index.Allocated(f.Own.Index.Lookup(queue)))
 }
 
-var (
-	OneNode = []workload.Node{{Name: "node", Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, GPU: 8}}}
-	Small   = workload.Resources{"cpu": 1000, "memory": 1 << 30}
-)
+// OneNode is a node with eight cores, 8 GiB and eight GPUs.
+var OneNode = []workload.Node{{
+	Name:        "node",
+	Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, GPU: 8},
+}}
+
+// Small is the request of a small task.
+var Small = workload.Resources{"cpu": 1000, "memory": 1 << 30}
 
 // Admit asks whether a job is admitted, and admits it if so, as the action enqueue does.
 func (f *Fixture) Admit(job string) bool {
@@ -95,6 +103,7 @@ func (f *Fixture) Admit(job string) bool {
 	if !f.JobEnqueueable(j) {
 		return false
 	}
+
 	f.JobEnqueued(j)
 	j.PodGroup.Status.Phase = scheduling.PodGroupInqueue
 	return true
@@ -114,6 +123,7 @@ func (f *Fixture) BoundOf(queue, card string) float64 {
 	if !ok {
 		return 0
 	}
+
 	milli := f.Own.Index.RealCapability.Row(f.Own.Index.Lookup(queue)).Get(d)
 	if milli == fastres.MaxQuantity {
 		return milli
@@ -132,6 +142,7 @@ func (f *Fixture) SortedTasks() []*api.TaskInfo {
 	for _, job := range f.Jobs {
 		tasks = slices.AppendSeq(tasks, maps.Values(job.Tasks))
 	}
+
 	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return cmp.Compare(x.UID, y.UID) })
 	return tasks
 }

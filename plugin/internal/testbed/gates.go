@@ -23,6 +23,7 @@ func RemoveQueueGates(t *testing.T) {
 		require.False(t, release.RemovesQueueGates())
 		return
 	}
+
 	set := func(on string) {
 		require.NoError(t, utilfeature.DefaultMutableFeatureGate.Set("SchedulingGatesQueueAdmission="+on))
 	}
@@ -36,7 +37,7 @@ func RemoveQueueGates(t *testing.T) {
 func GatedScene(t *testing.T) *Scene {
 	RemoveQueueGates(t)
 	s := NewScene()
-	s.Arguments = framework.Arguments{arguments.Semantics: release.V115.String()}
+	s.Arguments = framework.Arguments{arguments.Semantics: release.V115}
 	return s
 }
 
@@ -49,7 +50,8 @@ func OptedIn(removed bool) func(*workload.Job) {
 			if t.Annotations == nil {
 				t.Annotations = map[string]string{}
 			}
-			t.Annotations[reserve.QueueGate], t.QueueGated = "true", !removed
+			t.Annotations[reserve.QueueGate] = "true"
+			t.QueueGated = !removed
 		}
 	}
 }

@@ -17,7 +17,9 @@ func OfPriority(p int32) func(*workload.Job) { return func(j *workload.Job) { j.
 func Pending(name, queue string, n int) workload.Job {
 	j := workload.Job{Name: name, Queue: queue, Phase: workload.Pending, MinMember: 1, MinResources: Small}
 	for i := range n {
-		j.Tasks = append(j.Tasks, workload.Task{Name: name + "-" + string(rune('a'+i)), Request: Small, Status: workload.TaskPending})
+		j.Tasks = append(j.Tasks, workload.Task{
+			Name: name + "-" + string(rune('a'+i)), Request: Small, Status: workload.TaskPending,
+		})
 	}
 	return j
 }
@@ -25,6 +27,7 @@ func Pending(name, queue string, n int) workload.Job {
 // Running makes a job with n small tasks that run.
 func Running(name, queue string, n int) workload.Job {
 	j := Pending(name, queue, n)
+
 	j.Phase = workload.Running
 	for i := range j.Tasks {
 		j.Tasks[i].Status, j.Tasks[i].Node = workload.TaskRunning, "node"

@@ -20,7 +20,10 @@ var (
 
 // AddSeeds adds inputs to start from.
 func AddSeeds(f *testing.F) {
-	for _, text := range []string{"", "a", "quota", "root and leaves", "\x00\x00\x00\x00", "\xff\xfe\xfd\xfc\xfb", "0123456789abcdef0123456789abcdef"} {
+	for _, text := range []string{
+		"", "a", "quota", "root and leaves",
+		"\x00\x00\x00\x00", "\xff\xfe\xfd\xfc\xfb", "0123456789abcdef0123456789abcdef",
+	} {
 		f.Add([]byte(text))
 	}
 }

@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -39,7 +40,8 @@ func NewScene() *Scene { return &Scene{Build: session.BuilderOf(session.Name).Bu
 func (s *Scene) WithoutCards() {
 	s.Build = session.NewCapacity
 	for i := range s.Queues {
-		s.Queues[i].Capability, s.Queues[i].Annotations = nil, nil
+		s.Queues[i].Capability = nil
+		s.Queues[i].Annotations = nil
 	}
 }
 
@@ -51,7 +53,9 @@ func (s *Scene) Node(name, model string, n int64) *Scene {
 // MixedNode adds a node with labels and resources.
 func (s *Scene) MixedNode(name string, labels map[string]string, has workload.Resources) *Scene {
 	has = has.Clone()
-	has["cpu"], has["memory"], has["pods"] = 64000, 256<<30, 100
+	has["cpu"] = 64000
+	has["memory"] = 256 << 30
+	has["pods"] = 100
 	s.Nodes = append(s.Nodes, workload.Node{Name: name, Labels: labels, Allocatable: has})
 	return s
 }
@@ -59,11 +63,17 @@ func (s *Scene) MixedNode(name string, labels map[string]string, has workload.Re
 // Queue adds a queue with cpu and memory for everything. annotations are pairs, such
 // as "quota" and its text.
 func (s *Scene) Queue(name, parent string, annotations ...string) *Scene {
-	q := workload.Queue{Name: name, Parent: parent, Weight: 1, Annotations: map[string]string{},
-		Capability: workload.Resources{"cpu": 1 << 30, "memory": 1 << 50}}
+	q := workload.Queue{
+		Name:        name,
+		Parent:      parent,
+		Weight:      1,
+		Annotations: map[string]string{},
+		Capability:  workload.Resources{"cpu": 1 << 30, "memory": 1 << 50},
+	}
 	for i := 0; i < len(annotations); i += 2 {
 		q.Annotations["volcano.sh/card."+annotations[i]] = annotations[i+1]
 	}
+
 	s.Queues = append(s.Queues, q)
 	s.Hierarchy = s.Hierarchy || parent != ""
 	return s
@@ -74,8 +84,11 @@ func (s *Scene) Queue(name, parent string, annotations ...string) *Scene {
 func (s *Scene) Pods(job, queue, cards string, n int, gpus int64, change ...func(*workload.Job)) *Scene {
 	j := workload.Job{Name: job, Queue: queue, Phase: workload.Pending, MinMember: 1}
 	for i := range n {
-		t := workload.Task{Name: fmt.Sprintf("%s-%d", job, i), Status: workload.TaskPending,
-			Request: workload.Resources{"cpu": 100, "memory": 1 << 20}}
+		t := workload.Task{
+			Name:    fmt.Sprintf("%s-%d", job, i),
+			Status:  workload.TaskPending,
+			Request: workload.Resources{"cpu": 100, "memory": 1 << 20},
+		}
 		if gpus > 0 {
 			t.Request[GPU] = gpus
 		}
@@ -84,6 +97,7 @@ func (s *Scene) Pods(job, queue, cards string, n int, gpus int64, change ...func
 		}
 		j.Tasks = append(j.Tasks, t)
 	}
+
 	for _, c := range change {
 		c(&j)
 	}
@@ -100,14 +114,16 @@ func (s *Scene) Open(t *testing.T, edit ...func(*api.ClusterInfo, *offline.Cache
 	for _, each := range edit {
 		each(info, f.Cache)
 	}
+
 	var ours *session.Plugin
 	name := s.Build(nil).Name()
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
 	framework.RegisterPluginBuilder(name, func(framework.Arguments) framework.Plugin {
-		ours = s.Build(Pinned(s.Arguments)).(*session.Plugin)
+		ours = s.Build(Pinned(name, s.Arguments)).(*session.Plugin)
 		return ours
 	})
+
 	f.Session = offline.Open(f.Cache, offline.Tiers(s.Hierarchy, priority.PluginName, gang.PluginName, name))
 	f.Own = ours.Session
 	f.terminating = map[api.TaskID]bool{}
@@ -116,6 +132,7 @@ func (s *Scene) Open(t *testing.T, edit ...func(*api.ClusterInfo, *offline.Cache
 			f.terminating[task.UID] = f.Own != nil && f.Own.Settings.Cards.Terminating == cards.TerminatingHold
 		}
 	}
+
 	f.Close = sync.OnceFunc(func() {
 		f.CheckCards(t)
 		ours.OnSessionClose(f.Session)
@@ -178,9 +195,12 @@ func (s *Scene) Lending(name, quota, deserved, guarantee string) *Scene {
 // minimum of a job with running pods is 0, that of a pending one is 1.
 func (s *Scene) Batch(job, queue string, n, running int, cores, gib int64) *Scene {
 	return s.Pods(job, queue, "", n, 0, func(j *workload.Job) {
-		if j.Phase = workload.Inqueue; running > 0 {
-			j.Phase, j.MinMember = workload.Running, 0
+		j.Phase = workload.Inqueue
+		if running > 0 {
+			j.Phase = workload.Running
+			j.MinMember = 0
 		}
+
 		for i := range j.Tasks {
 			j.Tasks[i].Request = workload.Resources{"cpu": cores * 1000, "memory": gib << 30}
 			if i < running {
@@ -199,7 +219,9 @@ func (s *Scene) Deserving(name, parent string, cores, gib int64) *Scene {
 
 // At builds plugins whose sessions have a time, in seconds.
 func (s *Scene) At(seconds int64) *Scene {
-	s.Build = (&session.Builder{Variant: session.BuilderOf(s.Build(nil).Name()).Variant, Now: func() time.Time { return time.Unix(seconds, 0) }}).Build
+	builder := session.BuilderOf(s.Build(nil).Name())
+	builder.Now = func() time.Time { return time.Unix(seconds, 0) }
+	s.Build = builder.Build
 	return s
 }
 
@@ -209,13 +231,15 @@ func (s *Scene) Annotate(queue string, pairs ...string) *Scene {
 		if s.Queues[i].Name != queue {
 			continue
 		}
+
+		// Earlier sessions keep the annotations that they have read.
 		own := map[string]string{}
-		for key, text := range s.Queues[i].Annotations {
-			own[key] = text
-		}
+		maps.Copy(own, s.Queues[i].Annotations)
 		for p := 0; p < len(pairs); p += 2 {
-			if own[pairs[p]] = pairs[p+1]; pairs[p+1] == "" {
+			if pairs[p+1] == "" {
 				delete(own, pairs[p])
+			} else {
+				own[pairs[p]] = pairs[p+1]
 			}
 		}
 		s.Queues[i].Annotations = own

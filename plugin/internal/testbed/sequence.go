@@ -28,7 +28,7 @@ type Sequence struct {
 // NewSequence returns the sessions of one scheduler on a scene.
 func NewSequence(t *testing.T, s *Scene) *Sequence {
 	t.Helper()
-	return &Sequence{Scene: s, Builder: &session.Builder{Variant: session.BuilderOf(s.Build(nil).Name()).Variant}}
+	return &Sequence{Scene: s, Builder: session.BuilderOf(s.Build(nil).Name())}
 }
 
 // Open closes the last session and opens the next one.
@@ -37,6 +37,7 @@ func (s *Sequence) Open(t *testing.T) *Fixture {
 	if s.Last != nil {
 		s.Last.Close()
 	}
+
 	again := *s.Scene
 	again.Build = s.Builder.Build
 	s.Last = again.Open(t, func(info *api.ClusterInfo, c *offline.Cache) {
@@ -53,7 +54,7 @@ func (s *Sequence) Open(t *testing.T) *Fixture {
 // RecordedEvents returns a client, and the events that are created through it.
 func RecordedEvents() (kubernetes.Interface, <-chan *v1.Event) {
 	client := fake.NewClientset()
-	events := make(chan *v1.Event, 10)
+	events := make(chan *v1.Event, 100)
 	client.PrependReactor("create", "events", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		event := action.(clienttesting.CreateAction).GetObject().(*v1.Event)
 		events <- event

@@ -27,6 +27,7 @@ func Gather(queues []string) Series {
 	if err != nil {
 		panic(err)
 	}
+
 	found := Series{}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
@@ -54,6 +55,7 @@ func AddedMetrics(t *testing.T) map[string]float64 {
 	t.Helper()
 	families, err := RegistryOf(report.AddedSeries()).Gather()
 	require.NoError(t, err)
+
 	got := map[string]float64{}
 	for _, family := range families {
 		for _, metric := range family.Metric {
@@ -85,17 +87,19 @@ func QueueSeries(name string) *report.Family {
 	panic("no series volcano_queue_" + name)
 }
 
-// TheirSeries are the series volcano_queue_<name> that Volcano's own plugin has set, and ourSeries those of the last
-// session of ours: the values by those of the labels.
+// TheirSeries returns the series volcano_queue_<name> that Volcano's own plugin has set, by the values of the labels.
 func TheirSeries(name string) map[string]float64 {
 	return collected(QueueSeries(name).Volcano().Collect)
 }
 
+// OurSeries returns the series volcano_queue_<name> of the last session of a plugin of this module.
 func OurSeries(name string) map[string]float64 { return collected(QueueSeries(name).CollectOurs) }
 
 func collected(collect func(chan<- prometheus.Metric)) map[string]float64 {
-	values, sent := map[string]float64{}, make(chan prometheus.Metric, 1<<12)
+	sent := make(chan prometheus.Metric, 1<<12)
 	collect(sent)
+
+	values := map[string]float64{}
 	for len(sent) > 0 {
 		m := read(<-sent)
 		var labels []string

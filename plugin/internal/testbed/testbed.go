@@ -1,4 +1,24 @@
-// Package testbed has code that tests of sessions and of worlds share. It is for tests alone.
+// Package testbed builds small clusters for tests, and opens sessions of Volcano on them. It is for tests alone.
+//
+//	scene.go      a Scene: nodes, queues and jobs, added one by one; Open opens a session
+//	jobs.go       what changes a job of a scene: On a node, Members, InPhase, …
+//	trees.go      scenes and queues that several packages use
+//	fixture.go    a Fixture: an open session, the engine in it, and what happened
+//	check.go      counts the cards of all pods again, after each action
+//	sequence.go   a Sequence: sessions of one scheduler on a scene that changes
+//	scheduler.go  a Scheduler: the same with a clock and with stored state
+//	claims.go     a ClaimModel: resource claims and devices
+//	devices.go    quotas of device classes
+//	gates.go      queue allocation gates
+//	series.go     series of metrics
+//	random.go     flags of random tests, and seeds of fuzz targets
+//	main.go       Main, for TestMain
+//
+// A test in an external package, such as gates_test, uses it so:
+//
+//	s := testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":4}`).Pods("job", "q", "A", 8, 1)
+//	f := s.Open(t).Schedule(t)
+//	assert.Equal(t, 4.0, f.CardsOf("q", "A"))
 package testbed
 
 import (
@@ -31,11 +51,21 @@ func OneAtATime() (end func()) {
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
-// Pinned returns arguments with the rules of v1.14.1, which tests state unless they name a
-// release.
-func Pinned(a framework.Arguments) framework.Arguments {
-	with := framework.Arguments{arguments.Semantics: release.V1141.String()}
+// Pinned returns arguments for the plugin with a name. Unless a names others, they are the rules of v1.14.1. Under the
+// name capacity-card they also count cpu and memory of all pods, and give a queue none of what its capability does not
+// set: with these arguments, more can be refused.
+func Pinned(name string, a framework.Arguments) framework.Arguments {
+	with := framework.Arguments{arguments.Semantics: release.V1141}
+	if name == arguments.CapacityCard {
+		with[arguments.CardUnlimitedCPUMemory] = false
+		with[arguments.UnsetCapability] = "zero"
+	}
 	maps.Copy(with, a)
+
+	rules, err := release.Parse(fmt.Sprint(with[arguments.Semantics]))
+	if err == nil {
+		with[arguments.Semantics] = rules // which decides with any build
+	}
 	return with
 }
 
@@ -90,6 +120,10 @@ var Limits = []string{
 	`{"group":{"g1":{"A":2},"g2":{"A":3,"B":1}}}`,
 	`{"group":{"*":{"B":2},"g1":{}},"user":{"":{"A":1}}}`,
 	`{"label:team":{"*":{"A":1,"B":1}}}`,
+	`{"namespace":{"*":{"A":2}}}`,
+	`{"namespace":{"*":{"A":1,"B":3,"cpu":"3"}},"user":{"*":{"A":2,"cpu":"2500m"}}}`,
+	`{"namespace":{"*":{"cpu":"2500m","memory":"4Gi"}}}`,
+	`{"namespace":{"x":{"A":0,"C":2},"*":{"nvidia.com/gpu":"2","cpu":"8"}}}`,
 	"{}",
 }
 

@@ -48,11 +48,14 @@ func TestHoldersOf(t *testing.T) {
 	assert.Equal(t, holders("", "g2", "g1"), testbed.HoldersOf(jobOf(groups)))
 }
 
-// TestPinned keeps the release that a test names.
+// TestPinned keeps the arguments that a test names.
 func TestPinned(t *testing.T) {
-	assert.Equal(t, release.V1141.String(), testbed.Pinned(nil)[arguments.Semantics])
-	named := framework.Arguments{arguments.Semantics: "v1.15"}
-	assert.Equal(t, named, testbed.Pinned(named))
+	assert.Equal(t, framework.Arguments{arguments.Semantics: release.V1141}, testbed.Pinned(arguments.Capacity, nil))
+	named := framework.Arguments{arguments.Semantics: "v1.15", arguments.UnsetCapability: "unlimited"}
+	want := framework.Arguments{arguments.Semantics: release.V115, arguments.UnsetCapability: "unlimited"}
+	assert.Equal(t, want, testbed.Pinned(arguments.Proportion, named))
+	want[arguments.CardUnlimitedCPUMemory] = false
+	assert.Equal(t, want, testbed.Pinned(arguments.CapacityCard, named))
 }
 
 // TestByName leaves out what is zero, and bounds that are none.

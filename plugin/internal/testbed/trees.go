@@ -30,7 +30,8 @@ func ByClass(more ...any) framework.Arguments {
 // Tide is a node with eight cards, all of which a training queue uses that deserves eight, and
 // a pending pod of another queue, which deserves eight as well.
 func Tide(a framework.Arguments, guarantee, class, claimant string) *Scene {
-	s := NewScene().Node("a", "A", 8).Lending("day", `{"A":8}`, `{"A":8}`, `{"A":0}`).Lending("night", `{"A":8}`, `{"A":8}`, guarantee).
+	s := NewScene().Node("a", "A", 8).
+		Lending("day", `{"A":8}`, `{"A":8}`, `{"A":0}`).Lending("night", `{"A":8}`, `{"A":8}`, guarantee).
 		Pods("held", "night", "A", 8, 1, Members(0), On("a"), Serving(class)).
 		Pods("claim", "day", "A", 1, 2, InPhase(workload.Inqueue), Serving(claimant))
 	s.Arguments = a
@@ -42,16 +43,18 @@ func (s *Scene) below(name, parent, deserved string) *Scene {
 	return s.Queue(name, parent, "quota", `{"A":8}`, "deserved", deserved, "guarantee", `{"A":0}`)
 }
 
-// Walls is a tree of two teams with two queues each. All cards are used by held's queue, which
-// deserves none; the queue of claim deserves all.
+// Walls is a tree of two teams with two queues each. The queue held uses all cards and deserves none. The queue claim
+// deserves all.
 func Walls(a framework.Arguments, held, claim string, fences ...string) *Scene {
 	s := NewScene().Node("a", "A", 8).Queue("root", "").below("eng", "root", `{"A":8}`).below("biz", "root", `{"A":0}`)
+
 	for _, name := range []string{"web", "db"} {
 		s.below(name, "eng", `{"A":0}`)
 	}
 	for _, name := range []string{"ads", "sales"} {
 		s.below(name, "biz", `{"A":0}`)
 	}
+
 	for i := range s.Queues {
 		if s.Queues[i].Name == claim {
 			s.Queues[i].Annotations["volcano.sh/card.deserved"] = `{"A":8}`
@@ -60,13 +63,18 @@ func Walls(a framework.Arguments, held, claim string, fences ...string) *Scene {
 	for _, fence := range fences {
 		s.Annotate(fence, policy.ReclaimFenceKey, "true")
 	}
+
 	s.Arguments = a
-	return s.Pods("held", held, "A", 8, 1, Members(0), On("a")).Pods("claim", claim, "A", 1, 2, InPhase(workload.Inqueue))
+	return s.Pods("held", held, "A", 8, 1, Members(0), On("a")).
+		Pods("claim", claim, "A", 1, 2, InPhase(workload.Inqueue))
 }
 
 // Wide returns a node with n cores and more memory than any test requests.
 func Wide(n int64) []workload.Node {
-	return []workload.Node{{Name: "node", Allocatable: workload.Resources{"cpu": n * 1000, "memory": 1 << 42, "pods": 1000}}}
+	return []workload.Node{{
+		Name:        "node",
+		Allocatable: workload.Resources{"cpu": n * 1000, "memory": 1 << 42, "pods": 1000},
+	}}
 }
 
 // ByPrefix moves jobs into the namespace that their name begins with, up to a dot.
@@ -85,15 +93,19 @@ func ByPrefix(info *api.ClusterInfo, _ *offline.Cache) {
 // which limits it to 3 of A, and serve.
 func Namespaced() *Scene {
 	all := `{"A":16,"B":16}`
+	none := `{"A":0,"B":0}`
 	s := NewScene().Node("a", "A", 16).Node("b", "B", 16).Queue("root", "").Queue("team", "root", "quota", all).
-		Queue("train", "team", "quota", all, "guarantee", `{"A":0,"B":0}`).Queue("serve", "team", "quota", all, "guarantee", `{"A":0,"B":0}`)
-	return s.Annotate("team", card.NamespaceKey, `{"A":4,"B":6}`).Annotate("train", card.NamespaceKey, `{"A":3}`)
+		Queue("train", "team", "quota", all, "guarantee", none).
+		Queue("serve", "team", "quota", all, "guarantee", none)
+	return s.Annotate("team", card.HolderKey, `{"namespace":{"*":{"A":4,"B":6}}}`).
+		Annotate("train", card.HolderKey, `{"namespace":{"*":{"A":3}}}`)
 }
 
 // Lent is a node with eight cards that the queue other has borrowed, and the queue mine,
 // which deserves them.
 func Lent(arguments framework.Arguments) *Scene {
-	s := NewScene().Node("a", "A", 8).Lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).Lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`)
+	s := NewScene().Node("a", "A", 8).
+		Lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).Lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`)
 	s.Arguments = arguments
 	return s
 }
