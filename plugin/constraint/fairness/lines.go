@@ -27,8 +27,8 @@ type place struct {
 // makeLines returns the lines of the children of p.
 func (t *startTags) makeLines(o *order, p index.Queue) []line {
 	lines := []line{}
-	for s := t.child[p]; s != index.None; s = t.next[s] {
-		if t.passed[s] || t.turns[s] == 0 {
+	for s := t.queues[p].child; s != index.None; s = t.queues[s].next {
+		if t.queues[s].passed || t.queues[s].turns == 0 {
 			continue
 		}
 		inner, priority := !t.tree.IsLeaf(s), o.priority(s)
@@ -73,7 +73,7 @@ func (t *startTags) merge(o *order, first []place) (turns []place, sums []float6
 		}
 		turns, sums = append(turns, next), append(sums, sum...)
 
-		if next.after+1 < t.turns[next.of] {
+		if next.after+1 < t.queues[next.of].turns {
 			h.places[0] = t.placeOf(o, next.of, next.after+1)
 			heap.Fix(h, 0)
 		} else {

@@ -5,6 +5,7 @@
 package fairness
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -45,6 +46,17 @@ type rank struct {
 	within        bool
 	level, beyond float64
 	gamma         float64
+}
+
+// compare compares two ranks.
+func (r rank) compare(other rank) int {
+	if r.within != other.within {
+		if r.within {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(r.level, other.level), cmp.Compare(r.beyond, other.beyond))
 }
 
 // order is the order of queues in a session.
@@ -112,8 +124,8 @@ func (o *order) hooks() *constraint.Hooks {
 		Lacks:         nil, // for the same reason
 		MayTake:       nil, // for the same reason
 		Charge:        nil, // queues are not ordered in simulations
-		Charged:       func(a constraint.Ask) { o.changed(a.Queue, true) },
-		Refunded:      func(a constraint.Ask) { o.changed(a.Queue, false) },
+		Charged:       o.charged,
+		Refunded:      o.refunded,
 		CompareQueues: o.compareQueues,
 	}
 }
@@ -312,12 +324,22 @@ func (o *order) compareQueues(l, r index.Queue) int {
 	return o.memory.tags.compare(o, l, r, lc, rc)
 }
 
-func (o *order) changed(q index.Queue, got bool) {
+func (o *order) charged(a constraint.Ask) {
+	o.rankAgain(a.Queue)
+	o.memory.tags.gets(a.Queue)
+}
+
+func (o *order) refunded(a constraint.Ask) {
+	o.rankAgain(a.Queue)
+	o.memory.tags.loses(a.Queue)
+}
+
+// rankAgain computes the ranks of a queue and its ancestors after a change of their accounts.
+func (o *order) rankAgain(q index.Queue) {
 	for _, above := range o.session.Index.Path(q) {
 		o.read(above)
 		o.rank(above)
 	}
-	o.memory.tags.changed(q, got)
 }
 
 // History returns the history of the session that is open, nil where it is off. It is for reading.

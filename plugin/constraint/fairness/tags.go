@@ -29,27 +29,40 @@ import (
 // ranks.
 type startTags struct {
 	mu    sync.Mutex // Volcano compares the queues of victims in many goroutines
-	ready bool       // in this session
+	phase phase
 	tree  *index.Tree
 
-	free        []float64     // by column: free at the first question
-	base, step  []float64     // by queue and column: allocated at the first question, and the mean request of a turn
-	turns       []float64     // by queue: of pending pods
-	share       []float64     // by queue
-	child, next []index.Queue // by queue: its first child, and its next sibling
-	lines       [][]line      // by queue: the lines of its children; made by the first comparison that needs them
-	tags        []rank        // by queue and height above it
-	known       []bool        // by queue: its tags are known
-	height      int
-	extra       []float64 // by column: X of one queue
+	free       []float64    // by column: free at the first question
+	base, step []float64    // by queue and column: allocated at the first question, and the mean request of a turn
+	queues     []startQueue // by queue
+	tags       []rank       // by queue and height above it
+	height     int
+	extra      []float64 // by column: X of one queue
 
-	served []served // by queue
-	got    []int    // by queue: how many pods it has got in this session
 	turn   turn     // the last one
 	before []served // by height: served before the turn
+}
+
+// phase is what is known in a session.
+type phase uint8
+
+const (
+	unread phase = iota // nothing: no queues have been compared
+	read                // what queues have and request at the first question
+)
+
+// startQueue is a queue with start tags.
+type startQueue struct {
+	tagged      bool        // its tags are known. They are not after it gets or loses a pod
+	turns       float64     // of pending pods
+	share       float64     // at the first question
+	child, next index.Queue // its first child, and its next sibling
+	lines       []line      // of its children; made by the first comparison that needs them
+	served      served
+	got         int // how many pods it has got in this session
 	// passed: siblings behind the queue got something, and it got nothing. So its pods do not fit, and are not expected
 	// to get anything before siblings do. It lasts until the queue gets something.
-	passed []bool
+	passed bool
 }
 
 // turn is a turn of a queue, after the queue had got some pods.
@@ -64,25 +77,24 @@ type served struct {
 	rank rank
 }
 
-// begin begins a session, after the ranks of the one before are final.
+// begin begins a session, after the ranks of the one before are final: unread.
 func (t *startTags) begin(tree *index.Tree, ranks []rank) {
-	if t.tree != tree {
-		t.tree, t.ready = tree, false
-		clear(t.passed)
-		return
-	}
-
-	for q := range t.got {
-		if t.ready {
-			t.passed[q] = t.isPassed(index.Queue(q), ranks[q]) || t.passed[q] && t.got[q] <= 0
+	switch {
+	case t.tree != tree:
+		t.tree = tree
+		clear(t.queues)
+	case t.phase == read:
+		for q := range t.queues {
+			own := &t.queues[q]
+			own.passed = t.isPassed(index.Queue(q), ranks[q]) || own.passed && own.got <= 0
 		}
 	}
-	t.ready = false
+	t.phase = unread
 }
 
 func (t *startTags) isPassed(q index.Queue, now rank) bool {
 	p := t.tree.Parent(q)
-	return p != index.None && t.served[p].some && now.compare(t.served[p].rank) < 0
+	return p != index.None && t.queues[p].served.some && now.compare(t.queues[p].served.rank) < 0
 }
 
 // compare compares the queues l and r by the tags for lc and rc, which are above them, or the queues themselves, and
@@ -90,44 +102,57 @@ func (t *startTags) isPassed(q index.Queue, now rank) bool {
 func (t *startTags) compare(o *order, l, r, lc, rc index.Queue) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.ready {
+	if t.phase == unread {
 		t.read(o)
 	}
 	return cmp.Or(t.tag(o, l, lc).compare(t.tag(o, r, rc)), t.tie(o, lc, rc))
 }
 
-// changed notes that a queue has got a pod, or lost it again. A gang that finds no place gives back all that it got:
-// then its queue has had no turn.
-func (t *startTags) changed(q index.Queue, got bool) {
+// gets notes that a queue has got a pod. With the first pod after its tags were computed, its turn begins.
+func (t *startTags) gets(q index.Queue) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.ready {
+	if t.phase == unread {
 		return
 	}
 
+	own := &t.queues[q]
 	path := t.tree.Path(q)
-	if got && t.known[q] {
-		t.turn = turn{q, t.got[q]}
+	if own.tagged {
+		t.turn = turn{q, own.got}
 		for height, p := range path[1:] {
-			t.before[height] = t.served[p]
-			if tag := t.tags[int(q)*t.height+height]; !t.served[p].some || tag.compare(t.served[p].rank) > 0 {
-				t.served[p] = served{true, tag}
+			above := &t.queues[p].served
+			t.before[height] = *above
+			if tag := t.tags[int(q)*t.height+height]; !above.some || tag.compare(above.rank) > 0 {
+				*above = served{true, tag}
 			}
 		}
 	}
 
-	t.known[q] = false
-	for _, above := range path {
-		if got {
-			t.got[above]++
-		} else {
-			t.got[above]--
-		}
+	own.tagged = false
+	for _, p := range path {
+		t.queues[p].got++
+	}
+}
+
+// loses notes that a queue has lost a pod. A gang that finds no place gives back all that it got: then its queue has
+// had no turn.
+func (t *startTags) loses(q index.Queue) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.phase == unread {
+		return
 	}
 
-	if !got && t.turn == (turn{q, t.got[q]}) {
+	path := t.tree.Path(q)
+	t.queues[q].tagged = false
+	for _, p := range path {
+		t.queues[p].got--
+	}
+
+	if t.turn == (turn{q, t.queues[q].got}) {
 		for height, p := range path[1:] {
-			t.served[p] = t.before[height]
+			t.queues[p].served = t.before[height]
 		}
 		t.turn.of = index.None
 	}
@@ -135,24 +160,27 @@ func (t *startTags) changed(q index.Queue, got bool) {
 
 // tag returns the tag of q for a queue above it.
 func (t *startTags) tag(o *order, q, above index.Queue) rank {
-	if !t.known[q] {
+	if !t.queues[q].tagged {
 		t.setTags(o, q)
 	}
 	return t.tags[int(q)*t.height+t.tree.Depth(q)-t.tree.Depth(above)]
 }
 
+// setTags computes the tags of a queue: tagged.
 func (t *startTags) setTags(o *order, q index.Queue) {
-	tags, path := t.tags[int(q)*t.height:], t.tree.Path(q)
+	tags := t.tags[int(q)*t.height:]
+	path := t.tree.Path(q)
 	tags[0] = o.memory.ranks[q]
 
 	for height, p := range path[1:] {
 		clear(t.extra)
-		if t.lines[p] == nil {
-			t.lines[p] = t.makeLines(o, p)
+		above := &t.queues[p]
+		if above.lines == nil {
+			above.lines = t.makeLines(o, p)
 		}
 
-		for i := range t.lines[p] {
-			l := &t.lines[p][i]
+		for i := range above.lines {
+			l := &above.lines[i]
 			if n := t.ahead(o, l, path[height], q, tags[height]); n > 0 {
 				for c := range t.extra {
 					t.extra[c] += l.sums[(n-1)*len(t.free)+c]
@@ -165,7 +193,7 @@ func (t *startTags) setTags(o *order, q index.Queue) {
 		}
 		tags[height+1] = t.rankWith(o, p, t.extra, 1)
 	}
-	t.known[q] = true
+	t.queues[q].tagged = true
 }
 
 // ahead is the number of turns of a line that come before the turn of q at a rank of c. q is c, or below it.
@@ -201,44 +229,18 @@ func (t *startTags) rankWith(o *order, q index.Queue, amounts []float64, times f
 	return r
 }
 
-// read reads what queues have and request.
+// read reads what queues have and request: read.
 func (t *startTags) read(o *order) {
-	ix, columns := o.session.Index, len(o.memory.dims)
+	ix := o.session.Index
+	columns := len(o.memory.dims)
 	n := ix.Len()
 
-	t.ready, t.height = true, 1
+	t.phase = read
 	t.base = zeros(t.base, n*columns)
 	t.step = zeros(t.step, n*columns)
 	t.free = zeros(t.free, columns)
 	t.extra = zeros(t.extra, columns)
-	t.turns = zeros(t.turns, n)
-	t.known = zeros(t.known, n)
-	t.got = zeros(t.got, n)
-	t.served = zeros(t.served, n)
-	t.share, t.lines = zeros(t.share, n), zeros(t.lines, n)
-
-	for q := range t.share {
-		t.share[q] = ix.Share(index.Queue(q))
-	}
-
-	t.child = zeros(t.child, n)
-	t.next = zeros(t.next, n)
-	if len(t.passed) != n {
-		t.passed = zeros(t.passed, n)
-	}
-
-	for q := range t.child {
-		t.child[q] = index.None
-	}
-
-	for q := index.Queue(n) - 1; q >= 0; q-- {
-		t.height = max(t.height, ix.Depth(q)+1)
-		t.next[q] = index.None
-
-		if p := ix.Parent(q); p != index.None {
-			t.next[q], t.child[p] = t.child[p], q
-		}
-	}
+	t.readQueues(ix)
 
 	t.tags = zeros(t.tags, n*t.height)
 	t.before = zeros(t.before, t.height)
@@ -256,9 +258,36 @@ func (t *startTags) read(o *order) {
 	t.readTurns(o)
 }
 
+// readQueues begins with queues that have got nothing. Which of them were passed is known from the session before.
+func (t *startTags) readQueues(ix *index.Index) {
+	n := ix.Len()
+	if len(t.queues) != n {
+		t.queues = zeros(t.queues, n)
+	}
+
+	for q := range t.queues {
+		t.queues[q] = startQueue{
+			passed: t.queues[q].passed,
+			share:  ix.Share(index.Queue(q)),
+			child:  index.None,
+			next:   index.None,
+		}
+	}
+
+	t.height = 1
+	for q := index.Queue(n) - 1; q >= 0; q-- {
+		t.height = max(t.height, ix.Depth(q)+1)
+		if p := ix.Parent(q); p != index.None {
+			t.queues[q].next = t.queues[p].child
+			t.queues[p].child = q
+		}
+	}
+}
+
 // readTurns counts turns, and divides what pending pods request.
 func (t *startTags) readTurns(o *order) {
-	s, columns := o.session, len(t.free)
+	s := o.session
+	columns := len(t.free)
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
 		if q == index.None || s.Index.Broken(q) != nil {
@@ -268,19 +297,21 @@ func (t *startTags) readTurns(o *order) {
 		pending := float64(len(job.TaskStatusIndex[api.Pending]))
 		gang := float64(job.MinAvailable - job.ReadyTaskNum() - job.WaitingTaskNum())
 		for _, above := range s.Index.Path(q) {
-			t.turns[above] += pending - min(pending, max(1, gang)) + min(1, pending)
+			t.queues[above].turns += pending - min(pending, max(1, gang)) + min(1, pending)
 		}
 		if pending > 0 && len(s.Intake.Lists) > 0 {
 			t.addLists(o, q, job, pending)
 		}
 	}
 
-	for q := range t.turns {
+	for q := range t.queues {
+		turns := t.queues[q].turns
 		for c, free := range t.free {
-			if step := &t.step[q*columns+c]; free <= 0 || t.turns[q] == 0 {
+			step := &t.step[q*columns+c]
+			if free <= 0 || turns == 0 {
 				*step = 0
 			} else {
-				*step /= t.turns[q]
+				*step /= turns
 			}
 		}
 	}
@@ -333,17 +364,6 @@ func zeros[T any](s []T, n int) []T {
 	return s
 }
 
-// compare compares two ranks.
-func (r rank) compare(other rank) int {
-	if r.within != other.within {
-		if r.within {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(r.level, other.level), cmp.Compare(r.beyond, other.beyond))
-}
-
 // tie orders siblings of one rank. It returns 0 for queues without columns that count: their shares decide. Others go
 // before these, by the shares that they had at first: with shares that change in the session, tags would.
 func (t *startTags) tie(o *order, l, r index.Queue) int {
@@ -357,7 +377,7 @@ func (t *startTags) tie(o *order, l, r index.Queue) int {
 		return 1
 	}
 
-	c := cmp.Compare(t.share[l], t.share[r])
+	c := cmp.Compare(t.queues[l].share, t.queues[r].share)
 	lq, rq := o.session.Intake.Queues[l], o.session.Intake.Queues[r]
 	if c != 0 || lq == nil || rq == nil {
 		return cmp.Or(c, cmp.Compare(l, r))
