@@ -158,18 +158,6 @@ func (s *Session) addShortfalls(r *Refusal) {
 	}
 }
 
-// RefusedTask returns the refusal of a task that asks for a node.
-func (s *Session) RefusedTask(f Frame, b *quota.Books, a Ask, o cards.Outcome) *Refusal {
-	asked := Refusal{Request: a.Request, Task: a.Task, Job: a.Task.Job, Allocation: true, Queue: a.Queue, Books: b}
-	return s.Refused(f, asked, o)
-}
-
-// RefusedNode returns the refusal of the cards of a node, with the verdict Admitted where no rule refuses them.
-func (s *Session) RefusedNode(f Frame, b *quota.Books, a Ask, fit cards.NodeFit) *Refusal {
-	asked := Refusal{Task: a.Task, Job: a.Task.Job, Queue: a.Queue, Books: b}
-	return s.Refused(f, asked, cards.Outcome{Verdict: fit.Verdict, Request: fit.Request})
-}
-
 // add adds a shortfall unless the quantity fits.
 func (r *Refusal) add(short Shortfall) {
 	if !short.OK() {

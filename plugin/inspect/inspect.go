@@ -7,7 +7,6 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
-	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/admit"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -41,10 +40,7 @@ type Parts struct {
 	Evictions *evictions.Memory
 	Budgets   *budget.Memory
 	Order     func(l, r *api.QueueInfo) int // of queues
-
-	// DecideTask decides as the hook Allocatable does, and DecideNode as the predicate does if cards count.
-	DecideTask func(q index.Queue, task *api.TaskInfo, request fastres.Vector) (*quota.Books, cards.Outcome)
-	DecideNode func(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) (constraint.Ask, cards.NodeFit)
+	Decide    func(constraint.Question) constraint.Answer
 }
 
 // Of returns the inspection of a session.
@@ -59,10 +55,8 @@ func (i Inspection) Allocate(task *api.TaskInfo) *report.Reason {
 	frame := s.Frames.Open()
 	defer frame.Close()
 
-	q, request := s.QueueOf(task), frame.Vector()
-	books, outcome := s.DecideTask(q, task, request)
-	asked := constraint.Ask{Task: task, Queue: q, Request: request}
-	return s.Explain.Explain(s.RefusedTask(frame, books, asked, outcome))
+	answer := s.Decide(constraint.Question{Task: task, Queue: s.QueueOf(task), Request: frame.Vector()})
+	return s.Explain.ExplainNode(answer.Fit, s.Refusal(frame, &answer))
 }
 
 // Preempt returns why the queue of a task may not reclaim for it, nil if it may.
@@ -116,9 +110,8 @@ func (i Inspection) Node(task *api.TaskInfo, node string) *report.Reason {
 	}
 
 	s.PrepareTask(task)
-	books := s.Reclaim.BooksFor(task)
-	asked, fit := s.DecideNode(books, task, on)
-	return s.Explain.ExplainNode(fit, s.RefusedNode(constraint.Frame{}, books, asked, fit))
+	answer := s.Decide(constraint.Question{Task: task, Queue: s.QueueOf(task), Node: on})
+	return s.Explain.ExplainNode(answer.Fit, s.Refusal(constraint.Frame{}, &answer))
 }
 
 // Gated reports whether a pod has a scheduling gate that stays although the quotas have room.

@@ -40,13 +40,6 @@ func (s *Rules) BooksFor(task *api.TaskInfo) *quota.Books {
 	return s.Books.For(task, s.evictions.some(task.Job))
 }
 
-// LeavesRoom reports whether a node has room for a task that it counts already, next to the
-// earmarks of other jobs there.
-func (s *Rules) LeavesRoom(task *api.TaskInfo) bool {
-	node := s.Volcano.Nodes[task.NodeName]
-	return node == nil || s.Books.LeavesRoom(task, node, true)
-}
-
 // LeavesToAllocate reports whether a task that waits for a node is left to the action allocate. It is if the node has
 // room now, nobody is evicted for its job, and the job has its minimum without it. Nothing binds a pod that another
 // action places there. Allocate itself has a pod wait only where the node has no room now.

@@ -143,7 +143,7 @@ func (r Reason) In(memory format.Unit) string {
 		return fmt.Sprintf("Queue <%s> is not open", r.Queue)
 	case Guaranteed, Earmarked:
 		if r.Rule == Earmarked && r.Queue == "" {
-			return NodeEarmarked
+			return nodeEarmarked
 		}
 		if len(r.Shortages) > 0 {
 			return r.shortages(memory)
@@ -238,8 +238,8 @@ func (r Reason) requested() string {
 	return fmt.Sprintf(": requested <%s> of <%s>", card.FormatDecimal(r.Requested), r.Cards)
 }
 
-// NodeEarmarked says why a node has no room for a pod that would fit.
-const NodeEarmarked = "node(s) have room that is " + earmarked
+// nodeEarmarked says why a node has no room for a pod that would fit.
+const nodeEarmarked = "node(s) have room that is " + earmarked
 
 // LeftToAllocate says why an action that evicts may not place a pod on idle room.
 const LeftToAllocate = "the node has room now, and nobody is evicted for the pod or its gang: " +

@@ -18,17 +18,16 @@ func (s *Session) AllocatableOf(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	defer frame.Close()
 
 	s.Reclaim.NoteAllocate()
-	q, request := s.number(queue), frame.Vector()
-	books, outcome := s.decideTask(q, task, request)
+	answer := s.Decide(constraint.Question{Task: task, Queue: s.number(queue), Request: frame.Vector()})
 
-	if outcome.Verdict.OK() {
+	if answer.OK() {
 		if s.Gates != nil {
 			s.Gates.Allocatable(s.QueueOf(task), task)
 		}
 		return true
 	}
 
-	refusal := s.RefusedTask(frame, books, constraint.Ask{Task: task, Queue: q, Request: request}, outcome)
+	refusal := s.Refusal(frame, &answer)
 	if job := s.Volcano.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
 		s.Memory.journal.Refuse(&s.explain, job, refusal)
 	}
@@ -39,85 +38,31 @@ func (s *Session) AllocatableOf(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	return false
 }
 
-// decideTask applies the rules of allocation to a task of q, for the hook and the inspection. It sets request to the
-// requests of the task. It returns the accounts that the rules compared with, nil if the queue itself takes no tasks.
-func (s *Session) decideTask(
-	q index.Queue, task *api.TaskInfo, request fastres.Vector,
-) (books *quota.Books, o cards.Outcome) {
-	o.Verdict = s.Intake.Eligible(q)
-	if !o.Verdict.OK() {
-		return nil, o
-	}
-
-	s.PrepareQueue(q) // before the accounts are taken: it may change them
-	books = s.Reclaim.BooksFor(task)
-	o.Verdict = s.AllocationOf(books, q, task, request, &o.Request)
-
-	if node := s.Reclaim.EvictedFor(task); o.Verdict.OK() && node != nil {
-		_, fit := s.decideNode(books, task, node)
-		if !fit.Verdict.OK() { // the predicates say the rest
-			o.Verdict = fit.Verdict
-			o.Request = fit.Request
-		}
-	}
-	return books, o
-}
-
-// decideNode applies the rules to a task on a node: its queue takes tasks, the node has room that is not earmarked for
-// others, and the task can have its cards there. The predicates of allocation and simulation and the inspection call
-// it. It is safe for many goroutines.
-//
-// DIVERGES: upstream asks no plugin about the queue of a pod without requests. If cards count, a queue that is not open
-// starts none.
-func (s *Session) decideNode(
-	b *quota.Books, task *api.TaskInfo, node *api.NodeInfo,
-) (a constraint.Ask, fit cards.NodeFit) {
-	if s.Cards == nil {
-		a.Task = task
-		a.Queue = s.QueueOf(task)
-	} else {
-		a = s.askOf(task)
-		if !s.Intake.Eligible(a.Queue).OK() {
-			return a, cards.NodeFit{Reason: cards.PodRefused, Verdict: s.Intake.Eligible(a.Queue)}
-		}
-	}
-
-	if !s.Books.LeavesRoom(task, node, false) {
-		earmarked := quota.Verdict{Reason: quota.Earmarked, Queue: a.Queue}
-		return a, cards.NodeFit{Reason: cards.RoomEarmarked, Verdict: earmarked}
-	}
-
-	if s.Cards != nil {
-		fit = s.FitsNode(b, &a, node.Name)
-	}
-	return a, fit
-}
-
 // Predicate admits the nodes on which a task can have its cards: the node has one of them, and the queue and all its
 // ancestors have quota left for it.
 func (s *Session) Predicate(task *api.TaskInfo, node *api.NodeInfo) error {
-	return s.fitError(s.Reclaim.BooksFor(task), task, node)
+	return s.fitError(task, node, nil)
 }
 
 // fitError returns why a task cannot have its cards on a node, as Volcano expects it. The code is Unschedulable if
-// evictions may help.
-func (s *Session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) error {
-	a, fit := s.decideNode(b, task, node)
-	if fit.Reason == cards.NodeFits {
+// evictions may help. as are the accounts of a simulation, nil for those of the session.
+func (s *Session) fitError(task *api.TaskInfo, node *api.NodeInfo, as *quota.Books) error {
+	answer := s.Decide(constraint.Question{Task: task, Queue: s.queueOf(task), Node: node, As: as})
+	if answer.OK() {
 		return nil
 	}
 
 	code := api.UnschedulableAndUnresolvable
-	switch fit.Reason {
+	switch answer.Fit.Reason {
 	case cards.OverQuota, cards.OtherCard, cards.RoomEarmarked:
 		code = api.Unschedulable
 	}
 
 	var reason string
-	if w := s.preparedFor(task); w != nil && fit.Reason == cards.NoSuchCard {
-		reason = w.refused.Text(&s.explain, fit)
+	if w := s.preparedFor(task); w != nil && answer.Fit.Reason == cards.NoSuchCard {
+		reason = w.refused.Text(&s.explain, answer.Fit)
 	} else {
-		reason = s.explain.ExplainNode(fit, s.RefusedNode(constraint.Frame{}, b, a, fit)).String()
+		reason = s.explain.ExplainNode(answer.Fit, s.Refusal(constraint.Frame{}, &answer)).String()
 	}
 
 	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: reason, Plugin: s.Variant.Name})
@@ -130,6 +75,14 @@ func (s *Session) askOf(task *api.TaskInfo) constraint.Ask {
 		return constraint.Ask{Task: task, Queue: w.queue, Pod: w.pod}
 	}
 	return s.AskCards(task)
+}
+
+// queueOf is QueueOf, and fast for the task that PrePredicate prepared.
+func (s *Session) queueOf(task *api.TaskInfo) index.Queue {
+	if w := s.preparedFor(task); w != nil {
+		return w.queue
+	}
+	return s.QueueOf(task)
 }
 
 // preparedFor returns the task that PrePredicate prepared last, nil if it is another one.

@@ -94,8 +94,12 @@ func TestReasonsOfListsWithEarmarks(t *testing.T) {
 	} {
 		q := f.Own.Index.Lookup("q")
 		for request := range f.Own.Cards.Requests(f.Own.Cards.PodRequest(q, f.Task(job+"-0").Pod)) {
-			refused := f.Own.RefusedTask(constraint.Frame{}, &f.Own.Books.Now, constraint.Ask{Task: f.Task(job + "-0"), Queue: q},
-				cards.Outcome{Verdict: quota.Verdict{Reason: quota.Earmarked, Queue: q}, Request: request})
+			refused := f.Own.Refusal(constraint.Frame{}, &constraint.Answer{
+				Ask:   constraint.Ask{Task: f.Task(job + "-0"), Queue: q},
+				Books: &f.Own.Books.Now,
+				Fit:   cards.NodeFit{Verdict: quota.Verdict{Reason: quota.Earmarked, Queue: q}, Request: request},
+				Whole: true,
+			})
 			assert.Equal(t, want, f.Own.Explainer().Explain(refused).String())
 		}
 	}
@@ -110,9 +114,8 @@ func TestReasonsHaveTheNumbersThatDecided(t *testing.T) {
 	earmarked, request := fastres.NewVector(f.Own.Intake.Dims.Length()), fastres.NewVector(f.Own.Intake.Dims.Length())
 	earmarked.Set(d, 2000)
 	f.Own.Books.Charge(q, index.None, earmarked)
-	var outcome cards.Outcome
-	outcome.Verdict = f.Own.AllocationOf(&f.Own.Books.Future, q, task, request, &outcome.Request)
-	refused := f.Own.RefusedTask(constraint.Frame{}, &f.Own.Books.Future, constraint.Ask{Task: task, Queue: q, Request: request}, outcome)
+	answer := f.Own.Decide(constraint.Question{Task: task, Queue: q, As: &f.Own.Books.Future, Request: request})
+	refused := f.Own.Refusal(constraint.Frame{}, &answer)
 	assert.Equal(t, "Queue <q> has insufficient <A> quota: requested <1>, total would be <3>, but capability is <2>",
 		f.Own.Explainer().Explain(refused).String())
 }

@@ -9,7 +9,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
@@ -114,39 +113,32 @@ func (s *Session) refuseEvent(event *framework.Event) bool {
 	return true
 }
 
-// placementProblem returns why a task cannot have its requests on its node, "" if it can. An allocated task has passed
-// Allocatable, so only its cards are checked. A task that waits for others to end may have passed no check: if a node
-// has room, the action reclaim asks no plugin.
-//
-// DIVERGES: upstream lets a task without cards wait for more than the quotas admit.
+// placementProblem returns why a task cannot have its requests on its node, "" if it can.
 func (s *Session) placementProblem(task *api.TaskInfo) string {
 	waits := task.Status == api.Pipelined
-	books := s.Books.For(task, waits)
 	if waits && s.Reclaim.LeavesToAllocate(task) {
 		return report.LeftToAllocate
-	}
-
-	if !s.Reclaim.LeavesRoom(task) {
-		return report.NodeEarmarked
-	}
-
-	asked := s.askOf(task)
-	if fit := s.FitsNode(books, &asked, task.NodeName); fit.Reason != cards.NodeFits {
-		return s.explain.ExplainNode(fit, s.RefusedNode(constraint.Frame{}, books, asked, fit)).String()
-	}
-
-	if task.Status == api.Allocated {
-		return ""
 	}
 
 	frame := s.Frames.Open()
 	defer frame.Close()
 
-	a := s.AskOn(s.QueueOf(task), task, task.NodeName, frame.Vector())
-	if v := s.Fits(books, &a); !v.OK() {
-		return s.explain.Explain(s.RefusedTask(frame, books, a, cards.Outcome{Verdict: v})).String()
+	node := s.Volcano.Nodes[task.NodeName]
+	if node == nil {
+		node = &api.NodeInfo{Name: task.NodeName}
 	}
-	return ""
+	answer := s.Decide(constraint.Question{
+		Task:    task,
+		Queue:   s.queueOf(task),
+		Node:    node,
+		Placed:  true,
+		As:      s.Books.For(task, waits),
+		Request: frame.Vector(),
+	})
+	if answer.OK() {
+		return ""
+	}
+	return s.explain.ExplainNode(answer.Fit, s.Refusal(frame, &answer)).String()
 }
 
 // charged reports whether a task that is deallocated was charged, and forgets that it was not.

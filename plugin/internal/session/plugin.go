@@ -155,19 +155,18 @@ func Inspect(p framework.Plugin) (inspect.Inspection, bool) {
 // InspectionOf returns the inspection of an open session.
 func InspectionOf(s *Session) inspect.Inspection {
 	return inspect.Of(inspect.Parts{
-		Session:    &s.Session,
-		Settings:   &s.Settings,
-		Admit:      &s.Admit,
-		Reclaim:    &s.Reclaim,
-		Explain:    &s.explain,
-		Fences:     &s.Memory.fences,
-		Fairness:   &s.Memory.Fairness,
-		Queues:     &s.Memory.queues,
-		Evictions:  &s.Memory.Evictions,
-		Budgets:    &s.Memory.Budgets,
-		Order:      s.CompareQueues,
-		DecideTask: s.decideTask,
-		DecideNode: s.decideNode,
+		Session:   &s.Session,
+		Settings:  &s.Settings,
+		Admit:     &s.Admit,
+		Reclaim:   &s.Reclaim,
+		Explain:   &s.explain,
+		Fences:    &s.Memory.fences,
+		Fairness:  &s.Memory.Fairness,
+		Queues:    &s.Memory.queues,
+		Evictions: &s.Memory.Evictions,
+		Budgets:   &s.Memory.Budgets,
+		Order:     s.CompareQueues,
+		Decide:    s.Decide,
 	})
 }
 

@@ -11,9 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
-	"github.com/capacity-card/capacity-card/quota"
 )
 
 // The errors of a simulation.
@@ -110,13 +108,10 @@ func (s *Session) simulatePredicate(
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
 	}
-	return s.fitError(&sim.Books, task, node)
+	return s.fitError(task, node, &sim.Books)
 }
 
 // simulateAllocatable is allocatable on a what-if. PrePredicate has prepared the queue of the task.
-//
-// DIVERGES: upstream does not ask whether the queue is open, and evicts pods for a task that its allocatable refuses.
-// If cards count, the queue must be eligible as in allocatable.
 func (s *Session) simulateAllocatable(
 	_ context.Context, state fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo,
 ) bool {
@@ -127,17 +122,10 @@ func (s *Session) simulateAllocatable(
 
 	q := index.None
 	if queue != nil {
-		q = s.Index.Lookup(string(queue.UID))
+		q = s.Index.Lookup(string(queue.UID)) // not from byObject: this is one of many goroutines
 	}
-
-	v := quota.Eligible(s.Index.Tree, q)
-	if v.OK() && s.Cards != nil {
-		v = s.Intake.Eligible(q)
-	}
-	if v.OK() {
-		v = s.AllocationOf(&sim.Books, q, task, sim.request, new(cards.Request))
-	}
-	return v.OK()
+	answer := s.Decide(constraint.Question{Task: task, Queue: q, As: &sim.Books, Request: sim.request})
+	return answer.OK()
 }
 
 // begin returns the accounts of a what-if. At the first call, they are copies of the accounts of the future.
