@@ -15,55 +15,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestArgumentsAreDocumented expects docs/reference.md to have a row for each argument, and
-// for no other, and the documentation of package plugin to say where they are.
-func TestArgumentsAreDocumented(t *testing.T) {
-	_, table, found := strings.Cut(string(read(t, "docs/reference.md")), "\n| argument | values | default | effect |\n|---|---|---|---|\n")
-	if !found {
-		t.Fatal("docs/reference.md has no table of arguments")
-	}
-	table, _, _ = strings.Cut(table, "\n\n")
-	named := func(pattern, text string) (names []string) {
-		for _, name := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
-			names = append(names, name[1])
-		}
-		slices.Sort(names)
-		return names
-	}
-	documented := named("(?m)^\\| `([\\w.]+)` \\|", table)
-	known := named(`(?m)^\t\w+ += "([\w.]+)"$`, string(read(t, "plugin/arguments/arguments.go"))+string(read(t, "plugin/arguments/fairshare.go")))
-	if len(known) < 19 || !slices.Equal(documented, known) {
-		t.Errorf("docs/reference.md has the arguments %s, and plugin/arguments %s", documented, known)
-	}
-	if !bytes.Contains(read(t, "plugin/doc.go"), []byte("docs/reference.md")) {
-		t.Error("plugin/doc.go does not refer to docs/reference.md")
-	}
-}
-
-// TestReferenceIsComplete expects docs/reference.md to have the values of arguments, and
-// every annotation of the code.
-func TestReferenceIsComplete(t *testing.T) {
-	page := read(t, "docs/reference.md")
-	expect := func(source, pattern string, least int) {
-		text := read(t, source)
-		found := regexp.MustCompile(pattern).FindAllSubmatch(text, -1)
-		if len(found) < least {
-			t.Errorf("%s has %d of %s", source, len(found), pattern)
-		}
-		for _, name := range found {
-			if !bytes.Contains(page, slices.Concat([]byte("`"), name[1], []byte("`"))) {
-				t.Errorf("docs/reference.md does not have %s of %s", name[1], source)
-			}
-		}
-	}
-	expect("plugin/arguments/arguments.go", `(?m)^\t\w+ +VictimsBy = "(\w+)"$`, 2)
-	expect("plugin/intake/state.go", `(?m)^\t\w+ +(?:RootCapability|UnsetCapability|DeservedFrom|HierarchyFrom) += "(\w+)"`, 8)
-	expect("plugin/cards/settings.go", `(?m)^\t\w+ +UntypedCards += "(\w+)"`, 3)
-	expect("index/card/quota.go", `"(volcano\.sh/[a-z./-]+)"`, 3)
-	expect("index/policy/policy.go", `"(volcano\.sh/[a-z./-]+[a-z])"`, 3)
-	expect("index/card/list.go", `"(volcano\.sh/[a-z./-]+)"`, 2)
-}
-
 // TestDifferencesAreMeasured expects the table of docs/spec/differences.md with the numbers of
 // differing answers to have a row for each difference that the differential test accepts.
 func TestDifferencesAreMeasured(t *testing.T) {

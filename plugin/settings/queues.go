@@ -59,8 +59,9 @@ var queues = []Setting{
 	{
 		Name: "volcano.sh/card.quota.by", Place: Queue,
 		Example: `{"namespace": {"*": {"NVIDIA-H200": 8, "cpu": "64"}}, "user": {"*": {"NVIDIA-H200": 4}}}`,
-		Values: Text{"a JSON object of namespace, user, group or label:<name>, of values or *, and of cards and resources, " +
-			"such as `{\"user\": {\"*\": {\"NVIDIA-H200\": 8, \"cpu\": \"64\"}}}`",
+		Values: Text{
+			"a JSON object of namespace, user, group or label:<name>, of values or *, and of cards and resources, " +
+				"such as `{\"user\": {\"*\": {\"NVIDIA-H200\": 8, \"cpu\": \"64\"}}}`",
 			"由 namespace、user、group 或 label:<名字>，值或 *，以及卡和资源组成的 JSON 对象，" +
 				"例如 `{\"user\": {\"*\": {\"NVIDIA-H200\": 8, \"cpu\": \"64\"}}}`"},
 		Pattern: holdersPattern, Content: holdersContent, Windows: true, Default: noBound,
@@ -122,7 +123,8 @@ var queues = []Setting{
 		Name: "volcano.sh/inqueue-timeout", Place: Queue, Values: span, Example: "30m",
 		Pattern: whole(duration), Default: zeroTime, Inherits: true, Windows: true,
 		Effect: Text{
-			"An admitted job that has no minimum of pods after this time keeps nobody else from being admitted.",
+			"An admitted job with less than its minimum of pods keeps others from being admitted for no longer " +
+				"than this time.",
 			"已准入的作业超过这段时间还没有达到最小 Pod 数，就不再阻止其他作业准入。",
 		},
 		Page: "settings.md#5-the-timeout-of-admitted-jobs", Level: Team, Stability: Stable, Since: first,

@@ -49,13 +49,16 @@ const (
 	Stable Stability = "stable" // stays as it is
 )
 
-// Text is a text in both languages of the pages. Without Chinese, English is a word of a configuration.
+// Text is a text in both languages of the pages. Without Chinese, English has words of a configuration alone.
 type Text struct{ English, Chinese string }
+
+// words writes a choice between words of a configuration in Chinese.
+var words = strings.NewReplacer("`, `", "`、`", "` or `", "` 或 `")
 
 // In returns the text in Chinese or in English.
 func (t Text) In(chinese bool) string {
 	if chinese {
-		return cmp.Or(t.Chinese, t.English)
+		return cmp.Or(t.Chinese, words.Replace(t.English))
 	}
 	return t.English
 }

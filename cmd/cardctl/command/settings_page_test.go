@@ -1,0 +1,33 @@
+package command
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/plugin/release"
+)
+
+// TestSettingsPages runs the commands of the pages about settings on examples/settings, and expects what they show.
+func TestSettingsPages(t *testing.T) {
+	if release.Built() != release.V1141 {
+		t.Skip("the pages show the rules of Volcano v1.14.1")
+	}
+	t.Chdir("../../..")
+	for _, page := range []string{"docs/settings.md", "docs/zh/settings.md"} {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		played := session.ReplaceAllStringFunc(string(text), func(block string) string {
+			return "```console\n" + play(session.FindStringSubmatch(block)[1]) + "```"
+		})
+		require.Equal(t, 5, strings.Count(played, "\n$ cardctl "), page)
+		if *update {
+			require.NoError(t, os.WriteFile(page, []byte(played), 0o600))
+			continue
+		}
+		assert.Equal(t, string(text), played, "run this test with -update")
+	}
+}
