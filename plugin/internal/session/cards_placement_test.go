@@ -233,7 +233,7 @@ func TestPreference(t *testing.T) {
 	s := testbed.NewScene().Node("c", "C", 2).Node("b", "B", 2).Node("a", "A", 2).Queue("q", "", "quota", `{"A":8,"B":8,"C":8}`).
 		Pods("job", "q", "B|C|A", 3, 1)
 	f := s.Open(t)
-	for node, want := range map[string]float64{"b": 100, "c": 50, "a": 25} {
+	for node, want := range map[string]float64{"b": 200000, "c": 100000, "a": 50000} {
 		score, err := f.NodeOrderFn(f.Task("job-0"), f.Nodes[node])
 		require.NoError(t, err)
 		assert.Equal(t, want, score, node)
