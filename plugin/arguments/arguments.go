@@ -54,8 +54,8 @@ var Known = []string{
 	AdmitReclaimable, AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardAttributes, CardGroups, CardLabels,
 	CardUnlimitedCPUMemory, DeservedFrom, DisplacePromises, FairShareMap, FairShareHalfLife, FairShareNamespaces,
 	FairShareReclaim, Fractions, HierarchyFrom, InqueueTimeout, NodeOrderWeight, OwnerClasses,
-	ReclaimBeyondMinimum, ReclaimByClass, ReclaimCompares, ReclaimGangs, RootCapability, Semantics, StateSave, StateStore,
-	TerminatingCards, UnsetCapability, UntypedCards, VictimOrder,
+	ReclaimBeyondMinimum, ReclaimByClass, ReclaimCompares, ReclaimGangs, RootCapability, Semantics, StateSave,
+	StateStore, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder,
 }
 
 // Settings are the parsed arguments of a plugin, and the defaults of its name.
@@ -136,8 +136,8 @@ func (p *parser) bounds(v Variant, r release.Release) intake.Settings {
 	}
 }
 
-// nodeOrderWeight is the default of the argument. With it, the order of a list of up to eight cards decides between nodes
-// with different cards, whatever Volcano's default configuration says. There, a node can score 1400 more than another:
+// nodeOrderWeight is the default of the argument. With it, the order of a list of up to eight cards decides between
+// nodes with different cards. In Volcano's default configuration, a node can score 1400 more than another node:
 //
 //	nodeorder   least requested 100, balanced resources 100, image locality 100, node affinity 200 for each preferred
 //	            term, pod affinity 200, taint toleration 300, topology spread 200

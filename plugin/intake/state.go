@@ -66,9 +66,9 @@ type Settings struct {
 	FairShare       FairShare
 }
 
-// KeepsGuarantees reports whether guarantees of cpu, memory and scalars are kept free, as guarantees of cards always are:
-// where nothing bounds the root, only this keeps them. With the other values of rootCapability, bounds decide as in
-// Volcano.
+// KeepsGuarantees reports whether guarantees of cpu, memory and scalars are kept free, as guarantees of cards always
+// are. Where nothing bounds the root, no bound of a queue keeps them. With the other values of rootCapability, bounds
+// decide as in Volcano.
 func (s Settings) KeepsGuarantees() bool { return s.RootCapability == RootUnlimited }
 
 // FairShare says how queues are ordered by usage over time.
