@@ -44,8 +44,8 @@ func (a *Answer) Refuse(why cards.NodeReason, v quota.Verdict) {
 	a.Fit.Verdict = v
 }
 
-// Refusal returns what refuses a task, with the comparisons that decided, and the verdict Admitted where no rule refuses
-// it. The result is memory of the frame. With the zero Frame, Refusal is safe for many goroutines.
+// Refusal returns what refuses a task, with the comparisons that decided. Its verdict is Admitted where no rule
+// refuses. The result is memory of the frame. With the zero Frame, Refusal is safe for many goroutines.
 func (s *Session) Refusal(f Frame, a *Answer) *Refusal {
 	asked := Refusal{Task: a.Task, Job: a.Task.Job, Queue: a.Queue, Books: a.Books}
 	if a.Whole {

@@ -127,8 +127,8 @@ func (s *Session) EvictForNobody(task *api.TaskInfo, reason string) error {
 	return nil
 }
 
-// Without returns a draft of the future without some tasks. A task without a node or a queue changes nothing. It is safe
-// for many goroutines.
+// Without returns a draft of the future without some tasks. A task without a node or a queue changes nothing. It is
+// safe for many goroutines.
 func (s *Session) Without(tasks []*api.TaskInfo) *quota.Draft {
 	d := &quota.Draft{}
 	s.Books.Draft(d)

@@ -23,7 +23,7 @@
 //	gangs.go        the actions gangreclaim and gangpreempt of Volcano v1.15
 //	evictor.go      the resources and quotas that a task lacks, and the tasks that free them
 //
-// All of them read the accounts as they will be once terminating pods are gone and earmarks are used (earmark.Accounts).
+// All of them read the future: terminating pods are gone, and earmarks are used (earmark.Accounts).
 package reclaim
 
 import (

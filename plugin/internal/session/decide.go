@@ -8,8 +8,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Decide answers whether a task may have a node. Allocation, the predicate, the event, the simulation and the inspection
-// all ask it.
+// Decide answers whether a task may have a node. Allocation, the predicate, the event, the simulation and the
+// inspection all ask it.
 //
 // DIVERGES: upstream asks no plugin about the queue of a pod without requests. If cards count, a queue that is not open
 // starts none.
@@ -75,8 +75,8 @@ func (s *Session) decideAnywhere(a *constraint.Answer, q constraint.Question) {
 
 // decideNode applies the rules to a task on a node. PrePredicate has prepared its queue.
 //
-// An allocated task has passed the rules for any node, so only its cards are left to check. A task that waits for others
-// to end may have passed no rule: if a node has room, the action reclaim asks no plugin.
+// An allocated task has passed the rules for any node, so only its cards are left to check. A task that waits for
+// others to end may have passed no rule: if a node has room, the action reclaim asks no plugin.
 //
 // DIVERGES: upstream lets a task without cards wait for more than the quotas admit.
 func (s *Session) decideNode(a *constraint.Answer, q constraint.Question) {
