@@ -59,16 +59,16 @@ type policySet struct {
 var policySets = func() []policySet {
 	families := []policySet{
 		{"admission", map[string]string{
-			policy.MaxJobsKey: "1000000", policy.OvercommitFactorKey: "1000000", policy.InqueueTimeoutKey: "1h",
-		}, framework.Arguments{"displacePromises": true, "inqueueTimeout": "30m"}, nil, nil},
+			policy.MaxJobsKey: "1000000", policy.OvercommitFactorKey: "1000000", policy.InqueueTimeoutKey: "1h", policy.OrderKey: "displace",
+		}, nil, nil, nil},
 		{"reclaim", map[string]string{
-			policy.ReclaimFenceKey: "true", policy.MinRuntimeKey: "1s", policy.PreemptMinRuntimeKey: "1s", policy.ReclaimDelayKey: "1s",
+			policy.ReclaimFenceKey: "true", policy.MinRuntimeKey: "reclaim=1s,preempt=1s", policy.ReclaimDelayKey: "1s",
 		}, framework.Arguments{"reclaimByServiceType": true,
 			"podOwnerReferenceToServiceType": map[string]any{"ReplicaSet": "inference", "Job": "training"}}, nil, nil},
 		{"namespaces", map[string]string{
-			policy.NamespaceCapabilityKey: `{"cpu":"100M","memory":"1Ei","nvidia.com/gpu":"100M"}`, card.NamespaceKey: `{}`,
+			card.HolderKey: `{"namespace":{"*":{"cpu":"100M","memory":"1Ei","nvidia.com/gpu":"100M"}}}`,
 		}, nil, nil, nil},
-		{"usage", nil, framework.Arguments{"fairShareHalfLife": "24h", "fairShareStore": "none", "fairShareOf": "cards,cpu,memory"}, nil, nil},
+		{"usage", nil, framework.Arguments{"fairShareHalfLife": "24h", "stateStore": "none", "fairShare": map[string]any{"of": "cards,cpu,memory"}}, nil, nil},
 	}
 	all := policySet{"all", map[string]string{}, framework.Arguments{}, nil, nil}
 	for _, family := range families {
@@ -79,19 +79,19 @@ var policySets = func() []policySet {
 		nil, nil, nil})
 	only := []string{"Allocatable", "JobEnqueueable", "Event", "SessionOpen"}
 	cards := policySet{"cards", map[string]string{card.QuotaKey: "{}"}, nil, only, nil}
-	budgets := policySet{"budgets", map[string]string{card.QuotaKey: `{"A":1000000}`, card.BudgetKey: `{"A":"1000000000h/month"}`}, framework.Arguments{"fairShareStore": "none"}, only, nil}
+	budgets := policySet{"budgets", map[string]string{card.QuotaKey: `{"A":1000000}`, card.BudgetKey: `{"A":"1000000000h/month"}`}, framework.Arguments{"stateStore": "none"}, only, nil}
 	lengths := policySet{"lengths", budgets.annotations, budgets.arguments, []string{"JobEnqueueable", "SessionOpen"}, map[string]string{policy.ExpectedRuntimeKey: "4h"}}
-	holders := policySet{"holders", map[string]string{card.QuotaKey: "{}", card.NamespaceKey: "{}",
-		card.HolderKey: `{"user":{"*":{"A":1000000}},"group":{"*":{"A":1000000}}}`}, nil, only, nil}
-	evictions := policySet{"evictions", map[string]string{policy.EvictionBudgetKey: "10000/31d", policy.ReclaimBudgetKey: "10000/31d", policy.EnforceQuotaKey: "after=1h"},
-		framework.Arguments{"fairShareStore": "none"}, []string{"Preemptive", "Reclaimable", "Event", "SessionOpen"}, nil}
+	holders := policySet{"holders", map[string]string{card.QuotaKey: "{}",
+		card.HolderKey: `{"namespace":{"*":{"A":1000000}},"user":{"*":{"A":1000000}},"group":{"*":{"A":1000000}}}`}, nil, only, nil}
+	evictions := policySet{"evictions", map[string]string{policy.EvictionBudgetKey: "lose=10000/31d,take=10000/31d", policy.EnforceQuotaKey: "after=1h"},
+		framework.Arguments{"stateStore": "none"}, []string{"Preemptive", "Reclaimable", "Event", "SessionOpen"}, nil}
 	quota := policySet{"quota", map[string]string{card.QuotaKey: `{"A":1000000}`}, nil, only, nil}
 	soft := policySet{"soft", map[string]string{card.QuotaKey: `{"A":1000000}`, policy.SoftQuotaKey: `{"A":1000000}`}, nil, only, nil}
 	evicting := []string{"Preemptive", "Reclaimable", "Event", "SessionOpen"}
-	grace := policySet{"grace", map[string]string{policy.EvictionGraceKey: "1h"}, framework.Arguments{"fairShareStore": "none"}, evicting, nil}
+	grace := policySet{"grace", map[string]string{policy.EvictionGraceKey: "1h"}, framework.Arguments{"stateStore": "none"}, evicting, nil}
 	work := policySet{"work", nil, framework.Arguments{"victimOrder": "leastWork"}, evicting, nil}
 	checkpoints := policySet{"checkpoints", nil, work.arguments, evicting, map[string]string{policy.CheckpointKey: "2026-01-01T00:00:00Z"}}
-	order := policySet{"order", map[string]string{policy.JobOrderKey: "fifo"}, nil, only, nil}
+	order := policySet{"order", map[string]string{policy.OrderKey: "fifo"}, nil, only, nil}
 	return slices.Concat([]policySet{{name: "none"}}, families, []policySet{all, order, quota, soft, grace, work, checkpoints, cards, holders, budgets, lengths, evictions})
 }()
 

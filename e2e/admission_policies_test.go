@@ -132,24 +132,24 @@ func inqueueTimeout(t *testing.T, c *cluster) {
 // namespaceLimits has two namespaces share a queue that lets each of them have two cards.
 func namespaceLimits(t *testing.T, c *cluster) {
 	c.queue(t, "shared", `{"NVIDIA-H200": 8}`)
-	c.annotate(t, "shared", "volcano.sh/card.quota.namespace", `{"NVIDIA-H200": 2}`)
+	c.annotate(t, "shared", "volcano.sh/card.quota.by", `{"namespace": {"*": {"NVIDIA-H200": 2}}}`)
 	first := c.namespace
 	c.submit(t, "many", "shared", h200, 4)
 	c.runs(t, "many", map[string]int{h200: 2}, 2)
-	c.says(t, "many", "Queue <shared> has insufficient <NVIDIA-H200> quota for namespace <"+first+">: requested <1>, total would be <3>, but card.quota.namespace is <2>")
+	c.says(t, "many", "Queue <shared> has insufficient <NVIDIA-H200> quota for namespace <"+first+">: requested <1>, total would be <3>, but card.quota.by is <2>")
 	c.renewNamespace(t)
 	c.submit(t, "other", "shared", h200, 2)
 	c.runs(t, "other", map[string]int{h200: 2}, 0)
 	require.NoError(t, c.Volcano.BatchV1alpha1().Jobs(c.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 	c.namespace = first
-	c.annotate(t, "shared", "volcano.sh/card.quota.namespace", `{"NVIDIA-H200": 4}`)
+	c.annotate(t, "shared", "volcano.sh/card.quota.by", `{"namespace": {"*": {"NVIDIA-H200": 4}}}`)
 	c.runs(t, "many", map[string]int{h200: 4}, 0)
 
-	c.annotate(t, "shared", "volcano.sh/capability.namespace", `{"cpu": "1500m"}`)
+	c.annotate(t, "shared", "volcano.sh/card.quota.by", `{"namespace": {"*": {"NVIDIA-H200": 4, "cpu": "1500m"}}}`)
 	c.cpuJob(t, "small", "shared", "1", "100Mi")
 	c.runs(t, "small", map[string]int{"": 1}, 0)
 	c.cpuJob(t, "more", "shared", "1", "100Mi")
-	c.refused(t, "more", "Queue <shared> has insufficient <cpu> quota for namespace <"+first+">: requested <1>, total would be <2>, but capability.namespace is <1.5>")
+	c.refused(t, "more", "Queue <shared> has insufficient <cpu> quota for namespace <"+first+">: requested <1>, total would be <2>, but card.quota.by is <1.5>")
 }
 
 // displacedPromise admits a job of a high priority in place of one that finds no node.

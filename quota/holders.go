@@ -12,8 +12,7 @@ import (
 )
 
 // Holders bounds the resources of the jobs of one holder in a queue and in all queues below it. A holder
-// is a namespace, a user, a group, or a value of a label (the annotations
-// volcano.sh/capability.namespace, volcano.sh/card.quota.namespace and volcano.sh/card.quota.by):
+// is a namespace, a user, a group, or a value of a label (the annotation volcano.sh/card.quota.by):
 //
 //	allocated + request ≤ limit                     for a task
 //	min + allocated + inqueue − elastic ≤ limit     for a job

@@ -186,13 +186,13 @@ func (w world) drawBounds(draw *rand.Rand, inner bool) (annotations, spec map[st
 	}
 
 	annotations = map[string]any{
-		"volcano.sh/card.quota":           text(quota),
-		"volcano.sh/card.deserved":        text(deserved),
-		"volcano.sh/card.guarantee":       text(guarantee),
-		"volcano.sh/card.quota.namespace": nil,
+		"volcano.sh/card.quota":     text(quota),
+		"volcano.sh/card.deserved":  text(deserved),
+		"volcano.sh/card.guarantee": text(guarantee),
+		"volcano.sh/card.quota.by":  nil,
 	}
 	if len(namespace) > 0 {
-		annotations["volcano.sh/card.quota.namespace"] = text(namespace)
+		annotations["volcano.sh/card.quota.by"] = `{"namespace":{"*":` + text(namespace) + "}}"
 	}
 
 	return annotations, nil

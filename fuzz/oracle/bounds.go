@@ -257,12 +257,12 @@ func (o *Oracle) boundChild(name string) {
 //
 //	min(realCapability, max(deserved, guarantee) × factor)
 //
-// in the dimensions that deserved names. The factor is set by the queue, or by its nearest
-// ancestor with a factor.
+// in the dimensions that deserved names. The factor is set by the queue, or by the nearest
+// queue that it inherits from.
 func (o *Oracle) AdmissionBound(name string) Amounts {
 	factor := 0.0
-	for _, q := range o.Path(name) {
-		if factor == 0 {
+	for _, q := range o.inheritance(name) {
+		if factor == 0 && o.queues[q] != nil {
 			factor = o.queues[q].Overcommit
 		}
 	}

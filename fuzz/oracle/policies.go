@@ -41,8 +41,18 @@ func (o *Oracle) ReclaimDelay(name string) float64 {
 	return o.inherited(name, func(t Times) *float64 { return t.ReclaimDelay })
 }
 
+// inheritance returns a queue and the queues that it inherits from, the nearest first (docs/spec/policies.md, How
+// annotations on queues work). Without hierarchy, a queue inherits from the queue root.
+func (o *Oracle) inheritance(name string) []string {
+	path := o.Path(name)
+	if slices.Contains(path, "root") {
+		return path
+	}
+	return append(slices.Clone(path), "root")
+}
+
 func (o *Oracle) inherited(name string, setting func(Times) *float64) float64 {
-	for _, q := range o.Path(name) {
+	for _, q := range o.inheritance(name) {
 		if o.queues[q] == nil {
 			continue
 		}

@@ -13,7 +13,7 @@ type Keys []string
 // The annotations by object. Volcano copies the annotations of a job, or of a pod without a job, to the PodGroup.
 var (
 	QueueKeys = Keys{
-		QuotaKey, DeservedKey, GuaranteeKey, NamespaceKey, HolderKey, BudgetKey, index.PathKey, index.WeightsKey,
+		QuotaKey, DeservedKey, GuaranteeKey, HolderKey, BudgetKey, index.PathKey, index.WeightsKey,
 	}
 	JobKeys = Keys{RequestKey}
 	PodKeys = Keys{NameKey, nameAlias, RequestKey}
@@ -54,5 +54,30 @@ func (k Keys) reason(key string) string {
 		return "is an annotation of pods and has no effect here"
 	}
 
+	now := Renamed(key)
+	if now != "" {
+		return now
+	}
 	return "is unknown and has no effect" + index.DidYouMean(key, k)
+}
+
+// renamed has what stands for the former names of annotations of queues.
+var renamed = map[string]string{
+	"volcano.sh/card.quota.namespace":  HolderKey + `: {"namespace": {"*": {"NVIDIA-H200": 8}}}`,
+	"volcano.sh/capability.namespace":  HolderKey + `: {"namespace": {"*": {"cpu": "64"}}}`,
+	"volcano.sh/preempt-min-runtime":   "volcano.sh/min-runtime: preempt=TIME",
+	"volcano.sh/reclaim-budget":        "volcano.sh/eviction-budget: take=N/LENGTH",
+	"volcano.sh/fair-share.namespaces": "volcano.sh/fair-share: namespaces",
+	"volcano.sh/fair-share-weight":     "volcano.sh/fair-share: weight=NUMBER",
+	"volcano.sh/fair-share-hold":       "volcano.sh/order: nodes=TIME",
+}
+
+// Renamed returns the end of a sentence that begins with the former name of an annotation, such as "is
+// volcano.sh/order: nodes=TIME now", and "" for any other name.
+func Renamed(key string) string {
+	now, was := renamed[key]
+	if !was {
+		return ""
+	}
+	return "is " + now + " now"
 }

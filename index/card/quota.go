@@ -22,9 +22,8 @@ const (
 	DeservedKey  = "volcano.sh/card.deserved"  // of a queue: the cards that it can reclaim
 	GuaranteeKey = "volcano.sh/card.guarantee" // of a queue: the cards that others cannot use
 	RequestKey   = "volcano.sh/card.request"   // of a job: its minimum; keys are card lists
-	// NamespaceKey states the cards that each namespace can have in a queue and below.
-	NamespaceKey = "volcano.sh/card.quota.namespace"
-	// HolderKey states the cards that users, groups, and values of labels can have in a queue and below.
+	// HolderKey states the cards and resources that namespaces, users, groups, and values of labels can have in a queue
+	// and below.
 	HolderKey = "volcano.sh/card.quota.by"
 	// BudgetKey states how long a queue and its descendants can have cards, in card-hours per window.
 	BudgetKey = "volcano.sh/card.budget"

@@ -264,6 +264,8 @@ func parseValue(key, text string) (v value, problem string) {
 				`%s: %s is not a JSON object of resources and quantities of 0 or more, such as {"cpu": "64"}`,
 				key, quote(text))
 		}
+	case card.Renamed(annotation) != "":
+		return v, quote(key) + " " + card.Renamed(annotation)
 	default:
 		return v, quote(key) + " is not a key that a window can set" + index.DidYouMean(key, known())
 	}

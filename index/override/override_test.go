@@ -80,7 +80,7 @@ func TestProblems(t *testing.T) {
 func TestSet(t *testing.T) {
 	o := must(t,
 		`{`+december+`, "card.quota": {"A": 32, "C": 1}, "max-jobs": 5, "capability": {"cpu": "64"}, "reclaim-fence": true}`,
-		`{`+december+`, "card.quota": {"A": 16}, "min-runtime": "1h", "max-jobs": "7"}`)
+		`{`+december+`, "card.quota": {"A": 16}, "min-runtime": "reclaim=1h", "max-jobs": "7"}`)
 	for _, c := range []struct {
 		key, base, want string
 		given           bool
@@ -96,7 +96,7 @@ func TestSet(t *testing.T) {
 		{"max-jobs", "20", "5", true, []int{0}},
 		{"max-jobs", "20", "7", true, []int{0, 1}},
 		{"min-runtime", "", "", false, []int{0}},
-		{"min-runtime", "", "1h", false, []int{1}},
+		{"min-runtime", "", "reclaim=1h", false, []int{1}},
 		{"reclaim-fence", "", "true", false, []int{0}},
 		{"capability", `{"memory":"1Gi"}`, `{"cpu":"64","memory":"1Gi"}`, true, []int{0}},
 	} {

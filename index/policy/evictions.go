@@ -3,7 +3,6 @@ package policy
 import (
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -34,16 +33,12 @@ const (
 	mostEvictions   = 10000
 )
 
-const (
-	wantRate    = "a number of evictions from 1 to 10000 and a length from 1m to 31d, such as 10/1h"
-	wantEnforce = "off, or after= and a duration of 0 or more, such as after=30m or after=30m,budgets"
-)
-
 var (
 	rateText  = regexp.MustCompile(`^([1-9][0-9]{0,4})/([1-9][0-9]{0,4})([mhd])$`)
 	rateUnits = map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 )
 
+// parseRate parses a number of evictions from 1 to 10000 and a length from 1m to 31d, such as 10/1h.
 func parseRate(v *Value, text string) bool {
 	parts := rateText.FindStringSubmatch(text)
 	if parts == nil {
@@ -58,18 +53,31 @@ func parseRate(v *Value, text string) bool {
 	return most <= mostEvictions && inBounds
 }
 
-// parseEnforce parses whether bounds are enforced, and how long pods may run on above a bound.
-func parseEnforce(v *Value, text string) (ok bool) {
-	if text == "off" {
-		return true
+// parseAfter parses how long pods may run on above a bound before they are evicted.
+func parseAfter(v *Value, text string) (ok bool) {
+	v.Duration, ok = ParseDuration(text)
+	v.Flag = true
+	return ok
+}
+
+func parseBudgeted(v *Value, rest string) bool {
+	v.Budgeted = true
+	return rest == ""
+}
+
+func parseOff(_ *Value, text string) bool { return text == "off" }
+
+// checkEnforce expects off alone, or after= with or without budgets.
+func checkEnforce(_ *Values, given map[string]string) string {
+	after, enforced := given["after="]
+	off, ends := given[""]
+	switch {
+	case ends && enforced:
+		return after
+	case !enforced:
+		return given["budgets"]
 	}
-
-	after, given := strings.CutPrefix(text, "after=")
-	after, v.Budgeted = strings.CutSuffix(after, ",budgets")
-	v.Duration, ok = ParseDuration(after)
-
-	v.Flag = given && ok
-	return v.Flag
+	return off
 }
 
 // EvictionBudget bounds the evictions of pods in the queue and below.

@@ -2,9 +2,11 @@ package policy
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/capacity-card/capacity-card/index/card"
@@ -18,35 +20,42 @@ const (
 
 // The keys of limits. A key of a label begins with labelPrefix.
 const (
-	userLimits  = "user"
-	groupLimits = "group"
-	labelPrefix = "label:"
-	others      = "*"
+	namespaceLimits = "namespace"
+	userLimits      = "user"
+	groupLimits     = "group"
+	labelPrefix     = "label:"
+	others          = "*"
 )
 
-// HolderLimits are the limits of a queue for one key of jobs: user, group, or label: and the name of a label.
+// HolderLimits are the limits of a queue for one key of jobs: namespace, user, group, or label: and the name of a label.
 type HolderLimits struct {
 	Key    string
 	Limits []HolderLimit
 }
 
-// HolderLimit is the limit of one value, or of every other value by itself. A limit without cards has no effect.
+// HolderLimit is the limit of one value, or of every other value by itself. It bounds nothing that it does not name.
 type HolderLimit struct {
-	Value string // "" for the jobs without the key
-	Other bool
-	Cards []card.Entry
+	Value     string // "" for the jobs without the key
+	Other     bool
+	Cards     []card.Entry
+	Resources v1.ResourceList
 }
 
-// CountHolderLimits returns the number of limits that a queue has. All limits of namespaces count as one. cards reports
-// whether cards count.
-func (v *Values) CountHolderLimits(cards bool) (n int) {
-	if v[NamespaceCards].Set || v[NamespaceCapability].Set {
-		n++
-	}
+// Bounds reports whether the limit names anything that counts. cards reports whether cards count.
+func (l *HolderLimit) Bounds(cards bool) bool {
+	return len(l.Resources) > 0 || cards && len(l.Cards) > 0
+}
 
-	if cards {
-		for _, h := range v[HolderCards].Holders {
-			n += len(h.Limits)
+// Holders returns the limits of the queue itself, by key.
+func (v *Values) Holders() []HolderLimits { return v[HolderQuota].Holders }
+
+// CountHolderLimits returns the number of limits of a queue that bound anything. cards reports whether cards count.
+func (v *Values) CountHolderLimits(cards bool) (n int) {
+	for _, h := range v.Holders() {
+		for i := range h.Limits {
+			if h.Limits[i].Bounds(cards) {
+				n++
+			}
 		}
 	}
 
@@ -86,7 +95,7 @@ func rankOf(key string) int {
 	case key == userLimits:
 		return 1
 	}
-	return 0
+	return 0 // namespaceLimits
 }
 
 // parseHolders parses limits of holders, sorted by key and value. One bad key makes the whole annotation wrong.
@@ -94,7 +103,7 @@ func parseHolders(v *Value, text string) bool {
 	keys, ok := members(text)
 	for _, key := range keys {
 		limits, good := parseLimits(key.Text)
-		ok = ok && good && isHolderKey(key.Name)
+		ok = ok && good && IsHolderKey(key.Name)
 		if len(limits) > 0 {
 			v.Holders = append(v.Holders, HolderLimits{Key: key.Name, Limits: limits})
 		}
@@ -109,10 +118,10 @@ func parseHolders(v *Value, text string) bool {
 func parseLimits(text string) (limits []HolderLimit, ok bool) {
 	values, ok := members(text)
 	for _, value := range values {
-		entries, problems := card.ParseQuota(value.Text)
-		ok = ok && len(problems) == 0
+		limit := HolderLimit{Value: value.Name}
+		good := limit.parse(value.Text)
+		ok = ok && good
 
-		limit := HolderLimit{Value: value.Name, Cards: entries}
 		if value.Name == others {
 			limit.Value = ""
 			limit.Other = true
@@ -121,6 +130,33 @@ func parseLimits(text string) (limits []HolderLimit, ok bool) {
 	}
 
 	return limits, ok
+}
+
+// parse parses what a limit names: a string is a quantity of a resource, and anything else is a number of cards.
+func (l *HolderLimit) parse(text string) bool {
+	all, ok := members(text)
+	counts := map[string]json.RawMessage{}
+	for _, m := range all {
+		if !strings.HasPrefix(m.Text, `"`) {
+			counts[m.Name] = json.RawMessage(m.Text)
+			continue
+		}
+
+		name := v1.ResourceName(strings.TrimSpace(m.Name))
+		quantity, good := parseQuantity(m.Text)
+		_, again := l.Resources[name]
+		ok = ok && good && !again && name != ""
+		if l.Resources == nil {
+			l.Resources = v1.ResourceList{}
+		}
+		l.Resources[name] = quantity
+	}
+
+	cards, _ := json.Marshal(counts) // all members are valid JSON
+	entries, problems := card.ParseQuota(string(cards))
+	l.Cards = entries
+
+	return ok && len(problems) == 0
 }
 
 // members returns the members of a JSON object, sorted by name. ok is false for a text that is not one JSON object, or
@@ -137,12 +173,12 @@ func members(text string) (all []card.Member, ok bool) {
 	return all, problem == ""
 }
 
-// isHolderKey reports whether a key of jobs can have limits.
-func isHolderKey(key string) bool {
+// IsHolderKey reports whether a key of jobs can have limits.
+func IsHolderKey(key string) bool {
 	label, isLabel := strings.CutPrefix(key, labelPrefix)
 	if isLabel {
 		return len(validation.IsQualifiedName(label)) == 0
 	}
 
-	return key == userLimits || key == groupLimits
+	return key == namespaceLimits || key == userLimits || key == groupLimits
 }

@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // OrderRule is the order of the jobs of a queue.
 type OrderRule uint8
@@ -29,30 +26,36 @@ type Order struct {
 // DefaultHold bounds the time for which a job holds back later ones, if the annotation has no hold=.
 const DefaultHold = time.Hour
 
-const wantOrder = "best-effort, fifo or priority-fifo, the latter two also with a duration of 0 or more, " +
-	"such as fifo,hold=30m"
-
-// parseOrder parses the order of jobs, and how long a job holds back later ones.
-func parseOrder(v *Value, text string) (ok bool) {
-	rule, hold, bounded := strings.Cut(text, ",")
-	switch rule {
-	case "best-effort":
-		return !bounded
-	case "fifo":
-		v.Order = Order{FIFO, DefaultHold}
-	case "priority-fifo":
-		v.Order = Order{PriorityFIFO, DefaultHold}
-	default:
-		return false
+// parseOrder parses the name of an order.
+func parseOrder(v *Value, text string) bool {
+	for _, rule := range []OrderRule{BestEffort, FIFO, PriorityFIFO} {
+		if rule.String() == text {
+			v.Order.Rule = rule
+			return true
+		}
 	}
 
-	if !bounded {
-		return true
-	}
+	return false
+}
 
-	text, given := strings.CutPrefix(hold, "hold=")
+// parseHold parses how long a job holds back later ones.
+func parseHold(v *Value, text string) (ok bool) {
 	v.Order.Hold, ok = ParseDuration(text)
-	return given && ok
+	return ok
+}
+
+// checkOrder expects a hold only with an order in which jobs wait for one another, and sets the hold that such an
+// order has by default.
+func checkOrder(values *Values, given map[string]string) string {
+	order := &values[JobOrder].Order
+	hold, bounded := given["hold="]
+	switch {
+	case order.Rule == BestEffort:
+		return hold
+	case !bounded:
+		order.Hold = DefaultHold
+	}
+	return ""
 }
 
 // JobOrder returns the order of the jobs of the queue.

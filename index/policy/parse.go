@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/capacity-card/capacity-card/index/card"
 )
@@ -23,9 +24,8 @@ const (
 	wantBudgets = `a JSON object of cards and hours per window, such as {"NVIDIA-H200": "5000h/30d"}`
 	wantFlag    = "true or false"
 	wantCards   = `a JSON object of cards and whole numbers, such as {"NVIDIA-H200": 8}`
-	wantHolders = `a JSON object of user, group or label:<name>, of values or *, and of cards, ` +
-		`such as {"user": {"*": {"NVIDIA-H200": 8}}}`
-	wantResources = `a JSON object of resources and quantities of 0 or more, such as {"cpu": "64"}`
+	wantHolders = `a JSON object of namespace, user, group or label:<name>, of values or *, and of cards and resources, ` +
+		`such as {"user": {"*": {"NVIDIA-H200": 8, "cpu": "64"}}}`
 )
 
 func parseCount(v *Value, text string) bool {
@@ -74,11 +74,6 @@ func parseCards(v *Value, text string) bool {
 	return len(problems) == 0
 }
 
-func parseResources(v *Value, text string) (ok bool) {
-	v.Resources, ok = ParseResources(text)
-	return ok
-}
-
 // ParseResources parses a JSON object of resources and quantities of 0 or more.
 func ParseResources(text string) (list v1.ResourceList, ok bool) {
 	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &list) != nil {
@@ -86,10 +81,21 @@ func ParseResources(text string) (list v1.ResourceList, ok bool) {
 	}
 
 	for _, quantity := range list {
-		if quantity.Sign() < 0 || quantity.CmpInt64(math.MaxInt64) > 0 {
+		if !valid(quantity) {
 			return nil, false
 		}
 	}
 
 	return list, true
+}
+
+// parseQuantity parses a quantity of 0 or more, which is a JSON string.
+func parseQuantity(text string) (quantity resource.Quantity, ok bool) {
+	err := json.Unmarshal([]byte(text), &quantity)
+	return quantity, err == nil && valid(quantity)
+}
+
+// valid reports whether a quantity is 0 or more, and fits in the vectors of resources.
+func valid(quantity resource.Quantity) bool {
+	return quantity.Sign() >= 0 && quantity.CmpInt64(math.MaxInt64) <= 0
 }

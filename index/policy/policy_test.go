@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 func TestParsers(t *testing.T) {
@@ -39,27 +41,9 @@ func TestParsers(t *testing.T) {
 			"2/1440m": func(v Value) any { return v.Rate.String() == "2/1d" }, "2/90m": func(v Value) any { return v.Rate.String() == "2/90m" },
 			"2/744h": func(v Value) any { return v.Rate.Length == 31*24*time.Hour },
 		}, []string{"", "10", "0/1h", "-1/1h", "1e18/1h", "10001/1h", "1/0h", "1/30s", "1/32d", "1/745h", "1/44641m", "1/1y", "x/y", "1/1h/1h", "1.5/1h", "1/1.5h", "1 /1h"}},
-		"order": {parseOrder, map[string]func(Value) any{
-			"fifo": func(v Value) any { return v.Order == Order{FIFO, time.Hour} }, "best-effort": func(v Value) any { return v.Order == Order{} },
-			"priority-fifo":          func(v Value) any { return v.Order == Order{PriorityFIFO, time.Hour} },
-			"priority-fifo,hold=30m": func(v Value) any { return v.Order == Order{PriorityFIFO, 30 * time.Minute} },
-			"fifo,hold=0s":           func(v Value) any { return v.Order == Order{FIFO, 0} },
-		}, []string{"", "lifo", "FIFO", "fifo,", "fifo,hold", "fifo,hold=", "fifo,hold=-1m", "fifo,hold=soon", "fifo,hold=1d", "fifo, hold=1h", "best-effort,hold=1h", "hold=1h", "fifo,1h", "fifo,hold=1h,hold=2h"}},
-		"enforce": {parseEnforce, map[string]func(Value) any{
-			"after=30m": func(v Value) any { return v.Flag && v.Duration == 30*time.Minute }, "off": func(v Value) any { return !v.Flag },
-			"after=0s":         func(v Value) any { return v.Flag && v.Duration == 0 && !v.Budgeted },
-			"after=1h,budgets": func(v Value) any { return v.Flag && v.Duration == time.Hour && v.Budgeted },
-		}, []string{"", "true", "30m", "after=", "after=-1m", "after=soon", "after=1d", "on", "after 30m", "budgets", "after=budgets", "after=30m,", "after=30m,budget", "off,budgets"}},
 		"cards": {parseCards, map[string]func(Value) any{
 			`{"A": 2}`: func(v Value) any { return len(v.Cards) == 1 && v.Cards[0].Cards == 2 }, `{}`: func(v Value) any { return len(v.Cards) == 0 },
 		}, []string{"", "2", `{"A": 1.5}`, `{"A": -1}`, `{"A": 1, "B": "x"}`, `{"A|B": 1}`, `{"A": 1`}},
-		"resources": {parseResources, map[string]func(Value) any{
-			`{"cpu": "64"}`: func(v Value) any { return v.Resources.Cpu().Value() == 64 },
-			`{"cpu": 2, "memory": "1Gi"}`: func(v Value) any {
-				return v.Resources.Cpu().Value() == 2 && v.Resources.Memory().Value() == 1<<30
-			},
-			`{}`: func(v Value) any { return len(v.Resources) == 0 },
-		}, []string{"", "null", "64", `{"cpu": "-1"}`, `{"cpu": "many"}`, `{"cpu": {}}`, `{"cpu": "1"`, `{"memory": "1e30"}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for text, holds := range c.good {
@@ -88,10 +72,12 @@ func TestUnknown(t *testing.T) {
 	problems := Unknown(map[string]string{
 		"volcano.sh/max-job": "1", "volcano.sh/overcomit-factor": "1", "volcano.sh/preemptable": "1",
 		"volcano.sh/max-jobs": "1", "volcano.sh/card.quota": "1", "volcano.sh/hierarchy": "1", "example.com/max-job": "1",
+		"volcano.sh/preempt-min-runtime": "1h",
 	})
-	require.Len(t, problems, 2)
+	require.Len(t, problems, 3)
 	assert.Equal(t, `is unknown and has no effect; did you mean "volcano.sh/max-jobs"?`, problems[0].Reason)
 	assert.Equal(t, "volcano.sh/overcomit-factor", problems[1].Key)
+	assert.Equal(t, "is volcano.sh/min-runtime: preempt=TIME now", problems[2].Reason)
 }
 
 // TestInherit has three queues in a row: one that sets both kinds of keys, one that sets
@@ -114,15 +100,20 @@ func TestInherit(t *testing.T) {
 
 // TestInForce has a queue that sets some policies, below one that sets others, below the root.
 func TestInForce(t *testing.T) {
-	queue := map[string]string{MinRuntimeKey: "0s", OvercommitFactorKey: "many", MaxJobsKey: " 5 ", ReclaimFenceKey: "false", "other": "x"}
-	parent := map[string]string{MinRuntimeKey: "30m", OvercommitFactorKey: "1.5", MaxJobsKey: "20", ReclaimFenceKey: "true", NamespaceCapabilityKey: "{}"}
-	root := map[string]string{OvercommitFactorKey: "2", ReclaimDelayKey: "1m", NamespaceCapabilityKey: `{"cpu": "64"}`}
+	queue := map[string]string{MinRuntimeKey: "reclaim=0s", OvercommitFactorKey: "many", MaxJobsKey: " 5 ", ReclaimFenceKey: "false",
+		OrderKey: "nodes=30m , displace=off", "other": "x"}
+	parent := map[string]string{MinRuntimeKey: "preempt=5m,reclaim=30m", OvercommitFactorKey: "1.5", MaxJobsKey: "20", ReclaimFenceKey: "true",
+		card.HolderKey: "{}", OrderKey: "hold=1h, fifo,displace"}
+	root := map[string]string{OvercommitFactorKey: "2", ReclaimDelayKey: "1m", card.HolderKey: `{"namespace": {"*": {"cpu": "64"}}}`}
 	assert.Equal(t, []Held{
 		{Name: MaxJobsKey, Text: "5", Whole: true}, {Name: MaxJobsKey, Text: "20", Level: 1, Whole: true},
-		{Name: OvercommitFactorKey, Text: "1.5", Level: 1},
-		{Name: NamespaceCapabilityKey, Text: `{"cpu": "64"}`, Level: 2, Whole: true},
-		{Name: ReclaimFenceKey, Text: "true", Level: 1, Whole: true, Takes: true},
-		{Name: ReclaimDelayKey, Text: "1m", Level: 2, Takes: true},
+		{Key: OvercommitFactor, Name: OvercommitFactorKey, Text: "1.5", Level: 1},
+		{Key: JobOrder, Name: OrderKey, Text: "hold=1h,fifo", Level: 1},
+		{Key: HolderQuota, Name: card.HolderKey, Text: `{"namespace": {"*": {"cpu": "64"}}}`, Level: 2, Whole: true},
+		{Key: FairShareHold, Name: OrderKey, Text: "nodes=30m"},
+		{Key: ReclaimFence, Name: ReclaimFenceKey, Text: "true", Level: 1, Whole: true, Takes: true},
+		{Key: PreemptMinRuntime, Name: MinRuntimeKey, Text: "preempt=5m", Level: 1, Takes: true},
+		{Key: ReclaimDelay, Name: ReclaimDelayKey, Text: "1m", Level: 2, Takes: true},
 	}, InForce([]map[string]string{queue, parent, root}))
 	assert.Empty(t, InForce([]map[string]string{nil, {"other": "x"}}))
 }

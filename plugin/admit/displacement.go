@@ -8,6 +8,7 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/record"
@@ -22,14 +23,14 @@ type displacement struct {
 	loses []*api.JobInfo
 }
 
-// decideInPlace returns the outcome of admission where jobs may displace others (the argument
-// displacePromises). outcome is the outcome without that. If it refuses the job, s.displacing
+// decideInPlace returns the outcome of admission where jobs of a queue may displace others (displace in the
+// annotation volcano.sh/order). outcome is the outcome without that. If it refuses the job, s.displacing
 // becomes the jobs that lose their promise to the job. They are Inqueue in the same queue, have a
 // lower priority and no pod on a node. They are as few as can be. Jobs with a higher priority and a
 // longer life keep their promise before others. It changes no account.
 func (s *Admission) decideInPlace(outcome cards.Outcome, job *api.JobInfo) cards.Outcome {
 	s.displacing = displacement{}
-	if !s.displace || !endsWithPromises(outcome.Verdict.Reason) {
+	if !s.displaces(job) || !endsWithPromises(outcome.Verdict.Reason) {
 		return outcome
 	}
 	withdrawn := s.withdrawBelow(job)
@@ -62,6 +63,12 @@ func (s *Admission) decideInPlace(outcome cards.Outcome, job *api.JobInfo) cards
 		s.displacing.loses = append(s.displacing.loses, p.job)
 	}
 	return cards.Outcome{Verdict: constraint.Admitted(outcome.Verdict.Queue)}
+}
+
+// displaces reports whether a job may displace others of its queue.
+func (s *Admission) displaces(job *api.JobInfo) bool {
+	q := s.Index.Lookup(string(job.Queue))
+	return s.displace || q != index.None && s.Intake.Policies(q).Displaces()
 }
 
 // withdrawBelow withdraws all promises that a job may displace. The first of them is the last to be displaced.

@@ -68,12 +68,11 @@ type Against uint8
 
 // The bounds.
 const (
-	Capability     Against = iota // realCapability
-	Deserved                      // of reclaim, and of allocation for proportion
-	Overcommit                    // deserved times the overcommit factor
-	NamespaceLimit                // the limit of a namespace in the queue
-	HolderLimit                   // the limit of a user, a group or a value of a label
-	Unguaranteed                  // the rest after the guarantees of others
+	Capability   Against = iota // realCapability
+	Deserved                    // of reclaim, and of allocation for proportion
+	Overcommit                  // deserved times the overcommit factor
+	HolderLimit                 // the limit of a namespace, a user, a group or a value of a label
+	Unguaranteed                // the rest after the guarantees of others
 	MaxJobs
 	SoftQuota     // up to which a queue gets a card that others want
 	ReclaimBudget // how many pods of others the queue may have evicted in a time: Detail has it

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/quota/budget"
 	"github.com/capacity-card/capacity-card/quota/evict"
@@ -56,8 +57,8 @@ func (i Inspection) Budgets() (all []Budget) {
 
 // EvictionBudget is a budget of evictions that has no room now.
 type EvictionBudget struct {
-	Policy string // the annotation
-	Queue  string // the queue with the annotation
+	Policy policy.Key
+	Queue  string // the queue with the policy
 	// Until is the time of the next possible eviction, such as 2026-12-01T08:30Z, "" if it is not known yet.
 	Until string
 }

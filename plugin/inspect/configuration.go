@@ -64,7 +64,7 @@ func CardGroups(name string, given framework.Arguments) card.Groups {
 }
 
 // timed are the annotations of queues that begin or end to hold at a time.
-var timed = []string{policy.InqueueTimeoutKey, policy.JobOrderKey, policy.FairShareHoldKey, policy.EnforceQuotaKey,
+var timed = []string{policy.InqueueTimeoutKey, policy.OrderKey, policy.EnforceQuotaKey,
 	policy.EvictionGraceKey, policy.OverrideKey, card.BudgetKey}
 
 // DependsOnTime reports whether a rule of a plugin begins or ends at a time, such as a promise that expires. A pod may
@@ -107,7 +107,7 @@ func ServiceTypes(name string, given framework.Arguments) func(annotations map[s
 	}
 }
 
-// PolicyProblems returns the policies of a queue that have no effect: limits of namespaces on resources that the plugin
+// PolicyProblems returns the policies of a queue that have no effect: limits of holders on resources that the plugin
 // does not count, and policies that need an argument.
 func PolicyProblems(name string, given framework.Arguments, annotations map[string]string) []card.Problem {
 	settings, known := settingsOf(name, given)
@@ -115,10 +115,8 @@ func PolicyProblems(name string, given framework.Arguments, annotations map[stri
 		return nil
 	}
 
-	texts := policy.Read(annotations)
-	values, _ := texts.Parse()
-	limits := settings.Bounds.LimitProblems(values[policy.NamespaceCapability].Resources)
-	return slices.Concat(limits, settings.Bounds.FairShareProblems(&values))
+	values, _ := policy.Parse(annotations)
+	return slices.Concat(settings.Bounds.LimitProblems(&values), settings.Bounds.FairShareProblems(&values))
 }
 
 // UncountedProblems returns the resources in a bound of a queue's spec that the plugin does not count.

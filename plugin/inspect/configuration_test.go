@@ -20,7 +20,7 @@ import (
 // TestOtherPlugins reads the configuration of a plugin that is not one of the engine.
 func TestOtherPlugins(t *testing.T) {
 	given := framework.Arguments{"zebra": 1, arguments.ReclaimByClass: true}
-	annotations := map[string]string{policy.NamespaceCapabilityKey: `{"rdma/ib":"1"}`}
+	annotations := map[string]string{card.HolderKey: `{"namespace":{"*":{"rdma/ib":"1"}}}`}
 
 	assert.Empty(t, ArgumentProblems("gang", given))
 	assert.False(t, KeepsGangs("gang", given, gangTier(true)))
@@ -55,15 +55,15 @@ func TestDependsOnTime(t *testing.T) {
 		queues []map[string]string
 		want   bool
 	}{
-		"nothing":           {nil, []map[string]string{nil, {policy.MinRuntimeKey: "1h"}}, false},
+		"nothing":           {nil, []map[string]string{nil, {policy.MinRuntimeKey: "reclaim=1h"}}, false},
 		"an argument":       {framework.Arguments{arguments.InqueueTimeout: "1h"}, nil, true},
 		"a timeout of 0":    {framework.Arguments{arguments.InqueueTimeout: "0s"}, nil, false},
 		"a second queue":    {nil, []map[string]string{nil, {card.BudgetKey: "{}"}}, true},
 		"a window":          {nil, []map[string]string{{policy.OverrideKey: "[]"}}, true},
 		"no text of a key":  {nil, []map[string]string{{policy.OverrideKey: ""}}, false},
 		"a grace":           {nil, []map[string]string{{policy.EvictionGraceKey: "5m"}}, true},
-		"an order of jobs":  {nil, []map[string]string{{policy.JobOrderKey: "x"}}, true},
-		"a hold":            {nil, []map[string]string{{policy.FairShareHoldKey: "1h"}}, true},
+		"an order of jobs":  {nil, []map[string]string{{policy.OrderKey: "x"}}, true},
+		"a hold":            {nil, []map[string]string{{policy.OrderKey: "nodes=1h"}}, true},
 		"enforcement":       {nil, []map[string]string{{policy.EnforceQuotaKey: "x"}}, true},
 		"a queue's timeout": {nil, []map[string]string{{policy.InqueueTimeoutKey: "1h"}}, true},
 	}
@@ -120,14 +120,14 @@ func TestUncountedProblems(t *testing.T) {
 }
 
 func TestFairShareOf(t *testing.T) {
-	given := framework.Arguments{arguments.FairShareHalfLife: "24h", arguments.FairShareBy: "weight"}
+	given := framework.Arguments{arguments.FairShareHalfLife: "24h", arguments.FairShareMap: map[string]any{"by": "weight"}}
 	assert.Equal(t, arguments.FairShareByWeight, FairShareOf(arguments.Capacity, given).By)
 	assert.Zero(t, FairShareOf(arguments.Capacity, nil).HalfLife)
 }
 
 // TestPolicyProblems reads policies that have no effect under some arguments or under some name.
 func TestPolicyProblems(t *testing.T) {
-	hold := map[string]string{policy.FairShareHoldKey: "1h"}
+	hold := map[string]string{policy.OrderKey: "nodes=1h"}
 	on := framework.Arguments{arguments.FairShareHalfLife: "24h"}
 
 	assert.Len(t, PolicyProblems(arguments.Capacity, nil, hold), 1, "usage over time is off")

@@ -96,38 +96,18 @@ func (l *limits) setKeys(tree *index.Tree) {
 	}
 }
 
+// readQueue reads the limits of a queue. A limit that bounds nothing exempts the holder.
 func (l *limits) readQueue(session *Inputs, r *reader, q index.Queue) {
-	values := session.Policies(q)
-	cards := values[policy.NamespaceCards]
-	resources := values[policy.NamespaceCapability]
-	if cards.Set || resources.Set {
-		row := l.add()
-		x := l.rows.Row(row)
-		r.addList(x, resources.Resources)
-
-		// A limit of namespaces bounds nothing that it does not name.
-		for d := range fastres.Dim(x.Len()) {
-			if _, named := resources.Resources[v1.ResourceName(r.name(d))]; !named {
-				x.Set(d, fastres.MaxQuantity)
-			}
-		}
-
-		session.setCards(x, cards.Cards)
-		l.byQueue[q] = append(l.byQueue[q], keyLimits{key: quota.HolderNamespace, other: row})
-	}
-	if session.cards == nil {
-		return
-	}
-
-	for _, holders := range values[policy.HolderCards].Holders {
+	for _, holders := range session.Policies(q).Holders() {
 		added := keyLimits{key: holders.Key, named: map[string]int{}, other: -1}
-		for _, limit := range holders.Limits {
-			row := -1 // a limit without cards exempts the holder
-			if len(limit.Cards) > 0 {
+		for i := range holders.Limits {
+			limit := &holders.Limits[i]
+			row := -1
+			if limit.Bounds(session.cards != nil) {
 				row = l.add()
-				l.rows.Row(row).Fill(fastres.MaxQuantity)
-				session.setCards(l.rows.Row(row), limit.Cards)
+				session.setLimit(l.rows.Row(row), r, limit)
 			}
+
 			if limit.Other {
 				added.other = row
 			} else {
@@ -137,6 +117,18 @@ func (l *limits) readQueue(session *Inputs, r *reader, q index.Queue) {
 
 		l.byQueue[q] = append(l.byQueue[q], added)
 	}
+}
+
+// setLimit writes a limit into a row. The limit bounds nothing that it does not name.
+func (s *Inputs) setLimit(x fastres.Vector, r *reader, limit *policy.HolderLimit) {
+	r.addList(x, limit.Resources)
+	for d := range fastres.Dim(x.Len()) {
+		if _, named := limit.Resources[v1.ResourceName(r.name(d))]; !named {
+			x.Set(d, fastres.MaxQuantity)
+		}
+	}
+
+	s.setCards(x, limit.Cards)
 }
 
 // add returns the next row.
@@ -168,7 +160,7 @@ func (r *reader) name(d fastres.Dim) string {
 // appendHolders appends the holders of a job that some queue of its path limits, in the order of the keys.
 func (l *limits) appendHolders(to []quota.Holder, path []index.Queue, job *api.JobInfo) []quota.Holder {
 	for _, key := range l.keys[path[0]] {
-		for value := range valuesOf(job, key) {
+		for value := range ValuesOf(job, key) {
 			holder := quota.Holder{Key: key, Value: value}
 			limited := slices.ContainsFunc(path, func(p index.Queue) bool { return l.row(p, holder) >= 0 })
 			if limited && !slices.Contains(to, holder) {
@@ -179,9 +171,9 @@ func (l *limits) appendHolders(to []quota.Holder, path []index.Queue, job *api.J
 	return to
 }
 
-// valuesOf iterates over the values of a job for a key: its namespace, the groups of its user, or the value of a
+// ValuesOf iterates over the values of a job for a key of HolderLimits: its namespace, the groups of its user, or the value of a
 // label or an annotation. The value "" stands for none.
-func valuesOf(job *api.JobInfo, key string) iter.Seq[string] {
+func ValuesOf(job *api.JobInfo, key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		label, isLabel := strings.CutPrefix(key, quota.HolderLabel)
 		switch {

@@ -50,19 +50,20 @@ func (p *policies) readQueue(queue *objects.Queue, settings Settings) (found []s
 		return nil
 	}
 
-	texts := policy.Read(queue.Annotations)
-	values, problems := texts.Parse()
-	limit := values[policy.NamespaceCapability].Resources
-	for _, key := range slices.Sorted(maps.Keys(problems)) {
+	values, wrong := policy.Parse(queue.Annotations)
+	ineffective := slices.Concat(settings.LimitProblems(&values), settings.FairShareProblems(&values))
+	for _, w := range wrong {
 		text := "; it counts as not set"
-		if before != nil && before[key].Set && !queue.CreatedSince(p.session) {
-			values[key] = before[key]
+		if before != nil && before.SetsAny(w.Keys) && !queue.CreatedSince(p.session) {
 			text = "; the last good value stays in force"
+			for _, key := range w.Keys {
+				values[key] = before[key]
+			}
 		}
-		found = append(found, fmt.Sprintf("annotation %s: %s%s", problems[key].Key, problems[key].Reason, text))
+		found = append(found, fmt.Sprintf("annotation %s: %s%s", w.Key, w.Reason, text))
 	}
 
-	for _, problem := range slices.Concat(settings.LimitProblems(limit), settings.FairShareProblems(&values)) {
+	for _, problem := range ineffective {
 		found = append(found, fmt.Sprintf("annotation %s: %s", problem.Key, problem.Reason))
 	}
 
@@ -73,7 +74,8 @@ func (p *policies) readQueue(queue *objects.Queue, settings Settings) (found []s
 	return found
 }
 
-// inherit computes the values in force in each queue: its own values, and the values of its nearest ancestors.
+// inherit computes the values in force in each queue: its own values, and the values of its nearest ancestors. Without
+// hierarchy, each queue inherits from the queue root.
 func (p *policies) inherit() {
 	p.inForce = nil
 	p.maxJobs = nil
@@ -84,11 +86,15 @@ func (p *policies) inherit() {
 
 	p.inForce = make([]*policy.Values, p.tree.Len())
 	below := make([]*policy.Values, p.tree.Len()) // the values that the children inherit
+	_, belowRoot := policy.Inherit(p.read[index.RootName], nil)
 	for q := range index.Queue(p.tree.Len()) {
-		var inherited *policy.Values
+		inherited := belowRoot
 		parent := p.tree.Parent(q)
-		if parent != index.None {
+		switch {
+		case parent != index.None:
 			inherited = below[parent]
+		case p.tree.Name(q) == index.RootName:
+			inherited = nil
 		}
 		own := p.read[p.tree.Name(q)]
 		p.inForce[q], below[q] = policy.Inherit(own, inherited)

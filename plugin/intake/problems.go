@@ -14,20 +14,27 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// LimitProblems returns the resources of a limit of namespaces that the plugin does not count, in the order of their
-// names. The limit does not bound them.
-func (s Settings) LimitProblems(limit v1.ResourceList) (problems []card.Problem) {
+// LimitProblems returns the resources in the limits of holders that the plugin does not count, in the order of their
+// names. The limits do not bound them.
+func (s Settings) LimitProblems(values *policy.Values) (problems []card.Problem) {
+	limited := v1.ResourceList{}
+	for _, of := range values.Holders() {
+		for _, limit := range of.Limits {
+			maps.Copy(limited, limit.Resources)
+		}
+	}
+
 	dims := Dimensions{ignored: api.IgnoredDevicesList.List()}
-	for _, name := range slices.Sorted(maps.Keys(limit)) {
+	for _, name := range slices.Sorted(maps.Keys(limited)) {
 		_, _, device := deviceKey(name)
 		why := ""
 		switch {
 		case name == v1.ResourceCPU, name == v1.ResourceMemory:
 			continue
 		case !s.Scalars:
-			why = "capacity-card counts cpu, memory and cards; " + card.NamespaceKey + " limits cards"
+			why = "capacity-card counts cpu, memory and cards; a number without quotes is a limit of cards"
 		case device:
-			why = "devices of resource claims have no limits of namespaces"
+			why = "devices of resource claims have no limits of holders"
 		case name != v1.ResourcePods && !dims.isScalar(named{name, unknown}):
 			why = "Volcano does not count it"
 		default:
@@ -35,24 +42,24 @@ func (s Settings) LimitProblems(limit v1.ResourceList) (problems []card.Problem)
 		}
 
 		reason := fmt.Sprintf("%q has no effect: %s", index.Shorten(string(name), 100), why)
-		problems = append(problems, card.Problem{Key: policy.NamespaceCapabilityKey, Reason: reason})
+		problems = append(problems, card.Problem{Key: card.HolderKey, Reason: reason})
 	}
 	return problems
 }
 
-// FairShareProblems returns the annotations about usage over time that have no effect with the arguments of the plugin.
+// FairShareProblems returns the words about usage over time that have no effect with the arguments of the plugin.
 func (s Settings) FairShareProblems(values *policy.Values) (problems []card.Problem) {
 	const (
-		off      = "has no effect without the argument fairShareHalfLife"
-		noWeight = "has no effect without the argument fairShareBy: weight"
+		off      = " has no effect without the argument fairShareHalfLife"
+		noWeight = " has no effect without the argument fairShareBy: weight"
 	)
 
-	for _, name := range values.FairShareKeys() {
+	for _, word := range values.OverTime() {
 		switch {
 		case !s.FairShare.On:
-			problems = append(problems, card.Problem{Key: name, Reason: off})
-		case name == policy.FairShareWeightKey && !s.FairShare.ByWeight:
-			problems = append(problems, card.Problem{Key: name, Reason: noWeight})
+			problems = append(problems, card.Problem{Key: word.Annotation, Reason: word.Text + off})
+		case word.Key == policy.FairShareWeight && !s.FairShare.ByWeight:
+			problems = append(problems, card.Problem{Key: word.Annotation, Reason: word.Text + noWeight})
 		}
 	}
 	return problems

@@ -21,7 +21,7 @@ func TestWindows(t *testing.T) {
 		"volcano.sh/max-jobs":   "20",
 		"volcano.sh/card.quota": `{"A": 8, "B": 4}`,
 		"volcano.sh/override": `[{"from": "1970-01-01T00:10Z", "until": "1970-01-01T00:20Z", "card.quota": {"A": 32}, "max-jobs": 5},
-			{"from": "1970-01-01T00:15Z", "until": "1970-01-01T00:30Z", "capability": {"cpu": "8"}, "weight": 7, "min-runtime": "1h"}]`}},
+			{"from": "1970-01-01T00:15Z", "until": "1970-01-01T00:30Z", "capability": {"cpu": "8"}, "weight": 7, "min-runtime": "reclaim=1h"}]`}},
 		Spec: scheduling.QueueSpec{Weight: 1, Capability: v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("1Gi")}}}
 	info := &api.QueueInfo{UID: "q", Name: "q", Weight: 1, Queue: object}
 	q, session := &Queues{}, map[api.QueueID]*api.QueueInfo{"q": info}
@@ -35,8 +35,8 @@ func TestWindows(t *testing.T) {
 		{9, `{"A": 8, "B": 4}`, "20", "", "4", 1, true, true},
 		{10, `{"A":32,"B":4}`, "5", "", "4", 1, true, false},
 		{14, `{"A":32,"B":4}`, "5", "", "4", 1, false, false},
-		{15, `{"A":32,"B":4}`, "5", "1h", "8", 7, true, true},
-		{20, `{"A": 8, "B": 4}`, "20", "1h", "8", 7, true, false},
+		{15, `{"A":32,"B":4}`, "5", "reclaim=1h", "8", 7, true, true},
+		{20, `{"A": 8, "B": 4}`, "20", "reclaim=1h", "8", 7, true, false},
 		{12, `{"A":32,"B":4}`, "5", "", "4", 1, true, true}, // the clock went back
 		{30, `{"A": 8, "B": 4}`, "20", "", "4", 1, true, false},
 		{99, `{"A": 8, "B": 4}`, "20", "", "4", 1, false, false},

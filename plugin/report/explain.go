@@ -88,7 +88,7 @@ func ofReclaimBudget(r *constraint.Refusal) string {
 		until = "until " + format.Minute(f.Until)
 	}
 
-	return fmt.Sprintf("%s: %s is %s", until, policy.Short(policy.ReclaimBudgetKey), f.Detail)
+	return fmt.Sprintf("%s: %s is %s", until, policy.Short(policy.EvictionBudgetKey), f.Detail)
 }
 
 // ofOrder returns the job that goes first, and the time until which other jobs wait for it.
@@ -135,15 +135,12 @@ func (e *Explainer) against(f constraint.Shortfall) string {
 	switch {
 	case f.Reason == quota.Earmarked || f.Reason == quota.HeldForFairShare:
 		return ""
-	case f.Against == constraint.NamespaceLimit && e.Names.IsCard(f.Dim):
-		return policy.Short(card.NamespaceKey)
 	}
 	return [...]string{
 		constraint.Capability:     capability,
 		constraint.Deserved:       byDeserved,
 		constraint.Overcommit:     Overcommit,
 		constraint.Unguaranteed:   kept,
-		constraint.NamespaceLimit: policy.Short(policy.NamespaceCapabilityKey),
 		constraint.HolderLimit:    policy.Short(card.HolderKey),
 		constraint.MaxJobs:        policy.Short(policy.MaxJobsKey),
 		constraint.SoftQuota:      policy.Short(policy.SoftQuotaKey),

@@ -1,5 +1,5 @@
 // Package evict decides which pods are evicted, and how many, if a queue is above its bounds (the annotations
-// volcano.sh/eviction-budget, volcano.sh/reclaim-budget and volcano.sh/enforce-quota). Upstream has none of them.
+// volcano.sh/eviction-budget and volcano.sh/enforce-quota). Upstream has none of them.
 //
 // # Budgets
 //

@@ -1,5 +1,5 @@
-// Package audit finds unused quotas, idle guarantees, and queues that only borrow. It also finds quotas that add up to
-// more than there is, groups of cards that overlap, and policies that never apply.
+// Package audit finds unused quotas, idle guarantees, and queues that only borrow. It also finds deserved amounts and
+// guarantees that add up to more than there is, groups of cards that overlap, and policies that never apply.
 //
 // # Usage in the past
 //
@@ -33,13 +33,13 @@ const (
 	UnusedQuota       Check = "UnusedQuota"
 	IdleGuarantee     Check = "IdleGuarantee"
 	OnlyBorrows       Check = "OnlyBorrows"
-	SumOfQuotas       Check = "SumOfQuotas"
+	Sums              Check = "Sums"
 	OverlappingGroups Check = "OverlappingGroups"
 	NeverApplies      Check = "NeverApplies"
 )
 
 // Checks are all kinds, in the order of reports.
-var Checks = []Check{UnusedQuota, IdleGuarantee, OnlyBorrows, SumOfQuotas, OverlappingGroups, NeverApplies}
+var Checks = []Check{UnusedQuota, IdleGuarantee, OnlyBorrows, Sums, OverlappingGroups, NeverApplies}
 
 // Basis is the source of a finding.
 type Basis string
@@ -122,7 +122,7 @@ func Run(all []queues.Queue, checks *validate.Result, c *engine.Configuration, d
 	a.unusedQuotas()
 	a.idleGuarantees()
 	a.onlyBorrow()
-	a.sums(checks)
+	a.takeOver(Sums, validate.Sums, checks)
 	a.overlaps(checks)
 	a.neverApplies(checks, c)
 
@@ -162,15 +162,14 @@ func ownValues(q *queues.Queue) *policy.Values {
 	own := map[string]string{}
 	for _, p := range q.Policies {
 		if p.Queue == q.Queue {
-			own[p.Policy] = p.Value
+			own[p.Policy] = strings.TrimPrefix(own[p.Policy]+","+p.Value, ",")
 		}
 	}
 	if len(own) == 0 {
 		return &noValues
 	}
 
-	texts := policy.Read(own)
-	values, _ := texts.Parse()
+	values, _ := policy.Parse(own)
 	return &values
 }
 
@@ -185,7 +184,8 @@ func (a *auditor) readRecord(c *engine.Configuration) {
 	case c.UsageLacks != "":
 		r.Lacks = c.UsageLacks
 	case fairShare.Counts == arguments.FairShareCountsBorrowed:
-		r.Lacks = fmt.Sprintf("it has only what queues borrow (%s: %s)", arguments.FairShareCounts, fairShare.Counts)
+		r.Lacks = fmt.Sprintf("it has only what queues borrow (%s: {%s: %s})", arguments.FairShareMap,
+			arguments.FairShareCounts, fairShare.Counts)
 	case c.Usage == nil:
 		r.Lacks = "none was read"
 	default:

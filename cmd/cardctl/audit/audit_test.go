@@ -28,7 +28,7 @@ actions: "` + strings.Join(append(actions, "enqueue", "allocate"), ", ") + `"
 tiers:
 - plugins:
   - name: capacity-card
-    arguments: {fairShareHalfLife: 24h, fairShareCounts: ` + counts + `}
+    arguments: {fairShareHalfLife: 24h, fairShare: {counts: ` + counts + `}}
 `)
 	require.NoError(t, err)
 	c.Usage = &store.Stored{Saved: time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC), HalfLife: day}
@@ -93,7 +93,7 @@ func TestUse(t *testing.T) {
 	}
 	r := Run([]queues.Queue{newQueue("q", "", 0, 7*day)}, none, configuration(t, "borrowed"), 7)
 	assert.Empty(t, r.Items)
-	assert.Equal(t, "it has only what queues borrow (fairShareCounts: borrowed)", r.Lacks)
+	assert.Equal(t, "it has only what queues borrow (fairShare: {counts: borrowed})", r.Lacks)
 }
 
 // TestManyQueues has 2,000 queues below 20, of which the record covers all but one. A queue below one that is not used
@@ -135,35 +135,11 @@ func TestUseInATree(t *testing.T) {
 		found(Run(idle, &validate.Result{}, configuration(t, "all"), 7)))
 }
 
-// TestSums has quotas that add up to 20, on a level and in all leaf queues.
+// TestSums takes over what validate finds about sums.
 func TestSums(t *testing.T) {
-	small, large := 8.0, 24.0
-	all := validate.Sum{Card: "A", Queues: 3, Quotas: 20, Nodes: &small}
-	of := func(quotas float64, quota, nodes *float64) validate.Sum {
-		return validate.Sum{Queue: "p", Card: "A", Queues: 2, Quotas: quotas, Quota: quota, Nodes: nodes}
-	}
-	const (
-		overNodes = "SumOfQuotas p: the quotas of 2 queues below it add up to 20, more than the 8 of the nodes"
-		allLeaves = "SumOfQuotas : the quotas of all 3 leaf queues add up to 20, more than the 8 of the nodes"
-	)
-	for name, test := range map[string]struct {
-		sums []validate.Sum
-		want []string
-	}{
-		"within both": {[]validate.Sum{of(20, &large, &large)}, nil},
-		"above both": {[]validate.Sum{of(20, &small, &small)},
-			[]string{"SumOfQuotas p: the quotas of 2 queues below it add up to 20, more than its quota of 8 and the 8 of the nodes"}},
-		"above the quota": {[]validate.Sum{of(20, &small, &large)},
-			[]string{"SumOfQuotas p: the quotas of 2 queues below it add up to 20, more than its quota of 8"}},
-		"above the nodes":                        {[]validate.Sum{of(20, &large, &small)}, []string{overNodes}},
-		"leaf queues that add up to more":        {[]validate.Sum{all, of(5, &small, &small)}, []string{allLeaves}},
-		"leaf queues that are those below p":     {[]validate.Sum{all, of(20, &large, &small)}, []string{overNodes}},
-		"leaf queues, and a queue without bound": {[]validate.Sum{all, of(5, nil, nil)}, []string{allLeaves}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, test.want, found(Run(nil, &validate.Result{Sums: test.sums}, configuration(t, "all"), 7)))
-		})
-	}
+	issue := validate.Issue{Message: "queues deserve 16 A together, and the nodes have 8", Topic: validate.Sums}
+	assert.Equal(t, []string{"Sums : " + issue.Message},
+		found(Run(nil, &validate.Result{Issues: []validate.Issue{issue}}, configuration(t, "all"), 7)))
 }
 
 // BenchmarkAudit audits 2,000 queues with 8 cards each.
@@ -189,9 +165,16 @@ func BenchmarkAudit(b *testing.B) {
 	}
 }
 
+// inherit gives a queue the last policy of its parent.
+func inherit(q *queues.Queue, parent queues.Queue) {
+	q.Policies = append(q.Policies, parent.Policies[len(parent.Policies)-1])
+}
+
 // policyOf sets a policy of a queue itself.
 func policyOf(q *queues.Queue, key, value string) {
-	q.Policies = append(q.Policies, queues.Policy{Policy: key, Value: value, Queue: q.Queue})
+	for _, held := range policy.InForce([]map[string]string{{key: value}}) {
+		q.Policies = append(q.Policies, queues.Policy{Policy: held.Name, Key: held.Key, Value: held.Text, Queue: q.Queue, Whole: held.Whole})
+	}
 }
 
 // TestPoliciesThatNeverApply has a queue p with a queue q below it. The scheduler does not run reclaim.
@@ -202,19 +185,19 @@ func TestPoliciesThatNeverApply(t *testing.T) {
 		more of // of q
 		want []string
 	}{
-		"a reclaim-budget":           {q: of{policy.ReclaimBudgetKey, "1/1h"}, want: []string{"q: reclaim-budget has no effect: the scheduler's configuration has no action reclaim"}},
-		"an eviction-budget":         {q: of{policy.EvictionBudgetKey, "1/1h"}, want: []string{"q: eviction-budget has no effect: the scheduler's configuration has no action reclaim"}},
-		"of enforced quotas":         {q: of{policy.EvictionBudgetKey, "1/1h"}, p: of{policy.EnforceQuotaKey, "after=1m"}},
-		"quotas that are not":        {q: of{policy.EvictionBudgetKey, "1/1h"}, p: of{policy.EnforceQuotaKey, "off"}, want: []string{"q: eviction-budget has no effect: the scheduler's configuration has no action reclaim"}},
-		"a smaller one above":        {q: of{policy.EvictionBudgetKey, "2/1h"}, p: of{policy.EvictionBudgetKey, "2/2h"}, more: of{policy.EnforceQuotaKey, "after=1m"}, want: []string{"q: its eviction-budget of 2/1h never decides: p allows 2/2h for all queues below it together"}},
-		"a larger one above":         {q: of{policy.EvictionBudgetKey, "2/1h"}, p: of{policy.EvictionBudgetKey, "3/2h"}, more: of{policy.EnforceQuotaKey, "after=1m"}},
-		"a shorter one above":        {q: of{policy.EvictionBudgetKey, "2/1h"}, p: of{policy.EvictionBudgetKey, "2/30m"}, more: of{policy.EnforceQuotaKey, "after=1m"}},
+		"a budget of taking":         {q: of{policy.EvictionBudgetKey, "take=1/1h"}, want: []string{"q: eviction-budget (take) has no effect: the scheduler's configuration has no action reclaim"}},
+		"an eviction-budget":         {q: of{policy.EvictionBudgetKey, "lose=1/1h"}, want: []string{"q: eviction-budget (lose) has no effect: the scheduler's configuration has no action reclaim"}},
+		"of enforced quotas":         {q: of{policy.EvictionBudgetKey, "lose=1/1h"}, p: of{policy.EnforceQuotaKey, "after=1m"}},
+		"quotas that are not":        {q: of{policy.EvictionBudgetKey, "lose=1/1h"}, p: of{policy.EnforceQuotaKey, "off"}, want: []string{"q: eviction-budget (lose) has no effect: the scheduler's configuration has no action reclaim"}},
+		"a smaller one above":        {q: of{policy.EvictionBudgetKey, "lose=2/1h"}, p: of{policy.EvictionBudgetKey, "lose=2/2h"}, more: of{policy.EnforceQuotaKey, "after=1m"}, want: []string{"q: its eviction-budget of 2/1h never decides: p allows 2/2h for all queues below it together"}},
+		"a larger one above":         {q: of{policy.EvictionBudgetKey, "lose=2/1h"}, p: of{policy.EvictionBudgetKey, "lose=3/2h"}, more: of{policy.EnforceQuotaKey, "after=1m"}},
+		"a shorter one above":        {q: of{policy.EvictionBudgetKey, "lose=2/1h"}, p: of{policy.EvictionBudgetKey, "lose=2/30m"}, more: of{policy.EnforceQuotaKey, "after=1m"}},
 		"no budget to enforce":       {q: of{policy.EnforceQuotaKey, "after=1m,budgets"}, p: of{card.BudgetKey, `{"A":"5h/day"}`}, want: []string{"q: enforce-quota names budgets, and neither it nor a queue below it has a budget of card-hours"}},
 		"its own":                    {q: of{policy.EnforceQuotaKey, "after=1m,budgets"}, more: of{card.BudgetKey, `{"A":"5h/day"}`}},
 		"one below":                  {p: of{policy.EnforceQuotaKey, "after=1m,budgets"}, q: of{card.BudgetKey, `{"A":"5h/day"}`}},
 		"grace that is not less":     {q: of{policy.EvictionGraceKey, "10m"}, p: of{policy.EvictionGraceKey, "5m"}, want: []string{"q: its eviction-grace of 10m0s never decides: p grants no more than 5m0s"}},
-		"an order that none has":     {p: of{policy.JobOrderKey, "fifo"}, q: of{policy.JobOrderKey, "best-effort"}, want: []string{"p: its order fifo never decides: the leaf queues below it have their own"}},
-		"an order of a leaf queue":   {p: of{policy.JobOrderKey, "fifo"}},
+		"an order that none has":     {p: of{policy.OrderKey, "fifo"}, q: of{policy.OrderKey, "best-effort"}, want: []string{"p: its order fifo never decides: the leaf queues below it have their own"}},
+		"an order of a leaf queue":   {p: of{policy.OrderKey, "fifo"}},
 		"less grace":                 {q: of{policy.EvictionGraceKey, "4m"}, p: of{policy.EvictionGraceKey, "5m"}},
 		"a budget beyond the quota":  {q: of{card.BudgetKey, `{"A":"192h/day"}`}, want: []string{"q: its budget of 192 h in day never decides: with a quota of 8 the queue can use 192 h"}},
 		"a smaller budget above":     {q: of{card.BudgetKey, `{"A":"5h/day"}`}, p: of{card.BudgetKey, `{"A":"5h/day"}`}, want: []string{"q: its budget of 5 h in day never decides: p has 5 h for all queues below it together"}},
@@ -222,8 +205,8 @@ func TestPoliciesThatNeverApply(t *testing.T) {
 		"a larger budget above":      {q: of{card.BudgetKey, `{"A":"5h/day"}`}, p: of{card.BudgetKey, `{"A":"6h/day"}`}},
 		"a limit of users":           {q: of{card.HolderKey, `{"user":{"*":{"A":8},"eve":{"A":7}}}`}, want: []string{"q: its limit of 8 for user * never decides: its quota is 8"}},
 		"of a value":                 {q: of{card.HolderKey, `{"label:team":{"alpha":{"A":9}}}`}, want: []string{"q: its limit of 9 for label:team alpha never decides: its quota is 8"}},
-		"a limit of namespaces":      {q: of{card.NamespaceKey, `{"A":8}`}, want: []string{"q: its limit of 8 for a namespace never decides: its quota is 8"}},
-		"a lower one":                {q: of{card.NamespaceKey, `{"A":7}`}},
+		"a limit of namespaces":      {q: of{card.HolderKey, `{"namespace":{"*":{"A":8,"cpu":"1"}}}`}, want: []string{"q: its limit of 8 for namespace * never decides: its quota is 8"}},
+		"a lower one":                {q: of{card.HolderKey, `{"namespace":{"*":{"A":7}}}`}},
 		"max-jobs that are not less": {q: of{policy.MaxJobsKey, "5"}, p: of{policy.MaxJobsKey, "5"}, want: []string{"q: its limit of 5 jobs never decides: p allows 5 for all queues below it together"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,8 +218,8 @@ func TestPoliciesThatNeverApply(t *testing.T) {
 					}
 				}
 			}
-			if inherited := test.p[0]; inherited == policy.MaxJobsKey || inherited == policy.JobOrderKey && test.q[0] != inherited {
-				all[1].Policies = append(all[1].Policies, queues.Policy{Policy: inherited, Value: test.p[1], Queue: "p", Whole: inherited == policy.MaxJobsKey})
+			if inherited := test.p[0]; inherited == policy.MaxJobsKey || inherited == policy.OrderKey && test.q[0] != inherited {
+				inherit(&all[1], all[0])
 			}
 			var want []string
 			for _, text := range test.want {
@@ -250,7 +233,7 @@ func TestPoliciesThatNeverApply(t *testing.T) {
 // TestPoliciesThatApply has a policy of an action that the scheduler runs.
 func TestPoliciesThatApply(t *testing.T) {
 	q := newQueue("q", "", 4, 7*day)
-	policyOf(&q, policy.ReclaimBudgetKey, "1/1h")
+	policyOf(&q, policy.EvictionBudgetKey, "take=1/1h")
 	assert.Empty(t, found(Run([]queues.Queue{q}, &validate.Result{}, configuration(t, "all", "reclaim"), 7)))
 }
 
@@ -268,12 +251,12 @@ func TestWindowsSpare(t *testing.T) {
 	for _, sets := range []string{"max-jobs", "card.budget", "eviction-budget"} {
 		all := []queues.Queue{newQueue("p", "", 4, 7*day), newQueue("q", "p", 4, 7*day)}
 		policyOf(&all[0], policy.EnforceQuotaKey, "after=1m")
-		for key, value := range map[string]string{"max-jobs": policy.MaxJobsKey + "=5", "card.budget": card.BudgetKey + `={"A":"5h/day"}`, "eviction-budget": policy.EvictionBudgetKey + "=1/1h"} {
+		for key, value := range map[string]string{"max-jobs": policy.MaxJobsKey + "=5", "card.budget": card.BudgetKey + `={"A":"5h/day"}`, "eviction-budget": policy.EvictionBudgetKey + "=lose=1/1h"} {
 			if key == sets {
 				name, text, _ := strings.Cut(value, "=")
 				policyOf(&all[0], name, text)
 				policyOf(&all[1], name, text)
-				all[1].Policies = append(all[1].Policies, queues.Policy{Policy: name, Value: text, Queue: "p", Whole: true})
+				inherit(&all[1], all[0])
 			}
 		}
 		assert.Len(t, found(Run(all, &validate.Result{}, configuration(t, "all"), 7)), 1, sets)

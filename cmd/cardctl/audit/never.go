@@ -21,7 +21,6 @@ const (
 	actionText    = "%s has no effect: the scheduler's configuration has no action %s"
 	budgetText    = "its budget of %s h in %s never decides: with a quota of %s the queue can use %s h"
 	aboveText     = "its budget of %s h in %s never decides: %s has %s h for all queues below it together"
-	namespaceText = "its limit of %s for a namespace never decides: its quota is %s"
 	holderText    = "its limit of %s for %s never decides: its quota is %s"
 	evictionsText = "its eviction-budget of %s never decides: %s allows %s for all queues below it together"
 	graceText     = "its eviction-grace of %s never decides: %s grants no more than %s"
@@ -44,7 +43,6 @@ func (a *auditor) neverApplies(checks *validate.Result, c *engine.Configuration)
 		a.withoutAction(q, actions)
 		a.jobs(q)
 		a.budgets(q)
-		a.namespaces(q)
 		a.holders(q)
 		a.evictions(q)
 		a.grace(q)
@@ -67,26 +65,26 @@ func (a *auditor) windowsOver(q *queue) {
 }
 
 // actionOf are the actions that policies of reclaim and preempt depend on.
-var actionOf = map[string]string{
-	policy.ReclaimFenceKey:      "reclaim",
-	policy.MinRuntimeKey:        "reclaim",
-	policy.ReclaimDelayKey:      "reclaim",
-	policy.PreemptMinRuntimeKey: "preempt",
-	policy.ReclaimBudgetKey:     "reclaim",
-	policy.EvictionBudgetKey:    "reclaim",
+var actionOf = map[policy.Key]string{
+	policy.ReclaimFence:      "reclaim",
+	policy.MinRuntime:        "reclaim",
+	policy.ReclaimDelay:      "reclaim",
+	policy.PreemptMinRuntime: "preempt",
+	policy.ReclaimBudget:     "reclaim",
+	policy.EvictionBudget:    "reclaim",
 }
 
 // withoutAction finds policies that depend on an action that the scheduler does not run.
 func (a *auditor) withoutAction(q *queue, actions map[string]bool) {
 	for _, p := range q.Policies {
-		action := actionOf[p.Policy]
+		action := actionOf[p.Key]
 		if p.Queue != q.name || action == "" || actions[action] {
 			continue
 		}
 
 		// A budget of evictions also bounds the evictions that enforce quotas.
-		if p.Policy != policy.EvictionBudgetKey || !slices.ContainsFunc(a.queues, enforces) {
-			a.never(q, "", actionText, p.Name(), action)
+		if p.Key != policy.EvictionBudget || !slices.ContainsFunc(a.queues, enforces) {
+			a.never(q, "", actionText, policy.Short(p.Key.String()), action)
 		}
 	}
 }
@@ -94,7 +92,7 @@ func (a *auditor) withoutAction(q *queue, actions map[string]bool) {
 // enforces reports whether pods above the quota of a queue are evicted.
 func enforces(q *queue) bool {
 	return slices.ContainsFunc(q.Policies, func(p queues.Policy) bool {
-		return p.Policy == policy.EnforceQuotaKey && p.Value != "off"
+		return p.Key == policy.EnforceQuota && p.Value != "off"
 	})
 }
 
@@ -107,7 +105,7 @@ func (a *auditor) jobs(q *queue) {
 
 	for _, p := range q.Policies {
 		above := a.byName[p.Queue]
-		if p.Policy != policy.MaxJobsKey || above == nil || above == q || above.windowSets(policy.MaxJobsKey) {
+		if p.Key != policy.MaxJobs || above == nil || above == q || above.windowSets(policy.MaxJobsKey) {
 			continue
 		}
 
@@ -163,18 +161,9 @@ func (a *auditor) smallerBudget(q *queue, own policy.Budget) {
 	}
 }
 
-// namespaces finds limits of namespaces that are not below the quota of the queue.
-func (a *auditor) namespaces(q *queue) {
-	for _, e := range q.own[policy.NamespaceCards].Cards {
-		if quota, ok := q.reachesQuota(e); ok {
-			a.never(q, e.Name, namespaceText, strconv.FormatInt(e.Cards, 10), quota)
-		}
-	}
-}
-
-// holders finds limits of users, groups and labels that are not below the quota of the queue.
+// holders finds limits of namespaces, users, groups and labels that are not below the quota of the queue.
 func (a *auditor) holders(q *queue) {
-	for _, key := range q.own[policy.HolderCards].Holders {
+	for _, key := range q.own.Holders() {
 		for _, limit := range key.Limits {
 			holder := key.Key + " " + limit.Value
 			if limit.Other {
@@ -226,7 +215,7 @@ func (a *auditor) grace(q *queue) {
 
 // order finds an order of jobs that is in force in no leaf queue.
 func (a *auditor) order(q *queue) {
-	isOrder := func(p queues.Policy) bool { return p.Policy == policy.JobOrderKey && p.Queue == q.name }
+	isOrder := func(p queues.Policy) bool { return p.Key == policy.JobOrder && p.Queue == q.name }
 	own := slices.IndexFunc(q.Policies, isOrder)
 	if own < 0 {
 		return
@@ -234,7 +223,7 @@ func (a *auditor) order(q *queue) {
 
 	for _, other := range a.queues {
 		inForce := other.leaf && slices.ContainsFunc(other.Policies, isOrder)
-		if inForce || other.windowSets(policy.JobOrderKey) {
+		if inForce || other.windowSets(policy.OrderKey) {
 			return
 		}
 	}

@@ -83,10 +83,10 @@ func (e *explainer) adviseQueue(f *Finding) string {
 		return fmt.Sprintf("open the queue: vcctl queue operate -a open -n %s", f.Level)
 	case report.HeldForFairShare:
 		return fmt.Sprintf("wait: the queue borrows again once %s has nodes, or its time (%s) is over",
-			f.Reason.Detail, policy.FairShareHoldKey)
+			f.Reason.Detail, "nodes= of "+policy.OrderKey)
 	case report.HeldByOrder:
 		return fmt.Sprintf("wait until the job that goes first is admitted, or its time is over; "+
-			"or change the annotation %s of queue %s", policy.JobOrderKey, f.Level)
+			"or change the annotation %s of queue %s", policy.OrderKey, f.Level)
 	case report.OverSoftQuota:
 		return fmt.Sprintf(
 			"wait until other queues do not want the cards any more, or raise the annotation %s of queue %s",
@@ -94,13 +94,9 @@ func (e *explainer) adviseQueue(f *Finding) string {
 	case report.TooManyJobs:
 		return fmt.Sprintf("wait for jobs of queue %s to end, or raise its annotation %s", f.Level, policy.MaxJobsKey)
 	case report.OverNamespace:
-		key := policy.NamespaceCapabilityKey
-		if f.Reason.Cards != "" {
-			key = card.NamespaceKey
-		}
 		return fmt.Sprintf(
 			"wait for jobs of the namespace %s in queue %s to end, or raise the annotation %s of the queue",
-			f.Namespace, f.Level, key)
+			f.Namespace, f.Level, card.HolderKey)
 	case report.OverHolder:
 		return fmt.Sprintf(
 			"wait for jobs of %s in queue %s to end, or raise its limit in the annotation %s of the queue",

@@ -164,8 +164,15 @@ func (e *explainer) begin(g *engine.Group) Finding {
 	return f
 }
 
+// noQueue is the message about a job in a queue that does not exist. Its pods run on, and no other pod of it starts.
+const noQueue = "Queue <%s> does not exist"
+
 // explain finds the reason why a job waits, and the advice about it.
 func (e *explainer) explain(f *Finding, job *api.JobInfo) {
+	if f.State == Running && e.Session.Queues[job.Queue] == nil {
+		f.Rule = report.UnknownQueue
+		f.Message = fmt.Sprintf(noQueue, job.Queue)
+	}
 	if f.State != Waiting {
 		return
 	}
@@ -204,7 +211,7 @@ func (e *explainer) findReason(f *Finding, job *api.JobInfo) (refused []*report.
 	case e.Session.Queues[job.Queue] == nil:
 		f.Stage = Enqueue
 		e.refuse(f, &report.Reason{Rule: report.UnknownQueue, Queue: string(job.Queue)})
-		f.Message = fmt.Sprintf("Queue <%s> does not exist", job.Queue)
+		f.Message = fmt.Sprintf(noQueue, job.Queue)
 	case job.IsPending() && conf.EnabledActionMap["enqueue"]:
 		f.Stage = Enqueue
 		if why := e.Quota.Enqueue(job); why != nil {
@@ -222,7 +229,7 @@ func (e *explainer) findReason(f *Finding, job *api.JobInfo) (refused []*report.
 func (e *explainer) explainPromise(f *Finding, job *api.JobInfo) {
 	if e.displaced[job.UID] {
 		f.Advice = append(f.Advice,
-			"a job of its queue with a higher priority is admitted in its place (displacePromises)")
+			"a job of its queue with a higher priority is admitted in its place (displace in the order of the queue)")
 	}
 
 	f.TimedOut = reserve.PromiseOf(job).Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue

@@ -257,16 +257,16 @@ func TestPromiseThatIsOver(t *testing.T) {
 // cardctl simulate has an event.
 func TestDisplacedJob(t *testing.T) {
 	high := strings.Replace(job("high", "q", pods{n: 2, minimum: 2, limits: gpu, card: h200, request: `{"NVIDIA-H200": 2}`}), "spec:", "spec:\n  priorityClassName: high", 1)
-	manifests := []string{queue("q", "", `{"NVIDIA-H200": 2}`, ""), node("a", "B", 1), "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7",
+	manifests := []string{withAnnotation(queue("q", "", `{"NVIDIA-H200": 2}`, ""), "volcano.sh/order: displace"), node("a", "B", 1), "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7",
 		group("low", "q", "Inqueue", pods{n: 2, minimum: 2, limits: gpu, card: h200}), high}
-	w, c := read(t, manifests, plugin.Name, unlimited(false, "displacePromises: true"))
+	w, c := read(t, manifests, plugin.Name, unlimited(false, ""))
 	findings := jobs(t, w, c, Options{})
 	require.Len(t, findings, 2)
 	low := findings[slices.IndexFunc(findings, func(f Finding) bool { return f.Owner == "PodGroup/low" })]
 	assert.Equal(t, []any{Waiting, Enqueue}, []any{low.State, low.Stage})
-	assert.Contains(t, low.Advice, "a job of its queue with a higher priority is admitted in its place (displacePromises)")
+	assert.Contains(t, low.Advice, "a job of its queue with a higher priority is admitted in its place (displace in the order of the queue)")
 
-	w, _ = read(t, manifests, plugin.Name, unlimited(false, "displacePromises: true"))
+	w, _ = read(t, manifests, plugin.Name, unlimited(false, ""))
 	events, _, err := engine.Settle(t.Context(), w, c, nil)
 	require.NoError(t, err)
 	var got []string
@@ -289,11 +289,11 @@ func TestPoliciesOfReclaim(t *testing.T) {
 	}{
 		"a fence": {queue: `volcano.sh/reclaim-fence: "true"`,
 			safety: "queue borrower has more than it deserves, and queues inside of the reclaim fence borrower that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)",
-			advice: "pods with such cards that volcano.sh/reclaim-fence of queue borrower spares: 6", spared: []Spared{{Policy: policy.ReclaimFenceKey, Queue: "borrower", Pods: 6}}},
-		"a budget of evictions that has room": {queue: `volcano.sh/eviction-budget: 1/1h`, taken: true,
+			advice: "pods with such cards that volcano.sh/reclaim-fence of queue borrower spares: 6", spared: []Spared{{Policy: policy.ReclaimFence, Queue: "borrower", Pods: 6}}},
+		"a budget of evictions that has room": {queue: `volcano.sh/eviction-budget: lose=1/1h`, taken: true,
 			safety: "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)"},
-		"a minimum runtime": {queue: `volcano.sh/min-runtime: 30m`, spared: []Spared{{Policy: policy.MinRuntimeKey, Queue: "borrower", Pods: 6}}, safety: "no job can reclaim it: it runs for less than 30m0s, its queue's volcano.sh/min-runtime"},
-		"a fence around the queue of the waiting job": {owner: `volcano.sh/reclaim-fence: "true"`, spared: []Spared{{Policy: policy.ReclaimFenceKey, Queue: "owner", Pods: 6}},
+		"a minimum runtime": {queue: `volcano.sh/min-runtime: reclaim=30m`, spared: []Spared{{Policy: policy.MinRuntime, Queue: "borrower", Pods: 6}}, safety: "no job can reclaim it: it runs for less than 30m0s, its queue's volcano.sh/min-runtime"},
+		"a fence around the queue of the waiting job": {owner: `volcano.sh/reclaim-fence: "true"`, spared: []Spared{{Policy: policy.ReclaimFence, Queue: "owner", Pods: 6}},
 			safety: "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)",
 			advice: "pods with such cards that volcano.sh/reclaim-fence of queue owner spares: 6"},
 		"training":  {argument: "reclaimByServiceType: true", runs: "training", claims: "inference", taken: true, safety: "jobs of inference in other queues can reclaim it, down to what is guaranteed to queue borrower"},
@@ -339,19 +339,19 @@ func TestUsedUpBudgets(t *testing.T) {
 	noon := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 	used := map[string]evict.CountRecord{"borrower": {Seconds: 3600, Times: [][2]int64{{noon.Add(-20 * time.Minute).UnixMilli(), 1}}}}
 	used["owner"] = used["borrower"]
-	for key, of := range map[string]int{"eviction-budget": 1, "reclaim-budget": 2} {
+	for word, of := range map[string]int{"lose": 1, "take": 2} {
 		manifests := lending("")
-		manifests[of] = strings.Replace(manifests[of], "annotations:\n", "annotations:\n    volcano.sh/"+key+": 1/1h\n", 1)
+		manifests[of] = strings.Replace(manifests[of], "annotations:\n", "annotations:\n    volcano.sh/eviction-budget: "+word+"=1/1h\n", 1)
 		w, c := read(t, manifests, plugin.Name, unlimited(false, "reclaimByServiceType: false"))
 		c.Budgets, c.At = &store.Stored{Record: store.Record{Evictions: &evict.Record{Lost: used, Taken: used}}, Saved: noon, Now: noon}, noon
 		claims := jobs(t, w, c, Options{Reclaimers: true})[1]
 		if of == 1 {
-			assert.Contains(t, claims.Advice, "pods with such cards that volcano.sh/eviction-budget of queue borrower spares until 2026-12-01T12:40Z: 6")
+			assert.Contains(t, claims.Advice, "pods with such cards that volcano.sh/eviction-budget (lose) of queue borrower spares until 2026-12-01T12:40Z: 6")
 			continue
 		}
 		require.NotNil(t, claims.NoReclaim)
 		assert.Equal(t, report.ReclaimBudgetUsed, claims.NoReclaim.Rule)
 		assert.Contains(t, claims.Advice,
-			"nothing is evicted for it: Queue <owner> takes nothing from other queues until 2026-12-01T12:40Z: reclaim-budget is 1/1h")
+			"nothing is evicted for it: Queue <owner> takes nothing from other queues until 2026-12-01T12:40Z: eviction-budget is take=1/1h")
 	}
 }

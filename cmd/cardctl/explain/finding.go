@@ -13,6 +13,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -121,9 +122,9 @@ func (f *Finding) Waits() bool {
 
 // Spared counts pods that one policy protects.
 type Spared struct {
-	Policy string `json:"policy"` // the annotation
-	Queue  string `json:"queue"`  // the queue with the fence or the budget, otherwise the queue of the pods
-	Pods   int    `json:"pods"`
+	Policy policy.Key `json:"policy"`
+	Queue  string     `json:"queue"` // the queue with the fence or the budget, otherwise the queue of the pods
+	Pods   int        `json:"pods"`
 	// Until is the time at which the next pod may be evicted, for a budget of evictions and for notice.
 	Until string `json:"until,omitempty"`
 }

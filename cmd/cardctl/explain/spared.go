@@ -72,13 +72,13 @@ func (e *explainer) countSpared(reclaimer string, cards []string) (all []Spared)
 
 		// The first policy that protects all pods of the queue counts.
 		if fence := e.Quota.Fence(lent.queue, reclaimer); fence != "" {
-			count[Spared{Policy: policy.ReclaimFenceKey, Queue: fence}] += pods.all
+			count[Spared{Policy: policy.ReclaimFence, Queue: fence}] += pods.all
 		} else if b, used := e.Quota.EvictionBudget(lent.queue, reclaimer); used {
 			count[Spared{Policy: b.Policy, Queue: b.Queue, Until: b.Until}] += pods.all
 		} else {
 			until := pods.until.UTC().Format(time.RFC3339)
-			count[Spared{Policy: policy.MinRuntimeKey, Queue: lent.queue}] += pods.young
-			count[Spared{Policy: policy.EvictionGraceKey, Queue: lent.queue, Until: until}] += pods.noticed
+			count[Spared{Policy: policy.MinRuntime, Queue: lent.queue}] += pods.young
+			count[Spared{Policy: policy.EvictionGrace, Queue: lent.queue, Until: until}] += pods.noticed
 		}
 	}
 
@@ -90,7 +90,7 @@ func (e *explainer) countSpared(reclaimer string, cards []string) (all []Spared)
 	}
 
 	slices.SortFunc(all, func(a, b Spared) int {
-		return cmp.Or(strings.Compare(a.Policy, b.Policy), strings.Compare(a.Queue, b.Queue))
+		return cmp.Or(strings.Compare(a.Policy.String(), b.Policy.String()), strings.Compare(a.Queue, b.Queue))
 	})
 	return all
 }

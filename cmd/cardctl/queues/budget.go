@@ -92,3 +92,19 @@ func (b *Budget) Amounts() string {
 	return fmt.Sprintf("%s: %s of %s h, %s h needed", b.Resource, format.CardHours(b.Used), format.CardHours(b.Budget),
 		format.CardHours(b.Needed))
 }
+
+// Limit describes the budget for readers.
+func (b *Budget) Limit() string {
+	return fmt.Sprintf("%s: %s card-hours, %s", b.Resource, format.CardHours(b.Budget), b.Window)
+}
+
+// State describes what the queue has used for readers.
+func (b *Budget) State() string {
+	text := fmt.Sprintf("%s used, %s left", format.CardHours(b.Used), format.CardHours(b.Left))
+	switch spent := b.SpentText(); spent {
+	case "", UsedUp:
+	default:
+		text += ", used up in " + spent
+	}
+	return text
+}

@@ -1,18 +1,23 @@
 package queues
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
 // Policy is a policy that is in force in a queue.
 type Policy struct {
-	Policy string `json:"policy"` // the annotation, or the argument of the plugin
-	Value  string `json:"value"`  // as it is set
+	Policy string     `json:"policy"` // the annotation, or the argument of the plugin
+	Key    policy.Key `json:"-"`
+	Value  string     `json:"value"` // as it is set: the annotation, or its words for the key
 	// Queue has the annotation: the queue itself or an ancestor. It is "" for an argument.
 	Queue string `json:"setBy,omitempty"`
 	// Whole: it is one bound, or one fence, for Queue with all queues below it.
@@ -30,6 +35,39 @@ type policies struct {
 	parents     map[string]string
 	annotations map[string]map[string]string // of the queues with policies
 	proportion  bool
+}
+
+// SetBy describes for readers who sets the policy.
+func (p Policy) SetBy() string {
+	switch {
+	case p.Queue == "":
+		return "the scheduler's configuration"
+	case p.Whole:
+		return p.Queue + ", for all queues below it together"
+	}
+	return p.Queue
+}
+
+// WindowText describes a window for readers: when it is in force, and what it sets.
+func WindowText(w inspect.Window) string {
+	text := w.When + ":"
+	for _, key := range slices.Sorted(maps.Keys(w.Sets)) {
+		text += " " + policy.Short(key) + " " + w.Sets[key]
+	}
+	return text
+}
+
+// WindowState describes for readers whether a window is in force, and until when.
+func WindowState(w inspect.Window) string {
+	switch {
+	case w.Holds && w.Next != nil:
+		return "in force until " + format.Minute(*w.Next)
+	case w.Holds:
+		return "in force"
+	case w.Next != nil:
+		return "begins at " + format.Minute(*w.Next)
+	}
+	return "over"
 }
 
 func newPolicies(session *engine.Session, tree []inspect.Account) *policies {
@@ -62,17 +100,29 @@ func (p *policies) inForce(a inspect.Account) (all []Policy) {
 		annotations = append(annotations, p.annotations[name])
 	}
 
+	// Without hierarchy, queues inherit from the root, and have none of its bounds.
+	flat := path[len(path)-1] != index.RootName
+	if flat {
+		path = append(path, index.RootName)
+		annotations = append(annotations, p.annotations[index.RootName])
+	}
+
 	timeout := a.InqueueTimeout > 0
 	for _, held := range policy.InForce(annotations) {
+		if flat && held.Whole && path[held.Level] == index.RootName {
+			continue
+		}
+
 		// Under the name proportion, the plugin ignores the policies of reclaim and preempt.
 		if !held.Takes || !p.proportion {
-			all = append(all, Policy{Policy: held.Name, Value: held.Text, Queue: path[held.Level], Whole: held.Whole})
+			all = append(all, Policy{
+				Policy: held.Name, Key: held.Key, Value: held.Text, Queue: path[held.Level], Whole: held.Whole})
 		}
 		// An annotation overrides the argument.
 		timeout = timeout && held.Name != policy.InqueueTimeoutKey
 	}
 	if timeout {
-		all = append(all, Policy{Policy: InqueueTimeout, Value: a.InqueueTimeout.String()})
+		all = append(all, Policy{Policy: InqueueTimeout, Key: policy.InqueueTimeout, Value: a.InqueueTimeout.String()})
 	}
 
 	return all

@@ -16,11 +16,11 @@ import (
 const annotated = `
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
-metadata: {name: root, annotations: {volcano.sh/overcommit-factor: "2"}}
+metadata: {name: root, annotations: {volcano.sh/overcommit-factor: "2", volcano.sh/inqueue-timeout: 30m}}
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
-metadata: {name: team, annotations: {volcano.sh/max-jobs: "20", volcano.sh/reclaim-fence: "true", volcano.sh/min-runtime: 30m}}
+metadata: {name: team, annotations: {volcano.sh/max-jobs: "20", volcano.sh/reclaim-fence: "true", volcano.sh/min-runtime: reclaim=30m}}
 spec: {parent: root}
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
@@ -40,7 +40,7 @@ tiers:
 - plugins:
   - name: PLUGIN
     enableHierarchy: true
-    arguments: {inqueueTimeout: 30m, victimOrder: leastWork, displacePromises: maybe}
+    arguments: {victimOrder: leastWork, reclaimByServiceType: maybe}
 `
 
 // policiesOf returns the policies that hold in the queues of annotated, and those of arguments.
@@ -68,19 +68,19 @@ func policiesOf(t *testing.T, plugin string) (of map[string][]Policy, arguments 
 // that are wrong, or that lift what is inherited, do not.
 func TestPolicies(t *testing.T) {
 	const prefix = "volcano.sh/"
-	factor := Policy{Policy: prefix + "overcommit-factor", Value: "2", Queue: "root"}
-	most := Policy{Policy: prefix + "max-jobs", Value: "20", Queue: "team", Whole: true}
-	fence := Policy{Policy: prefix + "reclaim-fence", Value: "true", Queue: "team", Whole: true}
-	runtime := Policy{Policy: prefix + "min-runtime", Value: "30m", Queue: "team"}
-	timeout := Policy{Policy: "inqueueTimeout", Value: "30m0s"}
+	factor := Policy{Policy: prefix + "overcommit-factor", Key: policy.OvercommitFactor, Value: "2", Queue: "root"}
+	most := Policy{Policy: prefix + "max-jobs", Key: policy.MaxJobs, Value: "20", Queue: "team", Whole: true}
+	fence := Policy{Policy: prefix + "reclaim-fence", Key: policy.ReclaimFence, Value: "true", Queue: "team", Whole: true}
+	runtime := Policy{Policy: prefix + "min-runtime", Key: policy.MinRuntime, Value: "reclaim=30m", Queue: "team"}
+	timeout := Policy{Policy: prefix + "inqueue-timeout", Key: policy.InqueueTimeout, Value: "30m", Queue: "root"}
 
 	of, arguments := policiesOf(t, "capacity-card")
 	assert.Equal(t, map[string][]Policy{
 		"root": {factor, timeout},
-		"team": {most, factor, fence, runtime, timeout},
+		"team": {most, factor, timeout, fence, runtime},
 		"train": {{Policy: prefix + "max-jobs", Value: "5", Queue: "train", Whole: true}, most, factor,
-			{Policy: prefix + "inqueue-timeout", Value: "10m", Queue: "train"}, fence, runtime},
-		"other": {{Policy: prefix + "overcommit-factor", Value: "1.5", Queue: "other"}},
+			{Policy: prefix + "inqueue-timeout", Key: policy.InqueueTimeout, Value: "10m", Queue: "train"}, fence, runtime},
+		"other": {{Policy: prefix + "overcommit-factor", Key: policy.OvercommitFactor, Value: "1.5", Queue: "other"}},
 	}, of)
 	assert.Equal(t, map[string]string{"victimOrder": "leastWork"}, arguments, "maybe is wrong")
 	assert.Equal(t, "max-jobs", most.Name())

@@ -25,6 +25,7 @@ type Queue struct {
 	Policies  []Policy  `json:"policies,omitempty"`
 	// Windows are the times with other values of policies.
 	Windows []inspect.Window `json:"windows,omitempty"`
+	Budgets []Budget         `json:"budgets,omitempty"`
 	// Bounds are the resources and cards that the queue itself bounds.
 	Bounds map[string]bool `json:"-"`
 	// Past is the usage over time, nil if it does not order the queues.
@@ -51,11 +52,17 @@ func List(world *engine.World, session *engine.Session) []Queue {
 		pasts[u.Queue] = &u.Past
 	}
 
+	budgets := map[string][]Budget{}
+	for _, b := range Budgets(session, func(string) bool { return true }, "") {
+		budgets[b.Queue] = append(budgets[b.Queue], b)
+	}
+
 	all := []Queue{}
 	for _, a := range tree {
 		q := newQueue(world, a)
 		q.Policies = policies.inForce(a)
 		q.Windows = session.Quota.Windows(a.Queue)
+		q.Budgets = budgets[a.Queue]
 		q.Bounds = bounds(session, a.Queue)
 		q.Past = pasts[a.Queue]
 		all = append(all, q)

@@ -67,7 +67,7 @@ status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 1}, con
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
-metadata: {name: lends, annotations: {volcano.sh/min-runtime: 1h, volcano.sh/card.quota: '{"X": 4}', volcano.sh/card.deserved: '{"X": 0}', volcano.sh/card.guarantee: '{"X": 0}'}}
+metadata: {name: lends, annotations: {volcano.sh/min-runtime: reclaim=1h, volcano.sh/card.quota: '{"X": 4}', volcano.sh/card.deserved: '{"X": 0}', volcano.sh/card.guarantee: '{"X": 0}'}}
 spec: {reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
@@ -77,7 +77,7 @@ spec: {reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
-metadata: {name: limits, annotations: {volcano.sh/card.quota: '{"X": 2}', volcano.sh/card.guarantee: '{"X": 0}', volcano.sh/card.quota.namespace: '{"X": 1}'}}
+metadata: {name: limits, annotations: {volcano.sh/card.quota: '{"X": 2}', volcano.sh/card.guarantee: '{"X": 0}', volcano.sh/card.quota.by: '{"namespace": {"*": {"X": 1}}}'}}
 spec: {reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
 `
 

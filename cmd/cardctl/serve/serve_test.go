@@ -259,7 +259,7 @@ spec: {parent: root}
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
-metadata: {name: lab, annotations: {volcano.sh/card.quota: '{"X": 8}', volcano.sh/card.quota.namespace: '{"X": 1}'}}
+metadata: {name: lab, annotations: {volcano.sh/card.quota: '{"X": 8}', volcano.sh/card.quota.by: '{"namespace": {"*": {"X": 1}}}'}}
 spec: {parent: root}
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
@@ -277,8 +277,8 @@ spec: {parent: team}
 	spaces := regexp.MustCompile(`<[^>]*>|\s+`)
 	for path, texts := range map[string][]string{
 		"/queues": {"reclaimByServiceType: true", "max-jobs 2 of team with all queues below it", "reclaim-delay 2m inherited from team",
-			"inqueueTimeout 30m0s of the scheduler's configuration", `card.quota.namespace {"X": 1}`},
-		"/waiting": {"team has as many admitted jobs as it may have: 2 TooManyJobs max-jobs 2", "lab lacks 1 X for namespace b OverNamespace card.quota.namespace 1",
+			"inqueueTimeout 30m0s of the scheduler's configuration", `card.quota.by {"namespace": {"*": {"X": 1}}}`},
+		"/waiting": {"team has as many admitted jobs as it may have: 2 TooManyJobs max-jobs 2", "lab lacks 1 X for namespace b OverNamespace card.quota.by 1",
 			"held lacks 1 X for jobs without a user OverHolder card.quota.by 1"},
 		"/queue/train": {"max-jobs 2 the annotation of team , for all queues below it together", "reclaim-delay 2m the annotation of team",
 			"inqueueTimeout 30m0s the scheduler's configuration", "reclaimByServiceType true the scheduler's configuration"},

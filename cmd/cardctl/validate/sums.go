@@ -1,12 +1,14 @@
 package validate
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
-	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	v1 "k8s.io/api/core/v1"
 
-	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
@@ -15,7 +17,7 @@ type Topic string
 
 // The topics. Most issues have none.
 const (
-	Sums     Topic = "sums"      // the queues below one are given more together than that queue has
+	Sums     Topic = "sums"      // queues are given more together than the queue above them, or the nodes, have
 	Groups   Topic = "groups"    // groups of cards that do not exist, or that overlap
 	NoEffect Topic = "no effect" // a value that decides nothing
 )
@@ -23,21 +25,7 @@ const (
 // Result has the findings of a check.
 type Result struct {
 	Issues   []Issue
-	Sums     []Sum
 	Overlaps []Overlap
-}
-
-// Sum is the sum of the quotas of a card on one level. A queue without a quota of its own stands for the queues below
-// it.
-type Sum struct {
-	Queue  string // the queues are below it; "" for all leaf queues, or for all queues where quotas are flat
-	Queues int    // with a quota of the card
-	Card   string // or group of cards
-	Quotas float64
-	Quota  *float64 // the quota of Queue, nil for none
-	Nodes  *float64 // the cards of all nodes, nil if they are not known
-
-	last *scheduling.Queue // that is part of the sum
 }
 
 // Overlap is two groups of cards that can have a card in common. Cards are the cards of the nodes that are in both.
@@ -46,95 +34,84 @@ type Overlap struct {
 	Cards      []string
 }
 
-// sums returns the sums of the quotas of all leaf queues, and of the queues below each other queue, in the order of the
-// tree.
-func (ck *checker) sums() (all []Sum) {
-	below := map[index.Queue]total{}
-	for q := index.Queue(ck.tree.Len()) - 1; q >= 0; q-- { // a queue comes before the queues below it
-		if ck.tree.Broken(q) != nil {
+// checkPromises finds cards of which all queues together deserve, or are guaranteed, more than the nodes have.
+func (ck *checker) checkPromises() {
+	if len(ck.objects.Nodes) == 0 {
+		return
+	}
+
+	promises := engine.Promises(ck.tree, func(queue string) map[string]string {
+		if q := ck.queues[queue]; q != nil {
+			return q.Annotations
+		}
+		return nil
+	})
+
+	overlapping := ck.groups.Overlapping()
+	for _, name := range slices.Sorted(maps.Keys(promises)) {
+		p := promises[name]
+		n := ck.ready[name]
+
+		// Other issues name groups that can only bound, and cards that no node has.
+		_, known := ck.stock[name]
+		if !known || slices.Contains(overlapping, strings.TrimPrefix(name, card.GroupPrefix)) {
 			continue
 		}
 
-		own := map[string]float64{}
-		if object := ck.queues[ck.tree.Name(q)]; object != nil {
-			own = amounts(object, card.QuotaKey)
+		switch {
+		case p.Guarantee > n:
+			ck.reportCluster("queues are guaranteed %v %s together, and the nodes have %v", p.Guarantee, name, n)
+		case p.Deserved > n:
+			ck.reportCluster("queues deserve %v %s together, and the nodes have %v", p.Deserved, name, n)
 		}
+	}
+}
 
-		// The children stand in for a queue without a quota of its own.
-		if children := below[q]; children != nil {
-			all = append(all, ck.sumsOf(children, ck.tree.Name(q), own)...)
-			own = children.instead(own)
-		}
+// reportCluster adds a warning about the sums of all queues.
+func (ck *checker) reportCluster(format string, arguments ...any) {
+	ck.issues = append(ck.issues,
+		Issue{Severity: Warning, Message: fmt.Sprintf(format, arguments...), Topic: Sums})
+}
 
-		if p := ck.tree.Parent(q); p != index.None {
-			if below[p] == nil {
-				below[p] = total{}
+// checkLost finds nodes that are gone or not ready, with pods of queues.
+func (ck *checker) checkLost(world *engine.World) {
+	if len(ck.objects.Nodes) == 0 {
+		return
+	}
+
+	nodes := map[string]*v1.Node{}
+	for _, node := range ck.objects.Nodes {
+		nodes[node.Name] = node
+	}
+
+	pods := map[string]int{}
+	for _, g := range world.Groups {
+		for _, pod := range g.Pods {
+			on := pod.Spec.NodeName
+			if on != "" && (nodes[on] == nil || !engine.IsReady(nodes[on])) {
+				pods[on]++
 			}
-			below[p].add(own, nil)
 		}
 	}
 
-	leaves := total{}
-	for _, object := range ck.objects.Queues {
-		if q := ck.tree.Lookup(object.Name); q != index.None && ck.tree.IsLeaf(q) {
-			leaves.add(amounts(object, card.QuotaKey), object)
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		if node := nodes[name]; node != nil {
+			ck.report(Warning, node, "Node", "", unreadyText, pods[name])
+			continue
 		}
-	}
-	all = append(all, ck.sumsOf(leaves, "", nil)...)
-	slices.Reverse(all)
-	return all
-}
-
-// total has the sums of the quotas of some queues, by card.
-type total map[string]Sum
-
-func (t total) add(quotas map[string]float64, object *scheduling.Queue) {
-	for name, amount := range quotas {
-		s := t[name]
-		s.Quotas += amount
-		s.Queues++
-		s.last = object
-		t[name] = s
+		ck.issues = append(ck.issues, Issue{
+			Severity: Warning,
+			Object:   "Node/" + name,
+			Message:  fmt.Sprintf(goneText, pods[name]),
+		})
 	}
 }
 
-// instead returns the quotas of a queue, with the sums of its children for cards that the queue does not name.
-func (t total) instead(own map[string]float64) map[string]float64 {
-	all := map[string]float64{}
-	for name, s := range t {
-		all[name] = s.Quotas
-	}
-	maps.Copy(all, own)
-	return all
-}
-
-// sumsOf completes the sums of the queues below one. They are sorted by card, in descending order.
-func (ck *checker) sumsOf(t total, queue string, quotas map[string]float64) (all []Sum) {
-	for _, name := range slices.Backward(slices.Sorted(maps.Keys(t))) {
-		s := t[name]
-		s.Queue = queue
-		s.Card = name
-
-		if quota, given := quotas[name]; given {
-			s.Quota = &quota
-		}
-		if n, known := ck.stock[name]; known && len(ck.objects.Nodes) > 0 {
-			s.Nodes = &n
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
-// checkOversubscription compares the quotas of all leaf queues with the nodes.
-func (ck *checker) checkOversubscription(sums []Sum) {
-	for _, s := range sums {
-		if s.Queue == "" && s.Nodes != nil && s.Quotas > *s.Nodes {
-			ck.report(Note, s.last, "Queue", annotation(card.QuotaKey),
-				"the quotas of %q add up to %v, and the nodes have %v", s.Card, s.Quotas, *s.Nodes)
-		}
-	}
-}
+// The texts about lost nodes have the number of their pods.
+const (
+	goneText    = "does not exist, and has pods: %d; queues are charged for them until they are deleted"
+	unreadyText = "is not ready, and has pods: %d; queues are charged for them until they are deleted"
+)
 
 // overlaps returns the groups of cards that overlap.
 func (ck *checker) overlaps() (all []Overlap) {

@@ -196,7 +196,7 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 		}
 	}
 
-	for _, key := range []string{card.NamespaceKey, card.HolderKey, card.BudgetKey, policy.SoftQuotaKey} {
+	for _, key := range []string{card.HolderKey, card.BudgetKey, policy.SoftQuotaKey} {
 		for _, name := range cardNames(q, key) {
 			ck.checkCard(q, key, name)
 		}

@@ -70,6 +70,7 @@ type checker struct {
 	tree    *index.Tree
 	places  *index.Places      // by the annotations of queues; nil where parents make the tree
 	stock   map[string]float64 // whole cards of the nodes, by card and group
+	ready   map[string]float64 // the part of stock on nodes that are ready, and all devices
 	groups  card.Groups
 	issues  []Issue
 }
@@ -77,7 +78,9 @@ type checker struct {
 // Check returns the issues of objects, errors first in each file, or the error of ctx. If there are nodes among the
 // objects, it also finds jobs that cannot run even on an empty cluster.
 func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Result, error) {
-	ck := &checker{objects: o, now: c.At, queues: map[string]*scheduling.Queue{}, stock: map[string]float64{}}
+	ck := &checker{objects: o, now: c.At, queues: map[string]*scheduling.Queue{}}
+	ck.stock = map[string]float64{}
+	ck.ready = map[string]float64{}
 	if c.At.IsZero() {
 		ck.now = time.Now()
 	}
@@ -103,8 +106,9 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 	ck.countCards(c)
 	ck.checkQueues()
 
-	r := &Result{Sums: ck.sums(), Overlaps: ck.overlaps()}
-	ck.checkOversubscription(r.Sums)
+	r := &Result{Overlaps: ck.overlaps()}
+	ck.checkPromises()
+	ck.checkLost(world)
 	for _, out := range world.LeftOut {
 		ck.report(Warning, out.Object, out.Kind, "", "%s", out.Problem())
 	}
@@ -210,7 +214,7 @@ func (ck *checker) countNode(node *v1.Node, labels card.Labels, warn bool) {
 
 	inventory := card.OnNode(node, labels)
 	for _, c := range inventory.Cards {
-		ck.addCards(c.Name, c.Milli.Cards())
+		ck.addCards(c.Name, c.Milli.Cards(), engine.IsReady(node))
 	}
 	if !warn {
 		return
@@ -232,7 +236,7 @@ func (ck *checker) countNode(node *v1.Node, labels card.Labels, warn bool) {
 func (ck *checker) countDevices(slice *resourcev1.ResourceSlice, attributes card.Attributes, warn bool) {
 	for _, d := range attributes.Devices([]*resourcev1.ResourceSlice{slice}) {
 		if d.Card != "" {
-			ck.addCards(d.Card, 1)
+			ck.addCards(d.Card, 1, true)
 		} else if warn {
 			warn = false
 			ck.report(Warning, slice, "ResourceSlice", "spec.devices",
@@ -242,16 +246,20 @@ func (ck *checker) countDevices(slice *resourcev1.ResourceSlice, attributes card
 }
 
 // addCards adds a number of cards to the stock of the card and of its groups.
-func (ck *checker) addCards(name string, n float64) {
+func (ck *checker) addCards(name string, n float64, ready bool) {
 	ck.stock[name] += n
 	ck.groups.Add(ck.stock, name, n)
+	if ready {
+		ck.ready[name] += n
+		ck.groups.Add(ck.ready, name, n)
+	}
 }
 
 // cardKeys are the annotations of queues that bound all of their jobs.
 var cardKeys = []string{card.QuotaKey, card.DeservedKey, card.GuaranteeKey}
 
 // allCardKeys are the annotations of queues that name cards.
-var allCardKeys = append(slices.Clone(cardKeys), card.NamespaceKey, card.HolderKey, card.BudgetKey, policy.SoftQuotaKey)
+var allCardKeys = append(slices.Clone(cardKeys), card.HolderKey, card.BudgetKey, policy.SoftQuotaKey)
 
 // namesCards reports whether a queue bounds its jobs by cards.
 func namesCards(q *scheduling.Queue) bool {
@@ -281,7 +289,8 @@ func (ck *checker) checkAnnotations(q *scheduling.Queue) {
 			most, bounded := quota[e.Name]
 			switch {
 			case !bounded && ck.tree.IsLeaf(ck.tree.Lookup(q.Name)):
-				ck.noEffect(q, annotation(key), "%q has no quota, so it counts for nothing", e.Name)
+				ck.noEffect(q, annotation(key), "%q has no quota, so it counts for nothing%s",
+					e.Name, index.DidYouMean(e.Name, slices.Sorted(maps.Keys(quota))))
 			case bounded && float64(e.Cards) > most:
 				ck.noEffect(q, annotation(key), "%q is %d, more than its quota of %v", e.Name, e.Cards, most)
 			}

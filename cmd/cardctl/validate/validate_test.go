@@ -75,6 +75,22 @@ spec:
   tasks: [{name: w, replicas: 2, template: {metadata: {annotations: {volcano.sh/card.name: "` + card + `"}}, spec: {containers: [{name: c, image: i, resources: {limits: {` + limits + `}}}]}}}]`
 }
 
+// podOn is a PodGroup of queue q with a pod on a node.
+func podOn(name, node string) string {
+	return `
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: ` + name + `}
+spec: {queue: q, minMember: 1}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: ` + name + `, annotations: {scheduling.k8s.io/group-name: ` + name + `, volcano.sh/card.name: A}}
+spec: {schedulerName: volcano, nodeName: ` + node + `, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}
+status: {phase: Running}`
+}
+
 const open = "capability: {cpu: 8, memory: 64Gi}"
 
 func TestCheck(t *testing.T) {
@@ -132,8 +148,23 @@ func TestCheck(t *testing.T) {
 		"negative": {[]string{queue("q", "", "", "capability: {cpu: -1}")}, []string{"4: error: Queue/q: spec.capability.cpu: -1 is negative"}},
 		"stock": {
 			[]string{node, queue("q", "", quota(`{"A":3,"B":1}`), ""), queue("r", "", quota(`{"A":3}`), "")},
-			[]string{`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota]: no node has the card "B"`,
-				`14: note: Queue/r: metadata.annotations[volcano.sh/card.quota]: the quotas of "A" add up to 6, and the nodes have 4`}},
+			[]string{"cluster: warning: queues are guaranteed 6 A together, and the nodes have 4",
+				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota]: no node has the card "B"`}},
+		"lending": {
+			[]string{node, queue("q", "", quota(`{"A":4}`)+", "+deserved(`{"A":2}`)+", "+guarantee(`{"A":0}`), ""),
+				queue("r", "", quota(`{"A":4}`)+", "+deserved(`{"A":2}`)+", "+guarantee(`{"A":0}`), "")}, nil},
+		"deserved after a loss of a node": {
+			[]string{node, queue("q", "", quota(`{"A":8}`)+", "+deserved(`{"A":4}`)+", "+guarantee(`{"A":0}`), ""),
+				queue("r", "", quota(`{"A":8}`)+", "+deserved(`{"A":4}`)+", "+guarantee(`{"A":0}`), "")},
+			[]string{"cluster: warning: queues deserve 8 A together, and the nodes have 4"}},
+		"pods on nodes that are gone": {
+			[]string{node, strings.NewReplacer("node-1", "down", "pods: 100, nvidia.com/gpu: 4}", `pods: 100}, conditions: [{type: Ready, status: Unknown}]`).Replace(node),
+				queue("q", "", quota(`{"A":4}`), ""), podOn("a", "gone"), podOn("b", "gone"), podOn("c", "down"), podOn("d", "node-1")},
+			[]string{"cluster: warning: Node/gone: does not exist, and has pods: 2; queues are charged for them until they are deleted",
+				"8: warning: Node/down: is not ready, and has pods: 1; queues are charged for them until they are deleted"}},
+		"a misspelt card that a queue deserves": {
+			[]string{queue("q", "", quota(`{"NVIDIA-L40S":4}`)+", "+deserved(`{"NVIDIA-L40":2}`), "")},
+			[]string{`3: warning: Queue/q: metadata.annotations[volcano.sh/card.deserved]: "NVIDIA-L40" has no quota, so it counts for nothing; did you mean "NVIDIA-L40S"?`}},
 		"a node whose card has no name": {
 			[]string{strings.Replace(node, "product: A", `product: ""`, 1)},
 			[]string{"4: warning: Node/node-1: metadata.labels: nvidia.com/gpu has no card name: the label nvidia.com/gpu.product is missing or bad"}},
@@ -147,8 +178,8 @@ func TestCheck(t *testing.T) {
 			[]string{"13: error: Job/j: it cannot run, even alone: Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <3> (OverQuota)"}},
 		"a job that no node has room for": {
 			[]string{node, queue("q", "", quota(`{"A":40}`), open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 5", `{}`)},
-			[]string{"13: error: Job/j: it cannot run, even alone: No node fits: 1 × too small: it has 4 nvidia.com/gpu, and the pod requests 5 (NodesTooSmall)",
-				`9: note: Queue/q: metadata.annotations[volcano.sh/card.quota]: the quotas of "A" add up to 40, and the nodes have 4`}},
+			[]string{"cluster: warning: queues are guaranteed 40 A together, and the nodes have 4",
+				"13: error: Job/j: it cannot run, even alone: No node fits: 1 × too small: it has 4 nvidia.com/gpu, and the pod requests 5 (NodesTooSmall)"}},
 		"a job behind another one": {
 			[]string{node, strings.Replace(queue("q", "", quota(`{"A":3}`), open), "annotations: {", `annotations: {volcano.sh/order: fifo, `, 1),
 				strings.Replace(job("q", "A", "cpu: 1", `{"A":1}`), "name: j", "name: a", 1), job("q", "A", "cpu: 1", `{"A":1}`)}, nil},
@@ -176,11 +207,12 @@ func TestCheck(t *testing.T) {
 			[]string{queue("q", "", `volcano.sh/reclaim-fence: "yes", volcano.sh/min-runtime: "30", volcano.sh/preempt-min-runtime: 10m, volcano.sh/reclaim-delay: 2m`, ""),
 				strings.Replace(job("q", "A", "cpu: 1", `{"A":1}`), "annotations: {volcano.sh/card.request", "annotations: {volcano.sh/service.type: traning, volcano.sh/card.request", 1),
 				strings.Replace(job("q", "A", "cpu: 1", `{"A":1}`), "name: j, annotations: {volcano.sh/card.request", "name: k, annotations: {volcano.sh/service.type: training, volcano.sh/card.request", 1)},
-			[]string{`3: error: Queue/q: metadata.annotations[volcano.sh/reclaim-fence]: "yes" is not true or false`,
-				`3: error: Queue/q: metadata.annotations[volcano.sh/min-runtime]: "30" is not a duration of 0 or more, such as 30m`,
+			[]string{`3: error: Queue/q: metadata.annotations[volcano.sh/preempt-min-runtime]: is volcano.sh/min-runtime: preempt=TIME now`,
+				`3: error: Queue/q: metadata.annotations[volcano.sh/reclaim-fence]: "yes" is not true or false`,
+				`3: error: Queue/q: metadata.annotations[volcano.sh/min-runtime]: "30" is not a list of reclaim=TIME; preempt=TIME, such as reclaim=30m,preempt=10m`,
 				`9: error: Job/j: metadata.annotations[volcano.sh/service.type]: "traning" is not inference or training`}},
 		"policies": {
-			[]string{queue("q", "", `volcano.sh/max-jobs: "20", volcano.sh/overcommit-factor: "1.5", volcano.sh/inqueue-timeout: 30m, volcano.sh/card.quota.namespace: '{"A":1}', volcano.sh/capability.namespace: '{"cpu": 8}'`, ""),
+			[]string{queue("q", "", `volcano.sh/max-jobs: "20", volcano.sh/overcommit-factor: "1.5", volcano.sh/inqueue-timeout: 30m, volcano.sh/card.quota.by: '{"namespace": {"*": {"A":1, "cpu": "8"}}}'`, ""),
 				queue("r", "", `volcano.sh/max-jobs: "0", volcano.sh/overcommit-factor: "much", volcano.sh/inqueue-timeouts: 30m`, "")},
 			[]string{`8: error: Queue/r: metadata.annotations[volcano.sh/inqueue-timeouts]: is unknown and has no effect; did you mean "volcano.sh/inqueue-timeout"?`,
 				`8: error: Queue/r: metadata.annotations[volcano.sh/max-jobs]: "0" is not a whole number above 0`,
@@ -192,27 +224,27 @@ func TestCheck(t *testing.T) {
 				queue("s", "", quota(`{"A":8}`)+`, volcano.sh/soft-quota: '{"A": 8}'`, ""),
 				queue("t", "", quota(`{"A":8}`)+`, volcano.sh/card.deserved: '{"A": 2}', volcano.sh/card.guarantee: '{"A": 0}', volcano.sh/soft-quota: '{"A": 4}'`, ""),
 				queue("u", "", quota(`{"A":8}`)+`, volcano.sh/soft-quota: '{"A": 1.5}'`, "")},
-			[]string{`29: error: Queue/u: metadata.annotations[volcano.sh/soft-quota]: "{\"A\": 1.5}" is not a JSON object of cards and whole numbers, such as {"NVIDIA-H200": 8}`,
+			[]string{"cluster: warning: queues are guaranteed 29 A together, and the nodes have 4",
+				`29: error: Queue/u: metadata.annotations[volcano.sh/soft-quota]: "{\"A\": 1.5}" is not a JSON object of cards and whole numbers, such as {"NVIDIA-H200": 8}`,
 				`9: warning: Queue/q: metadata.annotations[volcano.sh/soft-quota]: no node has the card "B"`,
 				`9: warning: Queue/q: metadata.annotations[volcano.sh/soft-quota]: "A" has no effect: card.deserved is not set, so it is the quota of 8`,
 				`14: warning: Queue/r: metadata.annotations[volcano.sh/soft-quota]: "A" counts as 5: card.guarantee is as much`,
-				`19: warning: Queue/s: metadata.annotations[volcano.sh/soft-quota]: "A" has no effect: the quota is 8`,
-				`29: note: Queue/u: metadata.annotations[volcano.sh/card.quota]: the quotas of "A" add up to 40, and the nodes have 4`}},
+				`19: warning: Queue/s: metadata.annotations[volcano.sh/soft-quota]: "A" has no effect: the quota is 8`}},
 		"limits of holders": {
 			[]string{node, queue("q", "", `volcano.sh/card.quota.by: '{"user": {"*": {"A": 4, "B": 2, "@group": 1}}}'`, ""),
 				queue("r", "", `volcano.sh/card.quota.by: '{"users": {}}'`, "")},
-			[]string{`14: error: Queue/r: metadata.annotations[volcano.sh/card.quota.by]: "{\"users\": {}}" is not a JSON object of user, group or label:<name>`,
+			[]string{`14: error: Queue/r: metadata.annotations[volcano.sh/card.quota.by]: "{\"users\": {}}" is not a JSON object of namespace, user, group or label:<name>`,
 				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: no node has the card "B"`,
 				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: "@group" is not a group of cards of the argument cardGroups`}},
 		"budgets and limits of namespaces": {
-			[]string{node, queue("q", "", `volcano.sh/card.budget: '{"A": "4h/day", "B": "2h/day", "@group": "1h/day"}', volcano.sh/card.quota.namespace: '{"C": 1, "@others": 1}'`, "")},
-			[]string{`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.namespace]: no node has the card "C"`,
+			[]string{node, queue("q", "", `volcano.sh/card.budget: '{"A": "4h/day", "B": "2h/day", "@group": "1h/day"}', volcano.sh/card.quota.by: '{"namespace": {"*": {"C": 1, "@others": 1}}}'`, "")},
+			[]string{`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: no node has the card "C"`,
 				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.budget]: no node has the card "B"`,
-				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.namespace]: "@others" is not a group of cards of the argument cardGroups`,
+				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: "@others" is not a group of cards of the argument cardGroups`,
 				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.budget]: "@group" is not a group of cards of the argument cardGroups`}},
 		"a limit of a resource that does not count": {
-			[]string{queue("q", "", `volcano.sh/capability.namespace: '{"cpu": 8, "nvidia.com/gpu": 4}'`, "")},
-			[]string{`3: warning: Queue/q: metadata.annotations[volcano.sh/capability.namespace]: "nvidia.com/gpu" has no effect: capacity-card counts cpu, memory and cards; volcano.sh/card.quota.namespace limits cards`}},
+			[]string{queue("q", "", `volcano.sh/card.quota.by: '{"namespace": {"*": {"cpu": "8", "nvidia.com/gpu": "4"}}}'`, "")},
+			[]string{`3: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: "nvidia.com/gpu" has no effect: capacity-card counts cpu, memory and cards; a number without quotes is a limit of cards`}},
 		"no nodes": {[]string{queue("q", "", quota(`{"A":3}`), open), job("q", "A", "nvidia.com/gpu: 2", `{"A":4}`)}, nil},
 		"twice":    {[]string{queue("q", "", "", ""), queue("q", "", "", "")}, []string{"6: warning: Queue/q: was read at "}},
 	} {

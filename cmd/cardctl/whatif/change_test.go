@@ -16,11 +16,10 @@ import (
 
 // TestEveryPolicyCanBeTried sets each annotation of queues that is read: the policies, and those that place a queue.
 func TestEveryPolicyCanBeTried(t *testing.T) {
-	values := map[string]string{policy.MaxJobsKey: "3", policy.JobOrderKey: "fifo,hold=30m", policy.SoftQuotaKey: `{"A": 1}`, policy.OvercommitFactorKey: "1.5", policy.InqueueTimeoutKey: "30m", policy.ReclaimFenceKey: "true",
-		policy.MinRuntimeKey: "1h", policy.PreemptMinRuntimeKey: "1h", policy.ReclaimDelayKey: "5m", policy.NamespaceCapabilityKey: `{"cpu": "8"}`,
-		card.NamespaceKey: `{"A": 1}`, card.HolderKey: `{"user": {"*": {"A": 1}}}`, policy.FairShareKey: "false", policy.FairShareHoldKey: "30m", policy.FairShareNamespacesKey: "true",
-		policy.FairShareWeightKey: "2", card.BudgetKey: `{"A": "10h/day"}`,
-		policy.EvictionBudgetKey: "10/1h", policy.ReclaimBudgetKey: "10/1h", policy.EnforceQuotaKey: "after=30m", policy.EvictionGraceKey: "10m"}
+	values := map[string]string{policy.MaxJobsKey: "3", policy.OrderKey: "fifo,hold=30m", policy.SoftQuotaKey: `{"A": 1}`, policy.OvercommitFactorKey: "1.5", policy.InqueueTimeoutKey: "30m", policy.ReclaimFenceKey: "true",
+		policy.MinRuntimeKey: "reclaim=1h", policy.ReclaimDelayKey: "5m",
+		card.HolderKey: `{"user": {"*": {"A": 1}}}`, policy.FairShareKey: "off,weight=2", card.BudgetKey: `{"A": "10h/day"}`,
+		policy.EvictionBudgetKey: "lose=10/1h", policy.EnforceQuotaKey: "after=30m", policy.EvictionGraceKey: "10m"}
 	require.ElementsMatch(t, policy.Keys(), slices.Collect(maps.Keys(values)), "a policy is new: give it a value")
 	values[index.PathKey], values[index.WeightsKey] = "root/eng/owner", "1/6/8"
 	w, _ := world(t, lending)

@@ -156,11 +156,11 @@ func TestEvictionsCount(t *testing.T) {
 		want    int
 	}{
 		"no budget":                  {"queue/borrower:max-jobs=9", nil, 3},
-		"pods of a queue":            {"queue/borrower:eviction-budget=2/1h", nil, 2},
-		"pods of other queues":       {"queue/owner:reclaim-budget=1/1h", nil, 1},
-		"beside what is stored":      {"queue/borrower:eviction-budget=2/1h", evictedAgo(10*time.Minute, time.Now()), 1},
-		"of a dump of some time ago": {"queue/borrower:eviction-budget=2/1h", evictedAgo(10*time.Minute, time.Now().Add(-48*time.Hour)), 1},
-		"too long ago":               {"queue/borrower:eviction-budget=2/1h", evictedAgo(61*time.Minute, time.Now()), 2},
+		"pods of a queue":            {"queue/borrower:eviction-budget=lose=2/1h", nil, 2},
+		"pods of other queues":       {"queue/owner:eviction-budget=take=1/1h", nil, 1},
+		"beside what is stored":      {"queue/borrower:eviction-budget=lose=2/1h", evictedAgo(10*time.Minute, time.Now()), 1},
+		"of a dump of some time ago": {"queue/borrower:eviction-budget=lose=2/1h", evictedAgo(10*time.Minute, time.Now().Add(-48*time.Hour)), 1},
+		"too long ago":               {"queue/borrower:eviction-budget=lose=2/1h", evictedAgo(61*time.Minute, time.Now()), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, c := settled(t, lending)
@@ -215,7 +215,7 @@ func TestSet(t *testing.T) {
 		"queue/owner:cards.NVIDIA-H200/mig-1g.18gb-mixed=5", "queue/owner:cards.A=", "queue/owner:deservedCards.A=2", "queue/owner:guaranteeCards.B=1",
 		"queue/owner:capability.cpu=1500m", "queue/owner:deserved.memory=2Gi", "queue/owner:guarantee.cpu=1", "queue/owner:parent=borrower", "queue/owner:state=Closed",
 		"queue/owner:weight=7", "queue/owner:priority=-3", "queue/owner:reclaimable=false",
-		"queue/owner:max-jobs=20", "queue/owner:min-runtime=30m", "queue/owner:min-runtime=", `queue/owner:card.quota.namespace={"A": 1}`,
+		"queue/owner:max-jobs=20", "queue/owner:min-runtime=reclaim=30m", "queue/owner:min-runtime=", `queue/owner:card.quota.by={"namespace": {"*": {"A": 1}}}`,
 	} {
 		require.NoError(t, Set(w, setting), setting)
 	}
@@ -232,7 +232,7 @@ func TestSet(t *testing.T) {
 	assert.False(t, *q.Spec.Reclaimable)
 	assert.Equal(t, "20", q.Annotations[policy.MaxJobsKey])
 	assert.NotContains(t, q.Annotations, policy.MinRuntimeKey)
-	assert.JSONEq(t, `{"A": 1}`, q.Annotations[card.NamespaceKey])
+	assert.JSONEq(t, `{"namespace": {"*": {"A": 1}}}`, q.Annotations[card.HolderKey])
 
 	for _, field := range []string{"weight", "priority", "reclaimable"} {
 		require.NoError(t, Set(w, "queue/owner:"+field+"="))
@@ -286,13 +286,13 @@ func TestUnknownNames(t *testing.T) {
 func TestFields(t *testing.T) {
 	w, _ := world(t, lending)
 	all := Fields(w)
-	for _, want := range []string{"cards.A=", "guaranteeCards.A=", "capability.cpu=", "deserved.nvidia.com/gpu=", "weight=", "priority=", "reclaimable=", "max-jobs=", "card.quota.namespace="} {
+	for _, want := range []string{"cards.A=", "guaranteeCards.A=", "capability.cpu=", "deserved.nvidia.com/gpu=", "weight=", "priority=", "reclaimable=", "max-jobs=", "card.quota.by="} {
 		assert.Contains(t, all, want)
 	}
 	for _, field := range all {
-		value := map[string]string{"state=": "Open", "reclaimable=": "true", "parent=": "root", "reclaim-fence=": "true", "fair-share=": "true", "fair-share.namespaces=": "true", "fair-share-hold=": "1m", "inqueue-timeout=": "1m", "order=": "fifo", "soft-quota=": "{}", "min-runtime=": "1m",
-			"preempt-min-runtime=": "1m", "reclaim-delay=": "1m", "card.quota.namespace=": "{}", "card.quota.by=": "{}", "card.budget=": "{}", "capability.namespace=": "{}",
-			"eviction-budget=": "10/1h", "reclaim-budget=": "10/1h", "enforce-quota=": "after=1m", "eviction-grace=": "1m"}[field]
+		value := map[string]string{"state=": "Open", "reclaimable=": "true", "parent=": "root", "reclaim-fence=": "true", "fair-share=": "on", "inqueue-timeout=": "1m", "order=": "fifo", "soft-quota=": "{}", "min-runtime=": "reclaim=1m",
+			"reclaim-delay=": "1m", "card.quota.by=": "{}", "card.budget=": "{}",
+			"eviction-budget=": "lose=10/1h", "enforce-quota=": "after=1m", "eviction-grace=": "1m"}[field]
 		if value == "" {
 			value = "2"
 		}
@@ -332,6 +332,7 @@ func TestRemoveQueue(t *testing.T) {
 	assert.Empty(t, w.Queues)
 	o := outcome(t, w, c)
 	assert.Equal(t, 8, o.Findings[0].Pods.Placed, "the pods run on")
+	assert.Equal(t, "Queue <borrower> does not exist", o.Findings[0].Message)
 	assert.Equal(t, "Queue <owner> does not exist", o.Findings[1].Message)
 	assert.Empty(t, o.Stock.Queues)
 

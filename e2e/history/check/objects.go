@@ -17,6 +17,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/e2e/history"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 )
 
 // Configuration holds the settings of volcano-scheduler.conf that the rules depend on.
@@ -58,10 +59,10 @@ func readQueue(object *scheduling.Queue, last queue) queue {
 		capability: amounts{},
 	}
 
-	q.quota = q.readAmounts(object, card.QuotaKey, last.quota, false)
-	q.deserved = q.readAmounts(object, card.DeservedKey, last.deserved, false)
-	q.guarantee = q.readAmounts(object, card.GuaranteeKey, last.guarantee, false)
-	q.namespace = q.readAmounts(object, card.NamespaceKey, last.namespace, true)
+	q.quota = q.readAmounts(object, card.QuotaKey, last.quota)
+	q.deserved = q.readAmounts(object, card.DeservedKey, last.deserved)
+	q.guarantee = q.readAmounts(object, card.GuaranteeKey, last.guarantee)
+	q.namespace = q.readNamespaces(object, last.namespace)
 	for resource, quantity := range object.Spec.Capability {
 		q.capability[string(resource)] = card.MilliOf(quantity)
 	}
@@ -69,8 +70,8 @@ func readQueue(object *scheduling.Queue, last queue) queue {
 	return q
 }
 
-// readAmounts reads an annotation. whole: one bad key makes the whole annotation wrong.
-func (q *queue) readAmounts(object *scheduling.Queue, key string, last amounts, whole bool) amounts {
+// readAmounts reads an annotation of cards.
+func (q *queue) readAmounts(object *scheduling.Queue, key string, last amounts) amounts {
 	text, has := object.Annotations[key]
 	if !has {
 		return nil
@@ -87,8 +88,36 @@ func (q *queue) readAmounts(object *scheduling.Queue, key string, last amounts, 
 		if value, had := last[problem.Key]; had {
 			values[problem.Key] = value
 		}
-		if problem.Key == "" || whole {
+		if problem.Key == "" {
 			return maps.Clone(last)
+		}
+	}
+
+	return values
+}
+
+// readNamespaces reads the cards that each namespace has at most. One bad key makes the whole annotation wrong.
+func (q *queue) readNamespaces(object *scheduling.Queue, last amounts) amounts {
+	text, has := object.Annotations[card.HolderKey]
+	if !has {
+		return nil
+	}
+
+	read, wrong := policy.Parse(map[string]string{card.HolderKey: text})
+	if len(wrong) > 0 {
+		q.bad = true
+		return maps.Clone(last)
+	}
+
+	values := amounts{}
+	for _, of := range read.Holders() {
+		for _, limit := range of.Limits {
+			if of.Key != "namespace" || !limit.Other {
+				continue
+			}
+			for _, entry := range limit.Cards {
+				values[entry.Name] = card.Cards(entry.Cards)
+			}
 		}
 	}
 

@@ -84,7 +84,7 @@ var spoilt = map[string]struct {
 	}, QuotaHolds},
 	"a namespace": {func(s *story) {
 		lending(s)
-		s.queue("borrower", `quota={"NVIDIA-H200": 3}`, `guarantee={"NVIDIA-H200": 0}`, `quota.namespace={"NVIDIA-H200": 1}`)
+		s.queue("borrower", `quota={"NVIDIA-H200": 3}`, `guarantee={"NVIDIA-H200": 0}`, `quota.by={"namespace": {"*": {"NVIDIA-H200": 1}}}`)
 		s.pass()
 		s.place("b1", "loans", "n1", 2)
 	}, NamespaceHolds},

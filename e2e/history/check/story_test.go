@@ -89,7 +89,7 @@ func (s *story) anew(name string) {
 	s.pass()
 }
 
-// queue has a queue with these annotations: quota=…, deserved=…, guarantee=…, quota.namespace=…, parent=…, or a
+// queue has a queue with these annotations: quota=…, deserved=…, guarantee=…, quota.by=…, parent=…, or a
 // capability=… of GPUs.
 func (s *story) queue(name string, annotations ...string) {
 	s.t.Helper()

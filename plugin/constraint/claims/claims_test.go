@@ -147,7 +147,7 @@ func TestCardClaimsInSimulations(t *testing.T) {
 // TestClaimsInNamespaces limits what a namespace has by claims.
 func TestClaimsInNamespaces(t *testing.T) {
 	s, m := testbed.ClaimScene(`{"A":9}`)
-	s.Queues[0].Annotations["volcano.sh/card.quota.namespace"] = `{"A":2}`
+	s.Queues[0].Annotations[card.HolderKey] = `{"namespace":{"*":{"A":2}}}`
 	s.Pods("run", "q", "", 4, 0).Pods("share", "q", "", 2, 0)
 	for i := range 4 {
 		m.With(fmt.Sprint("run-", i), map[string][]testbed.ModelRequest{fmt.Sprint("own", i): {testbed.ExactlyOf(1, "A")}})

@@ -23,7 +23,7 @@ import (
 func enforced(c *testbed.Scheduler, t *testing.T, after time.Duration, quota, budget string) int {
 	t.Helper()
 	s := testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":`+quota+`}`)
-	s.Annotate("q", policy.EnforceQuotaKey, "after=30m", policy.EvictionBudgetKey, budget)
+	s.Annotate("q", policy.EnforceQuotaKey, "after=30m", policy.EvictionBudgetKey, "lose="+budget)
 	f := c.Open(t, s.Pods("runs", "q", "A", 8, 1, testbed.On("a")), after)
 	defer f.Close()
 	return len(f.Evicted())

@@ -1,5 +1,5 @@
 // Package evictions bounds how many pods of a queue are evicted in a time, and how many it has others evict (the
-// annotations volcano.sh/eviction-budget and volcano.sh/reclaim-budget). Package quota/evict has the formula.
+// annotation volcano.sh/eviction-budget). Package quota/evict has the formula.
 package evictions
 
 import (
@@ -40,7 +40,7 @@ type Budgets struct {
 // Budget is a budget of one queue.
 type Budget struct {
 	Queue index.Queue
-	Key   string // of the annotation
+	Key   policy.Key
 	Rate  policy.Rate
 	Used  int
 	Next  time.Time // when one more may be evicted; only where Left is 0
@@ -82,12 +82,12 @@ func Open(s *constraint.Session, m *Memory, loads bool) *constraint.Hooks {
 	b := &Budgets{session: s, ledger: ledger, loads: loads, fewest: math.MaxInt}
 	m.budgets = b
 
-	b.lost = b.read(&ledger.Lost, policy.EvictionBudgetKey, (*policy.Values).EvictionBudget)
+	b.lost = b.read(&ledger.Lost, policy.EvictionBudget, (*policy.Values).EvictionBudget)
 	for _, budget := range b.all {
 		b.fewest = min(b.fewest, budget.Rate.Most)
 	}
 
-	b.taken = b.read(&ledger.Taken, policy.ReclaimBudgetKey, (*policy.Values).ReclaimBudget)
+	b.taken = b.read(&ledger.Taken, policy.ReclaimBudget, (*policy.Values).ReclaimBudget)
 	return b.hooks()
 }
 
@@ -120,7 +120,7 @@ func bounded(s *constraint.Session) bool {
 }
 
 // read returns the budgets of one kind by queue.
-func (b *Budgets) read(count *evict.Counter, key string, rateOf func(*policy.Values) policy.Rate) []*Budget {
+func (b *Budgets) read(count *evict.Counter, key policy.Key, rateOf func(*policy.Values) policy.Rate) []*Budget {
 	s := b.session
 	rate := func(q index.Queue) (r policy.Rate) {
 		if q != index.None {
@@ -264,7 +264,7 @@ func (b *Budgets) measure(refusal *constraint.Refusal, _ fastres.Dim, _ float64)
 		Verdict: refusal.Verdict,
 		Numbers: quota.Numbers{Total: float64(used.Used + 1), Bound: float64(used.Rate.Most)},
 		Against: constraint.ReclaimBudget,
-		Detail:  used.Rate.String(),
+		Detail:  "take=" + used.Rate.String(),
 	}
 
 	if !used.Loads {

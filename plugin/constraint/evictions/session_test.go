@@ -26,7 +26,7 @@ func TestNobodyIsEvictedBeforeBudgetsAreRead(t *testing.T) {
 	c := testbed.NewScheduler(nil)
 	for _, want := range []int{0, 1} {
 		s := testbed.NewScene().Node("a", "A", 2).Lending("mine", `{"A":2}`, `{"A":2}`, `{"A":0}`).Lending("other", `{"A":2}`, `{"A":0}`, `{"A":0}`)
-		s.Annotate("other", policy.EvictionBudgetKey, "2/1h")
+		s.Annotate("other", policy.EvictionBudgetKey, "lose=2/1h")
 		s.Pods("runs", "other", "A", 2, 1, testbed.On("a")).Pods("waits", "mine", "A", 1, 1, testbed.InPhase("Inqueue"))
 		f := c.Open(t, s, time.Second).Run(t, session.NewReclaim())
 		assert.Len(t, f.Evicted(), want)
@@ -39,7 +39,7 @@ func TestNobodyIsEvictedBeforeBudgetsAreRead(t *testing.T) {
 func TestShuffleCountsForNoBudget(t *testing.T) {
 	c := testbed.NewScheduler(framework.Arguments{arguments.StateStore: "none"})
 	s := testbed.NewScene().Node("a", "A", 8).Lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).Lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`)
-	s.Annotate("other", policy.EvictionBudgetKey, "5/1h").Annotate("mine", policy.ReclaimBudgetKey, "5/1h")
+	s.Annotate("other", policy.EvictionBudgetKey, "lose=5/1h").Annotate("mine", policy.EvictionBudgetKey, "take=5/1h")
 	s.Pods("runs", "other", "A", 8, 1, testbed.On("a")).Pods("waits", "mine", "A", 1, 1, testbed.InPhase("Inqueue"))
 	f := c.Open(t, s, 0).Run(t, allocate.New(), session.NewReclaim())
 	defer f.Close()
@@ -61,8 +61,8 @@ func TestShuffleCountsForNoBudget(t *testing.T) {
 // event names the smallest budget. That of a queue beside the path does not matter.
 func TestGangsBeyondTheirBudget(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 26).Queue("p", "").Queue("q", "p", "quota", `{"A":26}`).Queue("r", "", "quota", `{"A":26}`)
-	s.Queue("beside", "", "quota", `{"A":26}`).Annotate("beside", policy.EvictionBudgetKey, "2/1h")
-	s.Annotate("p", policy.EvictionBudgetKey, "9/1h").Annotate("q", policy.EvictionBudgetKey, "3/1h")
+	s.Queue("beside", "", "quota", `{"A":26}`).Annotate("beside", policy.EvictionBudgetKey, "lose=2/1h")
+	s.Annotate("p", policy.EvictionBudgetKey, "lose=9/1h").Annotate("q", policy.EvictionBudgetKey, "lose=3/1h")
 	for _, job := range []struct {
 		name string
 		runs int
@@ -82,7 +82,7 @@ func TestGangsBeyondTheirBudget(t *testing.T) {
 		}
 	}
 	assert.ElementsMatch(t, []string{
-		"Warning NeverEvicted the job needs <4> pods at least, and eviction-budget of queue <q> is <3/1h>: it is never evicted as a whole",
-		"Warning NeverEvicted the job needs <10> pods at least, and eviction-budget of queue <q> is <3/1h>: it is never evicted as a whole",
+		"Warning NeverEvicted the job needs <4> pods at least, and eviction-budget of queue <q> is <lose=3/1h>: it is never evicted as a whole",
+		"Warning NeverEvicted the job needs <10> pods at least, and eviction-budget of queue <q> is <lose=3/1h>: it is never evicted as a whole",
 	}, events)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// The annotation volcano.sh/fair-share-hold. Order alone gives no nodes to a large job: small jobs
+// The word nodes= of the annotation volcano.sh/order. Order alone gives no nodes to a large job: small jobs
 // take every card that is free for a moment. So a job that has waited long enough holds its cards:
 // pods of other jobs get them only within what their queues deserve.
 

@@ -189,7 +189,7 @@ func TestHoldEndsInTime(t *testing.T) {
 		s := testbed.NewScene().Node("a", "A", 8).Queue("x", "", "quota", `{"A":8}`, "deserved", `{"A":0}`, "guarantee", `{"A":0}`).
 			Queue("y", "", "quota", `{"A":8}`, "deserved", `{"A":0}`, "guarantee", `{"A":0}`).
 			Pods("runs", "y", "A", 4, 1, testbed.On("a")).Pods("big", "x", "A", 8, 1, testbed.InPhase("Inqueue"), testbed.Members(8))
-		s.Annotate("x", "volcano.sh/fair-share-hold", "10m")
+		s.Annotate("x", policy.OrderKey, "nodes=10m")
 		f := c.Open(t, s, time.Minute)
 		if f.Own.Memory.Fairness.HolderOf("A") != "" {
 			held = append(held, minute+1)
@@ -211,7 +211,7 @@ func TestHoldEndsWithoutRoom(t *testing.T) {
 		s := testbed.NewScene().Node("a", "A", 8).Queue("x", "", "quota", quota, "deserved", `{"A":0}`, "guarantee", `{"A":0}`).
 			Queue("y", "", "quota", `{"A":8}`, "deserved", `{"A":0}`, "guarantee", `{"A":0}`).
 			Pods("runs", "y", "A", 4, 1, testbed.On("a")).Pods("big", "x", "A", 8, 1, testbed.InPhase("Inqueue"), testbed.Members(8))
-		s.Annotate("x", "volcano.sh/fair-share-hold", "10m")
+		s.Annotate("x", policy.OrderKey, "nodes=10m")
 		f := c.Open(t, s, time.Minute)
 		if f.Own.Memory.Fairness.HolderOf("A") != "" {
 			held = append(held, minute+1)

@@ -1,4 +1,4 @@
-// Package holders limits the cards of each namespace, user, group, and value of a label in a queue and its descendants.
+// Package holders limits the cards and resources of each namespace, user, group, and value of a label in a queue and its descendants.
 package holders
 
 import (
@@ -118,14 +118,10 @@ func (r *rule) measure(refusal *constraint.Refusal, d fastres.Dim, milli float64
 			continue
 		}
 
-		against := constraint.HolderLimit
-		if place.Key == quota.HolderNamespace {
-			against = constraint.NamespaceLimit
-		}
 		return constraint.Shortfall{
 			Verdict: quota.Verdict{Reason: place.Reason(), Queue: place.Queue},
 			Numbers: n,
-			Against: against,
+			Against: constraint.HolderLimit,
 			Holder:  place.Holder,
 		}
 	}

@@ -63,7 +63,7 @@ func checkNamespaces(f *testbed.Fixture, t *testing.T) {
 func TestNamespaceLevels(t *testing.T) {
 	f := testbed.Namespaced().Pods("x.runs", "train", "A", 3, 1, testbed.On("a")).Pods("x.other", "serve", "B", 6, 1, testbed.On("b")).
 		Pods("x.either", "train", "A|B", 1, 1, testbed.InPhase(workload.Inqueue)).Pods("x.serve", "serve", "A|B", 1, 2, testbed.InPhase(workload.Inqueue)).Open(t, testbed.ByPrefix)
-	const text = "Queue <%s> has insufficient <%s> quota for namespace <x>: requested <%d>, total would be <%d>, but card.quota.namespace is <%d>"
+	const text = "Queue <%s> has insufficient <%s> quota for namespace <x>: requested <%d>, total would be <%d>, but card.quota.by is <%d>"
 	for job, want := range map[string]string{
 		"x.either": fmt.Sprintf(text, "train", "A", 1, 4, 3) + "; " + fmt.Sprintf(text, "team", "B", 1, 7, 6),
 		"x.serve":  fmt.Sprintf(text, "team", "A", 2, 5, 4) + "; " + fmt.Sprintf(text, "team", "B", 2, 8, 6),
@@ -107,7 +107,7 @@ func TestNamespaceEvents(t *testing.T) {
 // makes room for it.
 func TestNamespaceVictims(t *testing.T) {
 	s := func() *testbed.Scene {
-		s := testbed.Namespaced().Annotate("team", card.NamespaceKey, "").Annotate("train", card.DeservedKey, `{"A":8}`).Annotate("serve", card.DeservedKey, `{"A":1}`)
+		s := testbed.Namespaced().Annotate("team", card.HolderKey, "").Annotate("train", card.DeservedKey, `{"A":8}`).Annotate("serve", card.DeservedKey, `{"A":1}`)
 		s.Nodes[0].Allocatable[testbed.GPU] = 8
 		return s.Pods("z.borrows", "serve", "A", 5, 1, testbed.On("a"))
 	}

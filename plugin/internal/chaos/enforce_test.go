@@ -69,7 +69,7 @@ func (c *chaosCycle) noteLosses() {
 	for _, j := range c.World.Jobs {
 		for _, p := range j.All() {
 			if c.enforced[api.TaskID(p.Object.UID)] {
-				note(c.Path(j.Spec.Queue), policy.EvictionBudgetKey, false)
+				note(c.Path(j.Spec.Queue), loseBudget, false)
 				c.seen["pods evicted above a bound"]++
 			}
 		}
@@ -81,8 +81,8 @@ func (c *chaosCycle) noteLosses() {
 			continue
 		}
 		lost, taken := oracle.CountsFor(c.Path(from.Spec.Queue), c.Path(to.Spec.Queue))
-		note(lost, policy.EvictionBudgetKey, false)
-		note(taken, policy.ReclaimBudgetKey, true)
+		note(lost, loseBudget, false)
+		note(taken, takeBudget, true)
 	}
 }
 
@@ -90,7 +90,7 @@ func (c *chaosCycle) noteLosses() {
 // scheduler started do not count here: the worlds have no store.
 func (c *chaosCycle) checkLosses(name string) {
 	c.noteLosses()
-	keys := map[bool]string{false: policy.EvictionBudgetKey, true: policy.ReclaimBudgetKey}
+	keys := map[bool]string{false: loseBudget, true: takeBudget}
 	for queue := range c.World.Queues {
 		for _, key := range keys {
 			if r := rateOf(c.ownPolicy(queue, key)); r.most > 0 {

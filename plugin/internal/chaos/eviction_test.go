@@ -171,7 +171,7 @@ func (c *chaosCycle) checkWork(name string) {
 				continue
 			}
 			for _, p := range j.Pods {
-				if p.Object.Spec.NodeName == task.NodeName && !c.young(p, j.Spec.Queue, policy.MinRuntimeKey) && p.Spec.String() == victim.Spec.String() && c.runsAlike(j, p) &&
+				if p.Object.Spec.NodeName == task.NodeName && !c.young(p, j.Spec.Queue, reclaimRuntime) && p.Spec.String() == victim.Spec.String() && c.runsAlike(j, p) &&
 					c.jobOf(j).Tasks[api.TaskID(p.Object.UID)].Status == api.Running && c.unsaved(j, p.Object) < c.unsaved(evictee, victim.Object) {
 					violated(name, "%s is evicted, which loses more work than %s", task.Name, p.Object.Name)
 				}

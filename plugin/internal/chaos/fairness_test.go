@@ -25,7 +25,7 @@ func (c *chaosCycle) mayBeHeld(j *world.Job, has map[string]amounts, request amo
 	return c.Arguments[arguments.FairShareHalfLife] != nil && c.borrowsCards(j, has, request) &&
 		slices.ContainsFunc(c.World.Jobs, func(other *world.Job) bool {
 			job := c.jobOf(other)
-			return other != j && job != nil && job.ReadyTaskNum() < job.MinAvailable && c.time(other.Spec.Queue, policy.FairShareHoldKey) > 0
+			return other != j && job != nil && job.ReadyTaskNum() < job.MinAvailable && c.time(other.Spec.Queue, nodesHold) > 0
 		})
 }
 

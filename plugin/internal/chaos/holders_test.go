@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/internal/world"
@@ -33,66 +33,62 @@ func (d *draw) whose() (o world.Whose) {
 	return o
 }
 
-func limitsNamespaces(text string) bool {
-	var values map[string]resource.Quantity
-	if json.Unmarshal([]byte(text), &values) != nil {
+// limitsByHolder reports whether a text is a value of volcano.sh/card.quota.by: a number counts cards, and a string is a
+// quantity of a resource.
+func limitsByHolder(text string) bool {
+	var by map[string]map[string]map[string]json.RawMessage
+	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &by) != nil {
 		return false
 	}
-	for _, quantity := range values {
-		if quantity.Sign() < 0 || quantity.String() == "1500m" {
+	for key, limits := range by {
+		if key != "namespace" && key != "user" && key != "group" && !strings.HasPrefix(key, "label:") {
 			return false
+		}
+		for _, limit := range limits {
+			for _, amount := range limit {
+				var cards uint32
+				quantity, isResource := resourceOf(amount)
+				if isResource && quantity.Sign() < 0 || !isResource && json.Unmarshal(amount, &cards) != nil {
+					return false
+				}
+			}
 		}
 	}
 	return true
 }
 
-func limitsByHolder(text string) bool {
-	var by map[string]map[string]map[string]uint32
-	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &by) != nil {
-		return false
-	}
-	for key := range by {
-		if key != "user" && key != "group" && !strings.HasPrefix(key, "label:") {
-			return false
-		}
-	}
-	return true
+// resourceOf returns the quantity of a resource in a limit, and false for a number of cards.
+func resourceOf(amount json.RawMessage) (quantity resource.Quantity, is bool) {
+	is = strings.HasPrefix(string(amount), `"`) && json.Unmarshal(amount, &quantity) == nil
+	return quantity, is
 }
 
 // holderLimit returns what a holder may have of a dimension in a queue and below, and
 // whether the queue says so.
 func (c *chaosCycle) holderLimit(queue string, h oracle.Holder, dimension string) (most float64, limited bool) {
-	if isCard(dimension) && h.Key != "namespace" {
-		var by map[string]map[string]map[string]float64
-		_ = json.Unmarshal([]byte(c.ownPolicy(queue, card.HolderKey)), &by)
-		cards, named := by[h.Key][h.Value]
-		if !named && h.Value != "" {
-			cards = by[h.Key]["*"]
-		}
-		n, limited := cards[dimension[len(cardPrefix):]]
-		return 1000 * n, limited
+	var by map[string]map[string]map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(c.ownPolicy(queue, card.HolderKey)), &by)
+	limit, named := by[h.Key][h.Value]
+	if !named && h.Value != "" {
+		limit = by[h.Key]["*"]
 	}
-	key, name := policy.NamespaceCapabilityKey, dimension
-	if isCard(dimension) {
-		key, name = card.NamespaceKey, dimension[len(cardPrefix):]
-	}
-	if h.Key != "namespace" || c.Plugin == session.Name && !isCard(dimension) && name != "cpu" && name != "memory" {
+	amount := limit[strings.TrimPrefix(dimension, cardPrefix)]
+	quantity, isResource := resourceOf(amount)
+	switch {
+	case amount == nil || isResource == isCard(dimension):
 		return 0, false
+	case isCard(dimension):
+		n, _ := strconv.ParseFloat(string(amount), 64)
+		return 1000 * n, true
+	case dimension == "memory":
+		return float64(quantity.Value()), true
 	}
-	var values map[string]resource.Quantity
-	_ = json.Unmarshal([]byte(c.ownPolicy(queue, key)), &values)
-	quantity, limited := values[name]
-	if name == "memory" {
-		return float64(quantity.Value()), limited
-	}
-	return float64(quantity.MilliValue()), limited
+	return float64(quantity.MilliValue()), c.Plugin != session.Name || dimension == "cpu"
 }
 
 // limitsHolders reports whether a queue or an ancestor limits what a holder has.
 func (c *chaosCycle) limitsHolders(queue string) bool {
-	return slices.ContainsFunc(c.Path(queue), func(q string) bool {
-		return c.ownPolicy(q, card.NamespaceKey)+c.ownPolicy(q, policy.NamespaceCapabilityKey)+c.ownPolicy(q, card.HolderKey) != ""
-	})
+	return slices.ContainsFunc(c.Path(queue), func(q string) bool { return c.ownPolicy(q, card.HolderKey) != "" })
 }
 
 // ofHolder returns what a holder has in a queue and below, or will have when those have left that count as gone, and

@@ -18,7 +18,7 @@ import (
 
 // orderOf returns the order of the jobs of a queue, and for how long one holds back others.
 func (w *chaos) orderOf(queue string) (byPriority bool, hold time.Duration) {
-	rule, text, bounded := strings.Cut(w.policy(queue, policy.JobOrderKey), ",hold=")
+	rule, text, bounded := strings.Cut(w.policy(queue, policy.OrderKey), ",hold=")
 	if rule != "fifo" && rule != "priority-fifo" {
 		return false, 0
 	}

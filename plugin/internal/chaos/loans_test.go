@@ -32,11 +32,11 @@ func borrowingScene(r *rand.Rand) string {
 		if tree {
 			parent = any("p", "r")
 		}
-		say("queue q%d parent=%s quota=A:16 deserved=A:%d guarantee=A:0 min-runtime=%s %s", q, parent, r.IntN(3), any("1m", "2m", "0s"), any("", "fair-share-hold=5m", "fair-share=false"))
+		say("queue q%d parent=%s quota=A:16 deserved=A:%d guarantee=A:0 min-runtime=reclaim=%s %s", q, parent, r.IntN(3), any("1m", "2m", "0s"), any("", "order=nodes=5m", "fair-share=off"))
 	}
 	if tree {
-		say("queue p parent=root quota=A:16 deserved=A:6 guarantee=A:0 min-runtime=1m")
-		say("queue r parent=root quota=A:16 deserved=A:4 guarantee=A:0 min-runtime=1m")
+		say("queue p parent=root quota=A:16 deserved=A:6 guarantee=A:0 min-runtime=reclaim=1m")
+		say("queue r parent=root quota=A:16 deserved=A:4 guarantee=A:0 min-runtime=reclaim=1m")
 	}
 	say("job first queue=q0 min=0 pods=12 card=A on=a")
 	say("cycle 15")

@@ -46,7 +46,7 @@ func (d *draw) override(cycle int) string {
 			}
 		}
 		if d.rules && d.chance(50) {
-			window += pick(d, `,"min-runtime":"2m"`, `,"reclaim-delay":"1m"`, `,"card.quota.namespace":{"A":2}`)
+			window += pick(d, `,"min-runtime":"reclaim=2m"`, `,"reclaim-delay":"1m"`, `,"card.quota.by":{"namespace":{"*":{"A":2}}}`)
 		}
 		all = append(all, window+fmt.Sprintf(`,"max-jobs":%d}`, 1+d.IntN(9)))
 	}

@@ -13,6 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -24,38 +25,89 @@ import (
 
 // policyTexts are the values of policies in random worlds. Some are wrong.
 var policyTexts = map[string][]string{
-	card.HolderKey:                append(slices.Clone(testbed.Limits), `{"user":{"*":{"A":1.5}}}`, `{"users":{}}`),
-	card.NamespaceKey:             {`{"A":1}`, `{"A":3,"B":2}`, `{"A":0,"C":4}`, "{}", `{"A":1.5}`, "A"},
-	policy.NamespaceCapabilityKey: {`{"cpu":"3"}`, `{"cpu":"2500m","memory":"4Gi"}`, `{"nvidia.com/gpu":"2"}`, "{}", `{"cpu":"-1"}`, "cpu"},
+	card.HolderKey: append(slices.Clone(testbed.Limits), `{"user":{"*":{"A":1.5}}}`, `{"users":{}}`, `{"namespace":{"*":{"A":1}}}`,
+		`{"namespace":{"*":{"A":3,"B":2,"cpu":"3"}}}`, `{"namespace":{"*":{"A":0,"C":4}},"user":{"*":{"A":2,"cpu":"2500m"}}}`,
+		`{"namespace":{"*":{"cpu":"2500m","memory":"4Gi"}}}`, `{"namespace":{"*":{"nvidia.com/gpu":"2"}}}`, `{"namespace":{"*":{"A":1.5}}}`,
+		`{"namespace":{"*":{"cpu":"-1"}}}`, "cpu"),
 
 	card.BudgetKey: {`{"A":"0.2h/day"}`, `{"A":"1h/1h","B":"0.1h/week"}`, `{"A":"0.5h/1h sliding","@g":"0.5h/3h"}`, "{}", `{"A":"0h/day"}`, `{"A":"1e18h/day"}`},
 
-	policy.FairShareKey:           {"true", "false", "no"},
-	policy.FairShareHoldKey:       {"2m", "5m", "0s", "-1m"},
-	policy.FairShareNamespacesKey: {"true", "false", "perhaps"},
-	policy.FairShareWeightKey:     {"0.5", "3", "0"},
+	policy.FairShareKey: {"on", "off", "off,namespaces", "weight=0.5", "namespaces , weight=3", "namespaces=off", "no", "weight=0", "true"},
 
-	policy.InqueueTimeoutKey:   {"0s", "1m", "4m", "-1m", "soon"},
-	policy.MaxJobsKey:          {"1", "2", "3", "5", "0", "some"},
-	policy.JobOrderKey:         {"fifo", "priority-fifo,hold=4m", "fifo,hold=2m", "best-effort", "fifo,hold=0s", "lifo"},
+	policy.InqueueTimeoutKey: {"0s", "1m", "4m", "-1m", "soon"},
+	policy.MaxJobsKey:        {"1", "2", "3", "5", "0", "some"},
+	policy.OrderKey: {"fifo", "priority-fifo,hold=4m", "hold=2m, fifo", "best-effort", "fifo,hold=0s", "lifo", "nodes=2m", "best-effort,nodes=5m",
+		"fifo,nodes=0s", "fifo,nodes=-1m", "displace", "displace=off,fifo", "hold=1m,displace"},
 	policy.SoftQuotaKey:        {`{"A":1}`, `{"A":4,"B":2}`, `{"A":2,"B":0}`, `{"@g":3}`, "{}", `{"A":-1}`},
 	policy.OvercommitFactorKey: {"0.5", "1", "1.5", "2", "10", "-1", "1e3"},
 
-	policy.MinRuntimeKey:        {"0s", "1m", "3m", "10m", "-1m", "soon"},
-	policy.PreemptMinRuntimeKey: {"0s", "1m", "3m", "10m", "30"},
-	policy.ReclaimDelayKey:      {"0s", "1m", "2m", "5m", "later"},
-	policy.ReclaimFenceKey:      {"true", "true", "false", "perhaps"},
+	policy.MinRuntimeKey: {"reclaim=0s", "reclaim=1m", "reclaim=3m,preempt=0s", "preempt=1m", "reclaim=10m", "preempt=3m , reclaim=1m", "preempt=10m",
+		"reclaim=-1m", "soon", "3m", "preempt=30"},
+	policy.ReclaimDelayKey: {"0s", "1m", "2m", "5m", "later"},
+	policy.ReclaimFenceKey: {"true", "true", "false", "perhaps"},
 
-	policy.EvictionBudgetKey: {"1/3m", "2/10m", "5/1h", "0/1h", "1e18/1h"},
-	policy.ReclaimBudgetKey:  {"1/3m", "2/10m", "5/1h", "x/y", "-1/1h"},
-	policy.EnforceQuotaKey:   {"after=0s", "after=2m", "after=5m", "off", "soon"},
+	policy.EvictionBudgetKey: {"lose=1/3m", "lose=2/10m,take=1/3m", "lose=5/1h", "take=2/10m", "take=5/1h, lose=1/3m", "lose=0/1h", "1e18/1h",
+		"lose=1/3m,take=x/y", "take=-1/1h"},
+	policy.EnforceQuotaKey: {"after=0s", "after=2m", "after=5m", "off", "soon"},
+}
+
+// The words of annotations, as keys of the model.
+const (
+	reclaimRuntime = policy.MinRuntimeKey + " reclaim"
+	preemptRuntime = policy.MinRuntimeKey + " preempt"
+	loseBudget     = policy.EvictionBudgetKey + " lose"
+	takeBudget     = policy.EvictionBudgetKey + " take"
+	nodesHold      = policy.OrderKey + " nodes"
+	displaces      = policy.OrderKey + " displace"
+)
+
+// validWords report whether the value of a word is valid, by its key of the model. "" is a word without a value.
+var validWords = map[string]func(value string) bool{
+	reclaimRuntime: validTime, preemptRuntime: validTime, loseBudget: validRate, takeBudget: validRate, nodesHold: validTime,
+	policy.OrderKey + " hold":          validTime,
+	policy.OrderKey + " fifo":          func(text string) bool { return text == "" },
+	policy.OrderKey + " priority-fifo": func(text string) bool { return text == "" },
+	policy.OrderKey + " best-effort":   func(text string) bool { return text == "" },
+	displaces:                          func(text string) bool { return text == "" || text == "off" },
+}
+
+// wordsOf returns the values of a list of words by the keys of the model, and whether the list is valid. The order of
+// jobs is one value.
+func wordsOf(annotation, text string) (values map[string]string, valid bool) {
+	values = map[string]string{}
+	order := ""
+	for word := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(word), "=")
+		key := annotation + " " + name
+		check := validWords[key]
+		_, twice := values[key]
+		if check == nil || !check(value) || twice {
+			return nil, false
+		}
+		values[key] = value
+		if strings.HasSuffix(name, "fifo") || name == "best-effort" {
+			if order != "" {
+				return nil, false
+			}
+			order = name
+		}
+	}
+	hold, held := values[annotation+" hold"]
+	if held && !strings.HasSuffix(order, "fifo") {
+		return nil, false
+	}
+	if order != "" {
+		values[annotation] = order
+		if held {
+			values[annotation] += ",hold=" + hold
+		}
+	}
+	return values, true
 }
 
 // validPolicies report whether a text is a value.
 var validPolicies = map[string]func(text string) bool{
-	card.HolderKey:                limitsByHolder,
-	card.NamespaceKey:             limitsNamespaces,
-	policy.NamespaceCapabilityKey: limitsNamespaces,
+	card.HolderKey: limitsByHolder,
 	policy.InqueueTimeoutKey: func(text string) bool {
 		d, err := time.ParseDuration(text)
 		return err == nil && d >= 0
@@ -65,22 +117,17 @@ var validPolicies = map[string]func(text string) bool{
 		return err == nil && n > 0 && !strings.Contains(text, "e")
 	},
 	policy.SoftQuotaKey: func(text string) bool { return !strings.Contains(text, ":-") },
-	policy.JobOrderKey:  func(text string) bool { return text != "lifo" },
 	policy.MaxJobsKey:   func(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 },
 
 	card.BudgetKey: validBudgets,
 
-	policy.FairShareHoldKey: validTime,
-
-	policy.MinRuntimeKey:        validTime,
-	policy.PreemptMinRuntimeKey: validTime,
-	policy.ReclaimDelayKey:      validTime,
-	policy.EvictionBudgetKey:    func(text string) bool { return rateOf(text).most > 0 },
-	policy.ReclaimBudgetKey:     func(text string) bool { return rateOf(text).most > 0 },
-	policy.EnforceQuotaKey:      func(text string) bool { return text == "off" || strings.HasPrefix(text, "after=") },
-	policy.EvictionGraceKey:     validTime,
-	policy.ReclaimFenceKey:      func(text string) bool { return text == "true" || text == "false" },
+	policy.ReclaimDelayKey:  validTime,
+	policy.EnforceQuotaKey:  func(text string) bool { return text == "off" || strings.HasPrefix(text, "after=") },
+	policy.EvictionGraceKey: validTime,
+	policy.ReclaimFenceKey:  func(text string) bool { return text == "true" || text == "false" },
 }
+
+func validRate(text string) bool { return rateOf(text).most > 0 }
 
 func validTime(text string) bool { d, err := time.ParseDuration(text); return err == nil && d >= 0 }
 
@@ -129,6 +176,22 @@ func (d *draw) force(name string) {
 func (q *annotations) readPolicies(texts map[string]string) {
 	before := q.policies
 	q.policies = map[string]string{}
+	for _, annotation := range []string{policy.OrderKey, policy.MinRuntimeKey, policy.EvictionBudgetKey} {
+		text, given := texts[annotation]
+		if !given {
+			continue
+		}
+		values, valid := wordsOf(annotation, text)
+		if !valid {
+			q.bad = true
+			values = before
+		}
+		for key, value := range values {
+			if key == annotation || strings.HasPrefix(key, annotation+" ") {
+				q.policies[key] = value
+			}
+		}
+	}
 	for key, valid := range validPolicies {
 		text, given := texts[key]
 		switch {
@@ -152,9 +215,10 @@ func (w *chaos) ownPolicy(queue, key string) string {
 	return ""
 }
 
-// policy returns the value that holds in a queue: its own, or that of the nearest ancestor.
+// policy returns the value that holds in a queue: its own, or the value of the nearest ancestor. Without a tree, the
+// queue inherits from the root.
 func (w *chaos) policy(queue, key string) string {
-	for _, q := range w.Path(queue) {
+	for _, q := range append(slices.Clone(w.Path(queue)), index.RootName) {
 		if text := w.ownPolicy(q, key); text != "" {
 			return text
 		}
@@ -353,6 +417,18 @@ func (c *chaosCycle) checkPromises(name string) {
 	}
 }
 
+// displaces reports whether jobs of a queue displace others. A word without a value is "".
+func (w *chaos) displaces(queue string) bool {
+	for _, q := range append(slices.Clone(w.Path(queue)), index.RootName) {
+		if object := w.Queues[q]; object != nil {
+			if value, given := w.readOf(object).policies[displaces]; given {
+				return value == ""
+			}
+		}
+	}
+	return w.Arguments[arguments.DisplacePromises] == true
+}
+
 // checkDisplaced checks the jobs that are not admitted any more.
 func (c *chaosCycle) checkDisplaced(name string) {
 	if c.action != "enqueue" {
@@ -370,7 +446,7 @@ func (c *chaosCycle) checkDisplaced(name string) {
 				other.Group.Status.Phase != scheduling.PodGroupInqueue && admitted.PodGroup.Status.Phase == scheduling.PodGroupInqueue
 		})
 		placed := slices.ContainsFunc(j.Pods, func(p *world.Pod) bool { return p.Placed() })
-		if c.Arguments[arguments.DisplacePromises] != true || placed || !inPlace {
+		if !c.displaces(j.Spec.Queue) || placed || !inPlace {
 			violated(name, "job %s of queue %s is not admitted any more; pods on nodes: %t, in place of it: %t", j.Spec.Name, j.Spec.Queue, placed, inPlace)
 		}
 	}

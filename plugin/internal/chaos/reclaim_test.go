@@ -64,7 +64,7 @@ func (c *chaosCycle) forbids(to *world.Job, evictor *world.Pod, from *world.Job,
 		return "service.type"
 	case !slices.Equal(c.fences(to.Spec.Queue), c.fences(from.Spec.Queue)):
 		return policy.ReclaimFenceKey
-	case c.young(victim, from.Spec.Queue, policy.MinRuntimeKey):
+	case c.young(victim, from.Spec.Queue, reclaimRuntime):
 		return policy.MinRuntimeKey
 	case c.Clock().Sub(evictor.Object.CreationTimestamp.Time) < c.time(to.Spec.Queue, policy.ReclaimDelayKey):
 		return policy.ReclaimDelayKey
@@ -81,7 +81,7 @@ func (c *chaosCycle) checkPolicies(name string, p placement) {
 			violated(name, "%s is evicted for %s, against %s", p.task.Name, c.own.Reclaim.Evictor().Name, key)
 		}
 	case "preempt":
-		if c.young(p.pod, p.job.Spec.Queue, policy.PreemptMinRuntimeKey) && c.Plugin != session.ProportionName {
+		if c.young(p.pod, p.job.Spec.Queue, preemptRuntime) && c.Plugin != session.ProportionName {
 			violated(name, "%s is evicted after %v", p.task.Name, c.runtime(p.pod))
 		}
 	}

@@ -145,7 +145,7 @@ func (c *chaosCycle) exceedsRates(to, from *world.Job, n int) bool {
 			return most > 0 && n > most
 		})
 	}
-	return exceeds(lost, policy.EvictionBudgetKey) || exceeds(taken, policy.ReclaimBudgetKey)
+	return exceeds(lost, loseBudget) || exceeds(taken, takeBudget)
 }
 
 // sharesDimension reports whether two pods count in one dimension. A victim frees something that

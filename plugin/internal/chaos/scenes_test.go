@@ -259,7 +259,7 @@ func (r *sceneRun) admit(t *testing.T, w *chaos, names []string) *chaosCycle {
 // except where promises are displaced.
 func (r *sceneRun) promises(c *chaosCycle) map[string]float64 {
 	all := testbed.Promises(c.own.Index, c.own.Intake, &c.own.Memory.Names, c.own.Memory.Admit.Reservations.Len())
-	if r.config.Arguments[arguments.DisplacePromises] == nil {
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.World.Queues)), c.displaces) {
 		delete(all, "lists")
 	}
 	return all

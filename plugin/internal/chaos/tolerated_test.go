@@ -33,8 +33,8 @@ func (d *draw) spare() {
 		if set.Annotations == nil {
 			set.Annotations = map[string]string{}
 		}
-		for key, text := range map[string]string{policy.EvictionBudgetKey: pick(d, "1/1h", "1/12m", "2/2h", ""),
-			policy.ReclaimBudgetKey: pick(d, "1/2h", "2/10m", "", ""), policy.EnforceQuotaKey: pick(d, "after=0s", "after=1m", "after=4m", "after=3m,budgets", "")} {
+		for key, text := range map[string]string{policy.EvictionBudgetKey: pick(d, "lose=1/1h", "lose=1/12m,take=1/2h", "take=2/10m,lose=2/2h", "take=2/10m", ""),
+			policy.EnforceQuotaKey: pick(d, "after=0s", "after=1m", "after=4m", "after=3m,budgets", "")} {
 			if text != "" {
 				set.Annotations[key] = text
 			}
@@ -52,7 +52,7 @@ func (d *draw) spare() {
 // spreads reports whether a budget spreads evictions over more time than a world gets to come to rest.
 func (w *chaos) spreads() bool {
 	for queue := range w.Queues {
-		for _, key := range []string{policy.EvictionBudgetKey, policy.ReclaimBudgetKey} {
+		for _, key := range []string{loseBudget, takeBudget} {
 			if rateOf(w.ownPolicy(queue, key)).length >= 30*time.Minute {
 				return true
 			}
@@ -231,7 +231,7 @@ func (c *chaosCycle) gangOf(j *world.Job, job *api.JobInfo, excess map[string]fl
 		}
 	}
 	for _, queue := range path {
-		if r := rateOf(c.ownPolicy(queue, policy.EvictionBudgetKey)); r.most > 0 {
+		if r := rateOf(c.ownPolicy(queue, loseBudget)); r.most > 0 {
 			bounded, g.Larger = true, g.Larger || len(g.Members) > r.most
 		}
 	}

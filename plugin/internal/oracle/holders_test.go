@@ -14,7 +14,6 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
@@ -24,21 +23,12 @@ func (m *oracleSession) configureHolders(c workload.Cluster) {
 	limits := map[string]oracle.Limits{}
 	for _, q := range c.Queues {
 		of := oracle.Limits{}
-		if namespace := m.namespaceLimit(q); namespace != nil {
-			of["namespace"] = map[string]oracle.Amounts{"*": namespace}
-		}
-		var by map[string]map[string]map[string]float64
-		if json.Unmarshal([]byte(q.Annotations[card.HolderKey]), &by) == nil && m.Own.Cards != nil {
+		var by map[string]map[string]map[string]any
+		if json.Unmarshal([]byte(q.Annotations[card.HolderKey]), &by) == nil {
 			for key, values := range by {
 				of[key] = map[string]oracle.Amounts{}
-				for value, cards := range values {
-					of[key][value] = nil
-					if len(cards) > 0 {
-						of[key][value] = oracle.Amounts{}
-					}
-					for name, n := range cards {
-						of[key][value][cardKey(name)] = 1000 * n
-					}
+				for value, amounts := range values {
+					of[key][value] = m.limitOf(amounts)
 				}
 			}
 		}
@@ -75,28 +65,27 @@ func (m *oracleSession) configureHolders(c workload.Cluster) {
 	m.holders = oracle.NewHolders(m.oracle, limits, jobs)
 }
 
-// namespaceLimit returns what a queue lets each namespace have, nil for no limit.
-func (m *oracleSession) namespaceLimit(q workload.Queue) (limit oracle.Amounts) {
-	texts := map[string]map[string]resource.Quantity{}
-	for _, key := range []string{policy.NamespaceCapabilityKey, card.NamespaceKey} {
-		if text, given := q.Annotations[key]; given {
-			values := map[string]resource.Quantity{}
-			if json.Unmarshal([]byte(text), &values) == nil {
-				texts[key], limit = values, oracle.Amounts{}
-			}
+// limitOf returns what a limit names and the plugin counts, nil for nothing: a number counts cards, and a text is a
+// quantity of a resource.
+func (m *oracleSession) limitOf(amounts map[string]any) (limit oracle.Amounts) {
+	set := func(key string, amount float64) {
+		if limit == nil {
+			limit = oracle.Amounts{}
 		}
+		limit[key] = amount
 	}
-	for name, quantity := range texts[policy.NamespaceCapabilityKey] {
+	for name, amount := range amounts {
+		cards, isCard := amount.(float64)
 		switch {
+		case isCard && m.Own.Cards != nil:
+			set(cardKey(name), 1000*cards)
+		case isCard:
 		case name == oracle.Memory:
-			limit[name] = float64(quantity.Value())
+			quantity := resource.MustParse(amount.(string))
+			set(name, float64(quantity.Value()))
 		case name == oracle.CPU || m.Own.Variant.Scalars:
-			limit[name] = float64(quantity.MilliValue())
-		}
-	}
-	for name, quantity := range texts[card.NamespaceKey] {
-		if m.Own.Cards != nil {
-			limit[cardKey(name)] = float64(quantity.MilliValue())
+			quantity := resource.MustParse(amount.(string))
+			set(name, float64(quantity.MilliValue()))
 		}
 	}
 	return limit

@@ -223,13 +223,7 @@ func drawPolicies(r *rand.Rand, c *workload.Cluster) {
 		if r.IntN(3) == 0 {
 			own[policy.MaxJobsKey] = strconv.Itoa(1 + r.IntN(4))
 		}
-		if r.IntN(3) == 0 {
-			own[policy.NamespaceCapabilityKey] = []string{`{"cpu":"3"}`, `{"cpu":"2500m","memory":"4Gi"}`, `{"nvidia.com/gpu":"2","cpu":8}`, "{}"}[r.IntN(4)]
-		}
-		if r.IntN(3) == 0 {
-			own[card.NamespaceKey] = []string{`{"A":2}`, `{"A":1,"B":3}`, `{"A":0,"N":2}`, "{}"}[r.IntN(4)]
-		}
-		if r.IntN(3) == 0 {
+		if r.IntN(2) == 0 {
 			own[card.HolderKey] = testbed.Limits[r.IntN(len(testbed.Limits))]
 		}
 		if r.IntN(3) == 0 {
@@ -241,9 +235,12 @@ func drawPolicies(r *rand.Rand, c *workload.Cluster) {
 		if r.IntN(4) == 0 {
 			own[policy.ReclaimFenceKey] = []string{"true", "true", "false"}[r.IntN(3)]
 		}
-		for _, key := range []string{policy.MinRuntimeKey, policy.PreemptMinRuntimeKey, policy.ReclaimDelayKey} {
-			if r.IntN(6) == 0 {
-				own[key] = []string{"0s", "2s", "4s"}[r.IntN(3)]
+		for key, texts := range map[string][]string{
+			policy.MinRuntimeKey:   {"reclaim=0s", "reclaim=2s,preempt=4s", "preempt=2s", "preempt=0s, reclaim=4s"},
+			policy.ReclaimDelayKey: {"0s", "2s", "4s"},
+		} {
+			if r.IntN(5) == 0 {
+				own[key] = texts[r.IntN(len(texts))]
 			}
 		}
 		c.Queues[i].Annotations = own
@@ -289,7 +286,7 @@ func (m *oracleSession) overdue(job *api.JobInfo) bool {
 		}
 	}
 	text, _ := m.given["inqueueTimeout"].(string)
-	for _, name := range path {
+	for _, name := range append(path, index.RootName) {
 		if queue := m.Queues[api.QueueID(name)]; queue != nil {
 			if own, set := queue.Queue.Annotations[policy.InqueueTimeoutKey]; set {
 				text = own
@@ -558,9 +555,11 @@ func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 	factor, _ := strconv.ParseFloat(q.Annotations[policy.OvercommitFactorKey], 64)
 	from.Overcommit = 1000 * factor
 	from.Fence = q.Annotations[policy.ReclaimFenceKey] == "true"
-	for key, to := range map[string]**float64{policy.MinRuntimeKey: &from.Times.MinRuntime,
-		policy.PreemptMinRuntimeKey: &from.Times.PreemptMinRuntime, policy.ReclaimDelayKey: &from.Times.ReclaimDelay} {
-		if d, err := time.ParseDuration(q.Annotations[key]); err == nil {
+	times := map[string]**float64{"": &from.Times.ReclaimDelay, "reclaim": &from.Times.MinRuntime, "preempt": &from.Times.PreemptMinRuntime}
+	for _, text := range append(strings.Split(q.Annotations[policy.MinRuntimeKey], ","), "="+q.Annotations[policy.ReclaimDelayKey]) {
+		word, value, _ := strings.Cut(strings.TrimSpace(text), "=")
+		to := times[word]
+		if d, err := time.ParseDuration(value); err == nil {
 			seconds := d.Seconds()
 			*to = &seconds
 		}

@@ -23,7 +23,7 @@ func TestReasonsOfLists(t *testing.T) {
 	const (
 		a    = "What is left of <A> at queue <root> is guaranteed to other queues: requested <1>"
 		b    = "Queue <q> has insufficient <B> quota: requested <1>, total would be <2>, but capability is <1>"
-		c    = "Queue <team> has insufficient <C> quota for namespace <default>: requested <1>, total would be <2>, but card.quota.namespace is <1>"
+		c    = "Queue <team> has insufficient <C> quota for namespace <default>: requested <1>, total would be <2>, but card.quota.by is <1>"
 		z    = "Queue <q> has insufficient <Z> quota: requested <1>, total would be <1>, but capability is <0>"
 		flat = "What is left of <A> at queue <q> is guaranteed to other queues: requested <1>"
 	)
@@ -50,7 +50,7 @@ func TestReasonsOfLists(t *testing.T) {
 			s := testbed.NewScene().Node("a", "A", 4).Node("b", "B", 4).Node("c", "C", 4)
 			if !test.flat {
 				s.Queue("root", "").Queue("team", root, "quota", `{"A":8,"B":8,"C":8}`, "guarantee", `{"A":0,"B":0,"C":0}`).
-					Annotate("team", card.NamespaceKey, `{"C":1}`)
+					Annotate("team", card.HolderKey, `{"namespace":{"*":{"C":1}}}`)
 			}
 			s.Queue("q", team, "quota", `{"A":8,"B":1,"C":8}`, "guarantee", `{"A":0,"B":0,"C":0}`).Queue("owner", root, "quota", `{"A":3}`).
 				Queue("other", root, "quota", `{"A":8}`, "guarantee", `{"A":0}`).Pods("a", holder, "A", 1, 1, testbed.On("a")).Pods("b", "q", "B", 1, 1, testbed.On("b")).Pods("c", "q", "C", 1, 1, testbed.On("c")).Pods("job", "q", list, 1, 1)

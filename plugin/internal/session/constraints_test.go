@@ -51,7 +51,7 @@ func TestWhoseEvictionMakesRoom(t *testing.T) {
 		Pods("near", "y", "A", 2, 1, testbed.On("a")).Pods("far", "z", "A", 2, 1, testbed.On("a")).Pods("waits", "x", "A", 1, 1).Open(t)
 	assert.True(t, lacks(f, t, "waits-0", "near-0"))
 	assert.False(t, lacks(f, t, "waits-0", "far-0"), "team is full, and far is not in it")
-	f = testbed.Namespaced().Annotate("team", card.NamespaceKey, `{"A":8}`).Pods("x.runs", "train", "A", 3, 1, testbed.On("a")).
+	f = testbed.Namespaced().Annotate("team", card.HolderKey, `{"namespace":{"*":{"A":8}}}`).Pods("x.runs", "train", "A", 3, 1, testbed.On("a")).
 		Pods("x.other", "serve", "A", 1, 1, testbed.On("a")).Pods("y.runs", "train", "A", 1, 1, testbed.On("a")).
 		Pods("x.waits", "train", "A", 1, 1).Open(t, testbed.ByPrefix)
 	assert.True(t, lacks(f, t, "x.waits-0", "x.runs-0"))
@@ -81,7 +81,7 @@ func TestBoundsOfTheQueueItself(t *testing.T) {
 
 	gated := func(ofTeam, ofOne, ofNamespace string) *testbed.Fixture {
 		return testbed.GatedScene(t).Node("a", "A", 4).Queue("root", "").Queue("team", "root", "quota", ofTeam).
-			Queue("one", "team", "quota", ofOne, "quota.namespace", ofNamespace).Queue("two", "team", "quota", `{"A":9}`).
+			Queue("one", "team", "quota", ofOne, "quota.by", ofNamespace).Queue("two", "team", "quota", `{"A":9}`).
 			Pods("runs", "one", "A", 1, 1, testbed.On("a")).Pods("kept", "one", "A", 2, 1, testbed.OptedIn(true)).
 			Pods("waits", "one", "A", 1, 1).Pods("beside", "two", "A", 1, 1).OpenGated(t)
 	}
@@ -173,7 +173,7 @@ func jobOf(f *testbed.Fixture, pod string) *api.JobInfo { return f.Jobs[f.Task(p
 // TestDisplacedListsReturnToTheirNamespace asks about a job of a high priority that no displacement
 // helps. The promise that was taken back for the question is there again.
 func TestDisplacedListsReturnToTheirNamespace(t *testing.T) {
-	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":16,"B":16}`, "quota.namespace", `{"A":2,"B":2}`).
+	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":16,"B":16}`, "quota.by", `{"namespace":{"*":{"A":2,"B":2}}}`).
 		Pods("low", "q", "A|B", 4, 1, testbed.Members(4), testbed.InPhase(workload.Inqueue)).Pods("last", "q", "A|B", 1, 1).
 		Pods("high", "q", "A|B", 5, 1, testbed.Members(5), testbed.OfPriority(10))
 	s.Arguments = framework.Arguments{arguments.DisplacePromises: true}

@@ -151,7 +151,7 @@ func TestTakesForSeveralPods(t *testing.T) {
 		Batch("runs", "other", 8, 8, 1, 1).Batch("claim", "mine", 3, 0, 2, 1)
 	cpu.Queues[0].Capability = workload.Resources{"cpu": 4000, "memory": 50 << 30}
 	limited := testbed.NewScene().Node("a", "A", 8).Lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).Lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`).
-		Annotate("mine", card.NamespaceKey, `{"A":2}`).Pods("runs", "other", "A", 8, 1, testbed.On("a"), testbed.Members(0)).
+		Annotate("mine", card.HolderKey, `{"namespace":{"*":{"A":2}}}`).Pods("runs", "other", "A", 8, 1, testbed.On("a"), testbed.Members(0)).
 		Pods("claim", "mine", "A", 3, 1, testbed.InPhase(workload.Inqueue), testbed.Members(3))
 	for name, s := range map[string]*testbed.Scene{"cpu and a capability": cpu, "cards and the limit of the namespace": limited} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func TestUsageHooksDoNotAllocate(t *testing.T) {
 		Pods("one", "mine", "A", 1, 1, testbed.InPhase("Inqueue")).Pods("two", "other", "A", 1, 1, testbed.InPhase("Inqueue")).
 		Pods("busy", "other", "A", 4, 1, testbed.On("a"))
 	s.Arguments = framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.StateStore: "none", arguments.FairShareReclaim: 1.5}
-	s.Annotate("other", "volcano.sh/min-runtime", "1m")
+	s.Annotate("other", "volcano.sh/min-runtime", "reclaim=1m")
 	f := s.Open(t)
 	var mine, other any = f.Queue("mine"), f.Queue("other")
 	placed := f.Task("one-0")

@@ -223,11 +223,11 @@ func TestDampedHooksDoNotAllocate(t *testing.T) {
 
 // TestHooksWithPoliciesDoNotAllocate is TestHooksDoNotAllocate where all policies are set.
 func TestHooksWithPoliciesDoNotAllocate(t *testing.T) {
-	s := &testbed.Scene{Cluster: deep(), Build: session.NewCapacity, Arguments: framework.Arguments{arguments.DisplacePromises: true, arguments.InqueueTimeout: "1h", arguments.ReclaimByClass: true,
+	s := &testbed.Scene{Cluster: deep(), Build: session.NewCapacity, Arguments: framework.Arguments{arguments.ReclaimByClass: true,
 		arguments.OwnerClasses: map[string]any{"ReplicaSet": "inference", "Job": "training"}}}
-	s.Annotate("root", policy.MaxJobsKey, "1000000", policy.OvercommitFactorKey, "1000000", policy.InqueueTimeoutKey, "30m",
-		policy.NamespaceCapabilityKey, `{"cpu":"100M","memory":"1Ei"}`, policy.ReclaimFenceKey, "true", policy.MinRuntimeKey, "0s",
-		policy.PreemptMinRuntimeKey, "1s", policy.ReclaimDelayKey, "0s")
+	s.Annotate("root", policy.MaxJobsKey, "1000000", policy.OvercommitFactorKey, "1000000", policy.InqueueTimeoutKey, "30m", policy.OrderKey, "displace",
+		card.HolderKey, `{"namespace":{"*":{"cpu":"100M","memory":"1Ei"}}}`, policy.ReclaimFenceKey, "true", policy.MinRuntimeKey, "reclaim=0s,preempt=1s",
+		policy.ReclaimDelayKey, "0s")
 	for i := range s.Jobs {
 		testbed.Serving("inference")(&s.Jobs[i])
 		if s.Jobs[i].Phase == workload.Running {

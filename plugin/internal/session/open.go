@@ -11,7 +11,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
@@ -247,7 +246,7 @@ func (s *Session) publishEvictions() {
 	s.Memory.metrics.ForgetEvictions()
 	if budgets := s.Memory.Evictions.InForce(); budgets != nil && !s.Variant.Proportion {
 		for _, b := range budgets.All() {
-			s.Memory.metrics.SetEvictionsLeft(b.Queue, policy.Short(b.Key), b.Left())
+			s.Memory.metrics.SetEvictionsLeft(b.Queue, b.Key.Word(), b.Left())
 		}
 	}
 }

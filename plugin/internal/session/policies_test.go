@@ -3,6 +3,7 @@ package session_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,6 +38,35 @@ func TestPoliciesHoldBelow(t *testing.T) {
 		assert.Equal(t, factor, policies(f, queue).OvercommitFactor(), queue)
 	}
 	assert.Equal(t, []int{20, 0}, []int{policies(f, "org").MaxJobs(), policies(f, "leaf").MaxJobs()}, "org counts the jobs of all queues below")
+}
+
+// TestFlatQueuesInheritFromTheRoot sets policies on the root of queues without hierarchy. The policies that a queue
+// inherits hold in each of them. A bound of the root bounds the root alone.
+func TestFlatQueuesInheritFromTheRoot(t *testing.T) {
+	s := testbed.NewScene().Queue("root", "").Queue("a", "").Queue("b", "").
+		Annotate("root", policy.InqueueTimeoutKey, "30m", policy.FairShareKey, "namespaces,weight=3", policy.OrderKey, "fifo,displace", policy.MaxJobsKey, "1").
+		Annotate("b", policy.OrderKey, "displace=off", policy.InqueueTimeoutKey, "0s")
+	run := testbed.NewSequence(t, s)
+	f := run.Open(t)
+	a, b := policies(f, "a"), policies(f, "b")
+	namespaces, _ := a.FairShareNamespaces()
+	assert.True(t, namespaces)
+	assert.Equal(t, []int64{0, 3000}, []int64{a.FairShareWeight(), policies(f, "root").FairShareWeight()}, "a weight is not inherited")
+	assert.Equal(t, []bool{true, false}, []bool{a.Displaces(), b.Displaces()})
+	assert.Equal(t, policy.Order{Rule: policy.FIFO, Hold: time.Hour}, b.JobOrder(), "a word that is missing is inherited")
+	for queue, timeout := range map[string]time.Duration{"root": 30 * time.Minute, "a": 30 * time.Minute, "b": 0} {
+		assert.Equal(t, timeout, f.Own.Intake.InqueueTimeout(f.Own.Index.Lookup(queue)), queue)
+	}
+	assert.Equal(t, []int{1, 0}, []int{policies(f, "root").MaxJobs(), a.MaxJobs()})
+
+	s.Annotate("root", policy.OrderKey, "displace=off,lifo")
+	f = run.Open(t)
+	assert.True(t, policies(f, "a").Displaces(), "the last good value of all words")
+	s.Annotate("root", policy.OrderKey, "lifo", policy.InqueueTimeoutKey, "")
+	run.Builder = &session.Builder{Variant: run.Builder.Variant} // a restart
+	f = run.Open(t)
+	assert.False(t, policies(f, "a").Displaces())
+	assert.Zero(t, f.Own.Intake.InqueueTimeout(f.Own.Index.Lookup("a")))
 }
 
 // TestPoliciesThatNobodySets share one value.
@@ -94,9 +124,9 @@ func TestPoliciesChange(t *testing.T) {
 // TestLimitsOfUncountedResources limits what a namespace has of resources that the plugin does not
 // count. Each is a Warning event on the queue, once.
 func TestLimitsOfUncountedResources(t *testing.T) {
-	const scalars = "annotation volcano.sh/capability.namespace: %q has no effect: capacity-card counts cpu, memory and cards; volcano.sh/card.quota.namespace limits cards"
-	const odd = `annotation volcano.sh/capability.namespace: "gpus" has no effect: Volcano does not count it`
-	const device = `annotation volcano.sh/capability.namespace: "deviceclass/gpu.example.com" has no effect: devices of resource claims have no limits of namespaces`
+	const scalars = "annotation volcano.sh/card.quota.by: %q has no effect: capacity-card counts cpu, memory and cards; a number without quotes is a limit of cards"
+	const odd = `annotation volcano.sh/card.quota.by: "gpus" has no effect: Volcano does not count it`
+	const device = `annotation volcano.sh/card.quota.by: "deviceclass/gpu.example.com" has no effect: devices of resource claims have no limits of holders`
 	for _, test := range []struct {
 		build framework.PluginBuilder
 		want  []string
@@ -106,8 +136,8 @@ func TestLimitsOfUncountedResources(t *testing.T) {
 		{session.NewProportion, []string{device, odd}},
 	} {
 		t.Run(test.build(nil).Name(), func(t *testing.T) {
-			s := testbed.NewScene().Queue("q", "").Annotate("q", policy.NamespaceCapabilityKey,
-				`{"cpu": 4, "memory": "1Gi", "pods": 3, "nvidia.com/gpu": 2, "gpus": 1, "deviceclass/gpu.example.com": 1}`)
+			s := testbed.NewScene().Queue("q", "").Annotate("q", card.HolderKey, `{"namespace": {"*": {"A": 1, "cpu": "4", "memory": "1Gi", "pods": "3"}},
+				"user": {"*": {"nvidia.com/gpu": "2", "gpus": "1", "deviceclass/gpu.example.com": "1"}}}`)
 			s.Build = test.build
 			run := testbed.NewSequence(t, s)
 			client, events := testbed.RecordedEvents()
@@ -118,17 +148,17 @@ func TestLimitsOfUncountedResources(t *testing.T) {
 				assert.Equal(t, []string{record.BadPolicyAnnotation, want}, []string{event.Reason, event.Message})
 			}
 			run.Open(t)
-			s.Annotate("q", policy.NamespaceCapabilityKey, "none")
+			s.Annotate("q", card.HolderKey, "none")
 			run.Open(t)
 			assert.Contains(t, (<-events).Message, `"none" is not a JSON object`, "the same warning is recorded again")
 			var found []string
-			for _, p := range inspect.PolicyProblems(test.build(nil).Name(), nil, map[string]string{policy.NamespaceCapabilityKey: `{"cpu": 4, "gpus": 1}`}) {
+			for _, p := range inspect.PolicyProblems(test.build(nil).Name(), nil, map[string]string{card.HolderKey: `{"namespace": {"*": {"cpu": "4", "gpus": "1"}}}`}) {
 				found = append(found, p.Reason)
 			}
 			assert.Len(t, found, 1)
 		})
 	}
-	assert.Empty(t, inspect.PolicyProblems("drf", nil, map[string]string{policy.NamespaceCapabilityKey: `{"gpus": 1}`}), "a plugin of someone else")
+	assert.Empty(t, inspect.PolicyProblems("drf", nil, map[string]string{card.HolderKey: `{"namespace": {"*": {"gpus": "1"}}}`}), "a plugin of someone else")
 }
 
 // TestPoliciesOfADeletedRoot deletes the root. The tree still has one, without policies.
@@ -167,9 +197,9 @@ func TestPolicyHooksDoNotAllocate(t *testing.T) {
 		Pods("later", "q", "A", 1, 1).Pods("large", "q", "A", 7, 1, testbed.Members(7))
 	for _, queue := range []string{"team", "q"} {
 		s.Annotate(queue, policy.MaxJobsKey, "5", policy.OvercommitFactorKey, "1.5", policy.InqueueTimeoutKey, "1h",
-			card.NamespaceKey, `{"A":4,"B":4}`, policy.NamespaceCapabilityKey, `{"cpu":"64"}`)
+			policy.OrderKey, "displace",
+			card.HolderKey, `{"namespace":{"*":{"A":4,"B":4,"cpu":"64"}}}`)
 	}
-	s.Arguments = framework.Arguments{arguments.DisplacePromises: true}
 	f := s.Open(t)
 	task, later, large := f.Task("next-0"), f.Job("later"), f.Job("large")
 	placed := *task
@@ -185,5 +215,5 @@ func TestPolicyHooksDoNotAllocate(t *testing.T) {
 		assert.Zero(t, testing.AllocsPerRun(200, call), name)
 	}
 	require.Equal(t, util.Reject, f.Own.Admit.JobEnqueueable(large))
-	assert.Contains(t, large.JobFitErrors, "card.quota.namespace is <4>")
+	assert.Contains(t, large.JobFitErrors, "card.quota.by is <4>")
 }

@@ -48,7 +48,7 @@ func TestNoPromiseOfCardsLeaks(t *testing.T) {
 		if round%15 == 0 {
 			queue := pickOf(r, "team", "x", "y")
 			s.Annotate(queue, policy.InqueueTimeoutKey, pickOf(r, "", "10m", "1h", "0s"))
-			s.Annotate(queue, card.NamespaceKey, pickOf(r, "", `{"A":5}`, `{"A":3,"B":3}`), policy.MaxJobsKey, pickOf(r, "", "3", "6"))
+			s.Annotate(queue, card.HolderKey, pickOf(r, "", `{"namespace":{"*":{"A":5}}}`, `{"namespace":{"*":{"A":3,"B":3}}}`), policy.MaxJobsKey, pickOf(r, "", "3", "6"))
 		}
 		s.Jobs = slices.DeleteFunc(s.Jobs, func(workload.Job) bool { return last || r.IntN(10) == 0 })
 		for range r.IntN(3) {

@@ -312,7 +312,7 @@ func TestMaySpare(t *testing.T) {
 		"reclaim":        func(s *Setup) { s.Actions = append(s.Actions, plugin.NewReclaim()) },
 		"sla":            func(s *Setup) { s.Tiers[1].Plugins[0].Name = "sla" },
 		"inqueueTimeout": func(s *Setup) { s.Tiers[0].Plugins[3].Arguments["inqueueTimeout"] = "1h" },
-		"a hold":         func(s *Setup) { s.Queues[0].Annotations["volcano.sh/fair-share-hold"] = "1h" },
+		"a hold":         func(s *Setup) { s.Queues[0].Annotations["volcano.sh/order"] = "nodes=1h" },
 		"a budget":       func(s *Setup) { s.Queues[0].Annotations["volcano.sh/card.budget"] = `{"A":"1h/day"}` },
 		"a window":       func(s *Setup) { s.Queues[0].Annotations["volcano.sh/override"] = "[]" },
 	} {

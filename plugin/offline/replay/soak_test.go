@@ -34,8 +34,8 @@ func TestSoak(t *testing.T) {
 	s := setup(t, 4, []share{{"root", "", 32}, {"a", "root", 16}, {"b", "root", 8}, {"c", "root", 8}},
 		", fairShareHalfLife: 24h, stateStore: none, reclaimCompares: damped=3")
 	lasting := map[string]string{
-		card.BudgetKey: `{"H": "400h/day"}`, policy.EvictionBudgetKey: "20/1h", policy.ReclaimBudgetKey: "20/1h",
-		policy.EnforceQuotaKey: "after=10m", policy.MinRuntimeKey: "10m",
+		card.BudgetKey: `{"H": "400h/day"}`, policy.EvictionBudgetKey: "lose=20/1h,take=20/1h",
+		policy.EnforceQuotaKey: "after=10m", policy.MinRuntimeKey: "reclaim=10m",
 		policy.OverrideKey: `[{"days": "Mon-Sun", "from": "20:00", "until": "06:00", "card.quota": {"H": 12}}]`,
 	}
 	for _, q := range s.Queues[1:] {

@@ -33,7 +33,7 @@ func weekOf(t *testing.T) Setup {
 	for _, q := range s.Queues[1:] {
 		q.Annotations[card.QuotaKey] = `{"H": 24}`
 		q.Annotations[card.BudgetKey] = `{"H": "200h/day"}`
-		q.Annotations[policy.EvictionBudgetKey] = "40/1h"
+		q.Annotations[policy.EvictionBudgetKey] = "lose=40/1h"
 		q.Annotations[policy.EnforceQuotaKey] = "after=10m"
 		q.Annotations[policy.OverrideKey] = `[{"days": "Mon-Sun", "from": "20:00", "until": "24:00", "zone": "UTC", "card.quota": {"H": 8}}]`
 	}

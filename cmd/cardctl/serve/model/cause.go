@@ -153,11 +153,11 @@ func heldOf(f *explain.Finding) (h held, is bool) {
 }
 
 // sparing are the rules that spare pods, by policy.
-var sparing = map[string]report.Rule{
-	policy.ReclaimFenceKey:   Fenced,
-	policy.MinRuntimeKey:     TooYoung,
-	policy.EvictionBudgetKey: Budgeted,
-	policy.ReclaimBudgetKey:  report.ReclaimBudgetUsed,
+var sparing = map[policy.Key]report.Rule{
+	policy.ReclaimFence:   Fenced,
+	policy.MinRuntime:     TooYoung,
+	policy.EvictionBudget: Budgeted,
+	policy.ReclaimBudget:  report.ReclaimBudgetUsed,
 }
 
 // holds finds the policies, with their values and the queues that set them.
@@ -165,9 +165,9 @@ func (m *Model) holds(h held) (all []Hold) {
 	switch h.noReclaim {
 	case "":
 	case report.ReclaimDelayed:
-		all = append(all, Hold{Rule: h.noReclaim, Policy: m.policyOf(h.queue, policy.ReclaimDelayKey)})
+		all = append(all, Hold{Rule: h.noReclaim, Policy: m.policyOf(h.queue, policy.ReclaimDelay)})
 	case report.ReclaimBudgetUsed:
-		all = append(all, Hold{Rule: h.noReclaim, Policy: m.policyOf(h.queue, policy.ReclaimBudgetKey)})
+		all = append(all, Hold{Rule: h.noReclaim, Policy: m.policyOf(h.queue, policy.ReclaimBudget)})
 	default:
 		all = append(all, Hold{Rule: h.noReclaim})
 	}
@@ -177,21 +177,21 @@ func (m *Model) holds(h held) (all []Hold) {
 	}
 
 	if h.timedOut {
-		timeout := m.policyOf(h.queue, policy.InqueueTimeoutKey, queues.InqueueTimeout)
+		timeout := m.policyOf(h.queue, policy.InqueueTimeout)
 		all = append(all, Hold{Rule: TimedOut, Policy: timeout})
 	}
 	return all
 }
 
-// policyOf returns the policy with one of some names that holds in a queue, nil for none.
-func (m *Model) policyOf(queue string, names ...string) *queues.Policy {
+// policyOf returns the policy of a key that holds in a queue, nil for none.
+func (m *Model) policyOf(queue string, key policy.Key) *queues.Policy {
 	q := m.Queue(queue)
 	if q == nil {
 		return nil
 	}
 
 	for i := range q.Policies {
-		if slices.Contains(names, q.Policies[i].Policy) {
+		if q.Policies[i].Key == key {
 			return &q.Policies[i]
 		}
 	}

@@ -63,8 +63,7 @@ type Model struct {
 	Number     uint64        // counts the models of a process
 	Took       time.Duration // to make it
 	Queues     []queues.Queue
-	Budgets    map[string][]queues.Budget // by queue
-	Policies   map[string]string          // that hold in all queues because of arguments of the plugin
+	Policies   map[string]string // that hold in all queues because of arguments of the plugin
 	Stock      *stock.Stock
 	Jobs       []explain.Finding // all jobs, in the order of their names
 	Waiting    []explain.Finding // the jobs that wait
@@ -180,10 +179,6 @@ func (m *Model) count(ctx context.Context, world *engine.World) error {
 	defer session.Close()
 
 	m.Queues = queues.List(world, session)
-	m.Budgets = map[string][]queues.Budget{}
-	for _, b := range queues.Budgets(session, func(string) bool { return true }, "") {
-		m.Budgets[b.Queue] = append(m.Budgets[b.Queue], b)
-	}
 	m.Stock = stock.Count(world, session)
 	m.Policies = session.Quota.Policies()
 	m.Details = details(world, session)

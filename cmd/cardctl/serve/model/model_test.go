@@ -128,9 +128,9 @@ func TestCauses(t *testing.T) {
 func TestCausesOfPolicies(t *testing.T) {
 	m := &Model{Queues: treeOf("root", "a root", "a1 a", "a2 a", "b root"), Stock: &stock.Stock{}}
 	m.indexNames()
-	delay := queues.Policy{Policy: "volcano.sh/reclaim-delay", Value: "2m", Queue: "a"}
-	timeout := queues.Policy{Policy: "inqueueTimeout", Value: "30m0s"}
-	m.Queues[4].Policies = []queues.Policy{{Policy: "volcano.sh/reclaim-fence", Value: "true", Queue: "b", Whole: true}}
+	delay := queues.Policy{Policy: "volcano.sh/reclaim-delay", Key: policy.ReclaimDelay, Value: "2m", Queue: "a"}
+	timeout := queues.Policy{Policy: "inqueueTimeout", Key: policy.InqueueTimeout, Value: "30m0s"}
+	m.Queues[4].Policies = []queues.Policy{{Policy: "volcano.sh/reclaim-fence", Key: policy.ReclaimFence, Value: "true", Queue: "b", Whole: true}}
 	m.Queues[2].Policies, m.Queues[3].Policies = []queues.Policy{delay}, []queues.Policy{timeout, delay}
 	over := func(against string, total, bound float64) *report.Reason {
 		return &report.Reason{Shortages: []report.Shortage{{Resource: "X", Against: against, Total: total, Bound: bound}}}
@@ -143,8 +143,8 @@ func TestCausesOfPolicies(t *testing.T) {
 	delayed := &report.Reason{Rule: report.ReclaimDelayed}
 	jobs := []explain.Finding{
 		{Namespace: "n1", Rule: report.TooManyJobs, Level: "a", Queue: "a1", Reason: &report.Reason{Shortages: []report.Shortage{{Resource: "jobs", Against: "max-jobs", Total: 21, Bound: 20}}}},
-		{Namespace: "n1", Rule: report.OverNamespace, Level: "a", Queue: "a1", Reason: over("card.quota.namespace", 9, 8)},
-		{Namespace: "n2", Rule: report.OverNamespace, Level: "a", Queue: "a1", Reason: over("card.quota.namespace", 10, 8)},
+		{Namespace: "n1", Rule: report.OverNamespace, Level: "a", Queue: "a1", Reason: over("card.quota.by", 9, 8)},
+		{Namespace: "n2", Rule: report.OverNamespace, Level: "a", Queue: "a1", Reason: over("card.quota.by", 10, 8)},
 		{Namespace: "n1", Rule: report.OverHolder, Level: "a", Queue: "a1", Reason: held("ann")},
 		{Namespace: "n1", Rule: report.OverHolder, Level: "a", Queue: "a1", Reason: held("bob")},
 		{Namespace: "n2", Rule: report.OverHolder, Level: "a", Queue: "a1", Reason: held("cid")},
@@ -156,7 +156,7 @@ func TestCausesOfPolicies(t *testing.T) {
 		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a2", NoReclaim: delayed, TimedOut: true},
 		{Namespace: "n1", Rule: explain.NodesFull, Queue: "b", NoReclaim: &report.Reason{Rule: report.TrainingJob}, TimedOut: true},
 		{Namespace: "n1", Rule: explain.NodesFull, Queue: "b"},
-		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a1", Spared: []explain.Spared{{Policy: "volcano.sh/reclaim-fence", Queue: "b", Pods: 2}, {Policy: "volcano.sh/min-runtime", Queue: "a2", Pods: 3}}},
+		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a1", Spared: []explain.Spared{{Policy: policy.ReclaimFence, Queue: "b", Pods: 2}, {Policy: policy.MinRuntime, Queue: "a2", Pods: 3}}},
 	}
 	keys := map[string]int{}
 	for _, c := range m.Causes(jobs, func(namespace string) string { return strings.Replace(namespace, "n2", "•••", 1) }) {
@@ -168,8 +168,8 @@ func TestCausesOfPolicies(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{
 		"TooManyJobs|a|jobs||max-jobs 20":                         1,
-		"OverNamespace|a|X|n1|card.quota.namespace 8":             1,
-		"OverNamespace|a|X|•••|card.quota.namespace 8":            1,
+		"OverNamespace|a|X|n1|card.quota.by 8":                    1,
+		"OverNamespace|a|X|•••|card.quota.by 8":                   1,
 		"OverHolder|a|X|user|card.quota.by|ann 8":                 1,
 		"OverHolder|a|X|user|card.quota.by|bob 8":                 1,
 		"OverHolder|a|X|user|card.quota.by|••• 8":                 2,
