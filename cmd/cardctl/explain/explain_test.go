@@ -85,7 +85,7 @@ func TestCheckpointsAndNotices(t *testing.T) {
 	claims, runs := findings[1], findings[2]
 	assert.Regexp(t, `^the eviction of all its pods would lose 6h0m\d+s of work, since their checkpoints$`, runs.Unsaved)
 	assert.Equal(t, "1 of its pods have notice, and may be evicted from "+until+" on", runs.Notice)
-	assert.Equal(t, []Spared{{Policy: policy.EvictionGraceKey, Queue: "borrower", Pods: 1, Until: until}}, claims.Spared)
+	assert.Equal(t, []Spared{{Policy: policy.EvictionGrace, Queue: "borrower", Pods: 1, Until: until}}, claims.Spared)
 	assert.Empty(t, findings[0].Unsaved+findings[0].Notice)
 }
 
