@@ -27,7 +27,8 @@ const (
 	others          = "*"
 )
 
-// HolderLimits are the limits of a queue for one key of jobs: namespace, user, group, or label: and the name of a label.
+// HolderLimits are the limits of a queue for one key of jobs: namespace, user, group, or label: and the name of a
+// label.
 type HolderLimits struct {
 	Key    string
 	Limits []HolderLimit

@@ -1,4 +1,5 @@
-// Package holders limits the cards and resources of each namespace, user, group, and value of a label in a queue and its descendants.
+// Package holders limits the cards and resources of each namespace, user, group, and value of a label in a queue and
+// its descendants.
 package holders
 
 import (
