@@ -154,8 +154,9 @@ func InForce(path []map[string]string) (all []Held) {
 				continue
 			}
 
-			held := Held{Key: Key(k), Name: nameOf(Key(k)), Level: level, Whole: !inherited[k], Takes: Key(k) >= ReclaimFence}
-			if !v.lifts(Key(k)) {
+			key := Key(k)
+			held := Held{Key: key, Name: nameOf(key), Level: level, Whole: !inherited[k], Takes: key >= ReclaimFence}
+			if !v.lifts(key) {
 				held.Text = v.Text
 			}
 			found[k] = append(found[k], held)

@@ -24,8 +24,8 @@ const (
 	wantBudgets = `a JSON object of cards and hours per window, such as {"NVIDIA-H200": "5000h/30d"}`
 	wantFlag    = "true or false"
 	wantCards   = `a JSON object of cards and whole numbers, such as {"NVIDIA-H200": 8}`
-	wantHolders = `a JSON object of namespace, user, group or label:<name>, of values or *, and of cards and resources, ` +
-		`such as {"user": {"*": {"NVIDIA-H200": 8, "cpu": "64"}}}`
+	wantHolders = `a JSON object of namespace, user, group or label:<name>, of values or *, ` +
+		`and of cards and resources, such as {"user": {"*": {"NVIDIA-H200": 8, "cpu": "64"}}}`
 )
 
 func parseCount(v *Value, text string) bool {

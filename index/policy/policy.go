@@ -38,7 +38,8 @@ const (
 // inherited are the keys that a queue without a value has from its parent.
 var inherited = [keys]bool{
 	OvercommitFactor: true, InqueueTimeout: true, JobOrder: true, FairShare: true, FairShareNamespaces: true,
-	FairShareHold: true, Displace: true, MinRuntime: true, PreemptMinRuntime: true, ReclaimDelay: true, EnforceQuota: true,
+	FairShareHold: true, Displace: true, MinRuntime: true, PreemptMinRuntime: true, ReclaimDelay: true,
+	EnforceQuota: true,
 }
 
 // Value is the value of one key. Each key uses one field besides Set and Text.

@@ -17,7 +17,8 @@ type Timed struct {
 	Over  bool // Inqueue for too long
 }
 
-// setTimeouts finds the timeouts of the queues. The annotation of a queue, an ancestor or the root overrides the argument.
+// setTimeouts finds the timeouts of the queues. The annotation of a queue, an ancestor or the root overrides the
+// argument.
 func (s *Inputs) setTimeouts() {
 	s.timeouts = nil
 	if s.settings.InqueueTimeout == 0 && !s.HasPolicies() {
