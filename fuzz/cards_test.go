@@ -50,6 +50,11 @@ func (w *world) sound() (string, index.Queue) {
 	}
 }
 
+// preemption has the accounts of the world.
+func (w *world) preemption(levels int) quota.Preemption {
+	return quota.Preemption{Index: w.ix, Allocated: w.ix, Bound: &w.ix.RealCapability, Levels: levels}
+}
+
 func (w *world) compareCard() {
 	d, card := w.card()
 	to, tq := w.sound()
@@ -58,7 +63,7 @@ func (w *world) compareCard() {
 	require.Equal(w.t, w.oracle.Feasible([]oracle.Need{{Queue: to, Cards: []string{card}, Amount: amount}}),
 		quota.EnqueueableCard(w.ix, tq, d, amount).OK(), "enqueueable: %v %s in %s", amount, card, to)
 	levels := w.rand.IntN(3)
-	require.Equal(w.t, w.oracle.PreemptiveCard(to, card, amount, levels), reasonOf(quota.PreemptiveCard(w.ix, w.ix, &w.ix.RealCapability, tq, d, amount, levels)), "preemptive: %v %s in %s", amount, card, to)
+	require.Equal(w.t, w.oracle.PreemptiveCard(to, card, amount, levels), reasonOf(w.preemption(levels).PreemptiveCard(tq, d, amount)), "preemptive: %v %s in %s", amount, card, to)
 }
 
 // compareFeasible draws a few demands, with a card list each, and divides them into given

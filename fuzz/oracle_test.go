@@ -121,7 +121,7 @@ func (w *world) compareAdmission(name string) {
 			}
 		}
 		levels := w.rand.IntN(4)
-		require.Equal(w.t, w.oracle.Preemptive(name, t.request, levels), reasonOf(quota.Preemptive(w.ix, w.ix, &w.ix.RealCapability, q, request, levels)),
+		require.Equal(w.t, w.oracle.Preemptive(name, t.request, levels), reasonOf(w.preemption(levels).Preemptive(q, request)),
 			"preemptive: %v in %s", t.request, name)
 	}
 	if j := pick(w.rand, w.jobs); j != nil {

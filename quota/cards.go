@@ -115,18 +115,17 @@ func Unpromised(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64)
 // task:
 //
 //	allocated + quantity ≤ bound      for q, and
-//	allocated + quantity ≤ deserved   for q, or an ancestor up to levels above it
+//	allocated + quantity ≤ deserved   for q, or an ancestor up to Levels above it
 //
-// Preemptive documents the parameters, and says why bounds of ancestors do not count. A
-// refusal has the reason OverQuota or OverDeserved, and the queue itself.
-func PreemptiveCard(ix *index.Index, a View, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64,
-	levels int) Verdict {
-	if a.AllocatedAt(q, d)+quantity > bound.At(q, d) {
+// Preemptive says why bounds of ancestors do not count. A refusal has the reason OverQuota or OverDeserved, and the
+// queue itself.
+func (p Preemption) PreemptiveCard(q index.Queue, d fastres.Dim, quantity float64) Verdict {
+	if p.Allocated.AllocatedAt(q, d)+quantity > p.Bound.At(q, d) {
 		return Verdict{OverQuota, q}
 	}
 
-	for _, p := range levelsFrom(ix, q, levels) {
-		if a.AllocatedAt(p, d)+quantity <= ix.Deserved.At(p, d) {
+	for _, at := range levelsFrom(p.Index, q, p.Levels) {
+		if p.Allocated.AllocatedAt(at, d)+quantity <= p.Index.Deserved.At(at, d) {
 			return Verdict{Admitted, q}
 		}
 	}

@@ -75,7 +75,7 @@ func TestPreemptiveCard(t *testing.T) {
 			queue{name: "q<inner", bound: bound, deserved: deserved, allocated: allocated})
 		q := lookup(t, ix, "q")
 		return verdict(ix, quota.AnyCard(q, []fastres.Dim{cardA, cardB}, func(d fastres.Dim) quota.Verdict {
-			return quota.PreemptiveCard(ix, ix, &ix.RealCapability, q, d, 2, 0)
+			return preemption(ix, ix).PreemptiveCard(q, d, 2)
 		}))
 	}
 	assert.Equal(t, "Admitted at q", build(res{cardA: 4}, res{cardA: 4}, res{cardA: 2}))

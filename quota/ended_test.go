@@ -38,8 +38,8 @@ func TestRulesReadTheFuture(t *testing.T) {
 			terminating(t, ix, "to", res{gpu: 1})
 		}
 		future := ended(ix)
-		assert.Equal(t, ends, quota.Preemptive(ix, &future, &ix.RealCapability, to, one, 0).OK())
-		assert.Equal(t, ends, quota.PreemptiveCard(ix, &future, &ix.RealCapability, to, gpu, 1, 0).OK())
+		assert.Equal(t, ends, preemption(ix, &future).Preemptive(to, one).OK())
+		assert.Equal(t, ends, preemption(ix, &future).PreemptiveCard(to, gpu, 1).OK())
 		var victims quota.Victims
 		victims.Reset(ix, &future, &index.Names{})
 		victims.Begin(&future)

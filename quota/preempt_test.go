@@ -5,8 +5,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
+
+// preemption has the accounts of an index, with other quantities of allocated.
+func preemption(ix *index.Index, allocated quota.View) quota.Preemption {
+	return quota.Preemption{Index: ix, Allocated: allocated, Bound: &ix.RealCapability}
+}
 
 func TestPreemptive(t *testing.T) {
 	tests := []struct {
@@ -47,7 +53,7 @@ func TestPreemptive(t *testing.T) {
 			test.queue.name = "q<parent"
 			// The parent is above its bound and deserves nothing. It does not count.
 			ix := session("root", queue{name: "root"}, queue{name: "parent", allocated: res{cpu: 5000}}, test.queue)
-			assert.Equal(t, test.want, verdict(ix, quota.Preemptive(ix, ix, &ix.RealCapability, lookup(t, ix, "q"), test.request.vector(), 0)))
+			assert.Equal(t, test.want, verdict(ix, preemption(ix, ix).Preemptive(lookup(t, ix, "q"), test.request.vector())))
 		})
 	}
 }
@@ -57,7 +63,7 @@ func TestPreemptiveAllocatesNothing(t *testing.T) {
 	q, request := lookup(t, ix, "q"), res{cpu: 1, pods: 1}.vector()
 	admitted := true
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		admitted = admitted && quota.Preemptive(ix, ix, &ix.RealCapability, q, request, 0).OK()
+		admitted = admitted && preemption(ix, ix).Preemptive(q, request).OK()
 	}))
 	assert.True(t, admitted)
 }

@@ -192,14 +192,14 @@ func (s *Rules) deserves(a quota.View, q index.Queue, d fastres.Dim, milli float
 		return max(milli, all.Get(d))
 	}
 
-	levels := s.settings.Levels
 	milli = atLeast(milli, d)
+	p := quota.Preemption{Index: s.Index, Allocated: a, Bound: s.Limit, Levels: s.settings.Levels}
 
-	v := quota.PreemptiveCard(s.Index, a, s.Limit, q, d, milli, levels)
+	v := p.PreemptiveCard(q, d, milli)
 	for _, share := range s.Names.Groups(d) {
 		if v.OK() && s.Index.Deserved.Row(q).Has(share.Group) {
 			ofGroup := atLeast(share.Of(milli), share.Group)
-			v = quota.PreemptiveCard(s.Index, a, s.Limit, q, share.Group, ofGroup, levels)
+			v = p.PreemptiveCard(q, share.Group, ofGroup)
 		}
 	}
 	return v

@@ -54,7 +54,8 @@ func (l *ledger) MayTake(pod, node int) bool {
 
 	q, left := l.claimant.queue, l.memory.draft.Queues
 	if !at.hasCards {
-		return quota.Preemptive(l.Index, left, l.LimitOf(q), q, at.charge, l.settings.Levels).OK()
+		p := quota.Preemption{Index: l.Index, Allocated: left, Bound: l.LimitOf(q), Levels: l.settings.Levels}
+		return p.Preemptive(q, at.charge).OK()
 	}
 
 	for d := range at.charge.Requested() {

@@ -91,7 +91,8 @@ func (s *Rules) preemptive(q index.Queue, request fastres.Vector, tasks []*api.T
 func (s *Rules) deservesRequest(q index.Queue, request fastres.Vector, withCards bool) quota.Verdict {
 	future := s.Books.Future.Queues
 	if !withCards {
-		return quota.Preemptive(s.Index, future, s.LimitOf(q), q, request, s.settings.Levels)
+		p := quota.Preemption{Index: s.Index, Allocated: future, Bound: s.LimitOf(q), Levels: s.settings.Levels}
+		return p.Preemptive(q, request)
 	}
 	if !fastres.Fits(future.Allocated(q), request, s.LimitOf(q).Row(q)) {
 		return quota.Verdict{Reason: quota.OverQuota, Queue: q}
