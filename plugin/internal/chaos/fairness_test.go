@@ -5,7 +5,6 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
-	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
