@@ -278,21 +278,20 @@ func TestObservability(t *testing.T) {
 		}
 	})
 	eventually(t, func(collect *assert.CollectT) {
-		assert.Equal(collect, map[string]bool{"CardQuotaOversubscribed " + ascend: true}, firing(t, p),
+		assert.Equal(collect, map[string]bool{"CardOversubscribed " + ascend: true}, firing(t, p),
 			"a queue does not starve that waits for more than its quota, or for more than the cluster has")
 	})
 
 	makeAlertsFire(t, c)
 	eventually(t, func(collect *assert.CollectT) {
 		assert.Equal(collect, map[string]bool{
-			"CardQuotaOversubscribed " + ascend:   true,
-			"CardQuotaOversubscribed " + h200:     true,
-			"CardQuotaOversubscribed " + h800:     true,
-			"CardQuotaOversubscribed " + rtx4090D: true, // there are none of them any more
-			"StockBelowAllocated " + rtx4090D:     true,
-			"QueueStarving oversold " + h200:      true,
-			"QueueStarving lender " + h800:        true,
-			"BadCardAnnotation bad":               true,
+			"CardOversubscribed " + ascend:    true,
+			"CardOversubscribed " + h200:      true,
+			"CardOversubscribed " + rtx4090D:  true, // there are none of them any more
+			"StockBelowAllocated " + rtx4090D: true,
+			"QueueStarving oversold " + h200:  true,
+			"QueueStarving lender " + h800:    true,
+			"BadCardAnnotation bad":           true,
 		}, firing(t, p))
 	})
 	assert.Empty(t, answers(t, p, `volcano_queue_waiting_jobs{queue_name="oversold", rule="OverQuota", level="oversold", resource="NVIDIA-H200"} == 1`))

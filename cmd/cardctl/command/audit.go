@@ -13,9 +13,9 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
 )
 
-const auditLong = `Finds quotas that are not used, guarantees that idle, queues that only borrow, quotas
-that add up to more than the queue above them or the nodes have, groups of cards that
-overlap, and policies that can never apply.
+const auditLong = `Finds quotas that are not used, guarantees that idle, queues that only borrow, deserved
+amounts and guarantees that add up to more than the queue above them or the nodes have,
+groups of cards that overlap, and policies that can never apply.
 
 What queues have used is known from the scheduler's record of usage over time, which it
 keeps with the argument fairShareHalfLife. The record has one average for a queue and a

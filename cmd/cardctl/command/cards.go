@@ -14,8 +14,10 @@ import (
 const cardsLong = `Lists cards: what the nodes have, what queues are charged for, what is free, and
 the quotas of the queues. USED counts all pods on the nodes, CHARGED the pods of
 queues. FREE is on nodes that take pods; UNUSABLE is on nodes that are cordoned,
-not ready or tainted. A card is oversubscribed if the quotas of the leaf queues add up to more
-than the nodes have, which is allowed.`
+not ready or tainted. Quotas may add up to more than the nodes have. OVERSUBSCRIBED is
+the number of cards that queues deserve together, and no node has. A queue counts with
+at most what the queue above it has. Queues are charged for pods on nodes that are gone
+until the pods are deleted.`
 
 func newCards(s *source) *cobra.Command {
 	cmd := &cobra.Command{
@@ -42,7 +44,7 @@ func (s *source) printStock(all *stock.Stock) error {
 	}
 
 	tables := []*result{orText(cardTable(all), "No node has cards, and no queue has a quota of any.")}
-	if len(all.Nodes) > 0 {
+	if len(all.Nodes)+len(all.Lost) > 0 {
 		tables = append(tables, &result{rows: nodeTable(all)})
 	}
 	if len(all.Queues) > 0 {
@@ -66,10 +68,12 @@ func (s *source) printStock(all *stock.Stock) error {
 
 // cardTable has a row for each card. It has the column UNUSABLE only if there are unusable cards.
 func cardTable(all *stock.Stock) *table {
-	t := tableOf("CARD", "NODES", "ALLOCATABLE", "CHARGED", "(USED)", "FREE", "UNUSABLE", "QUOTAS", "OVERSUBSCRIBED")
+	t := tableOf("CARD", "NODES", "ALLOCATABLE", "CHARGED", "(USED)", "FREE", "UNUSABLE", "QUOTAS", "DESERVED",
+		"(GUARANTEES)", "OVERSUBSCRIBED")
 	for _, c := range all.Cards {
 		t.add(c.Card, c.Nodes, number(c.Allocatable), number(c.Charged), number(c.Used), number(c.Free),
-			number(c.Unusable), number(c.Quota), number(c.Oversubscribed))
+			number(c.Unusable), number(c.Quota), number(c.Deserved),
+			number(c.Guarantee), number(c.Oversubscribed))
 	}
 
 	if !slices.ContainsFunc(all.Cards, func(c stock.Card) bool { return c.Unusable > 0 }) {
@@ -85,15 +89,20 @@ func nodeTable(all *stock.Stock) *table {
 		t.add(n.Node, n.Card, n.Resource, number(n.Allocatable), number(n.Charged), number(n.Used), number(n.Free),
 			number(n.Unusable), n.Why)
 	}
+	for _, l := range all.Lost {
+		if !all.Has(l.Node, l.Card) {
+			t.add(l.Node, l.Card, "", number(0), number(l.Cards), number(0), number(0), number(0), "lost, of "+l.Queue)
+		}
+	}
 
-	if !slices.ContainsFunc(all.Nodes, func(n stock.OnNode) bool { return n.Why != "" }) {
+	if len(all.Lost) == 0 && !slices.ContainsFunc(all.Nodes, func(n stock.OnNode) bool { return n.Why != "" }) {
 		t.remove("UNUSABLE", "STATE")
 	}
 	return t
 }
 
 func queueTable(all *stock.Stock) *table {
-	t := tableOf("QUEUE", "CARD", "ALLOCATED", "INQUEUE", "(DESERVED)", "(GUARANTEE)", "QUOTA", "(CAPABILITY)")
+	t := tableOf("QUEUE", "CARD", "ALLOCATED", "INQUEUE", "DESERVED", "(GUARANTEE)", "QUOTA", "(CAPABILITY)")
 	for _, q := range all.Queues {
 		t.add(strings.Repeat("  ", q.Depth)+q.Queue, q.Card, number(q.Allocated), number(q.Inqueue),
 			number(q.Deserved), number(q.Guarantee), bound(q.Quota), bound(q.Capability))

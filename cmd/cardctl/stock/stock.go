@@ -27,12 +27,15 @@ type Card struct {
 	Card        string  `json:"card"`
 	Nodes       int     `json:"nodes"`
 	Allocatable float64 `json:"allocatable"`
-	Charged     float64 `json:"charged"` // to queues
+	Charged     float64 `json:"charged"` // to queues, also for lost cards
 	Used        float64 `json:"used"`    // by all pods, including pods without a queue
 	Free        float64 `json:"free"`
 	Unusable    float64 `json:"unusable"` // free, on nodes that accept no pods
-	Quota       float64 `json:"quota"`    // of all leaf queues
-	// Oversubscribed is the amount by which the quotas of leaf queues exceed Allocatable.
+	// Quota, Deserved and Guarantee are sums over all queues, see engine.Promise.
+	Quota     float64 `json:"quota"`
+	Deserved  float64 `json:"deserved"`
+	Guarantee float64 `json:"guarantee"`
+	// Oversubscribed is the amount by which Deserved exceeds the cards of nodes that are ready.
 	Oversubscribed float64 `json:"oversubscribed"`
 }
 
@@ -99,29 +102,39 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 		session: s,
 		charged: chargedOn(s),
 		cards:   map[string]*Card{},
+		ready:   map[string]float64{},
 	}
 	t.countNodes(w.Nodes)
 	t.countDevices(w)
 	t.countGroups()
 
-	for _, q := range t.stock.Queues {
-		if q.Leaf && q.Quota != nil {
-			t.card(q.Card).Quota += *q.Quota
-		}
+	t.stock.Lost = lost(t.charged)
+	t.countGone()
+
+	tree, _ := w.Tree(s.Configuration)
+	for name, p := range engine.Promises(tree, s.Quota.Annotations) {
+		c := t.card(name)
+		c.Quota = p.Quota
+		c.Deserved = p.Deserved
+		c.Guarantee = p.Guarantee
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(t.cards)) {
 		c := t.cards[name]
-		c.Oversubscribed = max(0, c.Quota-c.Allocatable)
+		c.Oversubscribed = max(0, c.Deserved-t.ready[name])
 		t.stock.Cards = append(t.stock.Cards, *c)
 	}
 
-	t.stock.Lost = lost(t.charged)
 	slices.SortFunc(t.stock.Nodes, func(a, b OnNode) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Card, b.Card))
 	})
 
 	return t.stock
+}
+
+// Has reports whether a node of the stock has a card.
+func (s *Stock) Has(node, name string) bool {
+	return slices.ContainsFunc(s.Nodes, func(on OnNode) bool { return on.Node == node && on.Card == name })
 }
 
 // lost returns the charges for cards that no node has.

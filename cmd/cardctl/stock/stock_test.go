@@ -57,8 +57,8 @@ func TestCount(t *testing.T) {
 	stock := count(t, manifests, nil)
 
 	assert.Equal(t, []Card{
-		{Card: "A", Nodes: 1, Allocatable: 8, Charged: 2, Used: 5, Free: 3, Quota: 11, Oversubscribed: 3},
-		{Card: "B", Quota: 2, Oversubscribed: 2},
+		{Card: "A", Nodes: 1, Allocatable: 8, Charged: 2, Used: 5, Free: 3, Quota: 11, Deserved: 11, Guarantee: 11, Oversubscribed: 3},
+		{Card: "B", Quota: 2, Deserved: 2, Guarantee: 2, Oversubscribed: 2},
 	}, stock.Cards)
 	assert.Equal(t, []OnNode{{Node: "a", Card: "A", Resource: "nvidia.com/gpu", Allocatable: 8, Charged: 2, Used: 5, Free: 3, Queues: map[string]float64{"q": 2}}}, stock.Nodes)
 	assert.Equal(t, []UnlabeledNode{{Node: "b", Resource: "nvidia.com/gpu", Label: "nvidia.com/gpu.product"}}, stock.Unlabeled)
@@ -70,7 +70,13 @@ func TestCount(t *testing.T) {
 
 // TestLost counts the cards of a node that is gone, and of one that is not ready.
 func TestLost(t *testing.T) {
-	assert.Equal(t, []LostCards{{Node: "down", Card: "A", Queue: "q", Cards: 1}, {Node: "gone", Card: "A", Queue: "q", Cards: 2}}, count(t, lostText, nil).Lost)
+	stock := count(t, lostText, nil)
+	assert.Equal(t, []LostCards{
+		{Node: "down", Card: "A", Queue: "q", Cards: 1},
+		{Node: "gone", Card: "A", Queue: "q", Cards: 2},
+	}, stock.Lost)
+	assert.InDelta(t, 3.0, stock.Cards[0].Charged, 0, "as the queue is charged")
+	assert.InDelta(t, 4.0, stock.Cards[0].Oversubscribed, 0, "the queue deserves 4, and no node is ready")
 }
 
 const lostText = `
@@ -194,7 +200,7 @@ spec: {nodeName: a, containers: [{name: c, image: i, resources: {limits: {volcan
 status: {phase: Running}
 `
 	stock := count(t, text, nil)
-	assert.Equal(t, []Card{{Card: "A", Nodes: 1, Allocatable: 2, Charged: 0.25, Used: 0.75, Free: 1.25, Quota: 1}}, stock.Cards)
+	assert.Equal(t, []Card{{Card: "A", Nodes: 1, Allocatable: 2, Charged: 0.25, Used: 0.75, Free: 1.25, Quota: 1, Deserved: 1, Guarantee: 1}}, stock.Cards)
 	require.Len(t, stock.Nodes, 1)
 	assert.Equal(t, map[string]float64{"q": 0.25}, stock.Nodes[0].Queues)
 	assert.Empty(t, stock.Unlabeled)
@@ -292,7 +298,7 @@ status: {phase: Running}
 // TestDevices counts the cards of resource claims.
 func TestDevices(t *testing.T) {
 	stock := count(t, claimed, nil)
-	assert.Equal(t, []Card{{Card: "NVIDIA-H200", Nodes: 1, Allocatable: 3, Charged: 2, Used: 2, Free: 1, Quota: 6, Oversubscribed: 3}}, stock.Cards)
+	assert.Equal(t, []Card{{Card: "NVIDIA-H200", Nodes: 1, Allocatable: 3, Charged: 2, Used: 2, Free: 1, Quota: 6, Deserved: 6, Guarantee: 6, Oversubscribed: 3}}, stock.Cards)
 	assert.Equal(t, []OnNode{{Node: "a", Card: "NVIDIA-H200", Resource: "gpu.nvidia.com", Allocatable: 3, Charged: 2, Used: 2, Free: 1,
 		Queues: map[string]float64{"q": 2}}}, stock.Nodes)
 	assert.Equal(t, []UnlabeledNode{{"a", "gpu.nvidia.com", "productName"}}, stock.Unlabeled)

@@ -18,6 +18,7 @@ type tally struct {
 	session *engine.Session
 	charged sums[onNode] // by queue; finally only the charges for lost cards
 	cards   map[string]*Card
+	ready   map[string]float64 // by card and group, on nodes that are ready
 }
 
 // onNode identifies a card of a node.
@@ -155,6 +156,8 @@ func (t *tally) countOn(on *OnNode, node *v1.Node, usable bool) {
 	}
 	if usable {
 		delete(t.charged, at)
+		t.ready[on.Card] += on.Allocatable
+		t.session.CardGroups().Add(t.ready, on.Card, on.Allocatable)
 	}
 
 	on.Free = max(0, on.Allocatable-on.Used)
@@ -184,5 +187,20 @@ func (t *tally) countGroups() {
 			}
 		}
 		total.Nodes = len(nodes)
+	}
+}
+
+// countGone adds the charges for lost cards that no node of the stock has.
+func (t *tally) countGone() {
+	gone := map[string]float64{}
+	for _, l := range t.stock.Lost {
+		if !t.stock.Has(l.Node, l.Card) {
+			gone[l.Card] += l.Cards
+			t.session.CardGroups().Add(gone, l.Card, l.Cards)
+		}
+	}
+
+	for name, n := range gone {
+		t.card(name).Charged += n
 	}
 }

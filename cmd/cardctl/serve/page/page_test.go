@@ -39,7 +39,7 @@ func TestAllIsInChinese(t *testing.T) {
 		texts[found[1]] = true // of the table of changes
 	}
 	constant := regexp.MustCompile(`(?m)^\t\w+Text +=\s+"([^"]+)"(?: \+\s+"([^"]+)")?`)
-	for _, file := range []string{"use.go", "sums.go", "never.go"} {
+	for _, file := range []string{"use.go", "groups.go", "never.go"} {
 		for _, found := range constant.FindAllStringSubmatch(string(read(t, "../../audit/"+file)), -1) {
 			texts[found[1]+found[2]] = true
 		}

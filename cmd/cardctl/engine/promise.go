@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// Promise has the sums of one card over all queues, in whole cards. The queues below a queue count together with at
+// most the quota and the deserved amount of the queue.
+type Promise struct {
+	Quota     float64
+	Deserved  float64 // at least Guarantee
+	Guarantee float64
+}
+
+// promises are amounts by card, or group of cards.
+type promises map[string]Promise
+
+// Promises adds up the quotas, deserved amounts and guarantees of all queues, by card and group of cards. annotations
+// returns the annotations of a queue, nil for a queue without an object.
+func Promises(tree *index.Tree, annotations func(queue string) map[string]string) map[string]Promise {
+	stated := make([]map[string]float64, tree.Len()) // guarantees
+	for q := range stated {
+		stated[q] = Cards(annotations(tree.Name(index.Queue(q)))[card.GuaranteeKey])
+	}
+	statedAbove := func(q index.Queue, name string) bool {
+		return slices.ContainsFunc(tree.Path(q)[1:], func(p index.Queue) bool {
+			_, is := stated[p][name]
+			return is && p != tree.Root()
+		})
+	}
+
+	below := make([]promises, tree.Len())
+	total := promises{}
+	for q := index.Queue(tree.Len()) - 1; q >= 0; q-- { // a queue comes before the queues below it
+		if tree.Broken(q) != nil {
+			continue
+		}
+
+		own := promisesOf(annotations(tree.Name(q)))
+		for name, p := range own {
+			// The default of a guarantee yields to a guarantee of a queue above.
+			if _, is := stated[q][name]; !is && statedAbove(q, name) {
+				p.Guarantee = 0
+				own[name] = p
+			}
+		}
+		if below[q] != nil {
+			own = below[q].within(own, q == tree.Root())
+		}
+
+		above := total
+		if p := tree.Parent(q); p != index.None {
+			if below[p] == nil {
+				below[p] = promises{}
+			}
+			above = below[p]
+		}
+		above.add(own)
+	}
+	return total
+}
+
+// promisesOf returns the amounts that one queue sets. Deserved and guarantee default to the quota, and are at most the
+// quota.
+func promisesOf(annotations map[string]string) promises {
+	all := promises{}
+	deserved := Cards(annotations[card.DeservedKey])
+	guarantees := Cards(annotations[card.GuaranteeKey])
+
+	for name, quota := range Cards(annotations[card.QuotaKey]) {
+		p := Promise{Quota: quota, Deserved: quota, Guarantee: quota}
+		if n, set := deserved[name]; set {
+			p.Deserved = min(n, quota)
+		}
+		if n, set := guarantees[name]; set {
+			p.Guarantee = min(n, quota)
+		}
+		all[name] = p
+	}
+	return all
+}
+
+// within returns what a queue counts with, from the sums of the queues below it. A queue without a quota of a card
+// stands for the queues below it. The root keeps nothing for itself.
+func (below promises) within(own promises, root bool) promises {
+	for name, sum := range below {
+		most, set := own[name]
+		if !set {
+			own[name] = sum
+			continue
+		}
+
+		p := Promise{
+			Quota:     min(sum.Quota, most.Quota),
+			Deserved:  min(sum.Deserved, most.Deserved),
+			Guarantee: min(sum.Guarantee, most.Quota),
+		}
+		if !root {
+			p.Guarantee = max(p.Guarantee, most.Guarantee)
+		}
+		own[name] = p
+	}
+	return own
+}
+
+func (p promises) add(more promises) {
+	for name, m := range more {
+		sum := p[name]
+		p[name] = Promise{
+			Quota:     sum.Quota + m.Quota,
+			Deserved:  sum.Deserved + max(m.Deserved, m.Guarantee),
+			Guarantee: sum.Guarantee + m.Guarantee,
+		}
+	}
+}
