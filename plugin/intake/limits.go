@@ -171,8 +171,8 @@ func (l *limits) appendHolders(to []quota.Holder, path []index.Queue, job *api.J
 	return to
 }
 
-// ValuesOf iterates over the values of a job for a key of HolderLimits: its namespace, the groups of its user, or the value of a
-// label or an annotation. The value "" stands for none.
+// ValuesOf iterates over the values of a job for a key of policy.HolderLimits: its namespace, its user, the groups of
+// its user, or the value of a label. The value "" stands for none.
 func ValuesOf(job *api.JobInfo, key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		label, isLabel := strings.CutPrefix(key, quota.HolderLabel)

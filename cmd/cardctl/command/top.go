@@ -16,26 +16,40 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/screen"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/override"
+	"github.com/capacity-card/capacity-card/index/policy"
 )
 
 const topLong = `Shows for each queue what it deserves, what is allocated, what is reserved for
 admitted jobs (INQUEUE), its share, and a bar for each card: how much of its
-capability is allocated (#) or reserved (+). With -o wide it shows cpu and memory.
+capability is allocated (#) or reserved (+). With -o wide it shows cpu and memory, and
+the policies, windows and budgets of the queues.
 
 In a terminal, the table fits it and is refreshed, and the keys scroll, sort and
 filter it; q ends the command. Into a pipe, and with --once, the table is printed
-once.`
+once.
+
+With --by it shows who has which cards: by user and group (the annotations
+volcano.sh/user and volcano.sh/groups of PodGroups and pods), by namespace, or by a label.
+RUNNING has the jobs with the card, WAITING the jobs with a pod that waits for it.`
 
 const topExamples = `  cardctl top
 
   # The queues below research, once
   cardctl top research --once -o wide
 
+  # Who has the cards of research
+  cardctl top research --by user
+  cardctl top --by label:team
+
   # Each change of a queue of a team, for a log
   cardctl top -l team=vision --watch`
 
 func newTop(s *source) *cobra.Command {
 	var once bool
+	var by string
 	cmd := &cobra.Command{
 		Use: "top [QUEUE]", Short: "Queues with what they deserve and have", Long: topLong, Example: topExamples,
 		Args:              cobra.MaximumNArgs(1),
@@ -44,14 +58,23 @@ func newTop(s *source) *cobra.Command {
 			read := func(ctx context.Context) ([]queues.Queue, error) {
 				return s.queues(ctx, strings.Join(arguments, ""))
 			}
+			if by != "" {
+				return s.topBy(cmd.Context(), queueArgument(arguments), by)
+			}
 			if !once && !s.watch && !isData(s.output) && isTerminal(s.streams.Out) {
 				return s.screen(cmd.Context(), read)
 			}
 
-			return s.show(cmd.Context(), func(ctx context.Context) (*result, error) {
-				all, err := read(ctx)
+			var all []queues.Queue
+			err := s.show(cmd.Context(), func(ctx context.Context) (*result, error) {
+				var err error
+				all, err = read(ctx)
 				return &result{rows: queuesTable(all, s.output == asWide), data: document{"QueueList", all}}, err
 			})
+			if err != nil || s.watch || s.output != asWide {
+				return err
+			}
+			return s.printPolicies(all)
 		},
 	}
 
@@ -59,8 +82,39 @@ func newTop(s *source) *cobra.Command {
 	s.bind(cmd, formats...)
 	s.bindSelector(cmd, "Labels of the queues to show, such as team=vision")
 	s.bindWatch(cmd)
+	cmd.Flags().StringVar(&by, "by", "",
+		"Show the cards of each user, group, namespace, or value of a label: user, group, namespace or label:NAME")
 	cmd.MarkFlagsMutuallyExclusive("once", "watch")
+	cmd.MarkFlagsMutuallyExclusive("by", "watch")
+	cmd.MarkFlagsMutuallyExclusive("by", "selector")
 	return cmd
+}
+
+// topBy prints the cards of the holders of a key, in a queue and below it.
+func (s *source) topBy(ctx context.Context, queue, key string) error {
+	if !policy.IsHolderKey(key) {
+		return fmt.Errorf("--by %s: want user, group, namespace or label:NAME", key)
+	}
+
+	o, err := s.openBelow(ctx, queue)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+
+	all := stock.Holders(o.Session, key, o.wanted)
+	r := orText(holdersTable(key, all), "No job has cards or waits for any.")
+	r.data = document{"HolderList", all}
+	return s.print(r)
+}
+
+func holdersTable(key string, all []stock.Holder) *table {
+	t := tableOf(strings.ToUpper(strings.TrimPrefix(key, "label:")), "CARD", "ALLOCATED", "RUNNING", "WAITING")
+	t.columns[0].once = true
+	for _, h := range all {
+		t.add(h.Holder, h.Card, explain.Amount(h.Card, h.Allocated), h.Running, h.Waiting)
+	}
+	return t
 }
 
 // queues reads the input and returns the queues that the arguments and flags select.
@@ -86,6 +140,30 @@ func (s *source) queues(ctx context.Context, queue string) ([]queues.Queue, erro
 		}
 		return !o.wanted(q.Queue) || !s.labels.Matches(own)
 	}), nil
+}
+
+// printPolicies prints the policies, windows and budgets of queues after their table, if there are any.
+func (s *source) printPolicies(all []queues.Queue) error {
+	t := tableOf("QUEUE", "POLICY", "VALUE", "SET BY", "NOW")
+	t.columns[0].once = true
+	for i := range all {
+		q := &all[i]
+		for _, p := range q.Policies {
+			t.add(q.Queue, p.Name(), p.Value, p.SetBy(), "")
+		}
+		for _, b := range q.Budgets {
+			t.add(q.Queue, policy.Short(card.BudgetKey), b.Limit(), "", b.State())
+		}
+		for _, w := range q.Windows {
+			t.add(q.Queue, policy.Short(override.Key), queues.WindowText(w), "", queues.WindowState(w))
+		}
+	}
+
+	if len(t.rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(s.streams.Out)
+	return s.print(&result{rows: t})
 }
 
 func queuesTable(all []queues.Queue, wide bool) *table {
