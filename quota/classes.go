@@ -49,7 +49,7 @@ func ProtectionOf(reclaimer, victim Class) Protection {
 }
 
 // TakeByGuarantee decides as Take does, without condition 2: deserved of q does not protect the
-// task. With reclaimDamping (damping above 0) the reclaimer's queues must stay within deserved, as
+// task. With reclaimCompares: damped=N, damping is N above 0, and the reclaimer's queues must stay within deserved, as
 // in TakeDamped.
 func (v *Victims) TakeByGuarantee(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector,
 	damping int) bool {

@@ -41,7 +41,7 @@ func Order(ix *index.Index, l, r index.Queue) int {
 	return compareShare(ix, l, r)
 }
 
-// OrderByReclaim compares two queues with reclaimDamping, before their priorities and Order. It
+// OrderByReclaim compares two queues with reclaimCompares: damped=N, before their priorities and Order. It
 // orders queues by their pending tasks:
 //
 //  1. a queue that can reclaim for a pending task
@@ -49,7 +49,7 @@ func Order(ix *index.Index, l, r index.Queue) int {
 //  3. a queue that can only borrow
 //
 // The result is 0 for two queues that can reclaim alike, or that Order compares by the steps 1 or 2.
-// levels is the argument reclaimDamping.
+// levels is the number N.
 //
 // A queue can reclaim for a pending task that fits under deserved of the queue in some dimension. The
 // task must not exceed deserved in any dimension, of the queue and of as many of its ancestors as

@@ -8,7 +8,7 @@ import (
 )
 
 // Pending holds the possible charges of the pending tasks of each queue, for the order of queues
-// with reclaimDamping. A task with a list of cards has several choices.
+// with reclaimCompares: damped=N. A task with a list of cards has several choices.
 //
 // Tasks that other tasks cover are dropped. A task covers another task if it requests the same
 // dimensions, and no more of any, and has room wherever the other task has room. A queue that

@@ -51,7 +51,7 @@ func (s Settings) LimitProblems(values *policy.Values) (problems []card.Problem)
 func (s Settings) FairShareProblems(values *policy.Values) (problems []card.Problem) {
 	const (
 		off      = " has no effect without the argument fairShareHalfLife"
-		noWeight = " has no effect without the argument fairShareBy: weight"
+		noWeight = " has no effect without the argument fairShare: {by: weight}"
 	)
 
 	for _, word := range values.OverTime() {

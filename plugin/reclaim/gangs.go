@@ -116,7 +116,7 @@ func (s *Rules) beginGang(job *api.JobInfo) (waits bool) {
 // gang is a whole job that others would be evicted for.
 type gang struct {
 	constraint.Reclaimer
-	// compares: reclaimDamping or ancestorReclaimLevel compare the request of the gang. Only they need the rest.
+	// compares: reclaimCompares is not queue. The request of the gang counts, and the fields below have it.
 	compares bool
 	pods     []*cards.PodRequest // of the pending tasks with cards
 	request  fastres.Vector      // of the pending tasks together, without cards
@@ -145,8 +145,8 @@ func (s *Rules) gangOf(frame constraint.Frame, q index.Queue, job *api.JobInfo) 
 	return g
 }
 
-// takeForGang applies the rule of reclaim to one victim of q on a node. Without reclaimDamping and
-// ancestorReclaimLevel, the request of the gang does not matter. These two compare it. It has the cards of the victim's
+// takeForGang applies the rule of reclaim to one victim of q on a node. With
+// reclaimCompares: queue, the request of the gang does not matter. Otherwise the request has the cards of the victim's
 // node for the tasks that can use them, and the first card of the list for all others.
 //
 // DIVERGES: upstream's gang reclaim ignores ancestorReclaimLevel.
