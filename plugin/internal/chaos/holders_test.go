@@ -47,7 +47,7 @@ func limitsByHolder(text string) bool {
 		for _, limit := range limits {
 			for _, amount := range limit {
 				var cards uint32
-				quantity, isResource := resourceOf(amount)
+				quantity, isResource := quantityOf(amount)
 				if isResource && quantity.Sign() < 0 || !isResource && json.Unmarshal(amount, &cards) != nil {
 					return false
 				}
@@ -57,8 +57,8 @@ func limitsByHolder(text string) bool {
 	return true
 }
 
-// resourceOf returns the quantity of a resource in a limit, and false for a number of cards.
-func resourceOf(amount json.RawMessage) (quantity resource.Quantity, is bool) {
+// quantityOf returns the quantity of a resource in a limit, and false for a number of cards.
+func quantityOf(amount json.RawMessage) (quantity resource.Quantity, is bool) {
 	is = strings.HasPrefix(string(amount), `"`) && json.Unmarshal(amount, &quantity) == nil
 	return quantity, is
 }
@@ -73,7 +73,7 @@ func (c *chaosCycle) holderLimit(queue string, h oracle.Holder, dimension string
 		limit = by[h.Key]["*"]
 	}
 	amount := limit[strings.TrimPrefix(dimension, cardPrefix)]
-	quantity, isResource := resourceOf(amount)
+	quantity, isResource := quantityOf(amount)
 	switch {
 	case amount == nil || isResource == isCard(dimension):
 		return 0, false
