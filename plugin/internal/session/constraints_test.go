@@ -81,7 +81,7 @@ func TestBoundsOfTheQueueItself(t *testing.T) {
 
 	gated := func(ofTeam, ofOne, ofNamespace string) *testbed.Fixture {
 		return testbed.GatedScene(t).Node("a", "A", 4).Queue("root", "").Queue("team", "root", "quota", ofTeam).
-			Queue("one", "team", "quota", ofOne, "quota.by", ofNamespace).Queue("two", "team", "quota", `{"A":9}`).
+			Queue("one", "team", "quota", ofOne, "quota.by", `{"namespace":{"*":`+ofNamespace+`}}`).Queue("two", "team", "quota", `{"A":9}`).
 			Pods("runs", "one", "A", 1, 1, testbed.On("a")).Pods("kept", "one", "A", 2, 1, testbed.OptedIn(true)).
 			Pods("waits", "one", "A", 1, 1).Pods("beside", "two", "A", 1, 1).OpenGated(t)
 	}
