@@ -259,14 +259,14 @@ func TestDisplacedJob(t *testing.T) {
 	high := strings.Replace(job("high", "q", pods{n: 2, minimum: 2, limits: gpu, card: h200, request: `{"NVIDIA-H200": 2}`}), "spec:", "spec:\n  priorityClassName: high", 1)
 	manifests := []string{withAnnotation(queue("q", "", `{"NVIDIA-H200": 2}`, ""), "volcano.sh/order: displace"), node("a", "B", 1), "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7",
 		group("low", "q", "Inqueue", pods{n: 2, minimum: 2, limits: gpu, card: h200}), high}
-	w, c := read(t, manifests, plugin.Name, unlimited(false, ""))
+	w, c := read(t, manifests, plugin.Name, unlimited(false, "reclaimByServiceType: false"))
 	findings := jobs(t, w, c, Options{})
 	require.Len(t, findings, 2)
 	low := findings[slices.IndexFunc(findings, func(f Finding) bool { return f.Owner == "PodGroup/low" })]
 	assert.Equal(t, []any{Waiting, Enqueue}, []any{low.State, low.Stage})
 	assert.Contains(t, low.Advice, "a job of its queue with a higher priority is admitted in its place (displace in the order of the queue)")
 
-	w, _ = read(t, manifests, plugin.Name, unlimited(false, ""))
+	w, _ = read(t, manifests, plugin.Name, unlimited(false, "reclaimByServiceType: false"))
 	events, _, err := engine.Settle(t.Context(), w, c, nil)
 	require.NoError(t, err)
 	var got []string
