@@ -64,7 +64,7 @@ func TestPreflightGolden(t *testing.T) {
 		require.NoError(t, os.WriteFile(golden, []byte(out), 0o600))
 	}
 
-	for _, path := range []string{page, "../../../docs/install.md"} {
+	for _, path := range []string{page, "../../../docs/install.md", "../../../docs/zh/install.md"} {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		if *update {

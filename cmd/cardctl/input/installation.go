@@ -206,8 +206,8 @@ func (i *Installation) readRelease(ctx context.Context, kube kubernetes.Interfac
 	secrets, err := kube.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	switch {
 	case apierrors.IsForbidden(err):
-		i.Lacks[ReleasePart] = fmt.Sprintf("no permission to list secrets in the namespace %s of %s, where Helm stores %s",
-			namespace, host, name)
+		const text = "no permission to list secrets in the namespace %s of %s, where Helm stores %s"
+		i.Lacks[ReleasePart] = fmt.Sprintf(text, namespace, host, name)
 		return
 	case err != nil:
 		i.Lacks[ReleasePart] = list{kind: "secrets"}.explain(err, host).Error()

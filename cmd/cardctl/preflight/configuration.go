@@ -15,8 +15,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
-// checkConfiguration returns the present configuration and the next one, nil if they are not known. The checks are about
-// the place of the quota plugin, and about what the guard of the scheduler says of the next configuration.
+// checkConfiguration returns the present configuration and the next one, nil if they are not known. The checks are
+// about the place of the quota plugin, and about what the guard of the scheduler says of the next configuration.
 func (s *Subject) checkConfiguration() (now, next *engine.Configuration, checks []Check) {
 	if s.Configuration == nil {
 		lack := s.Lacks[input.ConfigurationPart]
@@ -28,6 +28,8 @@ func (s *Subject) checkConfiguration() (now, next *engine.Configuration, checks 
 		broken := Check{Name: "plugin", Result: Stop, Message: err.Error()}
 		return nil, s.Next, []Check{broken, unknown("actions", "the configuration cannot be read")}
 	}
+
+	// The image of this project has its own plugins under all names.
 	now.Given = s.Configuration
 	now.Upstream = now.Plugin != plugin.Name && (len(s.Schedulers) == 0 || !isOurs(s.Schedulers[0].Container.Image))
 
@@ -65,8 +67,8 @@ func place(c *engine.Configuration) string {
 // overcommit is a plugin that refuses jobs before a quota plugin behind it is asked.
 const overcommit = "overcommit"
 
-// replace returns the configuration with the quota plugin of the subject in place of the present one, as docs/install.md
-// has it: in the tier of gang and conformance, behind them, and without the plugin overcommit.
+// replace returns the configuration with the quota plugin of the subject in place of the present one, as
+// docs/install.md has it: in the tier of gang and conformance, behind them, and without the plugin overcommit.
 func (s *Subject) replace(now *engine.Configuration) (*engine.Configuration, Check, error) {
 	check := Check{Name: "plugin", Result: Note}
 	var with conf.SchedulerConfiguration
@@ -74,6 +76,7 @@ func (s *Subject) replace(now *engine.Configuration) (*engine.Configuration, Che
 		return nil, check, err
 	}
 
+	// The new plugin goes into the last tier that has gang or conformance.
 	added := conf.PluginOption{Name: s.Plugin}
 	to := 0
 	for i := range with.Tiers {
@@ -92,6 +95,7 @@ func (s *Subject) replace(now *engine.Configuration) (*engine.Configuration, Che
 			return false
 		})
 	}
+
 	with.Tiers[to].Plugins = append(with.Tiers[to].Plugins, added)
 	with.Tiers = slices.DeleteFunc(with.Tiers, func(tier conf.Tier) bool { return len(tier.Plugins) == 0 })
 
@@ -110,6 +114,7 @@ func (s *Subject) replace(now *engine.Configuration) (*engine.Configuration, Che
 	if err != nil {
 		return nil, check, err
 	}
+
 	next.Given = &input.Configuration{Text: string(text)}
 	return next, check, nil
 }
@@ -128,9 +133,10 @@ func (s *Subject) checkActions(next *engine.Configuration) Check {
 		c.Message += ": the scheduler does not start with this configuration"
 		c.Details = append(c.Details, Line(err.Error()))
 	}
+
 	if len(next.LeftOut) > 0 {
-		c.Details = append(c.Details, Line("plugins that need more than objects, or are not known, are left out of the "+
-			"checks below: "+strings.Join(next.LeftOut, ", ")))
+		c.Details = append(c.Details, Line("plugins that need more than objects, or are not known, are left out "+
+			"of the checks below: "+strings.Join(next.LeftOut, ", ")))
 	}
 	for _, warning := range slices.Concat(
 		guard.Warnings(next.Given.Text), inspect.ArgumentProblems(next.Plugin, next.Arguments)) {

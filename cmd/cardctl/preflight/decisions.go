@@ -15,8 +15,8 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 )
 
-// JobChange is a job that gets further, or less far, after the change: both schedulers run on a copy of the cluster until
-// nothing changes, and no pod ends.
+// JobChange is a job that gets further, or less far, after the change: both schedulers run on a copy of the cluster
+// until nothing changes, and no pod ends.
 type JobChange struct {
 	Namespace string `json:"namespace"`
 	Owner     string `json:"owner"`
@@ -90,6 +90,7 @@ func (s *Subject) checkDecisions(ctx context.Context, now, next *engine.Configur
 	if err != nil {
 		return nil, err
 	}
+
 	jobs, evictions, err := s.checkJobs(ctx, now, next)
 	if err != nil {
 		return nil, err
@@ -108,6 +109,7 @@ func (s *Subject) checkJobs(ctx context.Context, now, next *engine.Configuration
 		return jobs, evictions, err
 	}
 
+	// The explanation admits more jobs in its world, so the places are read first.
 	then := places(after)
 	findings, err := explain.Jobs(ctx, after, next, explain.Options{})
 	if err != nil {
@@ -155,6 +157,7 @@ func compareJobs(before *engine.World, then map[string]Place, findings []explain
 	}
 
 	c := Check{Name: "jobs", Result: OK, Message: "all jobs run as many pods as now"}
+
 	now := places(before)
 	var refused, admitted int
 	for _, g := range before.Groups {
@@ -175,7 +178,8 @@ func compareJobs(before *engine.World, then map[string]Place, findings []explain
 
 	if len(c.Details) > 0 {
 		c.Result = Note
-		c.Message = fmt.Sprintf("%d jobs run fewer pods than now or are not admitted, %d run more or are admitted", refused, admitted)
+		c.Message = fmt.Sprintf("%d jobs run fewer pods than now or are not admitted, %d run more or are admitted",
+			refused, admitted)
 	}
 	if refused > 0 {
 		c.Do = []string{"cardctl explain --scheduler-conf volcano-scheduler.conf    # the next configuration"}

@@ -24,6 +24,7 @@ func (s *Subject) checkDeployment() Check {
 	if lack := s.Lacks[input.DeploymentsPart]; lack != "" {
 		return unknown(name, lack)
 	}
+
 	d := s.Schedulers[0].Deployment
 	container := s.Schedulers[0].Container
 
@@ -33,6 +34,7 @@ func (s *Subject) checkDeployment() Check {
 			kept = append(kept, flag+"="+strings.Join(values, ","))
 		}
 	}
+
 	c := Check{Name: name, Result: OK, Message: strings.Join(append(kept, "all flags stay as they are"), " ")}
 	if len(kept) > 0 {
 		c.Message = strings.Join(kept, " ") + " and all other flags stay as they are"
@@ -43,6 +45,7 @@ func (s *Subject) checkDeployment() Check {
 		c.Details = append(c.Details, Line(message))
 		c.Do = append(c.Do, do)
 	}
+
 	if len(s.Schedulers) > 1 {
 		stop(fmt.Sprintf("%d Deployments run the scheduler volcano, and both decide", len(s.Schedulers)),
 			fmt.Sprintf("kubectl -n %s delete deployment %s    # one of them", d.Namespace, d.Name))
@@ -63,9 +66,11 @@ func (s *Subject) checkDeployment() Check {
 	elects := slices.Contains(input.FlagValues(container, "--leader-elect"), "true")
 	if replicas := ptr.Deref(d.Spec.Replicas, 1); replicas > 1 && !elects {
 		c.worse(Note)
-		c.Details = append(c.Details, Line(fmt.Sprintf("%d replicas decide at once, without leader election", replicas)))
+		c.Details = append(c.Details,
+			Line(fmt.Sprintf("%d replicas decide at once, without leader election", replicas)))
 		c.Do = append(c.Do, "flag of the scheduler: --leader-elect=true")
 	}
+
 	if d.Name != patched || container.Name != patched {
 		c.worse(Note)
 		c.Details = append(c.Details,
@@ -84,7 +89,9 @@ func readOnly(c *v1.Container) bool {
 		return false
 	}
 
-	temporary := slices.ContainsFunc(c.VolumeMounts, func(m v1.VolumeMount) bool { return path.Clean(m.MountPath) == "/tmp" })
+	temporary := slices.ContainsFunc(c.VolumeMounts, func(m v1.VolumeMount) bool {
+		return path.Clean(m.MountPath) == "/tmp"
+	})
 	elsewhere := slices.ContainsFunc(c.Env, func(e v1.EnvVar) bool { return e.Name == "TMPDIR" })
 	return !temporary && !elsewhere
 }

@@ -33,6 +33,7 @@ func (s *Subject) checkHelm() Check {
 		Result:  OK,
 		Message: fmt.Sprintf("release %s, revision %d, is what the cluster has", owner, s.Release.Revision),
 	}
+
 	stored, image, args := s.stored()
 	differ := func(what, stored, found string, do ...string) {
 		if stored == found {
@@ -41,6 +42,7 @@ func (s *Subject) checkHelm() Check {
 		c.worse(Note)
 		c.Message = fmt.Sprintf("release %s, revision %d, differs: the next helm upgrade resets the cluster to it",
 			owner, s.Release.Revision)
+
 		c.Details = append(c.Details, Line(diff(what, stored, found)))
 		c.Do = append(c.Do, do...)
 	}

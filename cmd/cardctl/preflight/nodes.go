@@ -37,12 +37,14 @@ func (s *Subject) checkNodes(next *engine.Configuration) Check {
 		c.Message = fmt.Sprintf("none of %d nodes has a card", len(s.Nodes))
 		c.Result = Note
 	}
+
 	if len(n.details) > 0 {
 		c.Result = Note
 		c.Message += fmt.Sprintf("; %d problems of labels", len(n.details))
 	}
 	for _, label := range slices.Sorted(maps.Keys(n.lacking)) {
-		c.Do = append(c.Do, fmt.Sprintf("kubectl label node %s %s=CARD", strings.Join(limited(n.lacking[label]), " "), label))
+		names := strings.Join(limited(n.lacking[label]), " ")
+		c.Do = append(c.Do, fmt.Sprintf("kubectl label node %s %s=CARD", names, label))
 	}
 	return c
 }
@@ -101,6 +103,7 @@ func (n *nodes) compareNames() {
 		plain := separators.Replace(strings.ToLower(name))
 		same[plain] = append(same[plain], name)
 	}
+
 	for _, plain := range slices.Sorted(maps.Keys(same)) {
 		if names := same[plain]; len(names) > 1 {
 			n.report("%s are different cards: their names differ in case or separators", strings.Join(names, " and "))

@@ -67,6 +67,7 @@ func (r *Report) Summary() string {
 	if r.Verdict == Stop {
 		words = fmt.Sprintf("do not change to %s yet: %d checks stop it", r.Plugin, r.Count(Stop))
 	}
+
 	return fmt.Sprintf("%s; %d checks have notes, %d are unknown, %d are ok",
 		words, r.Count(Note), r.Count(Unknown), r.Count(OK))
 }
@@ -89,6 +90,7 @@ type Subject struct {
 // Run runs all checks. It returns the error of ctx if ctx is done before.
 func Run(ctx context.Context, s *Subject) (*Report, error) {
 	r := &Report{Kind: "Preflight", Plugin: s.Plugin, Verdict: OK}
+
 	now, next, configuration := s.checkConfiguration()
 	if next != nil {
 		r.Plugin = next.Plugin

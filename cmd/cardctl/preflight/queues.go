@@ -65,6 +65,7 @@ func (s *Subject) checkQueues(ctx context.Context, now, next *engine.Configurati
 			c.Details = append(c.Details, change)
 		}
 	}
+
 	c.Message = fmt.Sprintf("the answers about %d queues stay", len(before.answers))
 	if len(c.Details) > 0 {
 		c.Result = Note
@@ -103,6 +104,7 @@ func (s *Subject) ask(ctx context.Context, c *engine.Configuration) (*asked, err
 	for _, queue := range session.Queues {
 		a.answers[queue.Name] = Answers{Overused: session.Overused(queue)}
 	}
+
 	for _, job := range session.Jobs {
 		queue := session.Queues[job.Queue]
 		if queue == nil {

@@ -53,6 +53,7 @@ func (s *Subject) checkVolcano() Check {
 		return unknown(name, lack, "kubectl get deployments -A -o wide | grep vc-")
 	}
 
+	// A component that has no version in its tag is compared by its image.
 	c := Check{Name: name, Result: OK}
 	byVersion := map[string][]string{}
 	for _, component := range slices.Concat(s.Schedulers[:1], s.Others) {
@@ -61,6 +62,7 @@ func (s *Subject) checkVolcano() Check {
 			byVersion[version] = append(byVersion[version], component.Name)
 		}
 	}
+
 	var parts []string
 	for version, names := range byVersion {
 		parts = append(parts, strings.Join(names, ", ")+" "+version)
@@ -73,6 +75,7 @@ func (s *Subject) checkVolcano() Check {
 		c.Message += ": the components have different versions"
 		c.Do = append(c.Do, upgrade(cmp.Or(s.volcano(), newest)))
 	}
+
 	for _, group := range needed {
 		if len(s.Groups) > 0 && !slices.Contains(s.Groups, group) {
 			c.worse(Stop)
@@ -104,6 +107,7 @@ func (s *Subject) checkImage() Check {
 	if lack := s.Lacks[input.DeploymentsPart]; lack != "" {
 		return unknown(name, lack)
 	}
+
 	current := s.Schedulers[0]
 	version := s.volcano()
 	if version == "" {
@@ -137,7 +141,8 @@ func (s *Subject) checkImage() Check {
 	if built := release.Built(); rulesOf(version) != built {
 		c.worse(Note)
 		c.Message += fmt.Sprintf("; this cardctl decides by the rules of Volcano %s", built)
-		c.Do = append(c.Do, "build cardctl with Volcano "+version+", as the image: make cardctl VOLCANO=… or VOLCANO_SRC=…")
+		c.Do = append(c.Do,
+			"build cardctl with Volcano "+version+", as the image: make cardctl VOLCANO=… or VOLCANO_SRC=…")
 	}
 	return c
 }
@@ -161,8 +166,8 @@ const (
 	latestKubernetes = "v1.36"
 )
 
-// checkKubernetes checks that the scheduler does not wait for an API that the server lacks. Volcano's libraries wait for
-// resource.k8s.io/v1 if the gate DynamicResourceAllocation is on, and it is on by default.
+// checkKubernetes checks that the scheduler does not wait for an API that the server lacks. Volcano's libraries wait
+// for resource.k8s.io/v1 if the gate DynamicResourceAllocation is on, and it is on by default.
 func (s *Subject) checkKubernetes() Check {
 	const name = "kubernetes"
 	version := semver.Canonical(s.Kubernetes)
@@ -184,6 +189,7 @@ func (s *Subject) checkKubernetes() Check {
 	if slices.Contains(s.gates(), gate) {
 		return Check{Name: name, Result: OK, Message: s.Kubernetes + ", and the scheduler has " + gate}
 	}
+
 	return Check{Name: name, Result: Stop,
 		Message: s.Kubernetes + " does not serve resource.k8s.io/v1, which the scheduler waits for: no pod would start",
 		Do: []string{"flag of the scheduler: --feature-gates=" + gate +
