@@ -58,8 +58,8 @@ func (c contents) Rivals() string {
 		}
 		words = append(words, quantity(m.Center, timeUnit))
 	}
-	return fmt.Sprintf("With 1,000 queues and 25,000 jobs, Kueue v0.15.0 opens in %s, KAI Scheduler v0.12.0 in %s, and ours in %s: "+
-		"[Peers](docs/dev/PEERS.md).\n\n", words...)
+	return fmt.Sprintf("With 1,000 queues and 25,000 jobs, Kueue v0.15.0 opens in %s, KAI Scheduler v0.12.0 in %s, "+
+		"and ours in %s: [Peers](docs/dev/PEERS.md).\n\n", words...)
 }
 
 // Met returns how many goals are met, as a sentence.

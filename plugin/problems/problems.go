@@ -171,8 +171,8 @@ func neverEvicted(ix *index.Index, budgets *evictions.Budgets, job *api.JobInfo)
 	if b == nil || job.ReadyTaskNum() < job.MinAvailable {
 		return nil
 	}
-	return []string{fmt.Sprintf("the job needs <%d> pods at least, and %s of queue <%s> is <lose=%s>: it is never evicted "+
-		"as a whole", job.MinAvailable, policy.Short(policy.EvictionBudgetKey), ix.Name(b.Queue), b.Rate)}
+	return []string{fmt.Sprintf("the job needs <%d> pods at least, and %s of queue <%s> is <lose=%s>: it is never "+
+		"evicted as a whole", job.MinAvailable, policy.Short(policy.EvictionBudgetKey), ix.Name(b.Queue), b.Rate)}
 }
 
 // classProblems returns why the service class of a job is wrong, none if it is right.

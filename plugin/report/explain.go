@@ -137,14 +137,14 @@ func (e *Explainer) against(f constraint.Shortfall) string {
 		return ""
 	}
 	return [...]string{
-		constraint.Capability:     capability,
-		constraint.Deserved:       byDeserved,
-		constraint.Overcommit:     Overcommit,
-		constraint.Unguaranteed:   kept,
-		constraint.HolderLimit:    policy.Short(card.HolderKey),
-		constraint.MaxJobs:        policy.Short(policy.MaxJobsKey),
-		constraint.SoftQuota:      policy.Short(policy.SoftQuotaKey),
-		constraint.CardBudget:     policy.Short(card.BudgetKey),
+		constraint.Capability:   capability,
+		constraint.Deserved:     byDeserved,
+		constraint.Overcommit:   Overcommit,
+		constraint.Unguaranteed: kept,
+		constraint.HolderLimit:  policy.Short(card.HolderKey),
+		constraint.MaxJobs:      policy.Short(policy.MaxJobsKey),
+		constraint.SoftQuota:    policy.Short(policy.SoftQuotaKey),
+		constraint.CardBudget:   policy.Short(card.BudgetKey),
 	}[f.Against]
 }
 

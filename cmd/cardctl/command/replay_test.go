@@ -76,9 +76,9 @@ func TestReplayPage(t *testing.T) {
 	if release.Built() != release.V1141 {
 		t.Skip("the pages show the rules of Volcano v1.14.1")
 	}
-	text, err := os.ReadFile(page)
+	text, err := os.ReadFile(replayPage)
 	require.NoError(t, err)
-	_, section, _ := strings.Cut(string(text), "\n## replay\n")
+	_, section, _ := strings.Cut(string(text), "\n## Replay\n")
 	_, command, _ := strings.Cut(section, "```sh\ncardctl ")
 	command, rest, _ := strings.Cut(command, "\n```\n\n```text\n")
 	shown, _, _ := strings.Cut(rest, "```")

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,8 +29,12 @@ func pagesOf(t *testing.T, stderr *bytes.Buffer, files ...string) http.Handler {
 	reader, err := s.newReader(t.Context())
 	require.NoError(t, err)
 	server := serve.New(serve.Options{Source: reader, Log: s.logLine})
-	server.Run(t.Context())
-	return server.Handler()
+	go server.Run(t.Context())
+
+	pages := server.Handler()
+	ready := func() bool { return answer(pages, http.MethodGet, "/readyz", nil).Code == http.StatusOK }
+	require.Eventually(t, ready, time.Minute, time.Millisecond)
+	return pages
 }
 
 func answer(h http.Handler, method, path string, form url.Values) *httptest.ResponseRecorder {

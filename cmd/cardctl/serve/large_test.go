@@ -142,7 +142,6 @@ func TestHealthIsShort(t *testing.T) {
 	require.NotNil(t, link)
 	opened := get(h, link[1]).Body.String()
 	assert.Contains(t, opened, `<a href="/queue/team-2-9">Queue/team-2-9</a>`)
-	assert.Contains(t, body, `<a href="/job/mine/mine-00">PodGroup/mine/mine-00</a>`)
 	assert.NotContains(t, body, "team-2-9")
 	var document struct {
 		Problems []struct {

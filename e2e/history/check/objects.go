@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/e2e/history"
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/index/policy"
 )
 
 // Configuration holds the settings of volcano-scheduler.conf that the rules depend on.
@@ -103,21 +103,23 @@ func (q *queue) readNamespaces(object *scheduling.Queue, last amounts) amounts {
 		return nil
 	}
 
-	read, wrong := policy.Parse(map[string]string{card.HolderKey: text})
-	if len(wrong) > 0 {
+	var holders map[string]map[string]map[string]any
+	if err := json.Unmarshal([]byte(text), &holders); err != nil {
 		q.bad = true
 		return maps.Clone(last)
 	}
 
+	// A number is a number of cards, and a text is a quantity of a resource.
 	values := amounts{}
-	for _, of := range read.Holders() {
-		for _, limit := range of.Limits {
-			if of.Key != "namespace" || !limit.Other {
-				continue
-			}
-			for _, entry := range limit.Cards {
-				values[entry.Name] = card.Cards(entry.Cards)
-			}
+	for name, limit := range holders["namespace"]["*"] {
+		number, isCards := limit.(float64)
+		switch {
+		case !isCards:
+		case number < 0 || number != math.Trunc(number):
+			q.bad = true
+			return maps.Clone(last)
+		default:
+			values[name] = card.Cards(int64(number))
 		}
 	}
 

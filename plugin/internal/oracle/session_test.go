@@ -49,6 +49,7 @@ type oracleSession struct {
 	fair    bool     // usage over time decides on the order of queues (TestOrderFollowsTheDocumentation)
 
 	pending map[string][][]oracle.Amounts // by queue, the requests of pending tasks
+	evicted map[api.TaskID]bool           // by events
 }
 
 // FuzzSession opens sessions of Volcano on clusters drawn from bytes, with cards and
@@ -107,7 +108,7 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 	if len(data)%5 > 2 {
 		s.Arguments[arguments.AdmitReclaimable] = len(data)%5 == 3
 	}
-	m := &oracleSession{Fixture: s.Open(t, drawPromises(r)), t: t, given: s.Arguments}
+	m := &oracleSession{Fixture: s.Open(t, drawPromises(r)), t: t, given: s.Arguments, evicted: map[api.TaskID]bool{}}
 	m.configureOracle(s.Cluster)
 	m.configureHolders(s.Cluster)
 	m.compareBounds()
@@ -425,7 +426,7 @@ func (m *oracleSession) stockChange() (change, ending oracle.Amounts) {
 							continue
 						}
 						charged = true
-						if api.AllocatedStatus(task.Status) || m.terminating(task) {
+						if api.AllocatedStatus(task.Status) || m.terminating(task) && !m.evicted[task.UID] {
 							held += float64(p.Amount)
 						}
 						if api.AllocatedStatus(task.Status) {
@@ -725,6 +726,7 @@ func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate b
 	case api.Running:
 		gone, strange := m.request(task, true), m.strange(task)
 		require.NoError(m.t, release.Evict(statement, task, "test"))
+		m.evicted[task.UID] = true // its queue gets the charge back at once
 		if known {
 			m.oracle.Refund(m.queueOf(task), gone)
 			m.oracle.Has(strange, -1)

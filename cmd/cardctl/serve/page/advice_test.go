@@ -87,7 +87,7 @@ func TestIssuesAreInChinese(t *testing.T) {
 		"cmd/cardctl/validate/validate", "cmd/cardctl/validate/sums", "index/policy/service", "cmd/cardctl/engine/load", "cmd/cardctl/input/decode", "cmd/cardctl/input/fields", "cmd/cardctl/input/objects",
 		"cmd/cardctl/input/replace", "cmd/cardctl/input/evicted", "cmd/cardctl/input/configuration", "cmd/cardctl/input/negative", "cmd/cardctl/command/source",
 		"index/paths", "index/tree", "index/card/keys", "index/card/quota", "index/policy/policy", "index/policy/parse",
-		"plugin/intake/devices", "plugin/intake/problems", "plugin/guard/check", "plugin/guard/tiers", "plugin/arguments/parser"} {
+		"index/override/override", "plugin/intake/devices", "plugin/intake/problems", "plugin/guard/check", "plugin/guard/tiers", "plugin/arguments/parser"} {
 		source = append(source, sentences(t, "../../../../"+file+".go", 1)...)
 	}
 	for _, p := range issues {
