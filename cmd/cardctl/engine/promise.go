@@ -85,23 +85,23 @@ func promisesOf(annotations map[string]string) promises {
 
 // within returns what a queue counts with, from the sums of the queues below it. A queue without a quota of a card
 // stands for the queues below it. The root keeps nothing for itself.
-func (below promises) within(own promises, root bool) promises {
-	for name, sum := range below {
+func (p promises) within(own promises, root bool) promises {
+	for name, sum := range p {
 		most, set := own[name]
 		if !set {
 			own[name] = sum
 			continue
 		}
 
-		p := Promise{
+		capped := Promise{
 			Quota:     min(sum.Quota, most.Quota),
 			Deserved:  min(sum.Deserved, most.Deserved),
 			Guarantee: min(sum.Guarantee, most.Quota),
 		}
 		if !root {
-			p.Guarantee = max(p.Guarantee, most.Guarantee)
+			capped.Guarantee = max(capped.Guarantee, most.Guarantee)
 		}
-		own[name] = p
+		own[name] = capped
 	}
 	return own
 }
