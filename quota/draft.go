@@ -25,8 +25,8 @@ type Draft struct {
 // DraftMark is a state of a draft.
 type DraftMark struct{ queues, holders int }
 
-// Begin starts a draft without changes in memory that is used again. guarantees are those of the accounts. holders is
-// nil if no queue limits the holders of jobs.
+// Begin starts a draft without changes, in memory of an earlier draft. guarantees are the guarantees of the accounts.
+// holders is nil if no queue limits the holders of jobs.
 func (d *Draft) Begin(queues, holders index.Accounts, guarantees *Guarantees) {
 	d.queues.Begin(queues)
 	d.Books = Books{Queues: &d.queues, Guarantees: guarantees}

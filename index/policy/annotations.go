@@ -147,8 +147,8 @@ type Held struct {
 // a policy, such as a duration of 0, and a text with a problem.
 func InForce(path []map[string]string) (all []Held) {
 	var found [keys][]Held
-	for level, of := range path {
-		values, _ := Parse(of)
+	for level, annotations := range path {
+		values, _ := Parse(annotations)
 		for k, v := range values {
 			if !v.Set || inherited[k] && found[k] != nil {
 				continue

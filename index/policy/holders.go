@@ -133,7 +133,7 @@ func parseLimits(text string) (limits []HolderLimit, ok bool) {
 	return limits, ok
 }
 
-// parse parses what a limit names: a string is a quantity of a resource, and anything else is a number of cards.
+// parse parses the amounts of a limit: a string is a quantity of a resource, and anything else is a number of cards.
 func (l *HolderLimit) parse(text string) bool {
 	all, ok := members(text)
 	counts := map[string]json.RawMessage{}

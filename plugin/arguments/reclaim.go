@@ -32,7 +32,7 @@ const (
 
 // The words of the argument reclaimCompares.
 const (
-	comparesQueue     = "queue"      // reclaim compares the queues of the pods with what they deserve
+	comparesQueue     = "queue"      // reclaim compares the queues of the pods with their deserved amounts
 	comparesAncestors = "ancestors=" // and their nearest ancestors, as Volcano v1.15 does
 	comparesDamped    = "damped="    // and the ancestors of the victim's queue, so that exchanges end
 )

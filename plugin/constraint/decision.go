@@ -17,7 +17,7 @@ type Question struct {
 	Node *api.NodeInfo
 	// Placed: Volcano has placed the task on Node, and waits for the last check.
 	Placed bool
-	// As are the accounts to decide with, nil for those of the session (reclaim.Rules.BooksFor).
+	// As are the accounts to decide with, nil for the accounts of the session (reclaim.Rules.BooksFor).
 	As *quota.Books
 	// Request is memory for the request of the task. Only questions about any node need it, and a Placed task that
 	// waits for others to end.
@@ -26,7 +26,7 @@ type Question struct {
 
 // Answer says whether a task may have a node, and why not. Session.Refusal adds the numbers: most answers have none.
 type Answer struct {
-	// Ask is what the rules compared. The memory of its Request is from the question.
+	// Ask is the request that the rules compared. The memory of its Request is from the question.
 	Ask
 	Books *quota.Books // with which the rules decided, nil where the queue takes no tasks
 	Fit   cards.NodeFit

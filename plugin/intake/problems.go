@@ -18,8 +18,8 @@ import (
 // names. The limits do not bound them.
 func (s Settings) LimitProblems(values *policy.Values) (problems []card.Problem) {
 	limited := v1.ResourceList{}
-	for _, of := range values.Holders() {
-		for _, limit := range of.Limits {
+	for _, holders := range values.Holders() {
+		for _, limit := range holders.Limits {
 			maps.Copy(limited, limit.Resources)
 		}
 	}

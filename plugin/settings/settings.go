@@ -39,7 +39,7 @@ const (
 // Levels are all levels, in the order of pages and commands.
 var Levels = []Level{Team, Common, Reference, Recipe}
 
-// Stability says what a later release may change.
+// Stability says whether a later release may change a setting.
 type Stability string
 
 // The stabilities.
@@ -67,7 +67,7 @@ func (t Text) In(chinese bool) string {
 type Default struct {
 	Value        string // as the parser reads it, "" if no value can be written
 	CapacityCard string // under the name capacity-card, "" where it is Value
-	Text         Text   // in place of Value, or beside it
+	Text         Text   // in place of Value, or in addition to it
 }
 
 // Setting is one argument or annotation.

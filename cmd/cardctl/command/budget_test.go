@@ -147,7 +147,7 @@ spec:
 `
 
 // TestExamplePages runs the commands of docs/cardctl.md and docs/replay.md on examples/budgets and examples/audit, and
-// compares what they print.
+// compares their output.
 func TestExamplePages(t *testing.T) {
 	for _, path := range []string{page, replayPage} {
 		t.Run(filepath.Base(path), func(t *testing.T) { playExample(t, path) })

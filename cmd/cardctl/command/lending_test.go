@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLending runs the terminal session of docs/spec/cards.md and expects what it shows.
+// TestLending runs the terminal session of docs/spec/cards.md and expects its output.
 func TestLending(t *testing.T) {
 	file, err := filepath.Abs("../../../docs/spec/cards.md")
 	require.NoError(t, err)

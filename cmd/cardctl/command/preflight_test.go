@@ -78,7 +78,7 @@ func TestPreflightGolden(t *testing.T) {
 	}
 }
 
-// TestPreflightData expects JSON and YAML to be the same, and to have what the text leaves out.
+// TestPreflightData expects the same data in JSON and YAML, without the limit of details of the text.
 func TestPreflightData(t *testing.T) {
 	arguments := append([]string{"preflight"}, strings.Fields(preflown)...)
 	_, text, _ := run("", append(arguments, "-o", "json")...)

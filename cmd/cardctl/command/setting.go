@@ -31,22 +31,22 @@ type setting struct {
 	Here      []inuse.Use        `json:"here,omitempty"` // nil where the command reads no input
 }
 
-// settingOf returns what explain prints of a setting.
+// settingOf returns the description of a setting that explain prints.
 func settingOf(s settings.Setting) setting {
 	plain := strings.NewReplacer("`", "")
-	of := setting{
+	described := setting{
 		Name: s.Name, Place: s.Place, Kinds: s.Objects, Values: plain.Replace(s.Values.English), Example: s.Example,
 		Default: plain.Replace(s.Default.In(false)), Inherited: s.Inherits, Windows: s.Windows,
 		Effect: plain.Replace(s.Effect.English), Page: "docs/" + s.Page,
 		Level: s.Level, Stability: s.Stability, Since: s.Since,
 	}
 	if s.Place == settings.Queue {
-		of.Kinds = []string{"Queue"}
+		described.Kinds = []string{"Queue"}
 	}
-	return of
+	return described
 }
 
-// explainSetting explains all settings, or the settings with a name and what they are in the input.
+// explainSetting lists all settings. With a name, it describes the settings of that name, with each use in the input.
 func (s *source) explainSetting(ctx context.Context, name string) (*result, error) {
 	if name == "" {
 		return listSettings(), nil
@@ -63,11 +63,11 @@ func (s *source) explainSetting(ctx context.Context, name string) (*result, erro
 	}
 	var shown []setting
 	for _, each := range named {
-		of := settingOf(each)
+		described := settingOf(each)
 		if each.Place == settings.Workload {
-			of.Here = inuse.OfWorkloads(each, objects)
+			described.Here = inuse.OfWorkloads(each, objects)
 		}
-		shown = append(shown, of)
+		shown = append(shown, described)
 	}
 
 	if err := s.addUses(named, shown, objects, configuration); err != nil {
@@ -121,9 +121,9 @@ func listSettings() *result {
 				continue
 			}
 
-			of := settingOf(each)
-			all = append(all, of)
-			t.add(of.Level, of.Name, of.Place, of.Default, of.Stability, of.Since, of.Effect)
+			s := settingOf(each)
+			all = append(all, s)
+			t.add(s.Level, s.Name, s.Place, s.Default, s.Stability, s.Since, s.Effect)
 		}
 	}
 	return &result{rows: t, data: document{"SettingList", all}}

@@ -12,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// TestSettingsPages runs the commands of the pages about settings on examples/settings, and expects what they show.
+// TestSettingsPages runs the commands of the pages about settings on examples/settings, and expects their output.
 func TestSettingsPages(t *testing.T) {
 	if release.Built() != release.V1141 {
 		t.Skip("the pages show the rules of Volcano v1.14.1")

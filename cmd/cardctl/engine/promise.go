@@ -83,8 +83,8 @@ func promisesOf(annotations map[string]string) promises {
 	return all
 }
 
-// within returns what a queue counts with, from the sums of the queues below it. A queue without a quota of a card
-// stands for the queues below it. The root keeps nothing for itself.
+// within caps the sums of the queues below a queue by the amounts of the queue. A queue without a quota of a card
+// counts with the sums. Only the root has no guarantee of its own.
 func (p promises) within(own promises, root bool) promises {
 	for name, sum := range p {
 		most, set := own[name]

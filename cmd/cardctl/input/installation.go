@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Installation is what the scheduler of a cluster runs as and with. A part that could not be read is empty, and Lacks
-// has the reason.
+// Installation describes the installed scheduler: its versions, Deployment, configuration and Helm release. A part that
+// could not be read is empty, and Lacks has the reason.
 type Installation struct {
 	Kubernetes string   // the version of the API server, such as v1.34.1
 	Groups     []string // the API groups of the server

@@ -16,7 +16,8 @@ import (
 )
 
 // checkConfiguration returns the present configuration and the next one, nil if they are not known. The checks are
-// about the place of the quota plugin, and about what the guard of the scheduler says of the next configuration.
+// about the place of the quota plugin, and about the errors and warnings of the scheduler's guard for the next
+// configuration.
 func (s *Subject) checkConfiguration() (now, next *engine.Configuration, checks []Check) {
 	if s.Configuration == nil {
 		lack := s.Lacks[input.ConfigurationPart]

@@ -27,7 +27,7 @@ type JobChange struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Place is how far a job gets.
+// Place is the stage that a job reaches.
 type Place struct {
 	Admitted bool `json:"admitted"` // its PodGroup is not Pending
 	Running  int  `json:"running"`  // pods on nodes

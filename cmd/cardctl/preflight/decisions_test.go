@@ -107,7 +107,7 @@ func TestDecisionsUnderOneName(t *testing.T) {
 	assert.Equal(t, "ok: no pod is evicted at first", evictions.text())
 }
 
-// TestDecisionsWithoutQuota refuses the job of the queue without a quota, and names the quota that keeps what it has.
+// TestDecisionsWithoutQuota refuses the job of the queue without a quota, and prints the quota that keeps its cards.
 func TestDecisionsWithoutQuota(t *testing.T) {
 	queues, jobs, _ := decide(t, cluster, "enqueue, allocate, backfill", plugin.Name)
 	assert.Equal(t, Note, queues.Result)

@@ -14,7 +14,7 @@ import (
 )
 
 // checkHelm compares the configuration and the Deployment of the scheduler with what Helm stores. The next helm upgrade
-// writes what the release has over what was edited in the cluster.
+// overwrites changes that were made in the cluster.
 func (s *Subject) checkHelm() Check {
 	const name = "helm"
 	owner, namespace := s.Owner()
@@ -99,9 +99,9 @@ func (s *Subject) key() string {
 	return ""
 }
 
-// diff returns the lines that differ, those of Helm with - and those of the cluster with +.
+// diff returns the lines that differ: lines of Helm with -, lines of the cluster with +.
 func diff(what, stored, found string) string {
-	text, _ := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{ // the error is that of a writer, and there is none
+	text, _ := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{ // only a writer can fail, and there is none
 		A:        difflib.SplitLines(stored),
 		B:        difflib.SplitLines(found),
 		FromFile: what + " of Helm",

@@ -1,5 +1,5 @@
-// Package preflight says before a change of the scheduler what the change does: what fits, what stays, and what decides
-// in another way.
+// Package preflight checks a cluster before its scheduler is replaced: which image fits, which settings stay, and which
+// decisions change.
 package preflight
 
 import (
@@ -18,7 +18,7 @@ type Result string
 // The results, from the best to the worst.
 const (
 	OK      Result = "ok"
-	Unknown Result = "unknown" // what the check needs could not be read
+	Unknown Result = "unknown" // an input of the check could not be read
 	Note    Result = "note"    // something to do or to know
 	Stop    Result = "stop"    // the change must not be made like this
 )
@@ -72,13 +72,13 @@ func (r *Report) Summary() string {
 		words, r.Count(Note), r.Count(Unknown), r.Count(OK))
 }
 
-// Subject is what the checks read. They change nothing of it.
+// Subject is the input of the checks. They do not change it.
 type Subject struct {
 	*input.Installation
-	// Objects are those of the cluster. If they are nil, ObjectsLack is the reason.
+	// Objects are the objects of the cluster. If they are nil, ObjectsLack is the reason.
 	Objects     *input.Objects
 	ObjectsLack string
-	// Nodes are those of the cluster. If they could not be read, NodesLack is the reason.
+	// Nodes are the nodes of the cluster. If they could not be read, NodesLack is the reason.
 	Nodes     []*v1.Node
 	NodesLack string
 

@@ -82,7 +82,7 @@ func (s *Subject) checkQueues(ctx context.Context, now, next *engine.Configurati
 	return c, nil
 }
 
-// asked is what a session answers about the queues of a cluster.
+// asked has the answers of a session about the queues of a cluster.
 type asked struct {
 	answers map[string]Answers
 	stock   *stock.Stock // nil with Volcano's own plugins
@@ -138,8 +138,8 @@ func first(job *api.JobInfo) (found *api.TaskInfo) {
 	return found
 }
 
-// quotas returns a command for each leaf queue that has more cards than its quota: it sets the quota to what the queue
-// has.
+// quotas returns a command for each leaf queue that has more cards than its quota: it raises the quota to the
+// cards of the queue.
 func quotas(s *stock.Stock) (commands []string) {
 	all := map[string]map[string]float64{}
 	over := map[string]bool{}

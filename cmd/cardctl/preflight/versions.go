@@ -14,7 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// versions matches a version in the tag of an image. Tags of this project have that of Volcano at the end.
+// versions matches a version in the tag of an image. Tags of this project end with the version of Volcano.
 var versions = regexp.MustCompile(`\d+\.\d+\.\d+`)
 
 // versionOf returns the version of Volcano that an image runs, such as v1.14.1. It returns "" if the tag has none.

@@ -98,7 +98,7 @@ func (b *Budget) Limit() string {
 	return fmt.Sprintf("%s: %s card-hours, %s", b.Resource, format.CardHours(b.Budget), b.Window)
 }
 
-// State describes what the queue has used for readers.
+// State describes used and left card-hours for readers.
 func (b *Budget) State() string {
 	text := fmt.Sprintf("%s used, %s left", format.CardHours(b.Used), format.CardHours(b.Left))
 	switch spent := b.SpentText(); spent {

@@ -48,7 +48,7 @@ func (p Policy) SetBy() string {
 	return p.Queue
 }
 
-// WindowText describes a window for readers: when it is in force, and what it sets.
+// WindowText describes a window for readers: its time, and the values that it sets.
 func WindowText(w inspect.Window) string {
 	text := w.When + ":"
 	for _, key := range slices.Sorted(maps.Keys(w.Sets)) {

@@ -75,8 +75,8 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// read makes a model of the cluster now, of which an object can have changed since the previous model. If that fails,
-// the previous model stays.
+// read makes a model of the cluster now. changed: an object can have changed since the previous model. If the reading
+// fails, the previous model stays.
 func (k *keeper) read(ctx context.Context, changed bool) {
 	before := k.now()
 	begun := time.Now()

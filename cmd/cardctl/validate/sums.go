@@ -34,7 +34,7 @@ type Overlap struct {
 	Cards      []string
 }
 
-// checkPromises finds cards of which all queues together deserve, or are guaranteed, more than the nodes have.
+// checkPromises finds cards for which deserved or guarantees of all queues add up to more than the nodes have.
 func (ck *checker) checkPromises() {
 	if len(ck.objects.Nodes) == 0 {
 		return

@@ -43,12 +43,12 @@ type startTags struct {
 	before []served // by height: served before the turn
 }
 
-// phase is what is known in a session.
+// phase says how much of the queues has been read in a session.
 type phase uint8
 
 const (
 	unread phase = iota // nothing: no queues have been compared
-	read                // what queues have and request at the first question
+	read                // allocated and requested amounts, at the first question
 )
 
 // startQueue is a queue with start tags.

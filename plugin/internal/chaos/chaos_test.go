@@ -129,9 +129,6 @@ func TestChaosDrawsAllArguments(t *testing.T) {
 			drawn[key] = true
 		}
 	}
-
-	// Volcano's name of reclaimCompares: ancestors=N.
-	drawn[arguments.AncestorReclaimLevel] = true
 	assert.Equal(t, slices.Sorted(slices.Values(arguments.Known)), slices.Sorted(maps.Keys(drawn)))
 }
 

@@ -158,14 +158,23 @@ func (d *draw) configure() {
 	}
 	for _, key := range arguments.Known {
 		if key == arguments.Fractions || key == arguments.AncestorReclaimLevel {
-			continue // see share; ancestors=N is the same for all plugins
+			continue // see share and ancestors
 		}
 		if of := values[key]; d.chance(35) || key == arguments.UnsetCapability && d.chance(80) {
 			d.s.Arguments[key] = of[d.IntN(len(of))]
 		}
 	}
+	d.ancestors()
 	if !d.s.Tree {
 		delete(d.s.Arguments, arguments.HierarchyFrom)
+	}
+}
+
+// ancestors writes reclaimCompares: ancestors=1 as Volcano does, where the plugin reads Volcano's name.
+func (d *draw) ancestors() {
+	if d.s.Plugin == session.CapacityName && d.s.Arguments[arguments.ReclaimCompares] == "ancestors=1" {
+		delete(d.s.Arguments, arguments.ReclaimCompares)
+		d.s.Arguments[arguments.AncestorReclaimLevel] = 1
 	}
 }
 

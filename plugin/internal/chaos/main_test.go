@@ -1,19 +1,9 @@
 package chaos
 
 import (
-	"os"
-	"runtime/debug"
 	"testing"
 
-	_ "volcano.sh/volcano/pkg/scheduler/actions" // registers all actions
-
-	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-func TestMain(m *testing.M) {
-	offline.Quiet()
-	session.RegisterActions()
-	debug.SetGCPercent(400) // the heap is small, and random worlds make much garbage
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { testbed.Main(m) }

@@ -37,7 +37,7 @@ func (d *draw) gangs() {
 	}
 
 	for _, key := range []string{
-		arguments.ReclaimCompares, arguments.FairShareHalfLife, arguments.UntypedCards, arguments.ReclaimByClass,
+		arguments.ReclaimCompares, arguments.AncestorReclaimLevel, arguments.FairShareHalfLife, arguments.UntypedCards, arguments.ReclaimByClass,
 	} {
 		delete(d.s.Arguments, key)
 	}

@@ -67,7 +67,7 @@ func (f *Fixture) countCards() map[cell]float64 {
 	return sums
 }
 
-// countTask adds what a task is charged for to the queues of a path.
+// countTask adds the charge of a task to the queues of a path.
 func (f *Fixture) countTask(sums map[cell]float64, leaf index.Queue, task *api.TaskInfo) {
 	path := f.Own.Index.Path(leaf)
 	f.Model.each(path, task, func(q index.Queue, name string, milli float64) {

@@ -27,7 +27,8 @@ type ClaimModel struct {
 	version int64
 
 	seen map[string]map[index.Queue]bool // queues that hold a claim, while accounts are added up
-	// Where is the node of the first pod of those that share a claim: the claim is charged for what it can get there.
+	// Where is the node of the first pod with a shared claim. The claim is charged for the devices that it can get
+	// there.
 	Where  map[string]string
 	Opened map[string]string // Where when the session opened, which lasts for the session
 	// Unserved are the pods, and the shared claims, that nothing on their node served when the session opened: they are
@@ -46,7 +47,7 @@ type modelClaim struct {
 	Allocated []int              // the devices of the pool, nil before
 	Cards     map[string]float64 // of the allocated devices, when they were allocated
 	Node      string             // where a pod was placed before it was allocated
-	Placed    map[string]float64 // what the claim could get there then
+	Placed    map[string]float64 // the cards that the claim could get there then
 	object    *resourcev1.ResourceClaim
 }
 
@@ -92,8 +93,8 @@ func (m *ClaimModel) NotePlaced(task *api.TaskInfo) {
 	}
 }
 
-// each visits what the queues of a path are charged for the claims of a task that has a node: for a claim that the pod
-// names, once for each queue.
+// each visits the charges of the queues of a path for the claims of a task that has a node: one for each queue and
+// claim that the pod names.
 func (m *ClaimModel) each(
 	path []index.Queue, task *api.TaskInfo, visit func(q index.Queue, name string, milli float64),
 ) {
@@ -134,7 +135,7 @@ func (m *ClaimModel) holds(q index.Queue, claim string) bool {
 // isShared reports whether pods name a claim themselves, so that several may share it.
 func isShared(claim string) bool { return strings.HasPrefix(claim, "shared") }
 
-// Charge returns what a claim takes on a node.
+// Charge returns the cards that a claim takes on a node.
 func (c *modelClaim) Charge(m *ClaimModel, node string) map[string]float64 {
 	switch {
 	case c.Cards != nil:
@@ -192,7 +193,7 @@ func setsOf(a ModelAlternative, devices []string, taken map[int]bool, has []int)
 	return nil
 }
 
-// String describes what the model knows, for a failure.
+// String describes the model, for the message of a failure.
 func (m *ClaimModel) String() string {
 	text := fmt.Sprintln(m.Devices, m.Where, m.placed)
 	for _, pod := range slices.Sorted(maps.Keys(m.Pods)) {

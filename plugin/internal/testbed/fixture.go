@@ -83,7 +83,7 @@ func (f *Fixture) FitsNode(task *api.TaskInfo, node string) cards.NodeFit {
 	return f.Own.FitsNode(&f.Own.Books.Now, &a, node)
 }
 
-// Allocated returns what is allocated to a queue.
+// Allocated returns the allocated amounts of a queue.
 func (f *Fixture) Allocated(queue string) *api.Resource {
 	return f.Own.Intake.Dims.Resource(f.Own.Index.Allocated(f.Own.Index.Lookup(queue)))
 }

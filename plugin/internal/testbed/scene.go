@@ -159,8 +159,7 @@ func (f *Fixture) Schedule(t *testing.T) *Fixture {
 	return f.Run(t, enqueue.New(), allocate.New())
 }
 
-// Placed returns the number of bound pods whose name starts with a prefix, by the
-// card of their node.
+// Placed counts the bound pods with a prefix in their name, by the card of their node.
 func (f *Fixture) Placed(prefix string) map[string]int {
 	models := map[string]int{}
 	for pod, node := range f.Cache.Bound {
@@ -171,7 +170,7 @@ func (f *Fixture) Placed(prefix string) map[string]int {
 	return models
 }
 
-// CardsOf returns what is allocated to a queue of a card, in whole cards.
+// CardsOf returns the allocated amount of a card of a queue, in whole cards.
 func (f *Fixture) CardsOf(queue, name string) float64 {
 	d, ok := f.Own.Memory.Names.LookupCard(name)
 	if !ok {
@@ -192,7 +191,7 @@ func (s *Scene) Lending(name, quota, deserved, guarantee string) *Scene {
 }
 
 // Batch adds a job of n pods that each request cores and GiB. The first pods run. The
-// minimum of a job with running pods is 0, that of a pending one is 1.
+// minimum of a job is 0 if pods of it run, and 1 otherwise.
 func (s *Scene) Batch(job, queue string, n, running int, cores, gib int64) *Scene {
 	return s.Pods(job, queue, "", n, 0, func(j *workload.Job) {
 		j.Phase = workload.Inqueue
@@ -217,7 +216,7 @@ func (s *Scene) Deserving(name, parent string, cores, gib int64) *Scene {
 	return s
 }
 
-// At builds plugins whose sessions have a time, in seconds.
+// At builds plugins with a fixed time of their sessions, in seconds.
 func (s *Scene) At(seconds int64) *Scene {
 	builder := session.BuilderOf(s.Build(nil).Name())
 	builder.Now = func() time.Time { return time.Unix(seconds, 0) }

@@ -27,8 +27,8 @@ func ByClass(more ...any) framework.Arguments {
 	return a
 }
 
-// Tide is a node with eight cards, all of which a training queue uses that deserves eight, and
-// a pending pod of another queue, which deserves eight as well.
+// Tide has a node with eight cards and two queues that deserve eight each. Pods of the training queue use all cards,
+// and a pod of the other queue is pending.
 func Tide(a framework.Arguments, guarantee, class, claimant string) *Scene {
 	s := NewScene().Node("a", "A", 8).
 		Lending("day", `{"A":8}`, `{"A":8}`, `{"A":0}`).Lending("night", `{"A":8}`, `{"A":8}`, guarantee).
