@@ -71,7 +71,7 @@ func TestCardctl(t *testing.T) {
 
 	status, stdout, stderr := run("cards")
 	require.Zero(t, status, stderr)
-	assert.Contains(t, strings.Join(strings.Fields(stdout), " "), "NVIDIA-H200 1 7 3 4 3 0")
+	assert.Contains(t, strings.Join(strings.Fields(stdout), " "), "NVIDIA-H200 1 7 3 4 3 3 0")
 	status, stdout, stderr = run("top", "--once")
 	require.Zero(t, status, stderr)
 	assert.Contains(t, strings.Join(strings.Fields(stdout), " "), "NVIDIA-H200 3 3 0 3 [####################]")

@@ -81,12 +81,12 @@ spec: {schedulerName: volcano, nodeName: node, containers: [{name: c, image: i, 
 status: {phase: Running}
 `
 
-// decide runs the checks of the decisions on a cluster, from Volcano's capacity to the next configuration.
-func decide(t *testing.T, text, actions, next string) (queues, jobs, evictions Check) {
+// decide runs the checks of the decisions on a cluster, from one of Volcano's own plugins to the next plugin.
+func decide(t *testing.T, text, actions, plugin, next string) (queues, jobs, evictions Check) {
 	t.Helper()
 	objects := input.Parse("cluster", []byte(text))
 	require.Empty(t, objects.Problems)
-	now, err := engine.Configure(configured(actions, plugin.CapacityName, ""))
+	now, err := engine.Configure(configured(actions, plugin, ""))
 	require.NoError(t, err)
 	now.Upstream = true
 	then, err := engine.Configure(configured(actions, next, ""))
@@ -101,15 +101,22 @@ func decide(t *testing.T, text, actions, next string) (queues, jobs, evictions C
 
 // TestDecisionsUnderOneName finds no difference where only the image changes.
 func TestDecisionsUnderOneName(t *testing.T) {
-	queues, jobs, evictions := decide(t, cluster, "enqueue, allocate, reclaim, backfill", plugin.CapacityName)
-	assert.Equal(t, "ok: the answers about 2 queues stay", queues.text())
+	queues, jobs, evictions := decide(t, cluster, "enqueue, allocate, reclaim, backfill", plugin.CapacityName, plugin.CapacityName)
+	assert.Equal(t, "ok: queues with jobs that get the same answers: 1 of 1", queues.text())
 	assert.Equal(t, "ok: all jobs run as many pods as now", jobs.text())
 	assert.Equal(t, "ok: no pod is evicted at first", evictions.text())
 }
 
+// TestDecisionsOfProportion does not ask about a queue without jobs, at which Volcano's plugin proportion panics.
+func TestDecisionsOfProportion(t *testing.T) {
+	const idle = "\n---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: idle}\nspec: {weight: 1}\n"
+	queues, _, _ := decide(t, cluster+idle, "enqueue, allocate, backfill", plugin.ProportionName, plugin.Name)
+	assert.Contains(t, queues.text(), "note: queues with jobs that get other answers: 1 of 1")
+}
+
 // TestDecisionsWithoutQuota refuses the job of the queue without a quota, and prints the quota that keeps its cards.
 func TestDecisionsWithoutQuota(t *testing.T) {
-	queues, jobs, _ := decide(t, cluster, "enqueue, allocate, backfill", plugin.Name)
+	queues, jobs, _ := decide(t, cluster, "enqueue, allocate, backfill", plugin.CapacityName, plugin.Name)
 	assert.Equal(t, Note, queues.Result)
 	assert.Contains(t, queues.text(), "- free: jobs that can get a pod: now 1, then 0")
 	assert.Contains(t, queues.text(), `do: kubectl annotate queue free --overwrite volcano.sh/card.quota='{"H200":1}'`)
@@ -143,7 +150,7 @@ func TestDecisionsOfVolcano(t *testing.T) {
 
 // TestDecisionsEvict names the pods that reclaim evicts for a queue that has less than it deserves.
 func TestDecisionsEvict(t *testing.T) {
-	_, jobs, evictions := decide(t, cluster+borrowed+owner, "enqueue, allocate, reclaim, backfill", plugin.Name)
+	_, jobs, evictions := decide(t, cluster+borrowed+owner, "enqueue, allocate, reclaim, backfill", plugin.CapacityName, plugin.Name)
 	assert.Equal(t, Note, evictions.Result, evictions.text())
 	assert.Contains(t, evictions.text(), "1 pods are evicted at first, 1 of them not by the present scheduler")
 	assert.Contains(t, evictions.text(), "- cycle 1: runs-1 of node, PodGroup/runs of queue free")

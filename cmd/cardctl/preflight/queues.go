@@ -66,10 +66,10 @@ func (s *Subject) checkQueues(ctx context.Context, now, next *engine.Configurati
 		}
 	}
 
-	c.Message = fmt.Sprintf("the answers about %d queues stay", len(before.answers))
+	c.Message = fmt.Sprintf("queues with jobs that get the same answers: %d of %[1]d", len(before.answers))
 	if len(c.Details) > 0 {
 		c.Result = Note
-		c.Message = fmt.Sprintf("the answers about %d of %d queues differ", len(c.Details), len(before.answers))
+		c.Message = fmt.Sprintf("queues with jobs that get other answers: %d of %d", len(c.Details), len(before.answers))
 	}
 
 	// A queue without a quota of a card can have none of it. Its pods run on, and no more start.
@@ -101,17 +101,17 @@ func (s *Subject) ask(ctx context.Context, c *engine.Configuration) (*asked, err
 	defer session.Close()
 
 	a := &asked{answers: map[string]Answers{}}
-	for _, queue := range session.Queues {
-		a.answers[queue.Name] = Answers{Overused: session.Overused(queue)}
-	}
-
 	for _, job := range session.Jobs {
 		queue := session.Queues[job.Queue]
 		if queue == nil {
 			continue
 		}
 
-		answers := a.answers[queue.Name]
+		answers, asked := a.answers[queue.Name]
+		if !asked {
+			// Volcano's plugin proportion panics if it is asked about a queue without jobs.
+			answers.Overused = session.Overused(queue)
+		}
 		task := first(job)
 		switch {
 		case job.IsPending() && session.JobEnqueueable(job):
