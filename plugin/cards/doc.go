@@ -25,8 +25,9 @@
 // again only when their object changes. A Snapshot is the view of one scheduling
 // session on it.
 //
-// Two facts exist nowhere else: the last good value of an annotation that is now
-// invalid, and the held cards. A restart of the scheduler loses both. A pod is then
+// Two facts are in no object: the last good value of an annotation that is now
+// invalid, which is stored for cardctl, and the held cards. A restart of the scheduler
+// loses both. A pod is then
 // charged for the card that its node states now, or else for the first card of its
 // list.
 //

@@ -1,6 +1,7 @@
 package cards
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -114,21 +115,48 @@ func (r *Registry) readQueue(names *index.Names, object *objects.Queue) bool {
 
 	if before == nil || object.CreatedSince(r.read) {
 		before = &queue{}
+		for a, key := range annotationKeys {
+			if text, had := object.Before(key); had {
+				before.parse(names, annotation(a), text, nil)
+			}
+		}
 	}
 
 	q := &queue{}
 	r.queues[object.Object.Name] = q
 	for a, key := range annotationKeys {
-		if given(key) {
-			q.given[a] = true
-			q.parse(names, annotation(a), object.Annotations[key], before.stated[a])
+		if !given(key) {
+			continue
+		}
+
+		q.given[a] = true
+		wrong := q.parse(names, annotation(a), object.Annotations[key], before.stated[a])
+		if wrong {
+			object.Misread(key, textOf(names, q.stated[a]))
 		}
 	}
 	return true
 }
 
-// parse reads one annotation. A key with an invalid value keeps its last good value, which is in before.
-func (q *queue) parse(names *index.Names, a annotation, text string, before map[fastres.Dim]card.Milli) {
+// textOf returns an annotation that states amounts, "" for none.
+func textOf(names *index.Names, amounts map[fastres.Dim]card.Milli) string {
+	if len(amounts) == 0 {
+		return ""
+	}
+
+	stated := map[string]float64{}
+	for d, amount := range amounts {
+		stated[names.Name(d)] = amount.Cards()
+	}
+	text, _ := json.Marshal(stated) // of finite numbers
+	return string(text)
+}
+
+// parse reads one annotation, and reports whether it is wrong. A key with an invalid value keeps its last good value,
+// which is in before.
+func (q *queue) parse(
+	names *index.Names, a annotation, text string, before map[fastres.Dim]card.Milli,
+) (wrong bool) {
 	entries, problems := card.ParseQuota(text)
 	q.stated[a] = map[fastres.Dim]card.Milli{}
 	for _, e := range entries {
@@ -152,6 +180,7 @@ func (q *queue) parse(names *index.Names, a annotation, text string, before map[
 
 		q.problems = append(q.problems, fmt.Sprintf("annotation %s: %s%s", annotationKeys[a], p, kept))
 	}
+	return len(problems) > 0
 }
 
 // amount returns the value of an annotation for a card. Deserved and guarantee default to the quota. A

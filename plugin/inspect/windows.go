@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"maps"
 	"time"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
@@ -48,10 +47,11 @@ func (i Inspection) Spec(queue string) (spec scheduling.QueueSpec) {
 	return spec
 }
 
-// Annotations returns the annotations that hold in a queue, none for an unknown one.
+// Annotations returns the annotations in force in a queue, none for an unknown one. A wrong annotation has the text of
+// its last good value.
 func (i Inspection) Annotations(queue string) map[string]string {
 	if object := i.s.Queues.Get(queue); object != nil {
-		return maps.Clone(object.Annotations)
+		return object.InForce()
 	}
 	return nil
 }

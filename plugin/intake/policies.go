@@ -44,7 +44,6 @@ func (p *policies) update(queues *objects.Queues, session *Inputs) {
 
 // readQueue reads the annotations of a queue, and returns their problems. A wrong text keeps the last good value.
 func (p *policies) readQueue(queue *objects.Queue, settings Settings) (found []string) {
-	before := p.read[queue.Object.Name]
 	delete(p.read, queue.Object.Name)
 	if !policy.Annotated(queue.Annotations) {
 		return nil
@@ -54,11 +53,16 @@ func (p *policies) readQueue(queue *objects.Queue, settings Settings) (found []s
 	ineffective := slices.Concat(settings.LimitProblems(&values), settings.FairShareProblems(&values))
 	for _, w := range wrong {
 		text := "; it counts as not set"
-		if before != nil && before.SetsAny(w.Keys) && !queue.CreatedSince(p.session) {
+		inForce, _ := queue.Before(w.Key)
+		before, _ := policy.Parse(map[string]string{w.Key: inForce})
+		if before.SetsAny(w.Keys) {
 			text = "; the last good value stays in force"
 			for _, key := range w.Keys {
 				values[key] = before[key]
 			}
+			queue.Misread(w.Key, inForce)
+		} else {
+			queue.Misread(w.Key, "")
 		}
 		found = append(found, fmt.Sprintf("annotation %s: %s%s", w.Key, w.Reason, text))
 	}

@@ -20,6 +20,7 @@ import (
 type windows struct {
 	overrides override.Overrides // the last good ones
 	text      string             // the annotation
+	good      string             // the text of the overrides, "" for none
 	problems  []string           // errors of the text, and windows that overlap
 
 	holding []int     // the windows in force
@@ -54,20 +55,26 @@ func (w *windows) due(now time.Time) bool {
 }
 
 // readWindows reads the overrides of an object, nil if it has no annotation. before are the windows that the queue had,
-// nil for none.
-func readWindows(before *windows, object *scheduling.Queue, now time.Time) *windows {
+// nil for none. Then good is the last good text, "" for none.
+func readWindows(before *windows, object *scheduling.Queue, now time.Time, good string) *windows {
 	text, given := object.Annotations[override.Key]
 	if !given {
 		return nil
 	}
 
 	w := &windows{text: text, since: now}
-	if before != nil {
+	switch {
+	case before != nil:
 		w.overrides = before.overrides
 		w.problems = before.problems
+		w.good = before.good
+	case good != "":
+		w.text = good
+		w.parse(now)
+		w.text = text
 	}
 	if before == nil || before.text != text {
-		w.parse(text, now)
+		w.parse(now)
 	}
 
 	w.holding, w.next = w.overrides.At(now)
@@ -75,12 +82,13 @@ func readWindows(before *windows, object *scheduling.Queue, now time.Time) *wind
 }
 
 // parse reads the text of the annotation. A text with a problem leaves the last good overrides.
-func (w *windows) parse(text string, now time.Time) {
-	overrides, problems := override.Parse(text)
+func (w *windows) parse(now time.Time) {
+	overrides, problems := override.Parse(w.text)
 	kept := ""
 	switch {
 	case len(problems) == 0:
 		w.overrides = overrides
+		w.good = w.text
 		problems = overrides.Overlaps(now)
 	case w.overrides == nil:
 		kept = "; it counts as not set"

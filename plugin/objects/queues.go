@@ -28,6 +28,11 @@ type Queues struct {
 	specs       uint64 // the last session with a new, changed or deleted spec
 	annotations uint64 // the last session with new, changed or deleted annotations
 
+	stored Kept   // see Begin
+	begins bool   // the next session begins with stored
+	kept   Kept   // see Kept
+	keptAt uint64 // the value of annotations for kept
+
 	// windowed are the queues that the last session has read and that have windows now, or had them before.
 	windowed []*Queue
 }
@@ -41,6 +46,10 @@ type Queue struct {
 	given        *scheduling.Queue // the object without windows
 	windows      *windows          // nil for a queue without windows
 	began, ended []string          // windows, since the object was read before
+
+	before map[string]string // see Before
+	kept   map[string]string // see Misread
+	wrong  bool              // an annotation is wrong
 
 	created   uint64 // the session that first had this object
 	annotated uint64 // the last session with other annotations
@@ -67,12 +76,16 @@ func (q *Queues) Open(queues map[api.QueueID]*api.QueueInfo, now time.Time) {
 	for name, info := range queues {
 		complete(name, info)
 		known := q.byName[name]
+		if q.unrelated(known, info.Queue) {
+			known = nil
+		}
 		if known == nil || known.given != info.Queue || known.windows.due(now) {
 			known = q.read(known, info.Queue, now)
 			q.byName[name] = known
 		}
 		known.session = q.session
 	}
+	q.begins = false
 
 	if len(q.byName) > len(queues) {
 		maps.DeleteFunc(q.byName, func(_ api.QueueID, known *Queue) bool { return known.session != q.session })
@@ -98,12 +111,15 @@ func (q *Queues) read(known *Queue, object *scheduling.Queue, now time.Time) *Qu
 		known = nil
 	}
 	var before *windows
+	var stored map[string]string
 	if known != nil {
 		before = known.windows
+	} else {
+		stored = q.stored.of(object)
 	}
 
 	next := &Queue{Object: object, given: object, created: q.session, annotated: q.session}
-	next.windows = readWindows(before, object, now)
+	next.windows = readWindows(before, object, now, stored[override.Key])
 	annotations := object.Annotations
 	if next.windows != nil {
 		next.Object = next.windows.object(object)
@@ -123,6 +139,9 @@ func (q *Queues) read(known *Queue, object *scheduling.Queue, now time.Time) *Qu
 		if maps.Equal(known.Annotations, annotations) {
 			next.Annotations = known.Annotations
 			next.annotated = known.annotated
+			next.before = known.before
+			next.kept = known.kept
+			next.wrong = known.wrong
 		}
 	}
 
@@ -131,7 +150,7 @@ func (q *Queues) read(known *Queue, object *scheduling.Queue, now time.Time) *Qu
 		q.specs = q.session
 	}
 	if next.annotated == q.session {
-		next.Annotations = maps.Clone(annotations)
+		next.change(known, annotations, stored)
 		q.annotations = q.session
 	}
 	return next

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,4 +68,11 @@ func TestQueuesThatChange(t *testing.T) {
 	assert.False(t, q.Get("a").CreatedSince(1))
 	assert.True(t, q.Get("b").CreatedSince(1))
 	assert.Nil(t, q.Get("c"))
+}
+
+// TestKeptIsBounded keeps as many queues as fit.
+func TestKeptIsBounded(t *testing.T) {
+	long := map[string]string{"a": strings.Repeat("x", mostKept/2)}
+	kept := Kept{"a": {Annotations: long}, "b": {}, "c": {Annotations: long}}
+	assert.Equal(t, Kept{"a": {Annotations: long}, "b": {}}, kept.Bounded())
 }

@@ -250,8 +250,8 @@ var arguments = []Setting{
 		Name: "stateStore", Place: Argument, Values: Text{English: "`namespace/name` or `none`"}, Example: "none",
 		Default: Default{Value: "volcano-system/capacity-card-usage"},
 		Effect: Text{
-			"The ConfigMap in which usage, budgets and evictions are saved.",
-			"保存用量、预算和驱逐记录的 ConfigMap。",
+			"The ConfigMap in which usage, budgets, evictions and the last good values of wrong annotations are saved.",
+			"保存用量、预算、驱逐记录，以及错误注解的上一个有效值的 ConfigMap。",
 		},
 		Page: "time.md#what-is-stored", Level: Reference, Stability: Beta, Since: first,
 	},

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/quota/budget"
 	"github.com/capacity-card/capacity-card/quota/evict"
 	"github.com/capacity-card/capacity-card/quota/usage"
@@ -125,6 +126,18 @@ type Record struct {
 	usage.Record
 	Budgets   *budget.Record `json:"budgets,omitempty"`
 	Evictions *evict.Record  `json:"evictions,omitempty"`
+	// Remembered is nil for a record of an earlier release, and where there is nothing to remember.
+	Remembered *Remembered `json:"remembered,omitempty"`
+}
+
+// RememberedVersion is the version of Remembered.
+const RememberedVersion = 1
+
+// Remembered is what only the running scheduler knows of the objects. Programs without a scheduler read it. A scheduler
+// that starts does not.
+type Remembered struct {
+	Version int          `json:"version"`
+	Queues  objects.Kept `json:"queues,omitempty"`
 }
 
 // withoutKnown returns the record without the values that only depend on its age.

@@ -95,6 +95,11 @@ func (s *source) print(all ...*result) error {
 		if i > 0 {
 			fmt.Fprintln(s.streams.Out)
 		}
+		if len(s.unknown) > 0 && r.data != nil {
+			partial := *r
+			partial.data = incomplete{r.data, s.unknown}
+			r = &partial
+		}
 		if err := r.print(s.streams.Out, s.output, !s.noHeaders); err != nil {
 			return err
 		}

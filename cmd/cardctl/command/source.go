@@ -46,6 +46,7 @@ type source struct {
 	interval      time.Duration
 
 	printed map[string]bool             // notes and warnings, each printed once
+	unknown []string                    // of the last reading: what only the scheduler knows
 	broken  bool                        // a part of the input could not be read
 	heard   func(severity, text string) // called with each note and warning, printed or not; nil for none
 	leaving sync.Mutex                  // held while a command has a terminal or files to leave in order

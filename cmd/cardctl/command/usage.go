@@ -175,16 +175,19 @@ func levelOf(x *float64) string {
 type usageReader func(types.NamespacedName) (*store.Stored, error)
 
 // giveUsage gives a configuration the stored usage of queues over time. If there are budgets or enforced quotas, it
-// also gives the use of budgets and the past evictions.
+// also gives the use of budgets and the past evictions. If annotations are wrong, it also gives their last good values.
 func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read usageReader) {
 	with := c.FairShare()
 	budgets := setAnywhere(objects, card.BudgetKey)
 	evictions := setAnywhere(objects, policy.EvictionBudgetKey, policy.EnforceQuotaKey)
-	if with.HalfLife == 0 && !budgets && !evictions {
+	wrong := wrongQueues(objects)
+	s.unknown = nil
+	if with.HalfLife == 0 && !budgets && !evictions && len(wrong) == 0 {
 		return
 	}
 
 	stored, lacks := storedIn(with.Store, read)
+	s.sayRemembered(wrong, stored, lacks)
 	usageLacks := lacks
 	if stored != nil {
 		others := *stored

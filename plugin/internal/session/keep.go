@@ -1,14 +1,26 @@
 package session
 
 import (
+	"reflect"
+
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
 	"github.com/capacity-card/capacity-card/plugin/constraint/evictions"
 	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
-// lasts reports whether a feature needs state that lasts over restarts.
+// lasts reports whether there is state to store.
 func (s *Session) lasts() bool {
-	return s.Settings.FairShare.HalfLife != 0 || budget.Wanted(&s.Session) || evictions.Wanted(&s.Session)
+	return s.Settings.FairShare.HalfLife != 0 || budget.Wanted(&s.Session) || evictions.Wanted(&s.Session) ||
+		s.Settings.FairShare.Store != arguments.NoStore && s.Memory.knows()
+}
+
+// knows reports whether the scheduler knows anything that no object has, or has stored that it does.
+func (m *Memory) knows() bool { return m.queues.Kept() != nil || m.remembered != nil }
+
+// learned reports whether the scheduler knows more or less than it has stored last.
+func (m *Memory) learned() bool {
+	return m.knows() && (m.remembered == nil || !reflect.DeepEqual(m.remembered.Queues, m.queues.Kept().Bounded()))
 }
 
 // openStore begins to load the state that lasts over restarts, if a feature needs it, and takes the loaded state.
@@ -30,7 +42,8 @@ func (s *Session) openStore() {
 	}
 }
 
-// saveStore saves the state that lasts over restarts, at the interval of the arguments and after evictions.
+// saveStore saves the state that lasts over restarts, at the interval of the arguments, after evictions, and when the
+// last good value of an annotation begins or ends to hold.
 func (s *Session) saveStore() {
 	m := s.Memory
 	if !s.lasts() {
@@ -40,7 +53,7 @@ func (s *Session) saveStore() {
 	}
 
 	m.Store.Tick(s.Now, s.Settings.FairShare.Save)
-	if m.Store.Due() || m.Evictions.Ledger.Changed {
+	if m.Store.Due() || m.Evictions.Ledger.Changed || m.learned() {
 		m.Store.Offer(s.Now, m.record)
 	}
 }
@@ -53,5 +66,11 @@ func (m *Memory) record() (r store.Record) {
 	r.Budgets = m.Budgets.Record()
 	r.Evictions = m.Evictions.Ledger.Record()
 	m.Evictions.Ledger.Changed = false
+
+	m.remembered = nil
+	if kept := m.queues.Kept(); kept != nil {
+		m.remembered = &store.Remembered{Version: store.RememberedVersion, Queues: kept.Bounded()}
+	}
+	r.Remembered = m.remembered
 	return r
 }

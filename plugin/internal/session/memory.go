@@ -52,6 +52,7 @@ type Memory struct {
 	Evictions  evictions.Memory
 	Grace      grace.Memory
 	Store      store.Store
+	remembered *store.Remembered // in the last saved record
 
 	metrics   *report.Metrics
 	journal   *report.Journal
@@ -95,6 +96,12 @@ func (m *Memory) begin(with *store.Stored) {
 	m.Grace.Forget()
 	m.Reclaim.Forget()
 	m.Store.Begin(with)
+
+	var known store.Remembered
+	if with != nil && with.Record.Remembered != nil && with.Record.Remembered.Version == store.RememberedVersion {
+		known = *with.Record.Remembered
+	}
+	m.queues.Begin(known.Queues)
 }
 
 // fewNames is a number of names that is never too large.

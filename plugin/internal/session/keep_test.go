@@ -1,0 +1,135 @@
+package session_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/internal/session"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
+	"github.com/capacity-card/capacity-card/plugin/objects"
+	"github.com/capacity-card/capacity-card/plugin/store"
+)
+
+// lender returns a scene with a queue that lends cards, and has a policy and a window.
+func lender() *testbed.Scene {
+	s := testbed.NewScene().Node("node", "A", 8).Lending("own", `{"A":8}`, `{"A":4}`, `{"A":0}`)
+	return s.Annotate("own", policy.MaxJobsKey, "5", policy.OverrideKey,
+		`[{"from": "2026-11-01T00:00Z", "until": "2026-12-31T00:00Z", "card.deserved": {"A": 6}}]`)
+}
+
+// TestLastGoodValuesAreStored breaks the annotations of a queue, and lets the scheduler run for some cycles. Then a
+// session that begins with the stored state has the values of the scheduler.
+func TestLastGoodValuesAreStored(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		broken []string
+		kept   map[string]string
+	}{
+		{"a comma too much in a quota", []string{card.QuotaKey, `{"A": 8,}`}, map[string]string{card.QuotaKey: `{"A":8}`}},
+		{"one wrong key of a quota", []string{card.QuotaKey, `{"A": "x", "B": 3}`}, map[string]string{card.QuotaKey: `{"A":8,"B":3}`}},
+		{"a policy", []string{policy.MaxJobsKey, "many"}, map[string]string{policy.MaxJobsKey: "5"}},
+		{"a window", []string{policy.OverrideKey, "["}, map[string]string{policy.OverrideKey: `[{"from": "2026-11-01T00:00Z", "until": "2026-12-31T00:00Z", "card.deserved": {"A": 6}}]`}},
+		{"two annotations", []string{card.QuotaKey, "8", policy.MaxJobsKey, "-1"}, map[string]string{card.QuotaKey: `{"A":8}`, policy.MaxJobsKey: "5"}},
+		{"nothing was good before", []string{policy.EvictionBudgetKey, "?"}, nil},
+	} {
+		for _, cycles := range []int{1, 6, 60} {
+			t.Run(test.name, func(t *testing.T) {
+				c := testbed.NewScheduler(framework.Arguments{})
+				c.Open(t, lender(), 0).Close()
+				broken := lender().Annotate("own", test.broken...)
+				c.Open(t, broken, time.Second).Close() // the first session in which there is something to store loads the store
+				for range cycles - 1 {
+					c.Open(t, broken, time.Second).Close()
+				}
+				last := c.Open(t, broken, time.Second)
+				want := session.InspectionOf(last.Own)
+				accounts, annotations, windows := want.Accounts(), want.Annotations("own"), want.Windows("own")
+				jobs := policies(last, "own").MaxJobs()
+				last.Close()
+
+				stored := stored(c, t)
+				require.NotNil(t, stored.Record.Remembered)
+				require.Contains(t, stored.Record.Remembered.Queues, "own")
+				assert.Equal(t, test.kept, stored.Record.Remembered.Queues["own"].Annotations)
+				got := begins(c, t, broken, 0, stored)
+				assert.Equal(t, accounts, got.Accounts())
+				assert.Equal(t, annotations, got.Annotations("own"))
+				assert.Equal(t, windows, got.Windows("own"))
+				assert.Equal(t, 5, jobs)
+				for key, text := range test.kept {
+					assert.Equal(t, text, annotations[key])
+				}
+
+				if test.kept != nil {
+					assert.NotEqual(t, annotations, begins(c, t, broken, 0, nil).Annotations("own"), "without the stored state")
+				}
+				stored.Record.Remembered.Version++
+				assert.Equal(t, begins(c, t, broken, 0, nil).Accounts(), begins(c, t, broken, 0, stored).Accounts(), "of a later release")
+			})
+		}
+	}
+}
+
+// TestStoredValuesOfAnotherQueue are not those of a queue with the same name.
+func TestStoredValuesOfAnotherQueue(t *testing.T) {
+	c := testbed.NewScheduler(framework.Arguments{})
+	broken := lender().Annotate("own", card.QuotaKey, "8")
+	kept := objects.Kept{"own": {UID: "another", Annotations: map[string]string{card.QuotaKey: `{"A":8}`, policy.OverrideKey: "["}}}
+	known := &store.Stored{Record: store.Record{Remembered: &store.Remembered{Version: store.RememberedVersion, Queues: kept}}}
+	assert.Equal(t, begins(c, t, broken, 0, nil).Accounts(), begins(c, t, broken, 0, known).Accounts())
+}
+
+// TestLastGoodValuesEnd corrects an annotation: the stored state has no value of it any more. A scheduler that starts
+// with a wrong annotation knows none either.
+func TestLastGoodValuesEnd(t *testing.T) {
+	c := testbed.NewScheduler(framework.Arguments{})
+	c.Open(t, lender(), 0).Close()
+	broken := lender().Annotate("own", card.QuotaKey, "8")
+	for range 3 {
+		c.Open(t, broken, time.Second).Close()
+	}
+	require.Contains(t, stored(c, t).Record.Remembered.Queues, "own")
+	c.Open(t, lender(), time.Second).Close()
+	assert.Nil(t, stored(c, t).Record.Remembered)
+
+	c.Restart()
+	for range 3 {
+		c.Open(t, broken, time.Second).Close()
+	}
+	queues := stored(c, t).Record.Remembered.Queues
+	require.Contains(t, queues, "own")
+	assert.Empty(t, queues["own"].Annotations)
+}
+
+// TestNothingToKnowIsNotStored neither reads nor writes a ConfigMap where no annotation is wrong, or stateStore is none.
+func TestNothingToKnowIsNotStored(t *testing.T) {
+	for name, with := range map[string]framework.Arguments{"no annotation is wrong": {}, "no store": {arguments.StateStore: "none"}} {
+		t.Run(name, func(t *testing.T) {
+			c := testbed.NewScheduler(with)
+			c.Open(t, lender(), 0).Close()
+			scene := lender()
+			if len(with) > 0 {
+				scene.Annotate("own", card.QuotaKey, "8")
+			}
+			for range 6 {
+				c.Open(t, scene, time.Minute).Close()
+			}
+			for _, action := range c.Kube.Actions() {
+				assert.NotEqual(t, "configmaps", action.GetResource().Resource)
+			}
+			_, err := c.Kube.CoreV1().ConfigMaps("volcano-system").Get(context.Background(), "capacity-card-usage", metav1.GetOptions{})
+			assert.True(t, apierrors.IsNotFound(err))
+		})
+	}
+}
