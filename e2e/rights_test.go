@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
+	"net/http"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -131,4 +134,68 @@ func TestEachRightOfThePluginsIsNeeded(t *testing.T) {
 			c.complete(t, name, 1)
 		})
 	}
+}
+
+// TestRightsInOneNamespace asks as a user who may list the objects of one namespace: cardctl explain answers with what
+// the scheduler has written there, and the first page of the server has the jobs of the namespace.
+func TestRightsInOneNamespace(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	c.scheduleInstalled(t)
+	c.queue(t, "research", `{"NVIDIA-H200": 3}`)
+	c.submit(t, "runs", "research", h200, 2)
+	c.runs(t, "runs", map[string]int{h200: 2}, 0)
+	c.submit(t, "asks-for-five", "research", h200, 5, gang, requesting(`{"NVIDIA-H200": 5}`))
+	words := insufficient("research", h200, 5, 7, 3)
+	c.refused(t, "asks-for-five", words)
+
+	member := c.user(t, "member", nil, listing("pods", "events", "podgroups.scheduling.volcano.sh"))
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, c.WriteKubeconfig(kubeconfig, c.Address, member))
+	explain := func(arguments ...string) (stdout, stderr string, err error) {
+		command := exec.Command(build(t, cardctl), append([]string{"explain", "--kubeconfig", kubeconfig}, arguments...)...)
+		var out, errOut bytes.Buffer
+		command.Stdout, command.Stderr = &out, &errOut
+		err = command.Run()
+		return out.String(), errOut.String(), err
+	}
+
+	stdout, stderr, err := explain("-n", c.namespace, "job", "asks-for-five")
+	require.NoError(t, err, stderr)
+	assert.Contains(t, stdout, words)
+	assert.Contains(t, stdout, "(condition NotAdmitted)")
+	assert.Contains(t, stdout, "1 of 1 jobs of namespace "+c.namespace+" that wait in queue research")
+	assert.Contains(t, stderr, "ClusterRole capacity-card-viewer (deploy/cardctl) shows it")
+	stdout, stderr, err = explain("-n", c.namespace)
+	require.NoError(t, err, stderr)
+	assert.Contains(t, stdout, "Job/asks-for-five")
+	assert.NotContains(t, stdout, "Job/runs")
+	_, stderr, err = explain()
+	require.Error(t, err)
+	assert.Contains(t, stderr, "cardctl explain -n NAMESPACE")
+
+	p, _ := c.serveDeployed(t)
+	eventually(t, func(collect *assert.CollectT) {
+		status, text, err := p.get("/", member)
+		assert.NoError(collect, err)
+		assert.Equal(collect, http.StatusOK, status)
+		for _, part := range []string{"Your jobs", "asks-for-five", "runs", "explain -n " + c.namespace, "capacity-card-viewer"} {
+			assert.Contains(collect, text, part)
+		}
+	})
+	p.answers(t, "/queues", member, http.StatusForbidden)
+}
+
+// TestServeWithoutRights names in the log what the server may not list, and on the page.
+func TestServeWithoutRights(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, c.WriteKubeconfig(kubeconfig, c.Address, c.user(t, "nobody", nil, nil)))
+	p := servePages(t, "--kubeconfig", kubeconfig)
+	eventually(t, func(collect *assert.CollectT) {
+		_, page, err := p.get("/", "")
+		assert.NoError(collect, err)
+		for _, text := range []string{p.log(t), page} {
+			assert.Regexp(collect, "no permission to list any of nodes, pods, queues.scheduling.volcano.sh.* the ClusterRole capacity-card-viewer", text)
+		}
+	})
 }

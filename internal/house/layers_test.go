@@ -276,6 +276,12 @@ var layers = []layer{
 		reason: "draws pages, and finds nothing out",
 	},
 	{
+		dir: "cmd/cardctl/told", allow: []string{std, "k8s.io/api/...", "k8s.io/apimachinery/...", "volcano.sh/apis/...", module + "/cmd/cardctl/explain",
+			module + "/cmd/cardctl/input", module + "/plugin/report"},
+		silent: true,
+		reason: "collects what the scheduler has written, and opens no session",
+	},
+	{
 		dir: "cmd/cardctl/replay", allow: []string{std, "sigs.k8s.io/yaml", module + "/cmd/cardctl/engine", module + "/index", module + "/index/card", module + "/plugin/offline/replay/..."},
 		reason: "shows what a replay found, and decides nothing",
 	},

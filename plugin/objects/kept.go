@@ -70,8 +70,8 @@ func (q *Queue) InForce() map[string]string {
 	return all
 }
 
-// change gives the queue other annotations. known is the queue as it was read before, nil for a new one. Then stored are
-// the values that another process has kept.
+// change gives the queue other annotations. known is the queue as it was read before, nil for a new one. Then stored
+// has the values that another process has kept.
 func (q *Queue) change(known *Queue, annotations, stored map[string]string) {
 	q.Annotations = maps.Clone(annotations)
 	switch {

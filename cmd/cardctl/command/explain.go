@@ -12,6 +12,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index"
 )
 
@@ -21,7 +22,10 @@ reclaim it. Shows for a setting what it does, and what it is in the cluster.
 
 The answers come from the scheduler's hooks: its enqueue action runs on the
 snapshot, and each admitted job is tried on its own, as if no other job were
-waiting.`
+waiting.
+
+If you may only list objects of one namespace, name it with --namespace: the answers
+are then what the scheduler has written into its PodGroups, pods and events.`
 
 const explainExamples = `  # All jobs that wait
   cardctl explain
@@ -62,7 +66,14 @@ func newExplain(s *source) *cobra.Command {
 			shown := map[string]bool{}
 			return s.show(cmd.Context(), func(ctx context.Context) (*result, error) {
 				world, configuration, err := s.load(ctx)
-				if err != nil {
+				kinds := input.Forbidden(err)
+				switch {
+				case len(kinds) > 0 && s.namespace() != "":
+					return s.explainTold(ctx, about, kinds)
+				case len(kinds) > 0:
+					s.note("if you may list the objects of one namespace, name it: cardctl explain -n NAMESPACE")
+					return nil, err
+				case err != nil:
 					return nil, err
 				}
 				if err := s.checkNamespace(ctx, namespaces(world)); err != nil {

@@ -1,7 +1,6 @@
 package input
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -289,8 +288,11 @@ func (l list) explain(err error, host string) error {
 		if strings.Contains(err.Error(), "cannot watch") {
 			verb = "watch"
 		}
-		return fmt.Errorf("no permission to %s %s in all namespaces of %s: %s",
-			verb, l.kind, host, cmp.Or(l.purpose, "quotas are counted across the cluster"))
+		text := fmt.Sprintf("no permission to %s %s in all namespaces of %s: ", verb, l.kind, host)
+		if l.purpose != "" {
+			return errors.New(text + l.purpose)
+		}
+		return &forbidden{l.kind, text + "quotas are counted across the cluster"}
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster %s does not accept these credentials", host)
 	case strings.HasSuffix(l.kind, ".volcano.sh") && apierrors.IsNotFound(err):

@@ -187,7 +187,7 @@ func (l *Live) Objects(ctx context.Context) (*Objects, error) {
 	}
 
 	o := newComplete()
-	var away []error
+	var away, refused []error
 	some := false
 	for _, k := range l.kinds {
 		err := l.errorOf(k)
@@ -208,10 +208,11 @@ func (l *Live) Objects(ctx context.Context) (*Objects, error) {
 			o.Warnings = append(o.Warnings, fmt.Sprintf("%v; what was read before counts", err))
 		default:
 			o.Warnings = append(o.Warnings, err.Error())
+			refused = append(refused, err)
 		}
 	}
 	if !some {
-		return nil, cmp.Or(joinOnce(away), ErrNotRead)
+		return nil, cmp.Or(joinOnce(away), l.withoutRights(refused), ErrNotRead)
 	}
 
 	if len(away) == 0 {
@@ -221,6 +222,17 @@ func (l *Live) Objects(ctx context.Context) (*Objects, error) {
 	}
 
 	return o, joinOnce(away)
+}
+
+// withoutRights returns the error of a cluster in which no kind can be listed. errs are the errors of the kinds.
+func (l *Live) withoutRights(errs []error) error {
+	kinds := Forbidden(errors.Join(errs...))
+	if len(kinds) == 0 {
+		return joinOnce(errs)
+	}
+	return fmt.Errorf("no permission to list any of %s in all namespaces of %s: "+
+		"the ClusterRole %s (deploy/cardctl) has it",
+		strings.Join(kinds, ", "), l.host, ViewerRole)
 }
 
 // errorOf returns the error of the last call for a kind. If the API server has answered a later call, it is not away:

@@ -211,3 +211,19 @@ func TestFollowNothing(t *testing.T) {
 	require.ErrorContains(t, err, "cannot be reached")
 	assert.Nil(t, o)
 }
+
+// TestFollowWithoutRights names what the user may not list, and the role that permits it.
+func TestFollowWithoutRights(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"reason":"Forbidden","message":"is forbidden: User cannot list"}`))
+	}))
+	defer server.Close()
+	l, err := Follow(t.Context(), &rest.Config{Host: server.URL}, true)
+	require.NoError(t, err)
+	_, err = l.Objects(t.Context())
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), "no permission to list any of nodes, pods, queues.scheduling.volcano.sh, podgroups.scheduling.volcano.sh, jobs.batch.volcano.sh")
+	assert.Contains(t, err.Error(), "in all namespaces of "+server.URL+": the ClusterRole capacity-card-viewer (deploy/cardctl) has it")
+}

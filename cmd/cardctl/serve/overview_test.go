@@ -83,7 +83,7 @@ func TestOverview(t *testing.T) {
 	assert.Equal(t, oldest{Namespace: hiddenName, Owner: hiddenName, Queue: o.Oldest[0].Queue}, hidden.Oldest[0])
 	assert.Less(t, hidden.Problems.Errors, o.Problems.Errors)
 	assert.NotContains(t, get(h, "/").Body.String(), "llm")
-	assert.Equal(t, 403, get(newServer(t, s, as(nil)).Handler(), "/").Code)
+	assert.Equal(t, 403, get(newServer(t, s, as(nil)).Handler(), "/overview").Code)
 }
 
 // TestTryForAllPods offers a quota that is enough for all pods that a gang needs to start, as the advice says, and to

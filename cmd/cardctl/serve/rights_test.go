@@ -135,6 +135,7 @@ func TestRights(t *testing.T) {
 		{path: "/queue/lends", queues: true, shows: "mine- theirs- node-"}, {path: "/queue/owns", queues: true, shows: "mine- theirs-"},
 		{path: "/cards?queue=lends", queues: true, shows: "mine- theirs- node-"},
 		{path: "/waiting", shows: "mine- theirs- theirs min-runtime vanished 10.9.8.7"}, {path: "/waiting?queue=owns", shows: "mine- theirs-"}, {path: "/waiting?search=waits", shows: "mine- theirs-"},
+		{path: "/mine", shows: "mine- theirs-"},
 		{path: "/cards", queues: true, shows: "node-"}, {path: "/lending", queues: true, shows: "mine- theirs- node-"},
 		{path: "/whatif", queues: true}, {path: "/whatif", queues: true, shows: "mine- theirs- node-", form: url.Values{"set": {"queue/lends:cards.X=0\nqueue/owns:cards.X=4"}}},
 		{path: "/job/mine/mine-runs", needs: "mine", shows: "mine-"}, {path: "/job/mine/mine-waits", needs: "mine", shows: "mine- node- lends"},
@@ -183,6 +184,42 @@ func TestRights(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestFirstPage opens the pages as viewers with and without the right to list queues.
+func TestFirstPage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shared.yaml")
+	text := shared + jobOf("mine", "mine-runs", "lends", "node-one") + jobOf("theirs", "theirs-runs", "lends", "node-one") +
+		jobOf("mine", "mine-waits", "owns", "") + jobOf("mine", "mine-big", "lends", "")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	for name, test := range map[string]struct {
+		who        restricted
+		path       string
+		shows, not []string
+	}{
+		"queues": {restricted{queues: true, namespaces: []string{"mine"}}, "/", []string{"<h1>Overview</h1>"}, []string{"Your jobs"}},
+		"one namespace": {restricted{namespaces: []string{"mine"}}, "/", []string{"<h1>Your jobs</h1>", "mine-waits", "mine-runs", "Running", "owns",
+			"explain -n mine", `href="/mine.json"`, `href="/waiting"`, "Not shown, since you may not list them: queues", "capacity-card-viewer"},
+			[]string{"theirs-", `href="/queues"`, "/queue/"}},
+		"one namespace, in Chinese": {restricted{namespaces: []string{"mine"}}, "/?lang=zh", []string{"<h1>您的作业</h1>", "未显示"}, []string{"Not shown", "running"}},
+		"no namespace":              {restricted{}, "/", []string{"No namespace of which you may list the pods has a job."}, []string{"mine-", "theirs-", "lends"}},
+		"as JSON":                   {restricted{namespaces: []string{"mine"}}, "/mine.json", []string{`"kind": "ExplanationList"`, "mine-waits", "mine-runs"}, []string{"theirs-"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := get(newServer(t, newSource(t, path), as(test.who)).Handler(), test.path)
+			require.Equal(t, http.StatusOK, w.Code)
+			for _, part := range test.shows {
+				assert.Contains(t, w.Body.String(), part)
+			}
+			for _, part := range test.not {
+				assert.NotContains(t, w.Body.String(), part)
+			}
+			if test.path == "/" && len(test.who.namespaces) > 0 && !test.who.queues {
+				body := w.Body.String()
+				assert.Less(t, strings.Index(body, "mine-waits"), strings.Index(body, "mine-runs"), "jobs that wait come first")
+			}
+		})
 	}
 }
 

@@ -61,6 +61,7 @@ func (s *Server) views() []view {
 		{name: "queues", path: "/queues", make: queuesView, command: commandOf("top", "--once")},
 		{name: "queue", path: "/queue/{name}", make: queueView, command: queueCommand},
 		{name: "waiting", path: "/waiting", open: true, make: waitingView, command: commandOf("explain")},
+		{name: "mine", path: "/mine", open: true, make: mineView, command: mineCommand},
 		{name: "job", path: "/job/{namespace}/{name}", open: true, make: jobView, command: jobCommand},
 		{name: "cards", path: "/cards", make: cardsView, command: commandOf("cards")},
 		{name: "lending", path: "/lending", make: lendingView, command: commandOf("top", "--once", "-o", "wide")},
@@ -80,11 +81,10 @@ func commandOf(words ...string) func(*request) []string {
 }
 
 func (s *Server) addViews(mux *http.ServeMux) {
+	named := map[string]view{}
 	for _, v := range s.views() {
+		named[v.name] = v
 		mux.HandleFunc("GET "+v.path, s.show(v, s.html))
-		if v.name == "overview" {
-			mux.HandleFunc("GET /{$}", s.show(v, s.html))
-		}
 		if isOfOne(v) {
 			mux.HandleFunc("GET "+v.path+"/json", s.show(v, s.json))
 		} else {
@@ -96,6 +96,7 @@ func (s *Server) addViews(mux *http.ServeMux) {
 		}
 	}
 
+	mux.HandleFunc("GET /{$}", s.first(named["overview"], named["mine"]))
 	mux.HandleFunc("GET /names", s.names)
 	mux.HandleFunc("GET /whatif/progress.json", s.showProgress)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -242,12 +243,9 @@ func (s *Server) frame(q *request, v view) *page.Frame {
 	if v.command != nil {
 		words := append([]string{"cardctl"}, v.command(q)...)
 		f.Command = whatif.Quote(append(words, s.options.Flags...)...)
-		f.JSON = q.URL.Path + ".json"
-		switch {
-		case isOfOne(v):
+		f.JSON = v.path + ".json" // the path of the request can be /
+		if isOfOne(v) {
 			f.JSON = q.URL.Path + "/json"
-		case v.name == "overview":
-			f.JSON = v.path + ".json" // the path can be /
 		}
 	}
 

@@ -5,7 +5,7 @@
 // by TokenReview, and the kinds that its user may list by SubjectAccessReview:
 //
 //	queues.scheduling.volcano.sh    the pages
-//	pods, of a namespace or of all  the jobs of the namespace by name
+//	pods, of a namespace or of all  the jobs of the namespace by name; without queues, a first page with them
 //	nodes                           the names of nodes
 //
 // Without an answer of the API server, nothing is shown.

@@ -51,7 +51,7 @@ type Frame struct {
 
 // contents are the names of the templates of contents.
 var contents = []string{
-	"overview", "queues", "queue", "waiting", "job", "cards", "lending", "whatif", "health", "audit",
+	"overview", "queues", "queue", "waiting", "mine", "job", "cards", "lending", "whatif", "health", "audit",
 	"history", "login", "error", "unread",
 }
 
@@ -139,6 +139,9 @@ func (f *Frame) Language() string {
 
 // Views are the entries of the navigation, each with its key.
 func (f *Frame) Views() []struct{ Name, Path, Title string } {
+	if !f.Queues {
+		return []struct{ Name, Path, Title string }{{"mine", "/", "Your jobs"}, {"waiting", "/waiting", "Waiting"}}
+	}
 	return []struct{ Name, Path, Title string }{
 		{"overview", "/", "Overview"},
 		{"queues", "/queues", "Queues"},
@@ -165,6 +168,8 @@ func (f *Frame) Title() string {
 		return "Waiting"
 	case "queue":
 		return "Queues"
+	case "mine":
+		return "Your jobs"
 	case "login":
 		return "Log in"
 	}
