@@ -155,7 +155,6 @@ func namespaceLimits(t *testing.T, c *cluster) {
 // displacedPromise admits a job of a high priority in place of one that finds no node.
 func displacedPromise(t *testing.T, c *cluster) {
 	const card = "NVIDIA-A100"
-	c.reconfigure(t, "arguments:", "arguments:\n      displacePromises: true")
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "e2e-urgent"}, Value: 1000}
 	_, err := c.Kube.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -172,6 +171,7 @@ func displacedPromise(t *testing.T, c *cluster) {
 		})
 	}
 	c.queue(t, "busy", `{"NVIDIA-A100": 3}`)
+	c.annotate(t, "busy", "volcano.sh/order", "displace")
 	c.submit(t, "patient", "busy", card, 3, gang, requesting(`{"NVIDIA-A100": 3}`))
 	phase("patient", scheduling.PodGroupInqueue)
 	c.submit(t, "urgent", "busy", card, 1, requesting(`{"NVIDIA-A100": 1}`), func(job *batch.Job) { job.Spec.PriorityClassName = class.Name })

@@ -42,11 +42,9 @@ type Reports struct {
 type Admission struct {
 	*constraint.Session
 	Reports
-	memory  *Memory
-	gates   reserve.Gates
-	scalars bool // every scalar resource counts
-	// displace: a job may displace the promises of jobs with a lower priority.
-	displace   bool
+	memory     *Memory
+	gates      reserve.Gates
+	scalars    bool // every scalar resource counts
 	displacing displacement
 	promises   promises
 	returns    returns
@@ -55,9 +53,8 @@ type Admission struct {
 
 // Settings are the arguments that concern admission.
 type Settings struct {
-	Gates    reserve.Gates
-	Scalars  bool
-	Displace bool
+	Gates   reserve.Gates
+	Scalars bool
 	// Reclaimable: resources that reclaim and preempt can take back do not count against a job.
 	Reclaimable bool
 	Victims     Victims
@@ -72,13 +69,12 @@ type Victims interface {
 // Open begins to admit jobs.
 func (s *Admission) Open(of *constraint.Session, m *Memory, to Reports, with Settings) {
 	*s = Admission{
-		Session:  of,
-		Reports:  to,
-		memory:   m,
-		gates:    with.Gates,
-		scalars:  with.Scalars,
-		displace: with.Displace,
-		returns:  openReturns(&m.returns, with),
+		Session: of,
+		Reports: to,
+		memory:  m,
+		gates:   with.Gates,
+		scalars: with.Scalars,
+		returns: openReturns(&m.returns, with),
 	}
 }
 

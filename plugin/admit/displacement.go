@@ -68,7 +68,7 @@ func (s *Admission) decideInPlace(outcome cards.Outcome, job *api.JobInfo) cards
 // displaces reports whether a job may displace others of its queue.
 func (s *Admission) displaces(job *api.JobInfo) bool {
 	q := s.Index.Lookup(string(job.Queue))
-	return s.displace || q != index.None && s.Intake.Policies(q).Displaces()
+	return q != index.None && s.Intake.Policies(q).Displaces()
 }
 
 // withdrawBelow withdraws all promises that a job may displace. The first of them is the last to be displaced.

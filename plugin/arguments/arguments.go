@@ -31,10 +31,8 @@ const (
 	DeviceCapacities       = "capacity.DRAConsumableCapacityEnable"
 	DeviceQuotas           = "capacity.DynamicResourceAllocationEnable"
 	DeservedFrom           = "deservedFrom"
-	DisplacePromises       = "displacePromises"
 	Fractions              = "fractions"
 	HierarchyFrom          = "hierarchyFrom"
-	InqueueTimeout         = "inqueueTimeout"
 	NodeOrderWeight        = "nodeOrderWeight"
 	OwnerClasses           = "podOwnerReferenceToServiceType"
 	ReclaimBeyondMinimum   = "reclaimBeyondMinimum"
@@ -52,10 +50,10 @@ const (
 // Known lists the names of all arguments.
 var Known = []string{
 	AdmitReclaimable, AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardAttributes, CardGroups, CardLabels,
-	CardUnlimitedCPUMemory, DeservedFrom, DisplacePromises, FairShareMap, FairShareHalfLife, FairShareNamespaces,
-	FairShareReclaim, Fractions, HierarchyFrom, InqueueTimeout, NodeOrderWeight, OwnerClasses,
-	ReclaimBeyondMinimum, ReclaimByClass, ReclaimCompares, ReclaimGangs, RootCapability, Semantics, StateSave,
-	StateStore, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder,
+	CardUnlimitedCPUMemory, DeservedFrom, FairShareMap, FairShareHalfLife, FairShareReclaim, Fractions,
+	HierarchyFrom, NodeOrderWeight, OwnerClasses, ReclaimBeyondMinimum, ReclaimByClass, ReclaimCompares,
+	ReclaimGangs, RootCapability, Semantics, StateSave, StateStore, TerminatingCards, UnsetCapability,
+	UntypedCards, VictimOrder,
 }
 
 // Settings are the parsed arguments of a plugin, and the defaults of its name.
@@ -68,8 +66,6 @@ type Settings struct {
 	Levels int
 	// BeyondMinimum: jobs that have their minimum starve while their queue deserves more.
 	BeyondMinimum bool
-	// Displace: a job may displace the promises of jobs with a lower priority.
-	Displace bool
 	// AdmitReclaimable: resources that reclaim and preempt can take back do not count against the admission of a job.
 	AdmitReclaimable bool
 	// Gates: Volcano removes queue allocation gates.
@@ -100,7 +96,6 @@ func Parse(v Variant, arguments framework.Arguments) (Settings, []string) {
 	s := Settings{
 		Bounds:           p.bounds(v, r),
 		Cards:            p.cards(v),
-		Displace:         p.flag(DisplacePromises, false),
 		AdmitReclaimable: p.flag(AdmitReclaimable, v.AdmitReclaimable),
 		Gates:            rules.QueueGates && release.RemovesQueueGates(),
 		Rules:            rules,
@@ -129,7 +124,6 @@ func (p *parser) bounds(v Variant, r release.Release) intake.Settings {
 		UnsetCapability: oneOf(p, UnsetCapability, intake.UnsetUnlimited, intake.UnsetZero),
 		DeservedFrom:    oneOf(p, DeservedFrom, intake.DeservedFromSpec, intake.DeservedFromWeight),
 		HierarchyFrom:   oneOf(p, HierarchyFrom, intake.HierarchyFromParent, intake.HierarchyFromAnnotation),
-		InqueueTimeout:  p.duration(InqueueTimeout, 0),
 		OpenRoot:        rules.OpenRoot,
 		Gates:           reserve.Gates(rules.QueueGates),
 		Devices:         p.devices(v, r),

@@ -94,13 +94,13 @@ func TestArguments(t *testing.T) {
 			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
 				Of: []string{"cards"}, Store: types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}, Save: time.Minute}
 		}), nil},
-		{"usage over time, all", capacity, framework.Arguments{"fairShareHalfLife": "24h", "stateStore": "none", "stateSave": "5m", "fairShareNamespaces": true, "fairShareReclaim": "1.5",
+		{"usage over time, all", capacity, framework.Arguments{"fairShareHalfLife": "24h", "stateStore": "none", "stateSave": "5m", "fairShareReclaim": "1.5",
 			"fairShare": map[any]any{"horizon": "1m", "by": "weight", "counts": "borrowed", "of": []any{"cards", "cpu"}, "weights": map[string]any{"A": 2, "cpu": "0.1"}}}, with(func(s *arguments.Settings) {
 			s.Bounds.FairShare = intake.FairShare{On: true, ByWeight: true}
 			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: time.Minute, By: arguments.FairShareByWeight, Counts: arguments.FairShareCountsBorrowed,
-				Of: []string{"cards", "cpu"}, Save: 5 * time.Minute, Namespaces: true, Reclaim: 1.5, Weights: map[string]float64{"A": 2, "cpu": 0.1}}
+				Of: []string{"cards", "cpu"}, Save: 5 * time.Minute, Reclaim: 1.5, Weights: map[string]float64{"A": 2, "cpu": 0.1}}
 		}), nil},
-		{"usage over time, wrong", capacity, framework.Arguments{"fairShareHalfLife": "24h", "stateStore": "Here", "stateSave": "1ms", "fairShareReclaim": 1, "fairShareNamespaces": "two",
+		{"usage over time, wrong", capacity, framework.Arguments{"fairShareHalfLife": "24h", "stateStore": "Here", "stateSave": "1ms", "fairShareReclaim": 1,
 			"fairShare": map[string]any{"horizon": -1, "by": 1, "of": "cpu,,", "weights": map[string]any{"A": 0, "B": "much"}, "zebra": 1}}, with(func(s *arguments.Settings) {
 			s.Bounds.FairShare.On = true
 			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
@@ -113,7 +113,6 @@ func TestArguments(t *testing.T) {
 			"argument fairShare: weights: A: 0 is not a number above 0, ignored",
 			"argument fairShare: weights: B: much is not a number above 0, ignored",
 			"argument fairShare: zebra is unknown and ignored; known are by, counts, horizon, of, weights",
-			"argument fairShareNamespaces: two (string) is not true or false, using false",
 			"argument fairShareReclaim: 1 (int) is not a number above 1, using none"}},
 		{"usage over time, strict history", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShare": map[string]any{"horizon": "0s"}, "fairShareReclaim": 2,
 			"stateStore": "none"}, with(func(s *arguments.Settings) {
@@ -216,12 +215,6 @@ func TestArguments(t *testing.T) {
 		{"what reclaim can take back counts", card, framework.Arguments{"admitReclaimable": "false"}, with(ofCards, func(s *arguments.Settings) { s.AdmitReclaimable = false }), nil},
 		{"neither", card, framework.Arguments{"admitReclaimable": "sometimes"}, with(ofCards),
 			[]string{"argument admitReclaimable: sometimes (string) is not true or false, using true"}},
-		{"a flag of admission", capacity, framework.Arguments{"displacePromises": true}, with(func(s *arguments.Settings) { s.Displace = true }), nil},
-		{"a duration", capacity, framework.Arguments{"inqueueTimeout": "1h30m"}, with(func(s *arguments.Settings) { s.Bounds.InqueueTimeout = 90 * time.Minute }), nil},
-		{"no duration", capacity, framework.Arguments{"inqueueTimeout": 30}, with(),
-			[]string{"argument inqueueTimeout: 30 (int) is not a duration of 0 or more, such as 30m, using 0s"}},
-		{"a negative duration", capacity, framework.Arguments{"inqueueTimeout": "-1m"}, with(),
-			[]string{"argument inqueueTimeout: -1m (string) is not a duration of 0 or more, such as 30m, using 0s"}},
 		{"not above 0", card, framework.Arguments{"nodeOrderWeight": 0}, with(ofCards),
 			[]string{"argument nodeOrderWeight: 0 (int) is not a number above 0, using 2000"}},
 		{"no number", card, framework.Arguments{"nodeOrderWeight": math.NaN()}, with(ofCards),

@@ -12,10 +12,9 @@ import (
 
 // The arguments of the order by usage over time.
 const (
-	FairShareHalfLife   = "fairShareHalfLife"
-	FairShareMap        = "fairShare" // a map with the keys below
-	FairShareNamespaces = "fairShareNamespaces"
-	FairShareReclaim    = "fairShareReclaim"
+	FairShareHalfLife = "fairShareHalfLife"
+	FairShareMap      = "fairShare" // a map with the keys below
+	FairShareReclaim  = "fairShareReclaim"
 )
 
 // The keys of the argument fairShare.
@@ -34,7 +33,7 @@ const (
 )
 
 // needHalfLife are the arguments without effect unless FairShareHalfLife is set.
-var needHalfLife = []string{FairShareMap, FairShareNamespaces, FairShareReclaim}
+var needHalfLife = []string{FairShareMap, FairShareReclaim}
 
 // fairShareKeys are the keys of the argument fairShare.
 var fairShareKeys = []string{FairShareBy, FairShareCounts, FairShareHorizon, FairShareOf, FairShareWeights}
@@ -75,8 +74,6 @@ type FairShare struct {
 	Of       []string // names of cards and resources, or FairShareOfCards
 	// Weights multiply the levels of cards and resources. The default is 1.
 	Weights map[string]float64
-	// Namespaces: usage orders the namespaces of a queue, too, unless an annotation of the queue turns this off.
-	Namespaces bool
 	// Reclaim is a factor: a queue may take resources that another queue borrows if the level of the other queue is
 	// that many times its own or more. 0 turns this off.
 	Reclaim float64
@@ -114,7 +111,6 @@ func (p *parser) fairShare(v Variant) FairShare {
 	options.unknown(fairShareKeys)
 	p.problems = append(p.problems, options.problems...)
 
-	f.Namespaces = p.flag(FairShareNamespaces, false)
 	f.Reclaim = p.fairShareReclaim(v, f.Horizon)
 	return f
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -20,9 +19,6 @@ type Account struct {
 	Leaf   bool
 	Broken error // not nil if the queue does not reach the root, and so takes no jobs
 	Share  float64
-	// InqueueTimeout is the time that a job may be Inqueue without its minimum. After it, the queue reserves nothing
-	// more for the job. 0 is no limit.
-	InqueueTimeout time.Duration
 	// Holdings begins with cpu and memory. Every other resource that the queue has, may have or requests follows, in
 	// the order of the names.
 	Holdings []Holding
@@ -50,13 +46,12 @@ func (i Inspection) Accounts() []Account {
 	var accounts []Account
 	for q := range index.Queue(ix.Len()) {
 		a := Account{
-			Queue:          ix.Name(q),
-			Depth:          ix.Depth(q),
-			Leaf:           ix.IsLeaf(q),
-			Broken:         ix.Broken(q),
-			Share:          ix.Share(q),
-			InqueueTimeout: i.s.Intake.InqueueTimeout(q),
-			Holdings:       holdings(i.s, q),
+			Queue:    ix.Name(q),
+			Depth:    ix.Depth(q),
+			Leaf:     ix.IsLeaf(q),
+			Broken:   ix.Broken(q),
+			Share:    ix.Share(q),
+			Holdings: holdings(i.s, q),
 		}
 
 		if ix.Allocated(q).IsEmpty() {

@@ -67,11 +67,10 @@ func CardGroups(name string, given framework.Arguments) card.Groups {
 var timed = []string{policy.InqueueTimeoutKey, policy.OrderKey, policy.EnforceQuotaKey,
 	policy.EvictionGraceKey, policy.OverrideKey, card.BudgetKey}
 
-// DependsOnTime reports whether a rule of a plugin begins or ends at a time, such as a promise that expires. A pod may
+// DependsOnTime reports whether a rule of a queue begins or ends at a time, such as a promise that expires. A pod may
 // then get a node although nothing else has changed. queues has the annotations of each queue.
-func DependsOnTime(name string, given framework.Arguments, queues []map[string]string) bool {
-	settings, _ := settingsOf(name, given)
-	return settings.Bounds.InqueueTimeout > 0 || slices.ContainsFunc(queues, func(annotations map[string]string) bool {
+func DependsOnTime(queues []map[string]string) bool {
+	return slices.ContainsFunc(queues, func(annotations map[string]string) bool {
 		return slices.ContainsFunc(timed, func(key string) bool { return annotations[key] != "" })
 	})
 }

@@ -51,25 +51,22 @@ func TestCardsOfConfiguration(t *testing.T) {
 
 func TestDependsOnTime(t *testing.T) {
 	tests := map[string]struct {
-		given  framework.Arguments
 		queues []map[string]string
 		want   bool
 	}{
-		"nothing":           {nil, []map[string]string{nil, {policy.MinRuntimeKey: "reclaim=1h"}}, false},
-		"an argument":       {framework.Arguments{arguments.InqueueTimeout: "1h"}, nil, true},
-		"a timeout of 0":    {framework.Arguments{arguments.InqueueTimeout: "0s"}, nil, false},
-		"a second queue":    {nil, []map[string]string{nil, {card.BudgetKey: "{}"}}, true},
-		"a window":          {nil, []map[string]string{{policy.OverrideKey: "[]"}}, true},
-		"no text of a key":  {nil, []map[string]string{{policy.OverrideKey: ""}}, false},
-		"a grace":           {nil, []map[string]string{{policy.EvictionGraceKey: "5m"}}, true},
-		"an order of jobs":  {nil, []map[string]string{{policy.OrderKey: "x"}}, true},
-		"a hold":            {nil, []map[string]string{{policy.OrderKey: "nodes=1h"}}, true},
-		"enforcement":       {nil, []map[string]string{{policy.EnforceQuotaKey: "x"}}, true},
-		"a queue's timeout": {nil, []map[string]string{{policy.InqueueTimeoutKey: "1h"}}, true},
+		"nothing":           {[]map[string]string{nil, {policy.MinRuntimeKey: "reclaim=1h"}}, false},
+		"a second queue":    {[]map[string]string{nil, {card.BudgetKey: "{}"}}, true},
+		"a window":          {[]map[string]string{{policy.OverrideKey: "[]"}}, true},
+		"no text of a key":  {[]map[string]string{{policy.OverrideKey: ""}}, false},
+		"a grace":           {[]map[string]string{{policy.EvictionGraceKey: "5m"}}, true},
+		"an order of jobs":  {[]map[string]string{{policy.OrderKey: "x"}}, true},
+		"a hold":            {[]map[string]string{{policy.OrderKey: "nodes=1h"}}, true},
+		"enforcement":       {[]map[string]string{{policy.EnforceQuotaKey: "x"}}, true},
+		"a queue's timeout": {[]map[string]string{{policy.InqueueTimeoutKey: "1h"}}, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, test.want, DependsOnTime(arguments.CapacityCard, test.given, test.queues))
+			assert.Equal(t, test.want, DependsOnTime(test.queues))
 		})
 	}
 }

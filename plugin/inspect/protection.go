@@ -28,9 +28,6 @@ type Protection struct {
 func (i Inspection) Policies() map[string]string {
 	s := i.s.Settings
 	all := map[string]string{}
-	if s.Displace {
-		all[arguments.DisplacePromises] = "true"
-	}
 	if s.ByClass {
 		all[arguments.ReclaimByClass] = "true"
 	}

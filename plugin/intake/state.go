@@ -60,9 +60,8 @@ type Settings struct {
 	OpenRoot        bool // release.Rules.OpenRoot
 	Gates           reserve.Gates
 	Devices         Devices
-	InqueueTimeout  time.Duration // of queues without the annotation; 0 is no timeout
-	Scalars         bool          // scalar resources count in addition to cpu and memory
-	Proportion      bool          // quota.ProportionRounds computes deserved
+	Scalars         bool // scalar resources count in addition to cpu and memory
+	Proportion      bool // quota.ProportionRounds computes deserved
 	FairShare       FairShare
 }
 

@@ -17,19 +17,15 @@ type Timed struct {
 	Over  bool // Inqueue for too long
 }
 
-// setTimeouts finds the timeouts of the queues. The annotation of a queue, an ancestor or the root overrides the
-// argument.
+// setTimeouts finds the timeouts of the queues: the annotation of a queue, an ancestor or the root.
 func (s *Inputs) setTimeouts() {
 	s.timeouts = nil
-	if s.settings.InqueueTimeout == 0 && !s.HasPolicies() {
+	if !s.HasPolicies() {
 		return
 	}
 
 	for q := range index.Queue(s.tree.Len()) {
-		timeout, set := s.Policies(q).InqueueTimeout()
-		if !set {
-			timeout = s.settings.InqueueTimeout
-		}
+		timeout, _ := s.Policies(q).InqueueTimeout()
 		if timeout == 0 {
 			continue
 		}

@@ -19,18 +19,14 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/settings"
 )
 
-// replaced are arguments that plugin/arguments still reads, and that annotations have replaced.
-var replaced = []string{"displacePromises", "fairShareNamespaces", "inqueueTimeout"}
-
 // TestNames expects the table to have each argument and annotation that a parser knows, once, and no other.
 func TestNames(t *testing.T) {
 	queueKeys := slices.Concat(policy.Keys(), card.QueueKeys, []string{policy.OverrideKey})
 	jobKeys := []string{card.NameKey, card.RequestKey, policy.UserKey, policy.GroupsKey, policy.ExpectedRuntimeKey,
 		policy.CheckpointKey, policy.EvictionGraceKey, policy.ServiceTypeKey}
 
-	known := slices.DeleteFunc(slices.Clone(arguments.Known), func(name string) bool { return slices.Contains(replaced, name) })
 	for place, known := range map[settings.Place][]string{
-		settings.Argument: known, settings.Queue: queueKeys, settings.Workload: jobKeys,
+		settings.Argument: arguments.Known, settings.Queue: queueKeys, settings.Workload: jobKeys,
 	} {
 		var names []string
 		for _, s := range settings.In(place) {

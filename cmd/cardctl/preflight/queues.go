@@ -69,7 +69,8 @@ func (s *Subject) checkQueues(ctx context.Context, now, next *engine.Configurati
 	c.Message = fmt.Sprintf("queues with jobs that get the same answers: %d of %[1]d", len(before.answers))
 	if len(c.Details) > 0 {
 		c.Result = Note
-		c.Message = fmt.Sprintf("queues with jobs that get other answers: %d of %d", len(c.Details), len(before.answers))
+		c.Message = fmt.Sprintf("queues with jobs that get other answers: %d of %d",
+			len(c.Details), len(before.answers))
 	}
 
 	// A queue without a quota of a card can have none of it. Its pods run on, and no more start.

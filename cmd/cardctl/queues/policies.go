@@ -8,7 +8,6 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
-	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
@@ -23,9 +22,6 @@ type Policy struct {
 	// Whole: it is one bound, or one fence, for Queue with all queues below it.
 	Whole bool `json:"wholeSubtree,omitempty"`
 }
-
-// InqueueTimeout is the argument of the plugin that is in force where no annotation is.
-const InqueueTimeout = arguments.InqueueTimeout
 
 // Name returns the name of the policy without the prefix of Volcano's annotations.
 func (p Policy) Name() string { return policy.Short(p.Policy) }
@@ -89,7 +85,7 @@ func newPolicies(session *engine.Session, tree []inspect.Account) *policies {
 
 // inForce returns the policies that are in force in a queue.
 func (p *policies) inForce(a inspect.Account) (all []Policy) {
-	if len(p.annotations) == 0 && a.InqueueTimeout == 0 {
+	if len(p.annotations) == 0 {
 		return nil
 	}
 
@@ -107,7 +103,6 @@ func (p *policies) inForce(a inspect.Account) (all []Policy) {
 		annotations = append(annotations, p.annotations[index.RootName])
 	}
 
-	timeout := a.InqueueTimeout > 0
 	for _, held := range policy.InForce(annotations) {
 		if flat && held.Whole && path[held.Level] == index.RootName {
 			continue
@@ -118,12 +113,6 @@ func (p *policies) inForce(a inspect.Account) (all []Policy) {
 			all = append(all, Policy{
 				Policy: held.Name, Key: held.Key, Value: held.Text, Queue: path[held.Level], Whole: held.Whole})
 		}
-		// An annotation overrides the argument.
-		timeout = timeout && held.Name != policy.InqueueTimeoutKey
 	}
-	if timeout {
-		all = append(all, Policy{Policy: InqueueTimeout, Key: policy.InqueueTimeout, Value: a.InqueueTimeout.String()})
-	}
-
 	return all
 }

@@ -9,13 +9,15 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
-// namespaces orders the jobs of a queue by the usage of their namespaces (the argument fairShareNamespaces).
+// namespaces orders the jobs of a queue by the usage of their namespaces (the word namespaces of the annotation
+// volcano.sh/fair-share).
 //
 // Volcano keeps jobs in heaps with keys that must not change while the session runs. So each job gets a start tag
 // when the first two jobs of its queue are compared, as in start-time fair queueing. The tag is the usage of its
@@ -31,7 +33,7 @@ type namespaces struct {
 
 // OpenNamespaces returns the order, nil where no queue has it. It is called after Open.
 func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare) *constraint.Hooks {
-	if with.HalfLife == 0 || !with.Namespaces && !s.Intake.HasPolicies() {
+	if with.HalfLife == 0 || !s.Intake.HasPolicies() {
 		return nil
 	}
 
@@ -78,16 +80,14 @@ func (n *namespaces) hooks() *constraint.Hooks {
 		Charged:     func(a constraint.Ask) { n.changed(a, 1) },
 		Refunded:    func(a constraint.Ask) { n.changed(a, -1) },
 		CompareJobs: n.compareJobs,
-		OnlyThere:   arguments.FairShareNamespaces, // a plugin that orders all jobs leaves nothing to decide
+		OnlyThere:   policy.FairShareKey, // a plugin that orders all jobs leaves nothing to decide
 	}
 }
 
 // ordersNamespaces reports whether usage orders the namespaces of a queue.
 func (o *order) ordersNamespaces(q index.Queue) bool {
-	if on, set := o.session.Intake.Policies(q).FairShareNamespaces(); set {
-		return on
-	}
-	return o.with.Namespaces
+	on, _ := o.session.Intake.Policies(q).FairShareNamespaces()
+	return on
 }
 
 // addHeld adds a charge to the usage of a namespace, or takes it back (sign -1).

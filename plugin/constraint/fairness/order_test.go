@@ -224,9 +224,9 @@ func TestHoldEndsWithoutRoom(t *testing.T) {
 
 // TestUsageOfNamespacesOrdersNoQueues compares jobs of one queue, whose namespaces take turns, and jobs of two queues.
 func TestUsageOfNamespacesOrdersNoQueues(t *testing.T) {
-	c := testbed.NewScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.StateStore: "none",
-		arguments.FairShareNamespaces: true})
+	c := testbed.NewScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.StateStore: "none"})
 	f := c.Open(t, testbed.NewScene().Node("a", "A", 8).Queue("x", "", "quota", `{"A":8}`).Queue("y", "", "quota", `{"A":8}`).
+		Annotate("x", policy.FairShareKey, "namespaces").Annotate("y", policy.FairShareKey, "namespaces").
 		Pods("first", "x", "A", 1, 1).Pods("second", "x", "A", 1, 1).Pods("other", "y", "A", 1, 1), 0)
 	defer f.Close()
 	jobs := map[string]*api.JobInfo{}

@@ -336,9 +336,6 @@ func (c *chaosCycle) checkOvercommit(name string) {
 // timeout returns how long a job of a queue may be Inqueue without its minimum, 0 for any time.
 func (w *chaos) timeout(queue string) time.Duration {
 	text := w.policy(queue, policy.InqueueTimeoutKey)
-	if text == "" {
-		text, _ = w.Arguments[arguments.InqueueTimeout].(string)
-	}
 	d, _ := time.ParseDuration(text)
 	return d
 }
@@ -426,7 +423,7 @@ func (w *chaos) displaces(queue string) bool {
 			}
 		}
 	}
-	return w.Arguments[arguments.DisplacePromises] == true
+	return false
 }
 
 // checkDisplaced checks the jobs that are not admitted any more.

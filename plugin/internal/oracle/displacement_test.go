@@ -11,6 +11,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
@@ -83,11 +84,17 @@ func (m *oracleSession) holdsPromise(job *api.JobInfo) bool {
 	return job.PodGroup.Status.Phase == scheduling.PodGroupInqueue
 }
 
+// displaces reports whether a job may displace the promises of others.
+func (m *oracleSession) displaces(job *api.JobInfo) bool {
+	queue := m.Queues[job.Queue]
+	return queue != nil && queue.Queue.Annotations[policy.OrderKey] == "displace"
+}
+
 // inPlaceOf returns the jobs in place of which a job is admitted that the rules refuse, none if it
 // is not: without all that have a lower priority it would be, and the most important of them keep
 // their place where they can.
 func (m *oracleSession) inPlaceOf(job *api.JobInfo) (losers []*api.JobInfo) {
-	if m.given[arguments.DisplacePromises] != true {
+	if !m.displaces(job) {
 		return nil
 	}
 	for _, other := range m.SortedJobs() {
@@ -142,7 +149,7 @@ func (m *oracleSession) inqueueJobs() []*api.JobInfo {
 func (m *oracleSession) compareRefusal(job *api.JobInfo, takes bool) {
 	if full := m.oracle.TooManyJobs(string(job.Queue)); takes && full != "" {
 		reason := m.Own.Admit.Reason(job)
-		if reason == nil && m.Own.Settings.Displace {
+		if reason == nil && m.displaces(job) {
 			return // it displaces another one
 		}
 		require.Equal(m.t, []string{quota.TooManyJobs.String(), full}, []string{string(reason.Rule), reason.Queue})

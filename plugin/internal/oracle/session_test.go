@@ -92,13 +92,20 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 	drawPolicies(r, &s.Cluster)
 	displaces := r.IntN(3) == 0
 	if displaces {
-		s.Arguments[arguments.DisplacePromises] = true
+		for _, q := range s.Queues {
+			s.Annotate(q.Name, policy.OrderKey, "displace")
+		}
 		for i := range s.Jobs {
 			s.Jobs[i].Priority = int32(r.IntN(3))
 		}
 	}
 	if r.IntN(2) == 0 {
-		s.Arguments["inqueueTimeout"] = []string{"5m", "20m"}[r.IntN(2)]
+		timeout := []string{"5m", "20m"}[r.IntN(2)]
+		for _, q := range s.Queues {
+			if q.Parent == "" && q.Annotations[policy.InqueueTimeoutKey] == "" {
+				s.Annotate(q.Name, policy.InqueueTimeoutKey, timeout)
+			}
+		}
 	}
 	fair := len(data)%4 == 0 // usage over time changes the order of queues, and nothing else
 	if fair {
@@ -287,7 +294,7 @@ func (m *oracleSession) overdue(job *api.JobInfo) bool {
 			path = append(path, m.Own.Index.Name(p))
 		}
 	}
-	text, _ := m.given["inqueueTimeout"].(string)
+	var text string
 	for _, name := range append(path, index.RootName) {
 		if queue := m.Queues[api.QueueID(name)]; queue != nil {
 			if own, set := queue.Queue.Annotations[policy.InqueueTimeoutKey]; set {

@@ -15,6 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
@@ -176,7 +177,7 @@ func TestDisplacedListsReturnToTheirNamespace(t *testing.T) {
 	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":16,"B":16}`, "quota.by", `{"namespace":{"*":{"A":2,"B":2}}}`).
 		Pods("low", "q", "A|B", 4, 1, testbed.Members(4), testbed.InPhase(workload.Inqueue)).Pods("last", "q", "A|B", 1, 1).
 		Pods("high", "q", "A|B", 5, 1, testbed.Members(5), testbed.OfPriority(10))
-	s.Arguments = framework.Arguments{arguments.DisplacePromises: true}
+	s.Annotate("q", policy.OrderKey, "displace")
 	f := s.Open(t)
 	for range 2 {
 		require.False(t, f.JobEnqueueable(f.Job("last")), "4 of 4 are promised to low")

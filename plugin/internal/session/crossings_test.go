@@ -15,7 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -29,7 +29,7 @@ func TestDisplacesJobsOfTheSession(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 8).Queue("root", "").Queue("q", "root", "quota", `{"A":4}`).
 		Pods("huge", "q", "A", 9, 1, testbed.Members(9), testbed.OfPriority(5)).Pods("low", "q", "A", 4, 1, testbed.Members(4)).
 		Pods("high", "q", "A", 4, 1, testbed.Members(4), testbed.OfPriority(10))
-	s.Arguments = framework.Arguments{arguments.DisplacePromises: true}
+	s.Annotate("q", policy.OrderKey, "displace")
 	f := s.Open(t)
 	require.False(t, f.JobEnqueueable(f.Job("huge")), "no displacement helps it")
 	require.True(t, f.Admit("low"))
@@ -43,7 +43,7 @@ func TestDisplacesJobsOfTheSession(t *testing.T) {
 func TestDisplacedJobsReturnTheirDevices(t *testing.T) {
 	s := testbed.DeviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4}).
 		Pods("low", "q", "", 1, 0).Pods("high", "q", "", 1, 0, testbed.OfPriority(10)).Pods("last", "q", "", 1, 0)
-	s.Arguments[arguments.DisplacePromises] = true
+	s.Annotate("q", policy.OrderKey, "displace")
 	f := s.OpenClaimed(t, testbed.PodClaims{"low-0": {"ns/low": testbed.GPUDevices(4)}, "high-0": {"ns/high": testbed.GPUDevices(3)}, "last-0": {"ns/last": testbed.GPUDevices(1)}})
 	if f == nil {
 		return

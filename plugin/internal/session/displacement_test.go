@@ -9,10 +9,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
-	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
-	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
@@ -20,7 +19,7 @@ import (
 // condition Inqueue. It is admitted again when there is room.
 func TestDisplacedJobsAreTold(t *testing.T) {
 	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":4}`).Pods("low", "q", "A", 4, 1, testbed.Members(4)).Pods("high", "q", "A", 1, 1, testbed.OfPriority(5))
-	s.Arguments = framework.Arguments{arguments.DisplacePromises: true, arguments.InqueueTimeout: "1h"}
+	s.Annotate("q", policy.OrderKey, "displace", policy.InqueueTimeoutKey, "1h")
 	run := newTimed(t, s)
 	client, events := testbed.RecordedEvents()
 	run.Client = client
@@ -46,7 +45,7 @@ func TestDisplacedJobsAreTold(t *testing.T) {
 func TestDisplacementThatOthersRefuse(t *testing.T) {
 	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":4}`).Pods("low", "q", "A", 4, 1, testbed.Members(4), testbed.InPhase(workload.Inqueue)).
 		Pods("high", "q", "A", 1, 1, testbed.OfPriority(5)).Pods("free", "q", "", 0, 0)
-	s.Arguments = framework.Arguments{arguments.DisplacePromises: true}
+	s.Annotate("q", policy.OrderKey, "displace")
 	f := s.Open(t)
 	require.True(t, f.JobEnqueueable(f.Job("high")))
 	f.JobEnqueued(f.Job("free"))

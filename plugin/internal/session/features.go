@@ -102,7 +102,6 @@ func (s *Session) openAdmission() {
 		admit.Settings{
 			Gates:       s.Settings.Bounds.Gates,
 			Scalars:     s.Variant.Scalars,
-			Displace:    s.Settings.Displace,
 			Reclaimable: s.Settings.AdmitReclaimable,
 			Victims:     &s.Reclaim,
 		})

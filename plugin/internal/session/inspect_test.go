@@ -3,7 +3,6 @@ package session_test
 import (
 	"math"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -178,12 +177,12 @@ func TestShareOfEmptyQueues(t *testing.T) {
 	}
 }
 
-// TestInspectPolicies inspects the policies of walls: whose fence is between two queues, which
-// pods have run for too short, and which arguments hold everywhere.
+// TestInspectPolicies inspects the policies of walls: the fence between two queues, the pods
+// that have run for too short, and the arguments that hold everywhere.
 func TestInspectPolicies(t *testing.T) {
-	s := testbed.Walls(nil, "ads", "web", "eng", "web").Annotate("biz", policy.MinRuntimeKey, "reclaim=1h").Annotate("web", policy.InqueueTimeoutKey, "10m")
+	s := testbed.Walls(nil, "ads", "web", "eng", "web").Annotate("biz", policy.MinRuntimeKey, "reclaim=1h")
 	f, i := inspected(t, s.Cluster, func(a framework.Arguments) framework.Plugin {
-		return session.New(framework.Arguments{arguments.VictimOrder: "leastWork", arguments.ReclaimByClass: "true", arguments.DisplacePromises: "maybe", arguments.InqueueTimeout: "30m"})
+		return session.New(framework.Arguments{arguments.VictimOrder: "leastWork", arguments.ReclaimByClass: "true"})
 	})
 	for queues, fence := range map[[2]string]string{
 		{"ads", "sales"}: "", {"ads", "db"}: "eng", {"db", "ads"}: "eng", {"db", "web"}: "web", {"web", "db"}: "web", {"web", "ads"}: "web", {"ads", "none"}: "", {"none", "db"}: "eng",
@@ -194,9 +193,6 @@ func TestInspectPolicies(t *testing.T) {
 	assert.True(t, young.Young)
 	assert.Contains(t, young.Spared, policy.MinRuntimeKey)
 	assert.Equal(t, map[string]string{arguments.VictimOrder: "leastWork", arguments.ReclaimByClass: "true"}, i.Policies())
-	for _, a := range i.Accounts() {
-		assert.Equal(t, map[bool]time.Duration{true: 10 * time.Minute, false: 30 * time.Minute}[a.Queue == "web"], a.InqueueTimeout, a.Queue)
-	}
 
 	_, none := inspected(t, testbed.Walls(nil, "ads", "web").Cluster, session.New)
 	assert.Empty(t, none.Fence("ads", "web"))

@@ -12,12 +12,10 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
-	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
-	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
@@ -33,7 +31,7 @@ func TestNoPromiseOfCardsLeaks(t *testing.T) {
 	for _, name := range []string{"x", "y"} {
 		s.Queue(name, "team", "quota", `{"A":8,"B":4}`, "guarantee", `{"A":0,"B":0}`)
 	}
-	s.Arguments = framework.Arguments{arguments.DisplacePromises: true, arguments.InqueueTimeout: "40m"}
+	s.Annotate("root", policy.OrderKey, "displace", policy.InqueueTimeoutKey, "40m")
 	run, made, admitted, displaced := newTimed(t, s), 0, 0, 0
 	statuses := run.Edit
 	run.Edit = func(info *api.ClusterInfo) {

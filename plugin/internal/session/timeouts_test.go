@@ -14,12 +14,10 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
-	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index/policy"
-	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/report"
@@ -85,7 +83,7 @@ func TestInqueueTimeout(t *testing.T) {
 			testbed.Reset(report.AddedSeries())
 			s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":4,"B":0}`).
 				Pods("stuck", "q", cards, 4, 1, testbed.Members(4)).Pods("next", "q", cards, 2, 1, testbed.Members(2))
-			s.Arguments = framework.Arguments{arguments.InqueueTimeout: "30m"}
+			s.Annotate("q", policy.InqueueTimeoutKey, "30m")
 			run := newTimed(t, s)
 			client, events := testbed.RecordedEvents()
 			run.Client = client
@@ -158,16 +156,15 @@ func TestInqueueTimeoutAgain(t *testing.T) {
 	assert.Equal(t, "True Admitted 12m0s", run.inqueueOf(f, "job"))
 }
 
-// TestInqueueTimeoutBelow sets the argument, another value on an inner queue, and 0 on a leaf.
+// TestInqueueTimeoutBelow sets the timeout on the root, another value on an inner queue, and 0 on a leaf.
 func TestInqueueTimeoutBelow(t *testing.T) {
-	s := testbed.NewScene().Queue("org", "root").Queue("team", "org").Queue("patient", "team").Queue("other", "org").Queue("apart", "root").
-		Annotate("team", policy.InqueueTimeoutKey, "5m").Annotate("patient", policy.InqueueTimeoutKey, "0s")
-	s.Arguments = framework.Arguments{arguments.InqueueTimeout: "30m"}
+	s := testbed.NewScene().Queue("root", "").Queue("org", "root").Queue("team", "org").Queue("patient", "team").Queue("other", "org").Queue("apart", "root").
+		Annotate("root", policy.InqueueTimeoutKey, "30m").Annotate("team", policy.InqueueTimeoutKey, "5m").Annotate("patient", policy.InqueueTimeoutKey, "0s")
 	f := s.Open(t)
 	for queue, want := range map[string]time.Duration{"org": 30 * time.Minute, "team": 5 * time.Minute, "patient": 0, "other": 30 * time.Minute, "apart": 30 * time.Minute} {
 		assert.Equal(t, want, f.Own.Intake.InqueueTimeout(f.Own.Index.Lookup(queue)), queue)
 	}
-	s.Arguments = framework.Arguments{arguments.InqueueTimeout: "soon"}
+	s.Annotate("root", policy.InqueueTimeoutKey, "soon")
 	assert.Equal(t, time.Duration(0), s.Open(t).Own.Intake.InqueueTimeout(0))
 }
 
@@ -177,8 +174,8 @@ func TestInqueueTimeoutBelow(t *testing.T) {
 // once all jobs are gone.
 func TestNoPromiseLeaks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0x1eaf))
-	s := &testbed.Scene{Build: session.NewCapacity, Arguments: framework.Arguments{arguments.InqueueTimeout: "40m"}, Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(100)}}
-	s.Queues = []workload.Queue{{Name: "root", Weight: 1}, {Name: "team", Weight: 1, Parent: "root"}, {Name: "a", Weight: 1, Parent: "team"},
+	s := &testbed.Scene{Build: session.NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(100)}}
+	s.Queues = []workload.Queue{{Name: "root", Weight: 1, Annotations: map[string]string{policy.InqueueTimeoutKey: "40m"}}, {Name: "team", Weight: 1, Parent: "root"}, {Name: "a", Weight: 1, Parent: "team"},
 		{Name: "b", Weight: 1, Parent: "team"}, {Name: "c", Weight: 1, Parent: "root", Capability: testbed.Cores(30)}}
 	run := newTimed(t, s)
 	since, over, ended, timeouts := map[string]time.Time{}, map[string]bool{}, 0, map[string]time.Duration{}

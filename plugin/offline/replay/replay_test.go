@@ -244,11 +244,18 @@ func TestSparedSessions(t *testing.T) {
 	flat := []share{{"a", "", 8}, {"b", "", 8}, {"c", "", 16}}
 	tree := []share{{"x", "", 0}, {"y", "", 0}, {"a", "x", 8}, {"b", "x", 8}, {"c", "y", 8}, {"d", "y", 8}}
 	for name, shares := range map[string][]share{"flat": flat, "tree": tree} {
-		for _, with := range []string{"", ", fairShareHalfLife: 12h, stateStore: none", ", fairShareHalfLife: 12h, fairShareNamespaces: true, stateStore: none"} {
-			t.Run(name+with, func(t *testing.T) {
+		for _, with := range []struct{ name, arguments, fairShare string }{
+			{"", "", ""},
+			{", fair", ", fairShareHalfLife: 12h, stateStore: none", "on"},
+			{", fair namespaces", ", fairShareHalfLife: 12h, stateStore: none", "namespaces"},
+		} {
+			t.Run(name+with.name, func(t *testing.T) {
 				results := map[bool]*Result{}
 				for _, spares := range []bool{false, true} {
-					s := setup(t, 4, shares, with)
+					s := setup(t, 4, shares, with.arguments)
+					for _, q := range s.Queues {
+						q.Annotations["volcano.sh/fair-share"] = with.fairShare
+					}
 					s.Actions = s.Actions[:2]
 					require.True(t, s.maySpare())
 					r := newRun(s, made(300, shares))
@@ -309,12 +316,12 @@ func TestAsksLess(t *testing.T) {
 // TestMaySpare does not spare a session where pods are evicted, or a rule depends on the time.
 func TestMaySpare(t *testing.T) {
 	for name, change := range map[string]func(*Setup){
-		"reclaim":        func(s *Setup) { s.Actions = append(s.Actions, plugin.NewReclaim()) },
-		"sla":            func(s *Setup) { s.Tiers[1].Plugins[0].Name = "sla" },
-		"inqueueTimeout": func(s *Setup) { s.Tiers[0].Plugins[3].Arguments["inqueueTimeout"] = "1h" },
-		"a hold":         func(s *Setup) { s.Queues[0].Annotations["volcano.sh/order"] = "nodes=1h" },
-		"a budget":       func(s *Setup) { s.Queues[0].Annotations["volcano.sh/card.budget"] = `{"A":"1h/day"}` },
-		"a window":       func(s *Setup) { s.Queues[0].Annotations["volcano.sh/override"] = "[]" },
+		"reclaim":   func(s *Setup) { s.Actions = append(s.Actions, plugin.NewReclaim()) },
+		"sla":       func(s *Setup) { s.Tiers[1].Plugins[0].Name = "sla" },
+		"a timeout": func(s *Setup) { s.Queues[0].Annotations["volcano.sh/inqueue-timeout"] = "1h" },
+		"a hold":    func(s *Setup) { s.Queues[0].Annotations["volcano.sh/order"] = "nodes=1h" },
+		"a budget":  func(s *Setup) { s.Queues[0].Annotations["volcano.sh/card.budget"] = `{"A":"1h/day"}` },
+		"a window":  func(s *Setup) { s.Queues[0].Annotations["volcano.sh/override"] = "[]" },
 	} {
 		s := setup(t, 1, two, "")
 		s.Actions = s.Actions[:2]

@@ -39,7 +39,7 @@ func (s *Setup) placesOnly() bool {
 	return true
 }
 
-// maySpare reports whether no action of a setup evicts pods, and no plugin or queue depends on the time.
+// maySpare reports whether no action of a setup evicts pods, and no queue depends on the time.
 func (s *Setup) maySpare() bool {
 	if !s.placesOnly() {
 		return false
@@ -50,14 +50,7 @@ func (s *Setup) maySpare() bool {
 		annotations = append(annotations, q.Annotations)
 	}
 
-	for _, tier := range s.Tiers {
-		for _, p := range tier.Plugins {
-			if inspect.DependsOnTime(p.Name, p.Arguments, annotations) {
-				return false
-			}
-		}
-	}
-	return true
+	return !inspect.DependsOnTime(annotations)
 }
 
 // spared is the session that is spared now.

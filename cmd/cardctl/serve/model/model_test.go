@@ -130,7 +130,7 @@ func TestCausesOfPolicies(t *testing.T) {
 	m := &Model{Queues: treeOf("root", "a root", "a1 a", "a2 a", "b root"), Stock: &stock.Stock{}}
 	m.indexNames()
 	delay := queues.Policy{Policy: "volcano.sh/reclaim-delay", Key: policy.ReclaimDelay, Value: "2m", Queue: "a"}
-	timeout := queues.Policy{Policy: "inqueueTimeout", Key: policy.InqueueTimeout, Value: "30m0s"}
+	timeout := queues.Policy{Policy: policy.InqueueTimeoutKey, Key: policy.InqueueTimeout, Value: "30m0s", Queue: "a2"}
 	m.Queues[4].Policies = []queues.Policy{{Policy: "volcano.sh/reclaim-fence", Key: policy.ReclaimFence, Value: "true", Queue: "b", Whole: true}}
 	m.Queues[2].Policies, m.Queues[3].Policies = []queues.Policy{delay}, []queues.Policy{timeout, delay}
 	over := func(against string, total, bound float64) *report.Reason {
@@ -168,18 +168,18 @@ func TestCausesOfPolicies(t *testing.T) {
 		keys[key] = len(c.Jobs)
 	}
 	assert.Equal(t, map[string]int{
-		"TooManyJobs|a|jobs||max-jobs 20":                         1,
-		"OverNamespace|a|X|n1|card.quota.by 8":                    1,
-		"OverNamespace|a|X|•••|card.quota.by 8":                   1,
-		"OverHolder|a|X|user|card.quota.by|ann 8":                 1,
-		"OverHolder|a|X|user|card.quota.by|bob 8":                 1,
-		"OverHolder|a|X|user|card.quota.by|••• 8":                 2,
-		"OverQuota|a|X||" + report.Overcommit + " 6":              1,
-		"OverQuota|a|X||capability 16":                            1,
-		"NodesFull|||||ReclaimDelayed|a|2m":                       2,
-		"NodesFull|||||ReclaimDelayed|a|2m|InqueueTimeout||30m0s": 1,
-		"NodesFull|||||TrainingJob|InqueueTimeout":                1,
-		"NodesFull|||||ReclaimFence|b|true|MinRuntime":            1,
+		"TooManyJobs|a|jobs||max-jobs 20":                           1,
+		"OverNamespace|a|X|n1|card.quota.by 8":                      1,
+		"OverNamespace|a|X|•••|card.quota.by 8":                     1,
+		"OverHolder|a|X|user|card.quota.by|ann 8":                   1,
+		"OverHolder|a|X|user|card.quota.by|bob 8":                   1,
+		"OverHolder|a|X|user|card.quota.by|••• 8":                   2,
+		"OverQuota|a|X||" + report.Overcommit + " 6":                1,
+		"OverQuota|a|X||capability 16":                              1,
+		"NodesFull|||||ReclaimDelayed|a|2m":                         2,
+		"NodesFull|||||ReclaimDelayed|a|2m|InqueueTimeout|a2|30m0s": 1,
+		"NodesFull|||||TrainingJob|InqueueTimeout":                  1,
+		"NodesFull|||||ReclaimFence|b|true|MinRuntime":              1,
 		"NodesFull": 1,
 	}, keys)
 }
