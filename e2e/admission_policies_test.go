@@ -74,7 +74,7 @@ func jobOrder(t *testing.T, c *cluster) {
 	c.submit(t, "small", "inorder", h200, 1)
 	c.refusedFor(t, "small", "Queue <inorder> holds the job back: job <"+c.namespace+"/"+c.group("large").Name+"> goes first (order: fifo) and waits for quota, until ")
 	c.annotate(t, "inorder", "volcano.sh/order", "fifo,hold=soon")
-	c.misconfigured(t, "inorder", `annotation volcano.sh/order: "fifo,hold=soon" is not best-effort, fifo or priority-fifo, the latter two also with a duration of 0 or more, such as fifo,hold=30m; the last good value stays in force`)
+	c.misconfigured(t, "inorder", `annotation volcano.sh/order: "fifo,hold=soon" is not a list of fifo, priority-fifo or best-effort; hold=TIME; nodes=TIME; displace or displace=off, such as fifo,hold=30m; "hold=soon" is wrong; the last good value stays in force`)
 	c.runs(t, "small", map[string]int{}, 0)
 	c.annotate(t, "inorder", "volcano.sh/order", "fifo,hold=1s")
 	c.runs(t, "small", map[string]int{h200: 1}, 0)
