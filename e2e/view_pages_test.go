@@ -38,6 +38,7 @@ var viewPaths = []viewPath{
 	{"health", "/health", "Health"},
 	{"audit", "/audit", "Audit"},
 	{"history", "/history", "History"},
+	{"holders", "/holders?by=namespace", "Who has which cards"},
 }
 
 // illustrated are the pages of which docs/ has a picture.
@@ -45,7 +46,7 @@ var illustrated = []string{"overview", "queues", "queue", "waiting", "job", "car
 
 // paths are all pages: those of the navigation, that of a job, and those of queues.
 func (p *pages) paths(t *testing.T) []viewPath {
-	return append(viewPaths[:len(viewPaths):len(viewPaths)], viewPath{"job", p.jobPath(t, "Job/llm"), "Waiting"},
+	return append(viewPaths[:len(viewPaths):len(viewPaths)], viewPath{"job", p.jobPath(t, "Job/llm"), "default/Job/llm"},
 		viewPath{"queue", "/queue/research", "research"}, viewPath{"sorted", "/queues?sort=use&scale=common", "as a tree"},
 		viewPath{"node", "/cards?node=h200-1&queue=research", "h200-1"})
 }

@@ -123,7 +123,7 @@ func same(t *testing.T, page string, documented []string, source string, declare
 // TestSeriesAreDocumented expects docs/observability.md and docs/reference.md to have each series
 // that the plugins write, and no other of queues.
 func TestSeriesAreDocumented(t *testing.T) {
-	source := []string{"plugin/report/series.go", "plugin/report/usage.go", "plugin/report/family.go"}
+	source := []string{"plugin/report/series.go", "plugin/report/usage.go", "plugin/report/family.go", "plugin/report/holders.go"}
 	var declared []string
 	for _, name := range names(t, `queue(?:Vec|Family)\("(\w+)"`, source...) {
 		declared = append(declared, "volcano_queue_"+name)

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"encoding/binary"
+	"iter"
 	"slices"
 	"sync/atomic"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -207,6 +209,32 @@ func (n *Holders) ChargeInqueue(ix *index.Index, q, account index.Queue, job *ap
 func (n *Holders) WithdrawInqueue(ix *index.Index, q, account index.Queue, job *api.JobInfo,
 	reservation fastres.Vector) {
 	n.Quota.WithdrawInqueue(ix, q, account, n.inqueue.Row(n.cellOf(q, job.UID)), reservation)
+}
+
+// CardLimits iterates over the limits of an account for cards and groups of cards.
+func (n *Holders) CardLimits(names *index.Names, account index.Queue) iter.Seq2[fastres.Dim, float64] {
+	return func(yield func(fastres.Dim, float64) bool) {
+		limit := n.Quota.Accounts.RealCapability.Row(account)
+		for d := range fastres.Dim(min(limit.Len(), names.Len())) {
+			bounds := names.IsCard(d) && limit.Get(d) < fastres.MaxQuantity
+			if bounds && !yield(d, limit.Get(d)) {
+				return
+			}
+		}
+	}
+}
+
+// Keys returns the keys that any queue limits, in order.
+func (n *Holders) Keys() (all []string) {
+	for _, keys := range n.limits.keys {
+		for _, key := range keys {
+			if !slices.Contains(all, key) {
+				all = append(all, key)
+			}
+		}
+	}
+	slices.SortFunc(all, policy.CompareHolderKeys)
+	return all
 }
 
 // account returns the account of a job, None where no queue limits one of its holders.

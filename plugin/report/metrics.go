@@ -23,6 +23,8 @@ type Metrics struct {
 	cluster      accountGauges
 	clusterShown fastres.Vector // all scalars that the cluster has ever had; a lost one is 0
 
+	holders []holderGauges // in queues that limit them
+
 	resources []*dto.LabelPair // by dimension, nil where nothing has it
 
 	ix         *index.Index

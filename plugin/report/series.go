@@ -98,7 +98,7 @@ type Series interface {
 func AddedSeries() []Series {
 	added := []Series{
 		leafFamily, windowsVec, problemsVec, waitingVec, admissionVec, exhaustedVec, timeoutsVec, exchangesVec,
-		usageVec, levelVec, savedGauge,
+		usageVec, levelVec, savedGauge, holderCards, holderLimits,
 	}
 
 	for _, f := range slices.Concat(inqueueFamilies.all(), clusterFamilies.all()) {

@@ -43,7 +43,7 @@ func newBudget(s *source) *cobra.Command {
 	}
 
 	cmd.Flags().StringVar(&card, "card", "", "Only this card, or group of cards")
-	s.bind(cmd, formats...)
+	s.bind(cmd, named...)
 	return cmd
 }
 

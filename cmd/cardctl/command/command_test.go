@@ -109,8 +109,8 @@ func TestFold(t *testing.T) {
 }
 
 // assumed is the warning about input without the scheduler's configuration.
-const assumed = "warning: no scheduler configuration: the input has no ConfigMap with one. Assumed: plugin capacity-card, queues are flat. " +
-	"The scheduler may decide otherwise: add the ConfigMap to the input, or name the configuration with --scheduler-conf or --plugin\n"
+const assumed = "warning: no scheduler configuration: the input has no ConfigMap with one. Assumed: plugin capacity-card, queues are flat " +
+	"(--scheduler-conf names a file)\n"
 
 // TestBrokenDocument expects what was not read on stderr, the rest of the input to
 // count, and an exit code that a script notices.
@@ -188,8 +188,8 @@ func TestNames(t *testing.T) {
 		Run(context.Background(), name, []string{"explain", "--help"}, genericiooptions.IOStreams{In: &out, Out: &out, ErrOut: &out})
 		return out.String()
 	}
-	assert.Contains(t, help("/usr/bin/cardctl"), "  cardctl explain [job|pod|queue|setting [NAME]] [flags]")
-	assert.Contains(t, help("/usr/bin/kubectl-card"), "  kubectl card explain [job|pod|queue|setting [NAME]] [flags]")
+	assert.Contains(t, help("/usr/bin/cardctl"), "  cardctl explain [[job|pod|queue|setting] NAME] [flags]")
+	assert.Contains(t, help("/usr/bin/kubectl-card"), "  kubectl card explain [[job|pod|queue|setting] NAME] [flags]")
 }
 
 // TestFinishedJobs explains jobs that have ended: one whose PodGroup is deleted, one with
@@ -265,7 +265,7 @@ func TestCompletion(t *testing.T) {
 		"explain job -n other -f . ":                       "",
 		"explain -n other -A job -f . l":                   "llm",
 		"explain -f . --namespace ":                        "default",
-		"explain -o ":                                      "table wide json yaml",
+		"explain -o ":                                      "table wide json yaml name jsonpath= custom-columns=",
 		"top -f . r":                                       "research",
 		"top -f . lab ":                                    "",
 		"top -f none.yaml ":                                "",

@@ -34,7 +34,7 @@ const explainExamples = `  # All jobs that wait
   cardctl explain -n research -l team=vision --watch
 
   # One job, one pod, or all of a queue, in files
-  cardctl explain job train -f dump.json
+  cardctl explain train -f dump.json
   cardctl explain pod train-worker-0 -f dump.json
   cardctl explain queue research -f nodes.yaml -f queues.yaml -f jobs/
 
@@ -47,7 +47,7 @@ type subject struct{ kind, name string }
 
 func newExplain(s *source) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "explain [job|pod|queue|setting [NAME]]", Short: "Why jobs wait, and what would have to change",
+		Use: "explain [[job|pod|queue|setting] NAME]", Short: "Why jobs wait, and what would have to change",
 		Long: explainLong, Example: explainExamples,
 		ValidArgsFunction: s.completeSubject,
 		Args:              cobra.MaximumNArgs(2),
@@ -84,7 +84,7 @@ func newExplain(s *source) *cobra.Command {
 		},
 	}
 
-	s.bind(cmd, formats...)
+	s.bind(cmd, named...)
 	s.bindNamespaces(cmd)
 	s.bindSelector(cmd, "Labels of the jobs to explain, or of their pods, such as app=train")
 	s.bindWatch(cmd)
@@ -112,6 +112,9 @@ func subjectOf(arguments []string) (subject, error) {
 			about.kind = kind
 			return about, nil
 		}
+	}
+	if len(arguments) == 1 { // the name of a job
+		return subject{"job", arguments[0]}, nil
 	}
 	return about, fmt.Errorf("cannot explain a %q: only a job, a pod, a queue or a setting", about.kind)
 }

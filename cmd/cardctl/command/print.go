@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,18 +12,7 @@ import (
 
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/printers"
-	"sigs.k8s.io/yaml"
 )
-
-// The output formats.
-const (
-	asTable = "table"
-	asWide  = "wide"
-	asJSON  = "json"
-	asYAML  = "yaml"
-)
-
-var formats = []string{asTable, asWide, asJSON, asYAML}
 
 // widthOf returns the width of a terminal, 0 for a stream that is none.
 func widthOf(out io.Writer) int {
@@ -81,7 +69,7 @@ func orText(t *table, empty string) *result {
 func (r *result) print(out io.Writer, format string, headers bool) error {
 	switch {
 	case isData(format):
-		return printData(out, format, r.data)
+		return printData(out, format, r.data, headers)
 	case r.rows == nil:
 		_, err := io.WriteString(out, r.text)
 		return err
@@ -105,32 +93,6 @@ func (s *source) print(all ...*result) error {
 		}
 	}
 	return nil
-}
-
-// isData reports whether a format is for programs.
-func isData(format string) bool { return format == asJSON || format == asYAML }
-
-// document is the top level of JSON and YAML output.
-type document struct {
-	Kind  string `json:"kind"`
-	Items any    `json:"items"`
-}
-
-// printData prints a value as JSON or YAML.
-func printData(out io.Writer, format string, value any) error {
-	if format == asYAML {
-		text, err := yaml.Marshal(value)
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(text)
-		return err
-	}
-
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "    ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
 }
 
 // table is rows of columns. Some columns are only for -o wide.

@@ -94,10 +94,10 @@ type incomplete struct {
 // MarshalJSON adds the field to the end of the object.
 func (i incomplete) MarshalJSON() ([]byte, error) {
 	var object, unknown bytes.Buffer
-	if err := printData(&object, asJSON, i.data); err != nil {
+	if err := printData(&object, asJSON, i.data, true); err != nil {
 		return nil, err
 	}
-	if err := printData(&unknown, asJSON, i.unknown); err != nil {
+	if err := printData(&unknown, asJSON, i.unknown, true); err != nil {
 		return nil, err
 	}
 

@@ -150,7 +150,7 @@ func (s *source) compared(objects *input.Objects, f *replaying) (all []replay.Na
 			return nil, fmt.Errorf("--conf: %s: %w", file, err)
 		}
 
-		s.note("scheduler configuration: %s: %s", file, inForce(configuration))
+		s.note("%s (%s)", inForce(configuration), file)
 		s.noteLeftOut(configuration)
 		all = append(all, replay.Named{Name: filepath.Base(file), Configuration: configuration})
 	}

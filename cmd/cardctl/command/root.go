@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/capacity-card/capacity-card/cmd/internal/version"
@@ -70,6 +71,7 @@ func newRoot(name string, from *source) *cobra.Command {
 		newAudit(from), newSimulate(from), newReplay(from), newServe(from), newSchema(from),
 		newPreflight(from), newVersion(streams))
 
+	root.SetUsageTemplate(usageTemplate(root))
 	root.Version = version.Of().Text("cardctl")
 	root.SetVersionTemplate("{{.Version}}")
 	return root
@@ -94,12 +96,45 @@ func knownCommand(cmd *cobra.Command, arguments []string) error {
 }
 
 func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
-	return &cobra.Command{
+	output := ""
+	cmd := &cobra.Command{
 		Use: "version", Short: "Versions of cardctl, Volcano and Kubernetes", Args: cobra.NoArgs,
 		Long: "Prints the release and the commit of cardctl, and the versions of Volcano and\n" +
 			"Kubernetes whose scheduler it runs.",
-		Run: func(*cobra.Command, []string) { fmt.Fprint(streams.Out, version.Of().Text("cardctl")) },
+		RunE: func(*cobra.Command, []string) error {
+			if err := checkFormat(output, versionFormats); err != nil {
+				return err
+			}
+			r := &result{text: version.Of().Text("cardctl"), data: version.Of()}
+			return r.print(streams.Out, output, true)
+		},
 	}
+
+	cmd.Flags().StringVarP(&output, "output", "o", asText, "Output format: "+strings.Join(versionFormats, ", "))
+	complete(cmd, "output", versionFormats)
+	return cmd
+}
+
+const asText = "text"
+
+var versionFormats = []string{asText, asJSON, asYAML}
+
+// usageTemplate is the template of cobra with the flags of kubectl behind the flags of the command.
+func usageTemplate(root *cobra.Command) string {
+	flagsOf := func(cmd *cobra.Command, cluster bool) string {
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if _, is := f.Annotations[clusterFlag]; is == cluster {
+				flags.AddFlag(f)
+			}
+		})
+		return strings.TrimRight(flags.FlagUsages(), "\n")
+	}
+	cobra.AddTemplateFunc("ownFlags", func(cmd *cobra.Command) string { return flagsOf(cmd, false) })
+	cobra.AddTemplateFunc("clusterFlags", func(cmd *cobra.Command) string { return flagsOf(cmd, true) })
+
+	return strings.Replace(root.UsageTemplate(), "{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}",
+		"{{ownFlags .}}{{with clusterFlags .}}\n\nFlags of the cluster and the user, as in kubectl:\n{{.}}{{end}}", 1)
 }
 
 // Main runs cardctl as a process. The first SIGINT or SIGTERM ends it.

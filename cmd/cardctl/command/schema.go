@@ -22,7 +22,7 @@ func newSchema(s *source) *cobra.Command {
 		Long: schemaLong, Example: schemaExamples,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return printData(s.streams.Out, asJSON, settings.JSONSchema())
+			return printData(s.streams.Out, asJSON, settings.JSONSchema(), true)
 		},
 	}
 }

@@ -59,6 +59,8 @@ func TestPagesSayTheSame(t *testing.T) {
 		"/job/default/llm/json":       {"explain", "job", "llm"},
 		"/job/default/tune/json":      {"explain", "job", "tune"},
 		"/cards.json":                 {"cards"},
+		"/holders.json?by=namespace":  {"top", "--by", "namespace"},
+		"/holders.json?queue=lab":     {"top", "lab", "--by", "user"},
 	} {
 		code, stdout, _ := run("", append(arguments, "-o", "json", "-f", scene)...)
 		require.Zero(t, code)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -42,6 +43,7 @@ type source struct {
 	labels        labels.Selector // the parsed selector; everything without one
 	output        string
 	noHeaders     bool
+	quiet         bool
 	watch         bool
 	interval      time.Duration
 
@@ -80,17 +82,20 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 		flags.StringVarP(&s.output, "output", "o", outputs[0], "Output format: "+strings.Join(outputs, ", "))
 		complete(cmd, "output", outputs)
 	}
+	flags.BoolVarP(&s.quiet, "quiet", "q", false, "Print no notes on stderr; warnings and errors stay")
 	if slices.Contains(outputs, asWide) {
 		flags.BoolVar(&s.noHeaders, "no-headers", false, "Print tables without headers")
 	}
 
-	s.cluster.AddFlags(flags)
+	s.bindCluster(cmd)
 	s.completeClusterFlags(cmd)
 
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, arguments []string) error {
-		if len(outputs) > 0 && !slices.Contains(outputs, s.output) {
-			return fmt.Errorf("unknown output format %q: one of %s", s.output, strings.Join(outputs, ", "))
+		if len(outputs) > 0 {
+			if err := checkFormat(s.output, outputs); err != nil {
+				return err
+			}
 		}
 		if !slices.Contains(plugin.Names, s.plugin) {
 			return fmt.Errorf("unknown plugin %q: one of %s", s.plugin, strings.Join(plugin.Names, ", "))
@@ -108,10 +113,32 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 	}
 }
 
+// clusterFlag is the annotation of the flags that name the cluster and the user, which are the same as in kubectl.
+const clusterFlag = "cluster"
+
+// bindCluster adds the flags of kubectl. --namespace has an effect only in the commands of bindNamespaces: the others
+// hide and refuse it.
+func (s *source) bindCluster(cmd *cobra.Command) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	s.cluster.AddFlags(flags)
+	flags.VisitAll(func(f *pflag.Flag) {
+		f.Annotations = map[string][]string{clusterFlag: nil}
+	})
+
+	namespace := flags.Lookup(namespaceFlag)
+	namespace.Annotations = nil
+	namespace.Usage = "Only jobs of this namespace"
+	namespace.Hidden = true
+	cmd.Flags().AddFlagSet(flags)
+}
+
+const namespaceFlag = "namespace"
+
 // bindNamespaces adds the flag of commands that print objects of namespaces.
 func (s *source) bindNamespaces(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false,
 		"Jobs of all namespaces, whatever --namespace is. This is the default")
+	cmd.Flags().Lookup(namespaceFlag).Hidden = false
 }
 
 // bindSelector adds the flag that selects objects by their labels.
@@ -126,6 +153,9 @@ func (s *source) checkFlags(cmd *cobra.Command) (err error) {
 		return fmt.Errorf("--selector: %s", firstLine(err))
 	}
 
+	if namespace := cmd.Flags().Lookup(namespaceFlag); namespace.Changed && namespace.Hidden {
+		return fmt.Errorf("--namespace has no effect: %s is not about the jobs of a namespace", cmd.CommandPath())
+	}
 	if cmd.Flags().Lookup("interval") != nil && s.interval <= 0 {
 		return errInterval
 	}
@@ -251,7 +281,7 @@ func (s *source) line(severity, format string, arguments ...any) {
 	}
 
 	text = severity + ": " + text
-	if !s.printed[text] {
+	if !s.printed[text] && (severity != "note" || !s.quiet) {
 		s.printed[text] = true
 		fmt.Fprintln(s.streams.ErrOut, text)
 	}
@@ -335,7 +365,7 @@ func (s *source) configure(objects *input.Objects) (*engine.Configuration, error
 	if s.pluginGiven {
 		configuration, err := engine.Usual(s.plugin, objects.Queues)
 		if err == nil {
-			s.note("scheduler configuration: assumed for --plugin: %s", inForce(configuration))
+			s.note("assumed for --plugin: %s", inForce(configuration))
 		}
 		return configuration, err
 	}
@@ -351,8 +381,7 @@ func (s *source) configure(objects *input.Objects) (*engine.Configuration, error
 	// The input has no configuration.
 	configuration, err := engine.Usual(s.plugin, objects.Queues)
 	if err == nil {
-		s.warning("no scheduler configuration: %s. Assumed: %s. The scheduler may decide otherwise: "+
-			"add the ConfigMap to the input, or name the configuration with --scheduler-conf or --plugin",
+		s.warning("no scheduler configuration: %s. Assumed: %s (--scheduler-conf names a file)",
 			missing, inForce(configuration))
 	}
 	return configuration, err
@@ -365,7 +394,7 @@ func (s *source) configureFrom(c *input.Configuration) (*engine.Configuration, e
 	}
 
 	configuration.Given = c
-	s.note("scheduler configuration: %s: %s", c.Origin, inForce(configuration))
+	s.note("%s (%s)", inForce(configuration), c.Short())
 	return configuration, nil
 }
 

@@ -150,10 +150,10 @@ func TestConfigurationInForce(t *testing.T) {
 	server := httptest.NewServer(badInput{word: "nothing"})
 	defer server.Close()
 	for want, arguments := range map[string][]string{
-		"note: scheduler configuration: ConfigMap default/conf (conf.yaml:1): plugin capacity, queues are flat":                      {"-f", "."},
-		"note: scheduler configuration: conf.yaml: plugin capacity, queues are flat":                                                 {"-f", "in.yaml", "--scheduler-conf", "conf.yaml"},
-		"note: scheduler configuration: assumed for --plugin: plugin capacity, queues are a tree":                                    {"-f", ".", "--plugin", "capacity"},
-		"note: scheduler configuration: ConfigMap volcano-system/volcano-scheduler-configmap: plugin capacity, queues are flat":      {"--server", server.URL},
+		"note: plugin capacity, queues are flat (conf.yaml:1)":                                                                       {"-f", "."},
+		"note: plugin capacity, queues are flat (conf.yaml)":                                                                         {"-f", "in.yaml", "--scheduler-conf", "conf.yaml"},
+		"note: assumed for --plugin: plugin capacity, queues are a tree":                                                             {"-f", ".", "--plugin", "capacity"},
+		"note: plugin capacity, queues are flat (ConfigMap volcano-system/volcano-scheduler-configmap)":                              {"--server", server.URL},
 		"warning: no scheduler configuration: the input has no ConfigMap with one. Assumed: plugin capacity-card, queues are a tree": {"-f", "in.yaml"},
 	} {
 		for _, command := range tableCommands {

@@ -17,8 +17,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/screen"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
-	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/index/override"
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
@@ -27,13 +25,14 @@ admitted jobs (INQUEUE), its share, and a bar for each card: how much of its
 capability is allocated (#) or reserved (+). With -o wide it shows cpu and memory, and
 the policies, windows and budgets of the queues.
 
-In a terminal, the table fits it and is refreshed, and the keys scroll, sort and
-filter it; q ends the command. Into a pipe, and with --once, the table is printed
+In a terminal, the table fits it and is refreshed. Keys scroll, sort and filter it, Enter
+opens a queue, ? lists the keys, and q ends the command. Into a pipe, and with --once, the table is printed
 once.
 
 With --by it shows who has which cards: by user and group (the annotations
 volcano.sh/user and volcano.sh/groups of PodGroups and pods), by namespace, or by a label.
-RUNNING has the jobs with the card, WAITING the jobs with a pod that waits for it.`
+RUNNING has the jobs with the card, WAITING the jobs with a pod that waits for it, and
+LIMIT what the annotation volcano.sh/card.quota.by of a queue allows the holder there.`
 
 const topExamples = `  cardctl top
 
@@ -79,7 +78,7 @@ func newTop(s *source) *cobra.Command {
 	}
 
 	cmd.Flags().BoolVar(&once, "once", false, "Print the queues once, also in a terminal")
-	s.bind(cmd, formats...)
+	s.bind(cmd, named...)
 	s.bindSelector(cmd, "Labels of the queues to show, such as team=vision")
 	s.bindWatch(cmd)
 	cmd.Flags().StringVar(&by, "by", "",
@@ -102,19 +101,30 @@ func (s *source) topBy(ctx context.Context, queue, key string) error {
 	}
 	defer o.Close()
 
-	all := stock.Holders(o.Session, key, o.wanted)
+	jobs := stock.HeldCards(o.Session, key)
+	all := stock.Holders(jobs, key, func(job *stock.Held) bool { return o.wanted(job.Queue) })
 	r := orText(holdersTable(key, all), "No job has cards or waits for any.")
 	r.data = document{"HolderList", all}
 	return s.print(r)
 }
 
 func holdersTable(key string, all []stock.Holder) *table {
-	t := tableOf(strings.ToUpper(strings.TrimPrefix(key, "label:")), "CARD", "ALLOCATED", "RUNNING", "WAITING")
+	t := tableOf(strings.ToUpper(strings.TrimPrefix(key, "label:")), "CARD", "ALLOCATED", "RUNNING", "WAITING",
+		"LIMIT")
 	t.columns[0].once = true
 	for _, h := range all {
-		t.add(h.Holder, h.Card, explain.Amount(h.Card, h.Allocated), h.Running, h.Waiting)
+		t.add(h.Holder, h.Card, number(h.Allocated), h.Running, h.Waiting, limitsText(h.Limits))
 	}
 	return t
+}
+
+// limitsText describes the limits of a holder: 3 of 4 in train, 5 of 8 in research.
+func limitsText(all []stock.Limit) string {
+	var texts []string
+	for _, l := range all {
+		texts = append(texts, fmt.Sprintf("%s of %s in %s", number(l.Allocated), number(l.Limit), l.Queue))
+	}
+	return strings.Join(texts, ", ")
 }
 
 // queues reads the input and returns the queues that the arguments and flags select.
@@ -147,15 +157,8 @@ func (s *source) printPolicies(all []queues.Queue) error {
 	t := tableOf("QUEUE", "POLICY", "VALUE", "SET BY", "NOW")
 	t.columns[0].once = true
 	for i := range all {
-		q := &all[i]
-		for _, p := range q.Policies {
-			t.add(q.Queue, p.Name(), p.Value, p.SetBy(), "")
-		}
-		for _, b := range q.Budgets {
-			t.add(q.Queue, policy.Short(card.BudgetKey), b.Limit(), "", b.State())
-		}
-		for _, w := range q.Windows {
-			t.add(q.Queue, policy.Short(override.Key), queues.WindowText(w), "", queues.WindowState(w))
+		for _, r := range all[i].PolicyRows() {
+			t.add(all[i].Queue, r.Policy, r.Value, r.SetBy, r.Now)
 		}
 	}
 

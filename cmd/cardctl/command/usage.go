@@ -54,7 +54,7 @@ func newUsage(s *source) *cobra.Command {
 	}
 
 	cmd.Flags().StringVar(&card, "card", "", "Only this card, or another resource that counts")
-	s.bind(cmd, formats...)
+	s.bind(cmd, named...)
 	cmd.AddCommand(newReset(s))
 	return cmd
 }

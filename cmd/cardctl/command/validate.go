@@ -43,7 +43,7 @@ func newValidate(s *source) *cobra.Command {
 		},
 	}
 
-	s.bind(cmd, asTable, asJSON, asYAML)
+	s.bind(cmd, asTable, asJSON, asYAML, asPath, asColumns)
 	return cmd
 }
 

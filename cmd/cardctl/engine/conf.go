@@ -23,6 +23,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/guard"
@@ -98,6 +99,22 @@ func (c *Configuration) keepEvictions(s *Session) {
 // FairShare returns the settings of the order by usage over time.
 func (c *Configuration) FairShare() arguments.FairShare {
 	return inspect.FairShareOf(c.Plugin, c.Arguments)
+}
+
+// timers are the annotations that the time decides about, in addition to those of inspect.DependsOnTime. They decide
+// who may be evicted.
+var timers = []string{policy.MinRuntimeKey, policy.ReclaimDelayKey, policy.EvictionBudgetKey}
+
+// DependsOnTime reports whether the answers of sessions can differ later although no object changes.
+func (c *Configuration) DependsOnTime(queues []*scheduling.Queue) bool {
+	var annotations []map[string]string
+	for _, q := range queues {
+		annotations = append(annotations, q.Annotations)
+		if slices.ContainsFunc(timers, func(key string) bool { return q.Annotations[key] != "" }) {
+			return true
+		}
+	}
+	return c.FairShare().HalfLife > 0 || inspect.DependsOnTime(c.Plugin, c.Arguments, annotations)
 }
 
 // CardAttributes returns the configured attributes that name the cards of devices.

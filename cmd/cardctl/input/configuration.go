@@ -31,6 +31,18 @@ type Configuration struct {
 	Object string // the ConfigMap, "" for another file
 }
 
+// Short names the place of the configuration in few words.
+func (c *Configuration) Short() string {
+	switch {
+	case c.Object == "":
+		return c.Origin
+	case c.File != "":
+		return c.Source.String()
+	}
+	place, _, _ := strings.Cut(c.Origin, ",")
+	return place
+}
+
 // mount is the file from which a scheduler reads its configuration.
 type mount struct {
 	deployment *appsv1.Deployment

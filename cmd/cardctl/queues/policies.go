@@ -6,6 +6,8 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/override"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/format"
@@ -42,6 +44,24 @@ func (p Policy) SetBy() string {
 		return p.Queue + ", for all queues below it together"
 	}
 	return p.Queue
+}
+
+// PolicyRow describes a policy, a budget or a window of a queue for readers.
+type PolicyRow struct{ Policy, Value, SetBy, Now string }
+
+// PolicyRows describes the policies, budgets and windows of a queue for readers.
+func (q *Queue) PolicyRows() (rows []PolicyRow) {
+	for _, p := range q.Policies {
+		rows = append(rows, PolicyRow{p.Name(), p.Value, p.SetBy(), ""})
+	}
+	for i := range q.Budgets {
+		b := &q.Budgets[i]
+		rows = append(rows, PolicyRow{policy.Short(card.BudgetKey), b.Limit(), "", b.State()})
+	}
+	for _, w := range q.Windows {
+		rows = append(rows, PolicyRow{policy.Short(override.Key), WindowText(w), "", WindowState(w)})
+	}
+	return rows
 }
 
 // WindowText describes a window for readers: its time, and the values that it sets.

@@ -40,7 +40,9 @@ var (
 	bottom    = bind("end", "", "", "G")
 	search    = bind("/", "/", "filter")
 	clear     = bind("esc", "", "")
-	accept    = bind("enter", "", "")
+	accept    = bind("enter", "⏎", "open")
+	back      = bind("esc", "esc", "back", "enter", "q")
+	helpKey   = bind("?", "?", "keys")
 	quit      = bind("q", "q", "quit")
 	interrupt = bind("ctrl+c", "", "")
 	suspend   = bind("ctrl+z", "", "")
@@ -48,7 +50,7 @@ var (
 
 // inHelp are the keys in the last line of the screen.
 func inHelp() []key.Binding {
-	keys := []key.Binding{quit, search, up}
+	keys := []key.Binding{quit, helpKey, accept, search}
 	for _, o := range orders {
 		keys = append(keys, o.key)
 	}

@@ -69,6 +69,10 @@ type model struct {
 	cells  []cell
 	cursor int // of rows
 	offset int // the first row on the screen
+
+	page       page
+	pageOffset int    // the first line on the screen
+	opened     string // the queue of queuePage
 }
 
 func newModel(renderer *lipgloss.Renderer, o Options) *model {
@@ -155,8 +159,14 @@ func (m *model) press(k tea.KeyMsg) tea.Cmd {
 		return tea.Interrupt
 	case key.Matches(k, suspend):
 		return tea.Suspend
+	case m.page != noPage:
+		m.pressOnPage(k)
 	case m.filter.Focused():
 		return m.edit(k)
+	case key.Matches(k, accept):
+		m.openQueue()
+	case key.Matches(k, helpKey):
+		m.openPage(helpPage)
 	case key.Matches(k, quit):
 		return tea.Quit
 	case key.Matches(k, search):

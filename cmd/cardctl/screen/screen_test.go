@@ -75,7 +75,7 @@ func TestFits(t *testing.T) {
 	for _, width := range []int{1, 5, 20, 40, 79, 80, 81, 100, 200} {
 		for _, height := range []int{1, 3, 4, 7, 8, 24, 60} {
 			m.Update(tea.WindowSizeMsg{Width: width, Height: height})
-			for _, keys := range [][]string{{"home"}, {"down", "down"}, {"pgdown"}, {"end"}, {"up"}, {"pgup"}, {"s"}, {"s"}, {"/", "7", "enter"}, {"esc", "t"}} {
+			for _, keys := range [][]string{{"home"}, {"down", "down"}, {"pgdown"}, {"end"}, {"up"}, {"pgup"}, {"s"}, {"s"}, {"/", "7", "enter"}, {"esc", "t"}, {"enter"}, {"esc", "?"}, {"end", "esc"}} {
 				press(m, keys...)
 				drawn := lines(m)
 				assert.Len(t, drawn, height, "%d x %d", width, height)
@@ -106,8 +106,49 @@ func TestSummary(t *testing.T) {
 	assert.Equal(t, []string{
 		"queue team-0001, parent root: share 0.05, waiting jobs 1",
 		"NVIDIA-H200/mig-1g.18gb-mixed: deserved 8, guarantee 2, allocated 1, inqueue 1,", "capability 8",
-		"q quit  / filter  ↑↓ scroll  t tree  n name  s share  w waiting  u use",
+		"q quit  ? keys  ⏎ open  / filter  t tree  n name  s share  w waiting  u use",
 	}, lines(m)[20:])
+}
+
+// TestOpenQueue opens the queue at the cursor, scrolls its page, and returns to the table.
+func TestOpenQueue(t *testing.T) {
+	all := many(20)
+	all[2].Policies = []queues.Policy{{Policy: "volcano.sh/max-jobs", Value: "3", Queue: "root"}}
+	m := newScreen(80, 24, Options{First: Reading{Queues: all}, Read: func() Reading { return Reading{} }})
+	press(m, "down", "down", "enter")
+	drawn := m.View()
+	assert.Contains(t, drawn, "queue root / team-0001: share 0.05, waiting jobs 1\n")
+	assert.Contains(t, drawn, "deserved 8, guarantee 2, allocated 1, inqueue")
+	assert.Contains(t, drawn, "max-jobs: 3 (")
+	assert.NotContains(t, drawn, "team-0002")
+
+	press(m, "q")
+	assert.Contains(t, selected(t, m), "team-0001", "q leaves the page, not the command")
+	press(m, "enter")
+	m.Update(Reading{Queues: all[:1]})
+	assert.Contains(t, m.View(), "queue team-0001 is gone")
+	press(m, "esc")
+	m.Update(Reading{Queues: all})
+
+	press(m, "home", "enter", "end")
+	assert.NotContains(t, m.View(), "queue root:", "the page is scrolled")
+	assert.Contains(t, m.View(), "cardctl explain queue root")
+	press(m, "esc")
+	assert.Contains(t, selected(t, m), "root")
+}
+
+// TestHelp lists each key.
+func TestHelp(t *testing.T) {
+	m := newScreen(80, 24, Options{First: Reading{Queues: many(3)}})
+	press(m, "?")
+	for _, o := range orders {
+		assert.Contains(t, m.View(), "\n  "+o.key.Help().Key+" ")
+	}
+	press(m, "?")
+	assert.Contains(t, selected(t, m), "root")
+
+	press(m, "/", "?")
+	assert.Equal(t, "?", m.filter.Value(), "a filter can have any character")
 }
 
 func TestScroll(t *testing.T) {

@@ -34,6 +34,10 @@ func (m *model) View() string {
 		return ""
 	}
 
+	if m.page != noPage {
+		return m.viewPage()
+	}
+
 	left, right := m.title()
 	lines := []string{
 		m.fit(m.styles.plain, left, right),

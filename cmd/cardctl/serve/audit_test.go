@@ -69,6 +69,34 @@ func TestPagesFollowWindows(t *testing.T) {
 	require.Eventually(t, func() bool { return server.keeper.now().model.Queue("q").Windows[0].Holds }, time.Minute, 10*time.Millisecond)
 }
 
+// TestTick reads a cluster that does not change after a multiple of the time that the last reading took, and files only
+// if the time decides about something in them.
+func TestTick(t *testing.T) {
+	quiet := newServer(t, newSource(t, examples), nil).keeper
+	windows := newServer(t, newSource(t, write(t, fmt.Sprintf(windowed, "2020-01-01T00:00Z"))), nil).keeper
+	assert.False(t, quiet.now().model.Timed())
+	assert.True(t, windows.now().model.Timed())
+
+	hour := time.Now().Add(-time.Hour)
+	fires := func(k *keeper, took time.Duration) bool {
+		select {
+		case <-k.tick(hour, took):
+			return true
+		case <-time.After(10 * time.Millisecond):
+			return false
+		}
+	}
+	for _, k := range []*keeper{quiet, windows} {
+		assert.True(t, fires(k, time.Minute), "an hour is more than 20 minutes")
+		assert.False(t, fires(k, 4*time.Minute), "the server would work a twentieth of the time")
+	}
+
+	quiet.source.(*source).changed = nil
+	windows.source.(*source).changed = nil
+	assert.False(t, fires(quiet, 0))
+	assert.True(t, fires(windows, 0))
+}
+
 // TestQuietClusterIsReadAgain tells when the pages were computed from when an object changed last.
 func TestQuietClusterIsReadAgain(t *testing.T) {
 	server := newServer(t, newSource(t, examples), nil)

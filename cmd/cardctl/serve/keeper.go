@@ -12,7 +12,7 @@ import (
 type keeper struct {
 	source   model.Source
 	interval time.Duration
-	clock    time.Duration // the longest time between two readings, but restShare
+	clock    time.Duration // the longest time between two readings, but quietShare
 	log      func(format string, arguments ...any)
 	history  *model.History
 	events   *broadcaster
@@ -39,6 +39,10 @@ func (k *keeper) now() state {
 // restShare is a part of the time between two readings. The keeper rests for at least this part.
 const restShare = 2
 
+// quietShare is the same for a cluster that does not change: the reading of a large cluster takes seconds, and an idle
+// server should cost little.
+const quietShare = 20
+
 // clock is the longest time between two readings: budgets, windows, usage and delays change without a change of an
 // object.
 const clock = 10 * time.Second
@@ -50,8 +54,9 @@ func (k *keeper) run(ctx context.Context) {
 	for {
 		begun := time.Now()
 		k.read(ctx, changed)
+		took := time.Since(begun)
 
-		wait := max(k.interval, restShare*time.Since(begun)) - time.Since(begun)
+		wait := max(k.interval, restShare*took) - took
 		select {
 		case <-ctx.Done():
 			return
@@ -69,10 +74,20 @@ func (k *keeper) run(ctx context.Context) {
 			return
 		case <-k.source.Changed():
 			changed = true
-		case <-time.After(time.Until(begun.Add(k.clock))):
+		case <-k.tick(begun, took):
 			changed = false
 		}
 	}
+}
+
+// tick returns the channel for the next reading of a cluster that does not change, after a reading that took a time.
+// Files do not change. They are read again only if something in them depends on the time.
+func (k *keeper) tick(begun time.Time, took time.Duration) <-chan time.Time {
+	m := k.now().model
+	if k.source.Changed() == nil && m != nil && !m.Timed() {
+		return nil
+	}
+	return time.After(time.Until(begun.Add(max(k.clock, quietShare*took))))
 }
 
 // read makes a model of the cluster now. changed: an object can have changed since the previous model. If the reading

@@ -81,6 +81,14 @@ func queuesView(q *request) (any, any, error) {
 	return p, document{Kind: "QueueList", Items: selected, Unread: q.Objects.Unread}, nil
 }
 
+func queuesCommand(q *request) []string {
+	words := []string{"top"}
+	if queue := q.query.Get("queue"); queue != "" {
+		words = append(words, queue)
+	}
+	return append(words, "--once")
+}
+
 func selectionOf(query url.Values) model.Selection {
 	s := model.Selection{
 		Search:    query.Get("search"),

@@ -108,7 +108,7 @@ func post(h http.Handler, path string, form url.Values) *httptest.ResponseRecord
 }
 
 // paths are those of all views, on the examples.
-var paths = []string{"/overview", "/queues", "/queues?full=on", "/queues?search=lab&wide=on", "/queue/research", "/queue/train", "/waiting", "/job/default/llm", "/cards", "/lending", "/whatif", "/health", "/audit", "/audit?days=30&check=NeverApplies", "/history"}
+var paths = []string{"/overview", "/queues", "/queues?full=on", "/queues?search=lab&wide=on", "/queue/research", "/queue/train", "/waiting", "/job/default/llm", "/cards", "/lending", "/whatif", "/health", "/audit", "/audit?days=30&check=NeverApplies", "/history", "/holders", "/holders?by=namespace&queue=research"}
 
 // asJSON is the path of the JSON of a view.
 func asJSON(path string) string {

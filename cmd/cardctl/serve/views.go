@@ -23,8 +23,9 @@ type view struct {
 	still bool // does not follow the cluster
 	// make returns the values for the template and the JSON.
 	make func(*request) (body, document any, err error)
-	// command returns the arguments of the cardctl command that prints the same.
+	// command returns the arguments of the cardctl command for a terminal.
 	command func(*request) []string
+	same    bool // the command prints the same
 }
 
 // request is a request for a view.
@@ -58,18 +59,19 @@ type document struct {
 func (s *Server) views() []view {
 	return []view{
 		{name: "overview", path: "/overview", make: overviewView, command: commandOf("cards")},
-		{name: "queues", path: "/queues", make: queuesView, command: commandOf("top", "--once")},
+		{name: "queues", path: "/queues", make: queuesView, command: queuesCommand, same: true},
 		{name: "queue", path: "/queue/{name}", make: queueView, command: queueCommand},
-		{name: "waiting", path: "/waiting", open: true, make: waitingView, command: commandOf("explain")},
+		{name: "waiting", path: "/waiting", open: true, make: waitingView, command: waitingCommand, same: true},
 		{name: "mine", path: "/mine", open: true, make: mineView, command: mineCommand},
-		{name: "job", path: "/job/{namespace}/{name}", open: true, make: jobView, command: jobCommand},
-		{name: "cards", path: "/cards", make: cardsView, command: commandOf("cards")},
+		{name: "job", path: "/job/{namespace}/{name}", open: true, make: jobView, command: jobCommand, same: true},
+		{name: "cards", path: "/cards", make: cardsView, command: commandOf("cards"), same: true},
 		{name: "lending", path: "/lending", make: lendingView, command: commandOf("top", "--once", "-o", "wide")},
-		{name: "whatif", path: "/whatif", still: true, make: whatIfView, command: whatIfCommand},
+		{name: "whatif", path: "/whatif", still: true, make: whatIfView, command: whatIfCommand, same: true},
 		{name: "health", path: "/health", make: healthView, command: commandOf("validate")},
-		{name: "audit", path: "/audit", make: auditView, command: auditCommand},
+		{name: "audit", path: "/audit", make: auditView, command: auditCommand, same: true},
 		{name: "history", path: "/history", make: historyView,
 			command: commandOf("top", "--watch", "--interval", "30s")},
+		{name: "holders", path: "/holders", make: holdersView, command: holdersCommand, same: true},
 	}
 }
 
@@ -243,6 +245,7 @@ func (s *Server) frame(q *request, v view) *page.Frame {
 	if v.command != nil {
 		words := append([]string{"cardctl"}, v.command(q)...)
 		f.Command = whatif.Quote(append(words, s.options.Flags...)...)
+		f.Same = v.same
 		f.JSON = v.path + ".json" // the path of the request can be /
 		if isOfOne(v) {
 			f.JSON = q.URL.Path + "/json"

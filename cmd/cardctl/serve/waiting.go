@@ -67,6 +67,13 @@ func waitingView(q *request) (any, any, error) {
 	return p, nil, nil
 }
 
+func waitingCommand(q *request) []string {
+	if queue := q.query.Get("queue"); queue != "" {
+		return []string{"explain", "queue", queue}
+	}
+	return []string{"explain"}
+}
+
 // causeRow returns a cause with the jobs that the viewer may see.
 func (q *request) causeRow(c *model.Cause) causeRow {
 	mine := *c
@@ -139,6 +146,9 @@ type jobPage struct {
 	Unsought bool
 	Policies []queues.Policy // that hold in its queue
 }
+
+// Heading is the name of the job.
+func (p *jobPage) Heading() string { return p.Namespace + "/" + p.Owner }
 
 // holders are the jobs that have a resource of a queue.
 type holders struct {

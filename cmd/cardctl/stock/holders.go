@@ -3,68 +3,183 @@ package stock
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/quota"
 )
 
 // Holder has one card of one user, group, namespace or value of a label. A job in several groups counts in each.
 type Holder struct {
 	Holder    string  `json:"holder"` // "" for the jobs that name none
-	Card      string  `json:"card"`
-	Allocated float64 `json:"allocated"` // whole cards
-	Running   int     `json:"running"`   // jobs with the card
-	Waiting   int     `json:"waiting"`   // jobs with a pod that waits for the card, or for one of a list with it
+	Card      string  `json:"card"`   // or a group of cards with a limit
+	Allocated float64 `json:"allocated"`
+	Running   int     `json:"running"` // jobs with the card
+	Waiting   int     `json:"waiting"` // jobs with a pod that waits for the card, or for one of a list with it
+	// Limits are the limits of queues that apply to these jobs (the annotation volcano.sh/card.quota.by), in the order
+	// of the queues' names.
+	Limits []Limit `json:"limits,omitempty"`
 }
 
-// holding identifies a card of a holder.
-type holding struct{ holder, card string }
+// Limit is the limit of a queue for a holder and a card. Quantities are whole cards.
+type Limit struct {
+	Queue     string  `json:"queue"`
+	Allocated float64 `json:"allocated"` // to the holder, in the queue and below
+	Limit     float64 `json:"limit"`
+}
 
-// Holders returns the cards of the holders of a key: user, group, namespace, or label: and the name of a label. wanted
-// selects the queues of the jobs. The holders with the most cards come first, the cards of each in the order of their
-// names.
-func Holders(s *engine.Session, key string, wanted func(queue string) bool) []Holder {
-	all := map[holding]*Holder{}
-	at := func(holder, name string) *Holder {
-		k := holding{holder, name}
-		if all[k] == nil {
-			all[k] = &Holder{Holder: holder, Card: name}
+// Reached reports whether a limit has no room for another card.
+func (l Limit) Reached() bool { return l.Allocated+1 > l.Limit }
+
+// Held has the cards of a job, and the holders for which it counts.
+type Held struct {
+	Namespace string
+	Queue     string
+	Pods      int
+
+	values    map[string][]string // of the holders, by key
+	allocated map[string]float64  // by card, or group of cards
+	waiting   map[string]bool     // cards for which a pod waits
+	limits    []inspect.HolderLimit
+}
+
+// FirstKey is the key that a list of holders has unless another one is chosen.
+const FirstKey = quota.HolderUser
+
+// HolderKeys returns the keys of holders that each cluster has, and the labels that queues limit.
+func HolderKeys(s *engine.Session) []string {
+	keys := []string{FirstKey, quota.HolderGroup, quota.HolderNamespace}
+	for _, key := range s.Quota.HolderKeys() {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
 		}
-		return all[k]
 	}
+	return keys
+}
 
-	most := map[string]float64{}
+// HeldCards returns the jobs of a session that have cards or wait for any, with their holders of some keys: user,
+// group, namespace, or label: and the name of a label.
+func HeldCards(s *engine.Session, keys ...string) (all []Held) {
 	for _, job := range s.Jobs {
-		if !wanted(string(job.Queue)) {
+		held := Held{
+			Namespace: job.Namespace,
+			Queue:     string(job.Queue),
+			Pods:      len(job.Tasks),
+			values:    map[string][]string{},
+		}
+		held.allocated, held.waiting = cardsOfJob(s, job)
+		if len(held.allocated)+len(held.waiting) == 0 {
 			continue
 		}
 
-		allocated, waiting := cardsOfJob(s, job)
-		for holder := range intake.ValuesOf(job, key) {
-			for name, n := range allocated {
-				h := at(holder, name)
-				h.Allocated += n
-				h.Running++
-				most[holder] += n
-			}
-			for name := range waiting {
-				at(holder, name).Waiting++
-			}
+		for _, key := range keys {
+			held.values[key] = slices.Collect(intake.ValuesOf(job, key))
+		}
+		held.limits = s.Quota.HolderLimits(job.UID)
+		held.addGroups(s.CardGroups())
+		all = append(all, held)
+	}
+	return all
+}
+
+// addGroups adds up the cards of the groups that a limit names.
+func (h *Held) addGroups(groups card.Groups) {
+	for _, l := range h.limits {
+		name, isGroup := strings.CutPrefix(l.Card, card.GroupPrefix)
+		if !isGroup || h.allocated[l.Card] > 0 || h.waiting[l.Card] {
+			continue
+		}
+
+		sum := 0.0
+		for model, n := range h.allocated {
+			weight, _ := groups[name].Of(model)
+			sum += weight * n
+		}
+		waits := false
+		for model := range h.waiting {
+			_, has := groups[name].Of(model)
+			waits = waits || has
+		}
+
+		if sum > 0 {
+			h.allocated[l.Card] = sum
+		}
+		if waits {
+			h.waiting[l.Card] = true
+		}
+	}
+}
+
+// Holders adds up the cards of jobs by the holders of a key. wanted selects the jobs. The holders with the most cards
+// come first, the cards of each in the order of their names.
+func Holders(jobs []Held, key string, wanted func(*Held) bool) []Holder {
+	sums := holderSums{}
+	for i := range jobs {
+		if wanted(&jobs[i]) {
+			sums.add(&jobs[i], key)
 		}
 	}
 
+	most := map[string]float64{}
 	holders := []Holder{}
-	for _, h := range all {
+	for _, h := range sums {
 		holders = append(holders, *h)
+		if !strings.HasPrefix(h.Card, card.GroupPrefix) { // its cards count
+			most[h.Holder] += h.Allocated
+		}
 	}
 	slices.SortFunc(holders, func(a, b Holder) int {
 		return cmp.Or(cmp.Compare(most[b.Holder], most[a.Holder]), cmp.Compare(a.Holder, b.Holder),
 			cmp.Compare(a.Card, b.Card))
 	})
 	return holders
+}
+
+// holding identifies a card of a holder.
+type holding struct{ holder, card string }
+
+// holderSums adds up the cards of holders.
+type holderSums map[holding]*Holder
+
+func (s holderSums) at(holder, name string) *Holder {
+	k := holding{holder, name}
+	if s[k] == nil {
+		s[k] = &Holder{Holder: holder, Card: name}
+	}
+	return s[k]
+}
+
+// add adds a job to its holders of a key.
+func (s holderSums) add(job *Held, key string) {
+	for _, holder := range job.values[key] {
+		for name, n := range job.allocated {
+			h := s.at(holder, name)
+			h.Allocated += n
+			h.Running++
+		}
+		for name := range job.waiting {
+			s.at(holder, name).Waiting++
+		}
+	}
+
+	for _, l := range job.limits {
+		if l.Holder.Key == key {
+			s.at(l.Holder.Value, l.Card).limit(Limit{l.Queue, l.Allocated, l.Limit})
+		}
+	}
+}
+
+// limit adds a limit, unless the holder has it.
+func (h *Holder) limit(l Limit) {
+	at, known := slices.BinarySearchFunc(h.Limits, l, func(a, b Limit) int { return cmp.Compare(a.Queue, b.Queue) })
+	if !known {
+		h.Limits = slices.Insert(h.Limits, at, l)
+	}
 }
 
 // cardsOfJob returns the charges of a job by card, and the cards that its pods without a node name.

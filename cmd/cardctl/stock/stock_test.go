@@ -124,6 +124,13 @@ func open(t *testing.T, text string, arguments map[string]any) (*engine.World, *
 	c, err := engine.Usual(plugin.Name, objects.Queues)
 	require.NoError(t, err)
 	c.Arguments = arguments
+	for _, tier := range c.Tiers {
+		for i := range tier.Plugins {
+			if tier.Plugins[i].Name == plugin.Name {
+				tier.Plugins[i].Arguments = arguments
+			}
+		}
+	}
 	w, err := engine.Build(objects)
 	require.NoError(t, err)
 	s, err := engine.Open(t.Context(), w, c)

@@ -16,12 +16,12 @@ import (
 
 // Info holds the versions of a program. A version that the build did not record is unknown.
 type Info struct {
-	Release    string // of this module
-	Commit     string
-	Volcano    string
-	Rules      string // the release of Volcano with the default rules of the quota plugins
-	Kubernetes string
-	Go         string
+	Release    string `json:"release"` // of this module
+	Commit     string `json:"commit"`
+	Volcano    string `json:"volcano"`
+	Rules      string `json:"rules"` // the release of Volcano with the default rules of the quota plugins
+	Kubernetes string `json:"kubernetes"`
+	Go         string `json:"go"`
 }
 
 const unknown = "unknown"

@@ -3,6 +3,8 @@ package holders_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,6 +20,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // checkNamespaces adds up the tasks of each namespace again, and compares the sums with the
@@ -70,6 +73,27 @@ func TestNamespaceLevels(t *testing.T) {
 	} {
 		assert.Equal(t, want, session.InspectionOf(f.Own).Allocate(f.Task(job+"-0")).String())
 	}
+}
+
+// TestHolderMetrics has series of holders with a limit while they have jobs.
+func TestHolderMetrics(t *testing.T) {
+	testbed.Reset(report.AddedSeries())
+	s := testbed.Namespaced().Pods("x.runs", "train", "A", 2, 1, testbed.On("a"))
+	run := testbed.NewSequence(t, s)
+	ofHolders := func() map[string]float64 {
+		run.Open(t).Close()
+		got := testbed.AddedMetrics(t)
+		maps.DeleteFunc(got, func(name string, _ float64) bool { return !strings.HasPrefix(name, "queue_holder_") })
+		return got
+	}
+
+	assert.Equal(t, map[string]float64{
+		"queue_holder_cards default namespace train A": 2000, "queue_holder_cards_limit default namespace train A": 3000,
+		"queue_holder_cards default namespace team A": 2000, "queue_holder_cards_limit default namespace team A": 4000,
+		"queue_holder_cards default namespace team B": 0, "queue_holder_cards_limit default namespace team B": 6000,
+	}, ofHolders())
+	s.Jobs = nil
+	assert.Empty(t, ofHolders())
 }
 
 // TestNamespaceSimulation removes and adds pods in a what-if. The session's accounts stay.

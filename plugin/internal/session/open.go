@@ -18,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/problems"
 	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
@@ -308,11 +309,31 @@ func (s *Session) warnQueues() {
 	}
 }
 
+// holderCards iterates over the limits of queues for the cards of holders with jobs.
+func (s *Session) holderCards(yield func(report.HolderCards) bool) {
+	if s.Intake.Holders == nil {
+		return
+	}
+
+	holders := &s.Intake.Holders.Quota
+	for account, place := range holders.Places() {
+		for d, limit := range s.Intake.Holders.CardLimits(s.Names, account) {
+			allocated := holders.Accounts.AllocatedAt(account, d)
+			if !yield(report.HolderCards{
+				Queue: place.Queue, Holder: place.Holder, Card: d, Allocated: allocated, Limit: limit,
+			}) {
+				return
+			}
+		}
+	}
+}
+
 // close writes the last metrics, and keeps the state that the next session needs.
 func (s *Session) close() {
 	m := s.Memory
 	s.publishOverused()
 	m.metrics.PublishInner()
+	m.metrics.PublishHolders(s.holderCards)
 	s.CloseAll()
 	s.Memory.own.session = nil // so that the session can be garbage collected
 	m.journal.PublishWaiting()

@@ -65,6 +65,8 @@ type Model struct {
 	Queues     []queues.Queue
 	Policies   map[string]string // that hold in all queues because of arguments of the plugin
 	Stock      *stock.Stock
+	Held       []stock.Held      // the jobs with cards, and those that wait for any
+	HolderKeys []string          // by which Held can be added up
 	Jobs       []explain.Finding // all jobs, in the order of their names
 	Waiting    []explain.Finding // the jobs that wait
 	Details    map[string]*Detail
@@ -180,10 +182,15 @@ func (m *Model) count(ctx context.Context, world *engine.World) error {
 
 	m.Queues = queues.List(world, session)
 	m.Stock = stock.Count(world, session)
+	m.HolderKeys = stock.HolderKeys(session)
+	m.Held = stock.HeldCards(session, m.HolderKeys...)
 	m.Policies = session.Quota.Policies()
 	m.Details = details(world, session)
 	return nil
 }
+
+// Timed reports whether the results can differ later although no object changes.
+func (m *Model) Timed() bool { return m.Configuration.DependsOnTime(m.Objects.Queues) }
 
 // checkShare bounds the part of the time that checks take.
 const checkShare = 20

@@ -32,7 +32,8 @@ type Frame struct {
 	Objects Objects // the targets of links, nil for none
 	Still   bool    // whether the page stays as it is when the cluster changes
 
-	Command string // that prints the same, "" for none
+	Command string // for a terminal, "" for none
+	Same    bool   // the command prints the same
 	JSON    string // the path of the same as JSON
 
 	Read time.Time // when the cluster was read
@@ -52,7 +53,7 @@ type Frame struct {
 // contents are the names of the templates of contents.
 var contents = []string{
 	"overview", "queues", "queue", "waiting", "mine", "job", "cards", "lending", "whatif", "health", "audit",
-	"history", "login", "error", "unread",
+	"history", "holders", "login", "error", "unread",
 }
 
 // sets has the templates of each language, by the name of the content.
@@ -152,6 +153,7 @@ func (f *Frame) Views() []struct{ Name, Path, Title string } {
 		{"health", "/health", "Health"},
 		{"audit", "/audit", "Audit"},
 		{"history", "/history", "History"},
+		{"holders", "/holders", "Who has what"},
 	}
 }
 
@@ -165,7 +167,7 @@ func (f *Frame) Title() string {
 
 	switch f.Name {
 	case "job":
-		return "Waiting"
+		return "Job"
 	case "queue":
 		return "Queues"
 	case "mine":
@@ -174,6 +176,17 @@ func (f *Frame) Title() string {
 		return "Log in"
 	}
 	return "cardctl"
+}
+
+// headed is a content with a heading of its own, such as the name of a job.
+type headed interface{ Heading() string }
+
+// Heading is the heading of the page: that of the content, else its title.
+func (f *Frame) Heading() string {
+	if own, ok := f.Body.(headed); ok {
+		return own.Heading()
+	}
+	return translate(f.Language(), f.Title())
 }
 
 // query is the query of a link: only the language stays.
