@@ -157,8 +157,8 @@ func happened(before, after view) []line {
 			lines = append(lines, line{job.queue, job.name, fmt.Sprintf(format, arguments...), ""})
 		}
 
-		if evicted := evictedOf(job.name, after.evicted[len(before.evicted):]); len(evicted) > 0 {
-			say("EVICTED by reclaim: %s", strings.Join(evicted, ", "))
+		for _, text := range evictionsOf(job.name, after.evicted[len(before.evicted):]) {
+			say("%s", text)
 		}
 		if old.stage == waiting && job.stage != waiting || old.stage == "" && job.stage != waiting {
 			say("admitted: its pods are created")
@@ -212,15 +212,19 @@ func (j jobRow) waits() string {
 	return fmt.Sprintf("%d pods wait; the condition of a pod:", j.unplaced)
 }
 
-// evictedOf picks a job's pods, which Volcano names after the job, the task and a number.
-func evictedOf(job string, pods []string) []string {
-	var own []string
-	for _, pod := range pods {
-		if strings.HasPrefix(pod, job+"-") {
-			own = append(own, pod)
+// evictionsOf describes the evictions of a job's pods, which Volcano names after the job, the task and a number: a line
+// for each cause.
+func evictionsOf(job string, all []eviction) (lines []string) {
+	pods := map[string][]string{} // by cause
+	for _, e := range all {
+		if strings.HasPrefix(e.pod, job+"-") {
+			pods[e.by] = append(pods[e.by], e.pod)
 		}
 	}
-	return own
+	for _, by := range slices.Sorted(maps.Keys(pods)) {
+		lines = append(lines, fmt.Sprintf("EVICTED by %s: %s", by, strings.Join(pods[by], ", ")))
+	}
+	return lines
 }
 
 // queueTable has a row for each card of each queue, and the idle cards below.

@@ -78,6 +78,12 @@ func open(ctx context.Context, cp *controlplane.ControlPlane, metrics string) er
 	if err := cp.StartWorkloadControllers(ctx); err != nil {
 		return err
 	}
+	if err := cp.StartJobControllers(ctx); err != nil {
+		return err
+	}
+	if err := cp.StartPodCollector(ctx); err != nil {
+		return err
+	}
 	return writeSettings(cp.Kubeconfig(), metrics)
 }
 
@@ -195,6 +201,11 @@ pages        %s
 API server   https://%s (%s)
 metrics      http://%s/metrics
 health       http://%s/healthz
+
+These are real: etcd, the API server, Volcano's controllers and scheduler, and Kubernetes' controllers
+of Deployments, ReplicaSets, Jobs and namespaces. Nodes and kubelets are simulated: pods run without
+a container until they are deleted, and pods of a deleted node are deleted with it. There are no
+webhooks, and no controllers of StatefulSets, DaemonSets and Kubernetes' CronJobs.
 
 docs/quickstart.md and docs/cardctl.md continue here. Ctrl-C stops the control plane and removes
 everything. Until then, what happens in it is printed below.

@@ -381,7 +381,7 @@ func (o outcome) differences(before, after view) []string {
 	}
 
 	if evicted := after.evicted[len(before.evicted):]; len(evicted) != o.evictions {
-		differ("expected %d evicted pods, there are %d: %s", o.evictions, len(evicted), strings.Join(evicted, ", "))
+		differ("expected %d evicted pods, there are %d: %v", o.evictions, len(evicted), evicted)
 	}
 
 	warnings := after.warnings[len(before.warnings):]

@@ -89,7 +89,7 @@ type view struct {
 	queues   []queueRow
 	jobs     []jobRow
 	idle     cards
-	evicted  []string
+	evicted  []eviction
 	warnings []warning
 }
 

@@ -155,7 +155,7 @@ func TestExcess(t *testing.T) {
 func TestOutcomeDiffers(t *testing.T) {
 	before := newView(story())
 	after := before
-	after.evicted = []string{"llm-worker-0"}
+	after.evicted = []eviction{{"llm-worker-0", "reclaim"}}
 	after.warnings = []warning{{"serving", "BadCardAnnotation", "not a number"}}
 	llm := jobOutcome{name: "llm", stage: running, running: 1, cards: "2 NVIDIA-H200", reason: "no quota"}
 	right := outcome{
@@ -217,4 +217,18 @@ func TestFitsTheTerminal(t *testing.T) {
 			require.LessOrEqual(t, len(line), width, line)
 		}
 	}
+}
+
+// TestEvictionsSayWhy tells the pods that reclaim evicts from those above a quota.
+func TestEvictionsSayWhy(t *testing.T) {
+	evicted := func(message string) *corev1.Pod {
+		ready := corev1.PodCondition{Type: corev1.PodReady, Message: message}
+		return &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{ready}}}
+	}
+	require.Equal(t, "reclaim", evictedBy(evicted("Pod is evicted, because of reclaim")))
+	require.Equal(t, "the scheduler", evictedBy(evicted("")))
+
+	all := []eviction{{"llm-worker-0", "reclaim"}, {"llm-worker-1", "enforce-quota"}, {"llm-worker-2", "reclaim"}, {"tune-worker-0", "reclaim"}}
+	require.Equal(t, []string{"EVICTED by enforce-quota: llm-worker-1", "EVICTED by reclaim: llm-worker-0, llm-worker-2"}, evictionsOf("llm", all))
+	require.Empty(t, evictionsOf("ring", all))
 }

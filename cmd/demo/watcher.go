@@ -29,8 +29,8 @@ type watcher struct {
 	warnings []warning
 	// allotments has the values of the annotations of queues, by their UIDs.
 	allotments map[types.UID]allotment
-	// evicted are the names of all pods that the scheduler has evicted so far, in order.
-	evicted []string
+	// evicted are all pods that the scheduler has evicted so far, in order.
+	evicted []eviction
 	// marked are the same pods by UID, as a pod is updated again after its eviction.
 	marked map[types.UID]bool
 }
@@ -122,10 +122,24 @@ func (w *watcher) takePod(pod *corev1.Pod) {
 
 			if !w.marked[pod.UID] {
 				w.marked[pod.UID] = true
-				w.evicted = append(w.evicted, pod.Name)
+				w.evicted = append(w.evicted, eviction{pod.Name, evictedBy(pod)})
 			}
 		}
 	}
+}
+
+// eviction is an evicted pod, and what has evicted it.
+type eviction struct{ pod, by string }
+
+// evictedBy returns what has evicted a pod: the action of the scheduler, or the setting that the plugin enforces.
+func evictedBy(pod *corev1.Pod) string {
+	for _, condition := range pod.Status.Conditions {
+		_, by, found := strings.Cut(condition.Message, "because of ")
+		if condition.Type == corev1.PodReady && found {
+			return by
+		}
+	}
+	return "the scheduler"
 }
 
 // snapshot is the cluster at one moment, as far as the demo shows it.
@@ -138,7 +152,7 @@ type snapshot struct {
 	allotments map[types.UID]allotment
 	refusals   map[types.UID]string
 	warnings   []warning
-	evicted    []string
+	evicted    []eviction
 }
 
 // snapshot takes the pods before the queues: a pod that a raised quota admits is never seen under the old one.

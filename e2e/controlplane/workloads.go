@@ -2,12 +2,14 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/informers"
@@ -115,6 +117,51 @@ func (cp *ControlPlane) StartJobControllers(ctx context.Context) error {
 	go replicas.Run(ctx, 2)
 	go namespaces.Run(ctx, 2)
 	return nil
+}
+
+// StartPodCollector simulates the collector of pods until ctx ends: it deletes the pods of a node when the node is
+// deleted. Kubernetes' own collector waits 40 seconds before it does.
+func (cp *ControlPlane) StartPodCollector(ctx context.Context) error {
+	factory := informers.NewSharedInformerFactory(cp.Kube, 0)
+	collect := func(object any) {
+		node, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object)
+		if err == nil {
+			err = cp.deletePodsOf(ctx, node)
+		}
+		if err != nil && ctx.Err() == nil {
+			klog.Errorf("Deleting the pods of node %s: %v", node, err)
+		}
+	}
+
+	nodes := factory.Core().V1().Nodes().Informer()
+	_, err := nodes.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: collect})
+	if err != nil {
+		return err
+	}
+
+	factory.Start(ctx.Done())
+	return nil
+}
+
+// deletePodsOf deletes the pods of a node at once.
+func (cp *ControlPlane) deletePodsOf(ctx context.Context, node string) error {
+	bound := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String()}
+	pods, err := cp.Kube.CoreV1().Pods(metav1.NamespaceAll).List(ctx, bound)
+	if err != nil {
+		return err
+	}
+
+	var errs []error
+	for _, pod := range pods.Items {
+		err := cp.Kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+			GracePeriodSeconds: new(int64),
+			Preconditions:      metav1.NewUIDPreconditions(string(pod.UID)),
+		})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // StartKubeScheduler runs kube-scheduler with its default profile until ctx ends.

@@ -8,8 +8,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// HolderLimit is a limit of a queue for a holder: a namespace, a user, a group, or a value of a label. Quantities are in
-// whole cards.
+// HolderLimit is a limit of a queue for a holder: a namespace, a user, a group, or a value of a label. Quantities are
+// in whole cards.
 type HolderLimit struct {
 	Queue     string // with the limit
 	Holder    quota.Holder

@@ -17,9 +17,10 @@ import (
 const budgetLong = `Shows what queues have used of their budgets of card-hours (the annotation
 volcano.sh/card.budget), with the queues below them.
 
-NEEDED has the card-hours that admitted and running jobs still need of their announced
-length. LEFT is the budget less USED and NEEDED. NOW is the number of cards that the
-queue has, which is the card-hours that it uses in an hour. USED UP IN is the time until
+CARD-HOURS is the budget in its window. NEEDED has the card-hours that admitted and
+running jobs still need of their announced length. LEFT is the budget less USED and
+NEEDED. CARDS NOW is the number of cards that the queue has, which is the card-hours that
+it uses in an hour. USED UP IN is the time until
 the budget is used up at this rate, if the window does not end before. NEXT is when the
 next window begins, or when the oldest use leaves a window that slides.`
 
@@ -88,7 +89,7 @@ func (s *source) printBudgets(c *engine.Configuration, all []queues.Budget) erro
 
 // budgetTable has a row for each queue and card.
 func budgetTable(all []queues.Budget) *table {
-	t := tableOf("QUEUE", "CARD", "WINDOW", "BUDGET", "USED", "NEEDED", "LEFT", "NOW", "USED UP IN", "NEXT")
+	t := tableOf("QUEUE", "CARD", "WINDOW", "CARD-HOURS", "USED", "NEEDED", "LEFT", "CARDS NOW", "USED UP IN", "NEXT")
 	t.columns[0].once = true
 
 	for _, b := range all {

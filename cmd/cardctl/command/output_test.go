@@ -112,3 +112,27 @@ func TestVersionFormats(t *testing.T) {
 	code, _, _ := run("", "version", "-o", "wide")
 	assert.Equal(t, exitUsage, code)
 }
+
+// TestTopPolicies prints the policies and budgets of queues behind their table, each with the queue that sets it.
+func TestTopPolicies(t *testing.T) {
+	_, stdout, _ := run("", "top", "-q", "-o", "wide", "-f", "../../../examples/budgets")
+	_, policies, found := strings.Cut(stdout, "\n\n")
+	require.True(t, found)
+	var rows []string
+	for line := range strings.Lines(policies) {
+		rows = append(rows, strings.Join(strings.Fields(line), " "))
+	}
+	assert.Equal(t, []string{
+		"QUEUE POLICY VALUE SET BY NOW",
+		"batch card.budget NVIDIA-H200: 100 card-hours, 2d sliding batch, for all queues below it together 100 used, 0 left",
+		"research card.budget NVIDIA-H200: 5000 card-hours, month research, for all queues below it together " +
+			"4525 used, 403 left, used up in 39h",
+		`language card.budget {"NVIDIA-H200": "5000h/month"} research, for all queues below it together -`,
+		`vision card.budget {"NVIDIA-H200": "5000h/month"} research, for all queues below it together -`,
+		"card.budget NVIDIA-H200: 300 card-hours, week vision, for all queues below it together " +
+			"150 used, 78 left, used up in 18h",
+	}, rows)
+
+	_, stdout, _ = run("", "top", "-q", "-o", "wide", "-f", example)
+	assert.NotContains(t, stdout, "POLICY", "no queue has a policy")
+}

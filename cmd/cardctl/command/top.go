@@ -26,8 +26,8 @@ capability is allocated (#) or reserved (+). With -o wide it shows cpu and memor
 the policies, windows and budgets of the queues.
 
 In a terminal, the table fits it and is refreshed. Keys scroll, sort and filter it, Enter
-opens a queue, ? lists the keys, and q ends the command. Into a pipe, and with --once, the table is printed
-once.
+opens a queue, ? lists the keys, and q ends the command. Into a pipe, and with --once, the
+table is printed once.
 
 With --by it shows who has which cards: by user and group (the annotations
 volcano.sh/user and volcano.sh/groups of PodGroups and pods), by namespace, or by a label.

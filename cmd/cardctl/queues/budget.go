@@ -89,8 +89,8 @@ func (b *Budget) SpentText() string {
 
 // Amounts describes the quantities for readers.
 func (b *Budget) Amounts() string {
-	return fmt.Sprintf("%s: %s of %s h, %s h needed", b.Resource, format.CardHours(b.Used), format.CardHours(b.Budget),
-		format.CardHours(b.Needed))
+	return fmt.Sprintf("%s: %s of %s card-hours, %s needed", b.Resource, format.CardHours(b.Used),
+		format.CardHours(b.Budget), format.CardHours(b.Needed))
 }
 
 // Limit describes the budget for readers.

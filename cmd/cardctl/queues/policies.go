@@ -51,12 +51,17 @@ type PolicyRow struct{ Policy, Value, SetBy, Now string }
 
 // PolicyRows describes the policies, budgets and windows of a queue for readers.
 func (q *Queue) PolicyRows() (rows []PolicyRow) {
+	setBy := "" // of the budgets, which stand in place of the text of the annotation
 	for _, p := range q.Policies {
+		if p.Policy == card.BudgetKey && p.Queue == q.Queue && len(q.Budgets) > 0 {
+			setBy = p.SetBy()
+			continue
+		}
 		rows = append(rows, PolicyRow{p.Name(), p.Value, p.SetBy(), ""})
 	}
 	for i := range q.Budgets {
 		b := &q.Budgets[i]
-		rows = append(rows, PolicyRow{policy.Short(card.BudgetKey), b.Limit(), "", b.State()})
+		rows = append(rows, PolicyRow{policy.Short(card.BudgetKey), b.Limit(), setBy, b.State()})
 	}
 	for _, w := range q.Windows {
 		rows = append(rows, PolicyRow{policy.Short(override.Key), WindowText(w), "", WindowState(w)})

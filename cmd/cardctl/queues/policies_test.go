@@ -5,13 +5,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
 const annotated = `
@@ -90,4 +93,24 @@ func TestPolicies(t *testing.T) {
 	assert.NotContains(t, of["team"], fence, "proportion evicts as Volcano's does")
 	assert.Contains(t, of["team"], most)
 	assert.Empty(t, arguments)
+}
+
+// TestPolicyRows has a policy of a parent, a budget in place of its annotation, and a window.
+func TestPolicyRows(t *testing.T) {
+	until := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
+	q := Queue{
+		Queue:    "train",
+		Policies: []Policy{{Policy: "volcano.sh/max-jobs", Value: "20", Queue: "team", Whole: true}, {Policy: card.BudgetKey, Value: "{}", Queue: "train"}},
+		Budgets:  []Budget{{Resource: "A", Window: "month", Budget: 100, Used: 40, Left: 60}},
+		Windows:  []inspect.Window{{Holds: true, Next: &until}},
+	}
+	rows := q.PolicyRows()
+	assert.Equal(t, []PolicyRow{
+		{"max-jobs", "20", "team, for all queues below it together", ""},
+		{"card.budget", "A: 100 card-hours, month", "train", "40 used, 60 left"},
+	}, rows[:2])
+	assert.Equal(t, "override", rows[2].Policy)
+	assert.Contains(t, rows[2].Now, "2099-01-01")
+	q.Budgets = nil
+	assert.Equal(t, "{}", q.PolicyRows()[1].Value, "the annotation is wrong")
 }

@@ -77,14 +77,15 @@ func TestIssuesAreInChinese(t *testing.T) {
 		assert.Equal(t, strings.Count(p.english, "%s"), len(regexp.MustCompile(`%(\[\d\])?s`).FindAllString(p.chinese, -1)), p.english)
 		assert.NotContains(t, advise("zh", strings.ReplaceAll(p.english, "%s", "x")), " is ", p.english)
 	}
-	for _, file := range []string{"tree", "keys", "workloads", "classes", "validate", "sums"} {
+	for _, file := range []string{"tree", "keys", "workloads", "classes", "validate", "sums", "lending", "stability"} {
 		for _, text := range sentences(t, "../../validate/"+file+".go", 3) {
 			assert.True(t, strings.Contains(all, message(text)), "%s: no translation of %q", file, text)
 		}
 	}
 	var source []string
 	for _, file := range []string{"cmd/cardctl/validate/tree", "cmd/cardctl/validate/keys", "cmd/cardctl/validate/workloads", "cmd/cardctl/validate/classes",
-		"cmd/cardctl/validate/validate", "cmd/cardctl/validate/sums", "index/policy/service", "cmd/cardctl/engine/load", "cmd/cardctl/input/decode", "cmd/cardctl/input/fields", "cmd/cardctl/input/objects",
+		"cmd/cardctl/validate/validate", "cmd/cardctl/validate/sums", "cmd/cardctl/validate/lending", "cmd/cardctl/validate/stability", "cmd/cardctl/audit/audit",
+		"index/policy/service", "cmd/cardctl/engine/load", "cmd/cardctl/input/decode", "cmd/cardctl/input/fields", "cmd/cardctl/input/objects",
 		"cmd/cardctl/input/replace", "cmd/cardctl/input/evicted", "cmd/cardctl/input/configuration", "cmd/cardctl/input/negative", "cmd/cardctl/command/source",
 		"index/paths", "index/tree", "index/card/keys", "index/card/quota", "index/policy/policy", "index/policy/parse",
 		"index/override/override", "plugin/intake/devices", "plugin/intake/problems", "plugin/guard/check", "plugin/guard/tiers", "plugin/arguments/parser"} {

@@ -5,6 +5,7 @@ package page
 import (
 	"bytes"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -95,6 +96,7 @@ func functions(language string) template.FuncMap {
 		"tenths":  explain.Tenths,
 		"number":  number,
 		"value":   value,
+		"setting": setting,
 		"asset":   assetPath,
 		"percent": percent,
 		"join":    strings.Join,
@@ -316,6 +318,15 @@ func value(x *float64) float64 {
 		return 0
 	}
 	return *x
+}
+
+// setting returns a value of the configuration as JSON has it, a text without its quotes.
+func setting(value any) string {
+	text, err := json.Marshal(value)
+	if _, isText := value.(string); isText || err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(text)
 }
 
 // percent is a coordinate of a drawing.

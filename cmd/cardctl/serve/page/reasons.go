@@ -58,7 +58,16 @@ func refusal(lang string, f *explain.Finding) string {
 		needs := quantity(lang, s.Resource, s.Requested)
 		return say(lang, "needs %s; %s: %s", needs, s.Queue, translate(lang, rules[rule]))
 	}
+	if untyped(f, s) {
+		return say(lang, "needs %s of any card; no quota of %s has room", number(f.Reason.Requested), s.Queue)
+	}
 	return shortage(lang, f, s)
+}
+
+// untyped reports whether the pods of a job name no card: its reason names their resource, and a shortage a card.
+func untyped(f *explain.Finding, s report.Shortage) bool {
+	cards := f.Reason.Cards
+	return cards != "" && s.Cards == "" && !slices.Contains(strings.Split(cards, "|"), s.Resource)
 }
 
 // Shortages returns the bounds that a job does not fit under. It prefers the bounds for all pods that the job needs to

@@ -35,6 +35,8 @@ func TestLead(t *testing.T) {
 		s.Holder = report.Holder{Key: key, Value: value}
 		return s
 	}
+	untyped := waits(report.OverQuota, "research", "nvidia.com/gpu", over("X", 1, 7, 6), over("Y", 1, 1, 0))
+	untyped.Reason.Requested = 1
 	for _, c := range []struct {
 		name   string
 		f      *explain.Finding
@@ -51,6 +53,7 @@ func TestLead(t *testing.T) {
 		{"cores", waits(report.OverQuota, "research", "", over("cpu", 1, 9, 8)), "needs 1 more core; research is full, 8 of 8", "还需要 1 个 CPU 核；research 已满，8 / 8"},
 		{"either card", waits(report.OverQuota, "research", "X|Y", over("X", 4, 9, 6), over("Y", 4, 5, 4)), "needs 1 more Y; research has 3 of 4 left",
 			"还需要 1 Y；research 剩余 3，共 4"},
+		{"any card", untyped, "needs 1 of any card; no quota of research has room", "需要任意一种卡 1 张；research 的配额都没有空间"},
 		{"deserved", waits(report.OverDeserved, "research", "", over("X", 1, 4, 3)), "needs 1 more X; research has what it deserves, 3 of 3",
 			"还需要 1 X；research 已得到其应得量，3 / 3"},
 		{"a namespace", waits(report.OverNamespace, "research", "", namespaced), "needs 1 more X; in research, namespace b has 1 of 1",
