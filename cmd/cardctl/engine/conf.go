@@ -114,7 +114,7 @@ func (c *Configuration) DependsOnTime(queues []*scheduling.Queue) bool {
 			return true
 		}
 	}
-	return c.FairShare().HalfLife > 0 || inspect.DependsOnTime(c.Plugin, c.Arguments, annotations)
+	return c.FairShare().HalfLife > 0 || inspect.DependsOnTime(annotations)
 }
 
 // CardAttributes returns the configured attributes that name the cards of devices.
