@@ -26,7 +26,7 @@
 // session on it.
 //
 // Two facts are in no object: the last good value of an annotation that is now
-// invalid, which is stored for cardctl, and the held cards. A restart of the scheduler
+// invalid, and the held cards. Both are stored for cardctl. A restart of the scheduler
 // loses both. A pod is then
 // charged for the card that its node states now, or else for the first card of its
 // list.

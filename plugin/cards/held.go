@@ -55,6 +55,9 @@ func (r Request) Held() (fastres.Dim, bool) {
 // job with one list remain alike.
 func (h *heldCard) selector(list, all *Selector) *Selector { return cmp.Or(list, all, h.only) }
 
+// Holding reports whether any pod holds a card.
+func (r *Registry) Holding() bool { return len(r.held) > 0 }
+
 // Holding reports whether any pod holds a card. It is for nil Sessions, too.
 func (s *Snapshot) Holding() bool { return s != nil && len(s.registry.held) > 0 }
 
@@ -128,6 +131,7 @@ func (s *Snapshot) holdPod(task *api.TaskInfo, had *Node) {
 
 	if len(held) > len(p.held) {
 		reg.held[task.Pod.UID] = held
+		reg.heldChanges++
 		reg.pods.put(task.Pod, &PodRequest{p.selector, p.resources, held, p.fractions, p.claims}, true)
 	}
 }
@@ -159,4 +163,5 @@ func (r *Registry) forgetHeld(jobs []*api.JobInfo) {
 		}
 	}
 	r.held = kept
+	r.heldChanges++
 }

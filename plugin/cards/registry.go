@@ -32,8 +32,13 @@ type Registry struct {
 	requests map[string][]Request // by text of card.request
 	visited  int                  // number of tasks that the last session read
 	held     map[types.UID][]heldCard
-	tree     *index.Tree // of the session before, nil if cards counted nowhere
-	counted  []bool      // by queue of tree
+	stored   HeldCards // see Begin
+	begins   bool      // the next session begins with stored
+
+	heldChanges uint64 // see HeldChanges
+
+	tree    *index.Tree // of the session before, nil if cards counted nowhere
+	counted []bool      // by queue of tree
 
 	// mu guards the selectors and resources, since tallies read pods concurrently.
 	mu          sync.Mutex
@@ -144,6 +149,7 @@ func (r *Registry) Open(o Opening) *Snapshot {
 		objects:       o.Queues,
 		quotasChanged: changed || regrouped,
 	}
+	s.begin()
 	s.countQueues(o.Tree, o.Scope)
 	nodesChanged := s.readNodes(o.Volcano, o.Jobs)
 	r.forgetGone(o.Jobs) // after the nodes, which are compared with the pods
@@ -163,7 +169,10 @@ func (r *Registry) Open(o Opening) *Snapshot {
 func (r *Registry) reset() {
 	clear(r.queues)
 	clear(r.nodes)
-	clear(r.held)
+	if len(r.held) > 0 {
+		clear(r.held)
+		r.heldChanges++
+	}
 
 	if r.devices != nil {
 		r.devices = nil

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/quota/budget"
 	"github.com/capacity-card/capacity-card/quota/evict"
@@ -136,8 +137,9 @@ const RememberedVersion = 1
 // Remembered is what only the running scheduler knows of the objects. Programs without a scheduler read it. A scheduler
 // that starts does not.
 type Remembered struct {
-	Version int          `json:"version"`
-	Queues  objects.Kept `json:"queues,omitempty"`
+	Version int             `json:"version"`
+	Queues  objects.Kept    `json:"queues,omitempty"`
+	Pods    cards.HeldCards `json:"pods,omitempty"`
 }
 
 // withoutKnown returns the record without the values that only depend on its age.

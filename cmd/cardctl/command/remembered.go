@@ -2,9 +2,12 @@ package command
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	v1 "k8s.io/api/core/v1"
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -13,7 +16,6 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/override"
 	"github.com/capacity-card/capacity-card/index/policy"
-	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
@@ -52,23 +54,72 @@ func wrongKeys(annotations map[string]string) (keys []string) {
 	return keys
 }
 
+// movedPods returns the pods on nodes that do not state their cards any more, or that are gone. The scheduler charges
+// them for the cards that the node had.
+func movedPods(from *input.Objects, labels card.Labels) (all []*v1.Pod) {
+	if from == nil || len(from.Nodes) == 0 {
+		return nil
+	}
+
+	stated := map[string]card.Inventory{}
+	for _, node := range from.Nodes {
+		stated[node.Name] = card.OnNode(node, labels)
+	}
+
+	for _, pod := range from.Pods {
+		_, grouped := pod.Annotations[scheduling.KubeGroupNameAnnotationKey]
+		ended := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+		if pod.UID == "" || pod.Spec.NodeName == "" || !grouped || ended {
+			continue
+		}
+
+		names := card.NameOf(pod.Annotations)
+		on, exists := stated[pod.Spec.NodeName]
+		has := func(c card.Card) bool { return slices.Contains(names, c.Name) }
+		switch {
+		case len(names) > 0 && exists && !slices.ContainsFunc(on.Cards, has),
+			len(names) > 1 && !exists: // a pod that names one card is charged for it
+			all = append(all, pod)
+		}
+	}
+	return all
+}
+
+// remembered returns what the scheduler has saved of the objects, nil for nothing. Then why says why.
+func remembered(stored *store.Stored, lacks string) (known store.Remembered, why string) {
+	switch {
+	case stored == nil:
+		return known, lacks
+	case stored.Record.Remembered == nil:
+	case stored.Record.Remembered.Version != store.RememberedVersion:
+		return known, "a later release has saved them"
+	default:
+		known = *stored.Record.Remembered
+	}
+	return known, "the scheduler has not saved them"
+}
+
+// sayMoved writes to stderr that the cards of some pods are not known.
+func (s *source) sayMoved(moved []*v1.Pod, stored *store.Stored, lacks string) {
+	known, lacks := remembered(stored, lacks)
+	unknown := slices.DeleteFunc(moved, func(pod *v1.Pod) bool { return known.Pods[pod.UID] != nil })
+	if len(unknown) == 0 {
+		return
+	}
+
+	text := fmt.Sprintf("pods on nodes that do not state their cards, or that are gone: %d, such as %s/%s on node %s. "+
+		"The scheduler may charge them for the cards that the node had, which are not known: %s",
+		len(unknown), unknown[0].Namespace, unknown[0].Name, unknown[0].Spec.NodeName, lacks)
+	s.unknown = append(s.unknown, text)
+	s.warning("%s", text)
+}
+
 // sayRemembered writes to stderr which last good values count, and of which queues they are not known. stored is nil if
 // lacks says why nothing was read.
 func (s *source) sayRemembered(wrong []*scheduling.Queue, stored *store.Stored, lacks string) {
-	var known objects.Kept
-	switch {
-	case stored == nil:
-	case stored.Record.Remembered == nil:
-		lacks = "the scheduler has not saved them"
-	case stored.Record.Remembered.Version != store.RememberedVersion:
-		lacks = "a later release has saved them"
-	default:
-		lacks = "the scheduler has not saved them"
-		known = stored.Record.Remembered.Queues
-	}
-
+	known, lacks := remembered(stored, lacks)
 	for _, q := range wrong {
-		kept, has := known[q.Name]
+		kept, has := known.Queues[q.Name]
 		if !has || kept.UID != q.UID {
 			text := "queue " + q.Name + ": wrong annotations count as not set: " +
 				strings.Join(wrongKeys(q.Annotations), ", ") +

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/store"
 )
@@ -47,8 +48,8 @@ spec:
   tasks: [{name: w, replicas: 12, template: {metadata: {annotations: {volcano.sh/card.name: A}}, spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}}]
 `
 
-// remembered returns the ConfigMap of a scheduler that uses the last good quota of the queue.
-func remembered(t *testing.T, change func(*store.Remembered)) string {
+// savedBy returns the ConfigMap of a scheduler that uses the last good quota of the queue.
+func savedBy(t *testing.T, change func(*store.Remembered)) string {
 	t.Helper()
 	kept := &store.Remembered{Version: store.RememberedVersion,
 		Queues: objects.Kept{"own": {UID: "1", Annotations: map[string]string{"volcano.sh/card.quota": `{"A":8}`}}}}
@@ -74,12 +75,12 @@ func TestLastGoodValues(t *testing.T) {
 	for name, test := range map[string]struct {
 		input, stderr, bound string
 	}{
-		"saved":              {typoText + remembered(t, nil), counts, "8"},
+		"saved":              {typoText + savedBy(t, nil), counts, "8"},
 		"nothing was saved":  {typoText, unknown + "ConfigMap volcano-system/capacity-card-usage: capacity-card-usage does not exist in the input", "0"},
-		"by a later release": {typoText + remembered(t, func(r *store.Remembered) { r.Version++ }), unknown + "a later release has saved them", "0"},
-		"of another queue":   {strings.Replace(typoText, `uid: "1"`, `uid: "2"`, 1) + remembered(t, nil), unknown + "the scheduler has not saved them", "0"},
-		"not readable":       {typoText + strings.Replace(remembered(t, nil), "usage: H4", "usage: XX", 1), unknown + "ConfigMap volcano-system/capacity-card-usage: gzip", "0"},
-		"a wrong text was saved": {typoText + remembered(t, func(r *store.Remembered) { r.Queues["own"].Annotations["volcano.sh/card.quota"] = "?" }),
+		"by a later release": {typoText + savedBy(t, func(r *store.Remembered) { r.Version++ }), unknown + "a later release has saved them", "0"},
+		"of another queue":   {strings.Replace(typoText, `uid: "1"`, `uid: "2"`, 1) + savedBy(t, nil), unknown + "the scheduler has not saved them", "0"},
+		"not readable":       {typoText + strings.Replace(savedBy(t, nil), "usage: H4", "usage: XX", 1), unknown + "ConfigMap volcano-system/capacity-card-usage: gzip", "0"},
+		"a wrong text was saved": {typoText + savedBy(t, func(r *store.Remembered) { r.Queues["own"].Annotations["volcano.sh/card.quota"] = "?" }),
 			"its last good value counts: ?", "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,4 +117,49 @@ func TestLastGoodValuesOfALiveCluster(t *testing.T) {
 	_, _, stderr := run("", "top", "--once", "--server", url)
 	assert.Contains(t, stderr, "warning: queue "+q.Name+": wrong annotations count as not set: volcano.sh/card.quota. The scheduler may use their "+
 		"last good values, which are not known: ConfigMap volcano-system/capacity-card-usage: no permission to get it in "+url)
+}
+
+// movedText is a cluster with a pod that names two cards. Its node had the first one, and states another one now.
+const movedText = `
+apiVersion: v1
+kind: Node
+metadata: {name: node-1, labels: {nvidia.com/gpu.product: C}}
+status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 8}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: own, annotations: {volcano.sh/card.quota: '{"A": 2, "B": 4}'}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: runs, namespace: default}
+spec: {queue: own, minMember: 1}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: runs-0, namespace: default, uid: "7", annotations: {scheduling.k8s.io/group-name: runs, volcano.sh/card.name: B|A}}
+spec: {schedulerName: volcano, nodeName: NODE, containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}
+status: {phase: Running}
+`
+
+// TestCardsOfMovedPods reads a cluster with a pod on a node that does not state its card any more, or that is gone.
+func TestCardsOfMovedPods(t *testing.T) {
+	const unknown = "warning: pods on nodes that do not state their cards, or that are gone: 1, such as default/runs-0 on node "
+	saved := savedBy(t, func(r *store.Remembered) {
+		r.Pods = cards.HeldCards{"7": {{Resource: "nvidia.com/gpu", Card: "A", Milli: 1000}}}
+	})
+	for _, node := range []string{"node-1", "gone"} {
+		text := strings.Replace(movedText, "NODE", node, 1)
+		for _, command := range []string{"top --once -o json", "cards -o json", "explain job runs -o json"} {
+			_, out, stderr := run(text, append(strings.Fields(command), "-f", "-")...)
+			assert.Contains(t, stderr, unknown+node)
+			assert.Contains(t, out, `"unknown": [`)
+			_, out, stderr = run(text+saved, append(strings.Fields(command), "-f", "-")...)
+			assert.NotContains(t, stderr, "not known")
+			assert.NotContains(t, out, `"unknown": [`)
+		}
+		_, out, _ := run(text+saved, "top", "own", "--once", "-f", "-")
+		assert.Regexp(t, `own .* A +2 +1 `, out)
+	}
 }

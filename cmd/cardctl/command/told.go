@@ -130,7 +130,8 @@ func (d *description) told(job *told.Job) {
 
 	var events []string
 	for _, e := range job.Events {
-		events = append(events, fmt.Sprintf("%s %s %s of %s: %s", ago(e.Time.Time), e.Type, e.Reason, e.Object, e.Message))
+		text := fmt.Sprintf("%s %s %s of %s: %s", ago(e.Time.Time), e.Type, e.Reason, e.Object, e.Message)
+		events = append(events, text)
 	}
 	d.list("Events:", events)
 }

@@ -175,19 +175,22 @@ func levelOf(x *float64) string {
 type usageReader func(types.NamespacedName) (*store.Stored, error)
 
 // giveUsage gives a configuration the stored usage of queues over time. If there are budgets or enforced quotas, it
-// also gives the use of budgets and the past evictions. If annotations are wrong, it also gives their last good values.
+// also gives the use of budgets and the past evictions. It gives what only the scheduler knows: the last good values of
+// wrong annotations, and the cards that pods got where their node has changed.
 func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read usageReader) {
 	with := c.FairShare()
 	budgets := setAnywhere(objects, card.BudgetKey)
 	evictions := setAnywhere(objects, policy.EvictionBudgetKey, policy.EnforceQuotaKey)
 	wrong := wrongQueues(objects)
+	moved := movedPods(objects, c.CardLabels())
 	s.unknown = nil
-	if with.HalfLife == 0 && !budgets && !evictions && len(wrong) == 0 {
+	if with.HalfLife == 0 && !budgets && !evictions && len(wrong) == 0 && len(moved) == 0 {
 		return
 	}
 
 	stored, lacks := storedIn(with.Store, read)
 	s.sayRemembered(wrong, stored, lacks)
+	s.sayMoved(moved, stored, lacks)
 	usageLacks := lacks
 	if stored != nil {
 		others := *stored

@@ -16,11 +16,14 @@ func (s *Session) lasts() bool {
 }
 
 // knows reports whether the scheduler knows anything that no object has, or has stored that it does.
-func (m *Memory) knows() bool { return m.queues.Kept() != nil || m.remembered != nil }
+func (m *Memory) knows() bool {
+	return m.queues.Kept() != nil || m.cards.Holding() || m.remembered != nil
+}
 
 // learned reports whether the scheduler knows more or less than it has stored last.
 func (m *Memory) learned() bool {
-	return m.knows() && (m.remembered == nil || !reflect.DeepEqual(m.remembered.Queues, m.queues.Kept().Bounded()))
+	return m.knows() && (m.remembered == nil || m.heldChanges != m.cards.HeldChanges() ||
+		!reflect.DeepEqual(m.remembered.Queues, m.queues.Kept().Bounded()))
 }
 
 // openStore begins to load the state that lasts over restarts, if a feature needs it, and takes the loaded state.
@@ -42,8 +45,8 @@ func (s *Session) openStore() {
 	}
 }
 
-// saveStore saves the state that lasts over restarts, at the interval of the arguments, after evictions, and when the
-// last good value of an annotation begins or ends to hold.
+// saveStore saves the state that lasts over restarts, at the interval of the arguments, after evictions, and when what
+// only the scheduler knows has changed.
 func (s *Session) saveStore() {
 	m := s.Memory
 	if !s.lasts() {
@@ -68,8 +71,13 @@ func (m *Memory) record() (r store.Record) {
 	m.Evictions.Ledger.Changed = false
 
 	m.remembered = nil
-	if kept := m.queues.Kept(); kept != nil {
-		m.remembered = &store.Remembered{Version: store.RememberedVersion, Queues: kept.Bounded()}
+	m.heldChanges = m.cards.HeldChanges()
+	if m.queues.Kept() != nil || m.cards.Holding() {
+		m.remembered = &store.Remembered{
+			Version: store.RememberedVersion,
+			Queues:  m.queues.Kept().Bounded(),
+			Pods:    m.cards.Held(&m.Names),
+		}
 	}
 	r.Remembered = m.remembered
 	return r

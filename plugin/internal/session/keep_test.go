@@ -133,3 +133,40 @@ func TestNothingToKnowIsNotStored(t *testing.T) {
 		})
 	}
 }
+
+// TestHeldCardsAreStored gives a node with running pods another label, or takes it away, and lets the scheduler run for
+// some cycles. A session that begins with the stored state charges the pods for the cards that they got.
+func TestHeldCardsAreStored(t *testing.T) {
+	scene := func(change func(*testbed.Scene)) *testbed.Scene {
+		s := testbed.NewScene().Node("n", "A", 8).Node("other", "A", 1).Queue("q", "", "quota", `{"A":4,"B":4}`).
+			Pods("list", "q", "B|A", 2, 1, testbed.On("n")).Pods("untyped", "q", "", 1, 1, testbed.On("n"))
+		change(s)
+		return s
+	}
+	for name, change := range map[string]func(*testbed.Scene){
+		"another label": func(s *testbed.Scene) { s.Nodes[0].Labels = map[string]string{"nvidia.com/gpu.product": "B"} },
+		"no label":      func(s *testbed.Scene) { s.Nodes[0].Labels = nil },
+		"no node":       func(s *testbed.Scene) { s.Nodes = s.Nodes[1:] },
+	} {
+		for _, cycles := range []int{1, 6, 60} {
+			t.Run(name, func(t *testing.T) {
+				c := testbed.NewScheduler(framework.Arguments{})
+				c.Open(t, scene(func(*testbed.Scene) {}), 0).Close()
+				changed := scene(change)
+				for range cycles {
+					c.Open(t, changed, time.Second).Close()
+				}
+				last := c.Open(t, changed, time.Second)
+				require.Equal(t, 3.0, last.CardsOf("q", "A"))
+				accounts := session.InspectionOf(last.Own).Accounts()
+				last.Close()
+
+				stored := stored(c, t)
+				require.NotNil(t, stored.Record.Remembered)
+				assert.Len(t, stored.Record.Remembered.Pods, 3)
+				assert.Equal(t, accounts, begins(c, t, changed, 0, stored).Accounts())
+				assert.NotEqual(t, accounts, begins(c, t, changed, 0, nil).Accounts(), "without the stored state")
+			})
+		}
+	}
+}

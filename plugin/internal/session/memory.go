@@ -54,6 +54,8 @@ type Memory struct {
 	Store      store.Store
 	remembered *store.Remembered // in the last saved record
 
+	heldChanges uint64 // of the cards in the last saved record
+
 	metrics   *report.Metrics
 	journal   *report.Journal
 	exchanges *report.Exchanges
@@ -102,6 +104,7 @@ func (m *Memory) begin(with *store.Stored) {
 		known = *with.Record.Remembered
 	}
 	m.queues.Begin(known.Queues)
+	m.cards.Begin(known.Pods)
 }
 
 // fewNames is a number of names that is never too large.
