@@ -99,7 +99,7 @@ var layers = []layer{
 	{
 		dir: "plugin/inspect",
 		allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/admit", module + "/plugin/reclaim", module + "/plugin/arguments",
-			module + "/plugin/constraint/...", module + "/quota/budget", module + "/quota/evict", module + "/quota/usage"}),
+			module + "/plugin/constraint/...", module + "/quota/budget", module + "/quota/evict", module + "/quota/plan", module + "/quota/usage"}),
 		reason: "shows a session and a configuration to programs, and changes neither",
 	},
 	{

@@ -122,6 +122,15 @@ func (s *Rules) Evicted() iter.Seq2[*api.TaskInfo, *api.TaskInfo] {
 	}
 }
 
+// ClaimantOf returns the job that a task was evicted for in this session, "" if it was evicted for no job.
+func (s *Rules) ClaimantOf(task *api.TaskInfo) api.JobID {
+	e, evicted := s.evictions.byVictim[task.UID]
+	if !evicted {
+		return ""
+	}
+	return e.evictor.Job
+}
+
 // EvictedFor returns the node on which pods are evicted for a task, nil for none. Volcano evicts more as
 // long as the task is not allocatable.
 func (s *Rules) EvictedFor(task *api.TaskInfo) *api.NodeInfo {

@@ -224,6 +224,9 @@ func (s *Rules) Kept() iter.Seq2[*api.TaskInfo, time.Time] {
 	}
 }
 
+// KeptFor returns the job that a running task is kept for as a victim, "" for none.
+func (s *Rules) KeptFor(task *api.TaskInfo) api.JobID { return s.memory.notices.KeptFor(task.UID) }
+
 // hasNotice reports whether a task has to have notice first, or its notice is not over.
 func (s *Rules) hasNotice(task *api.TaskInfo) bool {
 	return s.NoticeOf(s.QueueOf(task), task).After(s.Now)

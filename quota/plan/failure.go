@@ -7,6 +7,7 @@ func (s *search) explain(pod int) *Failure {
 	failure := &Failure{Pod: pod, Node: None, Verdict: quota.Verdict{Reason: quota.Admitted}}
 	least := 0.0
 	before := len(s.steps)
+	taken := map[Victim]bool{}
 	for node := range s.Nodes {
 		if s.Accounts.Charged(pod, node) == None || !s.canRun(pod, node) {
 			continue
@@ -24,12 +25,13 @@ func (s *search) explain(pod int) *Failure {
 			failure.Verdict = s.Accounts.Place(pod, node)
 			s.Accounts.Undo(mark)
 		}
+		s.addGone(taken)
 		s.undo(before)
 	}
 
 	failure.Spared = s.spared
 	if failure.Node != None {
-		s.addMinimums(pod, failure)
+		s.addMinimums(pod, failure, taken)
 	}
 
 	return failure
@@ -48,13 +50,28 @@ func (s *search) lacks(pod, node int) (lacks []float64, missing float64) {
 	return lacks, missing
 }
 
-// addMinimums adds the pods on the node of a failure that would help, but that their jobs need.
-func (s *search) addMinimums(pod int, failure *Failure) {
+// addGone adds the candidates that are evicted in the present state.
+func (s *search) addGone(all map[Victim]bool) {
+	for j := range s.jobs {
+		for candidate, gone := range s.jobs[j].gone {
+			if gone {
+				all[Victim{j, candidate}] = true
+			}
+		}
+	}
+}
+
+// addMinimums adds the pods on the node of a failure that would help, but that their jobs need. Pods in taken may be
+// evicted.
+func (s *search) addMinimums(pod int, failure *Failure, taken map[Victim]bool) {
 	for j := range s.Jobs {
 		for candidate := range s.Jobs[j].Pods {
 			victim := Victim{j, candidate}
 			_, known := failure.Spared[victim]
-			if !known && !s.Jobs[j].Pods[candidate].Fixed && s.helps(pod, failure.Node, victim) {
+			if known || taken[victim] || s.Jobs[j].Pods[candidate].Fixed {
+				continue
+			}
+			if s.helps(pod, failure.Node, victim) {
 				failure.Spared[victim] = ByMinimum
 			}
 		}

@@ -77,6 +77,10 @@ func (d *description) describe(f *explain.Finding) {
 		d.line("Why:", f.Message)
 	}
 
+	if f.Verdict != nil {
+		d.line("Verdict:", fmt.Sprintf("%s: %s", f.Verdict.Kind, f.Verdict))
+	}
+
 	if f.Pod != "" {
 		d.line("Pod:", fmt.Sprintf("%s is the first that is refused; %d could be placed", f.Pod, f.Pods.Fit))
 	}
@@ -88,7 +92,8 @@ func (d *description) describe(f *explain.Finding) {
 	d.line("Reclaim:", f.Safety)
 	d.line("Notice:", f.Notice)
 	d.line("Work:", f.Unsaved)
-	d.list("Reclaimers:", texts(f.Reclaimers))
+	d.list("Evicted:", texts(f.Reclaimers))
+	d.list("Wanted by:", texts(f.Wanted))
 }
 
 // podsOf counts the pods of a job in words.

@@ -13,6 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
 	"github.com/capacity-card/capacity-card/index"
 )
 
@@ -131,13 +132,17 @@ func (s *source) explain(
 	selected := s.selected(world)
 	one := about.name != "" && about.kind != "queue"
 	progress := newProgress(s.streams.ErrOut)
-	findings, err := explain.Jobs(ctx, world, configuration, explain.Options{
+	explained := explain.Jobs
+	if one {
+		explained = whatif.Explain
+	}
+	findings, err := explained(ctx, world, configuration, explain.Options{
 		Wanted: func(f *explain.Finding) bool {
 			id := f.Namespace + "/" + f.Name
 			return shown[id] || filter(f) && selected(id)
 		},
-		Reclaimers: one,
-		Progress:   func(done, all int) { progress.report("jobs", done, all) },
+		Ahead:    explain.Small(world),
+		Progress: func(done, all int) { progress.report("jobs", done, all) },
 	})
 	progress.done()
 	if err != nil {

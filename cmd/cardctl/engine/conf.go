@@ -83,6 +83,15 @@ func (c *Configuration) stored() *store.Stored {
 	return &changed
 }
 
+// WithoutPast returns the configuration with no usage, no used budget and no eviction before the session.
+func (c *Configuration) WithoutPast() *Configuration {
+	next := *c
+	next.Usage = nil
+	next.Budgets = nil
+	next.evicted = nil
+	return &next
+}
+
 // keepEvictions stores the evictions of a session for the next one. Volcano's own plugins count no evictions.
 func (c *Configuration) keepEvictions(s *Session) {
 	if c.Upstream {

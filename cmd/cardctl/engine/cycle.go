@@ -24,6 +24,8 @@ type Event struct {
 	Queue string    `json:"queue"`
 	Pod   string    `json:"pod,omitempty"`
 	Node  string    `json:"node,omitempty"`
+	// For is the job that a pod is evicted for, nil for none, such as where a quota is enforced.
+	For *Taker `json:"for,omitempty"`
 }
 
 // EventKind is the kind of an event.
@@ -69,7 +71,7 @@ func Settle(
 
 // cycle runs all actions once.
 func (w *World) cycle(ctx context.Context, c *Configuration, number int) (events []Event, changed bool, err error) {
-	jobs, err := w.decide(ctx, c)
+	jobs, claimants, err := w.decide(ctx, c)
 	if err != nil {
 		return nil, false, err
 	}
@@ -102,6 +104,9 @@ func (w *World) cycle(ctx context.Context, c *Configuration, number int) (events
 			e.Group = string(g.ID())
 			e.Owner = g.Owner
 			e.Queue = g.Spec.Queue
+			if e.Kind == Evicted {
+				e.For = claimants[e.Group+"/"+e.Pod]
+			}
 			events = append(events, e)
 		}
 	}
@@ -109,11 +114,12 @@ func (w *World) cycle(ctx context.Context, c *Configuration, number int) (events
 	return events, changed, nil
 }
 
-// decide runs all actions in a session, and returns its jobs.
-func (w *World) decide(ctx context.Context, c *Configuration) (map[api.JobID]*api.JobInfo, error) {
+// decide runs all actions in a session. It returns its jobs, and for whom pods are evicted, by group and pod.
+func (w *World) decide(ctx context.Context, c *Configuration) (
+	jobs map[api.JobID]*api.JobInfo, claimants map[string]*Taker, err error) {
 	s, err := Open(ctx, w, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer s.Close()
 
@@ -121,7 +127,29 @@ func (w *World) decide(ctx context.Context, c *Configuration) (map[api.JobID]*ap
 	err = s.Run()
 	c.keepEvictions(s)
 
-	return s.Jobs, err // Close drops the jobs
+	return s.Jobs, w.claimants(s), err // Close drops the jobs
+}
+
+// claimants returns the jobs that a session evicts pods for, by group and pod. Volcano's own plugins record none.
+func (w *World) claimants(s *Session) map[string]*Taker {
+	if s.Upstream {
+		return nil
+	}
+
+	takers := map[api.JobID]*Taker{}
+	for _, g := range w.Groups {
+		takers[g.ID()] = &Taker{g.Namespace, g.Owner, g.Spec.Queue}
+	}
+
+	all := map[string]*Taker{}
+	for id, job := range s.Jobs {
+		for _, task := range job.TaskStatusIndex[api.Releasing] {
+			if taker := takers[s.Quota.Claimant(task)]; taker != nil {
+				all[string(id)+"/"+task.Name] = taker
+			}
+		}
+	}
+	return all
 }
 
 // dropEnding drops the pods that were terminating before the cycle, and reports whether there were any.

@@ -15,10 +15,10 @@ type Eviction struct {
 	Queue     string  `json:"queue"`
 	Pod       string  `json:"pod"`
 	Node      string  `json:"node"`
-	For       []Taker `json:"for"` // the jobs that the cycle gives room on the node
+	For       []Taker `json:"for"` // the job that it is evicted for; none where a quota is enforced
 }
 
-// Taker is a job that waits until pods leave a node.
+// Taker is a job that pods are evicted for.
 type Taker struct {
 	Namespace string `json:"namespace"`
 	Owner     string `json:"owner"`
@@ -40,37 +40,27 @@ func Evictions(ctx context.Context, w *World, c *Configuration) ([]Eviction, err
 	}
 
 	all := []Eviction{}
-	takers := map[string][]Taker{} // by node
+	claimants := w.claimants(s)
 	for _, g := range w.Groups {
 		job := s.Jobs[g.ID()]
 		if job == nil {
 			continue
 		}
 
-		taker := Taker{g.Namespace, g.Owner, g.Spec.Queue}
-		for _, task := range job.TaskStatusIndex[api.Pipelined] {
-			if !slices.Contains(takers[task.NodeName], taker) {
-				takers[task.NodeName] = append(takers[task.NodeName], taker)
-			}
-		}
-
 		for _, pod := range g.Pods {
 			task := job.Tasks[api.TaskID(pod.UID)]
-			if task != nil && task.Status == api.Releasing && pod.DeletionTimestamp == nil {
-				all = append(all, Eviction{
-					Namespace: g.Namespace,
-					Owner:     g.Owner,
-					Queue:     g.Spec.Queue,
-					Pod:       pod.Name,
-					Node:      pod.Spec.NodeName,
-				})
+			if task == nil || task.Status != api.Releasing || pod.DeletionTimestamp != nil {
+				continue
 			}
+
+			e := Eviction{Namespace: g.Namespace, Owner: g.Owner, Queue: g.Spec.Queue, Pod: pod.Name, Node: pod.Spec.NodeName}
+			if taker := claimants[string(g.ID())+"/"+pod.Name]; taker != nil {
+				e.For = []Taker{*taker}
+			}
+			all = append(all, e)
 		}
 	}
 
-	for i := range all {
-		all[i].For = takers[all[i].Node]
-	}
 	slices.SortFunc(all, func(a, b Eviction) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod))
 	})

@@ -20,6 +20,11 @@ import (
 // largeAdvice is the advice about a pod that requests more than every node has.
 const largeAdvice = "no node is that large: request less for each pod, and run more pods"
 
+// roomAdvice is the advice about a job that has no room on the nodes, as long as nothing else helps.
+const roomAdvice = "the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards"
+
+func isRoomAdvice(line string) bool { return line == roomAdvice }
+
 // plainAdvice is the advice that depends on the rule alone.
 var plainAdvice = map[report.Rule]string{
 	report.MixedResources:  "name cards of one resource only, or submit a job for each",
@@ -136,8 +141,10 @@ func adviseNodes(f *Finding) string {
 
 // adviseFull returns the advice about a job that has no room on the nodes with its cards.
 func adviseFull(f *Finding) []string {
-	advice := []string{
-		"the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards",
+	advice := []string{roomAdvice}
+	if f.Verdict != nil && f.Verdict.Kind == Never {
+		advice = []string{fmt.Sprintf("the nodes have room for %d of the %d pods that it needs, even if it is alone: "+
+			"add nodes with such cards, or request less", f.Verdict.fit, f.Pods.Minimum)}
 	}
 	if f.Unlabeled > 0 {
 		advice = append(advice, fmt.Sprintf("nodes whose cards have no name, and which may be such nodes: %d; "+
@@ -254,6 +261,13 @@ func (e *explainer) adviseShortage(f *Finding, s report.Shortage) (advice []stri
 			"%s %s are missing: the cluster's total less the guarantees of other queues bounds %s",
 			missing, s.Resource, s.Queue)}
 		advice = append(advice, e.adviseUnused(f, e.accounts[s.Queue].Parent, s.Queue, s.Resource)...)
+	case s.Against == "capability" && configured && most >= s.Total && e.boundAbove(s) != "":
+		above := s
+		above.Queue = e.boundAbove(s)
+		if slices.ContainsFunc(f.Bounds, func(other report.Shortage) bool { return other.Queue == above.Queue }) {
+			return nil // the advice about that queue follows
+		}
+		return e.adviseShortage(f, above)
 	case s.Against == "capability" && configured && most >= s.Total:
 		advice = []string{fmt.Sprintf(
 			"%s %s are missing in %s: the guarantees of other queues, or the cluster's total, lower its bound",
@@ -277,8 +291,11 @@ func (e *explainer) adviseShortage(f *Finding, s report.Shortage) (advice []stri
 
 // adviseNever returns the advice about a bound that is less than the request.
 func (e *explainer) adviseNever(f *Finding, s report.Shortage) string {
-	raise := fmt.Sprintf("it can never run in %s as it is: raise %s to %s",
-		f.Queue, e.field(s), Amount(s.Resource, s.Total))
+	if f.Verdict != nil && f.Verdict.Kind == Until {
+		return f.never(false)
+	}
+
+	raise := fmt.Sprintf("%s raise %s to %s", f.never(e.changes(f.Queue)), e.field(s), Amount(s.Resource, s.Total))
 	if s.Total > s.Requested {
 		raise += fmt.Sprintf(", or to %s and free %s in it",
 			Amount(s.Resource, s.Requested), Amount(s.Resource, s.Total-s.Requested))
@@ -336,6 +353,17 @@ func (e *explainer) configured(queue, resource string) (most float64, set bool) 
 
 	most, set = engine.Cards(e.Quota.Annotations(queue)[card.QuotaKey])[resource]
 	return most, set
+}
+
+// boundAbove returns the ancestor of a queue that sets a bound, "" if none does.
+func (e *explainer) boundAbove(s report.Shortage) string {
+	for above := range e.path(e.accounts[s.Queue].Parent) {
+		most, set := e.configured(above, s.Resource)
+		if set && most <= s.Bound {
+			return above
+		}
+	}
+	return ""
 }
 
 func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -54,42 +53,6 @@ func (e *explainer) borrowersOf(f *Finding, resource string) (all []Part) {
 	return all
 }
 
-// adviseBorrowers puts the borrowed resources in front of the advice, and why nothing is taken back.
-func (e *explainer) adviseBorrowers(f *Finding) {
-	var lines []string
-	for _, part := range slices.Concat(f.Lacks, f.Borrowers) {
-		lines = append(lines, part.String())
-	}
-	if f.Untaken != "" {
-		lines = append(lines, "nothing is taken back for it: "+f.Untaken)
-	}
-	f.Advice = append(lines, f.Advice...)
-}
-
-// untaken returns why the action reclaim takes nothing from the borrowers, "" if it does.
-func (e *explainer) untaken(f *Finding, job *api.JobInfo, task *api.TaskInfo) string {
-	reclaims := slices.ContainsFunc(e.Actions, func(a framework.Action) bool { return a.Name() == "reclaim" })
-	reachesRoot := func(b Part) bool { return e.accounts[b.Queue].Broken == nil }
-
-	switch {
-	case !reclaims:
-		return "the scheduler's configuration has no action reclaim"
-	case !slices.ContainsFunc(f.Borrowers, reachesRoot):
-		return "reclaim spares queues that do not reach the root; cardctl validate says what is wrong with their place"
-	case !e.JobStarving(job) && e.beyondMinimum():
-		return fmt.Sprintf("reclaim skips jobs that have their minimum, and it has %d of %d pods; "+
-			"set enableJobStarving: false of the plugin gang", f.Pods.Placed, f.Pods.Minimum)
-	case !e.JobStarving(job):
-		return fmt.Sprintf("reclaim skips jobs that have their minimum, and it has %d of %d pods; "+
-			"set the argument %s of the plugin %s, and enableJobStarving: false of the plugin gang",
-			f.Pods.Placed, f.Pods.Minimum, arguments.ReclaimBeyondMinimum, e.Plugin)
-	case !slices.ContainsFunc(e.NodeList, func(n *api.NodeInfo) bool { return e.findsVictim(f, task, n) }):
-		return "the plugins spare all pods of these queues, such as those of reclaimable: false, " +
-			"with volcano.sh/preemptable: \"false\", or that are the minimum of their job"
-	}
-	return ""
-}
-
 // beyondMinimum reports whether the argument reclaimBeyondMinimum is set. It is true for the plugin proportion, which
 // does not have the argument.
 func (e *explainer) beyondMinimum() bool {
@@ -98,29 +61,10 @@ func (e *explainer) beyondMinimum() bool {
 	return set
 }
 
-// findsVictim reports whether the hooks of reclaim let a task take a pod of the borrowers on a node.
-func (e *explainer) findsVictim(f *Finding, task *api.TaskInfo, node *api.NodeInfo) bool {
-	var candidates []*api.TaskInfo
-	for _, other := range node.Tasks {
-		job := e.Session.Jobs[other.Job]
-		if job == nil || other.Status != api.Running || !other.Preemptable || string(job.Queue) == f.Queue {
-			continue
-		}
-
-		borrows := func(b Part) bool { return b.Queue == string(job.Queue) }
-		queue := e.Session.Queues[job.Queue]
-		if queue != nil && queue.Reclaimable() && slices.ContainsFunc(f.Borrowers, borrows) {
-			candidates = append(candidates, other)
-		}
-	}
-
-	return len(candidates) > 0 && len(e.Reclaimable(task, candidates)) > 0
-}
-
 // resourcesOf returns the resources of a task by their names in accounts: the cards that the task names. If it names
 // none, these are the requested resources and all cards that the nodes have of them.
 func (e *explainer) resourcesOf(task *api.TaskInfo) []string {
-	if names := card.NameOf(task.Pod.Annotations); len(names) > 0 {
+	if names := e.namesOf(task); len(names) > 0 {
 		return names
 	}
 
@@ -135,6 +79,9 @@ func (e *explainer) resourcesOf(task *api.TaskInfo) []string {
 	slices.Sort(all)
 	return all
 }
+
+// namesOf returns the cards that a task names.
+func (e *explainer) namesOf(task *api.TaskInfo) card.List { return card.NameOf(task.Pod.Annotations) }
 
 // findModels returns the cards of the nodes by their resource.
 func (e *explainer) findModels() map[v1.ResourceName][]string {
@@ -209,4 +156,10 @@ func (e *explainer) unusedBelow(parent, waiting, resource string) (all []Unused,
 		sum += amount
 	}
 	return all, sum
+}
+
+// borrows reports whether a queue has more of a card than it deserves and is guaranteed.
+func (e *explainer) borrows(queue, card string) bool {
+	h, _ := e.holding(queue, card)
+	return h.Allocated > max(h.Deserved, h.Guarantee)
 }

@@ -16,7 +16,7 @@ import (
 func adviceFor(t *testing.T, name, conf string, manifests ...string) Finding {
 	t.Helper()
 	w, c := read(t, manifests, plugin.Name, conf)
-	findings := jobs(t, w, c, Options{Wanted: func(f *Finding) bool { return f.Matches(name) }})
+	findings := jobs(t, w, c, Options{Ahead: true, Wanted: func(f *Finding) bool { return f.Matches(name) }})
 	require.Len(t, findings, 1)
 	return findings[0]
 }
@@ -39,21 +39,21 @@ func TestBorrower(t *testing.T) {
 		want                  string
 	}{
 		"it has its minimum": {conf: reclaims(), want: parts +
-			"nothing is taken back for it: reclaim skips jobs that have their minimum, and it has 1 of 1 pods; " +
+			"nothing is evicted for it: reclaim skips jobs that have their minimum, and it has 1 of 1 pods; " +
 			"set the argument reclaimBeyondMinimum of the plugin capacity-card, and enableJobStarving: false of the plugin gang"},
 		"gang decides who starves": {conf: starves, want: parts +
-			"nothing is taken back for it: reclaim skips jobs that have their minimum, and it has 1 of 1 pods; set enableJobStarving: false of the plugin gang"},
+			"nothing is evicted for it: reclaim skips jobs that have their minimum, and it has 1 of 1 pods; set enableJobStarving: false of the plugin gang"},
 		"it names no card": {conf: reclaims(), edit: [2]string{`volcano.sh/card.name: "NVIDIA-H200", `, ""}, want: parts +
-			"nothing is taken back for it: reclaim skips jobs that have their minimum"},
+			"nothing is evicted for it: reclaim skips jobs that have their minimum"},
 		"its queue waits before it takes": {conf: starves, owner: `volcano.sh/reclaim-delay: 1h, `,
 			edit: [2]string{`name: web-one,`, `name: web-one, creationTimestamp: "2200-01-01T00:00:00Z",`},
-			want: parts + "the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards\n" +
-				"nothing is evicted for it: Queue <owner> takes nothing from other queues for the pod yet"},
+			want: parts + "nothing is evicted for it: reclaim skips jobs that have their minimum"},
 		"it starves": {conf: strings.Replace(starves, "name: gang", "name: gang\n    enableJobStarving: false", 1),
-			want: parts + "the quota has room but the nodes have none"},
-		"no reclaim": {conf: unlimited(false), want: parts + "nothing is taken back for it: the scheduler's configuration has no action reclaim"},
+			want: parts + "the next cycles evict pods of default/PodGroup/runs in queue borrower for it: runs-6"},
+		"no reclaim": {conf: unlimited(false), want: parts + "nothing is evicted for it: the scheduler's configuration has no action reclaim"},
 		"all pods are spared": {conf: strings.Replace(starves, "name: gang", "name: gang\n    enableJobStarving: false", 1), borrower: "reclaimable: false",
-			want: parts + "nothing is taken back for it: the plugins spare all pods of these queues"},
+			want: parts + "nothing is evicted for it: 0 of the 1 pods it needs would have room; it lacks 1 NVIDIA-H200\n" +
+				"7 pods of default/PodGroup/runs are spared: their queue has reclaimable: false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			web := group("web", "owner", "Running", pods{n: 2, minimum: 1, limits: gpu, card: h200, node: "a"})
@@ -158,7 +158,7 @@ func TestBrokenQueue(t *testing.T) {
 	f := adviceFor(t, "waits", conf, manifests...)
 	assert.Equal(t, NodesFull, f.Rule, f.Message)
 	assert.Equal(t, []string{"queue dev has 0 NVIDIA-H200 and deserves 8", "queue prod has 6 NVIDIA-H200 and deserves 8",
-		"nothing is taken back for it: reclaim spares queues that do not reach the root; cardctl validate says what is wrong with their place"}, f.Advice[:3])
+		"6 pods of default/PodGroup/runs are spared: their queue does not reach the root; cardctl validate says what is wrong with its place"}, append(f.Advice[:2:2], f.Advice[3]))
 
 	w, c := read(t, manifests, plugin.Name, conf)
 	s, err := engine.Open(t.Context(), w, c)
@@ -173,7 +173,7 @@ func TestBrokenQueue(t *testing.T) {
 	assert.Equal(t, map[string]float64{"root": 0, "eng": 0, "prod": 6, "dev": 0}, has)
 	assert.InDelta(t, 8, most.Capability, 0)
 
-	findings := jobs(t, w, c, Options{Wanted: func(f *Finding) bool { return f.Name == "runs" }, Reclaimers: true})
+	findings := jobs(t, w, c, Options{Wanted: func(f *Finding) bool { return f.Name == "runs" }, Ahead: true})
 	require.Len(t, findings, 1)
 	assert.Equal(t, "no job can reclaim it: queue prod does not reach the root", findings[0].Safety)
 	assert.Empty(t, findings[0].Reclaimers)

@@ -13,7 +13,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
-	"github.com/capacity-card/capacity-card/plugin/constraint/joborder"
 	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
@@ -23,14 +22,36 @@ import (
 type Options struct {
 	// Wanted selects jobs; nil selects all.
 	Wanted func(*Finding) bool
-	// Reclaimers adds the jobs that can reclaim a running job.
-	Reclaimers bool
-	Progress   func(done, all int)
+
+	// Ahead runs the next cycles on a copy of the world. Findings then have what they evict, and verdicts.
+	Ahead    bool
+	Progress func(done, all int)
 }
 
 // Jobs explains jobs, in the order of their names, or returns the error of ctx. It changes the world: the jobs that its
 // next enqueue action admits get their pods.
 func Jobs(ctx context.Context, w *engine.World, c *engine.Configuration, o Options) ([]Finding, error) {
+	var t *trial
+	var alone verdicts
+	if o.Ahead {
+		var err error
+		t, err = try(ctx, w, c)
+		if err != nil {
+			return nil, err
+		}
+		alone, err = judge(ctx, w, c)
+		if err != nil {
+			return nil, err
+		}
+	}
+
+	return jobsIn(ctx, w, c, o, t, alone)
+}
+
+// jobsIn explains jobs with the outcome of the next cycles, nil where they were not tried.
+func jobsIn(
+	ctx context.Context, w *engine.World, c *engine.Configuration, o Options, t *trial, alone verdicts,
+) ([]Finding, error) {
 	s, displaced, err := enqueue(ctx, w, c)
 	if err != nil {
 		return nil, err
@@ -39,6 +60,8 @@ func Jobs(ctx context.Context, w *engine.World, c *engine.Configuration, o Optio
 
 	x := newExplainer(s, w)
 	x.displaced = displaced
+	x.trial = t
+	x.verdicts = alone
 
 	var findings []Finding
 	for i, g := range w.Groups {
@@ -52,7 +75,7 @@ func Jobs(ctx context.Context, w *engine.World, c *engine.Configuration, o Optio
 		}
 
 		x.explain(&f, s.Jobs[g.ID()])
-		if o.Reclaimers && f.Pods.Placed > 0 {
+		if t != nil && f.Pods.Placed > 0 {
 			x.reclaimers(&f, s.Jobs[g.ID()])
 		}
 		findings = append(findings, f)
@@ -80,44 +103,6 @@ func WaitingIn(ctx context.Context, w *engine.World, c *engine.Configuration) (q
 		}
 	}
 	return queues, nil
-}
-
-// Alone returns the findings on jobs that cannot run even alone on the empty cluster, or the error of ctx. It takes all
-// pods of the world off their nodes.
-func Alone(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Finding, error) {
-	w.Vacate()
-	for _, g := range w.Groups {
-		joborder.HoldsNobody(g.PodGroup) // each job waits as if it were alone
-	}
-	s, err := engine.Open(ctx, w, c)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-
-	x := newExplainer(s, w)
-	var findings []Finding
-	for _, g := range w.Groups {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-
-		job := s.Jobs[g.ID()]
-		f := x.begin(g)
-		f.State = Waiting
-		x.explain(&f, job)
-
-		// The plugin admits the job. The plugin that refuses it counts the other jobs.
-		if f.Rule == OtherPlugin && f.Stage == Enqueue {
-			f.Rule = ""
-			f.Message = ""
-			_ = x.tryToPlace(&f, job)
-		}
-		if f.Rule != "" && f.Rule != NotEnoughPods && f.Rule != Gated && f.Pods.Fit < max(1, f.Pods.Minimum) {
-			findings = append(findings, f)
-		}
-	}
-	return findings, nil
 }
 
 // begin returns the finding of a job with its state and the number of its pods.
@@ -189,9 +174,13 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 		f.Stage = ""
 	}
 
+	if f.State == Waiting {
+		f.Verdict = e.judgment(f, job.UID)
+	}
 	f.Behind = e.behind(f, job)
 	if f.Reason != nil && f.Rule == report.OverQuota {
 		f.Bounds = e.bounds(f, job, refused)
+		f.Level = e.bounding(f)
 	}
 
 	f.Advice = e.advise(f)
@@ -263,6 +252,20 @@ func (e *explainer) bounds(f *Finding, job *api.JobInfo, refused []*report.Reaso
 		}
 	}
 	return all
+}
+
+// bounding returns the queue that sets the bound which refuses a job: its own queue may have room, and inherit the bound
+// of an ancestor.
+func (e *explainer) bounding(f *Finding) string {
+	if len(f.Reason.Shortages) == 0 {
+		return f.Level
+	}
+	s := f.Reason.Shortages[0]
+	most, configured := e.configured(s.Queue, s.Resource)
+	if above := e.boundAbove(s); s.Against == "capability" && configured && most > s.Bound && above != "" {
+		return above
+	}
+	return f.Level
 }
 
 // lacks returns the number of pods that a job lacks to start, or 1 for the next pod of a job that runs.

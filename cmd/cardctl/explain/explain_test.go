@@ -13,7 +13,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/store"
@@ -52,21 +51,22 @@ spec: {weight: 1, reclaimable: true}`
 }
 
 func TestRunningJob(t *testing.T) {
-	w, c := read(t, lending(""), plugin.Name, unlimited(false))
-	findings := jobs(t, w, c, Options{Reclaimers: true})
+	w, c := read(t, lending(""), plugin.Name, reclaiming(false))
+	findings := jobs(t, w, c, Options{Ahead: true})
 	require.Len(t, findings, 3)
 	also, claims, runs := findings[0], findings[1], findings[2]
 
 	assert.Equal(t, Running, runs.State)
-	assert.Equal(t, "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)", runs.Safety)
+	assert.Equal(t, "pods of it that are evicted for others: 1", runs.Safety)
 	require.Len(t, runs.Reclaimers, 1)
 	assert.Equal(t, "default/PodGroup/claims", runs.Reclaimers[0].Owner)
-	assert.Len(t, runs.Reclaimers[0].Pods, 2, "what is above deserved, and no more")
+	assert.Equal(t, []string{"runs-5"}, runs.Reclaimers[0].Pods, "what the waiting job needs, and no more")
 
-	assert.Equal(t, "no job can reclaim it: queue owner has no more than it deserves", also.Safety)
+	assert.Equal(t, "no job can reclaim it: queue owner has no more than it deserves of its cards", also.Safety)
 	assert.Empty(t, also.Reclaimers)
 
 	assert.Equal(t, NodesFull, claims.Rule)
+	assert.Equal(t, []Victims{{Owner: "default/PodGroup/runs", Queue: "borrower", Pods: []string{"runs-5"}}}, claims.Evicts)
 }
 
 // TestCheckpointsAndNotices says how much work of a running job is not saved, and which of its pods have notice; and
@@ -79,13 +79,14 @@ func TestCheckpointsAndNotices(t *testing.T) {
 	manifests[3] = strings.ReplaceAll(manifests[3], "status: {phase: Running}", "status: {phase: Running, startTime: '"+ago(5*time.Hour)+"'}")
 	until := ago(-5 * time.Minute)
 	manifests[3] = strings.Replace(manifests[3], "metadata: {name: runs-0, annotations: {", "metadata: {name: runs-0, annotations: {volcano.sh/eviction-notice: '"+until+"', ", 1)
-	w, c := read(t, manifests, plugin.Name, unlimited(false))
-	findings := jobs(t, w, c, Options{Reclaimers: true})
+	w, c := read(t, manifests, plugin.Name, reclaiming(false))
+	findings := jobs(t, w, c, Options{Ahead: true})
 	require.Len(t, findings, 3)
 	claims, runs := findings[1], findings[2]
 	assert.Regexp(t, `^the eviction of all its pods would lose 6h0m\d+s of work, since their checkpoints$`, runs.Unsaved)
 	assert.Equal(t, "1 of its pods have notice, and may be evicted from "+until+" on", runs.Notice)
-	assert.Equal(t, []Spared{{Policy: policy.EvictionGrace, Queue: "borrower", Pods: 1, Until: until}}, claims.Spared)
+	require.Len(t, claims.Evicts, 1)
+	assert.Equal(t, "default/PodGroup/runs", claims.Evicts[0].Owner)
 	assert.Empty(t, findings[0].Unsaved+findings[0].Notice)
 }
 
@@ -285,20 +286,20 @@ func TestPoliciesOfReclaim(t *testing.T) {
 		runs, claims   string // the service classes of the jobs
 		safety, advice string
 		taken          bool
-		spared         []Spared
+		spared         string // the queue with the policy, and the number of pods
 	}{
 		"a fence": {queue: `volcano.sh/reclaim-fence: "true"`,
-			safety: "queue borrower has more than it deserves, and queues inside of the reclaim fence borrower that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)",
-			advice: "pods with such cards that volcano.sh/reclaim-fence of queue borrower spares: 6", spared: []Spared{{Policy: policy.ReclaimFence, Queue: "borrower", Pods: 6}}},
+			safety: "the next cycles evict none of its pods; queue borrower has more than it deserves: 2 NVIDIA-H200 (6 of 4 deserved)",
+			advice: "6 pods of default/PodGroup/runs are spared: volcano.sh/reclaim-fence of queue borrower", spared: "borrower 6"},
 		"a budget of evictions that has room": {queue: `volcano.sh/eviction-budget: lose=1/1h`, taken: true,
-			safety: "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)"},
-		"a minimum runtime": {queue: `volcano.sh/min-runtime: reclaim=30m`, spared: []Spared{{Policy: policy.MinRuntime, Queue: "borrower", Pods: 6}}, safety: "no job can reclaim it: it runs for less than 30m0s, its queue's volcano.sh/min-runtime"},
-		"a fence around the queue of the waiting job": {owner: `volcano.sh/reclaim-fence: "true"`, spared: []Spared{{Policy: policy.ReclaimFence, Queue: "owner", Pods: 6}},
-			safety: "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)",
-			advice: "pods with such cards that volcano.sh/reclaim-fence of queue owner spares: 6"},
-		"training":  {argument: "reclaimByServiceType: true", runs: "training", claims: "inference", taken: true, safety: "jobs of inference in other queues can reclaim it, down to what is guaranteed to queue borrower"},
+			safety: "pods of it that are evicted for others: 1"},
+		"a minimum runtime": {queue: `volcano.sh/min-runtime: reclaim=30m`, spared: "borrower 6", safety: "no job can reclaim it: it runs for less than 30m0s, its queue's volcano.sh/min-runtime"},
+		"a fence around the queue of the waiting job": {owner: `volcano.sh/reclaim-fence: "true"`, spared: "owner 6",
+			safety: "the next cycles evict none of its pods; queue borrower has more than it deserves: 2 NVIDIA-H200 (6 of 4 deserved)",
+			advice: "6 pods of default/PodGroup/runs are spared: volcano.sh/reclaim-fence of queue owner"},
+		"training":  {argument: "reclaimByServiceType: true", runs: "training", claims: "inference", taken: true, safety: "pods of it that are evicted for others: 1"},
 		"inference": {argument: "reclaimByServiceType: true", runs: "inference", safety: "no job can reclaim it: it has the service class inference"},
-		"a training job waits": {argument: "reclaimByServiceType: true", claims: "training", safety: "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)",
+		"a training job waits": {argument: "reclaimByServiceType: true", claims: "training", safety: "the next cycles evict none of its pods; queue borrower has more than it deserves: 2 NVIDIA-H200 (6 of 4 deserved)",
 			advice: "nothing is evicted for it: Queue <owner> takes nothing from other queues for the pod: its service class is training"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -316,8 +317,8 @@ func TestPoliciesOfReclaim(t *testing.T) {
 			}
 			classify(3, "runs", test.runs)
 			classify(5, "claims", test.claims)
-			w, c := read(t, manifests, plugin.Name, unlimited(false, cmp.Or(test.argument, "reclaimByServiceType: false")))
-			findings := jobs(t, w, c, Options{Reclaimers: true})
+			w, c := read(t, manifests, plugin.Name, reclaiming(false, cmp.Or(test.argument, "reclaimByServiceType: false")))
+			findings := jobs(t, w, c, Options{Ahead: true})
 			require.Len(t, findings, 3)
 			claims, runs := findings[1], findings[2]
 			assert.Equal(t, card.List{"NVIDIA-H200"}, claims.Cards)
@@ -327,8 +328,13 @@ func TestPoliciesOfReclaim(t *testing.T) {
 			if test.advice != "" {
 				assert.Contains(t, claims.Advice, test.advice)
 			}
-			assert.Equal(t, test.spared, claims.Spared)
-			assert.Equal(t, test.claims == "training", claims.NoReclaim != nil && claims.NoReclaim.Rule == report.TrainingJob)
+			refused := claims.Claim != nil && claims.Claim.Refused != nil
+			assert.Equal(t, test.claims == "training", refused && claims.Claim.Refused.Rule == report.TrainingJob)
+			if test.spared != "" {
+				require.NotNil(t, claims.Claim)
+				require.Len(t, claims.Claim.Spared, 1)
+				assert.Equal(t, test.spared, fmt.Sprint(claims.Claim.Spared[0].Queue, " ", claims.Claim.Spared[0].Pods))
+			}
 		})
 	}
 }
@@ -342,15 +348,16 @@ func TestUsedUpBudgets(t *testing.T) {
 	for word, of := range map[string]int{"lose": 1, "take": 2} {
 		manifests := lending("")
 		manifests[of] = strings.Replace(manifests[of], "annotations:\n", "annotations:\n    volcano.sh/eviction-budget: "+word+"=1/1h\n", 1)
-		w, c := read(t, manifests, plugin.Name, unlimited(false, "reclaimByServiceType: false"))
+		w, c := read(t, manifests, plugin.Name, reclaiming(false, "reclaimByServiceType: false"))
 		c.Budgets, c.At = &store.Stored{Record: store.Record{Evictions: &evict.Record{Lost: used, Taken: used}}, Saved: noon, Now: noon}, noon
-		claims := jobs(t, w, c, Options{Reclaimers: true})[1]
+		claims := jobs(t, w, c, Options{Ahead: true})[1]
 		if of == 1 {
-			assert.Contains(t, claims.Advice, "pods with such cards that volcano.sh/eviction-budget (lose) of queue borrower spares until 2026-12-01T12:40Z: 6")
+			assert.Contains(t, claims.Advice, "6 pods of default/PodGroup/runs are spared: volcano.sh/eviction-budget (lose) of queue borrower, until 2026-12-01T12:40Z")
 			continue
 		}
-		require.NotNil(t, claims.NoReclaim)
-		assert.Equal(t, report.ReclaimBudgetUsed, claims.NoReclaim.Rule)
+		require.NotNil(t, claims.Claim)
+		require.NotNil(t, claims.Claim.Refused)
+		assert.Equal(t, report.ReclaimBudgetUsed, claims.Claim.Refused.Rule)
 		assert.Contains(t, claims.Advice,
 			"nothing is evicted for it: Queue <owner> takes nothing from other queues until 2026-12-01T12:40Z: eviction-budget is take=1/1h")
 	}

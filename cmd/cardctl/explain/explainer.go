@@ -29,14 +29,15 @@ type explainer struct {
 	displaced map[api.JobID]bool
 	last      int // the position of the last node that a pod fit on
 
+	trial    *trial   // the next cycles, nil where they were not tried
+	verdicts verdicts // nil where jobs were not tried alone
+
 	// The answers that many jobs share are computed on demand and once.
 	free     func() map[string]float64           // the cards that no pod uses, by card and group
 	models   func() map[v1.ResourceName][]string // the cards of the nodes, by resource
-	lentPods func() map[queueCard]lentPods       // the pods that queues borrow cards for
 	pasts    func() map[string]inspect.Past      // the usage of queues over time
 	unfit    map[string][]Nodes                  // why no node fits a pod, by the kind of the pod
 	held     map[queueCard]Holders               // the jobs that have a resource of a queue
-	spared   map[string][]Spared                 // by queue and cards
 	rivals   map[string][]inspect.Rival          // the siblings that wait, by queue
 }
 
@@ -78,12 +79,10 @@ func newExplainer(s *engine.Session, w *engine.World) *explainer {
 		places:   places(s),
 		unfit:    map[string][]Nodes{},
 		held:     map[queueCard]Holders{},
-		spared:   map[string][]Spared{},
 		rivals:   map[string][]inspect.Rival{},
 	}
 	x.free = sync.OnceValue(x.countFree)
 	x.models = sync.OnceValue(x.findModels)
-	x.lentPods = sync.OnceValue(x.countLent)
 	x.pasts = sync.OnceValue(x.readPasts)
 
 	for _, g := range w.Groups {

@@ -8,12 +8,12 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -84,17 +84,19 @@ type Finding struct {
 	// Behind are the cards for which sibling queues go first because of their usage over time. They are siblings of
 	// the queue of the job or of an ancestor.
 	Behind []Behind `json:"behind,omitempty"`
-	// NoReclaim is the policy that keeps its queue from reclaiming for the job.
-	NoReclaim *report.Reason `json:"noReclaim,omitempty"`
-	// Spared are the pods that policies protect from it. They have cards that it waits for, and their queues have more
-	// than they deserve.
-	Spared []Spared `json:"spared,omitempty"`
+	// Verdict is when a waiting job can run. It is nil where it was not tried.
+	Verdict *Verdict `json:"verdict,omitempty"`
+	// Evicts are the pods that the next cycles evict for the job, or that have notice for it. Claim is why nothing is
+	// evicted for it, and Untaken the sentence about that.
+	Evicts  []Victims `json:"evicts,omitempty"`
+	Claim   *Claim    `json:"claim,omitempty"`
+	Untaken string    `json:"untaken,omitempty"`
+	// Remedy is the smallest change with which the job starts. It was tried on a copy of the cluster.
+	Remedy string `json:"remedy,omitempty"`
 	// Lacks are the resources for which the queue of the job has less than it deserves while other queues borrow.
 	Lacks []Part `json:"lacks,omitempty"`
 	// Borrowers are the queues that have more of these resources than they deserve.
 	Borrowers []Part `json:"borrowers,omitempty"`
-	// Untaken says why reclaim takes nothing back for the job, "" if it does.
-	Untaken string `json:"untaken,omitempty"`
 	// Changes are the values that windows set in the queues of its path, now and next.
 	Changes []Change `json:"changes,omitempty"`
 	// Unlabeled counts the nodes that have the resource and lack the label that names the card.
@@ -108,7 +110,9 @@ type Finding struct {
 
 	// The fields of a running job.
 	Reclaimers []Reclaimer `json:"reclaimers,omitempty"`
-	Safety     string      `json:"safety,omitempty"` // how much of its queue can be reclaimed, in words
+	// Wanted are the waiting jobs that lack cards of the job and do not get them.
+	Wanted []Wanted `json:"wanted,omitempty"`
+	Safety string   `json:"safety,omitempty"` // what the next cycles take of it, in words
 	// Unsaved says how much work is lost if its pods are evicted, where checkpoints tell.
 	Unsaved string `json:"unsaved,omitempty"`
 	// Notice says how many of its pods have notice, and when they may be evicted.
@@ -118,24 +122,6 @@ type Finding struct {
 // Waits reports whether pods of the job wait: something refuses them, or the next cycle places them.
 func (f *Finding) Waits() bool {
 	return f.State == Waiting || f.State == Startable && f.Pods.Waiting > 0
-}
-
-// Spared counts pods that one policy protects.
-type Spared struct {
-	Policy policy.Key `json:"policy"`
-	Queue  string     `json:"queue"` // the queue with the fence or the budget, otherwise the queue of the pods
-	Pods   int        `json:"pods"`
-	// Until is the time at which the next pod may be evicted, for a budget of evictions and for notice.
-	Until string `json:"until,omitempty"`
-}
-
-// String is the advice about it.
-func (s Spared) String() string {
-	if s.Until != "" {
-		return fmt.Sprintf("pods with such cards that %s of queue %s spares until %s: %d",
-			s.Policy, s.Queue, s.Until, s.Pods)
-	}
-	return fmt.Sprintf("pods with such cards that %s of queue %s spares: %d", s.Policy, s.Queue, s.Pods)
 }
 
 // Part is the allocated and the deserved amount of one resource in a queue.
@@ -232,16 +218,34 @@ func (n Nodes) String() string {
 	return fmt.Sprintf("%d (%s): %s", n.Count, strings.Join(n.Names, ", "), n.Why)
 }
 
-// Reclaimer is a job of another queue that can reclaim pods of a running job.
+// Reclaimer is a job that pods of a running job are evicted for.
 type Reclaimer struct {
 	Owner string   `json:"owner"`
 	Queue string   `json:"queue"`
-	Pods  []string `json:"pods"` // the pods that it can reclaim
+	Pods  []string `json:"pods"` // that are evicted for it
+	// Until is the end of the notice that the pods have. It is nil for pods that the next cycles evict.
+	Until *time.Time `json:"until,omitempty"`
 }
 
-// String names the pods that the job can reclaim.
+// String names the pods that are evicted for the job.
 func (r Reclaimer) String() string {
-	return fmt.Sprintf("%s in queue %s can reclaim %s", r.Owner, r.Queue, strings.Join(r.Pods, ", "))
+	if r.Until != nil {
+		return fmt.Sprintf("for %s in queue %s, from %s on: %s",
+			r.Owner, r.Queue, r.Until.UTC().Format(time.RFC3339), namesOf(r.Pods))
+	}
+	return fmt.Sprintf("for %s in queue %s: %s", r.Owner, r.Queue, namesOf(r.Pods))
+}
+
+// Wanted is a waiting job that lacks cards of a running job, and what protects the pods of the running job.
+type Wanted struct {
+	Owner string   `json:"owner"`
+	Queue string   `json:"queue"`
+	By    []string `json:"by"` // in words
+}
+
+// String says what protects the pods.
+func (w Wanted) String() string {
+	return fmt.Sprintf("%s in queue %s lacks such cards, and its pods are spared: %s", w.Owner, w.Queue, strings.Join(w.By, "; "))
 }
 
 // Matches reports whether name is a name of the job. A job has the names of its PodGroup and of its owner, with or

@@ -12,6 +12,9 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
+// queueCard is a card, or another resource, of a queue.
+type queueCard struct{ queue, card string }
+
 // mostHolders bounds the jobs that Holders names.
 const mostHolders = 3
 

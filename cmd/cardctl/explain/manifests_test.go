@@ -47,6 +47,11 @@ func unlimited(tree bool, arguments ...string) string {
 	return configuration(plugin.Name, tree, strings.Join(append(arguments, "unsetCapability: unlimited"), ", "))
 }
 
+// reclaiming is unlimited with the action reclaim.
+func reclaiming(tree bool, arguments ...string) string {
+	return strings.Replace(unlimited(tree, arguments...), "enqueue, allocate", "enqueue, allocate, reclaim", 1)
+}
+
 // node has whole cards of one model; without a product they have no name.
 func node(name, product string, cards int) string {
 	label := ""

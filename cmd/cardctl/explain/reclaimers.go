@@ -10,11 +10,9 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
-	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// reclaimers finds the waiting jobs of other queues that can reclaim pods of a running job. It calls the hooks of the
-// action reclaim (actions/reclaim).
+// reclaimers finds the jobs that pods of a running job are evicted for, and what spares the others.
 func (e *explainer) reclaimers(f *Finding, job *api.JobInfo) {
 	queue := e.Session.Queues[job.Queue]
 	if queue == nil {
@@ -29,41 +27,32 @@ func (e *explainer) reclaimers(f *Finding, job *api.JobInfo) {
 		}
 	}
 
-	f.Safety = e.safety(queue, victims, len(running)-len(victims))
+	f.Reclaimers = e.trial.losesTo(e.groups[job.UID])
+	f.Wanted = e.wantedFrom(job)
+	f.Safety = e.safety(f, queue, victims, len(running)-len(victims))
 	f.Unsaved = e.unsaved(victims)
 	f.Notice = e.notice(victims)
-	if !queue.Reclaimable() || len(victims) == 0 {
-		return
-	}
-
-	slices.SortFunc(victims, func(a, b *api.TaskInfo) int { return strings.Compare(a.Name, b.Name) })
-	for _, other := range e.Session.Jobs {
-		if pods := e.reclaimable(other, job, victims); len(pods) > 0 {
-			g := e.groups[other.UID]
-			f.Reclaimers = append(f.Reclaimers,
-				Reclaimer{Owner: g.Namespace + "/" + g.Owner, Queue: string(other.Queue), Pods: pods})
-		}
-	}
-	slices.SortFunc(f.Reclaimers, func(a, b Reclaimer) int { return strings.Compare(a.Owner, b.Owner) })
 }
 
-// reclaimable returns the names of the pods of a job that another job can reclaim for its first pod.
-func (e *explainer) reclaimable(reclaimer, job *api.JobInfo, victims []*api.TaskInfo) (names []string) {
-	to := e.Session.Queues[reclaimer.Queue]
-	if reclaimer.Queue == job.Queue || to == nil || reclaimer.IsPending() || !e.JobStarving(reclaimer) {
-		return nil
+// wantedFrom returns the waiting jobs that lack cards of a running job and do not get them.
+func (e *explainer) wantedFrom(job *api.JobInfo) (all []Wanted) {
+	g := e.groups[job.UID]
+	owner := g.Namespace + "/" + g.Owner
+	for id, claim := range e.trial.claims {
+		waiting := e.groups[id]
+		w := Wanted{Owner: waiting.Namespace + "/" + waiting.Owner, Queue: waiting.Spec.Queue}
+		for _, s := range claim.Spared {
+			if s.Owner == owner {
+				w.By = append(w.By, s.why())
+			}
+		}
+		if len(w.By) > 0 {
+			all = append(all, w)
+		}
 	}
 
-	tasks := e.waiting(reclaimer)
-	if len(tasks) == 0 || !release.Preemptive(e.Session.Session)(to, tasks[0]) {
-		return nil
-	}
-
-	for _, task := range e.Reclaimable(tasks[0], victims) {
-		names = append(names, task.Name)
-	}
-	slices.Sort(names)
-	return names
+	slices.SortFunc(all, func(a, b Wanted) int { return strings.Compare(a.Owner, b.Owner) })
+	return first(all, mostHolders)
 }
 
 // unsaved says how much work is lost if all victims are evicted, "" if no checkpoint tells.
@@ -100,45 +89,51 @@ func (e *explainer) notice(victims []*api.TaskInfo) string {
 	return fmt.Sprintf("%d of its pods have notice, and may be evicted from %s on", len(ends), first)
 }
 
-// safety says how much of the allocation of a queue can be reclaimed from a job. fixed is the number of its pods that
-// are not preemptable.
-func (e *explainer) safety(queue *api.QueueInfo, victims []*api.TaskInfo, fixed int) string {
+// safety says what the next cycles take of a job, and what protects it. fixed is the number of its pods that are not
+// preemptable.
+func (e *explainer) safety(f *Finding, queue *api.QueueInfo, victims []*api.TaskInfo, fixed int) string {
+	evicted := 0
+	for _, r := range f.Reclaimers {
+		evicted += len(r.Pods)
+	}
+
+	protection := e.protection(victims)
 	switch {
+	case evicted > 0:
+		return fmt.Sprintf("pods of it that are evicted for others: %d", evicted)
 	case !queue.Reclaimable():
 		return fmt.Sprintf("no job can reclaim it: queue %s has reclaimable: false", queue.Name)
 	case e.accounts[queue.Name].Broken != nil:
 		return fmt.Sprintf("no job can reclaim it: queue %s does not reach the root", queue.Name)
 	case len(victims) == 0 && fixed > 0:
 		return "no job can reclaim it: its pods have volcano.sh/preemptable: \"false\""
-	}
-
-	protection := e.protection(victims)
-	from := "other queues"
-	if protection.Fence != "" {
-		from = "queues inside of the reclaim fence " + protection.Fence
-	}
-	switch {
 	case protection.Spared != "":
 		return "no job can reclaim it: it " + protection.Spared
-	case protection.Training:
-		return fmt.Sprintf("jobs of inference in %s can reclaim it, down to what is guaranteed to queue %s",
-			from, queue.Name)
 	}
 
-	var borrowed []string
-	for _, h := range e.accounts[queue.Name].Holdings {
-		if h.Allocated > h.Deserved && (h.Card || e.Plugin != plugin.Name) && h.Resource != "pods" {
+	borrowed := e.borrowedBy(queue.Name, victims)
+	if len(borrowed) == 0 && !protection.Training {
+		return fmt.Sprintf("no job can reclaim it: queue %s has no more than it deserves of its cards", queue.Name)
+	}
+	if len(borrowed) == 0 {
+		return "the next cycles evict none of its pods"
+	}
+	return fmt.Sprintf("the next cycles evict none of its pods; queue %s has more than it deserves: %s",
+		queue.Name, strings.Join(borrowed, ", "))
+}
+
+// borrowedBy returns the amounts that a queue borrows of the cards and resources that some pods have.
+func (e *explainer) borrowedBy(queue string, victims []*api.TaskInfo) (borrowed []string) {
+	for _, h := range e.accounts[queue].Holdings {
+		uses := func(task *api.TaskInfo) bool { return e.requestOf(task, h.Resource) > 0 }
+		lent := (h.Card || e.Plugin != plugin.Name) && h.Resource != "pods" && e.borrows(queue, h.Resource)
+		if lent && slices.ContainsFunc(victims, uses) {
 			borrowed = append(borrowed, fmt.Sprintf("%s %s (%s of %s deserved)",
 				Amount(h.Resource, h.Allocated-max(h.Deserved, h.Guarantee)), h.Resource,
 				Amount(h.Resource, h.Allocated), Amount(h.Resource, h.Deserved)))
 		}
 	}
-
-	if len(borrowed) == 0 {
-		return fmt.Sprintf("no job can reclaim it: queue %s has no more than it deserves", queue.Name)
-	}
-	return fmt.Sprintf("queue %s has more than it deserves, and %s that have less can reclaim it: %s",
-		queue.Name, from, strings.Join(borrowed, ", "))
+	return borrowed
 }
 
 // protection returns the protection of the victims by policies. The first victim decides that a queue may reclaim.

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,136 +10,177 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/format"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// explainReclaim finds what keeps the scheduler from reclaiming for a job that waits for room: policies, or a
-// configuration in which reclaim does not consider the job.
+// Victims are pods of one job that are evicted for another job.
+type Victims struct {
+	Owner string   `json:"owner"` // namespace/kind/name
+	Queue string   `json:"queue"`
+	Pods  []string `json:"pods"`
+	// Until is the end of the notice that the pods have. It is nil for pods that the next cycles evict.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// String is the advice about them.
+func (v Victims) String() string {
+	names := namesOf(v.Pods)
+	if v.Until != nil {
+		return fmt.Sprintf("pods of %s in queue %s have notice, and are evicted for it from %s on: %s",
+			v.Owner, v.Queue, v.Until.UTC().Format(time.RFC3339), names)
+	}
+	return fmt.Sprintf("the next cycles evict pods of %s in queue %s for it: %s", v.Owner, v.Queue, names)
+}
+
+// namesOf lists some names and the number of the others.
+func namesOf(names []string) string {
+	const few = 8
+	text := strings.Join(first(names, few), ", ")
+	if len(names) > few {
+		text += fmt.Sprintf(" and %d more", len(names)-few)
+	}
+	return text
+}
+
+// Spared counts the pods of one job that one protector keeps from being evicted.
+type Spared struct {
+	By    inspect.Protector `json:"by"`
+	Owner string            `json:"owner"` // namespace/kind/name
+	// Queue is the queue with the fence or the budget, otherwise the queue of the pods.
+	Queue string `json:"queue"`
+	Pods  int    `json:"pods"`
+	// Until is the time from which the policy protects the pods no more, "" if it is not known.
+	Until string `json:"until,omitempty"`
+
+	key policy.Key // of a policy
+}
+
+// Policy returns the policy that protects the pods, and whether it is one.
+func (s Spared) Policy() (policy.Key, bool) { return s.key, strings.HasPrefix(string(s.By), policy.Prefix) }
+
+// spares are the protectors in words, for the end of a sentence about pods.
+var spares = map[inspect.Protector]string{
+	inspect.ByMinimum:   "their job needs them",
+	inspect.ByDeserved:  "their queue has no more than it deserves",
+	inspect.ByGuarantee: "a guarantee of their queue protects them",
+	inspect.ByClass:     "their service class protects them",
+	inspect.ByNotice:    "they have notice for another job",
+	inspect.ByOthers:    "another plugin protects them",
+	inspect.ByQueue:     "their queue has reclaimable: false",
+	inspect.ByPlace:     "their queue does not reach the root; cardctl validate says what is wrong with its place",
+	inspect.ByPod:       `they have volcano.sh/preemptable: "false"`,
+}
+
+// why is the protector in words.
+func (s Spared) why() string {
+	why := spares[s.By]
+	if why == "" {
+		why = fmt.Sprintf("%s of queue %s", s.By, s.Queue)
+	}
+	if s.Until != "" {
+		why += ", until " + s.Until
+	}
+	return why
+}
+
+// String is the advice about it.
+func (s Spared) String() string {
+	return fmt.Sprintf("%d pods of %s are spared: %s", s.Pods, s.Owner, s.why())
+}
+
+func compareSpared(a, b Spared) int {
+	return cmp.Or(cmp.Compare(b.Pods, a.Pods), strings.Compare(a.Owner, b.Owner), cmp.Compare(a.By, b.By))
+}
+
+// mostSpared bounds the lines about spared pods.
+const mostSpared = 5
+
+// explainReclaim says what the next cycles evict for a job that waits for room, or why they evict nothing.
 func (e *explainer) explainReclaim(f *Finding, job *api.JobInfo) {
 	tasks := e.waiting(job)
 	if len(tasks) == 0 {
 		return
 	}
 
-	task := tasks[0]
-	why := e.Quota.Preempt(task)
-	byPolicy := why != nil &&
-		(why.Rule == report.TrainingJob || why.Rule == report.ReclaimDelayed || why.Rule == report.ReclaimBudgetUsed)
-
-	if why == nil && f.Rule == NodesFull {
-		f.Spared = e.sparedFrom(f.Queue, e.resourcesOf(task))
-		for _, s := range f.Spared {
-			f.Advice = append(f.Advice, s.String())
-		}
+	lacksRoom := f.Rule == NodesFull || f.Rule == report.OverQuota
+	if lacksRoom {
+		e.explainBorrowers(f, tasks[0])
 	}
-	if (why == nil || byPolicy) && (f.Rule == NodesFull || f.Rule == report.OverQuota) {
-		e.explainBorrowers(f, task)
-		if why == nil && len(f.Lacks) > 0 {
-			f.Untaken = e.untaken(f, job, task)
-		}
-		e.adviseBorrowers(f)
+	var lines []string
+	for _, part := range append(f.Lacks, f.Borrowers...) {
+		lines = append(lines, part.String())
 	}
 
-	if byPolicy {
-		f.NoReclaim = why
-		f.Advice = append(f.Advice, "nothing is evicted for it: "+why.In(format.Gi))
+	if e.trial != nil {
+		f.Evicts = e.trial.takesFor(e.groups[job.UID])
 	}
+	for _, v := range f.Evicts {
+		lines = append(lines, v.String())
+	}
+	if len(f.Evicts) > 0 {
+		f.Advice = slices.DeleteFunc(f.Advice, isRoomAdvice)
+	} else if e.trial != nil && lacksRoom {
+		lines = append(lines, e.explainClaim(f, job)...)
+	}
+	f.Advice = append(lines, f.Advice...)
 }
 
-// queueCard is a card, or another resource, of a queue.
-type queueCard struct{ queue, card string }
-
-// lentPods counts the pods that have a lent card and may be evicted.
-type lentPods struct {
-	all, young int
-	noticed    int       // they have notice
-	until      time.Time // the time at which the notice of the first of them ends
-}
-
-// sparedFrom counts the pods that policies protect from a queue, by policy and queue. Only pods count that have one of
-// the cards, and only in queues that have more of it than they deserve.
-func (e *explainer) sparedFrom(reclaimer string, cards []string) []Spared {
-	key := reclaimer + " " + strings.Join(cards, "|")
-	return remembered(e.spared, key, func() []Spared { return e.countSpared(reclaimer, cards) })
-}
-
-func (e *explainer) countSpared(reclaimer string, cards []string) (all []Spared) {
-	count := map[Spared]int{}
-	for lent, pods := range e.lentPods() {
-		if lent.queue == reclaimer || !slices.Contains(cards, lent.card) {
-			continue
-		}
-
-		// The first policy that protects all pods of the queue counts.
-		if fence := e.Quota.Fence(lent.queue, reclaimer); fence != "" {
-			count[Spared{Policy: policy.ReclaimFence, Queue: fence}] += pods.all
-		} else if b, used := e.Quota.EvictionBudget(lent.queue, reclaimer); used {
-			count[Spared{Policy: b.Policy, Queue: b.Queue, Until: b.Until}] += pods.all
-		} else {
-			until := pods.until.UTC().Format(time.RFC3339)
-			count[Spared{Policy: policy.MinRuntime, Queue: lent.queue}] += pods.young
-			count[Spared{Policy: policy.EvictionGrace, Queue: lent.queue, Until: until}] += pods.noticed
+// explainClaim says why the next cycles evict nothing for a job.
+func (e *explainer) explainClaim(f *Finding, job *api.JobInfo) (lines []string) {
+	f.Claim = e.trial.claims[job.UID]
+	f.Untaken = e.untaken(f, job)
+	if f.Untaken != "" {
+		lines = append(lines, f.Untaken)
+	}
+	if f.Claim != nil {
+		for _, s := range first(f.Claim.Spared, mostSpared) {
+			lines = append(lines, s.String())
 		}
 	}
-
-	for s, pods := range count {
-		if pods > 0 {
-			s.Pods = pods
-			all = append(all, s)
-		}
-	}
-
-	slices.SortFunc(all, func(a, b Spared) int {
-		return cmp.Or(strings.Compare(a.Policy.String(), b.Policy.String()), strings.Compare(a.Queue, b.Queue))
-	})
-	return all
+	return lines
 }
 
-// countLent counts the preemptable pods on the cards that their queues borrow.
-func (e *explainer) countLent() map[queueCard]lentPods {
-	all := map[queueCard]lentPods{}
-	for _, job := range e.Session.Jobs {
-		queue := e.Session.Queues[job.Queue]
-		if queue == nil || !queue.Reclaimable() {
-			continue
-		}
+// nothing begins the sentences about jobs that nothing is evicted for.
+const nothing = "nothing is evicted for it: "
 
-		for _, task := range job.TaskStatusIndex[api.Running] {
-			if task.Preemptable {
-				e.addLent(all, queue.Name, task)
-			}
-		}
+// untaken returns why the next cycles evict nothing for a job, "" if there is nothing to say.
+func (e *explainer) untaken(f *Finding, job *api.JobInfo) string {
+	c := f.Claim
+	switch {
+	case !e.trial.reclaims && len(f.Borrowers) > 0:
+		return nothing + "the scheduler's configuration has no action reclaim"
+	case !e.trial.reclaims:
+		return ""
+	case c == nil && !e.JobStarving(job) && len(f.Borrowers) > 0:
+		return nothing + e.unstarving(f)
+	case c == nil:
+		return ""
+	case c.Refused != nil && c.Refused.Rule == f.Rule:
+		return "" // its bound refuses the job before anybody is evicted
+	case c.Refused != nil && len(c.Spared) == 0:
+		return nothing + c.Refused.In(format.Gi)
+	case c.found:
+		return nothing + "another plugin of the scheduler refuses it"
 	}
-	return all
+
+	text := nothing + fmt.Sprintf("%d of the %d pods it needs would have room", c.Fit, c.Needed)
+	for i, lack := range c.Cards {
+		text += map[bool]string{true: "; it lacks ", false: ", "}[i == 0]
+		text += Amount(lack.Card, lack.Cards) + " " + lack.Card
+	}
+	return text
 }
 
-// addLent counts a pod for each card of the pod that its queue borrows.
-func (e *explainer) addLent(all map[queueCard]lentPods, queue string, task *api.TaskInfo) {
-	for name := range e.Quota.Charged(task) {
-		if !e.borrows(queue, name) {
-			continue
-		}
-
-		pods := all[queueCard{queue, name}]
-		pods.all++
-		if e.Quota.Protection(task).Young {
-			pods.young++
-		}
-
-		if until, noticed := e.Quota.Notice(task); noticed {
-			pods.noticed++
-			if pods.until.IsZero() || until.Before(pods.until) {
-				pods.until = until
-			}
-		}
-
-		all[queueCard{queue, name}] = pods
+// unstarving returns why reclaim does not look at a job that has its minimum.
+func (e *explainer) unstarving(f *Finding) string {
+	text := fmt.Sprintf("reclaim skips jobs that have their minimum, and it has %d of %d pods; ",
+		f.Pods.Placed, f.Pods.Minimum)
+	if e.beyondMinimum() {
+		return text + "set enableJobStarving: false of the plugin gang"
 	}
-}
-
-// borrows reports whether a queue has more of a card than it deserves and is guaranteed.
-func (e *explainer) borrows(queue, card string) bool {
-	h, _ := e.holding(queue, card)
-	return h.Allocated > max(h.Deserved, h.Guarantee)
+	return text + fmt.Sprintf("set the argument %s of the plugin %s, and enableJobStarving: false of the plugin gang",
+		arguments.ReclaimBeyondMinimum, e.Plugin)
 }

@@ -54,3 +54,15 @@ func (e *explainer) explainWindows(f *Finding) {
 		f.Advice = append(f.Advice, c.String())
 	}
 }
+
+// changes reports whether windows of a queue or an ancestor change something in the future.
+func (e *explainer) changes(queue string) bool {
+	for name := range e.path(queue) {
+		for _, w := range e.Quota.Windows(name) {
+			if w.Next != nil {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 )
@@ -41,7 +42,7 @@ func lendingView(q *request) (any, any, error) {
 	}
 	p.Marked = slices.ContainsFunc(p.Evicted, func(e model.Evicted) bool { return e.FromEvent })
 	if q.Evictions == nil {
-		p.Unsought = &unsought{q.Pending, len(q.Objects.Nodes), model.MostTried}
+		p.Unsought = &unsought{q.Pending, len(q.Objects.Nodes), explain.MostTried}
 	}
 
 	return p, struct {

@@ -142,12 +142,13 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 	})
 
 	f.Reclaimers = slices.DeleteFunc(slices.Clone(f.Reclaimers), func(c explain.Reclaimer) bool {
-		namespace, _, _ := strings.Cut(c.Owner, "/")
-		return !s.namespace(namespace)
+		return !s.owner(c.Owner)
 	})
 
 	f.Advice = slices.Clone(f.Advice)
-	f.Spared = hideQueues(s, f.Advice, f.Spared, func(p *explain.Spared) *string { return &p.Queue })
+	f.Wanted = slices.DeleteFunc(slices.Clone(f.Wanted), func(w explain.Wanted) bool { return !s.owner(w.Owner) })
+	f.Evicts = s.evicts(f.Advice, f.Evicts)
+	f.Claim = s.claim(f.Advice, f.Claim)
 	f.Borrowers = hideQueues(s, f.Advice, f.Borrowers, func(p *explain.Part) *string { return &p.Queue })
 	f.Unused = hideQueues(s, f.Advice, f.Unused, func(p *explain.Unused) *string { return &p.Queue })
 	if f.Leaves != nil && !s.viewer.Queues(s.ctx) {
@@ -160,6 +161,39 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 	f.Behind = s.behind(f.Behind)
 	f.Nodes = changed(f.Nodes, func(n *explain.Nodes) { n.Names = s.nodes(n.Names) })
 	return f
+}
+
+// owner reports whether an owner with its namespace may be seen.
+func (s *seen) owner(name string) bool {
+	namespace, _, _ := strings.Cut(name, "/")
+	return s.namespace(namespace)
+}
+
+// evicts hides the names of other jobs in the evictions for a job, and in the advice about them.
+func (s *seen) evicts(advice []string, all []explain.Victims) []explain.Victims {
+	return hideQueues(s, advice, all, func(v *explain.Victims) *string {
+		if !s.owner(v.Owner) {
+			v.Owner = hiddenName
+			v.Pods = slices.Repeat([]string{hiddenName}, len(v.Pods))
+		}
+		return &v.Queue
+	})
+}
+
+// claim hides the names of other jobs and queues in the claim of a job, and in the advice about them.
+func (s *seen) claim(advice []string, c *explain.Claim) *explain.Claim {
+	if c == nil {
+		return nil
+	}
+
+	visible := *c
+	visible.Spared = hideQueues(s, advice, c.Spared, func(p *explain.Spared) *string {
+		if !s.owner(p.Owner) {
+			p.Owner = hiddenName
+		}
+		return &p.Queue
+	})
+	return &visible
 }
 
 // behind hides the names of the queues that go first.

@@ -177,7 +177,7 @@ func jobView(q *request) (any, any, error) {
 		return nil, nil, err
 	}
 
-	p := &jobPage{Finding: f, Holders: q.holders(f), Unsought: !q.Model.Reclaimers}
+	p := &jobPage{Finding: f, Holders: q.holders(f), Unsought: !q.Model.Ahead}
 	if q.seen.viewer.Queues(q.Context()) {
 		p.Levels = q.levels(f)
 		if queue := q.Queue(f.Queue); queue != nil {

@@ -189,6 +189,17 @@ func (b *Budgets) Refusing(from, to index.Queue) (refusing *Budget) {
 	return refusing
 }
 
+// Tightest returns the budget with the least room for the eviction of tasks of a queue, nil for none. to is the queue
+// that they would be evicted for.
+func (b *Budgets) Tightest(from, to index.Queue) (tightest *Budget) {
+	b.each(from, to, func(budget *Budget) {
+		if tightest == nil || budget.Left() < tightest.Left() {
+			tightest = budget
+		}
+	})
+	return tightest
+}
+
 // Below returns the budget of a queue, or of one above it, that never allows as many evictions at once; nil for none.
 // Most numbers are below all budgets, and cost nothing.
 func (b *Budgets) Below(q index.Queue, evictions int) (below *Budget) {

@@ -141,16 +141,24 @@ type held struct {
 
 // heldOf returns the policies that hold a job, and whether there are any.
 func heldOf(f *explain.Finding) (h held, is bool) {
-	if f.NoReclaim == nil && !f.TimedOut && f.Spared == nil {
-		return h, false
+	h = held{queue: f.Queue, timedOut: f.TimedOut}
+	if f.Claim == nil {
+		return h, f.TimedOut
 	}
 
-	h = held{queue: f.Queue, timedOut: f.TimedOut, spared: f.Spared}
-	if f.NoReclaim != nil {
-		h.noReclaim = f.NoReclaim.Rule
+	if refused := f.Claim.Refused; refused != nil && slices.Contains(policies, refused.Rule) {
+		h.noReclaim = refused.Rule
 	}
-	return h, true
+	for _, s := range f.Claim.Spared {
+		if key, is := s.Policy(); is && sparing[key] != "" {
+			h.spared = append(h.spared, s)
+		}
+	}
+	return h, f.TimedOut || h.noReclaim != "" || len(h.spared) > 0
 }
+
+// policies are the rules of policies by which a queue takes nothing from others.
+var policies = []report.Rule{report.TrainingJob, report.ReclaimDelayed, report.ReclaimBudgetUsed}
 
 // sparing are the rules that spare pods, by policy.
 var sparing = map[policy.Key]report.Rule{
@@ -173,7 +181,8 @@ func (m *Model) holds(h held) (all []Hold) {
 	}
 
 	for _, s := range h.spared {
-		all = append(all, Hold{Rule: sparing[s.Policy], Policy: m.policyOf(s.Queue, s.Policy), Pods: s.Pods})
+		key, _ := s.Policy()
+		all = append(all, Hold{Rule: sparing[key], Policy: m.policyOf(s.Queue, key), Pods: s.Pods})
 	}
 
 	if h.timedOut {

@@ -75,7 +75,7 @@ type Model struct {
 	Pending    int               // pods that wait
 	Past       []Evicted         // the last ones first
 	Checks     *Checks
-	Reclaimers bool // Jobs have reclaimers
+	Ahead      bool // the next cycles were run: Jobs have verdicts and evictions
 	known      *known
 }
 
@@ -87,9 +87,6 @@ type Checks struct {
 	alike map[string]string // texts of the issues, see Alike
 }
 
-// mostReclaimed bounds the jobs with reclaimers: each pod of a job is tried with each job that waits.
-const mostReclaimed = 300
-
 // Make runs the engine on a reading, or returns the error of ctx. before is the model of the
 // reading before, nil for none.
 func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
@@ -99,7 +96,7 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 		return nil, err
 	}
 
-	m := &Model{Reading: r, Number: 1, Reclaimers: len(world.Groups) <= mostReclaimed}
+	m := &Model{Reading: r, Number: 1, Ahead: explain.Small(world)}
 	if before != nil {
 		m.Number = before.Number + 1
 	}
@@ -107,8 +104,8 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 		return nil, err
 	}
 
-	m.Pending = waiting(world)
-	if m.Pending*len(world.Nodes) <= MostTried {
+	m.Pending = explain.Pending(world)
+	if m.Ahead {
 		m.Evictions, err = engine.Evictions(ctx, world, r.Configuration)
 		if err != nil {
 			return nil, err
@@ -133,7 +130,7 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 
 // explain finds the jobs, and counts the jobs that wait in each queue.
 func (m *Model) explain(ctx context.Context, world *engine.World) error {
-	jobs, err := explain.Jobs(ctx, world, m.Configuration, explain.Options{Reclaimers: m.Reclaimers})
+	jobs, err := explain.Jobs(ctx, world, m.Configuration, explain.Options{Ahead: m.Ahead})
 	if err != nil {
 		return err
 	}
@@ -153,23 +150,6 @@ func (m *Model) explain(ctx context.Context, world *engine.World) error {
 		}
 	})
 	return nil
-}
-
-// MostTried bounds the pods that wait times the nodes, for which a whole cycle is run. The
-// scheduler tries each such pod on each node, twice if it may reclaim. A cycle of this size takes
-// some seconds, for which the pages wait.
-const MostTried = 100_000
-
-// waiting counts the pods that wait.
-func waiting(w *engine.World) (n int) {
-	for _, g := range w.Groups {
-		for _, pod := range g.Pods {
-			if pod.Spec.NodeName == "" {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // count counts the cards of queues, nodes and jobs.

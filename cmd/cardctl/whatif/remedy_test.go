@@ -1,0 +1,109 @@
+package whatif
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+)
+
+// explained explains the jobs of a file at half past nine.
+func explained(t *testing.T, file string) map[string]explain.Finding {
+	t.Helper()
+	objects, err := input.ReadFiles([]string{filepath.Join("testdata", "remedies", file+".yaml")}, false, nil, nil)
+	require.NoError(t, err)
+	require.Empty(t, objects.Problems)
+	configuration, err := engine.Configure(objects.ConfigMaps[0].Data["volcano-scheduler.conf"])
+	require.NoError(t, err)
+	configuration.At = time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)
+	world, err := engine.Build(objects)
+	require.NoError(t, err)
+
+	findings, err := Explain(t.Context(), world, configuration, explain.Options{})
+	require.NoError(t, err)
+	all := map[string]explain.Finding{}
+	for _, f := range findings {
+		all[f.Name] = f
+	}
+	return all
+}
+
+// TestExplain has jobs that wait for a card. The explanation has the verdict, what the next cycles evict or what spares
+// whom, and the smallest change that helps. The explanation of the job with the cards says the same.
+func TestExplain(t *testing.T) {
+	const parts = "queue own has 0 NVIDIA-L40S and deserves 4"
+	const borrows = "queue borrower has 8 NVIDIA-L40S and deserves 4"
+	for file, test := range map[string]struct {
+		verdict, rule string
+		advice        []string
+		holder        []string // the finding on the job with the cards
+	}{
+		"full-gang": {verdict: "now", rule: "NodesFull", advice: []string{
+			parts, borrows,
+			"nothing is evicted for it: 0 of the 2 pods it needs would have room; it lacks 2 NVIDIA-L40S",
+			"8 pods of default/Job/whole are spared: their job needs them",
+			"tried: with the argument reclaimGangs: whole, it starts, and pods are evicted for it: 8",
+		}, holder: []string{
+			"the next cycles evict none of its pods; queue borrower has more than it deserves: 4 NVIDIA-L40S (8 of 4 deserved)",
+			"default/Job/owner in queue own lacks such cards, and its pods are spared: their job needs them",
+		}},
+		"small-budget": {verdict: "now", rule: "NodesFull", advice: []string{
+			parts, borrows,
+			"nothing is evicted for it: 2 of the 3 pods it needs would have room; it lacks 1 NVIDIA-L40S",
+			"6 pods of default/Job/elastic are spared: volcano.sh/eviction-budget (lose) of queue borrower",
+			"tried: with volcano.sh/eviction-budget: lose=3/1h of queue borrower, it starts, and pods are evicted for it: 3",
+		}, holder: []string{
+			"the next cycles evict none of its pods; queue borrower has more than it deserves: 4 NVIDIA-L40S (8 of 4 deserved)",
+			"default/Job/owner in queue own lacks such cards, and its pods are spared: " +
+				"volcano.sh/eviction-budget (lose) of queue borrower",
+		}},
+		"window": {verdict: "until 2026-12-01 10:00:00 +0000 UTC", rule: "OverQuota at own", advice: []string{
+			"it cannot run in own before 2026-12-01T10:00Z: wait until then",
+			`a window of queue own sets card.quota to {"NVIDIA-L40S": 0} until 2026-12-01T10:00Z (daily 09:00 to 10:00 UTC)`,
+		}},
+		"few-nodes": {verdict: "never", rule: "NodesFull", advice: []string{
+			"nothing is evicted for it: 8 of the 20 pods it needs would have room; it lacks 12 NVIDIA-L40S",
+			"the nodes have room for 8 of the 20 pods that it needs, even if it is alone: " +
+				"add nodes with such cards, or request less",
+			"tried: with 2 more nodes such as a, it starts",
+		}},
+		"parent": {verdict: "never", rule: "OverQuota at department", advice: []string{
+			`it can never run in own as it is: raise volcano.sh/card.quota of "NVIDIA-L40S" of queue department to 3, ` +
+				`or request less`,
+			"tried: with a quota of 3 NVIDIA-L40S in queue department, it starts",
+		}},
+	} {
+		t.Run(file, func(t *testing.T) {
+			all := explained(t, file)
+			f := all["owner"]
+			require.NotNil(t, f.Verdict)
+			verdict := string(f.Verdict.Kind)
+			if f.Verdict.Until != nil {
+				verdict += " " + f.Verdict.Until.String()
+			}
+			assert.Equal(t, test.verdict, verdict)
+
+			rule := string(f.Rule)
+			if f.Level != "" {
+				rule = fmt.Sprint(f.Rule, " at ", f.Level)
+			}
+			assert.Equal(t, test.rule, rule)
+			assert.Equal(t, test.advice, f.Advice)
+
+			for name, holder := range all {
+				if name != "owner" {
+					assert.Equal(t, test.holder[0], holder.Safety)
+					require.Len(t, holder.Wanted, 1)
+					assert.Equal(t, test.holder[1], holder.Wanted[0].String())
+				}
+			}
+		})
+	}
+}
