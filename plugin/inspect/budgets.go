@@ -3,8 +3,6 @@ package inspect
 import (
 	"time"
 
-	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/quota/budget"
 	"github.com/capacity-card/capacity-card/quota/evict"
@@ -53,35 +51,6 @@ func (i Inspection) Budgets() (all []Budget) {
 		})
 	}
 	return all
-}
-
-// EvictionBudget is a budget of evictions that has no room now.
-type EvictionBudget struct {
-	Policy policy.Key
-	Queue  string // the queue with the policy
-	// Until is the time of the next possible eviction, such as 2026-12-01T08:30Z, "" if it is not known yet.
-	Until string
-}
-
-// EvictionBudget returns the first budget with no room to evict a pod of a queue for a pod of the queue to, and whether
-// there is one.
-func (i Inspection) EvictionBudget(queue, to string) (EvictionBudget, bool) {
-	budgets := i.s.Evictions.InForce()
-	from := i.s.Index.Lookup(queue)
-	if budgets == nil || from == index.None {
-		return EvictionBudget{}, false
-	}
-
-	refusing := budgets.Refusing(from, i.s.Index.Lookup(to))
-	if refusing == nil {
-		return EvictionBudget{}, false
-	}
-
-	b := EvictionBudget{Policy: refusing.Key, Queue: i.s.Index.Name(refusing.Queue)}
-	if !refusing.Loads {
-		b.Until = format.Minute(refusing.Next)
-	}
-	return b, true
 }
 
 // Evictions returns the record of evictions that is saved, nil for none. Its times are moved to a clock that shows now

@@ -10,6 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota/plan"
 )
 
@@ -279,8 +280,9 @@ func (p *planner) carryOut(found *proposal) result {
 
 // evictAll evicts the victims for a claimant.
 func (p *planner) evictAll(statement *framework.Statement, c *claimant, victims []*api.TaskInfo) result {
+	reason := report.EvictionReason(c.action(), string(c.job.UID), string(c.job.Queue))
 	for _, victim := range victims {
-		err := release.Evict(statement, victim, c.action())
+		err := release.Evict(statement, victim, reason)
 		if err != nil {
 			klog.Errorf("[%s] failed to evict task %s/%s: %v", p.Plugin, victim.Namespace, victim.Name, err)
 			return failed

@@ -86,7 +86,7 @@ func TestStoredEvictions(t *testing.T) {
 	all[0].APIVersion, all[0].Kind = "v1", "ConfigMap"
 	stored, err := yaml.Marshal(all[0])
 	require.NoError(t, err)
-	const spared = "pods with such cards that volcano.sh/eviction-budget (lose) of queue borrower spares until "
+	const spared = "Z: volcano.sh/eviction-budget (lose) of queue borrower"
 	for _, annotation := range []string{`volcano.sh/eviction-budget: lose=1/1h`,
 		`volcano.sh/override: '[{"from": "2020-01-01T00:00Z", "until": "2099-01-01T00:00Z", "eviction-budget": "lose=1/1h"}]'`} {
 		text := strings.Replace(lentText, "ANNOTATION", annotation, 1)

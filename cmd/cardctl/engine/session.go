@@ -93,7 +93,7 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	// Register replaces the time of the session before.
 	plugin.Register()
 	if !c.At.IsZero() {
-		plugin.RegisterAt(func() time.Time { return c.At })
+		registerAt(c.At)
 	}
 
 	// The plugin begins with the stored record, and is kept for the inspection.
@@ -117,6 +117,28 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	s.Quota, _ = plugin.Inspect(quota)
 
 	return s
+}
+
+// clock has the plugins of the last sessions with a time of their own. The sessions of one simulation share their memory:
+// a job that others were evicted for has their room in the next cycle.
+var clock struct {
+	at    time.Time
+	built map[string]framework.PluginBuilder
+}
+
+// registerAt registers the plugins with a time.
+func registerAt(at time.Time) {
+	if !clock.at.Equal(at) {
+		plugin.RegisterAt(func() time.Time { return at })
+		clock.at = at
+		clock.built = map[string]framework.PluginBuilder{}
+		for _, name := range plugin.Names {
+			clock.built[name], _ = framework.GetPluginBuilder(name)
+		}
+	}
+	for name, build := range clock.built {
+		framework.RegisterPluginBuilder(name, build)
+	}
 }
 
 // Run runs the named actions of the configuration, or all actions if there are no names. If the context of the session

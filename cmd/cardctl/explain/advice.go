@@ -295,7 +295,8 @@ func (e *explainer) adviseNever(f *Finding, s report.Shortage) string {
 		return f.never(false)
 	}
 
-	raise := fmt.Sprintf("%s raise %s to %s", f.never(e.changes(f.Queue)), e.field(s), Amount(s.Resource, s.Total))
+	raise := f.never(e.changes(f.Queue))
+	raise += fmt.Sprintf(" raise %s to %s", e.field(s), Amount(s.Resource, s.Total))
 	if s.Total > s.Requested {
 		raise += fmt.Sprintf(", or to %s and free %s in it",
 			Amount(s.Resource, s.Requested), Amount(s.Resource, s.Total-s.Requested))

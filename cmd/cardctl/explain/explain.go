@@ -187,9 +187,7 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.Stage == Allocate && f.Rule == report.OverQuota && e.tooLarge(e.waiting(job)[0]) {
 		f.Advice = slices.Insert(f.Advice, 0, largeAdvice)
 	}
-	if f.Stage == Node || f.Stage == Allocate {
-		e.explainReclaim(f, job)
-	}
+	e.explainReclaim(f, job)
 	e.explainWindows(f)
 	e.explainPromise(f, job)
 }

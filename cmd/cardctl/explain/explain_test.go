@@ -352,7 +352,7 @@ func TestUsedUpBudgets(t *testing.T) {
 		c.Budgets, c.At = &store.Stored{Record: store.Record{Evictions: &evict.Record{Lost: used, Taken: used}}, Saved: noon, Now: noon}, noon
 		claims := jobs(t, w, c, Options{Ahead: true})[1]
 		if of == 1 {
-			assert.Contains(t, claims.Advice, "6 pods of default/PodGroup/runs are spared: volcano.sh/eviction-budget (lose) of queue borrower, until 2026-12-01T12:40Z")
+			assert.Contains(t, claims.Advice, "6 pods of default/PodGroup/runs are spared until 2026-12-01T12:40Z: volcano.sh/eviction-budget (lose) of queue borrower")
 			continue
 		}
 		require.NotNil(t, claims.Claim)

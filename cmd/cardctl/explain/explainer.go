@@ -33,12 +33,12 @@ type explainer struct {
 	verdicts verdicts // nil where jobs were not tried alone
 
 	// The answers that many jobs share are computed on demand and once.
-	free     func() map[string]float64           // the cards that no pod uses, by card and group
-	models   func() map[v1.ResourceName][]string // the cards of the nodes, by resource
-	pasts    func() map[string]inspect.Past      // the usage of queues over time
-	unfit    map[string][]Nodes                  // why no node fits a pod, by the kind of the pod
-	held     map[queueCard]Holders               // the jobs that have a resource of a queue
-	rivals   map[string][]inspect.Rival          // the siblings that wait, by queue
+	free   func() map[string]float64           // the cards that no pod uses, by card and group
+	models func() map[v1.ResourceName][]string // the cards of the nodes, by resource
+	pasts  func() map[string]inspect.Past      // the usage of queues over time
+	unfit  map[string][]Nodes                  // why no node fits a pod, by the kind of the pod
+	held   map[queueCard]Holders               // the jobs that have a resource of a queue
+	rivals map[string][]inspect.Rival          // the siblings that wait, by queue
 }
 
 // enqueue runs the next enqueue action. It returns a session after it, with the pods that have come, and the jobs that

@@ -55,11 +55,13 @@ type Spared struct {
 	// Until is the time from which the policy protects the pods no more, "" if it is not known.
 	Until string `json:"until,omitempty"`
 
-	key policy.Key // of a policy
+	Key policy.Key `json:"-"` // of a policy
 }
 
 // Policy returns the policy that protects the pods, and whether it is one.
-func (s Spared) Policy() (policy.Key, bool) { return s.key, strings.HasPrefix(string(s.By), policy.Prefix) }
+func (s Spared) Policy() (policy.Key, bool) {
+	return s.Key, strings.HasPrefix(string(s.By), policy.Prefix)
+}
 
 // spares are the protectors in words, for the end of a sentence about pods.
 var spares = map[inspect.Protector]string{
@@ -80,14 +82,14 @@ func (s Spared) why() string {
 	if why == "" {
 		why = fmt.Sprintf("%s of queue %s", s.By, s.Queue)
 	}
-	if s.Until != "" {
-		why += ", until " + s.Until
-	}
 	return why
 }
 
 // String is the advice about it.
 func (s Spared) String() string {
+	if s.Until != "" {
+		return fmt.Sprintf("%d pods of %s are spared until %s: %s", s.Pods, s.Owner, s.Until, s.why())
+	}
 	return fmt.Sprintf("%d pods of %s are spared: %s", s.Pods, s.Owner, s.why())
 }
 
@@ -101,11 +103,8 @@ const mostSpared = 5
 // explainReclaim says what the next cycles evict for a job that waits for room, or why they evict nothing.
 func (e *explainer) explainReclaim(f *Finding, job *api.JobInfo) {
 	tasks := e.waiting(job)
-	if len(tasks) == 0 {
-		return
-	}
-
-	lacksRoom := f.Rule == NodesFull || f.Rule == report.OverQuota
+	triesNodes := f.Stage == Node || f.Stage == Allocate
+	lacksRoom := triesNodes && len(tasks) > 0 && (f.Rule == NodesFull || f.Rule == report.OverQuota)
 	if lacksRoom {
 		e.explainBorrowers(f, tasks[0])
 	}

@@ -185,7 +185,7 @@ func (e *explainer) countSpared(all []inspect.Spare, wanted map[string]bool) (co
 			continue
 		}
 
-		s := Spared{By: spare.By, Owner: g.Namespace + "/" + g.Owner, Queue: spare.Queue, key: spare.Policy}
+		s := Spared{By: spare.By, Owner: g.Namespace + "/" + g.Owner, Queue: spare.Queue, Key: spare.Policy}
 		if !spare.Until.IsZero() {
 			s.Until = format.Minute(spare.Until)
 		}

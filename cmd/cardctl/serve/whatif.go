@@ -293,6 +293,9 @@ func (q *request) hideOutcome(o *whatif.Outcome) {
 	for i := range o.Events {
 		e := &o.Events[i]
 		e.Node = q.seen.node(e.Node)
+		if e.For != nil {
+			e.For = &q.seen.takers([]engine.Taker{*e.For})[0]
+		}
 		if namespace, _, _ := strings.Cut(e.Group, "/"); !q.seen.namespace(namespace) {
 			e.Group = hiddenName
 			e.Owner = hiddenName

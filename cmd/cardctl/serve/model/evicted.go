@@ -1,9 +1,6 @@
 package model
 
 import (
-	"slices"
-	"time"
-
 	v1 "k8s.io/api/core/v1"
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -11,6 +8,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // Evicted is a pod that the scheduler evicted.
@@ -18,18 +16,13 @@ type Evicted struct {
 	input.Evicted
 	Owner string         `json:"owner,omitempty"`
 	Queue string         `json:"queue,omitempty"`
-	For   []engine.Taker `json:"for,omitempty"` // the jobs that took such a card of the node since
+	For   []engine.Taker `json:"for,omitempty"` // the job that it was evicted for, if the scheduler recorded it
 }
 
-// past completes the evictions of a reading with the jobs that they were for.
+// past completes the evictions of a reading with the jobs that they were for. The message of an eviction has the job. It
+// moves to For: not every viewer may see it.
 func (m *Model) past() {
 	m.Past = []Evicted{}
-	if len(m.Reading.Evicted) == 0 {
-		return
-	}
-
-	first := m.Reading.Evicted[len(m.Reading.Evicted)-1]
-	arrivals := m.arrivals(first.Time)
 	recreated := m.recreated()
 
 	for _, e := range m.Reading.Evicted {
@@ -43,10 +36,15 @@ func (m *Model) past() {
 			row.Owner = f.Owner
 			row.Queue = m.existing(f.Queue)
 		}
-		for _, a := range arrivals[e.Node] {
-			if !a.time.Before(e.Time) && a.uses(e.Card) && !slices.Contains(row.For, a.job) {
-				row.For = append(row.For, a.job)
+
+		text, namespace, podGroup, queue, known := report.ClaimantIn(e.Why)
+		if known {
+			row.Why = text
+			taker := engine.Taker{Namespace: namespace, Owner: "PodGroup/" + podGroup, Queue: m.existing(queue)}
+			if f := m.Job(namespace, podGroup); f != nil {
+				taker.Owner = f.Owner
 			}
+			row.For = []engine.Taker{taker}
 		}
 		m.Past = append(m.Past, row)
 	}
@@ -80,39 +78,4 @@ func (m *Model) recreated() map[string]*v1.Pod {
 		}
 	}
 	return pods
-}
-
-// arrival is a pod that came to a node.
-type arrival struct {
-	time  time.Time
-	job   engine.Taker
-	cards card.List
-}
-
-// uses reports whether the pod can have one of the cards of a pod that left.
-func (a arrival) uses(cards string) bool {
-	return cards == "" || slices.ContainsFunc(card.ParseList(cards), func(name string) bool {
-		return slices.Contains(a.cards, name)
-	})
-}
-
-// arrivals returns the pods of jobs that were placed since a time, by node.
-func (m *Model) arrivals(since time.Time) map[string][]arrival {
-	came := map[string][]arrival{}
-	for _, pod := range m.Objects.Pods {
-		f := m.Job(pod.Namespace, pod.Annotations[scheduling.KubeGroupNameAnnotationKey])
-		if f == nil {
-			continue
-		}
-
-		for _, c := range pod.Status.Conditions {
-			if c.Type != v1.PodScheduled || c.Status != v1.ConditionTrue || c.LastTransitionTime.Time.Before(since) {
-				continue
-			}
-			job := engine.Taker{Namespace: f.Namespace, Owner: f.Owner, Queue: m.existing(f.Queue)}
-			arrived := arrival{c.LastTransitionTime.Time, job, card.NameOf(pod.Annotations)}
-			came[pod.Spec.NodeName] = append(came[pod.Spec.NodeName], arrived)
-		}
-	}
-	return came
 }

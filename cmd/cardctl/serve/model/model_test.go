@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
@@ -19,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -141,7 +141,7 @@ func TestCausesOfPolicies(t *testing.T) {
 		reason.Holder = report.Holder{Key: "user", Value: user}
 		return reason
 	}
-	delayed := &report.Reason{Rule: report.ReclaimDelayed}
+	delayed := &explain.Claim{Refused: &report.Reason{Rule: report.ReclaimDelayed}}
 	jobs := []explain.Finding{
 		{Namespace: "n1", Rule: report.TooManyJobs, Level: "a", Queue: "a1", Reason: &report.Reason{Shortages: []report.Shortage{{Resource: "jobs", Against: "max-jobs", Total: 21, Bound: 20}}}},
 		{Namespace: "n1", Rule: report.OverNamespace, Level: "a", Queue: "a1", Reason: over("card.quota.by", 9, 8)},
@@ -152,12 +152,13 @@ func TestCausesOfPolicies(t *testing.T) {
 		{Namespace: "n2", Rule: report.OverHolder, Level: "a", Queue: "a1", Reason: held("dan")},
 		{Namespace: "n1", Rule: report.OverQuota, Level: "a", Queue: "a1", Reason: over(report.Overcommit, 7, 6)},
 		{Namespace: "n1", Rule: report.OverQuota, Level: "a", Queue: "a1", Reason: over("capability", 17, 16)},
-		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a1", NoReclaim: delayed},
-		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a2", NoReclaim: delayed},
-		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a2", NoReclaim: delayed, TimedOut: true},
-		{Namespace: "n1", Rule: explain.NodesFull, Queue: "b", NoReclaim: &report.Reason{Rule: report.TrainingJob}, TimedOut: true},
+		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a1", Claim: delayed},
+		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a2", Claim: delayed},
+		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a2", Claim: delayed, TimedOut: true},
+		{Namespace: "n1", Rule: explain.NodesFull, Queue: "b", Claim: &explain.Claim{Refused: &report.Reason{Rule: report.TrainingJob}}, TimedOut: true},
 		{Namespace: "n1", Rule: explain.NodesFull, Queue: "b"},
-		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a1", Spared: []explain.Spared{{Policy: policy.ReclaimFence, Queue: "b", Pods: 2}, {Policy: policy.MinRuntime, Queue: "a2", Pods: 3}}},
+		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a1", Claim: &explain.Claim{Spared: []explain.Spared{
+			sparedBy(policy.ReclaimFence, "b", 2), sparedBy(policy.MinRuntime, "a2", 3)}}},
 	}
 	keys := map[string]int{}
 	for _, c := range m.Causes(jobs, func(namespace string) string { return strings.Replace(namespace, "n2", "•••", 1) }) {
@@ -231,21 +232,25 @@ spec: {schedulerName: volcano, containers: [{name: c, image: i, resources: {limi
 status: {phase: Pending}
 `
 
-// TestMake finds what the next cycle evicts, for whom, and who came to the node of a pod that
-// was evicted. The objects stay as they are.
+// sparedBy are pods that a policy of a queue protects.
+func sparedBy(key policy.Key, queue string, pods int) explain.Spared {
+	return explain.Spared{By: inspect.Protector(key.String()), Key: key, Queue: queue, Pods: pods}
+}
+
+// TestMake finds what the next cycle evicts, for whom, and for whom pods were evicted. The objects stay as they are.
 func TestMake(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(lent), 0o600))
 	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
 	require.NoError(t, err)
-	objects.Pods[1].Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: metav1.Unix(300, 0)}}
 	configuration, err := engine.Usual("capacity-card", objects.Queues)
 	require.NoError(t, err)
 	unchanged := objects.Clone()
 	reading := &Reading{Objects: objects, Configuration: configuration, Time: time.Unix(1000, 0), Evicted: []input.Evicted{
-		{Time: time.Unix(301, 0), Node: "node-1", Namespace: "team", PodGroup: "claims"}, {Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone", Card: "Y|X"},
-		{Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone", Card: "Y"},
-		{Time: time.Unix(299, 0), Node: "node-1", Namespace: "team", Pod: "claims-0", FromEvent: true}}}
+		{Node: "node-1", Namespace: "team", PodGroup: "claims", Why: "Pod is evicted, because of enforce-quota"},
+		{Node: "node-1", Namespace: "team", PodGroup: "gone", Why: "Pod is evicted, because of reclaim, for job team/borrows in queue borrower"},
+		{Node: "node-1", Namespace: "team", PodGroup: "gone", Why: "Pod is evicted, because of reclaim, for job team/over in queue no-more"},
+		{Node: "node-1", Namespace: "team", Pod: "claims-0", FromEvent: true}}}
 	m, err := Make(t.Context(), reading, nil)
 	require.NoError(t, err)
 	assert.Equal(t, unchanged.Pods, objects.Pods)
@@ -256,11 +261,11 @@ func TestMake(t *testing.T) {
 	assert.Equal(t, []Loan{{Resource: "X", Card: true, Borrower: "borrower", Lender: "owner", Amount: 2}}, Loans(m.Queues, true))
 	require.Len(t, m.Past, 4)
 	assert.Equal(t, []string{"claims", "owner", "X"}, []string{m.Past[3].PodGroup, m.Past[3].Queue, m.Past[3].Card}, "the pod was created again")
-	assert.Len(t, m.Past[3].For, 1)
 	assert.Equal(t, "owner", m.Past[0].Queue)
-	assert.Empty(t, m.Past[0].For, "the pod came before")
+	assert.Empty(t, m.Past[0].For, "it was evicted for nobody")
 	assert.Equal(t, []engine.Taker{{Namespace: "team", Owner: "Job/borrows", Queue: "borrower"}}, m.Past[1].For)
-	assert.Empty(t, m.Past[2].For, "the pod that came has another card")
+	assert.Equal(t, "Pod is evicted, because of reclaim", m.Past[1].Why, "the job has a column of its own")
+	assert.Equal(t, []engine.Taker{{Namespace: "team", Owner: "PodGroup/over"}}, m.Past[2].For, "the job is gone")
 	claims := m.Job("team", "borrows").Reclaimers
 	require.Len(t, claims, 1)
 	assert.Equal(t, "team/Job/claims", claims[0].Owner)

@@ -35,7 +35,7 @@ func sentences(t *testing.T, path string, words int) (all []string) {
 // TestAdviceIsInChinese has a translation of each text that cardctl explain puts together, and no other.
 func TestAdviceIsInChinese(t *testing.T) {
 	var source []string
-	for _, file := range []string{"advice", "borrowed", "spared", "reclaimers", "order", "windows"} {
+	for _, file := range []string{"advice", "borrowed", "spared", "reclaimers", "order", "windows", "verdict"} {
 		source = append(source, sentences(t, "../../explain/"+file+".go", 3)...)
 	}
 	for _, file := range []string{"../../explain/finding.go", "../../explain/explain.go", "../../../../plugin/report/reason.go", "../../../../plugin/inspect/protection.go"} {
@@ -52,7 +52,7 @@ func TestAdviceIsInChinese(t *testing.T) {
 		assert.True(t, known, "no text is %q", a.english)
 		assert.Equal(t, strings.Count(a.english, "%s"), len(regexp.MustCompile(`%(\[\d\])?s`).FindAllString(a.chinese, -1)), a.english)
 	}
-	for _, file := range []string{"advice", "borrowed", "order", "windows"} {
+	for _, file := range []string{"advice", "borrowed", "order", "windows", "verdict"} {
 		for _, text := range sentences(t, "../../explain/"+file+".go", 3) {
 			assert.Contains(t, all, strings.TrimSpace(text), file)
 		}
@@ -129,11 +129,12 @@ func TestIssue(t *testing.T) {
 // TestAdvise translates the names of fields, and leaves what is not known.
 func TestAdvise(t *testing.T) {
 	for text, want := range map[string]string{
-		`raise volcano.sh/card.quota of "NVIDIA-H200" of queue research to 7, or free 1 in it`:                     "把队列 research 的 volcano.sh/card.quota NVIDIA-H200 提高到 7，或在其中释放 1",
-		"raising spec.capability.cpu of queue q does not help while the nodes have 1 free: free 2 in it":           "节点只空闲 1 时，提高队列 q 的 spec.capability.cpu 没有帮助：请在其中释放 2",
-		"queue q has more than it deserves, and other queues that have less can reclaim it: 2 X (4 of 2 deserved)": "队列 q 超出其应得量，未达到应得量的其他队列可以收回：2 X （4，应得 2）",
-		"queue research is third for A: averaged 14.2 of 8 deserved; batch and serving (below deserved) go first":  "队列 research 对 A 排在第 3：平均占用 14.2，应得 8；batch、serving（未达应得量） 先行",
-		"queue first is number 12 for A: averaged 2 and deserves none; second goes first":                          "队列 first 对 A 排在第 12：平均占用 2，没有应得量；second 先行",
+		`raise volcano.sh/card.quota of "NVIDIA-H200" of queue research to 7, or free 1 in it`:                    "把队列 research 的 volcano.sh/card.quota NVIDIA-H200 提高到 7，或在其中释放 1",
+		"raising spec.capability.cpu of queue q does not help while the nodes have 1 free: free 2 in it":          "节点只空闲 1 时，提高队列 q 的 spec.capability.cpu 没有帮助：请在其中释放 2",
+		"the next cycles evict none of its pods; queue q has more than it deserves: 2 X (4 of 2 deserved)":        "接下来的周期不驱逐它的 Pod；队列 q 超出其应得量：2 X （4，应得 2）",
+		"8 pods of a/Job/b are spared: their job needs them":                                                      "a/Job/b 的 8 个 Pod 受保护：其作业需要它们",
+		"queue research is third for A: averaged 14.2 of 8 deserved; batch and serving (below deserved) go first": "队列 research 对 A 排在第 3：平均占用 14.2，应得 8；batch、serving（未达应得量） 先行",
+		"queue first is number 12 for A: averaged 2 and deserves none; second goes first":                         "队列 first 对 A 排在第 12：平均占用 2，没有应得量；second 先行",
 		"something new": "something new",
 	} {
 		assert.Equal(t, want, advise("zh", text))
