@@ -77,7 +77,11 @@ func (i Inspection) Claim(job *api.JobInfo) *Claim {
 		frame := s.Frames.Open()
 		defer frame.Close()
 		refusal := constraint.Refusal{
-			Request: claim.Request, Task: claim.Tasks[0], Job: job.UID, Queue: s.QueueOf(claim.Tasks[0]), Books: &s.Books.Future,
+			Request: claim.Request,
+			Task:    claim.Tasks[0],
+			Job:     job.UID,
+			Queue:   s.QueueOf(claim.Tasks[0]),
+			Books:   &s.Books.Future,
 		}
 		c.Refused = s.Explain.Explain(s.Refused(frame, refusal, outcome))
 	}

@@ -128,7 +128,7 @@ spec: {weight: 1, reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: PodGroup
 metadata: {name: borrows, namespace: default}
-spec: {queue: borrower, minMember: 1}
+spec: {queue: borrower, minMember: 0}
 status: {phase: Running}
 ---
 apiVersion: v1

@@ -32,6 +32,7 @@ func (w *World) Clone() *World {
 func Ahead(ctx context.Context, w *World, c *Configuration, look func(*Session)) (events []Event, err error) {
 	next := w.Clone()
 	configuration := *c // keeps the evictions
+	configuration.memory = &memory{}
 	for number := 1; number <= mostAhead; number++ {
 		happened, changed, err := next.cycle(ctx, &configuration, number)
 		if err != nil {

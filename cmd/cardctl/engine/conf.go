@@ -69,6 +69,8 @@ type Configuration struct {
 	BudgetsLack string
 	// evicted has the evictions of earlier cycles of a simulation, nil for the stored evictions.
 	evicted *evict.Record
+	// memory is what the sessions of a simulation share, nil for other sessions.
+	memory *memory
 }
 
 // stored returns the record at the begin of a session, nil for none.

@@ -51,6 +51,7 @@ func Settle(
 	ctx context.Context, w *World, c *Configuration, progress func(cycle, events int),
 ) (events []Event, settled bool, err error) {
 	configuration := *c // keeps the evictions
+	configuration.memory = &memory{}
 	for cycle := 1; cycle <= mostCycles; cycle++ {
 		happened, changed, err := w.cycle(ctx, &configuration, cycle)
 		if err != nil {

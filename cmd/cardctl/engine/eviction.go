@@ -53,7 +53,13 @@ func Evictions(ctx context.Context, w *World, c *Configuration) ([]Eviction, err
 				continue
 			}
 
-			e := Eviction{Namespace: g.Namespace, Owner: g.Owner, Queue: g.Spec.Queue, Pod: pod.Name, Node: pod.Spec.NodeName}
+			e := Eviction{
+				Namespace: g.Namespace,
+				Owner:     g.Owner,
+				Queue:     g.Spec.Queue,
+				Pod:       pod.Name,
+				Node:      pod.Spec.NodeName,
+			}
 			if taker := claimants[string(g.ID())+"/"+pod.Name]; taker != nil {
 				e.For = []Taker{*taker}
 			}

@@ -92,8 +92,11 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 
 	// Register replaces the time of the session before.
 	plugin.Register()
-	if !c.At.IsZero() {
-		registerAt(c.At)
+	switch {
+	case c.memory != nil:
+		c.memory.register(c.At)
+	case !c.At.IsZero():
+		plugin.RegisterAt(func() time.Time { return c.At })
 	}
 
 	// The plugin begins with the stored record, and is kept for the inspection.
@@ -119,24 +122,27 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	return s
 }
 
-// clock has the plugins of the last sessions with a time of their own. The sessions of one simulation share their memory:
-// a job that others were evicted for has their room in the next cycle.
-var clock struct {
-	at    time.Time
+// memory has the plugins of one simulation. Its sessions share what a scheduler remembers: a job that others were
+// evicted for has their room in the next cycle. Other simulations do not see it.
+type memory struct {
 	built map[string]framework.PluginBuilder
 }
 
-// registerAt registers the plugins with a time.
-func registerAt(at time.Time) {
-	if !clock.at.Equal(at) {
-		plugin.RegisterAt(func() time.Time { return at })
-		clock.at = at
-		clock.built = map[string]framework.PluginBuilder{}
+// register registers the plugins of a simulation.
+func (m *memory) register(at time.Time) {
+	if m.built == nil {
+		now := time.Now
+		if !at.IsZero() {
+			now = func() time.Time { return at }
+		}
+		plugin.RegisterAt(now)
+
+		m.built = map[string]framework.PluginBuilder{}
 		for _, name := range plugin.Names {
-			clock.built[name], _ = framework.GetPluginBuilder(name)
+			m.built[name], _ = framework.GetPluginBuilder(name)
 		}
 	}
-	for name, build := range clock.built {
+	for name, build := range m.built {
 		framework.RegisterPluginBuilder(name, build)
 	}
 }

@@ -252,8 +252,8 @@ func (e *explainer) bounds(f *Finding, job *api.JobInfo, refused []*report.Reaso
 	return all
 }
 
-// bounding returns the queue that sets the bound which refuses a job: its own queue may have room, and inherit the bound
-// of an ancestor.
+// bounding returns the queue that sets the bound which refuses a job: its own queue may have room, and inherit the
+// bound of an ancestor.
 func (e *explainer) bounding(f *Finding) string {
 	if len(f.Reason.Shortages) == 0 {
 		return f.Level

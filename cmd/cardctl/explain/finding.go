@@ -245,7 +245,8 @@ type Wanted struct {
 
 // String says what protects the pods.
 func (w Wanted) String() string {
-	return fmt.Sprintf("%s in queue %s lacks such cards, and its pods are spared: %s", w.Owner, w.Queue, strings.Join(w.By, "; "))
+	return fmt.Sprintf("%s in queue %s lacks such cards, and its pods are spared: %s",
+		w.Owner, w.Queue, strings.Join(w.By, "; "))
 }
 
 // Matches reports whether name is a name of the job. A job has the names of its PodGroup and of its owner, with or

@@ -178,7 +178,8 @@ func (e *explainer) judgment(f *Finding, id api.JobID) *Verdict {
 func (f *Finding) never(changes bool) string {
 	switch {
 	case f.Verdict != nil && f.Verdict.Kind == Until:
-		return fmt.Sprintf("it cannot run in %s before %s: wait until then", f.Queue, f.Verdict.Until.UTC().Format("2006-01-02T15:04Z07:00"))
+		return fmt.Sprintf("it cannot run in %s before %s: wait until then",
+			f.Queue, f.Verdict.Until.UTC().Format("2006-01-02T15:04Z07:00"))
 	case f.Verdict != nil && f.Verdict.Kind == Now, f.Verdict == nil && changes:
 		return fmt.Sprintf("it cannot run in %s as it is now:", f.Queue)
 	}

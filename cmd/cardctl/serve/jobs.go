@@ -35,8 +35,6 @@ func (r jobRow) More() int { return max(0, len(r.On)-mostNodes) }
 // states its reclaimers.
 func (q *request) row(f *explain.Finding) jobRow {
 	r := jobRow{Finding: q.seen.job(*f)}
-	r.Reclaimers = nil
-	r.Safety = ""
 	r.Unsaved = ""
 	r.Notice = ""
 

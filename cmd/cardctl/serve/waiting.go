@@ -1,15 +1,18 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
 )
 
 // The view Waiting bounds the causes of a page, and the jobs of a cause until it is opened. Otherwise, the page of a
@@ -177,6 +180,7 @@ func jobView(q *request) (any, any, error) {
 		return nil, nil, err
 	}
 
+	f = q.withRemedy(f)
 	p := &jobPage{Finding: f, Holders: q.holders(f), Unsought: !q.Model.Ahead}
 	if q.seen.viewer.Queues(q.Context()) {
 		p.Levels = q.levels(f)
@@ -193,6 +197,35 @@ func jobView(q *request) (any, any, error) {
 	}
 
 	return p, document{Kind: "ExplanationList", Items: []explain.Finding{*f}}, nil
+}
+
+// withRemedy returns the finding on a job with the smallest change that helps, as the command has it. The change names
+// queues. Where it takes too long, or others are tried already, the page has none.
+func (q *request) withRemedy(f *explain.Finding) *explain.Finding {
+	isSought := f.State == explain.Waiting && len(f.Evicts) == 0 && q.Model.Ahead
+	if !isSought || !q.seen.viewer.Queues(q.Context()) {
+		return f
+	}
+
+	found := make(chan explain.Finding, 1)
+	_, err := q.server.trials.run(q.Context(), func(ctx context.Context) (*whatif.Trial, error) {
+		world, err := engine.Build(q.Objects.Clone())
+		if err != nil {
+			return nil, err
+		}
+		isWanted := func(other *explain.Finding) bool { return other.Namespace == f.Namespace && other.Name == f.Name }
+		findings, err := whatif.Explain(ctx, world, q.Configuration, explain.Options{Wanted: isWanted})
+		if err == nil && len(findings) == 1 {
+			found <- findings[0]
+		}
+		return nil, err
+	})
+	if err != nil || len(found) == 0 {
+		return f
+	}
+
+	visible := q.seen.job(<-found)
+	return &visible
 }
 
 // job returns the job that the path names.

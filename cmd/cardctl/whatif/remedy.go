@@ -224,7 +224,8 @@ func guarantees(annotations map[string]string, f *explain.Finding, s explain.Spa
 		}
 		if n := stated - math.Ceil(lack.Cards); set && n >= 0 {
 			what := fmt.Sprintf("%s of %.0f %s in queue %s", card.GuaranteeKey, n, lack.Card, s.Queue)
-			all = append(all, remedy{what, setting(fmt.Sprintf("queue/%s:guaranteeCards.%s=%.0f", s.Queue, lack.Card, n))})
+			lower := fmt.Sprintf("queue/%s:guaranteeCards.%s=%.0f", s.Queue, lack.Card, n)
+			all = append(all, remedy{what, setting(lower)})
 		}
 	}
 	return all

@@ -14,9 +14,10 @@ import (
 // Evicted is a pod that the scheduler evicted.
 type Evicted struct {
 	input.Evicted
-	Owner string         `json:"owner,omitempty"`
-	Queue string         `json:"queue,omitempty"`
-	For   []engine.Taker `json:"for,omitempty"` // the job that it was evicted for, if the scheduler recorded it
+	Owner string `json:"owner,omitempty"`
+	Queue string `json:"queue,omitempty"`
+	// For is the job that it was evicted for, if the scheduler recorded it.
+	For []engine.Taker `json:"for,omitempty"`
 }
 
 // past completes the evictions of a reading with the jobs that they were for. The message of an eviction has the job. It
