@@ -31,13 +31,9 @@ func (r jobRow) Shown() []stock.JobOnNode { return r.On[:min(len(r.On), mostNode
 // More counts the nodes that it does not list.
 func (r jobRow) More() int { return max(0, len(r.On)-mostNodes) }
 
-// row returns a job that the viewer may see, without the names of hidden jobs in it. Only the explanation of one job
-// states its reclaimers.
+// row returns a job that the viewer may see, without the names of hidden jobs in it.
 func (q *request) row(f *explain.Finding) jobRow {
 	r := jobRow{Finding: q.seen.job(*f)}
-	r.Unsaved = ""
-	r.Notice = ""
-
 	if d := q.Detail(f); d != nil {
 		r.Priority = d.Priority
 		r.Created = d.Created
