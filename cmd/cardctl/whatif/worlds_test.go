@@ -39,6 +39,7 @@ type scheduler struct {
 // watch runs some cycles on a copy of a world.
 func watch(t *testing.T, w *engine.World, c *engine.Configuration, cycles int) *scheduler {
 	t.Helper()
+	engine.Quiet()
 	s := &scheduler{world: w.Clone(), placed: map[string]int{}}
 	require.NoError(t, engine.Alone(t.Context(), func() error {
 		plugin.RegisterAt(time.Now) // with a memory of its own
@@ -66,6 +67,7 @@ func (s *scheduler) cycle(c *engine.Configuration) {
 
 	cache := offline.NewCache(info)
 	cache.Informers = offline.NoInformers()
+	cache.SetDevices(s.world.Devices)
 	session := framework.OpenSession(cache, c.Tiers, c.Configurations)
 	for _, action := range c.Actions {
 		schedulerconf.EnabledActionMap[action.Name()] = true
