@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"k8s.io/kube-openapi/pkg/validation/spec"
-	"k8s.io/kube-openapi/pkg/validation/strfmt"
-	"k8s.io/kube-openapi/pkg/validation/validate"
 
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/settings"
 )
 
@@ -40,6 +40,19 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestCount bounds the settings, since each is a promise. Three arguments are Volcano's own.
+func TestCount(t *testing.T) {
+	names := map[string]bool{}
+	for _, s := range settings.All() {
+		names[s.Name] = true
+	}
+	for _, name := range []string{arguments.AncestorReclaimLevel, arguments.DeviceCapacities, arguments.DeviceQuotas} {
+		require.True(t, names[name], name)
+		delete(names, name)
+	}
+	assert.LessOrEqual(t, len(names), 52)
+}
+
 // objectKeys are the kinds of objects whose annotations package card checks, with the names that it knows.
 var objectKeys = map[string]card.Keys{
 	"Job": card.JobKeys, "Deployment": card.JobKeys, "Pod": card.PodKeys, "PodGroup": card.PodKeys,
@@ -57,24 +70,71 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+// resolve returns a schema of the table for a validator.
+func resolve(t *testing.T, of *settings.Schema) *jsonschema.Resolved {
+	t.Helper()
+	text, err := json.Marshal(of)
+	require.NoError(t, err)
+	schema := &jsonschema.Schema{}
+	require.NoError(t, json.Unmarshal(text, schema), string(text))
+	resolved, err := schema.Resolve(nil)
+	require.NoError(t, err, string(text))
+	return resolved
+}
+
 // TestContents validates the examples against the schemas of their JSON, and some wrong texts.
 func TestContents(t *testing.T) {
 	for _, s := range settings.All() {
 		if s.Content == nil {
 			continue
 		}
-		text, err := json.Marshal(s.Content)
-		require.NoError(t, err)
-		schema := &spec.Schema{}
-		require.NoError(t, json.Unmarshal(text, schema), s.Name)
-		valid := func(value string) bool {
+
+		schema := resolve(t, s.Content)
+		validate := func(text string) error {
 			var content any
-			require.NoError(t, json.Unmarshal([]byte(value), &content), s.Name)
-			return validate.NewSchemaValidator(schema, nil, "", strfmt.Default).Validate(content).IsValid()
+			require.NoError(t, json.Unmarshal([]byte(text), &content), s.Name)
+			return schema.Validate(content)
 		}
-		assert.True(t, valid(s.Example), s.Name)
+		assert.NoError(t, validate(s.Example), s.Name)
 		for _, wrong := range []string{`[1]`, `{"A": -1}`, `{"A": {"B": true}}`, `"A"`} {
-			assert.False(t, valid(wrong), "%s: %s", s.Name, wrong)
+			assert.Error(t, validate(wrong), "%s: %s", s.Name, wrong)
 		}
+	}
+}
+
+// TestDocuments validates whole manifests against the schema that editors use: every example of the table, and typing
+// errors in the names and values of annotations.
+func TestDocuments(t *testing.T) {
+	schema := resolve(t, settings.JSONSchema())
+	annotated := func(kind, name, value string) map[string]any {
+		return map[string]any{"kind": kind, "metadata": map[string]any{"annotations": map[string]any{name: value}}}
+	}
+	for _, s := range settings.In(settings.Queue) {
+		assert.NoError(t, schema.Validate(annotated("Queue", s.Name, s.Example)), s.Name)
+	}
+	for _, s := range settings.In(settings.Workload) {
+		for _, kind := range s.Objects {
+			assert.NoError(t, schema.Validate(annotated(kind, s.Name, s.Example)), "%s of %s", s.Name, kind)
+		}
+	}
+
+	template := map[string]any{"template": annotated("", policy.ExpectedRuntimeKey, "soon")}
+	for name, test := range map[string]struct {
+		object any
+		valid  bool
+	}{
+		"another annotation":      {annotated("Queue", "example.com/owner", "me"), true},
+		"another kind":            {annotated("Service", "volcano.sh/card.nam", "A"), true},
+		"a typing error":          {annotated("Queue", "volcano.sh/card.qouta", `{"A": 1}`), false},
+		"a name of pods":          {annotated("Queue", card.NameKey, "A"), false},
+		"a word":                  {annotated("Queue", policy.OrderKey, "lifo"), false},
+		"a time without a unit":   {annotated("Queue", policy.InqueueTimeoutKey, "30"), false},
+		"a pod":                   {annotated("Pod", policy.ExpectedRuntimeKey, "soon"), false},
+		"a template":              {map[string]any{"kind": "Deployment", "spec": template}, false},
+		"a template of a task":    {map[string]any{"kind": "Job", "spec": map[string]any{"tasks": []any{template}}}, false},
+		"a job without templates": {map[string]any{"kind": "Job", "spec": map[string]any{"tasks": []any{}}}, true},
+	} {
+		err := schema.Validate(test.object)
+		assert.Equal(t, test.valid, err == nil, "%s: %v", name, err)
 	}
 }
