@@ -52,7 +52,7 @@ type Spare struct {
 	Until time.Time
 }
 
-// protectors are the protectors of which a plan knows all.
+// protectors are the protectors that a plan knows completely.
 var protectors = map[plan.Spared]Protector{
 	plan.ByMinimum:   ByMinimum,
 	plan.ByDeserved:  ByDeserved,

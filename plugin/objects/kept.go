@@ -17,13 +17,13 @@ type Kept map[string]KeptQueue
 // KeptQueue is a queue with wrong annotations.
 type KeptQueue struct {
 	UID types.UID `json:"uid,omitempty"`
-	// Annotations are texts with the values in force, by the wrong annotation. An annotation of which no value is in
+	// Annotations are texts with the values in force, by the wrong annotation. An annotation without a value in
 	// force is not part of them.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// Begin makes the next session begin with the values that another process has kept, and not with those of the session
-// before.
+// Begin makes the next session begin with the values that another process has kept, and not with the values of the
+// session before.
 func (q *Queues) Begin(kept Kept) {
 	q.stored = kept
 	q.begins = true

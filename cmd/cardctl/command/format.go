@@ -32,7 +32,7 @@ const (
 // formats are the formats of commands with tables.
 var formats = []string{asTable, asWide, asJSON, asYAML, asPath, asColumns}
 
-// named are the formats of commands whose results are objects of the cluster.
+// named are the formats of commands that return objects of the cluster.
 var named = []string{asTable, asWide, asJSON, asYAML, asName, asPath, asColumns}
 
 // isData reports whether a format is for programs.
@@ -136,18 +136,18 @@ var identities = map[string]identity{
 
 // printNames prints the names of the objects of a list, each once.
 func printNames(out io.Writer, list *unstructured.Unstructured) error {
-	of := identities[list.GetKind()]
+	about := identities[list.GetKind()]
 	printed := map[string]bool{}
 	for _, item := range itemsOf(list) {
 		fields, _ := item.(map[string]any)
-		name, _ := fields[of.field].(string)
+		name, _ := fields[about.field].(string)
 		if printed[name] {
 			continue
 		}
 		printed[name] = true
 
 		object := &metav1.PartialObjectMetadata{
-			TypeMeta:   metav1.TypeMeta{APIVersion: scheduling.GroupName + "/v1beta1", Kind: of.kind},
+			TypeMeta:   metav1.TypeMeta{APIVersion: scheduling.GroupName + "/v1beta1", Kind: about.kind},
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 		}
 		if err := (&printers.NamePrinter{}).PrintObj(object, out); err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
-// wrongQueues returns the queues of a cluster with wrong annotations, of which the scheduler may use the last good
-// values. A queue of a manifest has no UID, and had no values before.
+// wrongQueues returns the queues of a cluster with wrong annotations. The scheduler may use their last good values. A
+// queue of a manifest has no UID, and had no values before.
 func wrongQueues(from *input.Objects) (all []*scheduling.Queue) {
 	if from == nil {
 		return nil
@@ -85,7 +85,8 @@ func movedPods(from *input.Objects, labels card.Labels) (all []*v1.Pod) {
 	return all
 }
 
-// remembered returns what the scheduler has saved of the objects, nil for nothing. Then why says why.
+// remembered returns the last good values and held cards that the scheduler has saved. Where there are none, why is the
+// reason.
 func remembered(stored *store.Stored, lacks string) (known store.Remembered, why string) {
 	switch {
 	case stored == nil:
@@ -114,8 +115,8 @@ func (s *source) sayMoved(moved []*v1.Pod, stored *store.Stored, lacks string) {
 	s.warning("%s", text)
 }
 
-// sayRemembered writes to stderr which last good values count, and of which queues they are not known. stored is nil if
-// lacks says why nothing was read.
+// sayRemembered writes to stderr which last good values count, and the queues without known values. stored is nil if
+// nothing was read, for the reason lacks.
 func (s *source) sayRemembered(wrong []*scheduling.Queue, stored *store.Stored, lacks string) {
 	known, lacks := remembered(stored, lacks)
 	for _, q := range wrong {
@@ -136,7 +137,7 @@ func (s *source) sayRemembered(wrong []*scheduling.Queue, stored *store.Stored, 
 	}
 }
 
-// incomplete is data of a command with the field unknown: what the answers do not take into account.
+// incomplete is data of a command with the field unknown: facts that the answers leave out.
 type incomplete struct {
 	data    any // an object
 	unknown []string

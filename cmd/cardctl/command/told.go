@@ -13,14 +13,15 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/told"
 )
 
-// unseen says what a user of one namespace does not see, and which role shows it. kinds may not be listed.
+// unseen names the facts that a user of one namespace does not see, and the role that shows them. kinds may not be
+// listed.
 func unseen(namespace string, kinds []string) string {
 	return fmt.Sprintf("no permission to list %s in all namespaces. The answers are what the scheduler has written in "+
 		"namespace %s. Not seen: what queues have, who has it, and what would help. "+
 		"The ClusterRole %s (deploy/cardctl) shows it", strings.Join(kinds, ", "), namespace, input.ViewerRole)
 }
 
-// explainTold answers for the jobs of a namespace from what the scheduler has written. kinds may not be listed in all
+// explainTold answers for the jobs of a namespace from the texts of the scheduler. kinds may not be listed in all
 // namespaces.
 func (s *source) explainTold(ctx context.Context, about subject, kinds []string) (*result, error) {
 	config, err := s.restConfig()

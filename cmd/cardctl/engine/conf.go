@@ -69,7 +69,7 @@ type Configuration struct {
 	BudgetsLack string
 	// evicted has the evictions of earlier cycles of a simulation, nil for the stored evictions.
 	evicted *evict.Record
-	// memory is what the sessions of a simulation share, nil for other sessions.
+	// memory is shared by the sessions of a simulation, nil for other sessions.
 	memory *memory
 }
 
@@ -112,7 +112,7 @@ func (c *Configuration) FairShare() arguments.FairShare {
 	return inspect.FairShareOf(c.Plugin, c.Arguments)
 }
 
-// timers are the annotations that the time decides about, in addition to those of inspect.DependsOnTime. They decide
+// timers are further annotations with an effect at a time, next to the annotations of inspect.DependsOnTime. They decide
 // who may be evicted.
 var timers = []string{policy.MinRuntimeKey, policy.ReclaimDelayKey, policy.EvictionBudgetKey}
 

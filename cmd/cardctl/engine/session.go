@@ -122,7 +122,7 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	return s
 }
 
-// memory has the plugins of one simulation. Its sessions share what a scheduler remembers: a job that others were
+// memory has the plugins of one simulation. Its sessions share the memory of a scheduler: a job that others were
 // evicted for has their room in the next cycle. Other simulations do not see it.
 type memory struct {
 	built map[string]framework.PluginBuilder

@@ -23,7 +23,7 @@ type Options struct {
 	// Wanted selects jobs; nil selects all.
 	Wanted func(*Finding) bool
 
-	// Ahead runs the next cycles on a copy of the world. Findings then have what they evict, and verdicts.
+	// Ahead runs the next cycles on a copy of the world. Findings then have victims and verdicts.
 	Ahead    bool
 	Progress func(done, all int)
 }

@@ -112,7 +112,7 @@ type Finding struct {
 	Reclaimers []Reclaimer `json:"reclaimers,omitempty"`
 	// Wanted are the waiting jobs that lack cards of the job and do not get them.
 	Wanted []Wanted `json:"wanted,omitempty"`
-	Safety string   `json:"safety,omitempty"` // what the next cycles take of it, in words
+	Safety string   `json:"safety,omitempty"` // the pods that the next cycles evict, in words
 	// Unsaved says how much work is lost if its pods are evicted, where checkpoints tell.
 	Unsaved string `json:"unsaved,omitempty"`
 	// Notice says how many of its pods have notice, and when they may be evicted.

@@ -89,7 +89,7 @@ func (e *explainer) notice(victims []*api.TaskInfo) string {
 	return fmt.Sprintf("%d of its pods have notice, and may be evicted from %s on", len(ends), first)
 }
 
-// safety says what the next cycles take of a job, and what protects it. fixed is the number of its pods that are not
+// safety names the pods of a job that the next cycles evict, and the reasons that protect the others. fixed is the number of its pods that are not
 // preemptable.
 func (e *explainer) safety(f *Finding, queue *api.QueueInfo, victims []*api.TaskInfo, fixed int) string {
 	evicted := 0

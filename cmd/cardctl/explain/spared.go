@@ -100,7 +100,7 @@ func compareSpared(a, b Spared) int {
 // mostSpared bounds the lines about spared pods.
 const mostSpared = 5
 
-// explainReclaim says what the next cycles evict for a job that waits for room, or why they evict nothing.
+// explainReclaim names the pods that the next cycles evict for a job that waits for room, or why they evict nothing.
 func (e *explainer) explainReclaim(f *Finding, job *api.JobInfo) {
 	tasks := e.waiting(job)
 	triesNodes := f.Stage == Node || f.Stage == Allocate

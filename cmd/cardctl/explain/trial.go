@@ -33,7 +33,7 @@ func Pending(w *engine.World) (n int) {
 // Small reports whether a world is small enough for the next cycles.
 func Small(w *engine.World) bool { return Pending(w)*len(w.Nodes) <= MostTried }
 
-// trial is what the next cycles do on a copy of the cluster: the real actions for all jobs.
+// trial is the outcome of the next cycles on a copy of the cluster: the real actions for all jobs.
 type trial struct {
 	events    []engine.Event
 	claims    map[api.JobID]*Claim // of the jobs that wait afterwards

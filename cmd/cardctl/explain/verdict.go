@@ -18,7 +18,7 @@ type Kind string
 
 // The kinds of verdicts about jobs that wait.
 const (
-	Now   Kind = "now"   // it can run when others leave what it lacks
+	Now   Kind = "now"   // it can run when others leave the cards that it lacks
 	Until Kind = "until" // it cannot run before a time, even alone
 	Never Kind = "never" // it cannot run, even alone on the empty cluster
 )

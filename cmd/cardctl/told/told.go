@@ -1,5 +1,5 @@
-// Package told collects what the scheduler has written about the jobs of one namespace: PodGroups, their conditions,
-// the conditions of pods, and events. It is for users who may not read the cluster, and computes no decision.
+// Package told collects the texts of the scheduler about the jobs of one namespace: PodGroups, their conditions, the
+// conditions of pods, and events. It is for users who may not read the cluster, and computes no decision.
 package told
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// Job is a job with what the scheduler has written about it. The fields have the names of explain.Finding.
+// Job is a job with the texts of the scheduler about it. The fields have the names of explain.Finding.
 type Job struct {
 	Namespace string        `json:"namespace"`
 	Name      string        `json:"name"`  // of the PodGroup
@@ -183,7 +183,7 @@ func setPlaces(all []*Job) {
 	}
 }
 
-// Is reports whether a name is that of the job: of its PodGroup or its owner, with or without the namespace.
+// Is reports whether a name names the job: its PodGroup or its owner, with or without the namespace.
 func (j *Job) Is(name string) bool {
 	f := explain.Finding{Namespace: j.Namespace, Name: j.Name, Owner: j.Owner}
 	return f.Matches(name)

@@ -231,7 +231,7 @@ func guarantees(annotations map[string]string, f *explain.Finding, s explain.Spa
 	return all
 }
 
-// deserves returns the change by which the queue of a job deserves what the job lacks.
+// deserves returns the change by which the queue of a job deserves the cards that the job lacks.
 func deserves(w *engine.World, f *explain.Finding) []remedy {
 	queue := w.Queue(f.Queue)
 	if queue == nil || f.Claim.Refused == nil || f.Claim.Refused.Rule != report.OverDeserved {

@@ -183,7 +183,7 @@ func (f *Frame) Title() string {
 // headed is a content with a heading of its own, such as the name of a job.
 type headed interface{ Heading() string }
 
-// Heading is the heading of the page: that of the content, else its title.
+// Heading is the heading of the page: the heading of the content, else the title.
 func (f *Frame) Heading() string {
 	if own, ok := f.Body.(headed); ok {
 		return own.Heading()
