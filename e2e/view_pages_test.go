@@ -318,7 +318,11 @@ func TestViewEscapes(t *testing.T) {
 	p := servePages(t, "-f", file)
 	b := openBrowser(t, p.address)
 	for _, of := range viewPaths {
-		b.open(t, of.path+"?search=%22%3E%3Cscript%3Ealert(6)%3C/script%3E")
+		query := "?"
+		if strings.Contains(of.path, "?") {
+			query = "&"
+		}
+		b.open(t, of.path+query+"search=%22%3E%3Cscript%3Ealert(6)%3C/script%3E")
 		b.open(t, of.path)
 		var scripts []string
 		b.evaluate(t, `[...document.querySelectorAll("script:not([src]), [onerror], [onload], body b, body img:not([src^='/assets/'])")].map(e => e.outerHTML)`, &scripts)
