@@ -57,7 +57,6 @@ func TestPreflight(t *testing.T) {
 	}
 	assert.Equal(t, "note", found["plugin"])
 	assert.Equal(t, "unknown", found["kubernetes"], "the control plane is built without a version")
-	assert.Equal(t, "unknown", found["helm"], "the manifest has the labels of the chart, and no release")
 
 	_, kubeconfig := layFor(t, c, c.user(t, "preflight", listing("nodes"), nil))
 	_, r, stderr = preflight(t, kubeconfig)
