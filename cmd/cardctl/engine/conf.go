@@ -112,8 +112,8 @@ func (c *Configuration) FairShare() arguments.FairShare {
 	return inspect.FairShareOf(c.Plugin, c.Arguments)
 }
 
-// timers are further annotations with an effect at a time, next to the annotations of inspect.DependsOnTime. They decide
-// who may be evicted.
+// timers are further annotations with an effect at a time, next to the annotations of inspect.DependsOnTime. They
+// decide who may be evicted.
 var timers = []string{policy.MinRuntimeKey, policy.ReclaimDelayKey, policy.EvictionBudgetKey}
 
 // DependsOnTime reports whether the answers of sessions can differ later although no object changes.

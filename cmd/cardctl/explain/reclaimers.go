@@ -89,8 +89,8 @@ func (e *explainer) notice(victims []*api.TaskInfo) string {
 	return fmt.Sprintf("%d of its pods have notice, and may be evicted from %s on", len(ends), first)
 }
 
-// safety names the pods of a job that the next cycles evict, and the reasons that protect the others. fixed is the number of its pods that are not
-// preemptable.
+// safety names the pods of a job that the next cycles evict, and the reasons that protect the others. fixed is the
+// number of its pods that are not preemptable.
 func (e *explainer) safety(f *Finding, queue *api.QueueInfo, victims []*api.TaskInfo, fixed int) string {
 	evicted := 0
 	for _, r := range f.Reclaimers {

@@ -20,8 +20,8 @@ type Evicted struct {
 	For []engine.Taker `json:"for,omitempty"`
 }
 
-// past completes the evictions of a reading with the jobs that they were for. The message of an eviction has the job. It
-// moves to For: not every viewer may see it.
+// past completes the evictions of a reading with the jobs that they were for. The message of an eviction has the job.
+// It moves to For: not every viewer may see it.
 func (m *Model) past() {
 	m.Past = []Evicted{}
 	recreated := m.recreated()
