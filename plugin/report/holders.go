@@ -49,9 +49,20 @@ func writeHolders(numberIn func(*holderGauges) float64) func(*Metrics, func(floa
 }
 
 // PublishHolders sets the series of the holders of jobs in queues that limit their cards. The limits of a holder in a
-// queue follow one another. Holders beyond MostHolders have no series.
+// queue follow one another. Holders beyond MostHolders have no series. limits is nil where no queue limits holders.
 func (m *Metrics) PublishHolders(limits iter.Seq[HolderCards]) {
 	var all []holderGauges
+	if limits != nil { // a session without limits allocates nothing
+		all = m.holderGauges(limits)
+	}
+
+	m.mu.Lock()
+	m.holders = all
+	m.mu.Unlock()
+}
+
+// holderGauges returns the numbers of limits.
+func (m *Metrics) holderGauges(limits iter.Seq[HolderCards]) (all []holderGauges) {
 	var last HolderCards
 	var holder, key, queue *dto.LabelPair
 	n := 0
@@ -70,8 +81,5 @@ func (m *Metrics) PublishHolders(limits iter.Seq[HolderCards]) {
 		labels := []*dto.LabelPair{holder, key, queue, m.resource(l.Card)}
 		all = append(all, holderGauges{labels, l.Allocated, l.Limit})
 	}
-
-	m.mu.Lock()
-	m.holders = all
-	m.mu.Unlock()
+	return all
 }

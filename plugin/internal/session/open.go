@@ -311,10 +311,6 @@ func (s *Session) warnQueues() {
 
 // holderCards iterates over the limits of queues for the cards of holders with jobs.
 func (s *Session) holderCards(yield func(report.HolderCards) bool) {
-	if s.Intake.Holders == nil {
-		return
-	}
-
 	holders := &s.Intake.Holders.Quota
 	for account, place := range holders.Places() {
 		for d, limit := range s.Intake.Holders.CardLimits(s.Names, account) {
@@ -333,7 +329,11 @@ func (s *Session) close() {
 	m := s.Memory
 	s.publishOverused()
 	m.metrics.PublishInner()
-	m.metrics.PublishHolders(s.holderCards)
+	if s.Intake.Holders != nil {
+		m.metrics.PublishHolders(s.holderCards)
+	} else {
+		m.metrics.PublishHolders(nil)
+	}
 	s.CloseAll()
 	s.Memory.own.session = nil // so that the session can be garbage collected
 	m.journal.PublishWaiting()
