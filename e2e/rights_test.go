@@ -185,7 +185,7 @@ func TestRightsInOneNamespace(t *testing.T) {
 	p.answers(t, "/queues", member, http.StatusForbidden)
 }
 
-// TestServeWithoutRights names in the log what the server may not list, and on the page.
+// TestServeWithoutRights names in the log and on the page the objects that the server may not list.
 func TestServeWithoutRights(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")

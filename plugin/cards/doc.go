@@ -27,9 +27,8 @@
 //
 // Two facts are in no object: the last good value of an annotation that is now
 // invalid, and the held cards. Both are stored for cardctl. A restart of the scheduler
-// loses both. A pod is then
-// charged for the card that its node states now, or else for the first card of its
-// list.
+// loses both. A pod is then charged for the card that its node states now, or else for
+// the first card of its list.
 //
 // The plugin can leave the configuration and return many sessions later, so the
 // state of a Registry may be old. Only pods that were seen on a node hold the card

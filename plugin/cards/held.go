@@ -59,7 +59,7 @@ func (h *heldCard) selector(list, all *Selector) *Selector { return cmp.Or(list,
 func (r *Registry) Holding() bool { return len(r.held) > 0 }
 
 // Holding reports whether any pod holds a card. It is for nil Sessions, too.
-func (s *Snapshot) Holding() bool { return s != nil && len(s.registry.held) > 0 }
+func (s *Snapshot) Holding() bool { return s != nil && s.registry.Holding() }
 
 // NotePlaced notes which of some tasks the session has placed, before it closes. A node can change
 // before the next session reads them. It is for nil Sessions, too.

@@ -134,8 +134,8 @@ type Record struct {
 // RememberedVersion is the version of Remembered.
 const RememberedVersion = 1
 
-// Remembered is what only the running scheduler knows of the objects. Programs without a scheduler read it. A scheduler
-// that starts does not.
+// Remembered are the last good values and the held cards, which only the running scheduler knows. Programs without a
+// scheduler read them. A scheduler that starts does not.
 type Remembered struct {
 	Version int             `json:"version"`
 	Queues  objects.Kept    `json:"queues,omitempty"`

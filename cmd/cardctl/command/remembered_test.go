@@ -17,7 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
-// typoText is a cluster with a queue of 8 cards, of which 2 are used. The quota of the queue has a comma too much.
+// typoText is a cluster with a queue of 8 cards; 2 are used. The quota of the queue has one comma too many.
 const typoText = `
 apiVersion: v1
 kind: Node
@@ -65,8 +65,8 @@ func savedBy(t *testing.T, change func(*store.Remembered)) string {
 	return "\n---\n" + string(text)
 }
 
-// TestLastGoodValues reads a cluster with a wrong annotation. With what the scheduler has saved, the answers are those of
-// the scheduler. Otherwise each command says first that it does not know the values.
+// TestLastGoodValues reads a cluster with a wrong annotation. If the scheduler has saved the last good values, cardctl
+// answers as the scheduler does. Otherwise each command says first that it does not know the values.
 func TestLastGoodValues(t *testing.T) {
 	const (
 		counts  = `note: queue own: volcano.sh/card.quota is wrong, and its last good value counts: {"A":8}`

@@ -15,7 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 )
 
-// team is the API server of a cluster in which the user may list objects of the namespace mine, but for the denied kinds.
+// team is an API server. The user may list the objects of the namespace mine, except the denied kinds.
 type team struct{ denied []string }
 
 func (c team) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -32,7 +32,7 @@ table is printed once.
 With --by it shows who has which cards: by user and group (the annotations
 volcano.sh/user and volcano.sh/groups of PodGroups and pods), by namespace, or by a label.
 RUNNING has the jobs with the card, WAITING the jobs with a pod that waits for it, and
-LIMIT what the annotation volcano.sh/card.quota.by of a queue allows the holder there.`
+LIMIT the limits of the holder in queues (the annotation volcano.sh/card.quota.by).`
 
 const topExamples = `  cardctl top
 

@@ -175,8 +175,9 @@ func levelOf(x *float64) string {
 type usageReader func(types.NamespacedName) (*store.Stored, error)
 
 // giveUsage gives a configuration the stored usage of queues over time. If there are budgets or enforced quotas, it
-// also gives the use of budgets and the past evictions. It gives what only the scheduler knows: the last good values of
-// wrong annotations, and the cards that pods got where their node has changed.
+// also gives the use of budgets and the past evictions. It also looks for the last good
+// values of wrong annotations, and for the cards that pods got before their node changed. Only the scheduler knows
+// them.
 func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read usageReader) {
 	with := c.FairShare()
 	budgets := setAnywhere(objects, card.BudgetKey)

@@ -295,7 +295,7 @@ func (e *explainer) adviseNever(f *Finding, s report.Shortage) string {
 		return f.never(false)
 	}
 
-	raise := f.never(e.changes(f.Queue))
+	raise := f.never(len(e.changing(f.Queue)) > 0)
 	raise += fmt.Sprintf(" raise %s to %s", e.field(s), Amount(s.Resource, s.Total))
 	if s.Total > s.Requested {
 		raise += fmt.Sprintf(", or to %s and free %s in it",

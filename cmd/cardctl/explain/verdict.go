@@ -48,32 +48,9 @@ const mostTimes = 5
 // Alone returns the findings on jobs that cannot run even alone on the empty cluster, or the error of ctx. No budget is
 // used up there. It takes all pods of the world off their nodes.
 func Alone(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Finding, error) {
-	s, err := vacate(ctx, w, c)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-
-	x := newExplainer(s, w)
 	var findings []Finding
-	for _, g := range w.Groups {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if f := x.alone(g, s.Jobs[g.ID()]); f != nil {
-			findings = append(findings, *f)
-		}
-	}
-	return findings, nil
-}
-
-// vacate opens a session on the empty cluster, in which each job waits as if it were alone.
-func vacate(ctx context.Context, w *engine.World, c *engine.Configuration) (*engine.Session, error) {
-	w.Vacate()
-	for _, g := range w.Groups {
-		joborder.HoldsNobody(g.PodGroup)
-	}
-	return engine.Open(ctx, w, c.WithoutPast())
+	err := eachAlone(ctx, w, c, func(_ *explainer, _ *engine.Group, f *Finding) { findings = append(findings, *f) })
+	return findings, err
 }
 
 // alone returns the finding on a job that cannot run alone, nil for any other job.
@@ -101,13 +78,11 @@ type verdicts map[api.JobID]Verdict
 func judge(ctx context.Context, w *engine.World, c *engine.Configuration) (verdicts, error) {
 	all := verdicts{}
 	var times []time.Time
-	err := eachAlone(ctx, w, c, func(x *explainer, g *engine.Group, f *Finding) {
+	err := eachAlone(ctx, w.Clone(), c, func(x *explainer, g *engine.Group, f *Finding) {
 		all[g.ID()] = Verdict{Kind: Never, fit: f.Pods.Fit}
-		for name := range x.path(f.Queue) {
-			for _, window := range x.Quota.Windows(name) {
-				if window.Next != nil && !slices.Contains(times, *window.Next) {
-					times = append(times, *window.Next)
-				}
+		for _, window := range x.changing(f.Queue) {
+			if !slices.Contains(times, *window.Next) {
+				times = append(times, *window.Next)
 			}
 		}
 	})
@@ -120,7 +95,8 @@ func judge(ctx context.Context, w *engine.World, c *engine.Configuration) (verdi
 		then := *c
 		then.At = at
 		refused := map[api.JobID]bool{}
-		err := eachAlone(ctx, w, &then, func(_ *explainer, g *engine.Group, _ *Finding) { refused[g.ID()] = true })
+		note := func(_ *explainer, g *engine.Group, _ *Finding) { refused[g.ID()] = true }
+		err := eachAlone(ctx, w.Clone(), &then, note)
 		if err != nil {
 			return nil, err
 		}
@@ -133,19 +109,22 @@ func judge(ctx context.Context, w *engine.World, c *engine.Configuration) (verdi
 	return all, nil
 }
 
-// eachAlone visits the jobs that cannot run alone on an empty copy of the world.
+// eachAlone visits the jobs that cannot run alone on the empty cluster. It takes all pods of the world off their nodes.
 func eachAlone(
 	ctx context.Context, w *engine.World, c *engine.Configuration, visit func(*explainer, *engine.Group, *Finding),
 ) error {
-	empty := w.Clone()
-	s, err := vacate(ctx, empty, c)
+	w.Vacate()
+	for _, g := range w.Groups {
+		joborder.HoldsNobody(g.PodGroup) // each job waits as if it were alone
+	}
+	s, err := engine.Open(ctx, w, c.WithoutPast())
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 
-	x := newExplainer(s, empty)
-	for _, g := range empty.Groups {
+	x := newExplainer(s, w)
+	for _, g := range w.Groups {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
 // Change is another value that a window sets in a queue of the path of a waiting job.
@@ -35,15 +37,9 @@ func (e *explainer) explainWindows(f *Finding) {
 		return
 	}
 
-	for name := range e.path(f.Queue) {
-		for _, w := range e.Quota.Windows(name) {
-			if w.Next == nil {
-				continue
-			}
-
-			for _, key := range slices.Sorted(maps.Keys(w.Sets)) {
-				f.Changes = append(f.Changes, Change{name, key, w.Sets[key], w.Holds, *w.Next, w.When})
-			}
+	for _, w := range e.changing(f.Queue) {
+		for _, key := range slices.Sorted(maps.Keys(w.Sets)) {
+			f.Changes = append(f.Changes, Change{w.queue, key, w.Sets[key], w.Holds, *w.Next, w.When})
 		}
 	}
 
@@ -55,14 +51,20 @@ func (e *explainer) explainWindows(f *Finding) {
 	}
 }
 
-// changes reports whether windows of a queue or an ancestor change something in the future.
-func (e *explainer) changes(queue string) bool {
+// queueWindow is a window of a queue.
+type queueWindow struct {
+	queue string
+	inspect.Window
+}
+
+// changing returns the windows of a queue and its ancestors that begin or end at a time Next.
+func (e *explainer) changing(queue string) (all []queueWindow) {
 	for name := range e.path(queue) {
 		for _, w := range e.Quota.Windows(name) {
 			if w.Next != nil {
-				return true
+				all = append(all, queueWindow{name, w})
 			}
 		}
 	}
-	return false
+	return all
 }

@@ -212,7 +212,7 @@ func TestFollowNothing(t *testing.T) {
 	assert.Nil(t, o)
 }
 
-// TestFollowWithoutRights names what the user may not list, and the role that permits it.
+// TestFollowWithoutRights names the objects that the user may not list, and the role that permits it.
 func TestFollowWithoutRights(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

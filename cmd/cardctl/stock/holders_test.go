@@ -69,7 +69,7 @@ status: {phase: ` + phase + `}
 	assert.Equal(t, []string{"user", "group", "namespace"}, HolderKeys(s), "no queue limits a label")
 }
 
-// TestHoldersLimits has limits in a queue and in its parent, of which one is for a group of cards.
+// TestHoldersLimits has limits in a queue and in its parent. One limit is for a group of cards.
 func TestHoldersLimits(t *testing.T) {
 	const text = `
 apiVersion: v1

@@ -35,8 +35,8 @@ func explained(t *testing.T, file string) map[string]explain.Finding {
 	return all
 }
 
-// TestExplain has jobs that wait for a card. The explanation has the verdict, what the next cycles evict or what spares
-// whom, and the smallest change that helps. The explanation of the job with the cards says the same.
+// TestExplain has jobs that wait for a card. The explanation has the verdict, the pods that the next cycles evict, the
+// reasons that spare the others, and the smallest change that helps. The explanation of the job with the cards agrees.
 func TestExplain(t *testing.T) {
 	const parts = "queue own has 0 NVIDIA-L40S and deserves 4"
 	const borrows = "queue borrower has 8 NVIDIA-L40S and deserves 4"

@@ -51,7 +51,7 @@ func watch(t *testing.T, w *engine.World, c *engine.Configuration, cycles int) *
 	return s
 }
 
-// cycle runs one session of Volcano, and does what the kubelet and the controllers do after it.
+// cycle runs one session of Volcano, and acts as the kubelet and the controllers after it.
 func (s *scheduler) cycle(c *engine.Configuration) {
 	schedulerconf.EnabledActionMap = map[string]bool{}
 	info := offline.NewInfo()
@@ -198,9 +198,8 @@ func randomWorld(t *testing.T, seed uint64) (*engine.World, *engine.Configuratio
 	return world, configuration
 }
 
-// TestExplanationsAreTrue compares what explanations of random worlds say about evictions with what a scheduler does in
-// the next cycles: who is evicted, which jobs start, and that nothing is evicted for the others. Changes that were tried
-// help.
+// TestExplanationsAreTrue compares explanations of random worlds with the next cycles of a scheduler: which pods are
+// evicted, which jobs start, and that no pod is evicted for the others. Changes that were tried help.
 func TestExplanationsAreTrue(t *testing.T) {
 	said := map[string]int{}
 	for seed := range uint64(*worlds) {

@@ -45,8 +45,7 @@ func (s *Session) Predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 }
 
 // fitError returns why a task cannot have its cards on a node, as Volcano expects it. The code is Unschedulable if
-// evictions may help. as are the accounts of a simulation, nil for the
-// accounts of the session.
+// evictions may help. as are the accounts of a simulation, nil for the accounts of the session.
 func (s *Session) fitError(task *api.TaskInfo, node *api.NodeInfo, as *quota.Books) error {
 	answer := s.Decide(constraint.Question{Task: task, Queue: s.queueOf(task), Node: node, As: as})
 	if answer.OK() {

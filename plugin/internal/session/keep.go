@@ -15,12 +15,12 @@ func (s *Session) lasts() bool {
 		s.Settings.FairShare.Store != arguments.NoStore && s.Memory.knows()
 }
 
-// knows reports whether the scheduler knows anything that no object has, or has stored that it does.
+// knows reports whether the scheduler has last good values or held cards, or has stored some.
 func (m *Memory) knows() bool {
 	return m.queues.Kept() != nil || m.cards.Holding() || m.remembered != nil
 }
 
-// learned reports whether the scheduler knows more or less than it has stored last.
+// learned reports whether the last good values or the held cards differ from the stored ones.
 func (m *Memory) learned() bool {
 	return m.knows() && (m.remembered == nil || m.heldChanges != m.cards.HeldChanges() ||
 		!reflect.DeepEqual(m.remembered.Queues, m.queues.Kept().Bounded()))
@@ -45,8 +45,8 @@ func (s *Session) openStore() {
 	}
 }
 
-// saveStore saves the state that lasts over restarts, at the interval of the arguments, after evictions, and when what
-// only the scheduler knows has changed.
+// saveStore saves the state that lasts over restarts: at the interval of the arguments, after evictions, and when the
+// last good values or the held cards have changed.
 func (s *Session) saveStore() {
 	m := s.Memory
 	if !s.lasts() {
@@ -72,7 +72,7 @@ func (m *Memory) record() (r store.Record) {
 
 	m.remembered = nil
 	m.heldChanges = m.cards.HeldChanges()
-	if m.queues.Kept() != nil || m.cards.Holding() {
+	if m.knows() {
 		m.remembered = &store.Remembered{
 			Version: store.RememberedVersion,
 			Queues:  m.queues.Kept().Bounded(),

@@ -81,7 +81,7 @@ func TestLastGoodValuesAreStored(t *testing.T) {
 	}
 }
 
-// TestStoredValuesOfAnotherQueue are not those of a queue with the same name.
+// TestStoredValuesOfAnotherQueue stores values of a deleted queue. They do not count for a new queue with its name.
 func TestStoredValuesOfAnotherQueue(t *testing.T) {
 	c := testbed.NewScheduler(framework.Arguments{})
 	broken := lender().Annotate("own", card.QuotaKey, "8")

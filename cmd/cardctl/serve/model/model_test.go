@@ -237,7 +237,8 @@ func sparedBy(key policy.Key, queue string, pods int) explain.Spared {
 	return explain.Spared{By: inspect.Protector(key.String()), Key: key, Queue: queue, Pods: pods}
 }
 
-// TestMake finds what the next cycle evicts, for whom, and for whom pods were evicted. The objects stay as they are.
+// TestMake finds the pods that the next cycle evicts, the past evictions, and the jobs that get the cards. The objects
+// do not change.
 func TestMake(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(lent), 0o600))
