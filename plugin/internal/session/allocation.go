@@ -28,14 +28,19 @@ func (s *Session) AllocatableOf(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	}
 
 	refusal := s.Refusal(frame, &answer)
-	if job := s.Volcano.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
-		s.Memory.journal.Refuse(&s.explain, job, refusal)
-	}
+	s.tellJob(task, refusal)
 
 	if klog.V(3).Enabled() {
 		klog.Infof("[%s] task %s/%s waits: %s", s.Variant.Name, task.Namespace, task.Name, s.explain.Explain(refusal))
 	}
 	return false
+}
+
+// tellJob makes a refusal the reason of the job of a task, unless the job has a reason from this session.
+func (s *Session) tellJob(task *api.TaskInfo, refusal *constraint.Refusal) {
+	if job := s.Volcano.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
+		s.Memory.journal.Refuse(&s.explain, job, refusal)
+	}
 }
 
 // Predicate admits the nodes on which a task can have its cards: the node has one of them, and the queue and all its

@@ -9,6 +9,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
@@ -138,7 +139,13 @@ func (s *Session) placementProblem(task *api.TaskInfo) string {
 	if answer.OK() {
 		return ""
 	}
-	return s.explain.ExplainNode(answer.Fit, s.Refusal(frame, &answer)).String()
+	refusal := s.Refusal(frame, &answer)
+	switch answer.Fit.Reason {
+	case cards.PodRefused, cards.OverQuota:
+		// Volcano keeps no reason for a task that an event refuses.
+		s.tellJob(task, refusal)
+	}
+	return s.explain.ExplainNode(answer.Fit, refusal).String()
 }
 
 // charged reports whether a task that is deallocated was charged, and forgets that it was not.
