@@ -82,6 +82,24 @@ func HolderCardNames(annotations map[string]string) (names []string) {
 	return slices.Compact(names)
 }
 
+// UnboundKeys returns the keys with a limit for every value, and none for jobs without the key: nothing bounds such jobs.
+// Every job has a namespace.
+func UnboundKeys(annotations map[string]string) (keys []string) {
+	var v Value
+	if !parseHolders(&v, annotations[card.HolderKey]) {
+		return nil
+	}
+
+	for _, h := range v.Holders {
+		without := func(l HolderLimit) bool { return l.Value == "" && !l.Other }
+		every := func(l HolderLimit) bool { return l.Other }
+		if h.Key != namespaceLimits && slices.ContainsFunc(h.Limits, every) && !slices.ContainsFunc(h.Limits, without) {
+			keys = append(keys, h.Key)
+		}
+	}
+	return keys
+}
+
 // CompareHolderKeys orders keys as they are checked: namespace, user, group, and labels by name.
 func CompareHolderKeys(x, y string) int {
 	return cmp.Or(cmp.Compare(rankOf(x), rankOf(y)), strings.Compare(x, y))

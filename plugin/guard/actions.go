@@ -39,8 +39,12 @@ func orderProblem(actions []framework.Action, planned bool) string {
 	after := slices.Index(better, "allocate") + 1
 	better = slices.Insert(better, after, early...)
 
-	return fmt.Sprintf("pods that others are evicted for never start if %s runs before allocate: set actions: %q",
-		strings.Join(early, ", "), strings.Join(better, ", "))
+	runs := "before"
+	if allocate < 0 {
+		runs = "without"
+	}
+	return fmt.Sprintf("pods that others are evicted for never start if %s runs %s allocate: set actions: %q",
+		strings.Join(early, ", "), runs, strings.Join(better, ", "))
 }
 
 // quotaPlugin returns the first quota plugin of a configuration, "" for none.

@@ -52,7 +52,7 @@ func TestConfiguration(t *testing.T) {
 		"an unknown plugin":   {"name: gang", "name: gagn", "error: ConfigMap/volcano-system/conf: no such plugin is registered: gagn"},
 		"a misspelt option":   {"enablePreemptable", "enablePremptable", "warning: ConfigMap/volcano-system/conf: Volcano ignores an unknown key: line 5: field enablePremptable not found"},
 		"a wrong type":        {"hierarchyFrom: annotation", "cardUnlimitedCpuMemory: 3", "warning: ConfigMap/volcano-system/conf: capacity-card: argument cardUnlimitedCpuMemory: 3 (int) is not true or false, using true"},
-		"no allocate":         {"enqueue, allocate, reclaim", "enqueue, reclaim", "error: ConfigMap/volcano-system/conf: the actions are in the wrong order: pods that others are evicted for never start if reclaim runs before allocate: set actions: \"enqueue, allocate, reclaim\""},
+		"no allocate":         {"enqueue, allocate, reclaim", "enqueue, reclaim", "error: ConfigMap/volcano-system/conf: the actions are in the wrong order: pods that others are evicted for never start if reclaim runs without allocate: set actions: \"enqueue, allocate, reclaim\""},
 		"an unknown argument": {"hierarchyFrom: annotation", "untypedCard: reject", "warning: ConfigMap/volcano-system/conf: capacity-card: argument untypedCard is unknown and ignored"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,6 +90,16 @@ func TestLending(t *testing.T) {
 	require.Empty(t, of("note", checkWith(t, configured(strings.Replace(without, "capacity-card", "proportion", 1)), lends)))
 	expect(t, of("note", checkWith(t, configured(without), lends)),
 		"conf:7: note: ConfigMap/volcano-system/conf: queues such as q may have more cards than they deserve, and the actions have no reclaim")
+}
+
+// TestFlat has queues with parents in a configuration without a tree.
+func TestFlat(t *testing.T) {
+	flat := strings.Replace(sound, "    enableHierarchy: true\n", "", 1)
+	child := []string{queue("p", "", "", ""), queue("q", "p", "", "")}
+	require.Empty(t, checkWith(t, configured(strings.Replace(sound, "annotation", "parent", 1)), child...))
+	require.Empty(t, checkWith(t, configured(flat), queue("q", "root", "", "")))
+	expect(t, checkWith(t, configured(flat), child...), "conf:7: warning: ConfigMap/volcano-system/conf: "+
+		"queues such as q have a parent, and the queues are flat: to make them a tree, set enableHierarchy: true for capacity-card")
 }
 
 // TestTreeOfAnnotations has a tree that annotations describe, with each mistake that they can have.
@@ -150,9 +160,10 @@ func TestProportionCountsNoCards(t *testing.T) {
 func TestGroupsOfCards(t *testing.T) {
 	conf := configured(strings.Replace(strings.Replace(sound, "hierarchyFrom: annotation", "cardGroups: {small: {A: 1}, all: {\"*\": 1/2}}", 1),
 		"    enableHierarchy: true\n", "", 1))
-	got := checkWith(t, conf, node, queue("q", "", quota(`{"@small": 3, "@smal": 1, "@all": 2}`)+", "+deserved(`{"@small": 1}`), ""),
+	got := checkWith(t, conf, node, queue("q", "", quota(`{"@small": 3, "@smal": 1, "@all": 2}`)+", "+deserved(`{"@small": 1}`)+", "+guarantee(`{"@small": 0}`), ""),
 		queue("r", "", quota(`{"@small": 3}`), ""))
 	const key = "9: warning: Queue/q: metadata.annotations[volcano.sh/card."
 	expect(t, got, key+`quota]: "@smal" is not a group of cards of the argument cardGroups; did you mean "small"?`,
-		key+`deserved]: "@small" has no effect: the group shares cards with another one, so it can only bound`)
+		key+`deserved]: "@small" has no effect: the group shares cards with another one, so it can only bound`,
+		key+`guarantee]: "@small" has no effect: the group shares cards with another one, so it can only bound`)
 }

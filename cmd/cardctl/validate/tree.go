@@ -2,6 +2,7 @@ package validate
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,10 +11,27 @@ import (
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin"
 )
+
+// checkFlat warns of parents that the configuration does not read. Volcano's webhook gives each queue the parent root.
+func (ck *checker) checkFlat(c *engine.Configuration) {
+	if c.Given == nil || c.Hierarchy || c.Plugin == plugin.ProportionName {
+		return
+	}
+
+	at := slices.IndexFunc(ck.objects.Queues, func(q *scheduling.Queue) bool {
+		return q.Spec.Parent != "" && q.Spec.Parent != index.RootName
+	})
+	if at >= 0 {
+		ck.reportConfiguration(c, Warning, fmt.Sprintf("queues such as %s have a parent, and the queues are flat: "+
+			"to make them a tree, set enableHierarchy: true for %s", ck.objects.Queues[at].Name, c.Plugin))
+	}
+}
 
 // checkPlace checks the place of a queue in the tree.
 func (ck *checker) checkPlace(q *scheduling.Queue) {
@@ -126,10 +144,10 @@ func (ck *checker) checkSums(q *scheduling.Queue) {
 			continue // a name on a path, without a Queue object
 		}
 
-		for name, amount := range guaranteed(child) {
+		for name, amount := range orQuota(child, card.GuaranteeKey) {
 			guarantees[name] += amount
 		}
-		for name, amount := range amounts(child, card.DeservedKey) {
+		for name, amount := range orQuota(child, card.DeservedKey) {
 			deserved[name] += amount
 		}
 		for name, amount := range child.Spec.Guarantee.Resource {
@@ -148,8 +166,9 @@ func (ck *checker) checkSums(q *scheduling.Queue) {
 
 	most = amounts(q, card.DeservedKey)
 	for _, name := range exceeding(deserved, most) {
-		ck.report(Warning, q, "Queue", annotation(card.DeservedKey), "%q is %v, and its children deserve %v",
-			name, most[name], deserved[name]).Topic = Sums
+		ck.report(Warning, q, "Queue", annotation(card.DeservedKey),
+			"%q is %v, and its children deserve %v (%s is the quota where it is not set)",
+			name, most[name], deserved[name], card.DeservedKey).Topic = Sums
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(resources)) {
@@ -171,10 +190,11 @@ func exceeding(sums, most map[string]float64) (names []string) {
 	return names
 }
 
-// guaranteed returns the guarantee of each card of a queue. It defaults to the quota and is at most the quota.
-func guaranteed(q *scheduling.Queue) map[string]float64 {
+// orQuota returns what a queue deserves of each card, or is guaranteed. Both default to the quota, and are at most the
+// quota.
+func orQuota(q *scheduling.Queue, key string) map[string]float64 {
 	all := amounts(q, card.QuotaKey)
-	for name, amount := range amounts(q, card.GuaranteeKey) {
+	for name, amount := range amounts(q, key) {
 		if most, ok := all[name]; !ok || amount < most {
 			all[name] = amount
 		}
@@ -215,21 +235,59 @@ func (ck *checker) checkSoftQuota(q *scheduling.Queue) {
 			continue
 		}
 
-		// The soft quota is at least the deserved and the guaranteed amount. The guarantee defaults to the quota.
-		for _, key := range []string{card.DeservedKey, card.GuaranteeKey} {
-			keeps, set := amounts(q, key)[name]
-			if set && keeps > soft[name] {
-				ck.noEffect(q, field, "%q counts as %v: %s is as much", name, keeps, policy.Short(key))
-				break
-			}
+		// The soft quota is at least the deserved and the guaranteed amount.
+		_ = ck.countsAs(q, field, name, soft[name], card.DeservedKey) ||
+			ck.countsAs(q, field, name, soft[name], card.GuaranteeKey)
+	}
+}
 
-			if !set && bounded {
-				ck.noEffect(q, field, "%q has no effect: %s is not set, so it is the quota of %v",
-					name, policy.Short(key), most)
-				break
-			}
+// checkHolders notes limits that jobs avoid by not naming a user, a group or a label.
+func (ck *checker) checkHolders(q *scheduling.Queue) {
+	for _, key := range policy.UnboundKeys(q.Annotations) {
+		ck.report(Note, q, "Queue", annotation(card.HolderKey),
+			`"*" of %q does not bound jobs without it: add "" to bound them`, key)
+	}
+}
+
+// checkDeserved finds deserved amounts that a guarantee exceeds: nothing is taken from a queue below its guarantee.
+func (ck *checker) checkDeserved(q *scheduling.Queue) {
+	quota := amounts(q, card.QuotaKey)
+	deserved := amounts(q, card.DeservedKey)
+	for _, name := range slices.Sorted(maps.Keys(deserved)) {
+		if deserved[name] < quota[name] {
+			ck.countsAs(q, annotation(card.DeservedKey), name, deserved[name], card.GuaranteeKey)
 		}
 	}
+}
+
+// countsAs reports whether an amount of a card has no effect, since what the queue deserves or is guaranteed is more. It
+// adds the issue. Both default to the quota. The default of a guarantee yields to a guarantee of a queue above.
+func (ck *checker) countsAs(q *scheduling.Queue, field, name string, amount float64, key string) bool {
+	if keeps, set := amounts(q, key)[name]; set {
+		if keeps > amount {
+			ck.noEffect(q, field, "%q counts as %v: %s is as much", name, keeps, policy.Short(key))
+		}
+		return keeps > amount
+	}
+
+	most, bounded := amounts(q, card.QuotaKey)[name]
+	if !bounded || key == card.GuaranteeKey && ck.guaranteeStatedAbove(q, name) {
+		return false
+	}
+	ck.noEffect(q, field, "%q has no effect: %s is not set, so it is the quota of %v", name, policy.Short(key), most)
+	return true
+}
+
+// guaranteeStatedAbove reports whether a queue above another one, except the root, states a guarantee of a card.
+func (ck *checker) guaranteeStatedAbove(q *scheduling.Queue, name string) bool {
+	return slices.ContainsFunc(ck.tree.Path(ck.tree.Lookup(q.Name))[1:], func(p index.Queue) bool {
+		above := ck.queues[ck.tree.Name(p)]
+		if above == nil || p == ck.tree.Root() {
+			return false
+		}
+		_, stated := amounts(above, card.GuaranteeKey)[name]
+		return stated
+	})
 }
 
 // cardNames returns the cards and groups of cards that an annotation of a queue names, in order.

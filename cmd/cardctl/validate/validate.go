@@ -91,6 +91,7 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 	// The checks of single objects need no world, which may be impossible to build.
 	ck.reportInput()
 	ck.checkConfiguration(c)
+	ck.checkFlat(c)
 	ck.checkLending(c)
 	ck.checkJobs()
 	ck.checkRequests()
@@ -183,6 +184,8 @@ func (ck *checker) checkQueues() {
 		ck.checkAnnotations(q)
 		ck.checkAgainstParent(q)
 		ck.checkCards(q)
+		ck.checkDeserved(q)
+		ck.checkHolders(q)
 		ck.checkSoftQuota(q)
 		ck.checkGroups(q)
 	}

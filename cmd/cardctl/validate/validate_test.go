@@ -139,8 +139,22 @@ func TestCheck(t *testing.T) {
 			[]string{"4: error: Queue/p: spec.capability.cpu: 3, and its children are guaranteed 4",
 				`3: warning: Queue/p: metadata.annotations[volcano.sh/card.quota]: "A" is 3, and its children are guaranteed 4`}},
 		"children deserve too much": {
-			[]string{queue("p", "", quota(`{"A":3}`)+", "+deserved(`{"A":1}`), ""), queue("q", "p", quota(`{"A":3}`)+", "+deserved(`{"A":2}`)+", "+guarantee(`{"A":0}`), "")},
-			[]string{`3: warning: Queue/p: metadata.annotations[volcano.sh/card.deserved]: "A" is 1, and its children deserve 2`}},
+			[]string{queue("p", "", quota(`{"A":3}`)+", "+deserved(`{"A":1}`)+", "+guarantee(`{"A":0}`), ""), queue("q", "p", quota(`{"A":3}`)+", "+deserved(`{"A":2}`)+", "+guarantee(`{"A":0}`), "")},
+			[]string{`3: warning: Queue/p: metadata.annotations[volcano.sh/card.deserved]: "A" is 1, and its children deserve 2 (volcano.sh/card.deserved is the quota where it is not set)`}},
+		"children deserve their quotas": {
+			[]string{queue("p", "", quota(`{"A":4}`)+", "+deserved(`{"A":2}`)+", "+guarantee(`{"A":0}`), ""), queue("q", "p", quota(`{"A":4}`), "")},
+			[]string{`3: warning: Queue/p: metadata.annotations[volcano.sh/card.deserved]: "A" is 2, and its children deserve 4 (volcano.sh/card.deserved is the quota where it is not set)`}},
+		"deserved below a guarantee that is not set": {
+			[]string{queue("q", "", quota(`{"A":4}`)+", "+deserved(`{"A":2}`), "")},
+			[]string{`3: warning: Queue/q: metadata.annotations[volcano.sh/card.deserved]: "A" has no effect: card.guarantee is not set, so it is the quota of 4`}},
+		"deserved below a guarantee": {
+			[]string{queue("q", "", quota(`{"A":4}`)+", "+deserved(`{"A":2}`)+", "+guarantee(`{"A":3}`), "")},
+			[]string{`3: warning: Queue/q: metadata.annotations[volcano.sh/card.deserved]: "A" counts as 3: card.guarantee is as much`}},
+		"deserved, and a queue above states a guarantee": {
+			[]string{queue("p", "", quota(`{"A":4}`)+", "+deserved(`{"A":4}`)+", "+guarantee(`{"A":0}`), ""), queue("q", "p", quota(`{"A":4}`)+", "+deserved(`{"A":2}`), "")}, nil},
+		"limits that bound no job without a user": {
+			[]string{queue("q", "", quota(`{"A":4}`)+`, volcano.sh/card.quota.by: '{"namespace": {"*": {"A": 1}}, "user": {"*": {"A": 1}}, "label:team": {"*": {"A": 1}, "": {"A": 0}}}'`, "")},
+			[]string{`3: note: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: "*" of "user" does not bound jobs without it: add "" to bound them`}},
 		"deserved and guarantee of one queue": {
 			[]string{queue("q", "", quota(`{"A":1}`)+", "+deserved(`{"A":2}`)+", "+guarantee(`{"B":1}`), "")},
 			[]string{`3: warning: Queue/q: metadata.annotations[volcano.sh/card.deserved]: "A" is 2, more than its quota of 1`,
@@ -228,6 +242,7 @@ func TestCheck(t *testing.T) {
 				`29: error: Queue/u: metadata.annotations[volcano.sh/soft-quota]: "{\"A\": 1.5}" is not a JSON object of cards and whole numbers, such as {"NVIDIA-H200": 8}`,
 				`9: warning: Queue/q: metadata.annotations[volcano.sh/soft-quota]: no node has the card "B"`,
 				`9: warning: Queue/q: metadata.annotations[volcano.sh/soft-quota]: "A" has no effect: card.deserved is not set, so it is the quota of 8`,
+				`14: warning: Queue/r: metadata.annotations[volcano.sh/card.deserved]: "A" counts as 5: card.guarantee is as much`,
 				`14: warning: Queue/r: metadata.annotations[volcano.sh/soft-quota]: "A" counts as 5: card.guarantee is as much`,
 				`19: warning: Queue/s: metadata.annotations[volcano.sh/soft-quota]: "A" has no effect: the quota is 8`}},
 		"limits of holders": {
@@ -235,7 +250,8 @@ func TestCheck(t *testing.T) {
 				queue("r", "", `volcano.sh/card.quota.by: '{"users": {}}'`, "")},
 			[]string{`14: error: Queue/r: metadata.annotations[volcano.sh/card.quota.by]: "{\"users\": {}}" is not a JSON object of namespace, user, group or label:<name>`,
 				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: no node has the card "B"`,
-				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: "@group" is not a group of cards of the argument cardGroups`}},
+				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: "@group" is not a group of cards of the argument cardGroups`,
+				`9: note: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: "*" of "user" does not bound jobs without it: add "" to bound them`}},
 		"budgets and limits of namespaces": {
 			[]string{node, queue("q", "", `volcano.sh/card.budget: '{"A": "4h/day", "B": "2h/day", "@group": "1h/day"}', volcano.sh/card.quota.by: '{"namespace": {"*": {"C": 1, "@others": 1}}}'`, "")},
 			[]string{`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: no node has the card "C"`,
