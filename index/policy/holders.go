@@ -82,8 +82,8 @@ func HolderCardNames(annotations map[string]string) (names []string) {
 	return slices.Compact(names)
 }
 
-// UnboundKeys returns the keys with a limit for every value, and none for jobs without the key: nothing bounds such jobs.
-// Every job has a namespace.
+// UnboundKeys returns the keys with a limit for every value, and none for jobs without the key: nothing bounds such
+// jobs. Every job has a namespace.
 func UnboundKeys(annotations map[string]string) (keys []string) {
 	var v Value
 	if !parseHolders(&v, annotations[card.HolderKey]) {

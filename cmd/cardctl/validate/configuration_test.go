@@ -99,7 +99,7 @@ func TestFlat(t *testing.T) {
 	require.Empty(t, checkWith(t, configured(strings.Replace(sound, "annotation", "parent", 1)), child...))
 	require.Empty(t, checkWith(t, configured(flat), queue("q", "root", "", "")))
 	expect(t, checkWith(t, configured(flat), child...), "conf:7: warning: ConfigMap/volcano-system/conf: "+
-		"queues such as q have a parent, and the queues are flat: to make them a tree, set enableHierarchy: true for capacity-card")
+		"queues such as q have a parent, and the queues are flat: set enableHierarchy: true for capacity-card")
 }
 
 // TestTreeOfAnnotations has a tree that annotations describe, with each mistake that they can have.

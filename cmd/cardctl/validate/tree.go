@@ -25,11 +25,12 @@ func (ck *checker) checkFlat(c *engine.Configuration) {
 	}
 
 	at := slices.IndexFunc(ck.objects.Queues, func(q *scheduling.Queue) bool {
-		return q.Spec.Parent != "" && q.Spec.Parent != index.RootName
+		return q.Spec.Parent != index.RootName && ck.queues[q.Spec.Parent] != nil
 	})
 	if at >= 0 {
-		ck.reportConfiguration(c, Warning, fmt.Sprintf("queues such as %s have a parent, and the queues are flat: "+
-			"to make them a tree, set enableHierarchy: true for %s", ck.objects.Queues[at].Name, c.Plugin))
+		ck.reportConfiguration(c, Warning, fmt.Sprintf(
+			"queues such as %s have a parent, and the queues are flat: set enableHierarchy: true for %s",
+			ck.objects.Queues[at].Name, c.Plugin))
 	}
 }
 
@@ -260,8 +261,8 @@ func (ck *checker) checkDeserved(q *scheduling.Queue) {
 	}
 }
 
-// countsAs reports whether an amount of a card has no effect, since what the queue deserves or is guaranteed is more. It
-// adds the issue. Both default to the quota. The default of a guarantee yields to a guarantee of a queue above.
+// countsAs reports whether an amount of a card has no effect, since what the queue deserves or is guaranteed is more.
+// It adds the issue. Both default to the quota. The default of a guarantee yields to a guarantee of a queue above.
 func (ck *checker) countsAs(q *scheduling.Queue, field, name string, amount float64, key string) bool {
 	if keeps, set := amounts(q, key)[name]; set {
 		if keeps > amount {

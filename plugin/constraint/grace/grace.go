@@ -97,7 +97,8 @@ func (n *Notices) hooks() *constraint.Hooks {
 	}
 }
 
-// granted returns the most grace of each queue, nil where all have none: the least of the values on its path.
+// granted returns the most grace of each queue, nil where all have none: the least of the values on its path. Without
+// hierarchy, the queue root is above each queue.
 func granted(s *constraint.Session) (most []time.Duration) {
 	if !s.Intake.HasPolicies() {
 		return nil
@@ -110,9 +111,15 @@ func granted(s *constraint.Session) (most []time.Duration) {
 		}
 	}
 
+	root := s.Index.Lookup(index.RootName)
 	for q := range most {
+		path := s.Index.Path(index.Queue(q))
+		if root != index.None && path[len(path)-1] != root {
+			path = append(path, root) // to a copy: a path has no room for more
+		}
+
 		some := false
-		for _, p := range s.Index.Path(index.Queue(q)) {
+		for _, p := range path {
 			if own, set := s.Intake.Policies(p).EvictionGrace(); set && (!some || own < most[q]) {
 				most[q] = own
 				some = true

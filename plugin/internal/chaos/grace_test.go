@@ -51,6 +51,7 @@ func (c *chaosCycle) graceOf(j *world.Job, p *world.Pod) time.Duration {
 	for _, queue := range c.Path(j.Spec.Queue) {
 		path = append(path, c.ownPolicy(queue, policy.EvictionGraceKey))
 	}
+	path = append(path, c.ownPolicy(index.RootName, policy.EvictionGraceKey)) // above each queue, also without hierarchy
 	return oracle.Grace(p.Object.Annotations[policy.EvictionGraceKey], j.Group.Annotations[policy.EvictionGraceKey], path)
 }
 
