@@ -152,7 +152,7 @@ func TestHelm(t *testing.T) {
 	now := c.deployed(t)
 	require.EqualValues(t, 2, *now.Spec.Replicas)
 	pod := now.Spec.Template.Spec
-	require.Equal(t, "docker.io/capacitycard/vc-scheduler-v0.0.0:v1.14.1", pod.Containers[0].Image)
+	require.Equal(t, "docker.io/capacitycard/vc-scheduler-v0.1.0:v1.14.1", pod.Containers[0].Image)
 	require.Contains(t, pod.Containers[0].Args, "2>&1", "the chart passes this to the program, not to a shell")
 
 	leader := c.startPod(t, layout, volcanoNamespace, pod)
@@ -300,7 +300,7 @@ func (c *cluster) runTest(t *testing.T, h *helm, layout string) {
 		pod = c.pods("")[at]
 		return ""
 	})
-	require.Equal(t, "ghcr.io/capacity-card/cardctl:v0.0.0-volcano-v1.14.1", pod.Spec.Containers[0].Image)
+	require.Equal(t, "ghcr.io/capacity-card/cardctl:v0.1.0-volcano-v1.14.1", pod.Spec.Containers[0].Image)
 	require.NoError(t, c.Kube.CoreV1().Pods(pod.Namespace).Bind(t.Context(), &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: "cpu-1"},

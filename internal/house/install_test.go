@@ -165,3 +165,19 @@ func TestConfigurationsOnPages(t *testing.T) {
 		assert.YAMLEq(t, source.Data["volcano-scheduler.conf"], shown[page], "%s does not show %s", page, file)
 	}
 }
+
+// TestManifestsNameTheVersion expects the manifests, the chart and the values to name the version of the first section of the
+// changelog: someone who has the source of a release applies them as they are.
+func TestManifestsNameTheVersion(t *testing.T) {
+	found := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\]`).FindStringSubmatch(string(read(t, "CHANGELOG.md")))
+	require.NotNil(t, found)
+	version := found[1]
+	for path, line := range map[string]string{
+		"deploy/drop-in/kustomization.yaml":      "newTag: v" + version + "-volcano-v1.14.1\n",
+		"deploy/view/kustomization.yaml":         "newTag: v" + version + "-volcano-v1.14.1\n",
+		"deploy/helm/values.yaml":                "scheduler_image_name: volcano/vc-scheduler-v" + version + "\n",
+		"deploy/charts/capacity-card/Chart.yaml": "\nversion: " + version + "\nappVersion: v" + version + "\n",
+	} {
+		assert.Contains(t, string(read(t, path)), line, path)
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 )
 
@@ -83,4 +85,38 @@ func TestRunsAgree(t *testing.T) {
 			t.Errorf(".ci/run does not run %q", target)
 		}
 	}
+}
+
+// TestIssueForms expects the forms for issues to have what GitHub requires of them, or it does not show them, and the form of
+// a defect to send vulnerabilities to SECURITY.md.
+func TestIssueForms(t *testing.T) {
+	forms, err := filepath.Glob(".github/ISSUE_TEMPLATE/*.yml")
+	require.NoError(t, err)
+	require.NotEmpty(t, forms)
+	for _, path := range forms {
+		var form struct {
+			Name, Description string
+			Labels            []string
+			Body              []struct {
+				Type, ID    string
+				Attributes  struct{ Label, Description, Value, Render string }
+				Validations struct{ Required bool }
+			}
+		}
+		require.NoError(t, yaml.UnmarshalStrict(read(t, path), &form), path)
+		assert.NotEmpty(t, form.Name, path)
+		assert.NotEmpty(t, form.Description, path)
+		inputs := map[string]bool{}
+		for _, element := range form.Body {
+			if element.Type == "markdown" {
+				assert.NotEmpty(t, element.Attributes.Value, path)
+				continue
+			}
+			assert.NotEmpty(t, element.Attributes.Label, "%s: %s", path, element.ID)
+			assert.False(t, inputs[element.ID], "%s: two inputs have the id %q", path, element.ID)
+			inputs[element.ID] = true
+		}
+		assert.NotEmpty(t, inputs, path)
+	}
+	assert.Contains(t, string(read(t, ".github/ISSUE_TEMPLATE/defect.yml")), "SECURITY.md")
 }

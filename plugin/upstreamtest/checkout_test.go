@@ -17,9 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// leaveOutBroken leaves out the functions of a checkout's tests that do not compile without its
-// plugin, and then those that call them. Names that the checkout does not have are dropped.
-func (s *suite) leaveOutBroken(t *testing.T, root, volcano string) {
+// keepDeclared drops the names of left out functions that a checkout does not have.
+func (s *suite) keepDeclared(t *testing.T, volcano string) {
 	t.Helper()
 	sources, err := filepath.Glob(filepath.Join(volcano, schedulerDir, s.dir, "*_test.go"))
 	require.NoError(t, err)
@@ -32,6 +31,12 @@ func (s *suite) leaveOutBroken(t *testing.T, root, volcano string) {
 		declared = append(declared, names...)
 	}
 	s.leftOut = slices.DeleteFunc(slices.Clone(s.leftOut), func(name string) bool { return !slices.Contains(declared, name) })
+}
+
+// leaveOutBroken leaves out the functions of a checkout's tests that do not compile without its
+// plugin, and then those that call them.
+func (s *suite) leaveOutBroken(t *testing.T, root, volcano string) {
+	t.Helper()
 	for {
 		require.NoError(t, s.generate(root, volcano))
 		// -e: all errors of the compiler, not the first ten.
@@ -104,6 +109,20 @@ func functionsAt(text []byte, lines []int) (names []string, err error) {
 		}
 	}
 	return names, nil
+}
+
+// TestKeepDeclared expects the functions of a checkout to stay left out, and those of another release to be dropped.
+func TestKeepDeclared(t *testing.T) {
+	checkout := t.TempDir()
+	directory := filepath.Join(checkout, schedulerDir, "plugins/capacity")
+	require.NoError(t, os.MkdirAll(directory, 0o755))
+	text := []byte("package capacity\n\nfunc Test_here() {}\n")
+	require.NoError(t, os.WriteFile(filepath.Join(directory, "capacity_test.go"), text, 0o600))
+
+	s := suite{dir: "plugins/capacity", leftOut: []string{"Test_here", "Test_later"}}
+	s.keepDeclared(t, checkout)
+	assert.Equal(t, []string{"Test_here"}, s.leftOut)
+	assert.NoError(t, s.generate(t.TempDir(), checkout))
 }
 
 func TestBrokenFunctions(t *testing.T) {

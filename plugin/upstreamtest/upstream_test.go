@@ -121,6 +121,12 @@ func TestUpstream(t *testing.T) {
 	}
 	root, volcano, checkout := moduleDirs(t)
 
+	if checkout {
+		for i := range suites {
+			suites[i].passes = 1
+			suites[i].keepDeclared(t, volcano)
+		}
+	}
 	// Suites import one another, so all are there before the first one is compiled.
 	for i := range suites {
 		if err := suites[i].generate(root, volcano); err != nil {
@@ -129,7 +135,6 @@ func TestUpstream(t *testing.T) {
 	}
 	if checkout {
 		for i := range suites {
-			suites[i].passes = 1
 			suites[i].leaveOutBroken(t, root, volcano)
 		}
 	}
