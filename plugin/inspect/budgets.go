@@ -5,7 +5,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/quota/budget"
-	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
 // Budget is the budget of a queue for a card. Quantities are in card-hours, except Now.
@@ -51,20 +50,4 @@ func (i Inspection) Budgets() (all []Budget) {
 		})
 	}
 	return all
-}
-
-// Evictions returns the record of evictions that is saved, nil for none. Its times are moved to a clock that shows now
-// when the session opens. With the zero time, they stay on the clock of the session.
-func (i Inspection) Evictions(now time.Time) *evict.Record {
-	record := i.s.Evictions.Ledger.Record()
-	if record == nil || now.IsZero() {
-		return record
-	}
-
-	shifted, err := evict.New(record)
-	if err != nil {
-		return record // never: a ledger wrote it
-	}
-	shifted.Shift(now.Sub(i.s.Now))
-	return shifted.Record()
 }

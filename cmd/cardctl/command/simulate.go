@@ -211,7 +211,11 @@ func ofQuota(allocated float64, quota *float64) string {
 func newEvents(c *whatif.Comparison) *table {
 	t := tableOf("CYCLE", "EVENT", "QUEUE", "JOB", "POD", "NODE")
 	for _, e := range c.NewEvents() {
-		t.add(e.Cycle, e.Kind, e.Queue, e.Owner, e.Pod, e.Node)
+		what := string(e.Kind)
+		if e.Until != nil {
+			what += " until " + e.Until.UTC().Format(time.TimeOnly) + "Z"
+		}
+		t.add(e.Cycle, what, e.Queue, e.Owner, e.Pod, e.Node)
 	}
 	return t
 }

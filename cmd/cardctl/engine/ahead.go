@@ -31,15 +31,15 @@ func (w *World) Clone() *World {
 // cycle, and calls look with its session after the action reclaim. It returns the error of ctx.
 func Ahead(ctx context.Context, w *World, c *Configuration, look func(*Session)) (events []Event, err error) {
 	next := w.Clone()
-	configuration := *c // keeps the evictions
-	configuration.memory = &memory{}
+	configuration := *c
+	configuration.memory = newMemory(c.At)
 	for number := 1; number <= mostAhead; number++ {
-		happened, changed, err := next.cycle(ctx, &configuration, number)
+		r, err := next.cycle(ctx, &configuration, number)
 		if err != nil {
 			return nil, err
 		}
-		events = append(events, happened...)
-		if !changed {
+		events = append(events, r.events...)
+		if !r.changed {
 			break
 		}
 	}

@@ -30,7 +30,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/store"
-	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
 // ErrNoQuotaPlugin is the error of a configuration without a quota plugin.
@@ -67,44 +66,19 @@ type Configuration struct {
 	// both, the running pods count. If queues have budgets of unknown use, BudgetsLack is the reason.
 	Budgets     *store.Stored
 	BudgetsLack string
-	// evicted has the evictions of earlier cycles of a simulation, nil for the stored evictions.
-	evicted *evict.Record
 	// memory is shared by the sessions of a simulation, nil for other sessions.
 	memory *memory
 }
 
 // stored returns the record at the begin of a session, nil for none.
-func (c *Configuration) stored() *store.Stored {
-	stored := cmp.Or(c.Usage, c.Budgets)
-	if c.evicted == nil {
-		return stored
-	}
-
-	changed := ptr.Deref(stored, store.Stored{})
-	changed.Record.Evictions = c.evicted
-	return &changed
-}
+func (c *Configuration) stored() *store.Stored { return cmp.Or(c.Usage, c.Budgets) }
 
 // WithoutPast returns the configuration with no usage, no used budget and no eviction before the session.
 func (c *Configuration) WithoutPast() *Configuration {
 	next := *c
 	next.Usage = nil
 	next.Budgets = nil
-	next.evicted = nil
 	return &next
-}
-
-// keepEvictions stores the evictions of a session for the next one. Volcano's own plugins count no evictions.
-func (c *Configuration) keepEvictions(s *Session) {
-	if c.Upstream {
-		return
-	}
-
-	var now time.Time
-	if stored := c.stored(); stored != nil {
-		now = stored.Now
-	}
-	c.evicted = s.Quota.Evictions(now)
 }
 
 // FairShare returns the settings of the order by usage over time.

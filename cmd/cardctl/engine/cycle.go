@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,6 +27,8 @@ type Event struct {
 	Node  string    `json:"node,omitempty"`
 	// For is the job that a pod is evicted for, nil for none, such as where a quota is enforced.
 	For *Taker `json:"for,omitempty"`
+	// Until is the time from which on a pod with notice is evicted, nil for other events.
+	Until *time.Time `json:"until,omitempty"`
 }
 
 // EventKind is the kind of an event.
@@ -36,6 +39,7 @@ const (
 	Admitted EventKind = "Admitted" // a group gets its pods
 	Placed   EventKind = "Placed"
 	Evicted  EventKind = "Evicted"
+	Noticed  EventKind = "Noticed" // a pod is evicted at the end of a notice
 	// Displaced: a group is no longer admitted. A group with a higher priority takes its place.
 	Displaced EventKind = "Displaced"
 )
@@ -45,24 +49,32 @@ const mostCycles = 100
 
 // Settle runs cycles until a cycle changes nothing, or ctx is done. Between two cycles it does the work of the
 // controllers and the kubelet: placed pods run, and evicted pods leave their node and return as new pods. Evictions
-// count in the following cycles. Settle reports whether the world settled. It returns the error of ctx, which can also
+// count in the following cycles. If pods have notice, the next cycle is at the end of the first notice. Settle reports whether the world settled. It returns the error of ctx, which can also
 // end a cycle.
 func Settle(
 	ctx context.Context, w *World, c *Configuration, progress func(cycle, events int),
 ) (events []Event, settled bool, err error) {
-	configuration := *c // keeps the evictions
-	configuration.memory = &memory{}
+	configuration := *c
+	configuration.memory = newMemory(c.At)
+	noticed := map[string]bool{}
 	for cycle := 1; cycle <= mostCycles; cycle++ {
-		happened, changed, err := w.cycle(ctx, &configuration, cycle)
+		r, err := w.cycle(ctx, &configuration, cycle)
 		if err != nil {
 			return events, false, err
 		}
 
-		events = append(events, happened...)
+		events = append(events, r.events...)
+		for _, e := range r.notices {
+			if of := e.Group + "/" + e.Pod; !noticed[of] {
+				noticed[of] = true
+				events = append(events, e)
+			}
+		}
 		if progress != nil {
 			progress(cycle, len(events))
 		}
-		if !changed {
+
+		if !r.changed && !configuration.memory.skipTo(r.notices) {
 			return events, true, nil
 		}
 	}
@@ -70,27 +82,34 @@ func Settle(
 	return events, false, nil
 }
 
+// round is what one cycle did.
+type round struct {
+	events  []Event
+	notices []Event // of all pods that have notice, also from earlier cycles
+	changed bool    // other than by notices
+}
+
 // cycle runs all actions once.
-func (w *World) cycle(ctx context.Context, c *Configuration, number int) (events []Event, changed bool, err error) {
-	jobs, claimants, err := w.decide(ctx, c)
+func (w *World) cycle(ctx context.Context, c *Configuration, number int) (r round, err error) {
+	d, err := w.decide(ctx, c)
 	if err != nil {
-		return nil, false, err
+		return r, err
 	}
 
 	for _, g := range w.Groups {
-		job := jobs[g.ID()]
+		job := d.jobs[g.ID()]
 		if job == nil {
 			continue
 		}
 
 		ended := g.dropEnding()
 		happened := w.follow(g, job)
-		changed = changed || ended || len(happened) > 0
+		r.changed = r.changed || ended || len(happened) > 0
 
 		was := g.Status.Phase
 		g.Status.Phase = job.PodGroup.Status.Phase
 		if was != g.Status.Phase {
-			changed = true
+			r.changed = true
 			switch {
 			case was == scheduling.PodGroupPending:
 				happened = append(happened, Event{Kind: Admitted})
@@ -98,7 +117,7 @@ func (w *World) cycle(ctx context.Context, c *Configuration, number int) (events
 				happened = append(happened, Event{Kind: Displaced})
 			}
 		}
-		changed = w.arrive(g) || changed
+		r.changed = w.arrive(g) || r.changed
 
 		for _, e := range happened {
 			e.Cycle = number
@@ -106,29 +125,78 @@ func (w *World) cycle(ctx context.Context, c *Configuration, number int) (events
 			e.Owner = g.Owner
 			e.Queue = g.Spec.Queue
 			if e.Kind == Evicted {
-				e.For = claimants[e.Group+"/"+e.Pod]
+				e.For = d.claimants[e.Group+"/"+e.Pod]
 			}
-			events = append(events, e)
+			r.events = append(r.events, e)
 		}
 	}
 
-	return events, changed, nil
+	for _, e := range d.notices {
+		e.Cycle = number
+		r.notices = append(r.notices, e)
+	}
+	return r, nil
 }
 
-// decide runs all actions in a session. It returns its jobs, and for whom pods are evicted, by group and pod.
-func (w *World) decide(ctx context.Context, c *Configuration) (
-	jobs map[api.JobID]*api.JobInfo, claimants map[string]*Taker, err error) {
+// decisions are what the actions of a session decided.
+type decisions struct {
+	jobs      map[api.JobID]*api.JobInfo
+	claimants map[string]*Taker // for whom pods are evicted, by group and pod
+	notices   []Event
+}
+
+// decide runs all actions in a session.
+func (w *World) decide(ctx context.Context, c *Configuration) (*decisions, error) {
 	s, err := Open(ctx, w, c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer s.Close()
 
 	s.forgetLost()
 	err = s.Run()
-	c.keepEvictions(s)
 
-	return s.Jobs, w.claimants(s), err // Close drops the jobs
+	// Close drops the jobs.
+	return &decisions{jobs: s.Jobs, claimants: w.claimants(s), notices: w.notices(s)}, err
+}
+
+// notices returns an event for each pod that has notice, by group and pod. Volcano's own plugins give none.
+func (w *World) notices(s *Session) (events []Event) {
+	if s.Upstream {
+		return nil
+	}
+
+	takers := w.takers()
+	for _, a := range s.Quota.Announced() {
+		victim := takers[a.Task.Job]
+		if victim == nil {
+			continue
+		}
+		events = append(events, Event{
+			Kind:  Noticed,
+			Group: string(a.Task.Job),
+			Owner: victim.Owner,
+			Queue: victim.Queue,
+			Pod:   a.Task.Name,
+			Node:  a.Task.NodeName,
+			For:   takers[a.For],
+			Until: &a.Until,
+		})
+	}
+
+	slices.SortFunc(events, func(x, y Event) int {
+		return cmp.Or(cmp.Compare(x.Group, y.Group), cmp.Compare(x.Pod, y.Pod))
+	})
+	return events
+}
+
+// takers returns the groups as jobs that pods are evicted for.
+func (w *World) takers() map[api.JobID]*Taker {
+	takers := map[api.JobID]*Taker{}
+	for _, g := range w.Groups {
+		takers[g.ID()] = &Taker{g.Namespace, g.Owner, g.Spec.Queue}
+	}
+	return takers
 }
 
 // claimants returns the jobs that a session evicts pods for, by group and pod. Volcano's own plugins record none.
@@ -137,11 +205,7 @@ func (w *World) claimants(s *Session) map[string]*Taker {
 		return nil
 	}
 
-	takers := map[api.JobID]*Taker{}
-	for _, g := range w.Groups {
-		takers[g.ID()] = &Taker{g.Namespace, g.Owner, g.Spec.Queue}
-	}
-
+	takers := w.takers()
 	all := map[string]*Taker{}
 	for id, job := range s.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Releasing] {

@@ -94,12 +94,17 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	plugin.Register()
 	switch {
 	case c.memory != nil:
-		c.memory.register(c.At)
+		c.memory.register()
 	case !c.At.IsZero():
 		plugin.RegisterAt(func() time.Time { return c.At })
 	}
 
-	// The plugin begins with the stored record, and is kept for the inspection.
+	// The plugin begins with the stored record, but in later sessions of a simulation with the state of the one before. It
+	// is kept for the inspection.
+	goesOn := c.memory != nil && c.memory.begun
+	if c.memory != nil {
+		c.memory.begun = true
+	}
 	build, _ := framework.GetPluginBuilder(c.Plugin)
 	if c.Upstream {
 		build = upstream[c.Plugin]
@@ -107,7 +112,9 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	var quota framework.Plugin
 	framework.RegisterPluginBuilder(c.Plugin, func(arguments framework.Arguments) framework.Plugin {
 		quota = build(arguments)
-		plugin.BeginWith(quota, c.stored())
+		if !goesOn {
+			plugin.BeginWith(quota, c.stored())
+		}
 		return quota
 	})
 
@@ -122,20 +129,41 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	return s
 }
 
-// memory has the plugins of one simulation. Its sessions share the memory of a scheduler: a job that others were
-// evicted for has their room in the next cycle. Other simulations do not see it.
+// memory has the plugins and the clock of one simulation. Its sessions share the memory of a scheduler: a job that others
+// were evicted for has their room in the next cycle. Other simulations do not see it.
 type memory struct {
 	built map[string]framework.PluginBuilder
+	begun bool // a session was opened
+	now   func() time.Time
+}
+
+// newMemory returns the memory of a simulation that begins at a time, zero for now.
+func newMemory(at time.Time) *memory {
+	if at.IsZero() {
+		return &memory{now: time.Now}
+	}
+	return &memory{now: func() time.Time { return at }}
+}
+
+// skipTo sets the clock to the first end of a notice, and reports whether one is still to come.
+func (m *memory) skipTo(notices []Event) bool {
+	now := m.now()
+	var first time.Duration
+	for _, e := range notices {
+		if wait := e.Until.Sub(now); wait > 0 && (first == 0 || wait < first) {
+			first = wait
+		}
+	}
+
+	before := m.now
+	m.now = func() time.Time { return before().Add(first) }
+	return first > 0
 }
 
 // register registers the plugins of a simulation.
-func (m *memory) register(at time.Time) {
+func (m *memory) register() {
 	if m.built == nil {
-		now := time.Now
-		if !at.IsZero() {
-			now = func() time.Time { return at }
-		}
-		plugin.RegisterAt(now)
+		plugin.RegisterAt(func() time.Time { return m.now() })
 
 		m.built = map[string]framework.PluginBuilder{}
 		for _, name := range plugin.Names {

@@ -147,6 +147,56 @@ func TestReclaim(t *testing.T) {
 	}, comparison.Queues)
 }
 
+// TestNotice lends cards to a job that asks for notice. The simulation goes on at the end of the notice, at a given time
+// and with the clock. Two jobs that take cards back have a notice each.
+func TestNotice(t *testing.T) {
+	grace := strings.Replace(lending, `volcano.sh/preemptable: "true"`, `volcano.sh/preemptable: "true", volcano.sh/eviction-grace: 15m`, 1)
+	second := strings.Replace(claims, "{name: claims}", "{name: second}", 1)
+	at := time.Date(2026, 12, 1, 10, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		grant   string
+		at      time.Time
+		notices int
+	}{
+		"no notice":      {"0s", at, 0},
+		"ten minutes":    {"10m", at, 2},
+		"what it asks":   {"1h", at, 2},
+		"with the clock": {"10m", time.Time{}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, c := settled(t, grace)
+			more, _ := world(t, claims, second)
+			w.Groups = append(w.Groups, more.Groups...)
+			require.NoError(t, Set(w, "queue/borrower:eviction-grace="+test.grant))
+			c.At = test.at
+
+			o := outcome(t, w, c)
+			require.True(t, o.Settled)
+			var notices, evictions []engine.Event
+			for _, e := range o.Events {
+				switch e.Kind {
+				case engine.Noticed:
+					notices = append(notices, e)
+				case engine.Evicted:
+					evictions = append(evictions, e)
+				}
+			}
+			assert.Len(t, notices, test.notices)
+			require.Len(t, evictions, 2)
+			for _, e := range notices {
+				grant, err := time.ParseDuration(test.grant)
+				require.NoError(t, err)
+				assert.Less(t, e.Cycle, evictions[0].Cycle)
+				assert.Equal(t, "borrower", e.Queue)
+				assert.Equal(t, "owner", e.For.Queue)
+				if !test.at.IsZero() {
+					assert.Equal(t, test.at.Add(min(grant, 15*time.Minute)), *e.Until)
+				}
+			}
+		})
+	}
+}
+
 // TestEvictionsCount has three jobs that take back what was lent, with and without budgets of evictions. The evictions
 // of one cycle count in the next ones, beside those that are stored.
 func TestEvictionsCount(t *testing.T) {
