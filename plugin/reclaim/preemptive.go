@@ -9,6 +9,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
@@ -118,15 +119,16 @@ func (s *Rules) mayTakeCards(a *constraint.Ask, pods []*cards.PodRequest) cards.
 			continue
 		}
 
-		equal := float64(count(pods[i:], pod))
+		equal := count(pods[i:], pod)
 		v := s.Cards.Fit(a.Queue, pod, &request, func(d fastres.Dim, milli float64) quota.Verdict {
-			v := s.mayTakeCard(a.Queue, d, milli*equal, all)
+			v := s.mayTakeCard(a.Queue, d, milli*float64(equal), all)
 			if !v.OK() {
 				return v
 			}
-			return s.FitsOwn(&s.Books.Future, a, d, milli*equal)
+			return s.FitsOwn(&s.Books.Future, a, d, milli*float64(equal))
 		})
 		if !v.OK() {
+			request.Amount *= card.Milli(equal) // the reason is about the pods together
 			return cards.Outcome{Verdict: v, Request: request}
 		}
 	}

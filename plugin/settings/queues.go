@@ -121,7 +121,7 @@ var queues = []Setting{
 	},
 	{
 		Name: "volcano.sh/inqueue-timeout", Place: Queue, Values: span, Example: "30m",
-		Pattern: whole(duration), Default: zeroTime, Inherits: true, Windows: true,
+		Pattern: whole(duration), Default: Default{Text: Text{"no timeout", "没有时限"}}, Inherits: true, Windows: true,
 		Effect: Text{
 			"An admitted job with less than its minimum of pods keeps others from being admitted for no longer " +
 				"than this time.",

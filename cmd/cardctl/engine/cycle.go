@@ -49,7 +49,8 @@ const mostCycles = 100
 
 // Settle runs cycles until a cycle changes nothing, or ctx is done. Between two cycles it does the work of the
 // controllers and the kubelet: placed pods run, and evicted pods leave their node and return as new pods. Evictions
-// count in the following cycles. If pods have notice, the next cycle is at the end of the first notice. Settle reports whether the world settled. It returns the error of ctx, which can also
+// count in the following cycles. If pods have notice, the next cycle is at the end of the first notice. Settle
+// reports whether the world settled. It returns the error of ctx, which can also
 // end a cycle.
 func Settle(
 	ctx context.Context, w *World, c *Configuration, progress func(cycle, events int),

@@ -99,8 +99,8 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 		plugin.RegisterAt(func() time.Time { return c.At })
 	}
 
-	// The plugin begins with the stored record, but in later sessions of a simulation with the state of the one before. It
-	// is kept for the inspection.
+	// The plugin begins with the stored record, but in later sessions of a simulation with the state of the one before.
+	// It is kept for the inspection.
 	goesOn := c.memory != nil && c.memory.begun
 	if c.memory != nil {
 		c.memory.begun = true
@@ -129,8 +129,8 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	return s
 }
 
-// memory has the plugins and the clock of one simulation. Its sessions share the memory of a scheduler: a job that others
-// were evicted for has their room in the next cycle. Other simulations do not see it.
+// memory has the plugins and the clock of one simulation. Its sessions share the memory of a scheduler: a job that
+// others were evicted for has their room in the next cycle. Other simulations do not see it.
 type memory struct {
 	built map[string]framework.PluginBuilder
 	begun bool // a session was opened

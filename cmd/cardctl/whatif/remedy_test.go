@@ -64,6 +64,13 @@ func TestExplain(t *testing.T) {
 			"default/Job/owner in queue own lacks such cards, and its pods are spared: " +
 				"volcano.sh/eviction-budget (lose) of queue borrower",
 		}},
+		"over-deserved": {verdict: "now", rule: "NodesFull", advice: []string{
+			parts, borrows,
+			"nothing is evicted for it: Queue <own> has insufficient <NVIDIA-L40S> quota: requested <6>, total would be <6>, but deserved is <4>",
+			"tried: with volcano.sh/card.deserved of 6 NVIDIA-L40S in queue own, it starts, and pods are evicted for it: 8",
+		}, holder: []string{
+			"the next cycles evict none of its pods; queue borrower has more than it deserves: 4 NVIDIA-L40S (8 of 4 deserved)",
+		}},
 		"window": {verdict: "until 2026-12-01 10:00:00 +0000 UTC", rule: "OverQuota at own", advice: []string{
 			"it cannot run in own before 2026-12-01T10:00Z: wait until then",
 			`a window of queue own sets card.quota to {"NVIDIA-L40S": 0} until 2026-12-01T10:00Z (daily 09:00 to 10:00 UTC)`,
@@ -100,8 +107,10 @@ func TestExplain(t *testing.T) {
 			for name, holder := range all {
 				if name != "owner" {
 					assert.Equal(t, test.holder[0], holder.Safety)
-					require.Len(t, holder.Wanted, 1)
-					assert.Equal(t, test.holder[1], holder.Wanted[0].String())
+					require.Len(t, holder.Wanted, len(test.holder)-1)
+					for i, wanted := range holder.Wanted {
+						assert.Equal(t, test.holder[i+1], wanted.String())
+					}
 				}
 			}
 		})
