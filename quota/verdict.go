@@ -56,6 +56,15 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
 
+// Whole reports whether the reason is about the whole job or task, whatever resources it requests.
+func (r Reason) Whole() bool {
+	switch r {
+	case TooManyJobs, HeldByOrder, ReclaimBudgetUsed:
+		return true
+	}
+	return false
+}
+
 // OfHolder reports whether the limit of a holder refuses.
 func (r Reason) OfHolder() bool { return r == OverNamespace || r == OverHolder }
 

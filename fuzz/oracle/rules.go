@@ -139,25 +139,6 @@ func (o *Oracle) Enqueueable(name string, min Amounts) string {
 	})
 }
 
-// TooManyJobs returns the lowest queue, from name up, that has as many jobs as it may have, or "".
-func (o *Oracle) TooManyJobs(name string) string {
-	return o.first(name, func(q string) bool {
-		jobs := 0
-		for _, below := range o.names {
-			if o.within(below, q) {
-				jobs += o.queues[below].jobs
-			}
-		}
-
-		most := o.queues[q].MaxJobs
-		return most > 0 && jobs >= most
-	})
-}
-
-// AdmitJob counts a job that is admitted, and LeaveJob one that is not admitted any more.
-func (o *Oracle) AdmitJob(name string) { o.queues[name].jobs++ }
-func (o *Oracle) LeaveJob(name string) { o.queues[name].jobs-- }
-
 func (o *Oracle) first(name string, full func(string) bool) string {
 	for _, q := range o.Path(name) {
 		if full(q) {

@@ -7,6 +7,23 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
+// The names of the annotations. The others are card.HolderKey and card.BudgetKey.
+const (
+	FairShareKey        = "volcano.sh/fair-share"
+	InqueueTimeoutKey   = "volcano.sh/inqueue-timeout"
+	OrderKey            = "volcano.sh/order"
+	SoftQuotaKey        = "volcano.sh/soft-quota"
+	MaxJobsKey          = "volcano.sh/max-jobs"
+	OvercommitFactorKey = "volcano.sh/overcommit-factor"
+	ReclaimFenceKey     = "volcano.sh/reclaim-fence"
+	MinRuntimeKey       = "volcano.sh/min-runtime"
+	ReclaimDelayKey     = "volcano.sh/reclaim-delay"
+	EvictionBudgetKey   = "volcano.sh/eviction-budget"
+	EnforceQuotaKey     = "volcano.sh/enforce-quota"
+	EvictionGraceKey    = "volcano.sh/eviction-grace" // of queues, and of pods and PodGroups
+	OverrideKey         = "volcano.sh/override"       // windows of other values: package override reads it
+)
+
 // Key identifies a policy. An annotation sets one policy or several.
 type Key int
 
@@ -34,6 +51,24 @@ const (
 	EvictionGrace
 	keys // the number of keys
 )
+
+// annotations are sorted by the first key that they set.
+var annotations = []annotation{
+	{name: MaxJobsKey, key: MaxJobs, want: wantCount, parse: parseCount},
+	{name: OvercommitFactorKey, key: OvercommitFactor, want: wantFactor, parse: parseFactor},
+	{name: InqueueTimeoutKey, key: InqueueTimeout, want: WantDuration, parse: parseDuration},
+	{name: OrderKey, words: &orderWords},
+	{name: SoftQuotaKey, key: SoftQuota, want: wantCards, parse: parseCards},
+	{name: card.HolderKey, key: HolderQuota, want: wantHolders, parse: parseHolders},
+	{name: FairShareKey, words: &fairShareWords},
+	{name: card.BudgetKey, key: CardBudget, want: wantBudgets, parse: parseBudgets},
+	{name: ReclaimFenceKey, key: ReclaimFence, want: wantFlag, parse: parseFlag},
+	{name: MinRuntimeKey, words: &runtimeWords},
+	{name: ReclaimDelayKey, key: ReclaimDelay, want: WantDuration, parse: parseDuration},
+	{name: EvictionBudgetKey, words: &evictionWords},
+	{name: EnforceQuotaKey, words: &enforceWords},
+	{name: EvictionGraceKey, key: EvictionGrace, want: WantDuration, parse: parseDuration},
+}
 
 // inherited are the keys that a queue without a value has from its parent.
 var inherited = [keys]bool{

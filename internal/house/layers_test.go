@@ -118,12 +118,11 @@ var layers = []layer{
 		dir: "plugin/store", allow: append(below(), module+"/plugin/arguments", module+"/plugin/cards", module+"/plugin/objects", module+"/quota/budget", module+"/quota/evict", module+"/quota/usage"),
 		reason: "saves and loads what lasts, and decides nothing",
 	},
-	feature("budget", module+"/plugin/store", module+"/quota/budget"), feature("claims"), feature("classes", module+"/plugin/arguments"), feature("devices"),
+	feature("budget", module+"/plugin/store", module+"/quota/budget"), feature("classes", module+"/plugin/arguments"),
 	feature("enforce", append(words, module+"/quota/evict")...), feature("evictions", module+"/quota/evict"),
-	feature("joborder", words...), feature("soft"),
-	feature("fairness", module+"/plugin/arguments", module+"/plugin/store", module+"/quota/usage"), feature("fences"), feature("gates"), feature("gone"),
+	feature("joborder", words...),
+	feature("fairness", module+"/plugin/arguments", module+"/plugin/store", module+"/quota/usage"),
 	feature("grace", words...),
-	feature("guarantees"), feature("holders"), feature("jobs"), feature("runtimes"),
 	{
 		dir: "plugin/admit", allow: slices.Concat(below(), accounts, rules),
 		reason: "admits jobs, by the quotas and whatever constraints are active",
@@ -319,7 +318,8 @@ var (
 	words    = []string{module + "/plugin/record", module + "/plugin/format"}
 )
 
-// feature is the row of a package below plugin/constraint. More packages that it may import follow.
+// feature is the row of a package below plugin/constraint. More packages that it may import follow. A feature that imports
+// no more needs no row.
 func feature(name string, more ...string) layer {
 	return layer{dir: "plugin/constraint/" + name, allow: slices.Concat(below(), accounts, []string{module + "/plugin/constraint"}, more), reason: "a feature, which no other one knows"}
 }
@@ -334,6 +334,9 @@ func layerOf(dir string) (layer, bool) {
 			if l.dir == dir {
 				return l, true
 			}
+		}
+		if path.Dir(dir) == "plugin/constraint" {
+			return feature(path.Base(dir)), true
 		}
 	}
 	return layer{}, false

@@ -1,6 +1,8 @@
 package constraint
 
 import (
+	"cmp"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -25,7 +27,7 @@ func (s *Session) measure(r *Refusal, reason quota.Reason, d fastres.Dim, milli 
 	}
 
 	short.Dim = d
-	short.Quantity = milli
+	short.Quantity = cmp.Or(short.Quantity, milli) // a count has its own
 	return short
 }
 

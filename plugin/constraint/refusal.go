@@ -68,16 +68,22 @@ type Against uint8
 
 // The bounds.
 const (
-	Capability   Against = iota // realCapability
-	Deserved                    // of reclaim, and of allocation for proportion
-	Overcommit                  // deserved times the overcommit factor
-	HolderLimit                 // the limit of a namespace, a user, a group or a value of a label
-	Unguaranteed                // the rest after the guarantees of others
-	MaxJobs
-	SoftQuota     // up to which a queue gets a card that others want
-	ReclaimBudget // how many pods of others the queue may have evicted in a time: Detail has it
-	CardBudget    // card-milli × seconds that the queue may use in a window
+	Capability    Against = iota // realCapability
+	Deserved                     // of reclaim, and of allocation for proportion
+	Overcommit                   // deserved times the overcommit factor
+	HolderLimit                  // the limit of a namespace, a user, a group or a value of a label
+	Unguaranteed                 // the rest after the guarantees of others
+	Counted                      // a number, such as of jobs, which Shortfall.Count names
+	SoftQuota                    // up to which a queue gets a card that others want
+	ReclaimBudget                // how many pods of others the queue may have evicted in a time: Detail has it
+	CardBudget                   // card-milli × seconds that the queue may use in a window
 )
+
+// Count names a number that a policy bounds.
+type Count struct {
+	Unit  string // such as jobs
+	Bound string // the name of the policy, such as max-jobs
+}
 
 // NoDim is the dimension of a card that nothing in the session has.
 const NoDim fastres.Dim = -1
@@ -89,6 +95,7 @@ type Shortfall struct {
 	Dim      fastres.Dim
 	Quantity float64 // requested
 	Against  Against
+	Count    *Count       // of Counted
 	Holder   quota.Holder // that has the limit
 	Card     int          // the position of the card in the list; Dim is the card or one of its groups
 	Sum      bool         // Total and Bound are sums over the cards of the list
@@ -132,8 +139,8 @@ func (s *Session) addShortfalls(r *Refusal) {
 			r.Shortfalls = append(r.Shortfalls, s.cardOfList(r, i))
 		}
 
-	case reason == quota.TooManyJobs, reason == quota.ReclaimBudgetUsed, reason == quota.HeldByOrder:
-		r.add(s.measure(r, reason, fastres.CPU, 1)) // whatever is requested
+	case reason.Whole():
+		r.add(s.measure(r, reason, fastres.CPU, 1)) // the feature ignores the resource
 
 	case reason.OfHolder(), reason == quota.OverBudget, reason == quota.OverSoftQuota, reason == quota.HeldForFairShare:
 		if !r.OfCards() {

@@ -122,12 +122,11 @@ func (e *Explainer) addShortages(reason *Reason, r *constraint.Refusal) {
 // Overcommit is the name of the bound of admission where a queue has an overcommit factor.
 var Overcommit = byDeserved + " × " + policy.Short(policy.OvercommitFactorKey)
 
-// The names of other bounds, and the unit of max-jobs.
+// The names of other bounds.
 const (
 	capability = "capability" // of admission and allocation
 	byDeserved = "deserved"
 	kept       = "what guarantees leave" // shared with allocations and unused guarantees of others
-	jobs       = "jobs"
 )
 
 // against returns the name of the bound in a comparison, "" if nothing is compared.
@@ -135,6 +134,8 @@ func (e *Explainer) against(f constraint.Shortfall) string {
 	switch {
 	case f.Reason == quota.Earmarked || f.Reason == quota.HeldForFairShare:
 		return ""
+	case f.Against == constraint.Counted:
+		return f.Count.Bound
 	}
 	return [...]string{
 		constraint.Capability:   capability,
@@ -142,7 +143,6 @@ func (e *Explainer) against(f constraint.Shortfall) string {
 		constraint.Overcommit:   Overcommit,
 		constraint.Unguaranteed: kept,
 		constraint.HolderLimit:  policy.Short(card.HolderKey),
-		constraint.MaxJobs:      policy.Short(policy.MaxJobsKey),
 		constraint.SoftQuota:    policy.Short(policy.SoftQuotaKey),
 		constraint.CardBudget:   policy.Short(card.BudgetKey),
 	}[f.Against]
@@ -158,8 +158,8 @@ func (e *Explainer) Shortage(f constraint.Shortfall) Shortage {
 		Bound:     f.Bound,
 	}
 	s.setHolder(f.Holder)
-	if f.Against == constraint.MaxJobs {
-		s.Resource = jobs
+	if f.Against == constraint.Counted {
+		s.Resource = f.Count.Unit
 		return s
 	}
 
@@ -188,7 +188,7 @@ func (e *Explainer) shortage(r *constraint.Refusal, f constraint.Shortfall) Shor
 	case f.Sum:
 		s.Resource = e.Cards.Describe(r.Cards)
 	case f.Reason.OfHolder():
-	case !r.OfCards() && f.Against != constraint.MaxJobs:
+	case !r.OfCards() && f.Against != constraint.Counted:
 		s.Resource = e.Names.Name(f.Dim)
 	case s.Against == "" || f.Dim == constraint.NoDim:
 		s.Resource = cards.Shown(r.Cards.Selector.Names[f.Card])

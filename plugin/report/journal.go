@@ -195,7 +195,7 @@ func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []fl
 		}
 
 		switch {
-		case f.Reason.OfHolder(), f.Against == constraint.MaxJobs, f.Against == constraint.Overcommit && !r.OfCards():
+		case f.Reason.OfHolder(), f.Against == constraint.Counted, f.Against == constraint.Overcommit && !r.OfCards():
 			numbers = append(numbers, f.Bound)
 		case f.Against == constraint.CardBudget:
 			numbers = append(numbers, f.Bound, float64(f.Until.Unix()))

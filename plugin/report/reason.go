@@ -13,7 +13,7 @@ import (
 // Rule names the rule that refuses a job or a task.
 type Rule string
 
-// The rules. All rules up to ReclaimBudgetUsed are reasons of package quota.
+// The rules that the code here and in cardctl names. The rules up to ReclaimBudgetUsed are reasons of package quota.
 const (
 	UnknownQueue      Rule = "UnknownQueue"
 	BrokenQueue       Rule = "BrokenQueue"

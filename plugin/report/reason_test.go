@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,12 +63,18 @@ func TestShortageString(t *testing.T) {
 		Shortage{Queue: "q", Resource: "memory", Requested: 1 << 30, Total: 1536 << 20, Bound: 512 << 10, Against: "deserved"}.in(format.Mi))
 }
 
-// TestRulesAreThoseOfQuota compares the names of rules with the reasons of package
-// quota, which Explain converts by name.
+// TestRulesAreThoseOfQuota expects each rule that stands for a reason of package quota to have its name, which Explain
+// converts.
 func TestRulesAreThoseOfQuota(t *testing.T) {
-	rules := []Rule{UnknownQueue, BrokenQueue, InnerQueue, ClosedQueue, TooManyJobs, HeldByOrder, OverQuota, OverNamespace, OverHolder, OverBudget, OverSoftQuota, OverDeserved, Guaranteed, Reserved, Earmarked, HeldForFairShare, MixedResources, ResourceMismatch, UntypedPod, SearchExhausted, ReclaimDelayed, TrainingJob}
-	for i, rule := range rules {
-		assert.Equal(t, quota.Reason(i+1).String(), string(rule))
+	rules := []Rule{UnknownQueue, BrokenQueue, InnerQueue, ClosedQueue, TooManyJobs, HeldByOrder, OverQuota, OverNamespace,
+		OverHolder, OverBudget, OverSoftQuota, OverDeserved, Guaranteed, Reserved, Earmarked, HeldForFairShare, MixedResources,
+		ResourceMismatch, UntypedPod, SearchExhausted, ReclaimDelayed, TrainingJob, ReclaimBudgetUsed}
+	names := map[Rule]bool{}
+	for r := quota.Admitted + 1; !strings.HasPrefix(r.String(), "Reason("); r++ {
+		names[Rule(r.String())] = true
+	}
+	for _, rule := range rules {
+		assert.Contains(t, names, rule)
 	}
 }
 

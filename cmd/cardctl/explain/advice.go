@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -67,7 +68,8 @@ func (e *explainer) advise(f *Finding) []string {
 		return []string{LeafAdvice(f.Leaves)}
 	}
 
-	if advice := e.adviseQueue(f) + adviseNodes(f); advice != "" {
+	advice := cmp.Or(e.adviseQueue(f), adviseNodes(f), adviceOf(f.Rule))
+	if advice != "" {
 		return []string{advice}
 	}
 	return nil

@@ -3,6 +3,7 @@ package jobs
 
 import (
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -45,6 +46,8 @@ func (r rule) withdraw(a constraint.JobAsk) (restore func()) {
 	return func() { r.jobs.Admit(a.Queue) }
 }
 
+var admitted = constraint.Count{Unit: "jobs", Bound: policy.Short(policy.MaxJobsKey)}
+
 // measure returns the number of jobs, whatever is requested.
 func (r rule) measure(refusal *constraint.Refusal, _ fastres.Dim, _ float64) constraint.Shortfall {
 	if refusal.Verdict.Reason != quota.TooManyJobs {
@@ -53,6 +56,7 @@ func (r rule) measure(refusal *constraint.Refusal, _ fastres.Dim, _ float64) con
 	return constraint.Shortfall{
 		Verdict: refusal.Verdict,
 		Numbers: r.jobs.Numbers(refusal.Verdict.Queue),
-		Against: constraint.MaxJobs,
+		Against: constraint.Counted,
+		Count:   &admitted,
 	}
 }

@@ -46,7 +46,7 @@ func (c *chaosCycle) admission(name string, bounded, own bool) {
 		if own {
 			c.lessAllocated(minimum, j, job)
 		}
-		if fitsUnder(c.Path(j.Spec.Queue), has, minimum, c.lifted(j.Spec.Queue, c.admissionLimit)) && !c.tooManyJobs(j.Spec.Queue) && !c.limitsHolders(j.Spec.Queue) && !c.hasBudgets(j.Spec.Queue) && !c.mayBeHeldBack(j) && !c.JobEnqueueable(job) {
+		if fitsUnder(c.Path(j.Spec.Queue), has, minimum, c.lifted(j.Spec.Queue, c.admissionLimit)) && !c.refusedByCount(j) && !c.limitsHolders(j.Spec.Queue) && !c.hasBudgets(j.Spec.Queue) && !c.mayBeHeldBack(j) && !c.JobEnqueueable(job) {
 			violated(name, "job %s is not admitted: %s", j.Spec.Name, job.JobFitErrors)
 		}
 	}

@@ -65,7 +65,7 @@ const (
 	owed          = "a queue gets what it deserves"
 	starves       = "no pod waits where its queue has quota and a node has room"
 	refused       = "no pod is refused that fits under all bounds"
-	jobsBound     = "no queue gets more jobs than max-jobs"
+	jobsBound     = "no job is admitted beyond a count"
 	returnsBound  = "what is promised beside what others keep is within the bounds, and within what a queue deserves where others give something back"
 	factorBound   = "no job is admitted beyond what the overcommit factor allows"
 	promiseTimes  = "a job is promised its minimum as long as its queue allows"
@@ -105,7 +105,7 @@ var invariants = []invariant{
 	{name: "no queue loses or takes more pods than its budgets allow", at: []moment{atClose}, check: (*chaosCycle).checkLosses},
 	{name: "nobody is evicted above a bound who is not needed for it", at: []moment{atOpen}, check: (*chaosCycle).checkEnforced},
 	{name: "what is above a bound for too long is evicted", at: []moment{atOpen}, check: (*chaosCycle).checkTolerated},
-	{name: jobsBound, at: []moment{afterAction}, check: (*chaosCycle).checkMaxJobs},
+	{name: jobsBound, at: []moment{afterAction}, check: (*chaosCycle).checkCounts},
 	{name: factorBound, at: []moment{afterAction}, check: (*chaosCycle).checkOvercommit},
 	{name: returnsBound, at: []moment{afterAction}, check: (*chaosCycle).checkReturned},
 	{name: inOrder, at: []moment{afterAction}, check: (*chaosCycle).checkJobOrder, placed: (*chaosCycle).checkPodOrder},

@@ -13,6 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
@@ -35,7 +36,6 @@ var policyTexts = map[string][]string{
 	policy.FairShareKey: {"on", "off", "off,namespaces", "weight=0.5", "namespaces , weight=3", "namespaces=off", "no", "weight=0", "true"},
 
 	policy.InqueueTimeoutKey: {"0s", "1m", "4m", "-1m", "soon"},
-	policy.MaxJobsKey:        {"1", "2", "3", "5", "0", "some"},
 	policy.OrderKey: {"fifo", "priority-fifo,hold=4m", "hold=2m, fifo", "best-effort", "fifo,hold=0s", "lifo", "nodes=2m", "best-effort,nodes=5m",
 		"fifo,nodes=0s", "fifo,nodes=-1m", "displace", "displace=off,fifo", "hold=1m,displace"},
 	policy.SoftQuotaKey:        {`{"A":1}`, `{"A":4,"B":2}`, `{"A":2,"B":0}`, `{"@g":3}`, "{}", `{"A":-1}`},
@@ -117,7 +117,6 @@ var validPolicies = map[string]func(text string) bool{
 		return err == nil && n > 0 && !strings.Contains(text, "e")
 	},
 	policy.SoftQuotaKey: func(text string) bool { return !strings.Contains(text, ":-") },
-	policy.MaxJobsKey:   func(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 },
 
 	card.BudgetKey: validBudgets,
 
@@ -125,6 +124,16 @@ var validPolicies = map[string]func(text string) bool{
 	policy.EnforceQuotaKey:  func(text string) bool { return text == "off" || strings.HasPrefix(text, "after=") },
 	policy.EvictionGraceKey: validTime,
 	policy.ReclaimFenceKey:  func(text string) bool { return text == "true" || text == "false" },
+}
+
+func validCount(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 }
+
+// The policies that bound a number stand in the oracle, with texts to draw. Worlds draw wrong texts as well.
+func init() {
+	for _, c := range oracle.Counts {
+		policyTexts[c.Annotation] = append(slices.Clone(c.Texts), "0", "some")
+		validPolicies[c.Annotation] = validCount
+	}
 }
 
 func validRate(text string) bool { return rateOf(text).most > 0 }
@@ -226,54 +235,87 @@ func (w *chaos) policy(queue, key string) string {
 	return ""
 }
 
-// maxJobs returns how many jobs may be admitted in a queue and below, 0 for any number.
-func (w *chaos) maxJobs(queue string) int {
-	n, _ := strconv.Atoi(w.ownPolicy(queue, policy.MaxJobsKey))
-	return n
-}
-
-// jobsBelow returns the jobs that are admitted in a queue and below, and have not ended, and
-// how many of them the session admitted. Volcano does not ask about jobs without minResources;
-// those that the session admitted do not count.
-func (c *chaosCycle) jobsBelow(queue string) (all, admitted int) {
+// jobsBelow returns the number of jobs that are admitted in a queue and below, and have not ended. Volcano does not ask
+// about jobs without minResources; jobs without it that the session admitted do not count.
+func (c *chaosCycle) jobsBelow(queue string) (all int) {
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
 		if job == nil || !slices.Contains(c.Path(j.Spec.Queue), queue) {
 			continue
 		}
-		switch job.PodGroup.Status.Phase {
-		case scheduling.PodGroupInqueue, scheduling.PodGroupRunning, scheduling.PodGroupUnknown:
-			now := j.Group.Status.Phase == "" || j.Group.Status.Phase == scheduling.PodGroupPending
-			if now && j.Spec.MinResources == nil {
-				continue
-			}
-			if all++; now {
-				admitted++
+		if isAdmitted(job) && (!wasPending(j) || j.Spec.MinResources != nil) {
+			all++
+		}
+	}
+	return all
+}
+
+// newlyAdmitted reports whether Volcano asked about a job in the session, and admitted it.
+func (c *chaosCycle) newlyAdmitted(j *world.Job) bool {
+	job := c.jobOf(j)
+	return job != nil && isAdmitted(job) && wasPending(j) && j.Spec.MinResources != nil
+}
+
+func isAdmitted(job *api.JobInfo) bool {
+	switch job.PodGroup.Status.Phase {
+	case scheduling.PodGroupInqueue, scheduling.PodGroupRunning, scheduling.PodGroupUnknown:
+		return true
+	}
+	return false
+}
+
+// wasPending reports whether a job was not admitted when the session opened.
+func wasPending(j *world.Job) bool {
+	return j.Group.Status.Phase == "" || j.Group.Status.Phase == scheduling.PodGroupPending
+}
+
+// countRefuses returns the count that refuses a job when so many jobs are admitted in each queue, and the queue.
+func (c *chaosCycle) countRefuses(j *world.Job, jobs func(queue string) int) (count, queue string) {
+	for _, each := range oracle.Counts {
+		for _, q := range c.Path(j.Spec.Queue) {
+			bound, _ := strconv.Atoi(c.ownPolicy(q, each.Annotation))
+			if bound > 0 && each.Of(oracle.Admission{Jobs: jobs(q), Pods: j.Spec.MinMember}) > bound {
+				return each.Annotation, q
 			}
 		}
 	}
-	return all, admitted
+	return "", ""
 }
 
-// tooManyJobs reports whether a queue or an ancestor has as many jobs as it may have.
-func (c *chaosCycle) tooManyJobs(queue string) bool {
-	return slices.ContainsFunc(c.Path(queue), func(q string) bool {
-		all, _ := c.jobsBelow(q)
-		return c.maxJobs(q) > 0 && all >= c.maxJobs(q)
+// countsIn reports whether a queue itself bounds a number.
+func (w *chaos) countsIn(queue string) bool {
+	return slices.ContainsFunc(oracle.Counts, func(c oracle.Count) bool { return w.ownPolicy(queue, c.Annotation) != "" })
+}
+
+// refusedByCount reports whether a count refuses a job that is not admitted yet.
+func (c *chaosCycle) refusedByCount(j *world.Job) bool {
+	count, _ := c.countRefuses(j, func(queue string) int {
+		return c.jobsBelow(queue)
 	})
+	return count != ""
 }
 
-// checkMaxJobs checks that a session admits no more jobs than the queues may have. Without the
-// action enqueue nothing is asked.
-func (c *chaosCycle) checkMaxJobs(name string) {
+// checkCounts checks that each job that a session admits was within the counts of its queues, with all others that the
+// session admitted. Without the action enqueue nothing is asked.
+func (c *chaosCycle) checkCounts(name string) {
 	if !slices.Contains(c.Actions, "enqueue") {
 		return
 	}
-	for _, queue := range sortedKeys(c.World.Queues) {
-		if all, admitted := c.jobsBelow(queue); c.maxJobs(queue) > 0 && admitted > 0 && all > c.maxJobs(queue) {
-			violated(name, "queue %s has %d jobs, %d of them new, and max-jobs is %d", queue, all, admitted, c.maxJobs(queue))
+	for _, j := range c.World.Jobs {
+		if !c.newlyAdmitted(j) {
+			continue
 		}
-		c.seen["queues with max-jobs"] += min(1, c.maxJobs(queue))
+		count, queue := c.countRefuses(j, func(queue string) int {
+			return c.jobsBelow(queue) - 1 // without the job
+		})
+		if count != "" {
+			violated(name, "queue %s has job %s, which %s does not admit", queue, j.Spec.Name, count)
+		}
+	}
+	for _, queue := range sortedKeys(c.World.Queues) {
+		if c.countsIn(queue) {
+			c.seen["queues with a count"]++
+		}
 	}
 }
 

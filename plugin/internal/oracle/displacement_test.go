@@ -15,7 +15,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/quota"
 )
 
 // reservation returns what a job lacks of its minimum: the minimum, what it has, and what its
@@ -36,7 +35,8 @@ func (m *oracleSession) admits(o *oracle.Oracle, n *oracle.Holders, job *api.Job
 	min, placed, _ := m.reservation(job)
 	lacks := min.Minus(placed)
 	fits := o.Enqueueable(name, lacks) == "" || m.returns() && o.EnqueueableWith(m.returning(o), name, lacks, oracle.Amounts{}) == ""
-	return o.TooManyJobs(name) == "" && fits && n.Admits(name, testbed.HoldersOf(job), lacks).Queue == ""
+	counted := o.CountsRefuse(name, int(job.PodGroup.Spec.MinMember))
+	return counted == oracle.CountRefusal{} && fits && n.Admits(name, testbed.HoldersOf(job), lacks).Queue == ""
 }
 
 // returns reports whether what reclaim can take back does not count against admission. The session has no plugin that
@@ -145,13 +145,14 @@ func (m *oracleSession) inqueueJobs() []*api.JobInfo {
 	return slices.DeleteFunc(m.SortedJobs(), func(job *api.JobInfo) bool { return job.PodGroup.Status.Phase != scheduling.PodGroupInqueue })
 }
 
-// compareRefusal compares the queue that a refusal names: the lowest one with too many jobs.
+// compareRefusal compares the reason and the queue of a refusal by a count.
 func (m *oracleSession) compareRefusal(job *api.JobInfo, takes bool) {
-	if full := m.oracle.TooManyJobs(string(job.Queue)); takes && full != "" {
+	want := m.oracle.CountsRefuse(string(job.Queue), int(job.PodGroup.Spec.MinMember))
+	if takes && want != (oracle.CountRefusal{}) {
 		reason := m.Own.Admit.Reason(job)
 		if reason == nil && m.displaces(job) {
 			return // it displaces another one
 		}
-		require.Equal(m.t, []string{quota.TooManyJobs.String(), full}, []string{string(reason.Rule), reason.Queue})
+		require.Equal(m.t, want, oracle.CountRefusal{Reason: string(reason.Rule), Queue: reason.Queue})
 	}
 }

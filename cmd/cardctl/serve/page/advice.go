@@ -22,10 +22,18 @@ var (
 	// issues are the texts of cardctl validate, notes about the input, and the messages of Volcano about evictions.
 	issues = readPhrases("issues")
 
-	phrases = slices.Concat(advice, issues)
+	phrases = slices.Concat(advice, issues, ofRules())
 	// patterns match the texts of phrases.
 	patterns = compile()
 )
+
+// ofRules returns what to do about each rule.
+func ofRules() (phrases []phrase) {
+	for _, r := range explain.Rules {
+		phrases = append(phrases, phrase{explain.Advice(r.Do.English), explain.Advice(r.Do.Chinese)})
+	}
+	return phrases
+}
 
 // constant is a number or a name in quotes in the pattern of a phrase. The page Health leaves it out where it differs
 // between issues that are alike.

@@ -3,6 +3,8 @@ package page
 import (
 	"embed"
 	"encoding/json"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 )
 
 // translations are the texts of the pages and commands in Chinese.
@@ -12,7 +14,13 @@ var translations embed.FS
 
 // chinese has the texts of the pages in Chinese. Arguments keep their order. Rules, resources
 // and the names of Kubernetes objects stay as they are.
-var chinese = readTranslations[map[string]string]("pages")
+var chinese = func() map[string]string {
+	all := readTranslations[map[string]string]("pages")
+	for _, r := range explain.Rules {
+		all[r.Because.English] = r.Because.Chinese
+	}
+	return all
+}()
 
 // readPhrases reads a list of texts in English, each with its translation.
 func readPhrases(name string) (phrases []phrase) {
