@@ -218,14 +218,8 @@ func (n Nodes) String() string {
 	return fmt.Sprintf("%d (%s): %s", n.Count, strings.Join(n.Names, ", "), n.Why)
 }
 
-// Reclaimer is a job that pods of a running job are evicted for.
-type Reclaimer struct {
-	Owner string   `json:"owner"`
-	Queue string   `json:"queue"`
-	Pods  []string `json:"pods"` // that are evicted for it
-	// Until is the end of the notice that the pods have. It is nil for pods that the next cycles evict.
-	Until *time.Time `json:"until,omitempty"`
-}
+// Reclaimer is a job with its queue, and the pods of a running job that are evicted for it.
+type Reclaimer Victims
 
 // String names the pods that are evicted for the job.
 func (r Reclaimer) String() string {

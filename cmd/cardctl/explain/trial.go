@@ -223,32 +223,27 @@ func (t *trial) takesFor(g *engine.Group) (all []Victims) {
 
 // losesTo returns the jobs that pods of a group are evicted for.
 func (t *trial) losesTo(g *engine.Group) (all []Reclaimer) {
-	add := func(r Reclaimer, pod string) {
-		at := slices.IndexFunc(all, func(other Reclaimer) bool {
-			return other.Owner == r.Owner && (other.Until == nil) == (r.Until == nil)
-		})
-		if at < 0 {
-			all = append(all, r)
-			at = len(all) - 1
-		}
-		all[at].Pods = append(all[at].Pods, pod)
-	}
-
+	var takers []Victims
 	for _, e := range t.events {
 		if e.Group == string(g.ID()) && e.For != nil {
-			add(Reclaimer{Owner: e.For.Namespace + "/" + e.For.Owner, Queue: e.For.Queue}, e.Pod)
+			taker := Victims{Owner: e.For.Namespace + "/" + e.For.Owner, Queue: e.For.Queue}
+			takers = addVictim(takers, taker, e.Pod)
 		}
 	}
 	for _, a := range t.announced {
 		if a.victim.ID() == g.ID() {
 			owner := a.taker.Namespace + "/" + a.taker.Owner
-			add(Reclaimer{Owner: owner, Queue: a.taker.Spec.Queue, Until: &a.until}, a.pod)
+			takers = addVictim(takers, Victims{Owner: owner, Queue: a.taker.Spec.Queue, Until: &a.until}, a.pod)
 		}
+	}
+
+	for _, taker := range takers {
+		all = append(all, Reclaimer(taker))
 	}
 	return all
 }
 
-// addVictim adds a pod to the victims of its job.
+// addVictim adds a pod to the victims of its job, or to the victims for one job.
 func addVictim(all []Victims, v Victims, pod string) []Victims {
 	at := slices.IndexFunc(all, func(other Victims) bool {
 		return other.Owner == v.Owner && (other.Until == nil) == (v.Until == nil)
