@@ -115,7 +115,7 @@ var layers = []layer{
 		reason: "asks the features that are active, and knows none of them",
 	},
 	{
-		dir: "plugin/store", allow: append(below(), module+"/plugin/arguments", module+"/plugin/cards", module+"/plugin/objects", module+"/quota/budget", module+"/quota/evict", module+"/quota/usage"),
+		dir: "plugin/store", allow: append(below(), module+"/plugin/arguments", module+"/plugin/cards", module+"/plugin/earmark", module+"/plugin/objects", module+"/quota/budget", module+"/quota/evict", module+"/quota/usage"),
 		reason: "saves and loads what lasts, and decides nothing",
 	},
 	feature("budget", module+"/plugin/store", module+"/quota/budget"), feature("classes", module+"/plugin/arguments"),

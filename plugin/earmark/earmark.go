@@ -12,7 +12,8 @@
 // gone or an eviction failed, and in any case Patience after the last victim has ended.
 //
 // A restart of the scheduler loses the Registry. The earmarks are then derived from the pending pods
-// with status.nominatedNodeName, and from the terminating pods on these nodes.
+// with status.nominatedNodeName, and from the terminating pods on these nodes. Programs without a
+// scheduler begin with the earmarks that the scheduler has saved (Kept).
 //
 // Upstream: none. There, allocate pipelines the pod again in each session, if no other pod
 // comes before it.
@@ -38,6 +39,7 @@ const Patience = 5 * time.Minute
 type Registry struct {
 	jobs   map[api.JobID]*record
 	opened bool // by at least one session
+	before Kept // the earmarks of another process, nil for none
 }
 
 // record holds the earmarks of one job. Its pods share the victims, since a gang starts as a whole.
@@ -87,6 +89,12 @@ func (r *Registry) Open(ssn *framework.Session, now time.Time) (earmarks []Earma
 	if !r.opened {
 		r.opened = true
 		r.recover(ssn, now)
+		for id, kept := range r.before {
+			job := ssn.Jobs[id]
+			if job != nil {
+				r.restore(job, kept, now)
+			}
+		}
 	}
 
 	for id, record := range r.jobs {

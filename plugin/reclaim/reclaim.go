@@ -55,6 +55,15 @@ func NewMemory() *Memory { return &Memory{earmarks: earmark.NewRegistry()} }
 // Forget forgets the plans that wait for the end of notices.
 func (m *Memory) Forget() { m.notices = notice.Board{} }
 
+// Begin begins with the earmarks of another process.
+func (m *Memory) Begin(with earmark.Kept) { m.earmarks.Begin(with) }
+
+// Earmarks returns the earmarks for the store, nil for none.
+func (m *Memory) Earmarks() earmark.Kept { return m.earmarks.Kept() }
+
+// Earmarked reports whether there are earmarks.
+func (m *Memory) Earmarked() bool { return m.earmarks.Any() }
+
 // Rules evicts pods in one scheduling session. Volcano calls Preemptable from many goroutines,
 // and everything else from the one that runs the session.
 type Rules struct {

@@ -250,9 +250,9 @@ var arguments = []Setting{
 		Name: "stateStore", Place: Argument, Values: Text{English: "`namespace/name` or `none`"}, Example: "none",
 		Default: Default{Value: "volcano-system/capacity-card-usage"},
 		Effect: Text{
-			"The ConfigMap in which usage, budgets, evictions, the last good values of wrong annotations, " +
-				"and the cards of pods on lost nodes are saved.",
-			"保存用量、预算、驱逐记录、错误注解的上一个有效值，以及丢失节点上 Pod 的卡的 ConfigMap。",
+			"The ConfigMap in which the scheduler saves usage, budgets, evictions, " +
+				"and what it remembers of wrong annotations, lost nodes and evicted pods.",
+			"保存用量、预算、驱逐记录，以及调度器对错误注解、丢失节点和被驱逐 Pod 的记忆的 ConfigMap。",
 		},
 		Page: "time.md#what-is-stored", Level: Reference, Stability: Beta, Since: first,
 	},

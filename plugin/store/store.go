@@ -1,6 +1,7 @@
 // Package store keeps state in ConfigMaps that must survive a restart of the scheduler: the usage of queues over
 // time, the used part of their budgets, and their losses to evictions. For cardctl, it also has the last good values of
-// wrong annotations, and the cards of pods on nodes that do not state them any more.
+// wrong annotations, the cards of pods on nodes that do not state them any more, and the pods that others were evicted
+// for.
 package store
 
 import (

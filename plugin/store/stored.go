@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/quota/budget"
 	"github.com/capacity-card/capacity-card/quota/evict"
@@ -134,12 +135,13 @@ type Record struct {
 // RememberedVersion is the version of Remembered.
 const RememberedVersion = 1
 
-// Remembered are the last good values and the held cards, which only the running scheduler knows. Programs without a
-// scheduler read them. A scheduler that starts does not.
+// Remembered are the last good values, the held cards and the earmarks, which only the running scheduler knows.
+// Programs without a scheduler read them. A scheduler that starts does not.
 type Remembered struct {
-	Version int             `json:"version"`
-	Queues  objects.Kept    `json:"queues,omitempty"`
-	Pods    cards.HeldCards `json:"pods,omitempty"`
+	Version  int             `json:"version"`
+	Queues   objects.Kept    `json:"queues,omitempty"`
+	Pods     cards.HeldCards `json:"pods,omitempty"`
+	Earmarks earmark.Kept    `json:"earmarks,omitempty"`
 }
 
 // withoutKnown returns the record without the values that only depend on its age.

@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index"
@@ -85,8 +87,28 @@ func movedPods(from *input.Objects, labels card.Labels) (all []*v1.Pod) {
 	return all
 }
 
-// remembered returns the last good values and held cards that the scheduler has saved. Where there are none, why is the
-// reason.
+// evictedPods returns the evicted pods that have not ended, and the nodes on which evictions make room for other pods.
+func evictedPods(from *input.Objects) (ending []*v1.Pod, nominated sets.Set[string]) {
+	nominated = sets.New[string]()
+	if from == nil {
+		return nil, nominated
+	}
+
+	evicted := func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Reason == "Evict" } // Volcano's
+	for _, pod := range from.Pods {
+		switch {
+		case pod.UID == "":
+		case pod.Spec.NodeName == "" && pod.Status.NominatedNodeName != "":
+			nominated.Insert(pod.Status.NominatedNodeName)
+		case pod.DeletionTimestamp != nil && slices.ContainsFunc(pod.Status.Conditions, evicted):
+			ending = append(ending, pod)
+		}
+	}
+	return ending, nominated
+}
+
+// remembered returns the last good values, held cards and earmarks that the scheduler has saved. Where there are none,
+// why is the reason.
 func remembered(stored *store.Stored, lacks string) (known store.Remembered, why string) {
 	switch {
 	case stored == nil:
@@ -115,6 +137,27 @@ func (s *source) sayMoved(moved []*v1.Pod, stored *store.Stored, lacks string) {
 	s.warning("%s", text)
 }
 
+// sayEvicted writes to stderr that the pods are not known that some evicted pods leave their room to.
+func (s *source) sayEvicted(ending []*v1.Pod, nominated sets.Set[string], stored *store.Stored, lacks string) {
+	known, lacks := remembered(stored, lacks)
+	saved := sets.New[api.TaskID]()
+	for _, job := range known.Earmarks {
+		saved = saved.Union(sets.KeySet(job.Victims))
+	}
+	unknown := slices.DeleteFunc(ending, func(pod *v1.Pod) bool {
+		return saved.Has(api.TaskID(pod.UID)) || nominated.Has(pod.Spec.NodeName)
+	})
+	if len(unknown) == 0 {
+		return
+	}
+
+	text := fmt.Sprintf("evicted pods that have not ended: %d, such as %s/%s on node %s. "+
+		"The scheduler may keep their room for the pods that they were evicted for, which are not known: %s",
+		len(unknown), unknown[0].Namespace, unknown[0].Name, unknown[0].Spec.NodeName, lacks)
+	s.unknown = append(s.unknown, text)
+	s.warning("%s", text)
+}
+
 // sayRemembered writes to stderr which last good values count, and the queues without known values. stored is nil if
 // nothing was read, for the reason lacks.
 func (s *source) sayRemembered(wrong []*scheduling.Queue, stored *store.Stored, lacks string) {
@@ -133,6 +176,11 @@ func (s *source) sayRemembered(wrong []*scheduling.Queue, stored *store.Stored, 
 		for _, key := range slices.Sorted(maps.Keys(kept.Annotations)) {
 			s.note("queue %s: %s is wrong, and its last good value counts: %s",
 				q.Name, key, index.Shorten(kept.Annotations[key], 100))
+		}
+		for _, key := range wrongKeys(q.Annotations) {
+			if kept.Annotations[key] == "" {
+				s.warning("queue %s: %s is wrong, and counts as not set: it never had a good value", q.Name, key)
+			}
 		}
 	}
 }

@@ -12,7 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
+
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/store"
 )
@@ -80,6 +83,8 @@ func TestLastGoodValues(t *testing.T) {
 		"by a later release": {typoText + savedBy(t, func(r *store.Remembered) { r.Version++ }), unknown + "a later release has saved them", "0"},
 		"of another queue":   {strings.Replace(typoText, `uid: "1"`, `uid: "2"`, 1) + savedBy(t, nil), unknown + "the scheduler has not saved them", "0"},
 		"not readable":       {typoText + strings.Replace(savedBy(t, nil), "usage: H4", "usage: XX", 1), unknown + "ConfigMap volcano-system/capacity-card-usage: gzip", "0"},
+		"nothing was good before": {typoText + savedBy(t, func(r *store.Remembered) { r.Queues["own"].Annotations["volcano.sh/card.quota"] = "" }),
+			"warning: queue own: volcano.sh/card.quota is wrong, and counts as not set: it never had a good value", "0"},
 		"a wrong text was saved": {typoText + savedBy(t, func(r *store.Remembered) { r.Queues["own"].Annotations["volcano.sh/card.quota"] = "?" }),
 			"its last good value counts: ?", "0"},
 	} {
@@ -161,5 +166,49 @@ func TestCardsOfMovedPods(t *testing.T) {
 		}
 		_, out, _ := run(text+saved, "top", "own", "--once", "-f", "-")
 		assert.Regexp(t, `own .* A +2 +1 `, out)
+	}
+}
+
+// TestEvictedPods reads a cluster with an evicted pod that has not ended. It is known who gets its room if a pod is
+// nominated to its node, or if the scheduler has saved it.
+func TestEvictedPods(t *testing.T) {
+	const ends = `
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: ends, namespace: default, uid: u-ends, deletionTimestamp: "2026-12-01T12:00:00Z", annotations: {scheduling.k8s.io/group-name: ends, volcano.sh/card.name: A}}
+spec: {schedulerName: volcano, nodeName: node-1, containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}
+status: {phase: Running, conditions: [{type: Ready, status: "False", reason: Evict}]}
+`
+	const waits = `
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: waits, namespace: default, uid: u-waits, annotations: {scheduling.k8s.io/group-name: waits, volcano.sh/card.name: A}}
+spec: {schedulerName: volcano, containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}
+status: {phase: Pending, nominatedNodeName: node-1}
+`
+	const unknown = "warning: evicted pods that have not ended: 1, such as default/ends on node node-1. The scheduler may keep their room " +
+		"for the pods that they were evicted for, which are not known: "
+	good := strings.Replace(typoText, "8,}", "8}", 1)
+	earmarked := func(r *store.Remembered) {
+		r.Earmarks = earmark.Kept{"default/waits": {Queue: "own", Victims: map[api.TaskID]earmark.KeptVictim{"u-ends": {Node: "node-1", Pod: "default/ends"}}}}
+	}
+	for name, test := range map[string]struct{ input, want string }{
+		"nothing was saved":       {good + ends, unknown + "ConfigMap volcano-system/capacity-card-usage: capacity-card-usage does not exist in the input"},
+		"other things were saved": {good + ends + savedBy(t, nil), unknown + "the scheduler has not saved them"},
+		"saved":                   {good + ends + savedBy(t, earmarked), ""},
+		"nominated":               {good + ends + waits, ""},
+		"deleted by a user":       {good + strings.Replace(ends, "Evict}", "Deleted}", 1), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, out, stderr := run(test.input, "explain", "-o", "json", "-f", "-")
+			if test.want == "" {
+				assert.NotContains(t, stderr, "evicted pods")
+				return
+			}
+			assert.Contains(t, stderr, test.want)
+			assert.Contains(t, out, `"unknown":`)
+		})
 	}
 }

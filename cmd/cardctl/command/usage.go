@@ -175,23 +175,26 @@ func levelOf(x *float64) string {
 type usageReader func(types.NamespacedName) (*store.Stored, error)
 
 // giveUsage gives a configuration the stored usage of queues over time. If there are budgets or enforced quotas, it
-// also gives the use of budgets and the past evictions. It also looks for the last good
-// values of wrong annotations, and for the cards that pods got before their node changed. Only the scheduler knows
-// them.
+// also gives the use of budgets and the past evictions. It also looks for what only the scheduler knows: the last good
+// values of wrong annotations, the cards that pods got before their node changed, and the pods that others were evicted
+// for.
 func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read usageReader) {
 	with := c.FairShare()
 	budgets := setAnywhere(objects, card.BudgetKey)
 	evictions := setAnywhere(objects, policy.EvictionBudgetKey, policy.EnforceQuotaKey)
 	wrong := wrongQueues(objects)
 	moved := movedPods(objects, c.CardLabels())
+	ending, nominated := evictedPods(objects)
+	unsure := len(wrong)+len(moved)+len(ending)+len(nominated) > 0
 	s.unknown = nil
-	if with.HalfLife == 0 && !budgets && !evictions && len(wrong) == 0 && len(moved) == 0 {
+	if with.HalfLife == 0 && !budgets && !evictions && !unsure {
 		return
 	}
 
 	stored, lacks := storedIn(with.Store, read)
 	s.sayRemembered(wrong, stored, lacks)
 	s.sayMoved(moved, stored, lacks)
+	s.sayEvicted(ending, nominated, stored, lacks)
 	usageLacks := lacks
 	if stored != nil {
 		others := *stored

@@ -15,15 +15,16 @@ func (s *Session) lasts() bool {
 		s.Settings.FairShare.Store != arguments.NoStore && s.Memory.knows()
 }
 
-// knows reports whether the scheduler has last good values or held cards, or has stored some.
+// knows reports whether the scheduler has last good values, held cards or earmarks, or has stored some.
 func (m *Memory) knows() bool {
-	return m.queues.Kept() != nil || m.cards.Holding() || m.remembered != nil
+	return m.queues.Kept() != nil || m.cards.Holding() || m.Reclaim.Earmarked() || m.remembered != nil
 }
 
-// learned reports whether the last good values or the held cards differ from the stored ones.
+// learned reports whether the last good values, the held cards or the earmarks differ from the stored ones.
 func (m *Memory) learned() bool {
 	return m.knows() && (m.remembered == nil || m.heldChanges != m.cards.HeldChanges() ||
-		!reflect.DeepEqual(m.remembered.Queues, m.queues.Kept().Bounded()))
+		!reflect.DeepEqual(m.remembered.Queues, m.queues.Kept().Bounded()) ||
+		!reflect.DeepEqual(m.remembered.Earmarks, m.Reclaim.Earmarks()))
 }
 
 // openStore begins to load the state that lasts over restarts, if a feature needs it, and takes the loaded state.
@@ -46,7 +47,7 @@ func (s *Session) openStore() {
 }
 
 // saveStore saves the state that lasts over restarts: at the interval of the arguments, after evictions, and when the
-// last good values or the held cards have changed.
+// last good values, the held cards or the earmarks have changed.
 func (s *Session) saveStore() {
 	m := s.Memory
 	if !s.lasts() {
@@ -74,9 +75,10 @@ func (m *Memory) record() (r store.Record) {
 	m.heldChanges = m.cards.HeldChanges()
 	if m.knows() {
 		m.remembered = &store.Remembered{
-			Version: store.RememberedVersion,
-			Queues:  m.queues.Kept().Bounded(),
-			Pods:    m.cards.Held(&m.Names),
+			Version:  store.RememberedVersion,
+			Queues:   m.queues.Kept().Bounded(),
+			Pods:     m.cards.Held(&m.Names),
+			Earmarks: m.Reclaim.Earmarks(),
 		}
 	}
 	r.Remembered = m.remembered

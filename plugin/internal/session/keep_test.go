@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,9 +13,11 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/objects"
@@ -168,5 +171,65 @@ func TestHeldCardsAreStored(t *testing.T) {
 				assert.NotEqual(t, accounts, begins(c, t, changed, 0, nil).Accounts(), "without the stored state")
 			})
 		}
+	}
+}
+
+// TestEarmarksAreStored evicts a pod for another one, and lets the scheduler run for some cycles, the victim in the
+// first of them. A session that begins with the stored state keeps the room as the scheduler does.
+func TestEarmarksAreStored(t *testing.T) {
+	scene := func(victim func(*workload.Job)) *testbed.Scene {
+		s := testbed.NewScene().Node("n", "A", 2).
+			Lending("owner", `{"A":2}`, `{"A":1}`, `{"A":0}`).Lending("lent", `{"A":2}`, `{"A":1}`, `{"A":0}`).
+			Pods("stays", "lent", "A", 1, 1, testbed.On("n")).
+			Pods("claim", "owner", "A", 1, 1, testbed.InPhase(workload.Inqueue)).
+			Pods("rival", "lent", "A", 1, 1, testbed.InPhase(workload.Inqueue))
+		if victim != nil {
+			s.Pods("victim", "lent", "A", 1, 1, testbed.Members(0), testbed.On("n"), victim)
+		}
+		return s
+	}
+	running := func(*workload.Job) {}
+	ending := func(j *workload.Job) { j.Tasks[0].Status = workload.TaskReleasing }
+	rival := func(t *testing.T, i inspect.Inspection, f *testbed.Fixture) string {
+		t.Helper()
+		why := i.Allocate(f.Task("rival-0"))
+		if why == nil {
+			why = i.Node(f.Task("rival-0"), "n")
+		}
+		if why == nil {
+			return ""
+		}
+		return why.String()
+	}
+
+	for _, cycles := range []int{1, 6, 60} {
+		t.Run(fmt.Sprint(cycles), func(t *testing.T) {
+			c := testbed.NewScheduler(framework.Arguments{})
+			first := c.Open(t, scene(running), 0).Run(t, session.NewReclaim())
+			require.Equal(t, []string{"victim-0"}, first.Evicted())
+			first.Close()
+			for range 2 { // the first one loads the store
+				c.Open(t, scene(ending), time.Second).Close()
+			}
+			require.Len(t, stored(c, t).Record.Remembered.Earmarks["default/claim"].Victims, 1)
+
+			for range cycles {
+				c.Open(t, scene(nil), time.Second).Close()
+			}
+			last := c.Open(t, scene(nil), time.Second)
+			want := rival(t, session.InspectionOf(last.Own), last)
+			require.NotEmpty(t, want)
+			last.Close()
+
+			saved := stored(c, t)
+			job := saved.Record.Remembered.Earmarks["default/claim"]
+			assert.Empty(t, job.Victims)
+			assert.False(t, job.Quiet.IsZero())
+			assert.Equal(t, want, rival(t, begins(c, t, scene(nil), 0, saved), last))
+			assert.NotEqual(t, want, rival(t, begins(c, t, scene(nil), 0, nil), last), "without the stored state")
+
+			c.Open(t, scene(nil), time.Hour).Close()
+			assert.Nil(t, stored(c, t).Record.Remembered, "the earmark has ended")
+		})
 	}
 }

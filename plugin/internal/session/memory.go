@@ -105,6 +105,7 @@ func (m *Memory) begin(with *store.Stored) {
 	}
 	m.queues.Begin(known.Queues)
 	m.cards.Begin(known.Pods)
+	m.Reclaim.Begin(known.Earmarks)
 }
 
 // fewNames is a number of names that is never too large.
