@@ -12,8 +12,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// bind adds the flags to a command, and checks them before the command runs.
-func (s *source) bind(cmd *cobra.Command, outputs ...string) {
+// bindShared adds the flags that all commands share.
+func (s *source) bindShared(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&s.files, "filename", "f", nil,
 		"File or directory with objects, - for standard input; may be given several times. "+
@@ -25,18 +25,23 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 	flags.StringVar(&s.plugin, "plugin", plugin.Name,
 		"Assume a configuration with this quota plugin: "+strings.Join(plugin.Names, ", "))
 	complete(cmd, "plugin", plugin.Names)
+	flags.BoolVarP(&s.quiet, "quiet", "q", false, "Print no notes on stderr; warnings and errors stay")
 
+	s.bindCluster(cmd)
+	s.completeClusterFlags(cmd)
+}
+
+// bind adds the flags to a command, and checks them before the command runs.
+func (s *source) bind(cmd *cobra.Command, outputs ...string) {
+	s.bindShared(cmd)
+	flags := cmd.Flags()
 	if len(outputs) > 0 {
 		flags.StringVarP(&s.output, "output", "o", outputs[0], "Output format: "+strings.Join(outputs, ", "))
 		complete(cmd, "output", outputs)
 	}
-	flags.BoolVarP(&s.quiet, "quiet", "q", false, "Print no notes on stderr; warnings and errors stay")
 	if slices.Contains(outputs, asWide) {
 		flags.BoolVar(&s.noHeaders, "no-headers", false, "Print tables without headers")
 	}
-
-	s.bindCluster(cmd)
-	s.completeClusterFlags(cmd)
 
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, arguments []string) error {

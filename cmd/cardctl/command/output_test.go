@@ -62,6 +62,30 @@ func TestQuiet(t *testing.T) {
 	assert.Contains(t, stderr, "warning: no scheduler configuration")
 }
 
+// TestFlagsInFront gives the flags of all commands in front of the name of the command.
+func TestFlagsInFront(t *testing.T) {
+	for behind, front := range map[string]string{
+		"explain -q -f DIR":                       "-q explain -f DIR",
+		"explain job llm --filename DIR":          "-f DIR explain job llm",
+		"top --once -f DIR -q":                    "-f DIR --quiet top --once",
+		"explain -n nowhere -f DIR":               "-n nowhere explain -f DIR",
+		"cards -n default -f DIR":                 "-n default cards -f DIR",
+		"cards --plugin capacity -f DIR":          "--plugin=capacity cards -f DIR",
+		"explain -f DIR/q.yaml -q -f DIR":         "-f DIR/q.yaml -q explain -f DIR",
+		"cards --context nowhere":                 "--context nowhere cards",
+		"explain --scheduler-conf gone -q -f DIR": "--scheduler-conf gone -q explain -f DIR",
+	} {
+		words := func(text string) []string { return strings.Fields(strings.ReplaceAll(text, "DIR", example)) }
+		code, stdout, stderr := run("", words(behind)...)
+		gotCode, gotStdout, gotStderr := run("", words(front)...)
+		assert.Equal(t, code, gotCode, front)
+		assert.Equal(t, stdout, gotStdout, front)
+		assert.Equal(t, stderr, gotStderr, front)
+	}
+	_, _, stderr := run("", "--bogus", "explain")
+	assert.Contains(t, stderr, "unknown flag: --bogus")
+}
+
 // TestNamespaceWithoutEffect gives commands about queues a namespace.
 func TestNamespaceWithoutEffect(t *testing.T) {
 	for _, name := range []string{"cards", "top", "budget", "usage", "audit", "validate", "serve"} {

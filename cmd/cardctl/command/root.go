@@ -71,6 +71,10 @@ func newRoot(name string, from *source) *cobra.Command {
 		newAudit(from), newSimulate(from), newReplay(from), newServe(from), newSchema(from),
 		newPreflight(from), newVersion(streams))
 
+	// The flags may stand in front of the command. Cobra finds the command if the root knows which flags have a value.
+	from.bindShared(root)
+	root.Flags().Lookup(namespaceFlag).Hidden = false
+
 	root.SetUsageTemplate(usageTemplate(root))
 	root.Version = version.Of().Text("cardctl")
 	root.SetVersionTemplate("{{.Version}}")
