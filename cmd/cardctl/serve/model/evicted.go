@@ -1,6 +1,8 @@
 package model
 
 import (
+	"regexp"
+
 	v1 "k8s.io/api/core/v1"
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -41,7 +43,7 @@ func (m *Model) past() {
 		text, namespace, podGroup, queue, known := report.ClaimantIn(e.Why)
 		if known {
 			row.Why = text
-			taker := engine.Taker{Namespace: namespace, Owner: "PodGroup/" + podGroup, Queue: m.existing(queue)}
+			taker := engine.Taker{Namespace: namespace, Owner: ownerOf(podGroup), Queue: m.existing(queue)}
 			if f := m.Job(namespace, podGroup); f != nil {
 				taker.Owner = f.Owner
 			}
@@ -49,6 +51,17 @@ func (m *Model) past() {
 		}
 		m.Past = append(m.Past, row)
 	}
+}
+
+// ofJob matches the PodGroup of a Volcano job: the name of the job and its UID.
+var ofJob = regexp.MustCompile(`^(.+)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// ownerOf returns the owner of the PodGroup of a job that is gone.
+func ownerOf(podGroup string) string {
+	if found := ofJob.FindStringSubmatch(podGroup); found != nil {
+		return "Job/" + found[1]
+	}
+	return "PodGroup/" + podGroup
 }
 
 // existing returns the name of a queue, "" if only jobs name it.

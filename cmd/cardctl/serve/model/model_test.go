@@ -250,7 +250,7 @@ func TestMake(t *testing.T) {
 	reading := &Reading{Objects: objects, Configuration: configuration, Time: time.Unix(1000, 0), Evicted: []input.Evicted{
 		{Node: "node-1", Namespace: "team", PodGroup: "claims", Why: "Pod is evicted, because of enforce-quota"},
 		{Node: "node-1", Namespace: "team", PodGroup: "gone", Why: "Pod is evicted, because of reclaim, for job team/borrows in queue borrower"},
-		{Node: "node-1", Namespace: "team", PodGroup: "gone", Why: "Pod is evicted, because of reclaim, for job team/over in queue no-more"},
+		{Node: "node-1", Namespace: "team", PodGroup: "gone", Why: "Pod is evicted, because of reclaim, for job team/over-1deb063b-ee57-427f-97b5-33f0431d647d in queue no-more"},
 		{Node: "node-1", Namespace: "team", Pod: "claims-0", FromEvent: true}}}
 	m, err := Make(t.Context(), reading, nil)
 	require.NoError(t, err)
@@ -266,7 +266,7 @@ func TestMake(t *testing.T) {
 	assert.Empty(t, m.Past[0].For, "it was evicted for nobody")
 	assert.Equal(t, []engine.Taker{{Namespace: "team", Owner: "Job/borrows", Queue: "borrower"}}, m.Past[1].For)
 	assert.Equal(t, "Pod is evicted, because of reclaim", m.Past[1].Why, "the job has a column of its own")
-	assert.Equal(t, []engine.Taker{{Namespace: "team", Owner: "PodGroup/over"}}, m.Past[2].For, "the job is gone")
+	assert.Equal(t, []engine.Taker{{Namespace: "team", Owner: "Job/over"}}, m.Past[2].For, "the job is gone")
 	claims := m.Job("team", "borrows").Reclaimers
 	require.Len(t, claims, 1)
 	assert.Equal(t, "team/Job/claims", claims[0].Owner)
