@@ -66,6 +66,7 @@ func (d *description) describe(f *explain.Finding) {
 	d.line("Queue:", f.Queue)
 	d.line("State:", state)
 	d.line("Pods:", podsOf(f))
+	d.line("Gang:", f.Broken)
 	d.line("Age:", age(f))
 
 	if f.Rule != "" {
@@ -89,10 +90,15 @@ func (d *description) describe(f *explain.Finding) {
 	d.list("Order:", texts(f.Behind))
 	d.list("To change:", slices.Concat(f.Advice, texts(f.Holders)))
 
+	var lost []string
+	for _, r := range f.Reclaimers {
+		lost = append(lost, r.Lost())
+	}
+
 	d.line("Reclaim:", f.Safety)
 	d.line("Notice:", f.Notice)
 	d.line("Work:", f.Unsaved)
-	d.list("Evicted:", texts(f.Reclaimers))
+	d.list("Evicted:", lost)
 	d.list("Wanted by:", texts(f.Wanted))
 }
 

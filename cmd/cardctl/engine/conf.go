@@ -73,11 +73,27 @@ type Configuration struct {
 // stored returns the record at the begin of a session, nil for none.
 func (c *Configuration) stored() *store.Stored { return cmp.Or(c.Usage, c.Budgets) }
 
-// WithoutPast returns the configuration with no usage, no used budget and no eviction before the session.
+// Now returns the time of the sessions.
+func (c *Configuration) Now() time.Time {
+	if c.At.IsZero() {
+		return time.Now()
+	}
+	return c.At
+}
+
+// WithoutPast returns the configuration with no usage, no used budget and no eviction before the session. The last good
+// values of wrong annotations still count: they are in force now.
 func (c *Configuration) WithoutPast() *Configuration {
 	next := *c
 	next.Usage = nil
 	next.Budgets = nil
+
+	stored := c.stored()
+	if stored != nil && stored.Record.Remembered != nil {
+		known := *stored.Record.Remembered
+		known.Earmarks = nil
+		next.Budgets = &store.Stored{Record: store.Record{Remembered: &known}, Saved: stored.Saved, Now: stored.Now}
+	}
 	return &next
 }
 

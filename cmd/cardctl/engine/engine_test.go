@@ -309,9 +309,9 @@ spec: {capability: {cpu: 4, memory: 4Gi}}
 			for range 5 {
 				c, err := Usual(name, nil)
 				assert.NoError(t, err)
-				evictions, err := Evictions(t.Context(), w, c)
+				events, err := Ahead(t.Context(), w, c, func(*Session) {})
 				assert.NoError(t, err)
-				assert.Empty(t, evictions)
+				assert.Empty(t, Evictions(events))
 			}
 			c, err := Usual(name, nil)
 			assert.NoError(t, err)

@@ -139,7 +139,7 @@ func TestOpenWaitsNoLonger(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	assert.False(t, settled)
 	assert.Empty(t, events)
-	_, err = Evictions(ctx, w, c)
+	_, err = Ahead(ctx, w, c, func(*Session) {})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -158,10 +158,10 @@ func TestPanicsEndTheSession(t *testing.T) {
 	require.NoError(t, err)
 	broken := *c
 	broken.Actions = []framework.Action{panicking{}}
-	assert.PanicsWithValue(t, "of an action", func() { _, _ = Evictions(t.Context(), w, &broken) })
+	assert.PanicsWithValue(t, "of an action", func() { _, _ = Ahead(t.Context(), w, &broken, func(*Session) {}) })
 	w.Queues = append(w.Queues, nil)
-	assert.Panics(t, func() { _, _ = Evictions(t.Context(), w, c) }, "while it opens")
+	assert.Panics(t, func() { _, _ = Ahead(t.Context(), w, c, func(*Session) {}) }, "while it opens")
 	w.Queues = w.Queues[:len(w.Queues)-1]
-	_, err = Evictions(t.Context(), w, c)
+	_, err = Ahead(t.Context(), w, c, func(*Session) {})
 	require.NoError(t, err)
 }

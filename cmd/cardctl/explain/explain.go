@@ -25,6 +25,7 @@ type Options struct {
 
 	// Ahead runs the next cycles on a copy of the world. Findings then have victims and verdicts.
 	Ahead    bool
+	Events   func([]engine.Event) // is called with the events of these cycles, nil for nothing
 	Progress func(done, all int)
 }
 
@@ -38,6 +39,9 @@ func Jobs(ctx context.Context, w *engine.World, c *engine.Configuration, o Optio
 		t, err = try(ctx, w, c)
 		if err != nil {
 			return nil, err
+		}
+		if o.Events != nil {
+			o.Events(t.events)
 		}
 		alone, err = judge(ctx, w, c)
 		if err != nil {
@@ -75,6 +79,7 @@ func jobsIn(
 		}
 
 		x.explain(&f, s.Jobs[g.ID()])
+		f.Broken = broken(&f, s.Jobs[g.ID()])
 		if t != nil && f.Pods.Placed > 0 {
 			x.reclaimers(&f, s.Jobs[g.ID()])
 		}
@@ -268,6 +273,15 @@ func (e *explainer) bounding(f *Finding) string {
 
 // lacks returns the number of pods that a job lacks to start, or 1 for the next pod of a job that runs.
 func lacks(f *Finding) int { return max(1, f.Pods.Minimum-f.Pods.Placed) }
+
+// broken says that a job has lost pods of its minimum, "" for other jobs. The scheduler starts a minimum as a whole.
+func broken(f *Finding, job *api.JobInfo) string {
+	if f.State == Finished || f.Pods.Placed == 0 || job.ReadyTaskNum() >= job.MinAvailable {
+		return ""
+	}
+	left := job.ReadyTaskNum()
+	return fmt.Sprintf("its gang is broken: %d of the %d pods that it needs are left", left, job.MinAvailable)
+}
 
 // lacking returns the amount of a resource that the pods request which a job lacks to start.
 func (e *explainer) lacking(f *Finding, job *api.JobInfo, resource string) (total float64) {

@@ -66,7 +66,7 @@ func TestRunningJob(t *testing.T) {
 	assert.Empty(t, also.Reclaimers)
 
 	assert.Equal(t, NodesFull, claims.Rule)
-	assert.Equal(t, []Victims{{Owner: "default/PodGroup/runs", Queue: "borrower", Pods: []string{"runs-5"}}}, claims.Evicts)
+	assert.Equal(t, []Evictions{{Owner: "default/PodGroup/runs", Queue: "borrower", Pods: []string{"runs-5"}}}, claims.Evicts)
 }
 
 // TestCheckpointsAndNotices says how much work of a running job is not saved, and which of its pods have notice; and

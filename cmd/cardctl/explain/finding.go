@@ -8,9 +8,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
@@ -88,9 +89,9 @@ type Finding struct {
 	Verdict *Verdict `json:"verdict,omitempty"`
 	// Evicts are the pods that the next cycles evict for the job, or that have notice for it. Claim is why nothing is
 	// evicted for it, and Untaken the sentence about that.
-	Evicts  []Victims `json:"evicts,omitempty"`
-	Claim   *Claim    `json:"claim,omitempty"`
-	Untaken string    `json:"untaken,omitempty"`
+	Evicts  []Evictions `json:"evicts,omitempty"`
+	Claim   *Claim      `json:"claim,omitempty"`
+	Untaken string      `json:"untaken,omitempty"`
 	// Remedy is the smallest change with which the job starts. It was tried on a copy of the cluster.
 	Remedy string `json:"remedy,omitempty"`
 	// Lacks are the resources for which the queue of the job has less than it deserves while other queues borrow.
@@ -108,8 +109,11 @@ type Finding struct {
 	// TimedOut reports that the job was Inqueue for too long: nothing is reserved for it any more.
 	TimedOut bool `json:"timedOut,omitempty"`
 
-	// The fields of a running job.
-	Reclaimers []Reclaimer `json:"reclaimers,omitempty"`
+	// Broken says that the job has lost pods of its minimum, "" for other jobs.
+	Broken string `json:"broken,omitempty"`
+
+	// The fields of a running job. Reclaimers are the jobs that its pods are evicted for, with these pods.
+	Reclaimers []Evictions `json:"reclaimers,omitempty"`
 	// Wanted are the waiting jobs that lack cards of the job and do not get them.
 	Wanted []Wanted `json:"wanted,omitempty"`
 	Safety string   `json:"safety,omitempty"` // the pods that the next cycles evict, in words
@@ -118,6 +122,9 @@ type Finding struct {
 	// Notice says how many of its pods have notice, and when they may be evicted.
 	Notice string `json:"notice,omitempty"`
 }
+
+// id returns the key of the job in a session.
+func (f *Finding) id() api.JobID { return api.JobID(f.Namespace + "/" + f.Name) }
 
 // Waits reports whether pods of the job wait: something refuses them, or the next cycle places them.
 func (f *Finding) Waits() bool {
@@ -216,18 +223,6 @@ type Nodes struct {
 // String is the number of nodes with their names and the reason.
 func (n Nodes) String() string {
 	return fmt.Sprintf("%d (%s): %s", n.Count, strings.Join(n.Names, ", "), n.Why)
-}
-
-// Reclaimer is a job with its queue, and the pods of a running job that are evicted for it.
-type Reclaimer Victims
-
-// String names the pods that are evicted for the job.
-func (r Reclaimer) String() string {
-	if r.Until != nil {
-		return fmt.Sprintf("for %s in queue %s, from %s on: %s",
-			r.Owner, r.Queue, r.Until.UTC().Format(time.RFC3339), namesOf(r.Pods))
-	}
-	return fmt.Sprintf("for %s in queue %s: %s", r.Owner, r.Queue, namesOf(r.Pods))
 }
 
 // Wanted is a waiting job that lacks cards of a running job, and what protects the pods of the running job.

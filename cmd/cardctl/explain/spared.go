@@ -16,23 +16,32 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// Victims are pods of one job that are evicted for another job.
-type Victims struct {
-	Owner string   `json:"owner"` // namespace/kind/name
-	Queue string   `json:"queue"`
+// Evictions are pods that are evicted from one job for another one.
+type Evictions struct {
+	Owner string   `json:"owner"` // the other job: namespace/kind/name
+	Queue string   `json:"queue"` // of the other job
 	Pods  []string `json:"pods"`
 	// Until is the end of the notice that the pods have. It is nil for pods that the next cycles evict.
 	Until *time.Time `json:"until,omitempty"`
 }
 
-// String is the advice about them.
-func (v Victims) String() string {
+// String is the advice about pods of the other job.
+func (v Evictions) String() string {
 	names := namesOf(v.Pods)
 	if v.Until != nil {
 		return fmt.Sprintf("pods of %s in queue %s have notice, and are evicted for it from %s on: %s",
 			v.Owner, v.Queue, v.Until.UTC().Format(time.RFC3339), names)
 	}
 	return fmt.Sprintf("the next cycles evict pods of %s in queue %s for it: %s", v.Owner, v.Queue, names)
+}
+
+// Lost names the pods that are evicted for the other job.
+func (v Evictions) Lost() string {
+	at := ""
+	if v.Until != nil {
+		at = ", from " + v.Until.UTC().Format(time.RFC3339) + " on"
+	}
+	return fmt.Sprintf("for %s in queue %s%s: %s", v.Owner, v.Queue, at, namesOf(v.Pods))
 }
 
 // namesOf lists some names and the number of the others.
@@ -52,8 +61,8 @@ type Spared struct {
 	// Queue is the queue with the fence or the budget, otherwise the queue of the pods.
 	Queue string `json:"queue"`
 	Pods  int    `json:"pods"`
-	// Until is the time from which the policy protects the pods no more, "" if it is not known.
-	Until string `json:"until,omitempty"`
+	// Until is the time from which the policy protects the pods no more, nil if it is not known.
+	Until *time.Time `json:"until,omitempty"`
 
 	Key policy.Key `json:"-"` // of a policy
 }
@@ -87,8 +96,9 @@ func (s Spared) why() string {
 
 // String is the advice about it.
 func (s Spared) String() string {
-	if s.Until != "" {
-		return fmt.Sprintf("%d pods of %s are spared until %s: %s", s.Pods, s.Owner, s.Until, s.why())
+	if s.Until != nil {
+		until := format.Minute(*s.Until)
+		return fmt.Sprintf("%d pods of %s are spared until %s: %s", s.Pods, s.Owner, until, s.why())
 	}
 	return fmt.Sprintf("%d pods of %s are spared: %s", s.Pods, s.Owner, s.why())
 }

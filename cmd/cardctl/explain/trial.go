@@ -9,7 +9,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
-	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -186,9 +185,6 @@ func (e *explainer) countSpared(all []inspect.Spare, wanted map[string]bool) (co
 		}
 
 		s := Spared{By: spare.By, Owner: g.Namespace + "/" + g.Owner, Queue: spare.Queue, Key: spare.Policy}
-		if !spare.Until.IsZero() {
-			s.Until = format.Minute(spare.Until)
-		}
 		at := slices.IndexFunc(counted, func(other Spared) bool {
 			return other.By == s.By && other.Owner == s.Owner && other.Queue == s.Queue
 		})
@@ -197,7 +193,9 @@ func (e *explainer) countSpared(all []inspect.Spare, wanted map[string]bool) (co
 			at = len(counted) - 1
 		}
 		counted[at].Pods++
-		counted[at].Until = max(counted[at].Until, s.Until) // the times have one form
+		if last := counted[at].Until; !spare.Until.IsZero() && (last == nil || spare.Until.After(*last)) {
+			counted[at].Until = &spare.Until
+		}
 	}
 
 	slices.SortFunc(counted, compareSpared)
@@ -205,47 +203,41 @@ func (e *explainer) countSpared(all []inspect.Spare, wanted map[string]bool) (co
 }
 
 // takesFor returns the pods that are evicted for a group, now or at the end of their notice.
-func (t *trial) takesFor(g *engine.Group) (all []Victims) {
+func (t *trial) takesFor(g *engine.Group) (all []Evictions) {
 	for _, e := range t.events {
 		if e.For != nil && e.For.Namespace == g.Namespace && e.For.Owner == g.Owner && e.Group != string(g.ID()) {
 			namespace, _, _ := strings.Cut(e.Group, "/")
-			all = addVictim(all, Victims{Owner: namespace + "/" + e.Owner, Queue: e.Queue}, e.Pod)
+			all = addEvicted(all, Evictions{Owner: namespace + "/" + e.Owner, Queue: e.Queue}, e.Pod)
 		}
 	}
 	for _, a := range t.announced {
 		if a.taker.ID() == g.ID() {
 			owner := a.victim.Namespace + "/" + a.victim.Owner
-			all = addVictim(all, Victims{Owner: owner, Queue: a.victim.Spec.Queue, Until: &a.until}, a.pod)
+			all = addEvicted(all, Evictions{Owner: owner, Queue: a.victim.Spec.Queue, Until: &a.until}, a.pod)
 		}
 	}
 	return all
 }
 
-// losesTo returns the jobs that pods of a group are evicted for.
-func (t *trial) losesTo(g *engine.Group) (all []Reclaimer) {
-	var takers []Victims
+// losesTo returns the jobs that pods of a group are evicted for, with these pods.
+func (t *trial) losesTo(g *engine.Group) (all []Evictions) {
 	for _, e := range t.events {
 		if e.Group == string(g.ID()) && e.For != nil {
-			taker := Victims{Owner: e.For.Namespace + "/" + e.For.Owner, Queue: e.For.Queue}
-			takers = addVictim(takers, taker, e.Pod)
+			all = addEvicted(all, Evictions{Owner: e.For.Namespace + "/" + e.For.Owner, Queue: e.For.Queue}, e.Pod)
 		}
 	}
 	for _, a := range t.announced {
 		if a.victim.ID() == g.ID() {
 			owner := a.taker.Namespace + "/" + a.taker.Owner
-			takers = addVictim(takers, Victims{Owner: owner, Queue: a.taker.Spec.Queue, Until: &a.until}, a.pod)
+			all = addEvicted(all, Evictions{Owner: owner, Queue: a.taker.Spec.Queue, Until: &a.until}, a.pod)
 		}
-	}
-
-	for _, taker := range takers {
-		all = append(all, Reclaimer(taker))
 	}
 	return all
 }
 
-// addVictim adds a pod to the victims of its job, or to the victims for one job.
-func addVictim(all []Victims, v Victims, pod string) []Victims {
-	at := slices.IndexFunc(all, func(other Victims) bool {
+// addEvicted adds a pod to the evictions of another job.
+func addEvicted(all []Evictions, v Evictions, pod string) []Evictions {
+	at := slices.IndexFunc(all, func(other Evictions) bool {
 		return other.Owner == v.Owner && (other.Until == nil) == (v.Until == nil)
 	})
 	if at < 0 {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
@@ -42,15 +44,89 @@ func (v Verdict) String() string {
 	return "it can run when others leave what it lacks"
 }
 
-// mostTimes bounds the times at which jobs are tried that windows may let run.
-const mostTimes = 5
-
-// Alone returns the findings on jobs that cannot run even alone on the empty cluster, or the error of ctx. No budget is
-// used up there. It takes all pods of the world off their nodes.
+// Alone tries each job alone on the empty cluster, now and at each time at which other windows of queues hold. It
+// returns the findings on the jobs that cannot run now, or the error of ctx. The verdict of a job is Until if it can
+// run at another time, otherwise Never. It is nil if there are too many times to try. No budget is used up on the
+// empty cluster. The world is of no use afterwards.
 func Alone(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Finding, error) {
-	var findings []Finding
-	err := eachAlone(ctx, w, c, func(_ *explainer, _ *engine.Group, f *Finding) { findings = append(findings, *f) })
-	return findings, err
+	w.Vacate()
+	for _, g := range w.Groups {
+		joborder.HoldsNobody(g.PodGroup) // each job waits as if it were alone
+	}
+	findings, windows, err := refusedAlone(ctx, w, c)
+	if err != nil {
+		return nil, err
+	}
+
+	open := map[api.JobID]*Finding{} // the jobs that no time lets run
+	for i := range findings {
+		open[findings[i].id()] = &findings[i]
+	}
+	times, complete := windows.changeTimes(c.Now())
+	for _, at := range times {
+		if len(open) == 0 {
+			break
+		}
+		err := tryAt(ctx, w, c, at, open)
+		if err != nil {
+			return nil, err
+		}
+	}
+
+	for _, f := range open {
+		if complete {
+			f.Verdict = &Verdict{Kind: Never, fit: f.Pods.Fit}
+		}
+	}
+	return findings, nil
+}
+
+// tryAt tries the open jobs alone at a time. It gives a verdict to the jobs that can run then, and removes them from
+// open.
+func tryAt(
+	ctx context.Context, w *engine.World, c *engine.Configuration, at time.Time, open map[api.JobID]*Finding,
+) error {
+	w.Groups = slices.DeleteFunc(w.Groups, func(g *engine.Group) bool { return open[g.ID()] == nil })
+	then := *c
+	then.At = at
+	findings, _, err := refusedAlone(ctx, w, &then)
+	if err != nil {
+		return err
+	}
+
+	refused := sets.New[api.JobID]()
+	for i := range findings {
+		refused.Insert(findings[i].id())
+	}
+	for id, f := range open {
+		if !refused.Has(id) {
+			f.Verdict = &Verdict{Kind: Until, Until: &at}
+			delete(open, id)
+		}
+	}
+	return nil
+}
+
+// refusedAlone returns the findings on jobs of an empty world that cannot run alone, and the windows of the queues.
+func refusedAlone(
+	ctx context.Context, w *engine.World, c *engine.Configuration,
+) (findings []Finding, all windows, err error) {
+	s, err := engine.Open(ctx, w, c.WithoutPast())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.Close()
+
+	x := newExplainer(s, w)
+	for _, g := range w.Groups {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		if f := x.alone(g, s.Jobs[g.ID()]); f != nil {
+			findings = append(findings, *f)
+		}
+	}
+	return findings, windowsOf(x), nil
 }
 
 // alone returns the finding on a job that cannot run alone, nil for any other job.
@@ -71,77 +147,30 @@ func (e *explainer) alone(g *engine.Group, job *api.JobInfo) *Finding {
 	return &f
 }
 
-// verdicts are the verdicts about jobs that cannot run alone now.
-type verdicts map[api.JobID]Verdict
+// verdicts are the verdicts about jobs that cannot run alone now, nil for a job with too many times to try.
+type verdicts map[api.JobID]*Verdict
 
-// judge tries each job alone on an empty copy of the world, now and when windows of its queues change.
+// judge tries each job alone on an empty copy of the world.
 func judge(ctx context.Context, w *engine.World, c *engine.Configuration) (verdicts, error) {
-	all := verdicts{}
-	var times []time.Time
-	err := eachAlone(ctx, w.Clone(), c, func(x *explainer, g *engine.Group, f *Finding) {
-		all[g.ID()] = Verdict{Kind: Never, fit: f.Pods.Fit}
-		for _, window := range x.changing(f.Queue) {
-			if !slices.Contains(times, *window.Next) {
-				times = append(times, *window.Next)
-			}
-		}
-	})
+	findings, err := Alone(ctx, w.Clone(), c)
 	if err != nil {
 		return nil, err
 	}
 
-	slices.SortFunc(times, time.Time.Compare)
-	for _, at := range first(times, mostTimes) {
-		then := *c
-		then.At = at
-		refused := map[api.JobID]bool{}
-		note := func(_ *explainer, g *engine.Group, _ *Finding) { refused[g.ID()] = true }
-		err := eachAlone(ctx, w.Clone(), &then, note)
-		if err != nil {
-			return nil, err
-		}
-		for id, v := range all {
-			if v.Kind == Never && !refused[id] {
-				all[id] = Verdict{Kind: Until, Until: &at}
-			}
-		}
+	all := verdicts{}
+	for i := range findings {
+		all[findings[i].id()] = findings[i].Verdict
 	}
 	return all, nil
 }
 
-// eachAlone visits the jobs that cannot run alone on the empty cluster. It takes all pods of the world off their nodes.
-func eachAlone(
-	ctx context.Context, w *engine.World, c *engine.Configuration, visit func(*explainer, *engine.Group, *Finding),
-) error {
-	w.Vacate()
-	for _, g := range w.Groups {
-		joborder.HoldsNobody(g.PodGroup) // each job waits as if it were alone
-	}
-	s, err := engine.Open(ctx, w, c.WithoutPast())
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-
-	x := newExplainer(s, w)
-	for _, g := range w.Groups {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if f := x.alone(g, s.Jobs[g.ID()]); f != nil {
-			visit(x, g, f)
-		}
-	}
-	return nil
-}
-
-// judgment returns the verdict about a waiting job, nil where jobs were not tried alone.
+// judgment returns the verdict about a waiting job, nil if it is not known.
 func (e *explainer) judgment(f *Finding, id api.JobID) *Verdict {
 	if e.verdicts == nil {
 		return nil
 	}
 	if v, refused := e.verdicts[id]; refused {
-		return &v
+		return v
 	}
 
 	if f.Rule == report.OverBudget && f.Reason != nil && len(f.Reason.Shortages) > 0 {

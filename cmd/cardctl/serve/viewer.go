@@ -141,7 +141,7 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 		h.More += before - len(h.Jobs)
 	})
 
-	f.Reclaimers = slices.DeleteFunc(slices.Clone(f.Reclaimers), func(c explain.Reclaimer) bool {
+	f.Reclaimers = slices.DeleteFunc(slices.Clone(f.Reclaimers), func(c explain.Evictions) bool {
 		return !s.owner(c.Owner)
 	})
 
@@ -170,8 +170,8 @@ func (s *seen) owner(name string) bool {
 }
 
 // evicts hides the names of other jobs in the evictions for a job, and in the advice about them.
-func (s *seen) evicts(advice []string, all []explain.Victims) []explain.Victims {
-	return hideQueues(s, advice, all, func(v *explain.Victims) *string {
+func (s *seen) evicts(advice []string, all []explain.Evictions) []explain.Evictions {
+	return hideQueues(s, advice, all, func(v *explain.Evictions) *string {
 		if !s.owner(v.Owner) {
 			v.Owner = hiddenName
 			v.Pods = slices.Repeat([]string{hiddenName}, len(v.Pods))

@@ -78,12 +78,9 @@ type checker struct {
 // Check returns the issues of objects, errors first in each file, or the error of ctx. If there are nodes among the
 // objects, it also finds jobs that cannot run even on an empty cluster.
 func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Result, error) {
-	ck := &checker{objects: o, now: c.At, queues: map[string]*scheduling.Queue{}}
+	ck := &checker{objects: o, now: c.Now(), queues: map[string]*scheduling.Queue{}}
 	ck.stock = map[string]float64{}
 	ck.ready = map[string]float64{}
-	if c.At.IsZero() {
-		ck.now = time.Now()
-	}
 	for _, q := range o.Queues {
 		ck.queues[q.Name] = q
 	}

@@ -11,12 +11,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"k8s.io/utils/ptr"
+
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/store"
+	"github.com/capacity-card/capacity-card/quota/budget"
+	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
 // check validates manifests and returns the issues as they are printed, without
@@ -31,9 +37,7 @@ func check(t *testing.T, manifests ...string) []string {
 func checkWith(t *testing.T, configure func([]*scheduling.Queue) (*engine.Configuration, error), manifests ...string) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "f")
-	require.NoError(t, os.WriteFile(path, []byte(strings.Join(manifests, "\n---\n")), 0o600))
-	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
-	require.NoError(t, err)
+	objects := read(t, path, manifests)
 	configuration, err := configure(objects.Queues)
 	require.NoError(t, err)
 	found, err := Check(t.Context(), objects, configuration)
@@ -45,6 +49,15 @@ func checkWith(t *testing.T, configure func([]*scheduling.Queue) (*engine.Config
 		}
 	}
 	return lines
+}
+
+// read writes manifests to a file, and reads it as cardctl does.
+func read(t *testing.T, path string, manifests []string) *input.Objects {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(manifests, "\n---\n")), 0o600))
+	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
+	require.NoError(t, err)
+	return objects
 }
 
 func queue(name, parent, annotations, spec string) string {
@@ -413,6 +426,60 @@ func TestJobsThatWindowsLetRun(t *testing.T) {
 			} else {
 				assert.Contains(t, issues, test.want)
 			}
+		})
+	}
+}
+
+// TestUsedUpBudgets has a job that budgets of its queue refuse today. It runs later, so it is no error.
+func TestUsedUpBudgets(t *testing.T) {
+	noon := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+	midnight := noon.Truncate(24 * time.Hour)
+	taken := map[string]evict.CountRecord{"q": {Seconds: 86400, Times: [][2]int64{{noon.UnixMilli(), 1}}}}
+	for name, test := range map[string]struct {
+		annotation string
+		record     store.Record
+		want       explain.Verdict
+	}{
+		"card-hours": {
+			`volcano.sh/card.budget: '{"A": "40h/day"}'`,
+			store.Record{Budgets: &budget.Record{
+				Columns: []budget.ColumnRecord{{Card: "A", Window: "day", From: midnight}},
+				Queues:  map[string]budget.QueueRecord{"q": {Used: [][]float64{{1e9}}}},
+			}},
+			explain.Verdict{Kind: explain.Until, Until: ptr.To(midnight.Add(24 * time.Hour))},
+		},
+		"evictions for the queue": {
+			"volcano.sh/eviction-budget: take=1/1d",
+			store.Record{Evictions: &evict.Record{Taken: taken}},
+			explain.Verdict{Kind: explain.Now},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			manifests := []string{
+				node,
+				queue("q", "", quota(`{"A":4}`)+", "+guarantee(`{"A":0}`)+", "+test.annotation, open),
+				queue("lender", "", quota(`{"A":4}`)+", "+deserved(`{"A":0}`)+", "+guarantee(`{"A":0}`), open),
+				strings.ReplaceAll(podOn("lent", "node-1"), "queue: q", "queue: lender"),
+				job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 2", `{"A":4}`),
+			}
+			configure := func(queues []*scheduling.Queue) (*engine.Configuration, error) {
+				c, err := engine.Usual(plugin.Name, queues)
+				c.At = noon
+				c.Budgets = &store.Stored{Record: test.record, Saved: noon, Now: noon}
+				return c, err
+			}
+			assert.NotContains(t, strings.Join(checkWith(t, configure, manifests...), "\n"), "cannot run")
+
+			objects := read(t, filepath.Join(t.TempDir(), "f"), manifests)
+			c, err := configure(objects.Queues)
+			require.NoError(t, err)
+			world, err := engine.Build(objects)
+			require.NoError(t, err)
+			findings, err := explain.Jobs(t.Context(), world, c, explain.Options{Ahead: true})
+			require.NoError(t, err)
+			require.Equal(t, "Job/j", findings[0].Owner)
+			require.NotNil(t, findings[0].Verdict, findings[0])
+			assert.Equal(t, test.want, *findings[0].Verdict)
 		})
 	}
 }

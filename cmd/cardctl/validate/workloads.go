@@ -12,6 +12,7 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -75,22 +76,23 @@ func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, 
 	}
 
 	sources := ck.workloads()
-	findings, tried, err := ck.neverRun(ctx, c, world)
+	findings, err := explain.Alone(ctx, world, c)
 	if err != nil {
 		return err
 	}
 
 	for i, f := range findings {
 		object := cmp.Or(sources[f.Namespace+"/"+f.Owner], sources[f.Namespace+"/PodGroup/"+f.Name])
-		if object == nil {
+		canRun := f.Verdict != nil && f.Verdict.Kind == explain.Until
+		if object == nil || canRun {
 			continue
 		}
 
 		kind, _, _ := strings.Cut(f.Owner, "/")
-		if !tried {
+		if f.Verdict == nil {
 			ck.report(Warning, object, kind, "",
 				"it cannot run, even alone, now and at the next %d times at which windows change: %s (%s)",
-				mostTimes, f.Message, f.Rule)
+				explain.MostTimes, f.Message, f.Rule)
 			continue
 		}
 

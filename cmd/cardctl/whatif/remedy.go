@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +21,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -125,13 +125,14 @@ func waits(f *explain.Finding) (all []remedy) {
 		return nil
 	}
 	for _, s := range f.Claim.Spared {
-		at, err := time.Parse("2006-01-02T15:04Z", s.Until)
-		if err == nil {
-			all = append(all, remedy{"time until " + s.Until, func(_ *engine.World, c *engine.Configuration) error {
-				c.At = at
-				return nil
-			}})
+		if s.Until == nil {
+			continue
 		}
+		what := "time until " + format.Minute(*s.Until)
+		all = append(all, remedy{what, func(_ *engine.World, c *engine.Configuration) error {
+			c.At = *s.Until
+			return nil
+		}})
 	}
 	slices.SortFunc(all, func(a, b remedy) int { return cmp.Compare(a.what, b.what) })
 	return all
@@ -223,7 +224,8 @@ func guarantees(annotations map[string]string, f *explain.Finding, s explain.Spa
 			stated, set = engine.Cards(annotations[card.QuotaKey])[lack.Card] // the default
 		}
 		if n := stated - math.Ceil(lack.Cards); set && n >= 0 {
-			what := fmt.Sprintf("%s of %.0f %s in queue %s", card.GuaranteeKey, n, lack.Card, s.Queue)
+			amount := explain.Amount(lack.Card, n)
+			what := fmt.Sprintf("%s of %s %s in queue %s", card.GuaranteeKey, amount, lack.Card, s.Queue)
 			lower := fmt.Sprintf("queue/%s:guaranteeCards.%s=%.0f", s.Queue, lack.Card, n)
 			all = append(all, remedy{what, setting(lower)})
 		}
@@ -241,7 +243,8 @@ func deserves(w *engine.World, f *explain.Finding) []remedy {
 	for _, s := range f.Claim.Refused.Shortages {
 		quota, set := engine.Cards(queue.Annotations[card.QuotaKey])[s.Resource]
 		if n := math.Ceil(s.Total); set && n <= quota && s.Queue == f.Queue {
-			what := fmt.Sprintf("%s of %.0f %s in queue %s", card.DeservedKey, n, s.Resource, f.Queue)
+			amount := explain.Amount(s.Resource, n)
+			what := fmt.Sprintf("%s of %s %s in queue %s", card.DeservedKey, amount, s.Resource, f.Queue)
 			return []remedy{{what, setting(fmt.Sprintf("queue/%s:deservedCards.%s=%.0f", f.Queue, s.Resource, n))}}
 		}
 	}

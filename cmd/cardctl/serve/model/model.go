@@ -105,13 +105,6 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 	}
 
 	m.Pending = explain.Pending(world)
-	if m.Ahead {
-		m.Evictions, err = engine.Evictions(ctx, world, r.Configuration)
-		if err != nil {
-			return nil, err
-		}
-	}
-
 	// It changes the world, so it is the last use of it.
 	if err := m.explain(ctx, world); err != nil {
 		return nil, err
@@ -128,9 +121,12 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 	return m, nil
 }
 
-// explain finds the jobs, and counts the jobs that wait in each queue.
+// explain finds the jobs and the next evictions, and counts the jobs that wait in each queue.
 func (m *Model) explain(ctx context.Context, world *engine.World) error {
-	jobs, err := explain.Jobs(ctx, world, m.Configuration, explain.Options{Ahead: m.Ahead})
+	jobs, err := explain.Jobs(ctx, world, m.Configuration, explain.Options{
+		Ahead:  m.Ahead,
+		Events: func(events []engine.Event) { m.Evictions = engine.Evictions(events) },
+	})
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ func TestAdviceIsInChinese(t *testing.T) {
 	for _, file := range []string{"advice", "borrowed", "spared", "reclaimers", "order", "windows", "verdict"} {
 		source = append(source, sentences(t, "../../explain/"+file+".go", 3)...)
 	}
+	source = append(source, sentences(t, "../../whatif/remedy.go", 1)...)
 	for _, file := range []string{"../../explain/finding.go", "../../explain/explain.go", "../../../../plugin/report/reason.go", "../../../../plugin/inspect/protection.go"} {
 		source = append(source, sentences(t, file, 3)...)
 	}

@@ -1,4 +1,4 @@
-package validate
+package explain
 
 import (
 	"testing"
@@ -21,10 +21,4 @@ func TestEarlier(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, earlier(c.a, c.b), name)
 	}
-}
-
-func TestExceeding(t *testing.T) {
-	sums := map[string]float64{"A": 3, "B": 2, "C": 5, "D": 9}
-	most := map[string]float64{"A": 2, "B": 2, "C": 4}
-	assert.Equal(t, []string{"A", "C"}, exceeding(sums, most), "B is within the bound, and D has none")
 }
