@@ -93,7 +93,11 @@ func TestBoundsOfTheQueueItself(t *testing.T) {
 	assert.Equal(t, quota.Admitted, own(f, "beside-0"), "they are reserved in the queue above")
 	assert.Equal(t, quota.Admitted, own(f, "waits-0"))
 	f = gated(`{"A":9}`, `{"A":9}`, `{"A":1}`)
-	assert.Equal(t, quota.OverNamespace, own(f, "waits-0"), "of two constraints, the first one that refuses")
+	assert.Equal(t, quota.OverNamespace, own(f, "waits-0"))
+
+	f = testbed.Namespaced().Annotate("train", card.BudgetKey, `{"A":"100h/day"}`).Pods("y.runs", "train", "A", 3, 1, testbed.On("a")).
+		Pods("y.waits", "train", "A", 1, 1).Open(t, testbed.ByPrefix)
+	assert.Equal(t, quota.OverNamespace, own(f, "y.waits-0"), "of two constraints, the first one that refuses")
 }
 
 // TestDraftsLeaveOutWhatEnds makes a draft without a pod that is being deleted. The future has no
