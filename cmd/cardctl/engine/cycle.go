@@ -50,8 +50,7 @@ const mostCycles = 100
 // Settle runs cycles until a cycle changes nothing, or ctx is done. Between two cycles it does the work of the
 // controllers and the kubelet: placed pods run, and evicted pods leave their node and return as new pods. Evictions
 // count in the following cycles. If pods have notice, the next cycle is at the end of the first notice. Settle
-// reports whether the world settled. It returns the error of ctx, which can also
-// end a cycle.
+// reports whether the world settled. It returns the error of ctx, which can also end a cycle.
 func Settle(
 	ctx context.Context, w *World, c *Configuration, progress func(cycle, events int),
 ) (events []Event, settled bool, err error) {
@@ -66,8 +65,9 @@ func Settle(
 
 		events = append(events, r.events...)
 		for _, e := range r.notices {
-			if of := e.Group + "/" + e.Pod; !noticed[of] {
-				noticed[of] = true
+			pod := e.Group + "/" + e.Pod
+			if !noticed[pod] {
+				noticed[pod] = true
 				events = append(events, e)
 			}
 		}
@@ -139,7 +139,7 @@ func (w *World) cycle(ctx context.Context, c *Configuration, number int) (r roun
 	return r, nil
 }
 
-// decisions are what the actions of a session decided.
+// decisions are the decisions of the actions of a session.
 type decisions struct {
 	jobs      map[api.JobID]*api.JobInfo
 	claimants map[string]*Taker // for whom pods are evicted, by group and pod

@@ -289,7 +289,7 @@ var Rules = []RuleText{
 // Advice returns a text of Do without marks.
 func Advice(text string) string { return strings.ReplaceAll(text, "`", "") }
 
-// adviceOf returns the advice about a rule whose texts are all that there is to say, "" for an unknown rule.
+// adviceOf returns the advice about a rule from the table alone, "" for an unknown rule.
 func adviceOf(rule report.Rule) string {
 	for _, r := range Rules {
 		if r.Rule == rule {

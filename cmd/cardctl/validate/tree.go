@@ -191,7 +191,7 @@ func exceeding(sums, most map[string]float64) (names []string) {
 	return names
 }
 
-// orQuota returns what a queue deserves of each card, or is guaranteed. Both default to the quota, and are at most the
+// orQuota returns the deserved amount of each card, or the guarantee. Both default to the quota, and are at most the
 // quota.
 func orQuota(q *scheduling.Queue, key string) map[string]float64 {
 	all := amounts(q, card.QuotaKey)
@@ -261,8 +261,8 @@ func (ck *checker) checkDeserved(q *scheduling.Queue) {
 	}
 }
 
-// countsAs reports whether an amount of a card has no effect, since what the queue deserves or is guaranteed is more.
-// It adds the issue. Both default to the quota. The default of a guarantee yields to a guarantee of a queue above.
+// countsAs reports whether an amount of a card has no effect, because deserved or the guarantee is larger. It adds the
+// issue. Both default to the quota. The default of a guarantee yields to a guarantee of a queue above.
 func (ck *checker) countsAs(q *scheduling.Queue, field, name string, amount float64, key string) bool {
 	if keeps, set := amounts(q, key)[name]; set {
 		if keeps > amount {
