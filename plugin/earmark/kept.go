@@ -76,8 +76,8 @@ func (r *Registry) Begin(with Kept) {
 	}
 }
 
-// restore makes the earmarks of another process for a job. The pods request what they requested then: otherwise that
-// process ends their earmarks in its next session.
+// restore makes the earmarks of another process for a job. It assumes that the pods still request the same: the other
+// process ends the earmarks of a pod with a new request in its next session.
 func (r *Registry) restore(job *api.JobInfo, with KeptJob, now time.Time) {
 	own := &record{queue: with.Queue, pods: map[api.TaskID]Place{}, victims: map[api.TaskID]victim{}, quiet: with.Quiet}
 	if own.quiet.IsZero() {
