@@ -53,9 +53,10 @@ func TestUsageSurvivesTheLeader(t *testing.T) {
 	require.Less(t, before, 600.0, "6 cards for a minute of 10 hours")
 
 	maps := c.Kube.CoreV1().ConfigMaps("volcano-system")
-	saved, err := maps.Get(t.Context(), "capacity-card-usage", metav1.GetOptions{})
-	require.NoError(t, err)
-	require.Equal(t, "10h0m0s", saved.Data["halfLife"])
+	require.Eventually(t, func() bool { // a scheduler of an earlier test may have saved earmarks there
+		saved, err := maps.Get(t.Context(), "capacity-card-usage", metav1.GetOptions{})
+		return err == nil && saved.Data["halfLife"] == "10h0m0s"
+	}, patience, schedulePeriod)
 	require.NoError(t, leader.Kill())
 	after := standby.used(t, "fair")
 	require.Less(t, after, 600.0, "without what was saved it is 6000")

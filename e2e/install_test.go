@@ -229,6 +229,7 @@ func (a *adoption) check(t *testing.T, ours *container) {
 	for _, line := range lines[1:] {
 		a.types(t, line)
 	}
+	a.does(t, heading, 2)
 }
 
 // goBack does what the section says for each way.
