@@ -23,7 +23,7 @@ import (
 const installPage = "../docs/install.md"
 
 // stands has the commands of docs/install.md that need more than a control plane:
-//   - make only prints what it would run. TestPush of packaging/ pushes images to a registry.
+//   - make prints its commands, and runs none. TestPush of packaging/ pushes images to a registry.
 //   - git clone and helm repo do nothing, since they need the Internet.
 //   - The chart of Volcano is the one of its module.
 //   - kubectl logs prints the log of the container, since there is no kubelet.
@@ -102,7 +102,7 @@ func newAdoption(t *testing.T, ran map[string]bool) *adoption {
 	return a
 }
 
-// types runs commands, and returns what they print.
+// types runs commands, and returns their output.
 func (a *adoption) types(t *testing.T, commands string) string {
 	t.Helper()
 	output, failed := a.terminal.run(t, commands)
@@ -111,7 +111,7 @@ func (a *adoption) types(t *testing.T, commands string) string {
 	return output
 }
 
-// does runs a block of a section, and returns what it prints.
+// does runs a block of a section, and returns its output.
 func (a *adoption) does(t *testing.T, heading string, block int) string {
 	t.Helper()
 	require.Less(t, block, len(a.sections[heading]), heading)
@@ -120,7 +120,7 @@ func (a *adoption) does(t *testing.T, heading string, block int) string {
 	return a.types(t, commands)
 }
 
-// follow does what the page says, with Helm or with kubectl.
+// follow runs the commands of the page in their order, with Helm or with kubectl.
 func (a *adoption) follow(t *testing.T, way string) {
 	for _, heading := range []string{"Before you install anything", "Which Volcano", "Build and push the image", "Forks"} {
 		for block := range a.sections[heading] {
@@ -154,7 +154,7 @@ func (a *adoption) follow(t *testing.T, way string) {
 	require.Equal(t, running.UID, a.pods("before")[0].UID)
 }
 
-// editConfiguration edits the ConfigMap in the cluster, so that Helm does not know what it has.
+// editConfiguration edits the ConfigMap in the cluster, so that it differs from Helm's.
 func (a *adoption) editConfiguration(t *testing.T) {
 	t.Helper()
 	maps := a.Kube.CoreV1().ConfigMaps(volcanoNamespace)
@@ -208,7 +208,7 @@ func (a *adoption) keeps(t *testing.T, before *apps.Deployment) {
 	assert.Equal(t, *want, now)
 }
 
-// check does what the section says to see that the new scheduler works.
+// check runs the commands of the section that checks the new scheduler.
 func (a *adoption) check(t *testing.T, ours *container) {
 	t.Helper()
 	const heading = "Check"
@@ -232,7 +232,7 @@ func (a *adoption) check(t *testing.T, ours *container) {
 	a.does(t, heading, 2)
 }
 
-// goBack does what the section says for each way.
+// goBack runs the commands of the section for the way.
 func (a *adoption) goBack(t *testing.T, way string) {
 	t.Helper()
 	const heading = "Go back"

@@ -122,6 +122,13 @@ func remembered(stored *store.Stored, lacks string) (known store.Remembered, why
 	return known, "the scheduler has not saved them"
 }
 
+// warnUnknown warns of a fact that the answers leave out.
+func (s *source) warnUnknown(format string, arguments ...any) {
+	text := fmt.Sprintf(format, arguments...)
+	s.unknown = append(s.unknown, text)
+	s.warning("%s", text)
+}
+
 // sayMoved writes to stderr that the cards of some pods are not known.
 func (s *source) sayMoved(moved []*v1.Pod, stored *store.Stored, lacks string) {
 	known, lacks := remembered(stored, lacks)
@@ -130,11 +137,9 @@ func (s *source) sayMoved(moved []*v1.Pod, stored *store.Stored, lacks string) {
 		return
 	}
 
-	text := fmt.Sprintf("pods on nodes that do not state their cards, or that are gone: %d, such as %s/%s on node %s. "+
+	s.warnUnknown("pods on nodes that do not state their cards, or that are gone: %d, such as %s/%s on node %s. "+
 		"The scheduler may charge them for the cards that the node had, which are not known: %s",
 		len(unknown), unknown[0].Namespace, unknown[0].Name, unknown[0].Spec.NodeName, lacks)
-	s.unknown = append(s.unknown, text)
-	s.warning("%s", text)
 }
 
 // sayEvicted writes to stderr that the pods are not known that some evicted pods leave their room to.
@@ -151,11 +156,9 @@ func (s *source) sayEvicted(ending []*v1.Pod, nominated sets.Set[string], stored
 		return
 	}
 
-	text := fmt.Sprintf("evicted pods that have not ended: %d, such as %s/%s on node %s. "+
+	s.warnUnknown("evicted pods that have not ended: %d, such as %s/%s on node %s. "+
 		"The scheduler may keep their room for the pods that they were evicted for, which are not known: %s",
 		len(unknown), unknown[0].Namespace, unknown[0].Name, unknown[0].Spec.NodeName, lacks)
-	s.unknown = append(s.unknown, text)
-	s.warning("%s", text)
 }
 
 // sayRemembered writes to stderr which last good values count, and the queues without known values. stored is nil if
@@ -165,11 +168,9 @@ func (s *source) sayRemembered(wrong []*scheduling.Queue, stored *store.Stored, 
 	for _, q := range wrong {
 		kept, has := known.Queues[q.Name]
 		if !has || kept.UID != q.UID {
-			text := "queue " + q.Name + ": wrong annotations count as not set: " +
-				strings.Join(wrongKeys(q.Annotations), ", ") +
-				". The scheduler may use their last good values, which are not known: " + lacks
-			s.unknown = append(s.unknown, text)
-			s.warning("%s", text)
+			s.warnUnknown("queue %s: wrong annotations count as not set: %s. "+
+				"The scheduler may use their last good values, which are not known: %s",
+				q.Name, strings.Join(wrongKeys(q.Annotations), ", "), lacks)
 			continue
 		}
 

@@ -32,7 +32,7 @@ func (w *World) Clone() *World {
 func Ahead(ctx context.Context, w *World, c *Configuration, look func(*Session)) (events []Event, err error) {
 	next := w.Clone()
 	configuration := *c
-	configuration.memory = newMemory(c.At)
+	configuration.memory = &memory{now: c.Now}
 	for number := 1; number <= mostAhead; number++ {
 		r, err := next.cycle(ctx, &configuration, number)
 		if err != nil {

@@ -55,7 +55,7 @@ func Settle(
 	ctx context.Context, w *World, c *Configuration, progress func(cycle, events int),
 ) (events []Event, settled bool, err error) {
 	configuration := *c
-	configuration.memory = newMemory(c.At)
+	configuration.memory = &memory{now: c.Now}
 	noticed := map[string]bool{}
 	for cycle := 1; cycle <= mostCycles; cycle++ {
 		r, err := w.cycle(ctx, &configuration, cycle)
@@ -68,6 +68,7 @@ func Settle(
 			pod := e.Group + "/" + e.Pod
 			if !noticed[pod] {
 				noticed[pod] = true
+				e.Cycle = cycle
 				events = append(events, e)
 			}
 		}
@@ -83,7 +84,7 @@ func Settle(
 	return events, false, nil
 }
 
-// round is what one cycle did.
+// round is the outcome of one cycle.
 type round struct {
 	events  []Event
 	notices []Event // of all pods that have notice, also from earlier cycles
@@ -132,10 +133,7 @@ func (w *World) cycle(ctx context.Context, c *Configuration, number int) (r roun
 		}
 	}
 
-	for _, e := range d.notices {
-		e.Cycle = number
-		r.notices = append(r.notices, e)
-	}
+	r.notices = d.notices
 	return r, nil
 }
 
@@ -157,17 +155,17 @@ func (w *World) decide(ctx context.Context, c *Configuration) (*decisions, error
 	s.forgetLost()
 	err = s.Run()
 
-	// Close drops the jobs.
-	return &decisions{jobs: s.Jobs, claimants: w.claimants(s), notices: w.notices(s)}, err
+	d := &decisions{jobs: s.Jobs} // Close drops the jobs
+	if !s.Upstream {              // Volcano's own plugins record no claimants, and give no notice
+		takers := w.takers()
+		d.claimants = claimants(s, takers)
+		d.notices = notices(s, takers)
+	}
+	return d, err
 }
 
-// notices returns an event for each pod that has notice, by group and pod. Volcano's own plugins give none.
-func (w *World) notices(s *Session) (events []Event) {
-	if s.Upstream {
-		return nil
-	}
-
-	takers := w.takers()
+// notices returns an event for each pod that has notice, by group and pod.
+func notices(s *Session, takers map[api.JobID]*Taker) (events []Event) {
 	for _, a := range s.Quota.Announced() {
 		victim := takers[a.Task.Job]
 		if victim == nil {
@@ -200,13 +198,8 @@ func (w *World) takers() map[api.JobID]*Taker {
 	return takers
 }
 
-// claimants returns the jobs that a session evicts pods for, by group and pod. Volcano's own plugins record none.
-func (w *World) claimants(s *Session) map[string]*Taker {
-	if s.Upstream {
-		return nil
-	}
-
-	takers := w.takers()
+// claimants returns the jobs that a session evicts pods for, by group and pod.
+func claimants(s *Session, takers map[api.JobID]*Taker) map[string]*Taker {
 	all := map[string]*Taker{}
 	for id, job := range s.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Releasing] {

@@ -90,6 +90,9 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 		conf.EnabledActionMap[action.Name()] = true
 	}
 
+	// Later sessions of a simulation go on with the state of the session before.
+	begins := c.memory == nil || c.memory.built == nil
+
 	// Register replaces the time of the session before.
 	plugin.Register()
 	switch {
@@ -99,12 +102,7 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 		plugin.RegisterAt(func() time.Time { return c.At })
 	}
 
-	// The plugin begins with the stored record, but in later sessions of a simulation with the state of the one before.
-	// It is kept for the inspection.
-	goesOn := c.memory != nil && c.memory.begun
-	if c.memory != nil {
-		c.memory.begun = true
-	}
+	// The plugin begins with the stored record, and is kept for the inspection.
 	build, _ := framework.GetPluginBuilder(c.Plugin)
 	if c.Upstream {
 		build = upstream[c.Plugin]
@@ -112,7 +110,7 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	var quota framework.Plugin
 	framework.RegisterPluginBuilder(c.Plugin, func(arguments framework.Arguments) framework.Plugin {
 		quota = build(arguments)
-		if !goesOn {
+		if begins {
 			plugin.BeginWith(quota, c.stored())
 		}
 		return quota
@@ -133,16 +131,7 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 // others were evicted for has their room in the next cycle. Other simulations do not see it.
 type memory struct {
 	built map[string]framework.PluginBuilder
-	begun bool // a session was opened
 	now   func() time.Time
-}
-
-// newMemory returns the memory of a simulation that begins at a time, zero for now.
-func newMemory(at time.Time) *memory {
-	if at.IsZero() {
-		return &memory{now: time.Now}
-	}
-	return &memory{now: func() time.Time { return at }}
 }
 
 // skipTo sets the clock to the first end of a notice, and reports whether one is still to come.
@@ -155,9 +144,13 @@ func (m *memory) skipTo(notices []Event) bool {
 		}
 	}
 
+	if first == 0 {
+		return false
+	}
+
 	before := m.now
 	m.now = func() time.Time { return before().Add(first) }
-	return first > 0
+	return true
 }
 
 // register registers the plugins of a simulation.

@@ -237,8 +237,10 @@ func (ck *checker) checkSoftQuota(q *scheduling.Queue) {
 		}
 
 		// The soft quota is at least the deserved and the guaranteed amount.
-		_ = ck.countsAs(q, field, name, soft[name], card.DeservedKey) ||
+		told := ck.countsAs(q, field, name, soft[name], card.DeservedKey)
+		if !told {
 			ck.countsAs(q, field, name, soft[name], card.GuaranteeKey)
+		}
 	}
 }
 
