@@ -275,14 +275,24 @@ func (p *planner) carryOut(found *proposal) result {
 
 	statement.Commit()
 	p.forgetSnapshot()
+	for _, victim := range victims {
+		klog.V(3).Infof("[%s] task %s/%s is evicted for job %s in queue %s, because of %s",
+			p.Plugin, victim.Namespace, victim.Name, c.job.UID, c.job.Queue, c.action())
+	}
 	return carriedOut
 }
 
 // evictAll evicts the victims for a claimant.
 func (p *planner) evictAll(statement *framework.Statement, c *claimant, victims []*api.TaskInfo) result {
-	reason := report.EvictionReason(c.action(), string(c.job.UID), string(c.job.Queue))
+	claimant := report.Claimant{
+		Namespace: c.job.Namespace,
+		PodGroup:  c.job.Name,
+		UID:       c.job.PodGroup.UID,
+		Queue:     string(c.job.Queue),
+	}
+
 	for _, victim := range victims {
-		err := release.Evict(statement, victim, reason)
+		err := release.Evict(statement, victim, report.EvictionReason(c.action(), claimant, victim.Namespace))
 		if err != nil {
 			klog.Errorf("[%s] failed to evict task %s/%s: %v", p.Plugin, victim.Namespace, victim.Name, err)
 			return failed

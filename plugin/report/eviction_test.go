@@ -6,14 +6,25 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestClaimantIn reads the job of an eviction from the message that Volcano writes.
+// TestClaimantIn reads the job of an eviction from the message that Volcano writes. A pod of another namespace does not
+// name the job.
 func TestClaimantIn(t *testing.T) {
-	message := "Pod is evicted, because of " + EvictionReason("reclaim", "team/owner-1", "own")
-	text, namespace, podGroup, queue, known := ClaimantIn(message)
-	assert.True(t, known)
-	assert.Equal(t, []string{"Pod is evicted, because of reclaim", "team", "owner-1", "own"}, []string{text, namespace, podGroup, queue})
+	claimant := Claimant{Namespace: "team", PodGroup: "owner-1", UID: "1deb063b", Queue: "own"}
+	for namespace, want := range map[string]Claimant{
+		"team":  {Namespace: "team", PodGroup: "owner-1", Queue: "own"},
+		"other": {UID: "1deb063b", Queue: "own"},
+	} {
+		message := "Pod is evicted, because of " + EvictionReason("reclaim", claimant, namespace)
+		text, c := ClaimantIn(message)
+		assert.Equal(t, "Pod is evicted, because of reclaim", text)
+		assert.Equal(t, &want, c, namespace)
+		if namespace == "other" {
+			assert.NotContains(t, message, "owner-1")
+			assert.NotContains(t, message, "team")
+		}
+	}
 
-	text, _, _, _, known = ClaimantIn("Pod is evicted, because of enforce-quota")
-	assert.False(t, known)
+	text, c := ClaimantIn("Pod is evicted, because of enforce-quota")
+	assert.Nil(t, c)
 	assert.Equal(t, "Pod is evicted, because of enforce-quota", text)
 }

@@ -40,17 +40,32 @@ func (m *Model) past() {
 			row.Queue = m.existing(f.Queue)
 		}
 
-		text, namespace, podGroup, queue, known := report.ClaimantIn(e.Why)
-		if known {
+		text, claimant := report.ClaimantIn(e.Why)
+		if claimant != nil {
 			row.Why = text
-			taker := engine.Taker{Namespace: namespace, Owner: ownerOf(podGroup), Queue: m.existing(queue)}
-			if f := m.Job(namespace, podGroup); f != nil {
-				taker.Owner = f.Owner
-			}
-			row.For = []engine.Taker{taker}
+			row.For = []engine.Taker{m.taker(claimant)}
 		}
 		m.Past = append(m.Past, row)
 	}
+}
+
+// taker returns the job of an eviction. If its reason has only the UID, and the job is gone, it has a queue alone.
+func (m *Model) taker(c *report.Claimant) engine.Taker {
+	namespace, podGroup := c.Namespace, c.PodGroup
+	for _, g := range m.Objects.PodGroups {
+		if c.UID != "" && g.UID == c.UID {
+			namespace, podGroup = g.Namespace, g.Name
+		}
+	}
+
+	taker := engine.Taker{Namespace: namespace, Queue: m.existing(c.Queue)}
+	switch f := m.Job(namespace, podGroup); {
+	case f != nil:
+		taker.Owner = f.Owner
+	case podGroup != "":
+		taker.Owner = ownerOf(podGroup)
+	}
+	return taker
 }
 
 // ofJob matches the PodGroup of a Volcano job: the name of the job and its UID.

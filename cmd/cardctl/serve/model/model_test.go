@@ -203,7 +203,7 @@ spec: {reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: PodGroup
-metadata: {name: borrows, namespace: team, ownerReferences: [{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, name: borrows, uid: b}]}
+metadata: {name: borrows, namespace: team, uid: u-borrows, ownerReferences: [{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, name: borrows, uid: b}]}
 spec: {queue: borrower, minMember: 1, minResources: {cpu: 1}}
 status: {phase: Running}
 ---
@@ -251,6 +251,8 @@ func TestMake(t *testing.T) {
 		{Node: "node-1", Namespace: "team", PodGroup: "claims", Why: "Pod is evicted, because of enforce-quota"},
 		{Node: "node-1", Namespace: "team", PodGroup: "gone", Why: "Pod is evicted, because of reclaim, for job team/borrows in queue borrower"},
 		{Node: "node-1", Namespace: "team", PodGroup: "gone", Why: "Pod is evicted, because of reclaim, for job team/over-1deb063b-ee57-427f-97b5-33f0431d647d in queue no-more"},
+		{Node: "node-1", Namespace: "other", PodGroup: "gone", Why: "Pod is evicted, because of reclaim, for job u-borrows in queue borrower"},
+		{Node: "node-1", Namespace: "other", PodGroup: "gone", Why: "Pod is evicted, because of reclaim, for job u-gone in queue borrower"},
 		{Node: "node-1", Namespace: "team", Pod: "claims-0", FromEvent: true}}}
 	m, err := Make(t.Context(), reading, nil)
 	require.NoError(t, err)
@@ -260,13 +262,15 @@ func TestMake(t *testing.T) {
 	assert.Equal(t, engine.Eviction{Namespace: "team", Owner: "Job/borrows", Queue: "borrower", Pod: m.Evictions[0].Pod, Node: "node-1",
 		For: []engine.Taker{{Namespace: "team", Owner: "Job/claims", Queue: "owner"}}}, m.Evictions[0])
 	assert.Equal(t, []Loan{{Resource: "X", Card: true, Borrower: "borrower", Lender: "owner", Amount: 2}}, Loans(m.Queues, true))
-	require.Len(t, m.Past, 4)
-	assert.Equal(t, []string{"claims", "owner", "X"}, []string{m.Past[3].PodGroup, m.Past[3].Queue, m.Past[3].Card}, "the pod was created again")
+	require.Len(t, m.Past, 6)
+	assert.Equal(t, []string{"claims", "owner", "X"}, []string{m.Past[5].PodGroup, m.Past[5].Queue, m.Past[5].Card}, "the pod was created again")
 	assert.Equal(t, "owner", m.Past[0].Queue)
 	assert.Empty(t, m.Past[0].For, "it was evicted for nobody")
 	assert.Equal(t, []engine.Taker{{Namespace: "team", Owner: "Job/borrows", Queue: "borrower"}}, m.Past[1].For)
 	assert.Equal(t, "Pod is evicted, because of reclaim", m.Past[1].Why, "the job has a column of its own")
 	assert.Equal(t, []engine.Taker{{Namespace: "team", Owner: "Job/over"}}, m.Past[2].For, "the job is gone")
+	assert.Equal(t, m.Past[1].For, m.Past[3].For, "another namespace has the UID")
+	assert.Equal(t, []engine.Taker{{Queue: "borrower"}}, m.Past[4].For, "nothing names a job that is gone")
 	claims := m.Job("team", "borrows").Reclaimers
 	require.Len(t, claims, 1)
 	assert.Equal(t, "team/Job/claims", claims[0].Owner)
