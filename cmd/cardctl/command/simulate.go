@@ -153,6 +153,9 @@ func (s *source) printComparison(c *whatif.Comparison, all bool) error {
 	if isData(s.output) {
 		return s.print(&result{data: c})
 	}
+	if c.Before.Evicts() {
+		s.note("before: the next cycles evict pods, also without the changes")
+	}
 	s.noteUnsettled("before", c.Before)
 	s.noteUnsettled("after", c.After)
 

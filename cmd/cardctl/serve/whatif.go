@@ -107,7 +107,7 @@ type whatIfPage struct {
 
 // trialResult is the outcome of a simulation as the page shows it.
 type trialResult struct {
-	Unsettled  []string
+	Notes      []string
 	Queues     []queueChange
 	MoreQueues int // that are not shown
 	Jobs       []whatif.JobChange
@@ -308,12 +308,15 @@ func (q *request) hideOutcome(o *whatif.Outcome) {
 func resultOf(o *whatif.Trial, hidden *Hidden) *trialResult {
 	c := o.Comparison
 	r := &trialResult{Hidden: hidden, Patches: o.Patches, Undo: o.Undo}
+	if c.Before.Evicts() {
+		r.Notes = append(r.Notes, "Before: the next cycles evict pods, also without the changes.")
+	}
 	if !c.Before.Settled {
-		r.Unsettled = append(r.Unsettled,
+		r.Notes = append(r.Notes,
 			"Before: the cluster does not settle: pods keep evicting each other. The page shows the last cycle.")
 	}
 	if !c.After.Settled {
-		r.Unsettled = append(r.Unsettled,
+		r.Notes = append(r.Notes,
 			"After: the cluster does not settle: pods keep evicting each other. The page shows the last cycle.")
 	}
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
 )
 
@@ -127,4 +128,24 @@ func TestLargeAnswers(t *testing.T) {
 	body = post(h, "/whatif.json", form).Body.String()
 	assert.Contains(t, body, "many-349")
 	assert.Contains(t, body, "pod-319")
+}
+
+// TestTrialNotes says that the scheduler evicts pods without the change as well, and that it does not come to an end.
+func TestTrialNotes(t *testing.T) {
+	evicts := &whatif.Outcome{Settled: true, Stock: &stock.Stock{}, Events: []engine.Event{{Kind: engine.Evicted}}}
+	goesOn := &whatif.Outcome{Stock: &stock.Stock{}}
+	for name, test := range map[string]struct {
+		before, after *whatif.Outcome
+		want          []string
+	}{
+		"without the change": {evicts, evicts, []string{"Before: the next cycles evict pods, also without the changes."}},
+		"with the change":    {&whatif.Outcome{Settled: true, Stock: &stock.Stock{}}, evicts, nil},
+		"goes on": {evicts, goesOn, []string{
+			"Before: the next cycles evict pods, also without the changes.",
+			"After: the cluster does not settle: pods keep evicting each other. The page shows the last cycle.",
+		}},
+	} {
+		result := resultOf(&whatif.Trial{Comparison: whatif.Compare(test.before, test.after)}, nil)
+		assert.Equal(t, test.want, result.Notes, name)
+	}
 }

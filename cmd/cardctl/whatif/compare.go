@@ -49,6 +49,11 @@ func Run(
 	}, nil
 }
 
+// Evicts reports whether the scheduler evicted pods.
+func (o *Outcome) Evicts() bool {
+	return slices.ContainsFunc(o.Events, func(e engine.Event) bool { return e.Kind == engine.Evicted })
+}
+
 // Comparison compares two outcomes.
 type Comparison struct {
 	Kind   string       `json:"kind"` // always Comparison
