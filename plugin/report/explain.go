@@ -167,7 +167,7 @@ func (e *Explainer) Shortage(f constraint.Shortfall) Shortage {
 		s.Requested = budget.Hours(f.Need)
 		s.Total = budget.Hours(f.Total)
 		s.Bound = budget.Hours(f.Bound)
-		s.Until = format.Minute(f.Until)
+		s.Until = f.Until.UTC()
 	} else {
 		for _, quantity := range []*float64{&s.Requested, &s.Total, &s.Bound} {
 			*quantity = format.Readable(f.Dim, *quantity)

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
@@ -87,9 +88,8 @@ type Shortage struct {
 	Rule Rule `json:"rule,omitempty"`
 	// Limited is the holder of the bound, if the bound is not for all jobs.
 	Limited
-	// Until is the time from which a budget has more left, such as 2026-12-01T00:00Z. Then Requested, Total and Bound
-	// are card-hours.
-	Until string `json:"until,omitempty"`
+	// Until is the time from which a budget has more left. Then Requested, Total and Bound are card-hours.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // Holder has the jobs to which a limit applies.
@@ -328,8 +328,8 @@ func (s Shortage) ofBudget() string {
 	}
 
 	until := ""
-	if s.Until != "" {
-		until = " until " + s.Until
+	if !s.Until.IsZero() {
+		until = " until " + format.Minute(s.Until)
 	}
 
 	left := max(0, s.Bound-(s.Total-s.Requested))

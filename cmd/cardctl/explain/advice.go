@@ -15,6 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -109,9 +110,9 @@ func (e *explainer) adviseQueue(f *Finding) string {
 			"wait for jobs of %s in queue %s to end, or raise its limit in the annotation %s of the queue",
 			f.Reason.Holder, f.Level, card.HolderKey)
 	case report.OverBudget:
-		if len(f.Reason.Shortages) > 0 && f.Reason.Shortages[0].Until != "" {
+		if len(f.Reason.Shortages) > 0 && !f.Reason.Shortages[0].Until.IsZero() {
 			return fmt.Sprintf("wait until %s, submit a shorter job, or raise the annotation %s of queue %s",
-				f.Reason.Shortages[0].Until, card.BudgetKey, f.Level)
+				format.Minute(f.Reason.Shortages[0].Until), card.BudgetKey, f.Level)
 		}
 		return fmt.Sprintf("wait, submit a shorter job, or raise the annotation %s of queue %s",
 			card.BudgetKey, f.Level)

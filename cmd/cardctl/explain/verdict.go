@@ -12,6 +12,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/plugin/constraint/joborder"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -37,7 +38,7 @@ type Verdict struct {
 func (v Verdict) String() string {
 	switch v.Kind {
 	case Until:
-		return "it cannot run before " + v.Until.UTC().Format("2006-01-02T15:04Z07:00")
+		return "it cannot run before " + format.Minute(*v.Until)
 	case Never:
 		return "it can never run, even alone, with these settings and nodes"
 	}
@@ -174,8 +175,8 @@ func (e *explainer) judgment(f *Finding, id api.JobID) *Verdict {
 	}
 
 	if f.Rule == report.OverBudget && f.Reason != nil && len(f.Reason.Shortages) > 0 {
-		at, err := time.Parse("2006-01-02T15:04Z", f.Reason.Shortages[0].Until)
-		if err == nil {
+		at := f.Reason.Shortages[0].Until
+		if !at.IsZero() {
 			return &Verdict{Kind: Until, Until: &at}
 		}
 	}
@@ -187,7 +188,7 @@ func (f *Finding) never(changes bool) string {
 	switch {
 	case f.Verdict != nil && f.Verdict.Kind == Until:
 		return fmt.Sprintf("it cannot run in %s before %s: wait until then",
-			f.Queue, f.Verdict.Until.UTC().Format("2006-01-02T15:04Z07:00"))
+			f.Queue, format.Minute(*f.Verdict.Until))
 	case f.Verdict != nil && f.Verdict.Kind == Now, f.Verdict == nil && changes:
 		return fmt.Sprintf("it cannot run in %s as it is now:", f.Queue)
 	}
