@@ -66,6 +66,9 @@ func TestBudget(t *testing.T) {
 		"no budgets":         {"budget -f " + fair, "No queue has a budget", "", 0},
 		"why a job waits": {"explain job sweep -f " + budgeted, "Queue <vision> has insufficient <NVIDIA-H200> budget: the job needs <96> card-hours, " +
 			"<78> of <300> are left until 2026-11-30T00:00Z", "", 0},
+		"until when": {"explain job nightly -f " + budgeted, "Verdict:    until: it cannot run before 2026-11-25T09:00Z", "", 0},
+		"until when, as JSON": {"explain job nightly -o jsonpath={.items[0].verdict.until}{.items[0].reason.shortages[0].until} -f " + budgeted,
+			"2026-11-25T09:00:00Z2026-11-25T09:00:00Z", "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, stderr := run("", strings.Fields(test.arguments)...)
