@@ -21,17 +21,7 @@ type promises map[string]Promise
 // Promises adds up the quotas, deserved amounts and guarantees of all queues, by card and group of cards. annotations
 // returns the annotations of a queue, nil for a queue without an object.
 func Promises(tree *index.Tree, annotations func(queue string) map[string]string) map[string]Promise {
-	stated := make([]map[string]float64, tree.Len()) // guarantees
-	for q := range stated {
-		stated[q] = Cards(annotations(tree.Name(index.Queue(q)))[card.GuaranteeKey])
-	}
-	statedAbove := func(q index.Queue, name string) bool {
-		return slices.ContainsFunc(tree.Path(q)[1:], func(p index.Queue) bool {
-			_, is := stated[p][name]
-			return is && p != tree.Root()
-		})
-	}
-
+	guarantees := GuaranteesOf(tree, annotations)
 	below := make([]promises, tree.Len())
 	total := promises{}
 	for q := index.Queue(tree.Len()) - 1; q >= 0; q-- { // a queue comes before the queues below it
@@ -42,7 +32,7 @@ func Promises(tree *index.Tree, annotations func(queue string) map[string]string
 		own := promisesOf(annotations(tree.Name(q)))
 		for name, p := range own {
 			// The default of a guarantee yields to a guarantee of a queue above.
-			if _, is := stated[q][name]; !is && statedAbove(q, name) {
+			if !guarantees.State(q, name) && guarantees.StateAbove(q, name) {
 				p.Guarantee = 0
 				own[name] = p
 			}
@@ -115,4 +105,32 @@ func (p promises) add(more promises) {
 			Guarantee: sum.Guarantee + m.Guarantee,
 		}
 	}
+}
+
+// Guarantees are the guarantees that queues state, in whole cards, by card or group of cards.
+type Guarantees struct {
+	tree   *index.Tree
+	stated []map[string]float64 // by queue
+}
+
+// GuaranteesOf returns the guarantees of the queues of a tree. annotations is as for Promises.
+func GuaranteesOf(tree *index.Tree, annotations func(queue string) map[string]string) Guarantees {
+	g := Guarantees{tree: tree, stated: make([]map[string]float64, tree.Len())}
+	for q := range g.stated {
+		g.stated[q] = Cards(annotations(tree.Name(index.Queue(q)))[card.GuaranteeKey])
+	}
+	return g
+}
+
+// State reports whether a queue states a guarantee of a card.
+func (g Guarantees) State(q index.Queue, name string) bool {
+	_, is := g.stated[q][name]
+	return is
+}
+
+// StateAbove reports whether a queue above another one, except the root, states a guarantee of a card.
+func (g Guarantees) StateAbove(q index.Queue, name string) bool {
+	return slices.ContainsFunc(g.tree.Path(q)[1:], func(p index.Queue) bool {
+		return p != g.tree.Root() && g.State(p, name)
+	})
 }

@@ -40,13 +40,7 @@ func (ck *checker) checkPromises() {
 		return
 	}
 
-	promises := engine.Promises(ck.tree, func(queue string) map[string]string {
-		if q := ck.queues[queue]; q != nil {
-			return q.Annotations
-		}
-		return nil
-	})
-
+	promises := engine.Promises(ck.tree, ck.annotationsOf)
 	overlapping := ck.groups.Overlapping()
 	for _, name := range slices.Sorted(maps.Keys(promises)) {
 		p := promises[name]

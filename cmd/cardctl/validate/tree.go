@@ -274,23 +274,11 @@ func (ck *checker) countsAs(q *scheduling.Queue, field, name string, amount floa
 	}
 
 	most, bounded := amounts(q, card.QuotaKey)[name]
-	if !bounded || key == card.GuaranteeKey && ck.guaranteeStatedAbove(q, name) {
+	if !bounded || key == card.GuaranteeKey && ck.guarantees.StateAbove(ck.tree.Lookup(q.Name), name) {
 		return false
 	}
 	ck.noEffect(q, field, "%q has no effect: %s is not set, so it is the quota of %v", name, policy.Short(key), most)
 	return true
-}
-
-// guaranteeStatedAbove reports whether a queue above another one, except the root, states a guarantee of a card.
-func (ck *checker) guaranteeStatedAbove(q *scheduling.Queue, name string) bool {
-	return slices.ContainsFunc(ck.tree.Path(ck.tree.Lookup(q.Name))[1:], func(p index.Queue) bool {
-		above := ck.queues[ck.tree.Name(p)]
-		if above == nil || p == ck.tree.Root() {
-			return false
-		}
-		_, stated := amounts(above, card.GuaranteeKey)[name]
-		return stated
-	})
 }
 
 // cardNames returns the cards and groups of cards that an annotation of a queue names, in order.

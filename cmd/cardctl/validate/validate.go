@@ -64,15 +64,16 @@ func (i Issue) String() string {
 
 // checker collects issues.
 type checker struct {
-	objects *input.Objects
-	now     time.Time // the time of the configuration, otherwise of the clock
-	queues  map[string]*scheduling.Queue
-	tree    *index.Tree
-	places  *index.Places      // by the annotations of queues; nil where parents make the tree
-	stock   map[string]float64 // whole cards of the nodes, by card and group
-	ready   map[string]float64 // the part of stock on nodes that are ready, and all devices
-	groups  card.Groups
-	issues  []Issue
+	objects    *input.Objects
+	now        time.Time // the time of the configuration, otherwise of the clock
+	queues     map[string]*scheduling.Queue
+	tree       *index.Tree
+	guarantees engine.Guarantees
+	places     *index.Places      // by the annotations of queues; nil where parents make the tree
+	stock      map[string]float64 // whole cards of the nodes, by card and group
+	ready      map[string]float64 // the part of stock on nodes that are ready, and all devices
+	groups     card.Groups
+	issues     []Issue
 }
 
 // Check returns the issues of objects, errors first in each file, or the error of ctx. If there are nodes among the
@@ -101,6 +102,7 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 		return nil, err
 	}
 	ck.tree, ck.places = world.Tree(c)
+	ck.guarantees = engine.GuaranteesOf(ck.tree, ck.annotationsOf)
 	ck.countCards(c)
 	ck.checkQueues()
 
@@ -123,6 +125,14 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 	})
 	r.Issues = ck.issues
 	return r, nil
+}
+
+// annotationsOf returns the annotations of a queue, nil for a queue without an object.
+func (ck *checker) annotationsOf(queue string) map[string]string {
+	if q := ck.queues[queue]; q != nil {
+		return q.Annotations
+	}
+	return nil
 }
 
 // report adds an issue, which the caller may complete before the next one.
