@@ -47,7 +47,7 @@ func (s *source) explainTold(ctx context.Context, about subject, kinds []string)
 	for _, job := range told.Jobs(found) {
 		_, name, _ := strings.Cut(job.Owner, "/")
 		names = append(names, name)
-		if about.selects(job) {
+		if about.selects(job) && job.Matches(s.labels) {
 			jobs = append(jobs, job)
 		}
 	}

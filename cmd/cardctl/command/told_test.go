@@ -45,12 +45,12 @@ var teamObjects = map[string]string{
 	{"metadata": {"namespace": "mine", "name": "first-1", "creationTimestamp": "T1", "ownerReferences": [{"kind": "Job", "name": "first"}]},
 	 "spec": {"queue": "own", "minMember": 1}, "status": {"phase": "Inqueue", "conditions": [{"type": "Unschedulable", "status": "True", "reason": "NotEnoughResources", "lastTransitionTime": "T3",
 	  "message": "1/1 tasks in gang unschedulable: pod group is not ready"}]}},
-	{"metadata": {"namespace": "mine", "name": "other-1", "creationTimestamp": "T2", "ownerReferences": [{"kind": "Job", "name": "other"}]},
+	{"metadata": {"namespace": "mine", "name": "other-1", "labels": {"app": "x"}, "creationTimestamp": "T2", "ownerReferences": [{"kind": "Job", "name": "other"}]},
 	 "spec": {"queue": "shared", "minMember": 1}, "status": {"phase": "Pending"}},
 	{"metadata": {"namespace": "mine", "name": "done-1", "creationTimestamp": "T2", "ownerReferences": [{"kind": "Job", "name": "done"}]}, "spec": {"queue": "own"}, "status": {"phase": "Completed"}}`,
 	"pods": `
 	{"metadata": {"namespace": "mine", "name": "runs-0", "annotations": {"scheduling.k8s.io/group-name": "runs-1"}}, "spec": {"nodeName": "n"}, "status": {"phase": "Running"}},
-	{"metadata": {"namespace": "mine", "name": "first-0", "annotations": {"scheduling.k8s.io/group-name": "first-1"}}, "spec": {}, "status": {"phase": "Pending",
+	{"metadata": {"namespace": "mine", "name": "first-0", "labels": {"app": "y"}, "annotations": {"scheduling.k8s.io/group-name": "first-1"}}, "spec": {}, "status": {"phase": "Pending",
 	 "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "lastTransitionTime": "T3", "message": "Queue <own> has insufficient <A> quota: requested <1>"}]}}`,
 	"events": `
 	{"metadata": {"namespace": "mine", "name": "e1"}, "type": "Warning", "reason": "Unschedulable", "message": "the older one", "lastTimestamp": "T2", "involvedObject": {"kind": "Job", "name": "second"}},
@@ -82,6 +82,8 @@ func TestExplainOneNamespace(t *testing.T) {
 		"a queue":           {arguments: "explain -n mine queue shared", out: []string{"Job/other"}, not: "Job/first", stderr: unseen},
 		"no reason yet":     {arguments: "explain -n mine job other", out: []string{"Why:        the scheduler has written no reason yet"}, stderr: unseen},
 		"a job that runs":   {arguments: "explain -n mine job runs", out: []string{"State:      Running"}, not: "Why:", stderr: unseen},
+		"a label":           {arguments: "explain -n mine -l app=x", out: []string{"Job/other"}, not: "Job/first", stderr: unseen},
+		"a label of pods":   {arguments: "explain -n mine -l app=y", out: []string{"Job/first"}, not: "Job/other", stderr: unseen},
 		"no such job":       {arguments: "explain -n mine job secund", stderr: `no job "secund" in the input; did you mean "second"?`, code: 2},
 		"no pods":           {arguments: "explain -n mine job first", denied: []string{"pods"}, out: []string{"1/1 tasks in gang unschedulable"}, stderr: "no permission to list pods in namespace mine"},
 		"no events":         {arguments: "explain -n mine job second", denied: []string{"events"}, out: []string{"Why:"}, not: "Events:", stderr: "no permission to list events in namespace mine"},

@@ -19,33 +19,10 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// largeAdvice is the advice about a pod that requests more than every node has.
-const largeAdvice = "no node is that large: request less for each pod, and run more pods"
-
 // roomAdvice is the advice about a job that has no room on the nodes, as long as nothing else helps.
 const roomAdvice = "the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards"
 
 func isRoomAdvice(line string) bool { return line == roomAdvice }
-
-// plainAdvice is the advice that depends on the rule alone.
-var plainAdvice = map[report.Rule]string{
-	report.MixedResources:  "name cards of one resource only, or submit a job for each",
-	report.SearchExhausted: "wait for pods of the queue to end, or use fewer sizes of pods or shorter lists of cards",
-	report.Reserved:        "wait until the pods whose queue allocation gate is removed have a node",
-	report.Earmarked:       "wait until the pods that others were evicted for have a node",
-	report.ClaimUnknown: "create the ResourceClaim, or wait until Kubernetes makes it of its template; " +
-		"kubectl describe the pod",
-	report.ClaimRefused: "correct the ResourceClaim or its DeviceClass",
-	report.NoDevice:     "request devices that some node has: kubectl get resourceslices lists them",
-	report.OtherDevice:  "let the selectors of the claim admit the named cards alone, or name all that it admits",
-	report.NoSuchCard:   "name a card that some node has; cardctl cards lists them",
-	NotEnoughPods:       "look at the job's controller: kubectl describe its Job",
-	Gated:               "the controller that set the scheduling gates must remove them",
-	OtherPlugin:         "look at the other plugins of the scheduler's configuration: the quota has room",
-	Overused:            "wait until pods of the queue end, or raise its weight",
-	NodesTooSmall:       largeAdvice,
-	NodesUnfit:          "the quota has room: look at the pod's node selector, affinity and tolerations",
-}
 
 // advise returns the changes that would let a job in.
 func (e *explainer) advise(f *Finding) []string {
@@ -54,9 +31,6 @@ func (e *explainer) advise(f *Finding) []string {
 		return e.adviseList(f)
 	}
 
-	if advice := plainAdvice[f.Rule]; advice != "" {
-		return []string{advice}
-	}
 	switch f.Rule {
 	case report.Guaranteed:
 		return e.adviseGuaranteed(f)

@@ -190,7 +190,7 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 
 	f.Advice = e.advise(f)
 	if f.Stage == Allocate && f.Rule == report.OverQuota && e.tooLarge(e.waiting(job)[0]) {
-		f.Advice = slices.Insert(f.Advice, 0, largeAdvice)
+		f.Advice = slices.Insert(f.Advice, 0, adviceOf(NodesTooSmall))
 	}
 	e.explainReclaim(f, job)
 	e.explainWindows(f)

@@ -21,7 +21,10 @@ var Rules = []RuleText{
 	{
 		Rule:    report.UnknownQueue,
 		Because: Words{"the queue does not exist", "队列不存在"},
-		Do:      Words{"create the queue, or use another one", "创建该队列，或使用其他队列"},
+		Do: Words{
+			"create the queue, or use another one; only `cardctl` says this, because Volcano ignores the job",
+			"创建该队列，或使用其他队列；Volcano 会忽略该作业，因此只有 `cardctl` 会报告",
+		},
 	},
 	{
 		Rule:    report.BrokenQueue,
@@ -111,7 +114,10 @@ var Rules = []RuleText{
 			"what is left is reserved for pods that get a node soon",
 			"剩余部分已为即将放置的 Pod 预留",
 		},
-		Do: Words{"wait until these pods have a node", "等待这些 Pod 获得节点"},
+		Do: Words{
+			"wait until the pods that it is reserved for have a node",
+			"等待预留所对应的 Pod 获得节点",
+		},
 	},
 	{
 		Rule: report.Earmarked,
@@ -119,7 +125,10 @@ var Rules = []RuleText{
 			"what is left is earmarked for pods that others were evicted for",
 			"剩余部分已留给驱逐的受益 Pod",
 		},
-		Do: Words{"wait until these pods have a node", "等待这些 Pod 获得节点"},
+		Do: Words{
+			"wait until the pods that others were evicted for have a node",
+			"等待驱逐的受益 Pod 获得节点",
+		},
 	},
 	{
 		Rule: report.HeldForFairShare,
@@ -137,7 +146,10 @@ var Rules = []RuleText{
 	{
 		Rule:    report.MixedResources,
 		Because: Words{"the cards of a list do not share one resource", "列表中的卡不属于同一种资源"},
-		Do:      Words{"list cards of one resource name", "列表中只写同一种资源名的卡"},
+		Do: Words{
+			"name cards of one resource only, or submit a job for each",
+			"只指定同一种资源的卡，或为每种资源各提交一个作业",
+		},
 	},
 	{
 		Rule:    report.ResourceMismatch,
@@ -153,8 +165,8 @@ var Rules = []RuleText{
 		Rule:    report.SearchExhausted,
 		Because: Words{"the search for an assignment of cards used up its budget", "卡分配搜索已用尽预算"},
 		Do: Words{
-			"wait for pods to end, or use fewer sizes of pods or shorter lists",
-			"等待 Pod 结束，或减少 Pod 规格种类、缩短列表",
+			"wait for pods of the queue to end, or use fewer sizes of pods or shorter lists of cards",
+			"等待该队列的 Pod 结束，或减少 Pod 的规格种类，或缩短卡的列表",
 		},
 	},
 	{
@@ -198,14 +210,17 @@ var Rules = []RuleText{
 	{
 		Rule:    report.NoSuchCard,
 		Because: Words{"no node has the card", "没有节点有该卡"},
-		Do:      Words{"name a card that `cardctl cards` lists", "使用 `cardctl cards` 列出的卡名"},
+		Do: Words{
+			"name a card that some node has; `cardctl cards` lists them",
+			"指定节点上有的卡；`cardctl cards` 会列出它们",
+		},
 	},
 	{
 		Rule:    report.ClaimUnknown,
 		Because: Words{"a resource claim of the pods does not exist yet", "Pod 的资源声明尚不存在"},
 		Do: Words{
-			"create the claim, or wait until Kubernetes makes it from its template",
-			"创建该声明，或等待 Kubernetes 由模板生成",
+			"create the ResourceClaim, or wait until Kubernetes makes it from its template; `kubectl describe` the pod",
+			"创建该 ResourceClaim，或等待 Kubernetes 由模板创建；对该 Pod 运行 `kubectl describe`",
 		},
 	},
 	{
@@ -214,7 +229,10 @@ var Rules = []RuleText{
 			"a resource claim of the pods can be served nowhere",
 			"Pod 的资源声明在任何节点上都无法满足",
 		},
-		Do: Words{"correct the claim or its class, or wait", "更正该声明或其设备类，或等待"},
+		Do: Words{
+			"correct the ResourceClaim or its DeviceClass",
+			"更正该 ResourceClaim 或其 DeviceClass",
+		},
 	},
 	{
 		Rule: report.NoDevice,
@@ -223,8 +241,8 @@ var Rules = []RuleText{
 			"没有节点有足够的设备满足 Pod 的资源声明",
 		},
 		Do: Words{
-			"request devices that `kubectl get resourceslices` lists",
-			"申请 `kubectl get resourceslices` 列出的设备",
+			"request devices that some node has: `kubectl get resourceslices` lists them",
+			"申请节点上有的设备：`kubectl get resourceslices` 会列出它们",
 		},
 	},
 	{
@@ -242,14 +260,17 @@ var Rules = []RuleText{
 			"资源声明可能得到 Pod 未指定的卡",
 		},
 		Do: Words{
-			"narrow the selectors of the claim, or list the card",
-			"收窄声明的选择器，或把该卡写入列表",
+			"let the selectors of the claim admit the named cards alone, or name all that it admits",
+			"让声明的选择器只接受所指定的卡，或指定它接受的所有卡",
 		},
 	},
 	{
 		Rule:    NodesTooSmall,
 		Because: Words{"the quota has room, but no node is large enough", "配额有余量，但没有足够大的节点"},
-		Do:      Words{"request less for each pod", "减少每个 Pod 的申请量"},
+		Do: Words{
+			"no node is that large: request less for each pod, and run more pods",
+			"没有这么大的节点：每个 Pod 少申请一些，多运行几个 Pod",
+		},
 	},
 	{
 		Rule:    NodesFull,
@@ -262,27 +283,42 @@ var Rules = []RuleText{
 	{
 		Rule:    NodesUnfit,
 		Because: Words{"the quota has room, but no node suits the pods", "配额有余量，但没有合适的节点"},
-		Do:      Words{"correct selectors, affinities or tolerations", "更正选择器、亲和性或容忍"},
+		Do: Words{
+			"the quota has room: look at the pod's node selector, affinity and tolerations",
+			"配额有余量：检查 Pod 的节点选择器、亲和性和容忍",
+		},
 	},
 	{
 		Rule:    NotEnoughPods,
 		Because: Words{"the job has fewer pods than it needs to start", "作业的 Pod 数不足以启动"},
-		Do:      Words{"look at the controller of the job", "检查作业的控制器"},
+		Do: Words{
+			"look at the job's controller: `kubectl describe` its Job",
+			"检查作业的控制器：对其 Job 运行 `kubectl describe`",
+		},
 	},
 	{
 		Rule:    Gated,
 		Because: Words{"all pods that wait have scheduling gates", "所有等待的 Pod 都有调度门"},
-		Do:      Words{"remove the scheduling gates", "移除调度门"},
+		Do: Words{
+			"the controller that set the scheduling gates must remove them",
+			"设置调度门的控制器必须移除它们",
+		},
 	},
 	{
 		Rule:    Overused,
 		Because: Words{"the queue has what it deserves", "队列已得到其应得量"},
-		Do:      Words{"wait, or raise the weight of the queue", "等待，或提高队列权重"},
+		Do: Words{
+			"wait until pods of the queue end, or raise its weight",
+			"等待该队列的 Pod 结束，或提高其权重",
+		},
 	},
 	{
 		Rule:    OtherPlugin,
 		Because: Words{"the quota allows it, but another plugin refuses it", "配额允许，但被其他插件拒绝"},
-		Do:      Words{"look at the plugins that the reason names", "检查原因中列出的插件"},
+		Do: Words{
+			"look at the other plugins of the scheduler's configuration: the quota has room",
+			"检查调度器配置中的其他插件：配额有余量",
+		},
 	},
 }
 

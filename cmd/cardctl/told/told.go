@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -36,7 +37,8 @@ type Job struct {
 	Rivals int     `json:"rivals,omitempty"`
 	Events []Event `json:"events,omitempty"` // the newest first
 
-	names []string // of its pods
+	labels labels.Set // of the PodGroup, and of the first pod that has not ended
+	names  []string   // of its pods
 }
 
 // Pods counts the pods of a job that exist.
@@ -95,6 +97,7 @@ func read(g *scheduling.PodGroup) *Job {
 		Phase:     string(cmp.Or(g.Status.Phase, scheduling.PodGroupPending)),
 		Pods:      Pods{Minimum: int(g.Spec.MinMember)},
 		Since:     g.CreationTimestamp,
+		labels:    g.Labels,
 	}
 	if len(g.OwnerReferences) > 0 {
 		job.Owner = g.OwnerReferences[0].Kind + "/" + g.OwnerReferences[0].Name
@@ -117,6 +120,9 @@ func (j *Job) addPod(pod *v1.Pod) {
 		return
 	}
 
+	if j.Pods.Total == 0 {
+		j.labels = labels.Merge(pod.Labels, j.labels)
+	}
 	j.Pods.Total++
 	j.names = append(j.names, pod.Name)
 	if pod.Spec.NodeName != "" {
@@ -134,6 +140,9 @@ func (j *Job) addPod(pod *v1.Pod) {
 		}
 	}
 }
+
+// Matches reports whether a selector selects the job.
+func (j *Job) Matches(s labels.Selector) bool { return s.Matches(j.labels) }
 
 // finish sets the state, once all pods are known.
 func (j *Job) finish() {
