@@ -240,19 +240,24 @@ func BenchmarkReclaimableCards(b *testing.B) {
 	}
 }
 
-// BenchmarkPreemptableCards has the plugin choose among tasks of the same queue. Another plugin
-// agrees to all of them.
+// BenchmarkPreemptableCards has the plugin choose among tasks of the preemptor's job: between jobs, plans decide.
+// Another plugin agrees to all of them.
 func BenchmarkPreemptableCards(b *testing.B) {
 	for _, candidates := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("candidates=%d", candidates), func(b *testing.B) {
 			measureCards(b, func(b *testing.B, s *bed) func() bool {
 				s.open(b)
 				agree(b, s)
-				preemptor, from := s.task(s.stuck, 0), s.tasks(s.neighbours, 2)
+				preemptor := s.task(s.stuck, 0)
+				from := s.tasks(s.neighbours, 2)
 				if len(from) < candidates {
 					b.Fatalf("%d candidates", len(from))
 				}
 				from = from[:candidates]
+				for i, task := range from {
+					from[i] = task.Clone()
+					from[i].Job = preemptor.Job
+				}
 				return func() bool { return len(s.Preemptable(preemptor, from)) == candidates }
 			}, (*content).beside, "one")
 		})
