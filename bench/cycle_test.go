@@ -178,7 +178,7 @@ func BenchmarkCycle(b *testing.B) {
 // capacity-card. For none and upstream, node affinity keeps the pods to the same nodes.
 func BenchmarkCycleCards(b *testing.B) {
 	conf.EnabledActionMap = map[string]bool{"enqueue": true, "allocate": true}
-	queues := []int{1000}
+	queues := []int{10, 1000}
 	if *full {
 		queues = append(queues, 5000)
 	}
@@ -205,15 +205,15 @@ func BenchmarkReclaimCards(b *testing.B) {
 	})
 }
 
-// BenchmarkReclaimGang has a gang of eight whole nodes take back what its queue deserves, on 5,000 nodes with 20,000
-// pods that can be evicted.
+// BenchmarkReclaimGang has a gang of 64 whole nodes take back what its queue deserves, on 5,000 nodes with 20,000 pods
+// that can be evicted. Without a quota plugin, and with upstream, the action is Volcano's own.
 func BenchmarkReclaimGang(b *testing.B) {
 	forQueues(b, []int{1000}, func(b *testing.B, queues int) {
 		cycle{
-			cluster: workload.Lent(queues, 8),
-			alone:   workload.Lent(queues, 8).WithAffinity(),
+			cluster: workload.Lent(queues, 64),
+			alone:   workload.Lent(queues, 64).WithAffinity(),
 			actions: func() []framework.Action { return []framework.Action{plugin.NewReclaim()} },
-			done:    evicted(32),
+			done:    evicted(4 * 64),
 		}.measure(b, later, implementation{"ours", newCards})
 	})
 }

@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/capacity-card/capacity-card/fastres"
+)
 
 // leaveOut leaves out the units that are not needed, the dearest first.
 func (s *search) leaveOut() {
@@ -46,8 +50,13 @@ func (s *search) seat(units []*unit) bool {
 		return false
 	}
 
+	ordered := s.orderedNodes()
+	if !s.roomForAll(ordered) {
+		return false
+	}
+
 	attempts := 4*len(s.Pods) + 1024
-	if !s.seatFrom(0, &attempts, map[int][]int{}) || len(units) > 0 && !s.Accounts.Settled().OK() {
+	if !s.seatFrom(0, &attempts, ordered) || len(units) > 0 && !s.Accounts.Settled().OK() {
 		return false
 	}
 
@@ -93,18 +102,64 @@ func (s *search) missing(u *unit, nodes []int) bool {
 	return false
 }
 
-// seatFrom places the pods from one on. It gives up after a number of attempts. ordered keeps the nodes of each kind.
+// orderedNodes returns the nodes with room for each kind of pods, the preferred first. No pod has a node yet, so the
+// other nodes have no room for any order of places.
+func (s *search) orderedNodes() map[int][]int {
+	ordered := map[int][]int{}
+	for pod := range s.Pods {
+		kind := s.Pods[pod].Kind
+		if _, known := ordered[kind]; !known {
+			ordered[kind] = s.orderNodes(pod)
+		}
+	}
+
+	return ordered
+}
+
+// roomForAll reports whether the nodes of each kind have room for as many pods as there are of the kind. It spares a
+// gang the attempts to place it on too few nodes (BenchmarkReclaimGang).
+func (s *search) roomForAll(ordered map[int][]int) bool {
+	lacking := map[int]int{}
+	for pod := range s.Pods {
+		lacking[s.Pods[pod].Kind]++
+	}
+
+	for pod := range s.Pods {
+		kind := s.Pods[pod].Kind
+		for _, node := range ordered[kind] {
+			if lacking[kind] <= 0 {
+				break
+			}
+			lacking[kind] -= s.places(pod, node, lacking[kind])
+		}
+		if lacking[kind] > 0 {
+			return false
+		}
+	}
+
+	return true
+}
+
+// places returns how many pods of a kind a node has room for, at most a number.
+func (s *search) places(pod, node, most int) int {
+	for r, requested := range s.Pods[pod].Requests {
+		if requested > 0 {
+			fits := (s.free[node][r] + fastres.MinResource) / requested
+			most = int(min(float64(most), fits))
+		}
+	}
+
+	return most
+}
+
+// seatFrom places the pods from one on. It gives up after a number of attempts. ordered has the nodes of each kind.
 func (s *search) seatFrom(pod int, attempts *int, ordered map[int][]int) bool {
 	if pod == len(s.Pods) {
 		return true
 	}
 
-	kind := s.Pods[pod].Kind
-	if ordered[kind] == nil {
-		ordered[kind] = s.orderNodes(pod)
-	}
-
 	// The places of two pods of a kind can be exchanged, so their nodes follow the order.
+	kind := s.Pods[pod].Kind
 	nodes := ordered[kind]
 	if pod > 0 && s.Pods[pod-1].Kind == kind {
 		nodes = nodes[slices.Index(nodes, s.nodes[pod-1]):]
@@ -132,11 +187,10 @@ func (s *search) seatFrom(pod int, attempts *int, ordered map[int][]int) bool {
 	return false
 }
 
-// orderNodes returns the nodes that suit a pod, the preferred first. The result is not nil.
-func (s *search) orderNodes(pod int) []int {
-	nodes := []int{}
-	for node := range s.Nodes {
-		if s.Accounts.Charged(pod, node) != None && s.canRun(pod, node) {
+// orderNodes returns the nodes with room for a pod that suit it, the preferred first.
+func (s *search) orderNodes(pod int) (nodes []int) {
+	for _, node := range s.idleNodes(pod) {
+		if s.canRun(pod, node) {
 			nodes = append(nodes, node)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/quota"
 )
 
 // draw makes a world with up to 6 candidates, 4 nodes and 3 queues below the root. next returns a number below n.
@@ -179,4 +181,39 @@ func TestKeepsTheOrder(t *testing.T) {
 	got := Make(&w.p)
 	assert.Equal(t, []int{0, 1}, got.Nodes)
 	assert.Equal(t, []Victim{{0, 0}, {1, 0}}, got.Victims)
+}
+
+// counting counts the pods that a search tries to place.
+type counting struct {
+	*world
+	placed *int
+}
+
+func (w counting) Place(pod, node int) quota.Verdict {
+	*w.placed++
+	return w.world.Place(pod, node)
+}
+
+// TestGangIsPlacedOnce leaves out no victim of a gang that needs whole nodes, and sees that without trying to place the
+// gang on too few nodes.
+func TestGangIsPlacedOnce(t *testing.T) {
+	const gang = 32
+	room := []float64{1000}
+	w := &world{
+		queues: []modelQueue{{allocated: gang * 1000, limit: 1e9}, {limit: 1e9, deserved: 1e9}, {allocated: gang * 1000}},
+		claim:  1,
+	}
+	for node := range gang {
+		pod := Candidate{Node: node, Frees: room, For: []bool{true}, Order: node}
+		w.owners = append(w.owners, 2)
+		w.p.Jobs = append(w.p.Jobs, Job{Spare: 1, Pods: []Candidate{pod}})
+		w.p.Nodes = append(w.p.Nodes, Node{Free: []float64{0}})
+		w.p.Pods = append(w.p.Pods, Pod{Requests: room})
+	}
+
+	placed := 0
+	w.p.Accounts = counting{w, &placed}
+	got := Make(&w.p)
+	assert.Len(t, got.Victims, gang)
+	assert.LessOrEqual(t, placed, 20*gang)
 }
