@@ -11,7 +11,7 @@ import (
 )
 
 // TestOverlayOfClaims refunds and charges resource claims in an overlay. The next one in the same memory
-// has those of the accounts below.
+// has those of the accounts below. Undo restores claims that the overlay had before the mark, and forgets later ones.
 func TestOverlayOfClaims(t *testing.T) {
 	_, gpus, _, _ := deviceNames()
 	ix := session("root", queue{name: "root"}, queue{name: "q"}, queue{name: "other"})
@@ -30,9 +30,24 @@ func TestOverlayOfClaims(t *testing.T) {
 		draft.Begin(ix)
 		require.Equal(t, below, has(&draft))
 		quota.ChargeDeviceClaims(&draft, other, claims)
-		assert.Equal(t, []float64{2, 1, 2, 1, 2, 2}, has(&draft), "the root is charged once")
+		charged := []float64{2, 1, 2, 1, 2, 2}
+		assert.Equal(t, charged, has(&draft), "the root is charged once")
+
+		mark := draft.Mark()
+		quota.RefundDeviceClaims(&draft, q, claims)
+		draft.Undo(mark)
+		assert.Equal(t, charged, has(&draft))
+
 		quota.RefundDeviceClaims(&draft, q, claims)
 		assert.Equal(t, []float64{0, 0, 2, 1, 2, 1}, has(&draft))
 		assert.Equal(t, below, has(ix))
+
+		draft.Undo(mark)
+		assert.Equal(t, charged, has(&draft))
+		draft.Begin(ix)
+		mark = draft.Mark()
+		quota.ChargeDeviceClaims(&draft, other, claims)
+		draft.Undo(mark)
+		assert.Equal(t, below, has(&draft), "a claim that is new since the mark")
 	}
 }

@@ -80,6 +80,7 @@ func Read[R interface{ scheduler() string }](path string) (*Measured[R], error) 
 	if err := json.Unmarshal(raw, m); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
+
 	return m, nil
 }
 

@@ -56,5 +56,6 @@ func quotaPlugin(tiers []conf.Tier) string {
 			}
 		}
 	}
+
 	return ""
 }

@@ -59,5 +59,6 @@ func Check(configuration string) error {
 	if problem := orderProblem(actions, true); problem != "" && quotaPlugin(tiers) == plugin.Name {
 		return fmt.Errorf("%w: %s", ErrActionOrder, problem)
 	}
+
 	return nil
 }

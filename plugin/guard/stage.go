@@ -45,6 +45,7 @@ func NewStage(source string) (*Stage, error) {
 		s.Close()
 		return nil, err
 	}
+
 	return s, nil
 }
 
@@ -104,6 +105,7 @@ func (s *Stage) update() (changed bool, err error) {
 	if err := os.WriteFile(next, content, 0o600); err != nil {
 		return true, err
 	}
+
 	return true, os.Rename(next, s.Path())
 }
 

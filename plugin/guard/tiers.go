@@ -79,6 +79,7 @@ func (v voters) votes(tiers []conf.Tier, enabled func(conf.PluginOption) bool) (
 			}
 		}
 	}
+
 	return counted, found
 }
 
@@ -117,6 +118,7 @@ func admitsReclaimable(actions []framework.Action, tiers []conf.Tier, quota stri
 			}
 		}
 	}
+
 	return false
 }
 
@@ -145,6 +147,7 @@ func Warnings(configuration string) []string {
 			w.ofEnqueue(actions, tiers)
 		}
 	}
+
 	return w
 }
 

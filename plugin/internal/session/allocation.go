@@ -33,6 +33,7 @@ func (s *Session) AllocatableOf(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	if klog.V(3).Enabled() {
 		klog.Infof("[%s] task %s/%s waits: %s", s.Variant.Name, task.Namespace, task.Name, s.explain.Explain(refusal))
 	}
+
 	return false
 }
 
@@ -113,6 +114,7 @@ func (s *Session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, er
 		}
 		return !s.LeavesPromised(a.Queue, d, milli) || !s.FitsCard(&s.Books.Now, &a, d, milli).OK()
 	}
+
 	return s.Cards.Preference(a.Pod, node.Name, leave, last), nil
 }
 

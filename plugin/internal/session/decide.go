@@ -38,6 +38,7 @@ func (s *Session) Decide(q constraint.Question) (a constraint.Answer) {
 	} else {
 		s.decideAnywhere(&a, q)
 	}
+
 	return a
 }
 
@@ -106,5 +107,6 @@ func (s *Session) fitOn(b *quota.Books, a constraint.Ask, node *api.NodeInfo, pl
 	if s.Cards == nil {
 		return fit
 	}
+
 	return s.FitsNode(b, &a, node.Name)
 }

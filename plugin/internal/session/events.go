@@ -145,6 +145,7 @@ func (s *Session) placementProblem(task *api.TaskInfo) string {
 		// Volcano keeps no reason for a task that an event refuses.
 		s.tellJob(task, refusal)
 	}
+
 	return s.explain.ExplainNode(answer.Fit, refusal).String()
 }
 

@@ -87,6 +87,7 @@ func (m *Memory) parse(v arguments.Variant, given map[string]any) arguments.Sett
 	for _, problem := range problems {
 		m.warnings.Once(v.Name, problem)
 	}
+
 	return s
 }
 

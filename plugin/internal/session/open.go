@@ -121,6 +121,7 @@ func (s *Session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 		deserved := s.Intake.Dims.Resource(s.Index.Deserved.Row(root))
 		release.SetTotals(ssn, guarantee, deserved)
 	}
+
 	return treeChanged
 }
 

@@ -30,6 +30,7 @@ func (s *Session) orderByReclaim(l, r *api.QueueInfo) int {
 			return c
 		}
 	}
+
 	return s.orderByDeserved(l, r)
 }
 
@@ -62,6 +63,7 @@ func (s *Session) orderBy(rule func(*index.Index, index.Queue, index.Queue) int,
 	if c := s.OrderQueues(lq, rq); c != 0 {
 		return c
 	}
+
 	return rule(s.Index, lq, rq)
 }
 
@@ -86,6 +88,7 @@ func (s *Session) jobOrderProblem() string {
 			}
 		}
 	}
+
 	return ""
 }
 
@@ -110,6 +113,7 @@ func (s *Session) victimQueueOrder(l, r, preemptor any) int {
 	if !s.Index.Rooted() {
 		return 0
 	}
+
 	return quota.VictimOrder(s.Index, lq, rq, pq)
 }
 

@@ -91,6 +91,7 @@ func (b *Builder) lend() *Memory {
 	if b.Now != nil {
 		m.now = b.Now
 	}
+
 	return m
 }
 

@@ -60,6 +60,7 @@ func (s *Session) SimulationOf(state fwk.CycleState) (*simulation, error) {
 	if !ok || !w.queues.Valid() {
 		return nil, errNoSnapshot
 	}
+
 	return s.begin(w), nil
 }
 
@@ -108,6 +109,7 @@ func (s *Session) simulatePredicate(
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
 	}
+
 	return s.fitError(task, node, &sim.Books)
 }
 

@@ -40,6 +40,7 @@ func (w *whatIf) Clone() fwk.StateData {
 		clone.own.begun = true
 		clone.own.CopyFrom(&s.Draft)
 	}
+
 	return &clone.whatIf
 }
 

@@ -64,6 +64,7 @@ func (f *Fixture) countCards() map[cell]float64 {
 			sums[cell{c.queue, names.Name(share.Group)}] += share.Of(milli)
 		}
 	}
+
 	return sums
 }
 
@@ -112,5 +113,6 @@ func (f *Fixture) CardFor(task *api.TaskInfo, p cards.Request) string {
 	if p.Selector.Typed && len(p.Selector.Dims) > 0 {
 		return names.Name(p.Selector.Dims[0])
 	}
+
 	return ""
 }

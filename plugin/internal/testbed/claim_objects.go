@@ -38,6 +38,7 @@ func (m *ClaimModel) objects() (o release.DeviceObjects) {
 		}
 		o.Claims = append(o.Claims, c.object)
 	}
+
 	return o
 }
 
@@ -75,6 +76,7 @@ func modelSlice(node string, generation int64, names []string) *resourcev1.Resou
 		d := resourcev1.Device{Name: fmt.Sprint("gpu-", i), Attributes: attributes}
 		slice.Spec.Devices = append(slice.Spec.Devices, d)
 	}
+
 	return slice
 }
 
@@ -104,6 +106,7 @@ func (c *modelClaim) toObject(name string) *resourcev1.ResourceClaim {
 			Request: "r0", Driver: modelDriver, Pool: c.Pool, Device: fmt.Sprint("gpu-", i),
 		})
 	}
+
 	return o
 }
 
@@ -135,6 +138,7 @@ func requestObject(name string, alternatives ModelRequest) resourcev1.DeviceRequ
 		AllocationMode:  only.AllocationMode,
 		Selectors:       only.Selectors,
 	}
+
 	return request
 }
 
@@ -152,6 +156,7 @@ func admitsCards(names []string) string {
 		}
 		each = append(each, "("+one+")")
 	}
+
 	return strings.Join(each, " || ")
 }
 

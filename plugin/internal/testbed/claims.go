@@ -190,6 +190,7 @@ func setsOf(a ModelAlternative, devices []string, taken map[int]bool, has []int)
 	case len(free) == total && total > 0: // all of them
 		return [][]int{free}
 	}
+
 	return nil
 }
 
@@ -203,6 +204,7 @@ func (m *ClaimModel) String() string {
 		c := m.Claims[name]
 		text += fmt.Sprintln(name, c.requests, c.Pool, c.Cards, c.Node, c.Placed)
 	}
+
 	return text
 }
 
@@ -216,6 +218,7 @@ func subsets(of []int, n int) (all [][]int) {
 			all = append(all, append([]int{of[i]}, rest...))
 		}
 	}
+
 	return all
 }
 

@@ -38,6 +38,7 @@ func GPUDevices(n int64, capacity ...string) map[string]release.Devices {
 		}
 		d.Capacity[capacity[i]] = resource.MustParse(capacity[i+1])
 	}
+
 	return map[string]release.Devices{"gpu.example.com": d}
 }
 
@@ -81,6 +82,7 @@ func sumOf(x, y release.Devices) release.Devices {
 		quantity.Add(sum.Capacity[dimension])
 		sum.Capacity[dimension] = quantity
 	}
+
 	return sum
 }
 
@@ -144,6 +146,7 @@ func (s *Scene) DeviceEvents(t *testing.T) (all []string) {
 		require.Equal(t, "BadDeviceQuota", event.Reason)
 		all = append(all, event.InvolvedObject.Name+" "+event.Type+" "+event.Message)
 	}
+
 	return all
 }
 

@@ -74,6 +74,7 @@ func (f *Fixture) Task(name string) *api.TaskInfo {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -128,6 +129,7 @@ func (f *Fixture) BoundOf(queue, card string) float64 {
 	if milli == fastres.MaxQuantity {
 		return milli
 	}
+
 	return milli / 1000
 }
 

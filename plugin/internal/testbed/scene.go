@@ -243,5 +243,6 @@ func (s *Scene) Annotate(queue string, pairs ...string) *Scene {
 		}
 		s.Queues[i].Annotations = own
 	}
+
 	return s
 }

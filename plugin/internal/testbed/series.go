@@ -38,6 +38,7 @@ func Gather(queues []string) Series {
 			}
 		}
 	}
+
 	return found
 }
 
@@ -72,6 +73,7 @@ func AddedMetrics(t *testing.T) map[string]float64 {
 			}
 		}
 	}
+
 	return got
 }
 
@@ -108,6 +110,7 @@ func collected(collect func(chan<- prometheus.Metric)) map[string]float64 {
 		}
 		values[strings.Join(labels, " ")] = m.GetGauge().GetValue()
 	}
+
 	return values
 }
 

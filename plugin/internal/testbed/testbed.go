@@ -66,6 +66,7 @@ func Pinned(name string, a framework.Arguments) framework.Arguments {
 	if err == nil {
 		with[arguments.Semantics] = rules // which decides with any build
 	}
+
 	return with
 }
 
@@ -110,6 +111,7 @@ func stated(job *api.JobInfo, by func(metav1.Object) string) string {
 	if len(texts) == 0 {
 		return ""
 	}
+
 	return slices.Min(texts)
 }
 

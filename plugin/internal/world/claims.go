@@ -133,6 +133,7 @@ func (d SetDevices) String() string {
 	if d.Old {
 		text += " old"
 	}
+
 	return text
 }
 

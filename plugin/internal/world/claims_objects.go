@@ -148,6 +148,7 @@ func (w *World) DeviceObjects() (o offline.DeviceObjects) {
 	if !o.Empty() {
 		o.Classes = classes
 	}
+
 	return o
 }
 

@@ -68,6 +68,7 @@ func (w *World) claimants() (all []*Pod) {
 			}
 		}
 	}
+
 	return all
 }
 
@@ -149,6 +150,7 @@ func choose(
 			}
 		}
 	}
+
 	return nil, nil, false
 }
 

@@ -30,6 +30,7 @@ func ParseDeed(line string) (Deed, error) {
 	if w.err == nil && len(w.rest) > 0 {
 		w.fail("has too many words: %s", strings.Join(w.rest, " "))
 	}
+
 	return d, w.err
 }
 
@@ -107,6 +108,7 @@ func (w *words) annotation() Deed {
 	if w.command == "annotate-pod" {
 		return d
 	}
+
 	return AnnotateGroup{d.Job, d.Key, d.Value}
 }
 
@@ -192,6 +194,7 @@ func (d SetNode) String() string {
 	if registered, has := d.Annotations[vgpu.Register]; has {
 		text += field("register", registered)
 	}
+
 	return text
 }
 

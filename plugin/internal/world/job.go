@@ -98,6 +98,7 @@ func (w *words) ofJob(j *JobSpec, key, value string) bool {
 	default:
 		return w.ofWhose(&j.Whose, key, value)
 	}
+
 	return true
 }
 
@@ -113,6 +114,7 @@ func (w *words) ofWhose(o *Whose, key, value string) bool {
 	default:
 		return false
 	}
+
 	return true
 }
 
@@ -127,6 +129,7 @@ func (o Whose) text(prefix string) (text string) {
 	if o.Groups != "" {
 		text += field(prefix+"groups", o.Groups)
 	}
+
 	return text
 }
 
@@ -165,6 +168,7 @@ func (w *words) ofPods(g *group, key, value string) bool {
 		key, ofPod := strings.CutPrefix(key, ofPods)
 		return ofPod && w.ofWhose(&g.Whose, key, value)
 	}
+
 	return true
 }
 
@@ -223,6 +227,7 @@ func (d SubmitJob) String() string {
 	if len(d.Pods) == 0 {
 		text += field("pods", "0")
 	}
+
 	return text
 }
 

@@ -132,6 +132,7 @@ func candidatesOfCycles(s *Scenario) (all []*Scenario) {
 			all = append(all, s.hasten(cycle, cycle-before))
 		}
 	}
+
 	return all
 }
 
@@ -171,5 +172,6 @@ func candidatesOfSettings(s *Scenario) (all []*Scenario) {
 	if s.GangSpares {
 		add(func(own *Scenario) { own.GangSpares = false })
 	}
+
 	return all
 }

@@ -120,6 +120,7 @@ func (p PodSpec) simpler() (all []PodSpec) {
 	for _, simple := range p.Whose.simpler() {
 		add(func(p *PodSpec) { p.Whose = simple })
 	}
+
 	return all
 }
 
@@ -133,6 +134,7 @@ func (o Whose) simpler() (all []Whose) {
 	if o.Groups != "" {
 		all = append(all, Whose{o.Labels, o.User, ""})
 	}
+
 	return all
 }
 
@@ -146,6 +148,7 @@ func fewer(list string) (all []string) {
 	for i := range entries {
 		all = append(all, strings.Join(slices.Delete(slices.Clone(entries), i, i+1), ","))
 	}
+
 	return all
 }
 
@@ -243,6 +246,7 @@ func (d SetNode) simpler() (all []Deed) {
 		own.Annotations = nil
 		all = append(all, SetNode{own})
 	}
+
 	return all
 }
 

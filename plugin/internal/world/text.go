@@ -186,6 +186,7 @@ func (w *words) labels(text string) map[string]string {
 	for i, name := range names {
 		all[name] = values[i]
 	}
+
 	return all
 }
 

@@ -191,6 +191,7 @@ func (w *World) Path(queue string) []string {
 		path = append(path, next)
 		queue = next
 	}
+
 	return path
 }
 
@@ -317,6 +318,7 @@ func (w *World) Info() *api.ClusterInfo {
 			node.RemoveTask(offline.NewTask(pod))
 		}
 	}
+
 	return info
 }
 
@@ -395,5 +397,6 @@ func (w *World) Terminating() bool {
 			}
 		}
 	}
+
 	return false
 }
