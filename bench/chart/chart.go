@@ -89,6 +89,21 @@ func (c Chart) SVG() (string, error) {
 	return svg(p)
 }
 
+// dark has the colours for readers who prefer dark pages. It overrides the styles of the elements.
+const dark = `<style>
+@media (prefers-color-scheme:dark){
+text{fill:#e6edf3}
+[style*="fill:#FFFFFF"]{fill:#0d1117!important}
+[style*="stroke:#000000"]{stroke:#9198a1!important}
+[style*="stroke:#DDDDDD"]{stroke:#3d444d!important}
+[style*="stroke:#2471A3"]{stroke:#5dade2!important}[style*="fill:#2471A3"]{fill:#5dade2!important}
+[style*="stroke:#C0392B"]{stroke:#ec7063!important}[style*="fill:#C0392B"]{fill:#ec7063!important}
+[style*="stroke:#1E8449"]{stroke:#58d68d!important}[style*="fill:#1E8449"]{fill:#58d68d!important}
+[style*="stroke:#B9770E"]{stroke:#f0b35a!important}[style*="fill:#B9770E"]{fill:#f0b35a!important}
+[style*="stroke:#7F8C8D"]{stroke:#9198a1!important}[style*="fill:#7F8C8D"]{fill:#9198a1!important}}
+</style>
+`
+
 // newPlot returns a plot with a title, in the look of all charts.
 func newPlot(title string) *plot.Plot {
 	p := plot.New()
@@ -126,7 +141,8 @@ func svg(p *plot.Plot) (string, error) {
 	}
 
 	// Without the font, a reader uses a font of the same widths.
-	return strings.ReplaceAll(b.String(), "Liberation Sans", "Liberation Sans,Arial,sans-serif"), nil
+	text := strings.ReplaceAll(b.String(), "Liberation Sans", "Liberation Sans,Arial,sans-serif")
+	return strings.Replace(text, "<g ", dark+"<g ", 1), nil
 }
 
 // scale sets the range and the labels of an axis of a plot.

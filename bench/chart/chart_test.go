@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,6 +31,19 @@ func TestSVG(t *testing.T) {
 	assert.Contains(t, first, "Liberation Sans,Arial,sans-serif")
 	assert.Equal(t, 1, strings.Count(first, ">ours<"), "lines of one name have one entry in the legend")
 	assert.Equal(t, 1, strings.Count(first, ">none<"))
+}
+
+// TestDark has another colour on dark pages for each colour.
+func TestDark(t *testing.T) {
+	for name := range colours {
+		drawn, err := Chart{Title: name, Lines: []Line{{Name: name, Points: plotter.XYs{{X: 1, Y: 1}, {X: 2, Y: 2}}, Dots: true}}}.SVG()
+		require.NoError(t, err)
+		style, elements, found := strings.Cut(drawn, "</style>")
+		require.True(t, found, name)
+		for _, colour := range regexp.MustCompile("(?:fill|stroke):#[0-9A-F]{6}").FindAllString(elements, -1) {
+			assert.Contains(t, style, `[style*="`+colour+`"]`, name)
+		}
+	}
 }
 
 func TestSVGWithoutNumber(t *testing.T) {

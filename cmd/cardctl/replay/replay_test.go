@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -87,6 +88,11 @@ func TestSameBytes(t *testing.T) {
 	assert.Contains(t, first[ReportFile], "<svg")
 	assert.Contains(t, first[ShareFile], "serving: NVIDIA-L40S")
 	assert.Equal(t, 1, strings.Count(first[ShareFile], ">deserved<"))
+
+	style, elements, _ := strings.Cut(first[ShareFile], "</style>")
+	for _, colour := range regexp.MustCompile(`stroke="#[0-9a-f]+"`).FindAllString(elements, -1) {
+		assert.Contains(t, style, "["+colour+"]", "another colour on dark pages")
+	}
 }
 
 // TestPartial interrupts the first of two replays: the second one does not begin.

@@ -29,6 +29,11 @@ var colours = []string{"#2471a3", "#c0392b"}
 // grey is the colour of deserved amounts.
 const grey = "#7f8c8d"
 
+// dark has the colours for readers who prefer dark pages.
+const dark = `<style>@media (prefers-color-scheme:dark){text{fill:#e6edf3}[fill="#fff"]{fill:#0d1117}` +
+	`[stroke="#333"]{stroke:#9198a1}[stroke="#ddd"]{stroke:#3d444d}` +
+	`[stroke="#2471a3"]{stroke:#5dade2}[stroke="#c0392b"]{stroke:#ec7063}[stroke="#7f8c8d"]{stroke:#9198a1}}</style>` + "\n"
+
 // panel shows a card of a queue in all runs.
 type panel struct {
 	card, queue string
@@ -53,6 +58,7 @@ func SVG(in *Input, results []*replay.Result) string {
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" `+
 		`font-family="Liberation Sans,Arial,sans-serif" font-size="11">`+"\n", width, height, width, height)
 	fmt.Fprintf(b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)
+	b.WriteString(dark)
 	drawLegend(b, in, results, len(panels)-len(shown))
 	for i, p := range shown {
 		p.draw(b, i%2*panelWidth+left, legend+i/2*panelHeight+above, end)
