@@ -255,7 +255,8 @@ func TestViewFollows(t *testing.T) {
 func TestViewLending(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.schedule(t, exampleConfiguration(t))
-	flags := []string{"--kubeconfig", c.Kubeconfig(), "--scheduler-conf", "examples/cards/scheduler.conf.yaml"}
+	t.Setenv("KUBECONFIG", c.Kubeconfig())
+	flags := []string{"--scheduler-conf", "examples/cards/scheduler.conf.yaml"}
 	b := openBrowser(t, servePages(t, flags...).address)
 	c.apply(t, "queue-lending.yaml")
 	c.annotate(t, "training", "volcano.sh/min-runtime", "reclaim=1h")

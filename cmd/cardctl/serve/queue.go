@@ -39,6 +39,9 @@ type queuePage struct {
 	ByWeight bool
 }
 
+// Heading is the name of the queue.
+func (p *queuePage) Heading() string { return p.Queue.Queue }
+
 // holdingRow is a resource of the queue.
 type holdingRow struct {
 	queues.Holding

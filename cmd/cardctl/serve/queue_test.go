@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"html"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,7 +26,7 @@ import (
 func TestQueue(t *testing.T) {
 	h := newServer(t, newSource(t, examples), nil).Handler()
 	for path, texts := range map[string][]string{
-		"/queue/train":    {"Queues / root / research train", "NVIDIA-H200 4 0 6 3 0", "default/Job/llm 4 NVIDIA-H200 4 of 6", "default/Job/llm 1 NVIDIA-H200 2"},
+		"/queue/train":    {"Queues / root / research Waiting: 1 job . Share 1.333", "NVIDIA-H200 4 0 6 3 0", "default/Job/llm 4 NVIDIA-H200 4 of 6", "default/Job/llm 1 NVIDIA-H200 2"},
 		"/queue/research": {"lab 2", "train 1", "default/Job/llm train", "default/Job/survey research 1"},
 		"/queue/climate":  {"Ascend910B 6 0 6 6 6", "No job waits."},
 	} {
@@ -35,6 +36,7 @@ func TestQueue(t *testing.T) {
 		}
 	}
 	body := get(h, "/queue/train").Body.String()
+	assert.Contains(t, body, "<h1>train</h1>")
 	for _, link := range []string{`href="/queue/research"`, `href="/job/default/llm"`, `href="/cards?node=h200-1#node-h200-1"`, `href="/history?queue=train"`} {
 		assert.Contains(t, body, link)
 	}
@@ -54,6 +56,26 @@ func TestQueue(t *testing.T) {
 	}
 	assert.InDelta(t, 8, cards, 0, "six NVIDIA-H200 and two NVIDIA-H800 are allocated")
 	assert.Contains(t, get(h, "/queue/lab").Body.String(), "cardctl top lab --once -o wide -f dump.json")
+}
+
+// TestChinesePunctuation finds no half-width comma, semicolon, colon or full stop beside Chinese characters.
+func TestChinesePunctuation(t *testing.T) {
+	h := newServer(t, newSource(t, examples), nil).Handler()
+	halfWidth := regexp.MustCompile(`.*\p{Han} ?[,;:.](?: .*|$)|.*[,;:] \p{Han}.*`)
+	tag := regexp.MustCompile(`(?s)<(?:title|option|script)[^>]*>.*?</(?:title|option|script)>|<[^>]*>`)
+	for _, path := range []string{
+		"/", "/queues", "/queue/research", "/queue/train", "/waiting", "/job/default/llm", "/job/default/survey", "/cards",
+		"/lending", "/whatif", "/health", "/audit", "/history", "/holders?by=namespace",
+	} {
+		address, err := url.Parse(path)
+		require.NoError(t, err)
+		query := address.Query()
+		query.Set("lang", "zh")
+		address.RawQuery = query.Encode()
+		page := tag.ReplaceAllString(get(h, address.String()).Body.String(), "")
+		assert.Regexp(t, `\p{Han}`, page, path)
+		assert.Empty(t, halfWidth.FindAllString(page, -1), path)
+	}
 }
 
 // TestNamesAreLinks expects each cell or heading that is the name of a queue, a job or a node to be a

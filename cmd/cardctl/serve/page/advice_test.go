@@ -83,11 +83,15 @@ func TestIssuesAreInChinese(t *testing.T) {
 			assert.True(t, strings.Contains(all, message(text)), "%s: no translation of %q", file, text)
 		}
 	}
+	for _, text := range sentences(t, "../../command/remembered.go", 3) {
+		assert.Contains(t, all, text)
+	}
 	var source []string
 	for _, file := range []string{"cmd/cardctl/validate/tree", "cmd/cardctl/validate/keys", "cmd/cardctl/validate/workloads", "cmd/cardctl/validate/classes",
 		"cmd/cardctl/validate/validate", "cmd/cardctl/validate/sums", "cmd/cardctl/validate/lending", "cmd/cardctl/validate/stability", "cmd/cardctl/audit/audit",
 		"index/policy/service", "cmd/cardctl/engine/load", "cmd/cardctl/input/decode", "cmd/cardctl/input/fields", "cmd/cardctl/input/objects",
 		"cmd/cardctl/input/replace", "cmd/cardctl/input/evicted", "cmd/cardctl/input/configuration", "cmd/cardctl/input/negative", "cmd/cardctl/command/source",
+		"cmd/cardctl/command/remembered", "cmd/cardctl/command/usage",
 		"index/paths", "index/tree", "index/card/keys", "index/card/quota", "index/policy/policy", "index/policy/parse",
 		"index/override/override", "plugin/intake/devices", "plugin/intake/problems", "plugin/guard/check", "plugin/guard/tiers", "plugin/arguments/parser"} {
 		source = append(source, sentences(t, "../../../../"+file+".go", 1)...)
