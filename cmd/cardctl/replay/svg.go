@@ -32,7 +32,8 @@ const grey = "#7f8c8d"
 // dark has the colours for readers who prefer dark pages.
 const dark = `<style>@media (prefers-color-scheme:dark){text{fill:#e6edf3}[fill="#fff"]{fill:#0d1117}` +
 	`[stroke="#333"]{stroke:#9198a1}[stroke="#ddd"]{stroke:#3d444d}` +
-	`[stroke="#2471a3"]{stroke:#5dade2}[stroke="#c0392b"]{stroke:#ec7063}[stroke="#7f8c8d"]{stroke:#9198a1}}</style>` + "\n"
+	`[stroke="#2471a3"]{stroke:#5dade2}` +
+	`[stroke="#c0392b"]{stroke:#ec7063}[stroke="#7f8c8d"]{stroke:#9198a1}}</style>` + "\n"
 
 // panel shows a card of a queue in all runs.
 type panel struct {
