@@ -8,7 +8,7 @@
 //
 // One benchmark by hand, and its rows paired:
 //
-//	go test ./bench -run '^$' -bench Allocatable -count 6 | go tool benchstat -col /impl -
+//	go test ./bench -run '^$' -bench Allocatable -count 10 | go tool benchstat -col /impl -
 //
 // # Names
 //

@@ -12,7 +12,7 @@
 // Measuring goes in rounds. Each round runs every benchmark once, so that changes of the load of
 // the machine affect all implementations equally. The raw output is in
 // the format of go test -bench, with the commit and the command of each process as
-// configuration lines; benchstat reads it, too.
+// configuration lines; benchstat reads it, too. A machine that is busy, or that changes its speed, is refused.
 //
 // # Words
 //
@@ -20,5 +20,6 @@
 // ratio is how many times more the base takes than ours. Each round gives one ratio, and the report
 // has their median with its confidence interval of 95 % (package
 // benchmath, which assumes nothing of the distribution and needs six rounds). A goal
-// is a bound on a ratio or on allocations.
+// is a bound on a ratio, a time, the exponent of a growth, or on allocations. A verdict
+// is that of benchstat: p < 0.05, with ten rounds.
 package main

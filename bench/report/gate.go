@@ -24,16 +24,17 @@ const (
 
 const implsOfGate = "/^impl=(none|floor|ours)$"
 
-var gatePlan = plan{target: "bench-gate", rounds: 2, processes: []process{
-	{"^Benchmark(SessionOpen|PrePredicate|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Event)$/^shape=L$" +
-		implsOfGate +
-		"|^Benchmark(Simulate|Reclaimable)$/^shape=L$/^(removed=8|candidates=100)$" + implsOfGate, "50ms", nil},
-	{"^Benchmark(PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Event)Cards$/" +
-		"^shape=L$/^request=one$" + implsOfGate +
-		"|^BenchmarkReclaimableCards$/^candidates=100$/^shape=L$/^request=one$" + implsOfGate, "50ms", nil},
+var gatePlan = plan{target: "bench-gate", rounds: 2, busy: true, processes: slices.Concat(
+	processesOf("50ms", nil,
+		"^Benchmark(SessionOpen|PrePredicate|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Event)$/^shape=L$"+
+			implsOfGate+
+			"|^Benchmark(Simulate|Reclaimable)$/^shape=L$/^(removed=8|candidates=100)$"+implsOfGate,
+		"^Benchmark(PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Event)Cards$/"+
+			"^shape=L$/^request=one$"+implsOfGate+
+			"|^BenchmarkReclaimableCards$/^candidates=100$/^shape=L$/^request=one$"+implsOfGate),
 	// In 50 ms a busy machine opens one session or two, and their allocations vary by some.
-	{"^BenchmarkSessionOpenCards$/^shape=L$" + implsOfGate, "10x", nil},
-}}
+	processesOf("10x", nil, "^BenchmarkSessionOpenCards$/^shape=L$"+implsOfGate),
+)}
 
 // cost holds the time of an operation of ours as a multiple of its base, and its allocations.
 type cost struct{ ratio, allocations float64 }

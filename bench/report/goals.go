@@ -2,24 +2,35 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"golang.org/x/perf/benchmath"
 )
 
-// goal bounds the ratio of an operation of ours to a base. The base is the floor, or Volcano without a quota
-// plugin. Exactly one bound is set: most bounds the ratio of ours to the base from above, least bounds the ratio of the
-// base to ours from below. The page also shows the ratio of upstream to ours, which has no bound.
+// goal bounds figures of ours. The page also shows the ratio of upstream to ours, which has no bound.
 type goal struct {
 	title, shape string
-	base, ours   string // names of benchmarks
+	ours, base   string // names of benchmarks; growing: the name without the size
 	upstream     string // "" where upstream has no such operation
 	unit         string
-	least, most  float64
-	bound        string // least or most in words
+	kind         kind
+	bound        float64
+	words        string // of the bound
 	allocations  *allocations
 }
+
+// kind says what a goal bounds.
+type kind int
+
+const (
+	atMost  kind = iota // ours takes at most so many times the base
+	share               // the same, in percent
+	atLeast             // the base takes at least so many times ours
+	within              // ours takes at most so much
+	growing             // the exponent of the growth of ours
+)
 
 // allocations bounds the allocations of an operation of ours. The allocations of a benchmark
 // without a plugin can be subtracted.
@@ -46,15 +57,16 @@ func floored(title, shape, bench string, most float64, a *allocations) goal {
 		ours:        bench + oursOf,
 		upstream:    bench + upstreams,
 		unit:        timeUnit,
-		most:        most,
-		bound:       "≤ " + times(most) + " of the floor",
+		kind:        atMost,
+		bound:       most,
+		words:       "≤ " + times(most) + " of the floor",
 		allocations: a,
 	}
 }
 
 var nothing = &allocations{words: "0"}
 
-// goals are in the order of the page.
+// goals are for contributors, in the order of the page.
 var goals = []goal{
 	floored("session open, warm", "L", "SessionOpen/shape=L", 1.5, constant("SessionOpen/shape=%s"+oursOf)),
 	floored("session open, cold", "L", "SessionOpenCold/shape=L", 1.5, nil),
@@ -70,8 +82,9 @@ var goals = []goal{
 		ours:        "PrePredicate/shape=L" + oursOf,
 		upstream:    "PrePredicate/shape=L" + upstreams,
 		unit:        timeUnit,
-		most:        1.1,
-		bound:       "≤ 1.1× of none",
+		kind:        atMost,
+		bound:       1.1,
+		words:       "≤ 1.1× of none",
 		allocations: &allocations{most: 1, less: "PrePredicate/shape=L" + nones, words: "≤ 1 beside Volcano's own"},
 	},
 	floored("simulate: remove 8, check, on one clone", "L", "Simulate/shape=L/removed=8", 2.5, &allocations{
@@ -102,19 +115,15 @@ var goals = []goal{
 		&allocations{most: 2, words: "≤ 2"}),
 	floored("Deallocate and Allocate event, with metrics", "L", "Event/shape=L", 2.5, nothing),
 	floored("Deallocate and Allocate event, cards", "L", "EventCards/shape=L/request=one", 2.5, nothing),
-	overhead("whole cycle, first session", "Cycle/session=first/queues=1000"),
-	overhead("whole cycle, later session", "Cycle/session=later/queues=1000"),
-	overhead("whole cycle, one card", "CycleCards/queues=1000/request=one"),
-	overhead("whole cycle, one of three cards", "CycleCards/queues=1000/request=list"),
-	overhead("whole cycle, cards, pods that name none", "CycleCards/queues=1000/request=untyped"),
 	{
 		title: "memory kept by an open snapshot",
 		shape: "L",
 		base:  "Kept/shape=L/tasks=100" + upstreams,
 		ours:  "Kept/shape=L/tasks=100" + oursOf,
 		unit:  keptUnit,
-		least: 1000,
-		bound: "≥ 1,000× less than upstream",
+		kind:  atLeast,
+		bound: 1000,
+		words: "≥ 1,000× less than upstream",
 	},
 }
 
@@ -133,99 +142,134 @@ func constant(bench string) *allocations {
 	}
 }
 
-// overhead bounds a whole cycle against a cycle without a quota plugin.
-func overhead(title, bench string) goal {
-	return goal{
-		title:    title,
-		shape:    "1,000 queues",
-		base:     bench + nones,
-		ours:     bench + oursOf,
-		upstream: bench + upstreams,
-		unit:     timeUnit,
-		most:     1.03,
-		bound:    "≤ 3 % more than without a quota plugin",
-	}
-}
-
 // outcome is the result of a goal, with its figures.
 type outcome struct {
-	met                  bool
-	measured, upstream   string
+	verdict
+	measured, upstream   cell
 	beyond               string // the time of ours beyond the base
 	allocs, allocsWanted string
 }
 
-func (o outcome) word() string {
-	if o.met {
-		return "met"
+// measured returns the figure that a goal bounds.
+func (g goal) measured(s *set) (m benchmath.Summary, ok bool) {
+	switch g.kind {
+	case atLeast:
+		return s.ratio(g.base, g.ours, g.unit)
+	case within:
+		return s.median(g.ours, g.unit)
+	case growing:
+		return summarize(s.exponents(g.ours, g.unit))
 	}
-	return "MISSED"
+	return s.ratio(g.ours, g.base, g.unit)
 }
 
-// ratio returns how many times less than the base ours takes. For a goal with most it is how many times more.
-func (g goal) ratio(s *set) (m benchmath.Summary, ok bool) {
-	if g.most > 0 {
-		return s.ratio(g.ours, g.base, g.unit)
+// format formats the figure that a goal bounds, with its interval.
+func (g goal) format(m benchmath.Summary) string {
+	switch g.kind {
+	case share:
+		return percentWords(m)
+	case within:
+		return quantity(m.Center, g.unit) + spread(m)
+	case growing:
+		return fmt.Sprintf("%.2f (%.2f–%.2f)", m.Center, m.Lo, m.Hi)
 	}
-	return s.ratio(g.base, g.ours, g.unit)
+	return ratioWords(m)
+}
+
+// width returns the half-width of the interval: of an exponent itself, and of other figures as a share.
+func (g goal) width(m benchmath.Summary) float64 {
+	if g.kind == growing {
+		return halfWidth(m) * math.Abs(m.Center)
+	}
+	return halfWidth(m)
+}
+
+// judge compares ours with the bound.
+func (g goal) judge(s *set) verdict {
+	ours := s.values[g.ours][g.unit]
+	switch g.kind {
+	case within:
+		return judge(ours, slices.Repeat([]float64{g.bound}, len(ours)))
+	case growing:
+		exponents := s.exponents(g.ours, g.unit)
+		return judge(exponents, slices.Repeat([]float64{g.bound}, len(exponents)))
+	}
+
+	bounds := slices.Clone(s.values[g.base][g.unit])
+	for i := range bounds {
+		if g.kind == atLeast {
+			bounds[i] /= g.bound
+		} else {
+			bounds[i] *= g.bound
+		}
+	}
+	return judge(ours, bounds)
 }
 
 // cells returns the figures of a goal for a table.
-func (g goal) cells(o outcome) []string {
-	return []string{g.title, g.shape, g.bound, o.measured, o.beyond, o.allocsWanted, o.allocs}
+func (g goal) cells(o outcome) []cell {
+	return []cell{
+		{words: g.title},
+		{words: g.shape},
+		{words: g.words},
+		o.measured,
+		{words: o.beyond},
+		{words: o.allocsWanted},
+		{words: o.allocs},
+	}
 }
 
 func (g goal) outcome(s *set) outcome {
-	o := outcome{measured: "not measured", beyond: "–", upstream: "–", allocs: "–", allocsWanted: "–"}
-	if m, ok := g.ratio(s); ok {
-		o.measured = ratioWords(m)
-		o.met = m.Center >= g.least
-		if g.most > 0 {
-			o.met = m.Center <= g.most
-		}
+	o := outcome{
+		verdict:      g.judge(s),
+		measured:     cell{words: "not measured"},
+		upstream:     s.times(g.upstream, g.ours, g.unit),
+		beyond:       "–",
+		allocs:       "–",
+		allocsWanted: "–",
+	}
+	if m, ok := g.measured(s); ok {
+		o.measured = cell{g.format(m), g.width(m)}
 	}
 
 	base, known := s.median(g.base, g.unit)
-	if ours, ok := s.median(g.ours, g.unit); ok && known && g.most > 0 {
+	if ours, ok := s.median(g.ours, g.unit); ok && known && g.kind == atMost {
 		o.beyond = quantity(max(0, ours.Center-base.Center), g.unit)
-	}
-	if m, ok := s.ratio(g.upstream, g.ours, g.unit); ok {
-		o.upstream = ratioWords(m)
 	}
 
 	if g.allocations != nil {
-		var met bool
 		o.allocsWanted = g.allocations.words
-		o.allocs, met = g.allocations.outcome(s, g.ours)
-		o.met = o.met && met
+		var allocated verdict
+		o.allocs, allocated = g.allocations.outcome(s, g.ours)
+		o.verdict = o.and(allocated)
 	}
 	return o
 }
 
-func (a *allocations) outcome(s *set, ours string) (words string, met bool) {
+func (a *allocations) outcome(s *set, ours string) (words string, v verdict) {
 	m, ok := s.median(ours, allocsUnit)
 	if !ok {
-		return "not measured", false
+		return "not measured", unsure
 	}
 
 	n := m.Center
 	if a.less != "" {
 		less, ok := s.median(a.less, allocsUnit)
 		if !ok {
-			return "not measured", false
+			return "not measured", unsure
 		}
 		n -= less.Center
 	}
 
 	words = number(n)
-	met = n <= a.most
+	within := n <= a.most
 	for _, other := range a.same {
 		if m, ok := s.median(other, allocsUnit); ok {
 			words += fmt.Sprintf(", %s: %s", shortName(other), number(m.Center))
-			met = met && m.Center == n
+			within = within && m.Center == n
 		}
 	}
-	return words, met
+	return words, exactly(within)
 }
 
 // shortName returns the key that sets a benchmark apart from similar ones.

@@ -98,3 +98,30 @@ func (l line) exponent() (slope float64, ok bool) {
 	}
 	return 0, false
 }
+
+// exponents returns the exponent of the growth of ours in each round. The name is without the size.
+func (s *set) exponents(name, unit string) (all []float64) {
+	lines := map[int]*line{}
+	for _, each := range s.names {
+		size, isSize := strings.CutPrefix(each, name+"/n=")
+		size, isOurs := strings.CutSuffix(size, oursOf)
+		n, err := strconv.ParseFloat(size, 64)
+		if !isSize || !isOurs || err != nil {
+			continue
+		}
+
+		for round, value := range s.values[each][unit] {
+			if lines[round] == nil {
+				lines[round] = &line{}
+			}
+			lines[round].points = append(lines[round].points, point{n, value})
+		}
+	}
+
+	for round := range len(lines) {
+		if e, ok := lines[round].exponent(); ok {
+			all = append(all, e)
+		}
+	}
+	return all
+}

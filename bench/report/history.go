@@ -81,9 +81,9 @@ func (h *history) put(release string, s *set) {
 		set(cycleColumn+impl, m, ok)
 	}
 
-	for _, g := range goals {
-		m, ok := g.ratio(s)
-		set(g.title+", "+g.shape+": "+g.bound, m, ok)
+	for _, g := range slices.Concat(userGoals, goals) {
+		m, ok := g.measured(s)
+		set(g.title+", "+g.shape+": "+g.words, m, ok)
 	}
 
 	at := slices.IndexFunc(h.lines, func(l map[string]string) bool { return l[releaseColumn] == release })

@@ -28,12 +28,12 @@ func (c contents) largeTable() string {
 	} {
 		for _, name := range []string{"capacity", "capacity-card"} {
 			for _, impl := range compared {
-				row := []string{operation.words, name, impl}
+				row := texts(operation.words, name, impl)
 				measured := false
 				for _, at := range tasks {
-					cell := c.cell(scaleName(at.shape, name, operation.benchmark, impl), operation.unit)
-					row = append(row, cell)
-					measured = measured || cell != "–"
+					figure := c.cell(scaleName(at.shape, name, operation.benchmark, impl), operation.unit)
+					row = append(row, figure)
+					measured = measured || figure.words != "–"
 				}
 				if measured {
 					t.row(row...)

@@ -18,21 +18,33 @@ type plan struct {
 	target    string // of make
 	rounds    int
 	processes []process
-	large     []process // in the first rounds alone, as each takes minutes
+	busy      bool // the machine may be busy
 }
 
-// largeRounds is the number of rounds that have large clusters.
+// largeRounds is the number of rounds that have large clusters with upstream, as each takes minutes.
 const largeRounds = 3
+
+// upstreamRounds is the number of rounds that have whole cycles with upstream: enough for an interval. Verdicts are
+// about ours.
+const upstreamRounds = 6
 
 // process is one run of the benchmarks.
 type process struct {
 	bench, benchtime string
 	flags            []string
+	rounds           int // in the first rounds alone; 0: in each
+}
+
+// in returns processes for the first rounds alone.
+func in(rounds int, processes ...process) (limited []process) {
+	for _, p := range processes {
+		p.rounds = rounds
+		limited = append(limited, p)
+	}
+	return limited
 }
 
 // Processes of their own keep the large cluster out of the memory of the others.
-// Operations run for half a second or longer. In the first moments of a process every page
-// of memory is new, and allocations take twice as long as later.
 const (
 	operations = "^Benchmark(SessionOpen|SessionOpenCold|SessionOpenChanged|SessionClose|PrePredicate|Simulate|" +
 		"SimulateParallel|Kept|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Reclaimable|Event)$"
@@ -40,79 +52,99 @@ const (
 	withCards = "^Benchmark(SessionOpen|PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|" +
 		"Predicate|NodeOrder|Reclaimable|Preemptable|Event)Cards$"
 	actions = "^Benchmark(Reclaim|Preempt|PreemptTopology|ReclaimCards|PreemptCards)$"
-	growing = "^BenchmarkGrowth$"
+	growths = "^BenchmarkGrowth$"
 )
 
 var (
 	everything = []string{"-full"}
 
 	plans = map[string]plan{
-		"quick":  {target: "bench", rounds: 6, processes: quick},
-		"full":   {target: "bench MODE=full", rounds: 6, processes: quick, large: large},
+		"quick":  {target: "bench", rounds: pairs, processes: quick},
+		"full":   {target: "bench MODE=full", rounds: pairs, processes: slices.Concat(quick, large)},
 		"scale":  {target: "bench MODE=scale", rounds: 3, processes: scaling()},
-		"tuning": {target: "bench MODE=tuning", rounds: 3, processes: []process{{"^BenchmarkTuning$", "2x", nil}}},
-		"check":  {target: "bench MODE=check", rounds: 4, processes: goalProcesses},
-		"other":  {target: "bench", rounds: 6, processes: goalProcesses},
+		"tuning": {target: "bench MODE=tuning", rounds: 3, processes: processesOf("2x", nil, "^BenchmarkTuning$")},
+		"check":  {target: "bench MODE=check", rounds: pairs, processes: slices.Concat(ofUsers, ofContributors)},
+		"other":  {target: "bench", rounds: pairs, processes: slices.Concat(ofUsers, ofContributors)},
 	}
 
-	quick = slices.Concat([]process{
-		{operations, "0.5s", nil},
-		{withCards, "0.2s", nil},
-		{growing, "0.1s", nil},
-		{actions, "0.1s", nil},
-	}, cycles(nil, 10, 100, 1000), cardCycles(nil, 1000))
+	quick = slices.Concat(
+		ofUsers,
+		in(upstreamRounds, withUpstream(nil, 10, 100, 1000)...),
+		ofContributors,
+		in(upstreamRounds, processesOf("0.1s", nil, actions)...),
+	)
+
+	// ofUsers measure what has a goal that a user feels.
+	ofUsers = slices.Concat(
+		cycles(),
+		openings(),
+		processesOf("1x", everything, "^BenchmarkReclaimGang$/^queues=1000$/^impl=(upstream|ours)$"),
+		processesOf("0.2s", everything, "^BenchmarkScrape$", growths+"/./././^impl=ours$"),
+	)
+
+	// ofContributors measure the operations.
+	ofContributors = processesOf("0.2s", nil, operations, withCards)
 
 	// large are clusters of shape XL, 5,000 queues, the ends of the growth curves, and operations with the log on.
-	large = slices.Concat([]process{
-		{"^BenchmarkSessionOpen$/^shape=XL$", "0.5s", everything},
-		{withCards + "/^shape=XL$", "0.2s", everything},
-		{withCards + "/^candidates=/^shape=XL$", "0.2s", everything},
-		{growing + "/././^n=(128|2000|5000|16000|128000)$", "0.1s", everything},
-		{operations, "0.5s", []string{"-log", "3"}},
-		{actions + "/^queues=5000$", "0.1s", everything},
-	}, cycles(everything, 300, 5000), cardCycles(everything, 5000))
-
-	// goalProcesses measure the operations with goals.
-	goalProcesses = slices.Concat([]process{
-		{operations, "0.5s", nil},
-		{withCards, "0.2s", nil},
-		{growing + "/^of=Simulate$", "0.1s", nil},
-	}, cycles(nil, 1000), cardCycles(nil, 1000))
+	large = in(largeRounds, slices.Concat(
+		processesOf("0.5s", everything, "^BenchmarkSessionOpen$/^shape=XL$"),
+		processesOf("0.2s", everything, withCards+"/^shape=XL$", withCards+"/^candidates=/^shape=XL$"),
+		processesOf("0.1s", everything, growths, actions+"/^queues=5000$"),
+		processesOf("0.5s", []string{"-log", "3"}, operations),
+		withUpstream(everything, 300, 5000),
+	)...)
 )
+
+// processesOf returns a process for each pattern of benchmarks.
+func processesOf(benchtime string, flags []string, benches ...string) (all []process) {
+	for _, bench := range benches {
+		all = append(all, process{bench: bench, benchtime: benchtime, flags: flags})
+	}
+	return all
+}
 
 // each returns a process for each implementation, in their order.
 func each(bench, benchtime string, flags []string, impls ...string) (all []process) {
 	for _, impl := range impls {
-		all = append(all, process{bench + "/^impl=" + impl + "$", benchtime, flags})
+		all = append(all, processesOf(benchtime, flags, bench+"/^impl="+impl+"$")...)
 	}
 	return all
 }
 
-// cycles returns whole cycles. Each is the first cycle of its process. With 1,000 queues there are also later cycles,
-// with a process for each implementation, since the memory of one would affect the next. Ours differs from none by
-// less than a machine differs from one minute to the next, so these two take turns there.
-func cycles(flags []string, queues ...int) (all []process) {
-	const bench = "^BenchmarkCycle$/^session=%s$/^queues=%d$"
-	for _, n := range queues {
-		first := fmt.Sprintf(bench, "first", n)
-		all = append(all, each(first, "1x", flags, "upstream", "none", "ours")...)
-
-		if n == 1000 {
-			later := fmt.Sprintf(bench, "later", n)
-			all = append(all, each(first, "1x", flags, "ours", "none", "none", "ours")...)
-			all = append(all, each(later, "2x", flags, "upstream", "none", "ours", "ours", "none")...)
-		}
+// cycles returns whole cycles of ours and none, which have a goal. The memory of one would affect the next, so each
+// has a process. Ours differs from none by less than a machine differs from one minute to the next, so they follow each
+// other.
+func cycles() (all []process) {
+	for _, bench := range []string{
+		"^BenchmarkCycle$/^session=later$/^queues=10$",
+		"^BenchmarkCycle$/^session=later$/^queues=100$",
+		"^BenchmarkCycle$/^session=later$/^queues=1000$",
+		"^BenchmarkCycle$/^session=later$/^queues=5000$",
+		"^BenchmarkCycleCards$/^queues=10$/^request=one$",
+		"^BenchmarkCycleCards$/^queues=1000$/.",
+		"^BenchmarkCycleCards$/^queues=5000$/^request=one$",
+	} {
+		all = append(all, each(bench, "2x", everything, "none", "ours")...)
 	}
 	return all
 }
 
-// cardCycles returns later cycles of pods that request cards, with a process for each implementation.
-func cardCycles(flags []string, queues ...int) (all []process) {
+// withUpstream returns the first cycle of a process with each implementation.
+func withUpstream(flags []string, queues ...int) (all []process) {
 	for _, n := range queues {
-		bench := fmt.Sprintf("^BenchmarkCycleCards$/^queues=%d$/.", n)
-		all = append(all, each(bench, "2x", flags, "upstream", "none", "ours")...)
+		bench := fmt.Sprintf("^BenchmarkCycle$/^session=first$/^queues=%d$", n)
+		all = append(all, each(bench, "1x", flags, "upstream", "none", "ours")...)
 	}
 	return all
+}
+
+// openings returns a process for each shape.
+func openings() []process {
+	return slices.Concat(
+		processesOf("3x", nil, "^BenchmarkOpening$/^shape=S$", "^BenchmarkOpening$/^shape=L$",
+			"^BenchmarkOpening$/^shape=jobs$"),
+		processesOf("1x", everything, "^BenchmarkOpening$/^shape=XL$"),
+	)
 }
 
 // scaling returns a process for each cluster, as the largest takes most of the memory.
@@ -120,18 +152,31 @@ func scaling() (all []process) {
 	for _, shape := range []string{"L", "XL", "2XL"} {
 		for _, plugin := range []string{"capacity", "capacity-card"} {
 			bench := fmt.Sprintf("^BenchmarkScale$/^shape=%s$/^plugin=%s$", shape, plugin)
-			all = append(all, process{bench, "0.5s", everything})
+			all = append(all, processesOf("0.5s", everything, bench)...)
 		}
 	}
-	return append(all,
-		process{"^BenchmarkCycleScale$", "1x", everything},
-		process{"^BenchmarkReclaim$/^queues=5000$", "1x", everything})
+	return append(all, processesOf("1x", everything, "^BenchmarkCycleScale$", "^BenchmarkReclaim$/^queues=5000$")...)
 }
 
 func (p process) command() *exec.Cmd { return binary.Command(p.bench, p.benchtime, p.flags...) }
 
-// measure runs the plan with a release of Volcano and leaves the raw output in a file.
+// measuring has the raw output of a measurement that has not ended.
+const measuring = "bin/bench-measuring.txt"
+
+// measure runs the plan with a release of Volcano and leaves the raw output in a file. On a noisy machine, the file
+// stays as it is.
 func (p plan) measure(path, volcano string) error {
+	watch := &quiet{canary: canary}
+	if !p.busy {
+		load, err := machineLoad()
+		if err != nil {
+			return err
+		}
+		if err := watch.begin(load, runtime.NumCPU()); err != nil {
+			return err
+		}
+	}
+
 	if err := binary.Build(); err != nil {
 		return err
 	}
@@ -140,10 +185,10 @@ func (p plan) measure(path, volcano string) error {
 		return err
 	}
 
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(measuring), 0o755); err != nil {
 		return err
 	}
-	raw, err := os.Create(path)
+	raw, err := os.Create(measuring)
 	if err != nil {
 		return err
 	}
@@ -152,20 +197,39 @@ func (p plan) measure(path, volcano string) error {
 	fmt.Fprintf(raw, "target: %s\nvolcano: %s\ncommit: %s\ngo: %s\nrounds: %d\n",
 		p.target, volcano, commit, runtime.Version(), p.rounds)
 	for round := range p.rounds {
-		processes := p.processes
-		if round < largeRounds {
-			processes = slices.Concat(processes, p.large)
+		if err := p.round(raw, round); err != nil {
+			return err
 		}
-
-		for i, process := range processes {
-			fmt.Fprintf(os.Stderr, "round %d of %d, process %d of %d: %s\n",
-				round+1, p.rounds, i+1, len(processes), binary.Line(process.command()))
-			if err := process.run(raw); err != nil {
-				return err
-			}
+		if p.busy {
+			continue
+		}
+		if err := watch.check(); err != nil {
+			return err
 		}
 	}
-	return raw.Close()
+
+	if err := raw.Close(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.Rename(measuring, path)
+}
+
+// round runs the processes of a round.
+func (p plan) round(raw io.Writer, round int) error {
+	ended := func(process process) bool { return process.rounds > 0 && round >= process.rounds }
+	processes := slices.DeleteFunc(slices.Clone(p.processes), ended)
+
+	for i, process := range processes {
+		fmt.Fprintf(os.Stderr, "round %d of %d, process %d of %d: %s\n",
+			round+1, p.rounds, i+1, len(processes), binary.Line(process.command()))
+		if err := process.run(raw); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p process) run(raw io.Writer) error {

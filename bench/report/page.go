@@ -10,7 +10,7 @@ func (c contents) Cycles() string {
 		upstream := name + upstreams
 		ours := name + oursOf
 
-		t.row(queues, c.cell(name+nones, timeUnit), c.cell(upstream, timeUnit), c.cell(ours, timeUnit),
+		t.row(cell{words: queues}, c.cell(name+nones, timeUnit), c.cell(upstream, timeUnit), c.cell(ours, timeUnit),
 			c.times(upstream, ours, timeUnit), c.cell(upstream, bytesUnit), c.cell(ours, bytesUnit))
 	}
 	return t.String()
@@ -21,7 +21,7 @@ var rowsShown = []struct{ words, name string }{
 	{"a session opens", "SessionOpen/shape=L"},
 	{"a snapshot for a pending pod", "PrePredicate/shape=L"},
 	{"may a pod start", "Allocatable/shape=L"},
-	{"the same, with a card", "AllocatableCards/shape=L/request=one"},
+	{"may a pod with a card start", "AllocatableCards/shape=L/request=one"},
 	{"may a job be admitted", "JobEnqueueable/shape=L"},
 	{"which queue is first", "QueueOrder/shape=L"},
 	{"which of 100 pods may be reclaimed", "Reclaimable/shape=L/candidates=100"},
@@ -32,13 +32,13 @@ var rowsShown = []struct{ words, name string }{
 
 // Operations returns the table of the operations.
 func (c contents) Operations() string {
-	t := newTable("operation", "upstream", "ours", "upstream ÷ ours", "floor", "allocations: upstream", "ours")
+	t := newTable("operation", "upstream", "ours", "upstream ÷ ours", "allocations: upstream", "ours")
 	for _, o := range rowsShown {
 		upstream := o.name + upstreams
 		ours := o.name + oursOf
 
-		t.row(o.words, c.cell(upstream, timeUnit), c.cell(ours, timeUnit), c.times(upstream, ours, timeUnit),
-			c.cell(o.name+floors, timeUnit), c.cell(upstream, allocsUnit), c.cell(ours, allocsUnit))
+		t.row(cell{words: o.words}, c.cell(upstream, timeUnit), c.cell(ours, timeUnit),
+			c.times(upstream, ours, timeUnit), c.cell(upstream, allocsUnit), c.cell(ours, allocsUnit))
 	}
 	return t.String()
 }
@@ -62,13 +62,22 @@ func (c contents) Rivals() string {
 		"and ours in %s: [Peers](docs/dev/PEERS.md).\n\n", words...)
 }
 
-// Met returns how many goals are met, as a sentence.
-func (c contents) Met() string {
-	met := 0
-	for _, g := range goals {
-		if g.outcome(c.set).met {
-			met++
-		}
+// UserGoals returns the table of the goals that a user feels.
+func (c contents) UserGoals() string {
+	t := newTable("what", "where", "goal", "measured", "")
+	for _, g := range userGoals {
+		o := g.outcome(c.set)
+		t.row(cell{words: g.title}, cell{words: g.shape}, cell{words: g.words}, o.measured,
+			cell{words: o.verdict.String()})
 	}
-	return fmt.Sprintf("%d of %d goals against the floor or against none are met.", met, len(goals))
+	return t.String()
+}
+
+// Verdicts counts the verdicts on the goals that a user feels, as a sentence.
+func (c contents) Verdicts() string {
+	counts := map[verdict]int{}
+	for _, g := range userGoals {
+		counts[g.outcome(c.set).verdict]++
+	}
+	return fmt.Sprintf("Of %d goals, %d are met and %d are missed.", len(userGoals), counts[met], counts[missed])
 }

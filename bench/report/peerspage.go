@@ -114,7 +114,7 @@ func (c peersContents) Table(a asking) string {
 
 	t := newTable(head...)
 	for _, n := range peersQueues {
-		row := []string{number(float64(n))}
+		row := texts(number(float64(n)))
 		for _, unit := range units {
 			for _, p := range engines {
 				row = append(row, c.cell(c.name(a.key, n, p.key), unit))
@@ -145,7 +145,7 @@ func (c peersContents) Answers() string {
 		for _, p := range peers {
 			row = append(row, c.differing(a.key, p))
 		}
-		t.row(row...)
+		t.texts(row...)
 	}
 	return t.String()
 }
@@ -227,7 +227,7 @@ func (c peersContents) faster(a asking, p peer, queues int) string {
 	y, _ := c.median(theirs, a.unit)
 
 	noise := ""
-	if ratio.Lo <= 1 {
+	if !differ(c.values[ours][a.unit], c.values[theirs][a.unit]) {
 		noise = ", which may be noise"
 	}
 	return fmt.Sprintf("%s at %s queues, ours %s%s",
@@ -266,7 +266,7 @@ func (c peersContents) Exponents() string {
 			}
 			row = append(row, cell)
 		}
-		t.row(row...)
+		t.texts(row...)
 	}
 	return t.String()
 }
@@ -288,7 +288,7 @@ func (c peersContents) Kept() string {
 		queue := (y.Center - x.Center) / float64(most-fewest)
 		// The jobs keep the rest of the smallest world.
 		job := max(0, x.Center-float64(fewest)*queue) / peersJobs
-		t.row(p.Name, quantity(queue, heapUnit), quantity(job, heapUnit))
+		t.texts(p.Name, quantity(queue, heapUnit), quantity(job, heapUnit))
 	}
 	return t.String()
 }

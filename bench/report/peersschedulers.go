@@ -67,16 +67,15 @@ func (c peersContents) Decisions() string {
 				continue
 			}
 
-			processor, _ := c.median(name, processorUnit)
 			t.row(
-				number(float64(n)),
-				w.Name,
-				number(1/m.Center)+spread(m),
-				quantity(processor.Center, timeUnit)+spread(processor),
+				cell{words: number(float64(n))},
+				cell{words: w.Name},
+				cell{number(1/m.Center) + spread(m), halfWidth(m)},
+				c.cell(name, processorUnit),
 				c.cell(name, admittedUnit),
 				c.cell(name, allocsUnit),
 				c.cell(name, bytesUnit),
-				c.mistaken(name),
+				cell{words: c.mistaken(name)},
 			)
 		}
 	}

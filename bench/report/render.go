@@ -82,7 +82,7 @@ func (c contents) Goals() string {
 
 	for _, g := range goals {
 		o := g.outcome(c.set)
-		t.row(append(g.cells(o), o.word(), o.upstream)...)
+		t.row(append(g.cells(o), cell{words: o.verdict.String()}, o.upstream)...)
 	}
 	return t.String()
 }
@@ -92,7 +92,7 @@ func (c contents) Missed() string {
 	t := newTable("operation", "shape", "goal", "measured", "beyond", "allocations: goal", "measured", "why")
 	for _, g := range goals {
 		o := g.outcome(c.set)
-		if o.met {
+		if o.verdict != missed {
 			continue
 		}
 
@@ -100,7 +100,7 @@ func (c contents) Missed() string {
 		if reason := reasons.Lookup(g.title); reason != nil {
 			why = strings.Join(strings.Fields(reason.Root.String()), " ")
 		}
-		t.row(append(g.cells(o), why)...)
+		t.row(append(g.cells(o), cell{words: why})...)
 	}
 	return t.String()
 }
@@ -116,7 +116,7 @@ func (c contents) Lost() string {
 			}
 
 			certain := ""
-			if m.Hi >= 1 {
+			if !differ(c.values[r.name+upstreams][unit], c.values[r.name+oursOf][unit]) {
 				certain = ", which may be noise"
 			}
 			x, _ := c.median(r.name+upstreams, unit)
@@ -164,8 +164,8 @@ func (c contents) table(title string) string {
 			ours = r.name // it has no implementations
 		}
 
-		cells := []string{
-			r.keys,
+		cells := []cell{
+			{words: r.keys},
 			c.cell(r.name+nones, r.unit),
 			c.cell(upstream, r.unit),
 			c.cell(ours, r.unit),
@@ -184,26 +184,27 @@ func (c contents) table(title string) string {
 	return t.String()
 }
 
-// times formats the ratio of x to y.
-func (c contents) times(x, y, unit string) string {
-	if m, ok := c.ratio(x, y, unit); ok {
-		return ratioWords(m)
+// times returns the ratio of x to y.
+func (s *set) times(x, y, unit string) cell {
+	if m, ok := s.ratio(x, y, unit); ok {
+		return cell{ratioWords(m), halfWidth(m)}
 	}
-	return "–"
+	return cell{words: "–"}
 }
 
-func (c contents) cell(name, unit string) string {
+// cell returns the median of a series, with the half-width of its interval.
+func (c contents) cell(name, unit string) cell {
 	m, ok := c.median(name, unit)
 	if !ok {
-		return "–"
+		return cell{words: "–"}
 	}
-	return quantity(m.Center, unit) + spread(m)
+	return cell{quantity(m.Center, unit) + spread(m), halfWidth(m)}
 }
 
 // spread formats the half-width of the interval of a median.
 func spread(m benchmath.Summary) string {
-	if words := m.PctRangeString(); words != "0%" && words != "∞" && words != "?" {
-		return " ± " + strings.TrimSuffix(words, "%") + " %"
+	if width := halfWidth(m); width >= 0.005 {
+		return fmt.Sprintf(" ± %.0f %%", 100*width)
 	}
 	return ""
 }
@@ -220,19 +221,66 @@ func (c contents) Exponents() string {
 			}
 		}
 
-		t.row(curve.title, curve.axis, exponents["upstream"], exponents["ours"])
+		t.texts(curve.title, curve.axis, exponents["upstream"], exponents["ours"])
 	}
 	return t.String()
 }
 
-// table writes a table of Markdown.
-type table struct{ strings.Builder }
+// cell is a cell of a table. The width is that of the interval of its figure, as a share of the figure.
+type cell struct {
+	words string
+	width float64
+}
+
+// texts are cells without figures.
+func texts(words ...string) (cells []cell) {
+	for _, w := range words {
+		cells = append(cells, cell{words: w})
+	}
+	return cells
+}
+
+// widest is the widest interval of a figure in a table: rows with wider ones say too little.
+const widest = 0.20
+
+// table is a table of Markdown.
+type table struct {
+	lines strings.Builder
+	noisy int // rows that are left out
+}
 
 func newTable(head ...string) *table {
 	t := &table{}
-	t.row(head...)
-	t.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
+	t.texts(head...)
+	t.lines.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
 	return t
 }
 
-func (t *table) row(cells ...string) { t.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+// texts adds a row without figures.
+func (t *table) texts(words ...string) {
+	t.lines.WriteString("| " + strings.Join(words, " | ") + " |\n")
+}
+
+// row adds a row, unless the interval of a figure is too wide.
+func (t *table) row(cells ...cell) {
+	var words []string
+	for _, c := range cells {
+		if c.width > widest {
+			t.noisy++
+			return
+		}
+		words = append(words, c.words)
+	}
+	t.texts(words...)
+}
+
+// String returns the table, and the number of the rows that are left out.
+func (t *table) String() string {
+	switch t.noisy {
+	case 0:
+		return t.lines.String()
+	case 1:
+		return t.lines.String() + fmt.Sprintf("\nLeft out: 1 row with an interval above %.0f %%.\n", 100*widest)
+	}
+	return t.lines.String() + fmt.Sprintf("\nLeft out: %d rows with an interval above %.0f %%.\n", t.noisy, 100*widest)
+}

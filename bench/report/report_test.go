@@ -91,10 +91,10 @@ func TestScaleAxis(t *testing.T) {
 	}
 }
 
-// rounds makes the raw output of six rounds of two benchmarks.
-func rounds(base, ours string, ratio float64, allocs int) *set {
+// rounds makes the raw output of rounds of two benchmarks.
+func rounds(n int, base, ours string, ratio float64, allocs int) *set {
 	var raw strings.Builder
-	for i := range 6 {
+	for i := range n {
 		ns := 100 + float64(i)
 		fmt.Fprintf(&raw, "Benchmark%s-2 1 %f ns/op 1 B/op 999 allocs/op\n", base, ns*ratio)
 		fmt.Fprintf(&raw, "Benchmark%s-2 1 %f ns/op 1 B/op %d allocs/op\n", ours, ns, allocs)
@@ -106,57 +106,128 @@ func rounds(base, ours string, ratio float64, allocs int) *set {
 	return s
 }
 
-// TestGoals has every goal just met, and just missed in each way.
+// TestVerdict is that of benchstat: p < 0.05, with ten rounds.
+func TestVerdict(t *testing.T) {
+	ten := []float64{100, 101, 102, 103, 104, 105, 106, 107, 108, 109}
+	times := func(x float64) (scaled []float64) {
+		for _, v := range ten {
+			scaled = append(scaled, v*x)
+		}
+		return scaled
+	}
+
+	for _, c := range []struct {
+		name        string
+		ours, bound []float64
+		want        verdict
+	}{
+		{"below the bound", ten, times(1.1), met},
+		{"above the bound", ten, times(0.9), missed},
+		{"the same", ten, ten, unsure},
+		{"the difference may be noise", ten, times(1.02), unsure},
+		{"nine rounds", ten[:9], times(1.1), unsure},
+		{"a bound that is no series", ten, slices.Repeat([]float64{110}, 10), met},
+		{"not measured", nil, ten, unsure},
+	} {
+		assert.Equal(t, c.want, judge(c.ours, c.bound), c.name)
+	}
+
+	assert.Equal(t, missed, met.and(missed))
+	assert.Equal(t, missed, unsure.and(missed))
+	assert.Equal(t, unsure, met.and(unsure))
+	assert.Equal(t, met, met.and(met))
+	assert.Equal(t, "~ met MISSED", fmt.Sprint(unsure, met, missed))
+}
+
+// TestGoals has every goal met, missed in each way, and not decided.
 func TestGoals(t *testing.T) {
-	for _, g := range goals {
-		if g.unit != timeUnit {
-			continue
+	for _, g := range slices.Concat(userGoals, goals) {
+		if g.unit != timeUnit || g.kind == within || g.kind == growing {
+			continue // see TestBoundsWithoutBase
 		}
-		just, allowed := g.least, 0
-		if g.most > 0 {
-			just = 1 / g.most
-		}
+		just, allowed := 1/g.bound, 0
 		if a := g.allocations; a != nil {
 			if allowed = int(a.most); a.less != "" {
 				continue // see TestOwnAllocations
 			}
 		}
-		assert.True(t, g.outcome(rounds(g.base, g.ours, just*1.001, allowed)).met, g.title)
-		assert.False(t, g.outcome(rounds(g.base, g.ours, just*0.999, allowed)).met, "%s: too slow", g.title)
-		assert.False(t, g.outcome(rounds(g.base, "Other", just*2, allowed)).met, "%s: not measured", g.title)
+		assert.Equal(t, met, g.outcome(rounds(pairs, g.base, g.ours, just*1.2, allowed)).verdict, g.title)
+		assert.Equal(t, unsure, g.outcome(rounds(pairs-1, g.base, g.ours, just*1.2, allowed)).verdict, "%s: too few rounds", g.title)
+		assert.Equal(t, unsure, g.outcome(rounds(pairs, g.base, g.ours, just*1.001, allowed)).verdict, "%s: may be noise", g.title)
+		assert.Equal(t, missed, g.outcome(rounds(pairs, g.base, g.ours, just*0.8, allowed)).verdict, "%s: too slow", g.title)
+		assert.Equal(t, unsure, g.outcome(rounds(pairs, g.base, "Other", just*2, allowed)).verdict, "%s: not measured", g.title)
 		if g.allocations != nil {
-			assert.False(t, g.outcome(rounds(g.base, g.ours, just*1.001, allowed+1)).met, "%s: too many allocations", g.title)
+			assert.Equal(t, missed, g.outcome(rounds(pairs, g.base, g.ours, just*1.2, allowed+1)).verdict, "%s: too many allocations", g.title)
 		}
 	}
+}
+
+// TestBoundsWithoutBase bounds a time itself, and the exponent of a growth.
+func TestBoundsWithoutBase(t *testing.T) {
+	// Operations of 100 to 109 ns.
+	s := rounds(pairs, "Other", "Ours", 1, 0)
+	for bound, want := range map[float64]verdict{120e-9: met, 104e-9: unsure, 90e-9: missed} {
+		g := goal{ours: "Ours", unit: timeUnit, kind: within, bound: bound}
+		assert.Equal(t, want, g.outcome(s).verdict, bound)
+	}
+
+	for exponent, want := range map[float64]verdict{0.5: met, 1.5: missed} {
+		var raw strings.Builder
+		for round := range pairs {
+			for _, n := range []float64{10, 100, 1000} {
+				noise := 1 + float64(round)/1000*math.Log(n)
+				fmt.Fprintf(&raw, "BenchmarkGrowth/of=X/axis=y/n=%.0f/impl=ours-2 1 %f ns/op\n", n, 1e6*noise*math.Pow(n, exponent))
+			}
+		}
+		s, err := read(strings.NewReader(raw.String()), "growth")
+		require.NoError(t, err)
+
+		o := growthGoal("x", "y", "X/axis=y").outcome(s)
+		assert.Equal(t, want, o.verdict, exponent)
+		assert.True(t, strings.HasPrefix(o.measured.words, fmt.Sprintf("%.2f (", exponent)), o.measured.words)
+	}
+}
+
+// TestNoisyRowsAreLeftOut counts the rows that a table leaves out.
+func TestNoisyRowsAreLeftOut(t *testing.T) {
+	few := newTable("a", "b")
+	few.row(cell{words: "1"}, cell{"kept", widest})
+	assert.Equal(t, "| a | b |\n|---|---|\n| 1 | kept |\n", few.String())
+
+	few.row(cell{words: "2"}, cell{"left out", widest + 0.01})
+	assert.Equal(t, "| a | b |\n|---|---|\n| 1 | kept |\n\nLeft out: 1 row with an interval above 20 %.\n", few.String())
+
+	few.row(cell{"left out", 1}, cell{words: "3"})
+	assert.Contains(t, few.String(), "\nLeft out: 2 rows with an interval above 20 %.\n")
 }
 
 // TestOwnAllocations leaves out what a benchmark without a plugin allocates, and
 // expects the same of other inputs.
 func TestOwnAllocations(t *testing.T) {
 	own := &allocations{most: 1, less: "None"}
-	words, met := own.outcome(rounds("None", "Ours", 1, 1000), "Ours")
-	assert.True(t, met)
+	words, v := own.outcome(rounds(6, "None", "Ours", 1, 1000), "Ours")
+	assert.Equal(t, met, v)
 	assert.Equal(t, "1", words)
-	_, met = own.outcome(rounds("None", "Ours", 1, 1001), "Ours")
-	assert.False(t, met)
+	_, v = own.outcome(rounds(6, "None", "Ours", 1, 1001), "Ours")
+	assert.Equal(t, missed, v)
 
 	same := &allocations{most: 2000, same: []string{"Ours/shape=S", "Ours/shape=XL"}}
-	words, met = same.outcome(rounds("Ours/shape=S", "Ours", 1, 999), "Ours")
-	assert.True(t, met)
+	words, v = same.outcome(rounds(6, "Ours/shape=S", "Ours", 1, 999), "Ours")
+	assert.Equal(t, met, v)
 	assert.Equal(t, "999, shape=S: 999", words)
-	_, met = same.outcome(rounds("Ours/shape=S", "Ours", 1, 1000), "Ours")
-	assert.False(t, met)
+	_, v = same.outcome(rounds(6, "Ours/shape=S", "Ours", 1, 1000), "Ours")
+	assert.Equal(t, missed, v)
 }
 
-// TestCheck fails where goals are missed, as many are that the sample has not.
+// TestCheck fails where goals are missed or not measured, as most of the sample are not.
 func TestCheck(t *testing.T) {
-	assert.ErrorContains(t, check(sample), "goals are missed")
+	assert.ErrorContains(t, check(sample), "goals are missed or not measured")
 	assert.ErrorContains(t, check("testdata/page.golden"), "no results")
 }
 
 // TestRatio pairs results of one round, and gives no interval for few rounds.
 func TestRatio(t *testing.T) {
-	m, ok := rounds("Base", "Ours", 3, 0).ratio("Base", "Ours", timeUnit)
+	m, ok := rounds(6, "Base", "Ours", 3, 0).ratio("Base", "Ours", timeUnit)
 	require.True(t, ok)
 	assert.InDelta(t, 3, m.Center, 1e-9)
 	assert.InDelta(t, 3, m.Lo, 1e-9, "noise that both have is no noise")
@@ -206,13 +277,47 @@ func TestWords(t *testing.T) {
 
 // TestCommands are typed as they are run.
 func TestCommands(t *testing.T) {
-	p := process{"^BenchmarkX$", "1x", []string{"-log", "3"}}
+	p := process{bench: "^BenchmarkX$", benchtime: "1x", flags: []string{"-log", "3"}}
 	assert.Equal(t, "bin/bench.test -test.run '^$' -test.bench '^BenchmarkX$' -test.benchtime 1x -log 3", binary.Line(p.command()))
+}
+
+// selects reports whether a process measures a benchmark, as go test matches names.
+func (p process) selects(name string) bool {
+	parts := strings.Split("Benchmark"+name, "/")
+	for i, pattern := range strings.Split(p.bench, "/") {
+		if i >= len(parts) || !regexp.MustCompile(pattern).MatchString(parts[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestPlansMeasureTheGoals has a process for both sides of each goal, in each round.
+func TestPlansMeasureTheGoals(t *testing.T) {
+	for _, name := range []string{"quick", "check", "other"} {
+		for _, g := range slices.Concat(userGoals, goals) {
+			names := []string{g.ours, g.base}
+			switch g.kind {
+			case within:
+				names = names[:1]
+			case growing:
+				names = []string{g.ours + "/n=10" + oursOf}
+			}
+
+			for _, bench := range names {
+				measured := slices.ContainsFunc(plans[name].processes, func(p process) bool {
+					return p.rounds == 0 && p.selects(bench)
+				})
+				assert.True(t, measured, "%s: %s", name, bench)
+			}
+		}
+		assert.GreaterOrEqual(t, plans[name].rounds, pairs)
+	}
 }
 
 // TestReasonsAreOfGoals finds reasons for goals that do not exist, and that name missing profiles.
 func TestReasonsAreOfGoals(t *testing.T) {
-	require.Len(t, reasons.Templates(), 20, "reasons, and their file")
+	require.Len(t, reasons.Templates(), 17, "reasons, and their file")
 	for _, reason := range reasons.Templates() {
 		title, why := reason.Name(), reason.Root.String()
 		if title == "reasons.tmpl" {

@@ -111,8 +111,6 @@ func (s *set) add(r *benchfmt.Result) {
 	}
 }
 
-const confidence = 0.95
-
 // median summarizes a series; ok reports whether there is one.
 func (s *set) median(name, unit string) (m benchmath.Summary, ok bool) {
 	return summarize(s.values[name][unit])
@@ -132,12 +130,4 @@ func (s *set) ratio(base, ours, unit string) (m benchmath.Summary, ok bool) {
 		}
 	}
 	return summarize(ratios)
-}
-
-func summarize(values []float64) (m benchmath.Summary, ok bool) {
-	if len(values) == 0 {
-		return m, false
-	}
-	sample := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
-	return benchmath.AssumeNothing.Summary(sample, confidence), true
 }

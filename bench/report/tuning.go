@@ -45,8 +45,10 @@ func (c contents) tuningInto(m *load.Report) func(page string) (string, error) {
 	cycles := newTable("setting", "time", "allocated", "nodes opened", "first card")
 	for _, s := range tuning.Settings {
 		name := "Tuning/setting=" + s.Name
-		cycles.row(s.Title, c.cell(name, timeUnit), c.cell(name, bytesUnit), c.cell(name, openedUnit),
-			c.cell(name, firstUnit)+" %")
+		first := c.cell(name, firstUnit)
+		first.words += " %"
+		cycles.row(cell{words: s.Title}, c.cell(name, timeUnit), c.cell(name, bytesUnit), c.cell(name, openedUnit),
+			first)
 	}
 
 	head := []string{""}
@@ -60,7 +62,7 @@ func (c contents) tuningInto(m *load.Report) func(page string) (string, error) {
 			median := load.Percentile(m.Values(s.Name, figure.value), 0.5)
 			row = append(row, quantity(median, figure.unit))
 		}
-		whole.row(row...)
+		whole.texts(row...)
 	}
 
 	return func(page string) (string, error) {

@@ -20,6 +20,14 @@ func ratioWords(m benchmath.Summary) string {
 	return fmt.Sprintf("%s (%s–%s)", times(m.Center), number(m.Lo), number(m.Hi))
 }
 
+// percentWords formats a ratio with its interval: "1.6 % (1.3–2.0)".
+func percentWords(m benchmath.Summary) string {
+	if math.IsInf(m.Lo, 0) || math.IsInf(m.Hi, 0) {
+		return fmt.Sprintf("%.1f %% (too few rounds)", 100*m.Center)
+	}
+	return fmt.Sprintf("%.1f %% (%.1f–%.1f)", 100*m.Center, 100*m.Lo, 100*m.Hi)
+}
+
 // number formats a number with three significant digits, or with all digits before the point, and with commas.
 func number(x float64) string {
 	switch a := math.Abs(x); {
@@ -36,7 +44,7 @@ func number(x float64) string {
 // quantity formats a value of a unit: "8.47 ms", "25.2 KiB", "37".
 func quantity(x float64, unit string) string {
 	switch unit {
-	case timeUnit:
+	case timeUnit, processorUnit:
 		return scaled(x*1e9, 1000, "ns", "µs", "ms", "s")
 	case bytesUnit, keptUnit, heapUnit:
 		return scaled(x, 1024, "B", "KiB", "MiB", "GiB")

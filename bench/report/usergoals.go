@@ -1,0 +1,88 @@
+package main
+
+import "fmt"
+
+// userGoals bound what a user feels, in the order of the page.
+var userGoals = []goal{
+	cycleGoal("capacity", 10, "Cycle/session=later/queues=10"),
+	cycleGoal("capacity", 100, "Cycle/session=later/queues=100"),
+	cycleGoal("capacity", 1000, "Cycle/session=later/queues=1000"),
+	cycleGoal("capacity", 5000, "Cycle/session=later/queues=5000"),
+	cycleGoal("capacity-card, a card", 10, "CycleCards/queues=10/request=one"),
+	cycleGoal("capacity-card, a card", 1000, "CycleCards/queues=1000/request=one"),
+	cycleGoal("capacity-card, a card", 5000, "CycleCards/queues=5000/request=one"),
+	cycleGoal("capacity-card, one of three cards", 1000, "CycleCards/queues=1000/request=list"),
+	cycleGoal("capacity-card, any card", 1000, "CycleCards/queues=1000/request=untyped"),
+	openingGoal("S: 1,000 pods", "S"),
+	openingGoal("L: 100,000 pods", "L"),
+	openingGoal("XL: 500,000 pods", "XL"),
+	openingGoal("25,000 jobs of a pod", "jobs"),
+	{
+		title: "the action reclaim for a gang of 64",
+		shape: "5,000 nodes, 1,000 queues, 20,000 candidates",
+		ours:  "ReclaimGang/queues=1000" + oursOf,
+		base:  "ReclaimGang/queues=1000" + upstreams,
+		unit:  timeUnit,
+		kind:  share,
+		bound: 1,
+		words: "≤ 100 % of upstream",
+	},
+	{
+		title: "a scrape of the metrics",
+		shape: "5,000 queues",
+		ours:  "Scrape/queues=5000" + oursOf,
+		unit:  timeUnit,
+		kind:  within,
+		bound: 0.05,
+		words: "≤ 50 ms",
+	},
+	growthGoal("a session opens", "jobs", "SessionOpen/axis=jobs"),
+	growthGoal("a session opens", "tasks", "SessionOpen/axis=tasks"),
+	growthGoal("a session opens", "queues", "SessionOpen/axis=queues"),
+	growthGoal("a session opens", "cards", "SessionOpen/axis=cards"),
+	growthGoal("a pod starts and ends", "depth of the tree", "Event/axis=depth"),
+	growthGoal("may a pod start", "depth of the tree", "Allocatable/axis=depth"),
+	growthGoal("which pods may be reclaimed", "candidates", "Reclaimable/axis=candidates"),
+}
+
+// cycleGoal bounds a whole cycle against a cycle without a quota plugin.
+func cycleGoal(plugin string, queues int, bench string) goal {
+	return goal{
+		title: "a cycle, " + plugin,
+		shape: number(float64(queues)) + " queues",
+		ours:  bench + oursOf,
+		base:  bench + nones,
+		unit:  timeUnit,
+		kind:  share,
+		bound: 1.01,
+		words: "≤ 101 % of none",
+	}
+}
+
+// openingGoal bounds what the opening of the plugin adds to the opening of a session.
+func openingGoal(shape, key string) goal {
+	return goal{
+		title: "a session opens",
+		shape: shape,
+		ours:  fmt.Sprintf("Opening/shape=%s%s", key, oursOf),
+		base:  fmt.Sprintf("Opening/shape=%s%s", key, nones),
+		unit:  timeUnit,
+		kind:  share,
+		bound: 0.05,
+		words: "≤ 5 % of Volcano's own opening",
+	}
+}
+
+// growthGoal bounds the exponent of an operation while one thing grows. A linear walk that outgrows the caches of a
+// processor is a little above 1.
+func growthGoal(title, axis, bench string) goal {
+	return goal{
+		title: title,
+		shape: "growth with the " + axis,
+		ours:  growth + "/of=" + bench,
+		unit:  timeUnit,
+		kind:  growing,
+		bound: 1.1,
+		words: "exponent ≤ 1.1",
+	}
+}
