@@ -21,8 +21,8 @@ type JobChange struct {
 	Namespace string `json:"namespace"`
 	Owner     string `json:"owner"`
 	Queue     string `json:"queue"`
-	Now       Place  `json:"now"`  // with the present scheduler
-	Then      Place  `json:"then"` // after the change
+	Present   Place  `json:"present"` // with the present scheduler
+	Next      Place  `json:"next"`    // after the change
 	// Why is the reason why the job waits after the change, "" for none.
 	Why string `json:"why,omitempty"`
 }
@@ -51,9 +51,9 @@ func (p Place) String() string {
 
 // String returns the job and what changes.
 func (j JobChange) String() string {
-	text := fmt.Sprintf("%s/%s of %s: now %s, then %s", j.Namespace, j.Owner, j.Queue, j.Now, j.Then)
+	text := fmt.Sprintf("%s/%s of %s: present: %s; next: %s", j.Namespace, j.Owner, j.Queue, j.Present, j.Next)
 	if j.Why != "" {
-		text += ": " + j.Why
+		text += "; " + j.Why
 	}
 	return text
 }
@@ -68,7 +68,7 @@ type Eviction struct {
 func (e Eviction) String() string {
 	text := fmt.Sprintf("cycle %d: %s of %s, %s of queue %s", e.Cycle, e.Pod, e.Node, e.Owner, e.Queue)
 	if e.Also {
-		text += ", as now"
+		text += ", also by the present scheduler"
 	}
 	return text
 }
@@ -156,19 +156,20 @@ func compareJobs(before *engine.World, then map[string]Place, findings []explain
 		}
 	}
 
-	c := Check{Name: "jobs", Result: OK, Message: "all jobs run as many pods as now"}
+	c := Check{Name: "jobs", Result: OK, Message: "all jobs run as many pods as with the present scheduler"}
 
 	now := places(before)
 	var refused, admitted int
 	for _, g := range before.Groups {
 		id := string(g.ID())
 		change := JobChange{
-			Namespace: g.Namespace, Owner: g.Owner, Queue: g.Spec.Queue, Now: now[id], Then: then[id], Why: why[id],
+			Namespace: g.Namespace, Owner: g.Owner, Queue: g.Spec.Queue,
+			Present: now[id], Next: then[id], Why: why[id],
 		}
 		switch {
-		case change.Now == change.Then:
+		case change.Present == change.Next:
 			continue
-		case change.Then.less(change.Now):
+		case change.Next.less(change.Present):
 			refused++
 		default:
 			admitted++
@@ -178,8 +179,8 @@ func compareJobs(before *engine.World, then map[string]Place, findings []explain
 
 	if len(c.Details) > 0 {
 		c.Result = Note
-		c.Message = fmt.Sprintf("%d jobs run fewer pods than now or are not admitted, %d run more or are admitted",
-			refused, admitted)
+		c.Message = fmt.Sprintf("with the next scheduler, %d jobs run fewer pods or are not admitted, "+
+			"%d run more or are admitted", refused, admitted)
 	}
 	if refused > 0 {
 		c.Do = []string{"cardctl explain --scheduler-conf volcano-scheduler.conf    # the next configuration"}

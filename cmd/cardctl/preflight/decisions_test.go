@@ -103,7 +103,7 @@ func decide(t *testing.T, text, actions, plugin, next string) (queues, jobs, evi
 func TestDecisionsUnderOneName(t *testing.T) {
 	queues, jobs, evictions := decide(t, cluster, "enqueue, allocate, reclaim, backfill", plugin.CapacityName, plugin.CapacityName)
 	assert.Equal(t, "ok: queues with jobs that get the same answers: 1 of 1", queues.text())
-	assert.Equal(t, "ok: all jobs run as many pods as now", jobs.text())
+	assert.Equal(t, "ok: all jobs run as many pods as with the present scheduler", jobs.text())
 	assert.Equal(t, "ok: no pod is evicted at first", evictions.text())
 }
 
@@ -118,15 +118,15 @@ func TestDecisionsOfProportion(t *testing.T) {
 func TestDecisionsWithoutQuota(t *testing.T) {
 	queues, jobs, _ := decide(t, cluster, "enqueue, allocate, backfill", plugin.CapacityName, plugin.Name)
 	assert.Equal(t, Note, queues.Result)
-	assert.Contains(t, queues.text(), "- free: jobs that can get a pod: now 1, then 0")
+	assert.Contains(t, queues.text(), "- free: jobs that can get a pod: present 1, next 0")
 	assert.Contains(t, queues.text(), `do: kubectl annotate queue free --overwrite volcano.sh/card.quota='{"H200":1}'`)
 	assert.NotContains(t, queues.text(), "queue counted")
 
-	assert.Contains(t, jobs.text(), "note: 1 jobs run fewer pods than now or are not admitted, 0 run more or are admitted")
-	assert.Contains(t, jobs.text(), "- default/PodGroup/waits of free: now 1 run, then 1 wait: Queue <free> has insufficient <H200> quota")
+	assert.Contains(t, jobs.text(), "note: with the next scheduler, 1 jobs run fewer pods or are not admitted, 0 run more or are admitted")
+	assert.Contains(t, jobs.text(), "- default/PodGroup/waits of free: present: 1 run; next: 1 wait; Queue <free> has insufficient <H200> quota")
 	text, err := json.Marshal(jobs)
 	require.NoError(t, err)
-	assert.Contains(t, string(text), `"owner":"PodGroup/waits","queue":"free","now":{"admitted":true,"running":1,"waiting":0}`)
+	assert.Contains(t, string(text), `"owner":"PodGroup/waits","queue":"free","present":{"admitted":true,"running":1,"waiting":0}`)
 }
 
 // TestDecisionsOfVolcano has Volcano's own plugin decide now: in a tree, it refuses all jobs if one job is in a queue with
@@ -144,7 +144,7 @@ func TestDecisionsOfVolcano(t *testing.T) {
 	s := &Subject{Objects: objects}
 	checks, err := s.checkDecisions(t.Context(), now, &ours)
 	require.NoError(t, err)
-	assert.Contains(t, checks[1].text(), "- default/PodGroup/owner of counted: now 1 wait, then 1 run")
+	assert.Contains(t, checks[1].text(), "- default/PodGroup/owner of counted: present: 1 wait; next: 1 run")
 	assert.NotContains(t, checks[1].text(), "PodGroup/waits", "nobody starts it")
 }
 
@@ -155,14 +155,14 @@ func TestDecisionsEvict(t *testing.T) {
 	assert.Contains(t, evictions.text(), "1 pods are evicted at first, 1 of them not by the present scheduler")
 	assert.Contains(t, evictions.text(), "- cycle 1: runs-1 of node, PodGroup/runs of queue free")
 	assert.Contains(t, evictions.text(), "do: no eviction at first: remove reclaim")
-	assert.Contains(t, jobs.text(), "default/PodGroup/owner of counted: now 1 wait, then 1 run")
+	assert.Contains(t, jobs.text(), "default/PodGroup/owner of counted: present: 1 wait; next: 1 run")
 }
 
 // TestEvictionsOfBoth counts an eviction that the present scheduler makes as well.
 func TestEvictionsOfBoth(t *testing.T) {
 	event := engine.Event{Cycle: 2, Kind: engine.Evicted, Group: "default/g", Owner: "Job/g", Queue: "q", Pod: "p", Node: "n"}
 	c := compareEvictions([]engine.Event{event}, []engine.Event{{Kind: engine.Placed}, event})
-	assert.Equal(t, "ok: 1 pods are evicted at first, 0 of them not by the present scheduler\n- cycle 2: p of n, Job/g of queue q, as now", c.text())
+	assert.Equal(t, "ok: 1 pods are evicted at first, 0 of them not by the present scheduler\n- cycle 2: p of n, Job/g of queue q, also by the present scheduler", c.text())
 }
 
 func TestPlaces(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 
 // QueueChange is a queue about which the plugins decide in another way after the change.
 type QueueChange struct {
-	Queue string  `json:"queue"`
-	Now   Answers `json:"now"`
-	Then  Answers `json:"then"`
+	Queue   string  `json:"queue"`
+	Present Answers `json:"present"`
+	Next    Answers `json:"next"`
 }
 
 // Answers are the answers about a queue in a session in which nothing has been decided yet.
@@ -33,15 +33,15 @@ type Answers struct {
 func (q QueueChange) String() string {
 	var parts []string
 	for _, answer := range []struct {
-		name      string
-		now, then any
+		name          string
+		present, next any
 	}{
-		{"overused", q.Now.Overused, q.Then.Overused},
-		{"jobs that can be admitted", q.Now.Enqueueable, q.Then.Enqueueable},
-		{"jobs that can get a pod", q.Now.Allocatable, q.Then.Allocatable},
+		{"overused", q.Present.Overused, q.Next.Overused},
+		{"jobs that can be admitted", q.Present.Enqueueable, q.Next.Enqueueable},
+		{"jobs that can get a pod", q.Present.Allocatable, q.Next.Allocatable},
 	} {
-		if answer.now != answer.then {
-			parts = append(parts, fmt.Sprintf("%s: now %v, then %v", answer.name, answer.now, answer.then))
+		if answer.present != answer.next {
+			parts = append(parts, fmt.Sprintf("%s: present %v, next %v", answer.name, answer.present, answer.next))
 		}
 	}
 	return q.Queue + ": " + strings.Join(parts, "; ")
@@ -61,7 +61,7 @@ func (s *Subject) checkQueues(ctx context.Context, now, next *engine.Configurati
 
 	for _, name := range slices.Sorted(maps.Keys(before.answers)) {
 		change := QueueChange{name, before.answers[name], after.answers[name]}
-		if change.Now != change.Then {
+		if change.Present != change.Next {
 			c.Details = append(c.Details, change)
 		}
 	}
