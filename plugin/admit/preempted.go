@@ -45,7 +45,8 @@ func byJob(tasks []*api.TaskInfo) (jobs [][]*api.TaskInfo) {
 	return jobs
 }
 
-// mayPreempt reports whether the action preempt serves a job.
+// mayPreempt reports whether the action preempt serves a job. The policy of a job without pods is not known: sessions
+// have no PriorityClasses, and the templates of its pods may name others than its PodGroup.
 func mayPreempt(job *api.JobInfo) bool {
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if constraint.NeverPreempts(task) {
