@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/types"
 
 	_ "volcano.sh/volcano/pkg/scheduler/actions" // registers all actions
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -38,12 +39,26 @@ type scheduler struct {
 	arguments framework.Arguments
 	now       time.Time
 	builder   *session.Builder
+	foreign   string            // a pod of another namespace
+	reasons   map[string]string // why pods were evicted
+}
+
+// recorder is a cache that records the reasons of evictions.
+type recorder struct {
+	*offline.Cache
+	reasons map[string]string
+}
+
+// Evict records an eviction.
+func (r *recorder) Evict(task *api.TaskInfo, reason string) error {
+	r.reasons[task.Name] = reason
+	return r.Cache.Evict(task, reason)
 }
 
 // newScheduler returns a scheduler on nodes with eight cards each. The queue owner deserves all cards, and the queue
 // borrower none.
 func newScheduler(nodes ...string) *scheduler {
-	s := &scheduler{now: time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)}
+	s := &scheduler{now: time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC), reasons: map[string]string{}}
 	s.builder = session.BuilderOf(session.Name)
 	s.builder.Now = func() time.Time { return s.now }
 	for _, name := range nodes {
@@ -104,7 +119,15 @@ func (s *scheduler) cycle(t *testing.T, action framework.Action) (evicted []stri
 	t.Helper()
 	info, err := cluster.Build(s.Cluster, t.Name())
 	require.NoError(t, err)
-	cache := offline.NewCache(info)
+	for _, job := range info.Jobs {
+		job.PodGroup.UID = types.UID("uid-of-" + job.Name)
+		for _, task := range job.Tasks {
+			if task.Name == s.foreign {
+				task.Namespace = "other"
+			}
+		}
+	}
+	cache := &recorder{offline.NewCache(info), s.reasons}
 
 	var own *session.Plugin
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
@@ -113,7 +136,8 @@ func (s *scheduler) cycle(t *testing.T, action framework.Action) (evicted []stri
 		own = s.builder.Build(s.arguments).(*session.Plugin)
 		return own
 	})
-	ssn := offline.Open(cache, offline.Tiers(false, priority.PluginName, gang.PluginName, session.Name))
+	tiers := offline.Tiers(false, priority.PluginName, gang.PluginName, session.Name)
+	ssn := framework.OpenSession(cache, tiers, nil)
 	defer own.OnSessionClose(ssn)
 	action.Execute(ssn)
 
@@ -183,6 +207,17 @@ func TestReclaim(t *testing.T) {
 			assert.Len(t, waits, test.waits, waits)
 		})
 	}
+}
+
+// TestReasons names the job that gets the cards to pods of its namespace, and gives others its UID.
+func TestReasons(t *testing.T) {
+	s := newScheduler("n").pods("runs", "borrower", "n", 2, 4, 0).pods("claim", "owner", "", 1, 8, 1)
+	s.foreign = "runs-1"
+	s.cycle(t, session.NewReclaim())
+	assert.Equal(t, map[string]string{
+		"runs-0": "reclaim, for job " + cluster.Namespace + "/claim in queue owner",
+		"runs-1": "reclaim, for job uid-of-claim in queue owner",
+	}, s.reasons)
 }
 
 // TestPreempt preempts cards within a queue, by priority.
