@@ -225,7 +225,7 @@ bench-history: ## write the line of a release into bench/results/history.csv, fr
 	$(GO) run ./bench/report -record $(RELEASE)
 
 # Of "make load". SCENARIO is burst, all jobs at once; waves, jobs that arrive for DURATION and
-# end again; tuned, settings of Volcano; or blocked, a burst while WAITING jobs wait. ROUNDS is how often each scheduler is measured.
+# end again; tuned, settings of Volcano; blocked, a burst while WAITING jobs wait; or kueue, the workload of Kueue's runner. ROUNDS is how often each scheduler is measured.
 SCENARIO = burst
 ifeq ($(SCENARIO),waves)
 NODES = 5000

@@ -67,6 +67,8 @@ type Result struct {
 	Opened int `json:"opened,omitempty"`
 	Listed int `json:"listed,omitempty"`
 	First  int `json:"first,omitempty"`
+	// Waits has the mean time from the submission of a job until it ran first, by the size of jobs (Kueue's runner).
+	Waits map[string]float64 `json:"waits,omitempty"`
 }
 
 // Read reads results.

@@ -139,17 +139,23 @@ func job(j workload.Job, runs time.Duration) *batch.Job {
 		command = []string{"sleep", strconv.Itoa(int(runs.Seconds()))}
 	}
 
+	priority := ""
+	if j.Priority > 0 {
+		priority = priorityClass(j.Priority)
+	}
+
 	return &batch.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: j.Name, Annotations: j.Annotations},
 		Spec: batch.JobSpec{
-			SchedulerName: "volcano", Queue: j.Queue, MinAvailable: j.MinMember,
+			SchedulerName: "volcano", Queue: j.Queue, MinAvailable: j.MinMember, PriorityClassName: priority,
 			Tasks: []batch.TaskSpec{{
 				Name: "worker", Replicas: int32(len(j.Tasks)),
 				Template: corev1.PodTemplateSpec{
 					ObjectMeta: metav1.ObjectMeta{Annotations: task.Annotations},
 					Spec: corev1.PodSpec{
-						RestartPolicy: corev1.RestartPolicyNever,
-						Affinity:      cluster.Pod(j.Name, task).Spec.Affinity,
+						PriorityClassName: priority,
+						RestartPolicy:     corev1.RestartPolicyNever,
+						Affinity:          cluster.Pod(j.Name, task).Spec.Affinity,
 						Containers: []corev1.Container{{
 							Name: "main", Image: "none", Command: command, // no node runs it
 							Resources: corev1.ResourceRequirements{Requests: resources, Limits: resources},
@@ -160,3 +166,6 @@ func job(j workload.Job, runs time.Duration) *batch.Job {
 		},
 	}
 }
+
+// priorityClass is the name of the class with a priority.
+func priorityClass(priority int32) string { return fmt.Sprintf("priority-%d", priority) }

@@ -35,6 +35,7 @@ const (
 	wavesResults   = "bench/results/load-waves.txt"
 	tunedResults   = "bench/results/load-tuned.txt"
 	blockedResults = "bench/results/load-blocked-%s-%s.txt" // of a number of waiting jobs, with a release of Volcano
+	kueueResults   = "bench/results/load-kueue-%s.txt"      // with a release of Volcano
 	page           = "docs/load.md"
 	chartFile      = "docs/load.svg"
 )
@@ -52,6 +53,7 @@ const (
 	tuned = "tuned" // as burst, with cards: Volcano's defaults, and the settings of docs/tuning.md
 	// blocked is burst, while other jobs wait for quotas that are used up.
 	blocked = "blocked"
+	kueue   = "kueue" // the workload of Kueue's performance runner
 )
 
 // choices are the flags.
@@ -59,6 +61,7 @@ type choices struct {
 	scenario            string
 	nodes, pods, queues int
 	waiting             int
+	part                int
 	rounds              int
 	ours, upstream      string
 	limit               time.Duration
@@ -68,11 +71,12 @@ type choices struct {
 func main() {
 	var o choices
 	flag.StringVar(&o.scenario, "scenario", burst, "burst: all jobs at once; waves: jobs arrive over time, and end; "+
-		"tuned: settings of Volcano; blocked: burst, while other jobs wait")
+		"tuned: settings of Volcano; blocked: burst, while other jobs wait; kueue: the workload of Kueue's runner")
 	flag.IntVar(&o.nodes, "nodes", mainNodes, "nodes of 8 GPUs")
 	flag.IntVar(&o.pods, "pods", 2000, "pods, in jobs of 10")
 	flag.IntVar(&o.queues, "queues", 500, "queues, in two levels below the root")
 	flag.IntVar(&o.waiting, "waiting", 5000, "blocked: jobs that wait")
+	flag.IntVar(&o.part, "part", 1, "kueue: measure one of so many jobs, and keep no result of a part")
 	flag.IntVar(&o.rounds, "rounds", 3,
 		"how often each scheduler is measured; 0 writes the page of the results that are there")
 	flag.StringVar(&o.ours, "ours", "bin/load/ours", "our scheduler")
@@ -106,6 +110,8 @@ func (o choices) run(ctx context.Context) error {
 		return o.tuned(ctx)
 	case o.scenario == blocked:
 		return o.blocked(ctx)
+	case o.scenario == kueue:
+		return o.kueue(ctx)
 	}
 	return fmt.Errorf("there is no scenario %q", o.scenario)
 }
@@ -212,7 +218,9 @@ func (o choices) waves(ctx context.Context) error {
 
 // setting describes the measurement of a command of make, and the machine.
 func (o choices) setting(command string, pods int) load.Setting {
-	command += fmt.Sprintf(" NODES=%d PODS=%d QUEUES=%d", o.nodes, o.pods, o.queues)
+	if o.scenario != kueue {
+		command += fmt.Sprintf(" NODES=%d PODS=%d QUEUES=%d", o.nodes, o.pods, o.queues)
+	}
 	if o.scenario == waves {
 		command += " DURATION=" + strings.Replace(o.duration.String(), "m0s", "m", 1)
 	}
@@ -279,6 +287,7 @@ type contents struct {
 	Others  []report     // with other releases of Volcano, and other numbers of nodes
 	Waves   *wavesReport // nil if they were not measured
 	Blocked []report
+	Kueue   []kueueReport
 }
 
 // pages are the page and the charts of the results below the root of the module, by path.
@@ -291,9 +300,18 @@ func pages(root string) (map[string]string, error) {
 	c := contents{report: main, Others: rest}
 	files := map[string]string{}
 
-	c.Blocked, err = readBlocked(root)
+	// For each number of waiting jobs and each release of Volcano.
+	c.Blocked, err = readReports(root, fmt.Sprintf(blockedResults, "*", "*"))
 	if err != nil {
 		return nil, err
+	}
+
+	runs, err := readReports(root, fmt.Sprintf(kueueResults, "*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range runs {
+		c.Kueue = append(c.Kueue, kueueReport{run})
 	}
 
 	files[chartFile], err = main.chart()
@@ -338,10 +356,9 @@ func readAll(root string) (main report, rest []report, err error) {
 	return rest[0], rest[1:], nil
 }
 
-// readBlocked reads the results of bursts while other jobs wait, for each number of waiting jobs and each release of
-// Volcano.
-func readBlocked(root string) (all []report, err error) {
-	paths, err := filepath.Glob(filepath.Join(root, fmt.Sprintf(blockedResults, "*", "*")))
+// readReports reads the results with names of a pattern below the root of the module.
+func readReports(root, pattern string) (all []report, err error) {
+	paths, err := filepath.Glob(filepath.Join(root, pattern))
 	for _, path := range paths {
 		read, err := load.Read[load.Result](path)
 		if err != nil {
