@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Cycles returns the table of whole cycles, by the number of queues.
 func (c contents) Cycles() string {
@@ -56,10 +59,11 @@ func (c contents) Rivals() string {
 		if !ok {
 			return ""
 		}
-		words = append(words, quantity(m.Center, timeUnit))
+		version, _, _ := strings.Cut(c.peers.config[key], " ")
+		words = append(words, version, quantity(m.Center, timeUnit))
 	}
-	return fmt.Sprintf("With 1,000 queues and 25,000 jobs, Kueue v0.15.0 opens in %s, KAI Scheduler v0.12.0 in %s, "+
-		"and ours in %s: [Peers](docs/dev/PEERS.md).\n\n", words...)
+	return fmt.Sprintf("With 1,000 queues and 25,000 jobs, Kueue %s opens in %s, KAI Scheduler %s in %s, "+
+		"and ours%s in %s: [Peers](docs/dev/PEERS.md).\n\n", words...)
 }
 
 // UserGoals returns the table of the goals that a user feels.

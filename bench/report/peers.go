@@ -43,6 +43,15 @@ var peersQueues = []int{10, 100, 1000, 5000}
 // measurePeers puts the questions of bench/peers/question to all engines. In each round every engine
 // has a process for each world, and in the first rounds another one for its whole scheduler.
 func measurePeers(rounds int) error {
+	load, err := machineLoad()
+	if err != nil {
+		return err
+	}
+	watch := &quiet{canary: canary}
+	if err := watch.begin(load, runtime.NumCPU()); err != nil {
+		return err
+	}
+
 	if err := writeWorlds(); err != nil {
 		return err
 	}
@@ -51,7 +60,10 @@ func measurePeers(rounds int) error {
 		return err
 	}
 
-	raw, err := os.Create(peersRaw)
+	if err := os.MkdirAll(filepath.Dir(measuring), 0o755); err != nil {
+		return err
+	}
+	raw, err := os.Create(measuring)
 	if err != nil {
 		return err
 	}
@@ -69,8 +81,15 @@ func measurePeers(rounds int) error {
 				}
 			}
 		}
+		if err := watch.check(); err != nil {
+			return err
+		}
 	}
-	return raw.Close()
+
+	if err := raw.Close(); err != nil {
+		return err
+	}
+	return os.Rename(measuring, peersRaw)
 }
 
 // peersHeader builds the engines, and returns the head of the raw output with their versions.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/kueue/pkg/features"
 	"sigs.k8s.io/kueue/pkg/scheduler/flavorassigner"
 	"sigs.k8s.io/kueue/pkg/scheduler/preemption"
+	"sigs.k8s.io/kueue/pkg/util/expectations"
 	fake "sigs.k8s.io/kueue/pkg/util/testing"
 	build "sigs.k8s.io/kueue/pkg/util/testing/v1beta2"
 	"sigs.k8s.io/kueue/pkg/workload"
@@ -33,6 +35,11 @@ const (
 
 func BenchmarkPeers(b *testing.B) { question.Measure(b, "kueue", prepare) }
 
+// withoutTopologies turns topologies off: nothing here has one.
+func withoutTopologies() error {
+	return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{string(features.TopologyAwareScheduling): false})
+}
+
 // objects returns the objects of the API server that Kueue reads.
 type objects struct {
 	world   *question.World
@@ -44,8 +51,8 @@ type objects struct {
 }
 
 func prepare(w *question.World) (func() *question.Engine, error) {
-	if err := features.SetEnable(features.TopologyAwareScheduling, false); err != nil {
-		return nil, err // nothing here has a topology
+	if err := withoutTopologies(); err != nil {
+		return nil, err
 	}
 	o := describe(w, api.PreemptionPolicyAny)
 	for _, j := range w.Waiting {
@@ -138,7 +145,8 @@ func (o *objects) make(reader client.Client) *question.Engine {
 		objects: o, cache: o.fill(reader), log: logr.Discard(), byName: map[string]*workload.Info{},
 		usage: make([]workload.Usage, len(o.waiting)),
 	}
-	e.preemptor = preemption.New(nil, workload.Ordering{}, &record.FakeRecorder{}, nil, false, clock.RealClock{})
+	e.preemptor = preemption.New(nil, workload.Ordering{}, &record.FakeRecorder{}, nil, false, clock.RealClock{}, nil,
+		expectations.NewStore("preemption"), nil)
 	for i, info := range o.waiting {
 		e.usage[i], e.byName[info.Obj.Name] = info.Usage(), info
 	}
@@ -183,7 +191,7 @@ func (e *engine) open() {
 func (e *engine) event(i int) {
 	job := e.waiting[i].Obj
 	e.cache.AddOrUpdateWorkload(e.log, job)
-	must(e.cache.DeleteWorkload(e.log, job))
+	must(e.cache.DeleteWorkload(e.log, workload.Key(job)))
 }
 
 func (e *engine) queue(name string) *scheduler.ClusterQueueSnapshot {

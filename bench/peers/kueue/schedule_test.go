@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	api "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	"sigs.k8s.io/kueue/pkg/cache/queue"
-	"sigs.k8s.io/kueue/pkg/features"
 	"sigs.k8s.io/kueue/pkg/scheduler"
+	"sigs.k8s.io/kueue/pkg/util/expectations"
 	build "sigs.k8s.io/kueue/pkg/util/testing/v1beta2"
 	"sigs.k8s.io/kueue/pkg/workload"
 
@@ -29,8 +29,8 @@ func BenchmarkSchedulers(b *testing.B) { question.Decide(b, "kueue", start) }
 
 // start fills Kueue's cache and its queues. Kueue's scheduler admits jobs and chooses no nodes.
 func start(w *question.World) (func(mark func()) []question.Placement, error) {
-	if err := features.SetEnable(features.TopologyAwareScheduling, false); err != nil {
-		return nil, err // nothing here has a topology
+	if err := withoutTopologies(); err != nil {
+		return nil, err
 	}
 	ctrl.SetLogger(logr.Discard())
 	ctx := context.Background()
@@ -40,7 +40,8 @@ func start(w *question.World) (func(mark func()) []question.Placement, error) {
 		f.Spec.NodeLabels = map[string]string{label: w.Models[i]}
 	}
 	accounts := o.fill(s)
-	queues := queue.NewManager(s, accounts)
+	preempted := expectations.NewStore("preemption")
+	queues := queue.NewManagerForUnitTests(s, accounts, queue.WithPreemptionExpectations(preempted))
 	for _, c := range o.cohorts {
 		queues.AddOrUpdateCohort(ctx, c)
 	}
@@ -53,12 +54,13 @@ func start(w *question.World) (func(mark func()) []question.Placement, error) {
 	for i, j := range w.Waiting {
 		job := waits(j, time.Unix(int64(i), 0))
 		s.workloads[j.Name] = job
-		must(queues.AddOrUpdateWorkload(job.DeepCopy()))
+		must(queues.AddOrUpdateWorkload(logr.Discard(), job.DeepCopy()))
 	}
 	return func(mark func()) []question.Placement {
 		ctx, stop := context.WithCancel(ctx)
 		s.mark = mark
-		must(scheduler.New(queues, accounts, s, &record.FakeRecorder{}).Start(ctx))
+		must(scheduler.New(queues, accounts, s, &record.FakeRecorder{},
+			scheduler.WithPreemptionExpectations(preempted)).Start(ctx))
 		s.wait(queues)
 		stop()
 		queues.Broadcast() // the scheduler waits for jobs
