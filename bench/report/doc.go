@@ -20,6 +20,6 @@
 // ratio is how many times more the base takes than ours. Each round gives one ratio, and the report
 // has their median with its confidence interval of 95 % (package
 // benchmath, which assumes nothing of the distribution and needs six rounds). A goal
-// is a bound on a ratio, a time, the exponent of a growth, or on allocations. A verdict
-// is that of benchstat: p < 0.05, with ten rounds.
+// is a bound on a ratio, a time, the exponent of a growth, or on allocations. Its verdict
+// follows benchstat: p < 0.05, with ten rounds.
 package main

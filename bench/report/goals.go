@@ -21,7 +21,7 @@ type goal struct {
 	allocations  *allocations
 }
 
-// kind says what a goal bounds.
+// kind is the figure that a goal bounds.
 type kind int
 
 const (

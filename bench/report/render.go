@@ -226,7 +226,7 @@ func (c contents) Exponents() string {
 	return t.String()
 }
 
-// cell is a cell of a table. The width is that of the interval of its figure, as a share of the figure.
+// cell is a cell of a table. The width belongs to the interval of its figure, as a share of the figure.
 type cell struct {
 	words string
 	width float64

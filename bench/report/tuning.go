@@ -71,7 +71,7 @@ Medians of %s rounds of `+"`make bench MODE=tuning`"+`, commit %s, %s, %s, %s in
 
 %s
 The whole scheduler on a real API server, which shares the processors with it: `+
-			`%d pods at once on %s idle nodes, medians of %s
+			`%d pods at once on %s idle nodes, lower medians of %s
 rounds of `+"`%s`"+`:
 
 %s

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// userGoals bound what a user feels, in the order of the page.
+// userGoals are about costs that a user notices, in the order of the page.
 var userGoals = []goal{
 	cycleGoal("capacity", 10, "Cycle/session=later/queues=10"),
 	cycleGoal("capacity", 100, "Cycle/session=later/queues=100"),
@@ -59,7 +59,7 @@ func cycleGoal(plugin string, queues int, bench string) goal {
 	}
 }
 
-// openingGoal bounds what the opening of the plugin adds to the opening of a session.
+// openingGoal bounds the time that the plugin adds to the opening of a session.
 func openingGoal(shape, key string) goal {
 	return goal{
 		title: "a session opens",

@@ -121,8 +121,8 @@ var arguments = []Setting{
 		Name: "fairShareReclaim", Place: Argument, Example: "1.5", Default: off,
 		Values: Text{"a number above 1", "大于 1 的数"},
 		Effect: Text{
-			"A queue takes what another queue borrows if the level of the other queue is this many times its own. " +
-				"It has an effect with `fairShareHalfLife`, and none under `proportion`.",
+			"A queue takes what another queue borrows if the level of the other queue is this many times its own, " +
+				"or more. It has an effect with `fairShareHalfLife`, and none under `proportion`.",
 			"如果另一个队列的水平达到自己的这么多倍，就收回它借用的资源。设置 `fairShareHalfLife` 后才有作用，" +
 				"在 `proportion` 下没有作用。",
 		},

@@ -209,8 +209,8 @@ var queues = []Setting{
 		Values:  Text{"`lose=N/LENGTH`; `take=N/LENGTH`", "`lose=N/LENGTH`；`take=N/LENGTH`"},
 		Pattern: evictionsPattern, Default: noBound, Windows: true,
 		Effect: Text{
-			"The pods that the queue and below lose to reclaim and `enforce-quota` in any such time, and the " +
-				"pods that they take from others.",
+			"The most pods that the queue and below lose to reclaim and `enforce-quota` in any such time, " +
+				"and the most that they take.",
 			"在任意这么长的时间内，队列及其下级因回收和 `enforce-quota` 最多失去的 Pod 数，以及最多从别的队列收回的 Pod 数。",
 		},
 		Page: "eviction.md#a-bound-on-evictions", Level: Common, Stability: Beta, Since: first,

@@ -104,5 +104,5 @@ func TestPreflightText(t *testing.T) {
 	assert.Contains(t, out, "12 problems of labels")
 	assert.Equal(t, 10, strings.Count(out, "has no card name"))
 	assert.Contains(t, out, "- and 2 more\n")
-	assert.Contains(t, out, "kubectl label node na nb nc nd ne nf ng nh ni nj … (2 more) nvidia.com/gpu.product=CARD")
+	assert.Contains(t, out, "kubectl label node na nb nc nd ne nf ng nh ni nj nvidia.com/gpu.product=CARD    # and 2 more: cardctl cards")
 }

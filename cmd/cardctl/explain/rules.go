@@ -123,11 +123,11 @@ var Rules = []RuleText{
 		Rule: report.Earmarked,
 		Because: Words{
 			"what is left is earmarked for pods that others were evicted for",
-			"剩余部分已留给驱逐的受益 Pod",
+			"剩余部分已留给某些 Pod，其他 Pod 是为它们驱逐的",
 		},
 		Do: Words{
 			"wait until the pods that others were evicted for have a node",
-			"等待驱逐的受益 Pod 获得节点",
+			"等待这些 Pod 获得节点",
 		},
 	},
 	{

@@ -179,8 +179,8 @@ func compareJobs(before *engine.World, then map[string]Place, findings []explain
 
 	if len(c.Details) > 0 {
 		c.Result = Note
-		c.Message = fmt.Sprintf("with the next scheduler, %d jobs run fewer pods or are not admitted, "+
-			"%d run more or are admitted", refused, admitted)
+		c.Message = fmt.Sprintf("jobs with fewer pods or no admission with the next scheduler: %d; "+
+			"with more pods or an admission: %d", refused, admitted)
 	}
 	if refused > 0 {
 		c.Do = []string{"cardctl explain --scheduler-conf volcano-scheduler.conf    # the next configuration"}

@@ -122,7 +122,7 @@ func TestDecisionsWithoutQuota(t *testing.T) {
 	assert.Contains(t, queues.text(), `do: kubectl annotate queue free --overwrite volcano.sh/card.quota='{"H200":1}'`)
 	assert.NotContains(t, queues.text(), "queue counted")
 
-	assert.Contains(t, jobs.text(), "note: with the next scheduler, 1 jobs run fewer pods or are not admitted, 0 run more or are admitted")
+	assert.Contains(t, jobs.text(), "note: jobs with fewer pods or no admission with the next scheduler: 1; with more pods or an admission: 0")
 	assert.Contains(t, jobs.text(), "- default/PodGroup/waits of free: present: 1 run; next: 1 wait; Queue <free> has insufficient <H200> quota")
 	text, err := json.Marshal(jobs)
 	require.NoError(t, err)

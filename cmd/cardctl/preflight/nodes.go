@@ -43,8 +43,13 @@ func (s *Subject) checkNodes(next *engine.Configuration) Check {
 		c.Message += fmt.Sprintf("; %d problems of labels", len(n.details))
 	}
 	for _, label := range slices.Sorted(maps.Keys(n.lacking)) {
-		names := strings.Join(limited(n.lacking[label]), " ")
-		c.Do = append(c.Do, fmt.Sprintf("kubectl label node %s %s=CARD", names, label))
+		names := n.lacking[label]
+		shown := names[:min(Most, len(names))]
+		do := fmt.Sprintf("kubectl label node %s %s=CARD", strings.Join(shown, " "), label)
+		if more := len(names) - len(shown); more > 0 {
+			do += fmt.Sprintf("    # and %d more: cardctl cards", more)
+		}
+		c.Do = append(c.Do, do)
 	}
 	return c
 }
