@@ -68,7 +68,11 @@ func canary() time.Duration {
 		var running sync.WaitGroup
 		start := time.Now()
 		for _, own := range memory {
-			running.Go(func() { walk(own) })
+			running.Add(1)
+			go func() {
+				defer running.Done()
+				walk(own)
+			}()
 		}
 		running.Wait()
 		times = append(times, time.Since(start))
