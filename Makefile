@@ -200,15 +200,15 @@ torture: $(APIS) ## faults on a real control plane for TORTURE_TIME, 10m by defa
 mutants: ## break the rules in 250 places, one at a time, and see that the test that belongs to each fails
 	$(GO) run ./fuzz/mutate
 
-# What "make bench" measures: quick writes BENCHMARKS.md in an hour; full the same, and larger clusters in three of the
-# rounds, which takes two hours and 22 GiB of memory; scale clusters of up to 50,000 nodes and 2,000,000 tasks, with 16 GiB,
+# What "make bench" measures: quick writes BENCHMARKS.md in one to two hours; full the same, the goals of contributors, and
+# larger clusters in three of the rounds, which takes three hours and 22 GiB of memory; scale clusters of up to 50,000 nodes and 2,000,000 tasks, with 16 GiB,
 # for docs/dev/SCALE.md; check what has a goal, and fails where one is missed; gate what CI measures in two minutes, and fails
 # where allocations or ratios exceed those of bench/results/gate; calibrate what the gate compares with, ten times. A busy or
 # noisy machine is refused, but for gate and calibrate.
 MODE = quick
 
 .PHONY: bench
-bench: $(APIS) ## measure against upstream for an hour and write BENCHMARKS.md; MODE=full, scale, tuning, check, gate or calibrate
+bench: $(APIS) ## measure against upstream for one to two hours and write BENCHMARKS.md; MODE=full, scale, tuning, check, gate or calibrate
 	$(GO) run ./bench/report -measure $(MODE)
 
 .PHONY: bench-gate

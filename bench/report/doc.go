@@ -2,7 +2,7 @@
 // results. From the root of the module:
 //
 //	go run ./bench/report                 write BENCHMARKS.md and the picture of README.md from the raw output
-//	go run ./bench/report -measure quick  measure first, for an hour (make bench)
+//	go run ./bench/report -measure quick  measure first (make bench)
 //	go run ./bench/report -measure full   the same, and larger clusters in three rounds, with 22 GiB
 //	                                      (make bench MODE=full)
 //	go run ./bench/report -measure check  measure the goals, and exit 1 if one is missed (make bench MODE=check)

@@ -24,8 +24,8 @@ type plan struct {
 // largeRounds is the number of rounds that have large clusters with upstream, as each takes minutes.
 const largeRounds = 3
 
-// upstreamRounds is the number of rounds that have whole cycles with upstream: enough for an interval. Verdicts are
-// about ours.
+// upstreamRounds is the number of rounds that have whole cycles with upstream: enough for an interval. Only goals need
+// more. MODE=full has the goals of contributors.
 const upstreamRounds = 6
 
 // process is one run of the benchmarks.
@@ -60,19 +60,20 @@ var (
 
 	plans = map[string]plan{
 		"quick":  {target: "bench", rounds: pairs, processes: quick},
-		"full":   {target: "bench MODE=full", rounds: pairs, processes: slices.Concat(quick, large)},
+		"full":   {target: "bench MODE=full", rounds: pairs, processes: slices.Concat(ofUsers, withOthers, ofContributors, large)},
 		"scale":  {target: "bench MODE=scale", rounds: 3, processes: scaling()},
 		"tuning": {target: "bench MODE=tuning", rounds: 3, processes: processesOf("2x", nil, "^BenchmarkTuning$")},
 		"check":  {target: "bench MODE=check", rounds: pairs, processes: slices.Concat(ofUsers, ofContributors)},
 		"other":  {target: "bench", rounds: pairs, processes: slices.Concat(ofUsers, ofContributors)},
 	}
 
-	quick = slices.Concat(
-		ofUsers,
-		in(upstreamRounds, withUpstream(nil, 10, 100, 1000)...),
-		ofContributors,
-		in(upstreamRounds, processesOf("0.1s", nil, actions)...),
-	)
+	quick = slices.Concat(ofUsers, withOthers, in(upstreamRounds, processesOf("0.1s", nil,
+		operations+"/^shape=L$", "^BenchmarkAllocatableCards$/^shape=L$/^request=one$")...))
+
+	withOthers = in(upstreamRounds, append(
+		withUpstream(nil, 10, 100, 1000),
+		processesOf("0.1s", nil, actions)...,
+	)...)
 
 	// ofUsers measure what has a goal that a user feels.
 	ofUsers = slices.Concat(
@@ -83,7 +84,7 @@ var (
 	)
 
 	// ofContributors measure the operations.
-	ofContributors = processesOf("0.2s", nil, operations, withCards)
+	ofContributors = processesOf("0.1s", nil, operations, withCards)
 
 	// large are clusters of shape XL, 5,000 queues, the ends of the growth curves, and operations with the log on.
 	large = in(largeRounds, slices.Concat(
@@ -124,7 +125,7 @@ func cycles() (all []process) {
 		"^BenchmarkCycleCards$/^queues=1000$/.",
 		"^BenchmarkCycleCards$/^queues=5000$/^request=one$",
 	} {
-		all = append(all, each(bench, "2x", everything, "none", "ours")...)
+		all = append(all, each(bench, "1x", everything, "none", "ours")...)
 	}
 	return all
 }
@@ -160,21 +161,19 @@ func scaling() (all []process) {
 
 func (p process) command() *exec.Cmd { return binary.Command(p.bench, p.benchtime, p.flags...) }
 
-// measuring has the raw output of a measurement that has not ended.
-const measuring = "bin/bench-measuring.txt"
-
-// measure runs the plan with a release of Volcano and leaves the raw output in a file. On a noisy machine, the file
-// stays as it is.
+// measure runs the plan with a release of Volcano and leaves the raw output in a file. On a busy or noisy machine, the
+// file stays as it is.
 func (p plan) measure(path, volcano string) error {
-	watch := &quiet{canary: canary}
+	watch := &quiet{} // finds no round noisy
 	if !p.busy {
 		load, err := machineLoad()
 		if err != nil {
 			return err
 		}
-		if err := watch.begin(load, runtime.NumCPU()); err != nil {
+		if err := idle(load, runtime.NumCPU()); err != nil {
 			return err
 		}
+		watch = newQuiet(canary)
 	}
 
 	if err := binary.Build(); err != nil {
@@ -185,36 +184,21 @@ func (p plan) measure(path, volcano string) error {
 		return err
 	}
 
-	if err := os.MkdirAll(filepath.Dir(measuring), 0o755); err != nil {
-		return err
-	}
-	raw, err := os.Create(measuring)
+	raw, err := watch.rounds(p.rounds, p.round)
 	if err != nil {
 		return err
 	}
-	defer raw.Close()
+	header := fmt.Sprintf("target: %s\nvolcano: %s\ncommit: %s\ngo: %s\nrounds: %d\nspread: %s\n",
+		p.target, volcano, commit, runtime.Version(), p.rounds, watch.spread())
+	return writeRaw(path, header, raw)
+}
 
-	fmt.Fprintf(raw, "target: %s\nvolcano: %s\ncommit: %s\ngo: %s\nrounds: %d\n",
-		p.target, volcano, commit, runtime.Version(), p.rounds)
-	for round := range p.rounds {
-		if err := p.round(raw, round); err != nil {
-			return err
-		}
-		if p.busy {
-			continue
-		}
-		if err := watch.check(); err != nil {
-			return err
-		}
-	}
-
-	if err := raw.Close(); err != nil {
-		return err
-	}
+// writeRaw writes raw output after its header.
+func writeRaw(path, header string, raw []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return os.Rename(measuring, path)
+	return os.WriteFile(path, append([]byte(header), raw...), 0o644)
 }
 
 // round runs the processes of a round.

@@ -47,10 +47,10 @@ func measurePeers(rounds int) error {
 	if err != nil {
 		return err
 	}
-	watch := &quiet{canary: canary}
-	if err := watch.begin(load, runtime.NumCPU()); err != nil {
+	if err := idle(load, runtime.NumCPU()); err != nil {
 		return err
 	}
+	watch := newQuiet(canary)
 
 	if err := writeWorlds(); err != nil {
 		return err
@@ -60,36 +60,23 @@ func measurePeers(rounds int) error {
 		return err
 	}
 
-	if err := os.MkdirAll(filepath.Dir(measuring), 0o755); err != nil {
-		return err
-	}
-	raw, err := os.Create(measuring)
-	if err != nil {
-		return err
-	}
-	defer raw.Close()
-
-	fmt.Fprint(raw, header)
-	for round := range rounds {
+	raw, err := watch.rounds(rounds, func(to io.Writer, round int) error {
 		for _, n := range peersQueues {
 			for i := range peers {
 				// No engine is always the first.
 				p := peers[(i+round)%len(peers)]
 				fmt.Fprintf(os.Stderr, "round %d of %d: %s, %d queues\n", round+1, rounds, p.Name, n)
-				if err := p.measure(raw, round, n); err != nil {
+				if err := p.measure(to, round, n); err != nil {
 					return err
 				}
 			}
 		}
-		if err := watch.check(); err != nil {
-			return err
-		}
-	}
-
-	if err := raw.Close(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	return os.Rename(measuring, peersRaw)
+	return writeRaw(peersRaw, header, raw)
 }
 
 // peersHeader builds the engines, and returns the head of the raw output with their versions.
