@@ -24,10 +24,6 @@ type plan struct {
 // largeRounds is the number of rounds that have large clusters with upstream, as each takes minutes.
 const largeRounds = 3
 
-// upstreamRounds is the number of rounds that have whole cycles with upstream: enough for an interval. Only goals need
-// more. MODE=full has the goals of contributors.
-const upstreamRounds = 6
-
 // process is one run of the benchmarks.
 type process struct {
 	bench, benchtime string
@@ -67,13 +63,10 @@ var (
 		"other":  {target: "bench", rounds: pairs, processes: slices.Concat(ofUsers, ofContributors)},
 	}
 
-	quick = slices.Concat(ofUsers, withOthers, in(upstreamRounds, processesOf("0.1s", nil,
-		operations+"/^shape=L$", "^BenchmarkAllocatableCards$/^shape=L$/^request=one$")...))
+	quick = slices.Concat(ofUsers, withOthers, processesOf("0.1s", nil,
+		operations+"/^shape=L$", "^BenchmarkAllocatableCards$/^shape=L$/^request=one$"))
 
-	withOthers = in(upstreamRounds, append(
-		withUpstream(nil, 10, 100, 1000),
-		processesOf("0.1s", nil, actions)...,
-	)...)
+	withOthers = append(withUpstream(nil, 10, 100, 1000), processesOf("0.1s", nil, actions)...)
 
 	// ofUsers measure what has a goal that a user feels.
 	ofUsers = slices.Concat(

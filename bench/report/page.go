@@ -12,6 +12,9 @@ func (c contents) Cycles() string {
 		name := "Cycle/session=first/queues=" + queues
 		upstream := name + upstreams
 		ours := name + oursOf
+		if _, measured := c.median(ours, timeUnit); !measured {
+			continue // 5,000 queues are measured with MODE=full
+		}
 
 		t.row(cell{words: queues}, c.cell(name+nones, timeUnit), c.cell(upstream, timeUnit), c.cell(ours, timeUnit),
 			c.times(upstream, ours, timeUnit), c.cell(upstream, bytesUnit), c.cell(ours, bytesUnit))

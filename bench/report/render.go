@@ -62,7 +62,7 @@ func render(s, rivals *set, others ...*set) (map[string]string, error) {
 // Config returns the configuration that the raw output states.
 func (c contents) Config(key string) string {
 	if v := c.config[key]; v != "" {
-		return v
+		return strings.TrimSpace(v)
 	}
 	return "unknown"
 }
