@@ -82,6 +82,10 @@ func reasonsOnTheOwner(t *testing.T, c *cluster) {
 	c.cycles(t, 6)
 	group := c.group("greedy")
 	require.Len(t, group.Status.Conditions, 1)
+	require.Equal(t, "OverQuota", group.Status.Conditions[0].Reason)
+	require.JSONEq(t, `{"rule": "OverQuota", "queue": "cr-queue1", "cards": "NVIDIA-H200", "requested": 5, "shortages": [
+		{"queue": "cr-queue1", "resource": "NVIDIA-H200", "requested": 5, "total": 5, "bound": 4, "against": "capability"}]}`,
+		group.Annotations["volcano.sh/card.reason"])
 	owner := metav1.GetControllerOf(group)
 	require.Equal(t, []string{"batch.volcano.sh/v1alpha1", "Job", "greedy"}, []string{owner.APIVersion, owner.Kind, owner.Name})
 	for _, words := range []string{three, four} {
@@ -91,6 +95,7 @@ func reasonsOnTheOwner(t *testing.T, c *cluster) {
 	c.setQuota(t, sixCards, `{"NVIDIA-H200": 5}`)
 	c.runs(t, "greedy", map[string]int{h200: 5}, 0)
 	c.until(t, func() string { return notAdmitted(c.group("greedy")) })
+	require.NotContains(t, c.group("greedy").Annotations, "volcano.sh/card.reason")
 
 	c.deploy(t, "serve", sixCards, h800, 1)
 	c.until(t, func() string {

@@ -21,6 +21,7 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // patience is how long a test waits for what must happen. It takes a second or two on two cores.
@@ -335,7 +336,7 @@ func (m *mirror) says(t *testing.T, workload, words string) {
 // notAdmitted returns the message of a pod group's condition that its job is not admitted, "" if it has none.
 func notAdmitted(group *scheduling.PodGroup) string {
 	for _, condition := range group.Status.Conditions {
-		if condition.Type == scheduling.PodGroupUnschedulableType && condition.Status == corev1.ConditionTrue && condition.Reason == "NotAdmitted" {
+		if condition.Type == scheduling.PodGroupUnschedulableType && condition.Status == corev1.ConditionTrue && report.IsRefusal(condition.Reason) {
 			return condition.Message
 		}
 	}

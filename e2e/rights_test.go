@@ -162,7 +162,7 @@ func TestRightsInOneNamespace(t *testing.T) {
 	stdout, stderr, err := explain("-n", c.namespace, "job", "asks-for-five")
 	require.NoError(t, err, stderr)
 	assert.Contains(t, stdout, words)
-	assert.Contains(t, stdout, "(condition NotAdmitted)")
+	assert.Contains(t, stdout, "(condition OverQuota)")
 	assert.Contains(t, stdout, "1 of 1 jobs of namespace "+c.namespace+" that wait in queue research")
 	assert.Contains(t, stderr, "ClusterRole capacity-card-viewer (deploy/cardctl) shows it")
 	stdout, stderr, err = explain("-n", c.namespace)

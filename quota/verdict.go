@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/capacity-card/capacity-card/index"
 )
@@ -55,6 +56,9 @@ func (r Reason) String() string {
 	}
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
+
+// IsReason reports whether a name is the name of a reason for a refusal.
+func IsReason(name string) bool { return slices.Contains(reasonNames[1:], name) }
 
 // Whole reports whether the reason is about the whole job or task, whatever resources it requests.
 func (r Reason) Whole() bool {

@@ -17,6 +17,8 @@ var (
 	}
 	JobKeys = Keys{RequestKey}
 	PodKeys = Keys{NameKey, nameAlias, RequestKey}
+	// PodGroupKeys are the annotations of PodGroups, which may also have those of pods.
+	PodGroupKeys = append(PodKeys[:len(PodKeys):len(PodKeys)], ReasonKey)
 )
 
 // Prefix begins the names of all annotations of cards.

@@ -63,6 +63,8 @@ type entry struct {
 	refusal
 
 	text    string
+	rule    Rule
+	json    string      // the reason, for the annotation of the PodGroup
 	since   metav1.Time // when the job began to wait for admission
 	cause   cause
 	counted uint64 // session in which the job was last counted
@@ -91,6 +93,8 @@ func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r *constraint.Refusal) 
 	next := &entry{
 		refusal: j.now.clone(),
 		text:    reason.String(),
+		rule:    reason.Rule,
+		json:    reason.annotation(),
 		cause:   e.cause(string(job.Queue), r, reason),
 	}
 
@@ -136,11 +140,12 @@ func (j *Journal) show(job *api.JobInfo, last *entry) {
 		// It has its minimum, as after a restart: Volcano sets it Running when the session closes.
 		setAdmitted(job, metav1.Now())
 	default:
-		setNotAdmitted(job, last.since, last.text)
+		setNotAdmitted(job, last.since, string(last.rule), last.text)
 	}
 
 	if last.admission || !job.IsReady() {
 		j.waiting.count(last)
+		annotate(job, last.json)
 	}
 }
 
@@ -155,17 +160,28 @@ func (j *Journal) Admit(job *api.JobInfo) time.Duration {
 
 	delete(j.entries, job.UID)
 	setAdmitted(job, now)
+	endAnnotation(job)
 	return max(0, now.Sub(since.Time))
 }
 
 // Displace sets the reason of a job that is not admitted any more. It holds until the next session asks about the job.
 func (j *Journal) Displace(job *api.JobInfo, reason string) {
 	job.JobFitErrors = reason
-	setNotAdmitted(job, metav1.Now(), reason)
+	setNotAdmitted(job, metav1.Now(), Displaced, reason)
+	endAnnotation(job)
 }
 
-// PublishWaiting sets the series of the jobs that wait, at the end of a session.
-func (j *Journal) PublishWaiting() { j.waiting.publish() }
+// Close ends a session with these jobs: it sets the series of the jobs that wait, and deletes the annotations of jobs
+// that have their minimum of pods.
+func (j *Journal) Close(jobs map[api.JobID]*api.JobInfo) {
+	j.waiting.publish()
+	for id := range j.entries {
+		job := jobs[id]
+		if job != nil && job.ReadyTaskNum() >= job.MinAvailable {
+			endAnnotation(job)
+		}
+	}
+}
 
 // appendDims appends the dimensions in which a refused request does not fit. There are none for a request for cards,
 // and none if the limit of a holder refuses.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
@@ -53,6 +54,26 @@ func TestReasonString(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) { assert.Equal(t, test.want, test.reason.String()) })
 	}
+}
+
+// TestIsRefusal knows the reasons of conditions that the plugin sets, and not the others.
+func TestIsRefusal(t *testing.T) {
+	for _, reason := range []string{string(OverQuota), string(ClosedQueue), string(UnlabeledNodes), Displaced} {
+		assert.True(t, IsRefusal(reason), reason)
+	}
+	for _, reason := range []string{Admitted, "NotEnoughResources", "NotEnoughTasks", ""} {
+		assert.False(t, IsRefusal(reason), reason)
+	}
+}
+
+// TestAnnotation has as many shortages as the text, and only the rule and the queue if a number is infinite.
+func TestAnnotation(t *testing.T) {
+	var read Reason
+	many := Reason{Rule: OverQuota, Shortages: make([]Shortage, 20)}
+	require.NoError(t, json.Unmarshal([]byte(many.annotation()), &read))
+	assert.Len(t, read.Shortages, maxShortages)
+	assert.Len(t, many.Shortages, 20)
+	assert.Equal(t, `{"rule":"OverQuota"}`, Reason{Rule: OverQuota, Requested: math.Inf(1)}.annotation())
 }
 
 // TestShortageString formats quantities in the units that people read.

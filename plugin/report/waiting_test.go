@@ -16,6 +16,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -28,9 +29,9 @@ func pendingJob(name string, conditions ...scheduling.PodGroupCondition) *api.Jo
 	return j
 }
 
-// TestNotAdmittedIsACondition refuses a job, again for another reason, and admits it.
+// TestRefusalIsACondition refuses a job, again for another reason, and admits it.
 // The condition keeps the time at which the job began to wait.
-func TestNotAdmittedIsACondition(t *testing.T) {
+func TestRefusalIsACondition(t *testing.T) {
 	f, j, waiting := newFixture(t), NewJournal(), pendingJob("waiting", scheduling.PodGroupCondition{Type: scheduling.PodGroupScheduled})
 	overQuota := quota.Verdict{Reason: quota.OverQuota, Queue: f.q}
 	f.refuse(j, waiting, Refusal{Verdict: overQuota, Cards: f.request(h200, 2), Admission: true})
@@ -38,10 +39,12 @@ func TestNotAdmittedIsACondition(t *testing.T) {
 	got := &waiting.PodGroup.Status.Conditions[1]
 	since := got.LastTransitionTime
 	assert.False(t, since.IsZero())
-	want := scheduling.PodGroupCondition{Type: "Unschedulable", Status: v1.ConditionTrue, Reason: "NotAdmitted",
+	want := scheduling.PodGroupCondition{Type: "Unschedulable", Status: v1.ConditionTrue, Reason: "OverQuota",
 		LastTransitionTime: since, Message: waiting.JobFitErrors}
 	assert.Equal(t, want, *got)
 	assert.Contains(t, got.Message, "Queue <research> has insufficient <NVIDIA-H200> quota: requested <2>")
+	assert.JSONEq(t, `{"rule": "OverQuota", "queue": "research", "cards": "NVIDIA-H200", "requested": 2}`,
+		waiting.PodGroup.Annotations[card.ReasonKey])
 
 	f.refuse(j, waiting, Refusal{Verdict: overQuota, Cards: f.request(h200, 9), Admission: true})
 	want.Message = waiting.JobFitErrors
@@ -51,8 +54,17 @@ func TestNotAdmittedIsACondition(t *testing.T) {
 	j.Admit(waiting)
 	assert.Equal(t, []any{v1.ConditionFalse, "Admitted", ""}, []any{got.Status, got.Reason, got.Message})
 	assert.Zero(t, j.Len())
+	assert.NotContains(t, waiting.PodGroup.Annotations, card.ReasonKey)
 
 	f.refuse(j, waiting, Refusal{Verdict: overQuota, Request: f.vector(2000, 0)})
+	assert.Contains(t, waiting.PodGroup.Annotations, card.ReasonKey, "its pods wait")
+	jobs := map[api.JobID]*api.JobInfo{waiting.UID: waiting}
+	j.Close(jobs)
+	assert.Contains(t, waiting.PodGroup.Annotations, card.ReasonKey)
+	waiting.TaskStatusIndex[api.Allocated] = api.TasksMap{"pod": {}}
+	j.Close(jobs)
+	assert.NotContains(t, waiting.PodGroup.Annotations, card.ReasonKey, "it has its minimum")
+	delete(waiting.TaskStatusIndex, api.Allocated)
 	assert.Equal(t, v1.ConditionFalse, got.Status, "the job is admitted, a pod of it is refused")
 
 	never := pendingJob("never-refused")
@@ -63,9 +75,9 @@ func TestNotAdmittedIsACondition(t *testing.T) {
 	j.Admit(without)
 }
 
-// TestRunningJobIsNoLongerNotAdmitted refuses the admission of a job before and after its minimum of pods runs. Volcano
+// TestRunningJobIsNoLongerRefused refuses the admission of a job before and after its minimum of pods runs. Volcano
 // sets its phase Running then, and does not ask about its admission any more.
-func TestRunningJobIsNoLongerNotAdmitted(t *testing.T) {
+func TestRunningJobIsNoLongerRefused(t *testing.T) {
 	f, j, waiting := newFixture(t), NewJournal(), pendingJob("waiting")
 	refusal := Refusal{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: f.q}, Cards: f.request(h200, 2), Admission: true}
 	f.refuse(j, waiting, refusal)
@@ -91,7 +103,7 @@ func TestAdmissionWait(t *testing.T) {
 	f := newFixture(t)
 	refusal := Refusal{Verdict: quota.Verdict{Reason: quota.ClosedQueue, Queue: f.q}, Admission: true}
 	since := metav1.NewTime(time.Now().Add(-time.Hour))
-	condition := scheduling.PodGroupCondition{Type: scheduling.PodGroupUnschedulableType, Status: v1.ConditionTrue, LastTransitionTime: since, Reason: NotAdmitted}
+	condition := scheduling.PodGroupCondition{Type: scheduling.PodGroupUnschedulableType, Status: v1.ConditionTrue, LastTransitionTime: since, Reason: string(OverQuota)}
 	hour := func(j *Journal, job *api.JobInfo) bool { return j.Admit(job) >= time.Hour }
 
 	assert.True(t, hour(NewJournal(), pendingJob("admitted-at-once-after-a-restart", condition)))
@@ -110,7 +122,7 @@ func TestAdmissionWait(t *testing.T) {
 
 	condition.Reason = scheduling.NotEnoughResourcesReason
 	assert.False(t, hour(NewJournal(), pendingJob("nodes-were-full", condition)))
-	condition.Reason, condition.Status = NotAdmitted, v1.ConditionFalse
+	condition.Reason, condition.Status = string(OverQuota), v1.ConditionFalse
 	assert.False(t, hour(NewJournal(), pendingJob("evicted", condition)))
 }
 
@@ -176,7 +188,7 @@ func TestWaitingJobsByCause(t *testing.T) {
 			j := NewJournal()
 			j.Open(nil)
 			f.refuse(j, pendingJob("waiting"), test.refusal)
-			j.PublishWaiting()
+			j.Close(nil)
 			assert.Equal(t, map[[4]string]float64{{"research", test.want[0], test.want[1], test.want[2]}: 1}, waitingSeries(t))
 		})
 	}
@@ -188,7 +200,7 @@ func TestWaitingJobsByCause(t *testing.T) {
 	f.refuse(j, pendingJob("waiting"), Refusal{Verdict: overQuota, Cards: f.request(h200, 2)})
 	lost.Queue = "no-such-queue"
 	f.refuse(j, lost, Refusal{Verdict: quota.Verdict{Reason: quota.UnknownQueue, Queue: index.None}})
-	j.PublishWaiting()
+	j.Close(nil)
 	assert.Equal(t, map[[4]string]float64{{"research", "OverQuota", "team", h200}: 1, {"other", "UnknownQueue", "", ""}: 1}, waitingSeries(t),
 		"an ancestor lacks the card, and a queue does not exist")
 }
@@ -212,7 +224,7 @@ func TestWaitingJobsFollowSessions(t *testing.T) {
 			f.refuse(j, jobs[api.JobID("default/"+name)], r)
 			f.refuse(j, jobs[api.JobID("default/"+name)], r)
 		}
-		j.PublishWaiting()
+		j.Close(nil)
 		return waitingSeries(t)
 	}
 	assert.Equal(t, map[[4]string]float64{forCard: 2, forQueue: 1}, session(map[string]Refusal{"one": overQuota, "two": overQuota, "three": closed}))

@@ -132,7 +132,7 @@ func (j *Job) addPod(pod *v1.Pod) {
 
 	j.Pods.Waiting++
 	for _, c := range pod.Status.Conditions {
-		newer := j.Told == nil || j.Condition != report.NotAdmitted && j.Condition != v1.PodReasonUnschedulable
+		newer := j.Told == nil || !report.IsRefusal(j.Condition) && j.Condition != v1.PodReasonUnschedulable
 		if c.Type == v1.PodScheduled && c.Status == v1.ConditionFalse && c.Message != "" && newer {
 			j.Message = c.Message
 			j.Condition = c.Reason

@@ -50,8 +50,8 @@ func TestJobs(t *testing.T) {
 		message string
 		pods    Pods
 	}{
-		"not admitted":                {of(t, "", unschedulable("NotAdmitted", "of the job")), explain.Waiting, "of the job", Pods{0, 2, 0, 0}},
-		"not admitted, and has a pod": {of(t, "Pending", unschedulable("NotAdmitted", "of the job"), waits), explain.Waiting, "of the job", Pods{1, 2, 0, 1}},
+		"not admitted":                {of(t, "", unschedulable("OverQuota", "of the job")), explain.Waiting, "of the job", Pods{0, 2, 0, 0}},
+		"not admitted, and has a pod": {of(t, "Pending", unschedulable("OverQuota", "of the job"), waits), explain.Waiting, "of the job", Pods{1, 2, 0, 1}},
 		"the pod says more":           {of(t, "Inqueue", unschedulable("NotEnoughResources", "a gang"), waits, runs), explain.Waiting, "of the pod", Pods{2, 2, 1, 1}},
 		"only the job says it":        {of(t, "Inqueue", unschedulable("NotEnoughResources", "a gang"), pod("", v1.PodPending, "")), explain.Waiting, "a gang", Pods{1, 2, 0, 1}},
 		"admitted":                    {of(t, "Inqueue", admitted), explain.Waiting, "", Pods{0, 2, 0, 0}},

@@ -86,7 +86,7 @@ func (ck *checker) checkKeys() {
 	}
 
 	for _, podGroup := range ck.objects.PodGroups {
-		ck.checkKeysOf(podGroup, "PodGroup", "", podGroup.Annotations, card.PodKeys)
+		ck.checkKeysOf(podGroup, "PodGroup", "", podGroup.Annotations, card.PodGroupKeys)
 	}
 	for _, pod := range ck.objects.Pods {
 		ck.checkKeysOf(pod, "Pod", "", pod.Annotations, card.PodKeys)

@@ -90,7 +90,7 @@ func (c *cluster) checkConditions(group *scheduling.PodGroup) {
 	}
 
 	for _, condition := range group.Status.Conditions {
-		refused := condition.Status == corev1.ConditionTrue && condition.Reason == "NotAdmitted"
+		refused := condition.Status == corev1.ConditionTrue && condition.Reason != scheduling.NotEnoughResourcesReason
 		if !refused || condition.Type != scheduling.PodGroupUnschedulableType {
 			continue
 		}

@@ -222,7 +222,7 @@ var spoilt = map[string]struct {
 	"a condition that is over": {func(s *story) {
 		lending(s)
 		s.job("loans", "borrower", 1, scheduling.PodGroupInqueue, scheduling.PodGroupCondition{
-			Type: scheduling.PodGroupUnschedulableType, Status: corev1.ConditionTrue, Reason: "NotAdmitted",
+			Type: scheduling.PodGroupUnschedulableType, Status: corev1.ConditionTrue, Reason: "OverQuota",
 		})
 	}, AdmittedSays},
 	"a warning without a cause": {func(s *story) {

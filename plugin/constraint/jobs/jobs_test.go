@@ -64,7 +64,7 @@ func TestMaxJobsChanges(t *testing.T) {
 	require.False(t, f.JobEnqueueable(f.Job("next")))
 	event := <-events
 	assert.Equal(t, "Queue <q> has insufficient <jobs> quota: requested <1>, total would be <3>, but max-jobs is <2>", event.Message)
-	assert.Equal(t, "NotAdmitted", f.Job("next").PodGroup.Status.Conditions[0].Reason)
+	assert.Equal(t, "TooManyJobs", f.Job("next").PodGroup.Status.Conditions[0].Reason)
 	s.Annotate("q", policy.MaxJobsKey, "1")
 	f = run.Open(t)
 	assert.Equal(t, 1.0, testbed.AddedMetrics(t)["queue_waiting_jobs q q  TooManyJobs"])

@@ -15,6 +15,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
@@ -34,10 +35,14 @@ func TestConditionsOfPodGroups(t *testing.T) {
 	}
 	run := testbed.NewSequence(t, s)
 	var before map[string][]scheduling.PodGroupCondition // by job, as the last cycle left it
+	reasons := map[string]string{}                       // the same of the annotation for programs
 	cycle := func() map[string][]scheduling.PodGroupCondition {
 		run.Edit = func(info *api.ClusterInfo) {
 			for _, job := range info.Jobs {
 				job.PodGroup.Status.Conditions = before[job.Name]
+				if reason := reasons[job.Name]; reason != "" {
+					metav1.SetMetaDataAnnotation(&job.PodGroup.ObjectMeta, card.ReasonKey, reason)
+				}
 			}
 		}
 		f := run.Open(t)
@@ -48,19 +53,25 @@ func TestConditionsOfPodGroups(t *testing.T) {
 		before = map[string][]scheduling.PodGroupCondition{}
 		for _, job := range jobs {
 			before[job.Name] = job.PodGroup.Status.Conditions
+			reasons[job.Name] = job.PodGroup.Annotations[card.ReasonKey]
 		}
 		return before
 	}
 	got := cycle()
 	require.Len(t, got["no-pods"], 1)
 	since := got["no-pods"][0].LastTransitionTime
-	notAdmitted := []scheduling.PodGroupCondition{{Type: "Unschedulable", Status: v1.ConditionTrue, Reason: "NotAdmitted",
+	notAdmitted := []scheduling.PodGroupCondition{{Type: "Unschedulable", Status: v1.ConditionTrue, Reason: "OverQuota",
 		LastTransitionTime: since, Message: text}}
 	assert.Equal(t, notAdmitted, got["no-pods"])
 	assert.Empty(t, got["fits"])
 	require.Len(t, got["pods"], 1)
 	assert.Equal(t, "NotEnoughResources", got["pods"][0].Reason, "gang sets the condition of a job with pods")
 	assert.Contains(t, got["pods"][0].Message, two)
+	assert.JSONEq(t, `{"rule": "OverQuota", "queue": "q", "cards": "A", "requested": 5, "shortages": [
+		{"queue": "q", "resource": "A", "requested": 5, "total": 5, "bound": 3, "against": "capability"}]}`, reasons["no-pods"])
+	assert.JSONEq(t, `{"rule": "OverQuota", "queue": "q", "shortages": [
+		{"queue": "q", "resource": "cpu", "requested": 2, "total": 2, "bound": 1, "against": "capability"}]}`, reasons["pods"])
+	assert.Empty(t, reasons["fits"])
 
 	assert.Equal(t, notAdmitted, cycle()["no-pods"], "nothing has changed, so Volcano writes nothing")
 
@@ -68,6 +79,7 @@ func TestConditionsOfPodGroups(t *testing.T) {
 	got = cycle()
 	require.Len(t, got["no-pods"], 1)
 	assert.Equal(t, []any{v1.ConditionFalse, "Admitted", ""}, []any{got["no-pods"][0].Status, got["no-pods"][0].Reason, got["no-pods"][0].Message})
+	assert.Empty(t, reasons["no-pods"])
 }
 
 // TestEventsOnTheOwner records the reason also on the workload that owns the

@@ -337,6 +337,6 @@ func (s *Session) close() {
 	}
 	s.CloseAll()
 	s.Memory.own.session = nil // so that the session can be garbage collected
-	m.journal.PublishWaiting()
+	m.journal.Close(s.Volcano.Jobs)
 	m.intake.MendParents(s.Volcano, s.Variant.Name)
 }
