@@ -17,6 +17,7 @@ const page = "../docs/spec/cards.md"
 func TestPageQuotesExamples(t *testing.T) {
 	quotes(t, page, examples)
 	quotes(t, "../docs/spec/weights.md", "../examples/weights")
+	quotes(t, "../docs/inference.md", "../examples/tidal")
 }
 
 func quotes(t *testing.T, page, examples string) {
