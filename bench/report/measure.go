@@ -56,7 +56,7 @@ var (
 
 	plans = map[string]plan{
 		"quick":  {target: "bench", rounds: pairs, processes: quick},
-		"full":   {target: "bench MODE=full", rounds: pairs, processes: slices.Concat(ofUsers, withOthers, ofContributors, large)},
+		"full":   {target: "bench MODE=full", rounds: pairs, processes: full},
 		"scale":  {target: "bench MODE=scale", rounds: 3, processes: scaling()},
 		"tuning": {target: "bench MODE=tuning", rounds: 3, processes: processesOf("2x", nil, "^BenchmarkTuning$")},
 		"check":  {target: "bench MODE=check", rounds: pairs, processes: slices.Concat(ofUsers, ofContributors)},
@@ -65,6 +65,8 @@ var (
 
 	quick = slices.Concat(ofUsers, withOthers, processesOf("0.1s", nil,
 		operations+"/^shape=L$", "^BenchmarkAllocatableCards$/^shape=L$/^request=one$"))
+
+	full = slices.Concat(ofUsers, withOthers, ofContributors, large)
 
 	withOthers = append(withUpstream(nil, 10, 100, 1000), processesOf("0.1s", nil, actions)...)
 

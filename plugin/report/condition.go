@@ -79,8 +79,8 @@ func (r Reason) annotation() string {
 	return string(text)
 }
 
-// annotate sets the annotation of a job that waits. Volcano writes the PodGroup with the condition: gang's condition has
-// the text of the reason, so both change in the same session.
+// annotate sets the annotation of a job that waits. Volcano writes the PodGroup with the condition. The condition that
+// gang sets has the text of the reason, so it changes in the same session.
 func annotate(job *api.JobInfo, reason string) {
 	if job.PodGroup != nil {
 		metav1.SetMetaDataAnnotation(&job.PodGroup.ObjectMeta, card.ReasonKey, reason)

@@ -43,7 +43,8 @@ func TestRefusalIsACondition(t *testing.T) {
 		LastTransitionTime: since, Message: waiting.JobFitErrors}
 	assert.Equal(t, want, *got)
 	assert.Contains(t, got.Message, "Queue <research> has insufficient <NVIDIA-H200> quota: requested <2>")
-	assert.JSONEq(t, `{"rule": "OverQuota", "queue": "research", "cards": "NVIDIA-H200", "requested": 2}`,
+	assert.JSONEq(t, `{"rule": "OverQuota", "queue": "research", "cards": "NVIDIA-H200", "requested": 2, "shortages": [
+		{"queue": "research", "resource": "NVIDIA-H200", "requested": 2, "total": 4, "bound": 3, "against": "capability"}]}`,
 		waiting.PodGroup.Annotations[card.ReasonKey])
 
 	f.refuse(j, waiting, Refusal{Verdict: overQuota, Cards: f.request(h200, 9), Admission: true})
