@@ -53,17 +53,6 @@ func tide(t *testing.T, c *cluster) {
 	c.scale(t, "inference", 2)
 	c.runs(t, "inference", map[string]int{rtx4090D: 8}, 0)
 	c.runs(t, "training", map[string]int{}, 2)
-
-	// A replica of several pods is a gang, and takes the gang of training.
-	c.scale(t, "inference", 0)
-	c.runs(t, "training", map[string]int{rtx4090D: 8}, 0)
-	c.submit(t, "replica", "queue-inference", rtx4090D, 2, gang, func(j *batch.Job) {
-		j.Annotations = map[string]string{"volcano.sh/service.type": "inference"}
-	})
-	c.runs(t, "replica", map[string]int{rtx4090D: 2}, 0)
-	c.runs(t, "training", map[string]int{}, 2)
-	c.deleteJob(t, "replica")
-	c.runs(t, "training", map[string]int{rtx4090D: 8}, 0)
 }
 
 // softQuota has the queue training borrow all eight cards, of which a queue that deserves none takes back what is above
