@@ -17,7 +17,7 @@ var (
 	}
 	JobKeys = Keys{RequestKey}
 	PodKeys = Keys{NameKey, nameAlias, RequestKey}
-	// PodGroupKeys are the annotations of PodGroups, which may also have those of pods.
+	// PodGroupKeys are PodKeys, and what the scheduler writes on PodGroups.
 	PodGroupKeys = append(PodKeys[:len(PodKeys):len(PodKeys)], ReasonKey)
 )
 
