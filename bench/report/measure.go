@@ -161,14 +161,11 @@ func (p process) command() *exec.Cmd { return binary.Command(p.bench, p.benchtim
 func (p plan) measure(path, volcano string) error {
 	watch := &quiet{} // finds no round noisy
 	if !p.busy {
-		load, err := machineLoad()
+		var err error
+		watch, err = beginQuiet()
 		if err != nil {
 			return err
 		}
-		if err := idle(load, runtime.NumCPU()); err != nil {
-			return err
-		}
-		watch = newQuiet(canary)
 	}
 
 	if err := binary.Build(); err != nil {

@@ -43,14 +43,10 @@ var peersQueues = []int{10, 100, 1000, 5000}
 // measurePeers puts the questions of bench/peers/question to all engines. In each round every engine
 // has a process for each world, and in the first rounds another one for its whole scheduler.
 func measurePeers(rounds int) error {
-	load, err := machineLoad()
+	watch, err := beginQuiet()
 	if err != nil {
 		return err
 	}
-	if err := idle(load, runtime.NumCPU()); err != nil {
-		return err
-	}
-	watch := newQuiet(canary)
 
 	if err := writeWorlds(); err != nil {
 		return err

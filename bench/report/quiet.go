@@ -37,6 +37,18 @@ type quiet struct {
 	refused int // noisy rounds
 }
 
+// beginQuiet returns a quiet of this machine, and refuses a busy one.
+func beginQuiet() (*quiet, error) {
+	load, err := machineLoad()
+	if err != nil {
+		return nil, err
+	}
+	if err := idle(load, runtime.NumCPU()); err != nil {
+		return nil, err
+	}
+	return newQuiet(canary), nil
+}
+
 // newQuiet returns a quiet before the first round.
 func newQuiet(canary func() time.Duration) *quiet {
 	first := canary()

@@ -77,5 +77,5 @@ func halfWidth(m benchmath.Summary) float64 {
 	if math.IsInf(m.Lo, 0) || math.IsInf(m.Hi, 0) || m.Center == 0 {
 		return 0
 	}
-	return (m.Hi - m.Lo) / 2 / math.Abs(m.Center)
+	return max(m.Hi-m.Center, m.Center-m.Lo) / math.Abs(m.Center)
 }
