@@ -201,10 +201,10 @@ mutants: ## break the rules in 250 places, one at a time, and see that the test 
 	$(GO) run ./fuzz/mutate
 
 # What "make bench" measures: quick writes BENCHMARKS.md in one to two hours; full the same, the goals of contributors, and
-# larger clusters in three of the rounds, which takes three hours and 22 GiB of memory; scale clusters of up to 50,000 nodes and 2,000,000 tasks, with 16 GiB,
-# for docs/dev/SCALE.md; check what has a goal, and fails where one is missed; gate what CI measures in two minutes, and fails
-# where allocations or ratios exceed those of bench/results/gate; calibrate what the gate compares with, ten times. A busy or
-# noisy machine is refused, but for gate and calibrate.
+# larger clusters in three of the rounds, which takes three hours and 22 GiB of memory; scale clusters of up to 50,000 nodes
+# and 2,000,000 tasks, with 16 GiB, for docs/dev/SCALE.md; check what has a goal, and fails where one is missed; gate what CI
+# measures in two minutes, and fails where allocations or ratios exceed those of bench/results/gate; calibrate what the gate
+# compares with, ten times. A busy or noisy machine is refused, except for gate and calibrate.
 MODE = quick
 
 .PHONY: bench

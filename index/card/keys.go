@@ -17,7 +17,7 @@ var (
 	}
 	JobKeys = Keys{RequestKey}
 	PodKeys = Keys{NameKey, nameAlias, RequestKey}
-	// PodGroupKeys are PodKeys, and what the scheduler writes on PodGroups.
+	// PodGroupKeys has the annotations of pods, and the one that the scheduler writes on PodGroups.
 	PodGroupKeys = append(PodKeys[:len(PodKeys):len(PodKeys)], ReasonKey)
 )
 

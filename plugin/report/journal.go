@@ -63,7 +63,6 @@ type entry struct {
 	refusal
 
 	text    string
-	rule    Rule
 	json    string      // the reason, for the annotation of the PodGroup
 	since   metav1.Time // when the job began to wait for admission
 	cause   cause
@@ -93,7 +92,6 @@ func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r *constraint.Refusal) 
 	next := &entry{
 		refusal: j.now.clone(),
 		text:    reason.String(),
-		rule:    reason.Rule,
 		json:    reason.annotation(),
 		cause:   e.cause(string(job.Queue), r, reason),
 	}
@@ -140,7 +138,7 @@ func (j *Journal) show(job *api.JobInfo, last *entry) {
 		// It has its minimum, as after a restart: Volcano sets it Running when the session closes.
 		setAdmitted(job, metav1.Now())
 	default:
-		setNotAdmitted(job, last.since, string(last.rule), last.text)
+		setNotAdmitted(job, last.since, string(last.cause.rule), last.text)
 	}
 
 	if last.admission || !job.IsReady() {
