@@ -15,12 +15,11 @@ func BenchmarkScrape(b *testing.B) {
 	b.Run("queues=5000", func(b *testing.B) {
 		shape := workload.Shape{Nodes: 1000, Fanout: workload.TwoLevels(5000), Jobs: 10000, TasksPerJob: 2}
 		c := withCardsOf(b, shape, asks{cards: 1})
-		measure(b, c, scrape, implementation{"ours", newCards})
+		measure(b, c, scrape, implementations[0], implementation{"ours", newCards})
 	})
 }
 
 func scrape(b *testing.B, s *bed) func() bool {
-	opening(b, s)
 	s.open(b)
 	handler := promhttp.Handler()
 	request := httptest.NewRequest(http.MethodGet, "/metrics", nil)

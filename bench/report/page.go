@@ -80,6 +80,17 @@ func (c contents) UserGoals() string {
 	return t.String()
 }
 
+// MissedByUsers says why ours misses goals that a user feels, as paragraphs.
+func (c contents) MissedByUsers() string {
+	var b strings.Builder
+	for _, g := range userGoals {
+		if g.outcome(c.set).verdict == missed {
+			fmt.Fprintf(&b, "\nMissed, %s: %s\n", g.title, reasonOf(g))
+		}
+	}
+	return b.String()
+}
+
 // Verdicts counts the verdicts on the goals that a user feels, as a sentence.
 func (c contents) Verdicts() string {
 	counts := map[verdict]int{}

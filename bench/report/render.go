@@ -96,19 +96,25 @@ func (c contents) Missed() string {
 			continue
 		}
 
-		why := "–"
-		if reason := reasons.Lookup(g.title); reason != nil {
-			why = strings.Join(strings.Fields(reason.Root.String()), " ")
-		}
-		t.row(append(g.cells(o), cell{words: why})...)
+		t.row(append(g.cells(o), cell{words: reasonOf(g)})...)
 	}
 	return t.String()
+}
+
+// reasonOf says why ours misses a goal, "–" where nobody has found out.
+func reasonOf(g goal) string {
+	reason := reasons.Lookup(g.title)
+	if reason == nil {
+		return "–"
+	}
+	return strings.Join(strings.Fields(reason.Root.String()), " ")
 }
 
 // Lost lists the operations for which ours is slower than upstream, or allocates more.
 func (c contents) Lost() string {
 	var b strings.Builder
 	for _, r := range c.compared() {
+		var worse []string
 		for _, unit := range []string{timeUnit, bytesUnit, allocsUnit, keptUnit} {
 			m, ok := c.ratio(r.name+upstreams, r.name+oursOf, unit)
 			if !ok || m.Center >= 1 {
@@ -121,8 +127,15 @@ func (c contents) Lost() string {
 			}
 			x, _ := c.median(r.name+upstreams, unit)
 			y, _ := c.median(r.name+oursOf, unit)
-			fmt.Fprintf(&b, "- `%s`: %s, upstream %s%s.\n",
-				r.name, quantity(y.Center, unit), quantity(x.Center, unit), certain)
+			what := ""
+			if unit == allocsUnit {
+				what = " allocations"
+			}
+			worse = append(worse,
+				fmt.Sprintf("%s%s (upstream %s%s)", quantity(y.Center, unit), what, quantity(x.Center, unit), certain))
+		}
+		if len(worse) > 0 {
+			fmt.Fprintf(&b, "- `%s`: %s.\n", r.name, strings.Join(worse, ", "))
 		}
 	}
 

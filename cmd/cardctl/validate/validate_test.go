@@ -207,6 +207,9 @@ func TestCheck(t *testing.T) {
 			[]string{node, queue("q", "", quota(`{"A":40}`), open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 5", `{}`)},
 			[]string{"cluster: warning: queues are guaranteed 40 A together, and the nodes have 4",
 				"13: error: Job/j: it cannot run, even alone: No node fits: 1 × too small: it has 4 nvidia.com/gpu, and the pod requests 5 (NodesTooSmall)"}},
+		"a job that runs, and whose queue lost its quota": {
+			[]string{node, queue("q", "", quota(`{"A":0}`), open), podOn("a", "node-1")},
+			[]string{"13: warning: PodGroup/a: it runs, and cannot start again, even alone: Queue <q> has insufficient <A> quota: requested <1>, total would be <1>, but capability is <0> (OverQuota)"}},
 		"a job behind another one": {
 			[]string{node, strings.Replace(queue("q", "", quota(`{"A":3}`), open), "annotations: {", `annotations: {volcano.sh/order: fifo, `, 1),
 				strings.Replace(job("q", "A", "cpu: 1", `{"A":1}`), "name: j", "name: a", 1), job("q", "A", "cpu: 1", `{"A":1}`)}, nil},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -97,13 +98,26 @@ func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, 
 		}
 
 		severity := Error
+		what := "it cannot run, even alone"
 		if f.Rule == report.ClosedQueue {
 			severity = Warning // the queue can be opened
 		}
-		issue := ck.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)
+		if ck.runs(f.Namespace, f.Name) {
+			severity = Warning
+			what = "it runs, and cannot start again, even alone"
+		}
+		issue := ck.report(severity, object, kind, "", what+": %s (%s)", f.Message, f.Rule)
 		issue.Finding = &findings[i]
 	}
 	return nil
+}
+
+// runs reports whether a PodGroup was running when the objects were read. What it started with can be gone since.
+func (ck *checker) runs(namespace, name string) bool {
+	return slices.ContainsFunc(ck.objects.PodGroups, func(podGroup *scheduling.PodGroup) bool {
+		return podGroup.Namespace == namespace && podGroup.Name == name &&
+			podGroup.Status.Phase == scheduling.PodGroupRunning
+	})
 }
 
 // workloads returns the objects that can be the owner of a job, by namespace/kind/name.

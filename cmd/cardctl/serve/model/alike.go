@@ -7,7 +7,7 @@ var (
 	// parent of a queue, and quantities.
 	differs = regexp.MustCompile(`"[^"]*"|<[^>]*>|\bparent [^\s,;]+|-?\b\d[\w./+-]*`)
 	// cannotRun matches the text of a job that cannot run. Its problem is the rule.
-	cannotRun = regexp.MustCompile(`(?s)^(it cannot run, even alone): .* (\(\w+\))$`)
+	cannotRun = regexp.MustCompile(`(?s)^(it (?:cannot run|runs, and cannot start again), even alone): .* (\(\w+\))$`)
 )
 
 // Alike returns a text of an issue without the parts that differ in other issues of the same problem.

@@ -121,6 +121,9 @@ func argument(lang, word string) string {
 // issues. The reason of such a job is the one that its page shows.
 func issue(lang, text string, f *explain.Finding) string {
 	if f != nil && lang != languages[0] {
+		if strings.HasPrefix(text, "it runs") {
+			return say(lang, "it runs, and cannot start again, even alone: %s", refusal(lang, f))
+		}
 		return say(lang, "it cannot run, even alone: %s", refusal(lang, f))
 	}
 	return advise(lang, text)

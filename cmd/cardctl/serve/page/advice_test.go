@@ -123,6 +123,7 @@ func TestIssue(t *testing.T) {
 		{`its path does not reach the root: queue "a": the parent queue does not exist: "b"`, `它的路径无法到达根队列：队列 "a" 的父队列 "b" 不存在`, nil},
 		{"it cannot run, even alone (OverQuota)", "即使单独运行也无法启动（配额已用完）", nil},
 		{"it cannot run, even alone: Queue <research> has insufficient <X> quota (OverQuota)", "即使单独运行也无法启动：还需要 3 X；research 剩余 1，共 6", job},
+		{"it runs, and cannot start again, even alone: Queue <research> has insufficient <X> quota (OverQuota)", "正在运行，但即使单独运行也无法再次启动：还需要 3 X；research 剩余 1，共 6", job},
 		{"Pod is evicted, because of reclaim", "Pod 被驱逐，动作：reclaim", nil},
 		{"it is not known to anybody", "it is not known to anybody", nil},
 	} {
