@@ -97,5 +97,5 @@ func (c contents) Verdicts() string {
 	for _, g := range userGoals {
 		counts[g.outcome(c.set).verdict]++
 	}
-	return fmt.Sprintf("Of %d goals, %d are met and %d are missed.", len(userGoals), counts[met], counts[missed])
+	return fmt.Sprintf("Goals: %d, of which %d met and %d missed.", len(userGoals), counts[met], counts[missed])
 }
