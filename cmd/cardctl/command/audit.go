@@ -44,29 +44,40 @@ func newAudit(s *source) *cobra.Command {
 
 	cmd.Flags().IntVar(&days, "days", days, "Judge the use of this many days")
 	s.bind(cmd, formats...)
+	s.bindContexts(cmd)
 	return cmd
 }
 
 func (s *source) audit(ctx context.Context, queue string, days int) error {
-	objects, configuration, err := s.read(ctx)
+	all, err := inClusters(ctx, s, func(s *source, ctx context.Context) (*audit.Report, error) {
+		return s.report(ctx, queue, days)
+	})
 	if err != nil {
 		return err
+	}
+	return printEach(s, all, (*source).auditResults)
+}
+
+func (s *source) report(ctx context.Context, queue string, days int) (*audit.Report, error) {
+	objects, configuration, err := s.read(ctx)
+	if err != nil {
+		return nil, err
 	}
 	s.warn(objects)
 
 	checks, err := validate.Check(ctx, objects.Clone(), configuration)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	world, err := engine.Build(objects)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.warnOfWorld(world, configuration)
 	session, err := engine.Open(ctx, world, configuration)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer session.Close()
 
@@ -74,19 +85,19 @@ func (s *source) audit(ctx context.Context, queue string, days int) error {
 	if queue != "" {
 		wanted, err := below(world, configuration, queue)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		report.Keep(wanted)
 	}
-	return s.printAudit(report)
+	return report, nil
 }
 
-func (s *source) printAudit(r *audit.Report) error {
+func (s *source) auditResults(r *audit.Report) []*result {
 	if isData(s.output) {
-		return s.print(&result{data: r})
+		return []*result{{data: r}}
 	}
 	record := fmt.Sprintf("Findings: %d.\n%s", len(r.Items), auditRecord(r))
-	return s.print(orText(auditTable(r), "Nothing is found."), &result{text: record})
+	return []*result{orText(auditTable(r), "Nothing is found."), {text: record}}
 }
 
 // auditRecord describes the record of use over time.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -22,25 +23,67 @@ until the pods are deleted.`
 func newCards(s *source) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cards", Short: "Cards in the cluster, on nodes and in queues", Long: cardsLong,
-		Example: "  cardctl cards\n  cardctl cards -o wide -f dump.json",
+		Example: "  cardctl cards\n  cardctl cards -o wide -f dump.json\n  cardctl cards --contexts a,b,c",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := s.openBelow(cmd.Context(), "")
-			if err != nil {
-				return err
-			}
-			defer o.Close()
-			return s.printStock(stock.Count(o.world, o.Session))
+			return s.cards(cmd.Context())
 		},
 	}
 
 	s.bind(cmd, formats...)
+	s.bindContexts(cmd)
 	return cmd
 }
 
-func (s *source) printStock(all *stock.Stock) error {
+// total stands for all clusters in the column CLUSTER.
+const total = "(total)"
+
+func (s *source) cards(ctx context.Context) error {
+	all, err := inClusters(ctx, s, (*source).countCards)
+	if err != nil {
+		return err
+	}
 	if isData(s.output) {
-		return s.print(&result{data: all})
+		return printEach(s, all, (*source).stockResults)
+	}
+
+	// The last rows are about all clusters.
+	var stocks []*stock.Stock
+	for _, f := range all {
+		if f.err == nil {
+			stocks = append(stocks, f.value)
+		}
+	}
+	shown := all
+	sum := stock.Sum(stocks)
+	if len(stocks) > 1 && len(sum.Cards) > 0 {
+		shown = append(shown, found[*stock.Stock]{from: &source{name: total}, value: sum})
+	}
+	err = printEach(s, shown, (*source).stockResults)
+	if err != nil {
+		return err
+	}
+
+	for _, f := range all {
+		if f.err == nil {
+			f.from.noteUnlabeled(f.value)
+		}
+	}
+	return nil
+}
+
+func (s *source) countCards(ctx context.Context) (*stock.Stock, error) {
+	o, err := s.openBelow(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	defer o.Close()
+	return stock.Count(o.world, o.Session), nil
+}
+
+func (s *source) stockResults(all *stock.Stock) []*result {
+	if isData(s.output) {
+		return []*result{{data: all}}
 	}
 
 	tables := []*result{orText(cardTable(all), "No node has cards, and no queue has a quota of any.")}
@@ -51,10 +94,11 @@ func (s *source) printStock(all *stock.Stock) error {
 		tables = append(tables, &result{rows: queueTable(all)})
 	}
 
-	if err := s.print(tables...); err != nil {
-		return err
-	}
+	return tables
+}
 
+// noteUnlabeled writes to stderr which nodes do not name their cards.
+func (s *source) noteUnlabeled(all *stock.Stock) {
 	for _, n := range all.Unlabeled {
 		if card.IsRegistration(n.Label) {
 			s.note("node %s has %s but lacks a valid annotation %s, which registers the cards",
@@ -63,7 +107,6 @@ func (s *source) printStock(all *stock.Stock) error {
 			s.note("node %s has %s but lacks the label %s, which names the card", n.Node, n.Resource, n.Label)
 		}
 	}
-	return nil
 }
 
 // cardTable has a row for each card. It has the column UNUSABLE only if there are unusable cards.

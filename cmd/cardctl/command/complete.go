@@ -118,6 +118,7 @@ func (s *source) completeClusterFlags(cmd *cobra.Command) {
 	}
 
 	register("namespace", s.namespaceNames)
+	_ = cmd.RegisterFlagCompletionFunc(contextsFlag, s.completeContexts)
 	kubeconfig("context", func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.Contexts) })
 	kubeconfig("cluster", func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.Clusters) })
 	kubeconfig("user", func(c clientcmdapi.Config) iter.Seq[string] { return maps.Keys(c.AuthInfos) })
@@ -145,6 +146,9 @@ func (s *source) world(ctx context.Context, kinds ...input.Kind) *engine.World {
 func (s *source) objectsOf(ctx context.Context, kinds ...input.Kind) (*input.Objects, error) {
 	if len(s.files) > 0 {
 		return input.ReadFiles(s.files, s.recursive, s.streams.In, nil)
+	}
+	if len(s.contexts) > 0 {
+		return s.of(s.contexts[0]).objectsOf(ctx, kinds...)
 	}
 
 	config, err := s.cluster.ToRESTConfig()

@@ -58,30 +58,25 @@ func newExplain(s *source) *cobra.Command {
 				return err
 			}
 
-			if about.kind == "setting" {
+			// The list of all settings is about no cluster.
+			if about == (subject{kind: "setting"}) && len(s.contexts) > 0 {
+				return s.print(listSettings())
+			}
+
+			if s.watch {
+				shown := map[string]bool{}
 				return s.show(cmd.Context(), func(ctx context.Context) (*result, error) {
-					return s.explainSetting(ctx, about.name)
+					return s.answer(ctx, about, shown)
 				})
 			}
 
-			shown := map[string]bool{}
-			return s.show(cmd.Context(), func(ctx context.Context) (*result, error) {
-				world, configuration, err := s.load(ctx)
-				kinds := input.Forbidden(err)
-				switch {
-				case len(kinds) > 0 && s.namespace() != "":
-					return s.explainTold(ctx, about, kinds)
-				case len(kinds) > 0:
-					s.note("if you may list the objects of one namespace, name it: cardctl explain -n NAMESPACE")
-					return nil, err
-				case err != nil:
-					return nil, err
-				}
-				if err := s.checkNamespace(ctx, namespaces(world)); err != nil {
-					return nil, err
-				}
-				return s.explain(ctx, about, world, configuration, shown)
+			all, err := inClusters(cmd.Context(), s, func(s *source, ctx context.Context) (*result, error) {
+				return s.answer(ctx, about, map[string]bool{})
 			})
+			if err != nil {
+				return err
+			}
+			return printEach(s, all, func(_ *source, r *result) []*result { return []*result{r} })
 		},
 	}
 
@@ -89,7 +84,31 @@ func newExplain(s *source) *cobra.Command {
 	s.bindNamespaces(cmd)
 	s.bindSelector(cmd, "Labels of the jobs to explain, or of their pods, such as app=train")
 	s.bindWatch(cmd)
+	s.bindContexts(cmd)
 	return cmd
+}
+
+// answer reads the input and explains a subject, and the jobs that were shown before.
+func (s *source) answer(ctx context.Context, about subject, shown map[string]bool) (*result, error) {
+	if about.kind == "setting" {
+		return s.explainSetting(ctx, about.name)
+	}
+
+	world, configuration, err := s.load(ctx)
+	kinds := input.Forbidden(err)
+	switch {
+	case len(kinds) > 0 && s.namespace() != "":
+		return s.explainTold(ctx, about, kinds)
+	case len(kinds) > 0:
+		s.note("if you may list the objects of one namespace, name it: cardctl explain -n NAMESPACE")
+		return nil, err
+	case err != nil:
+		return nil, err
+	}
+	if err := s.checkNamespace(ctx, namespaces(world)); err != nil {
+		return nil, err
+	}
+	return s.explain(ctx, about, world, configuration, shown)
 }
 
 func subjectOf(arguments []string) (subject, error) {
@@ -215,9 +234,14 @@ func (about subject) unknown(world *engine.World, namespace string) error {
 	return unknown(about.kind, about.name, known)
 }
 
-// unknown is the error about a name that the input does not have.
+// unknownError is the error about a name that the input does not have.
+type unknownError string
+
+func (e unknownError) Error() string { return string(e) }
+
+// unknown returns the error about a name. known are the names that the input has.
 func unknown(kind, name string, known []string) error {
-	return fmt.Errorf("no %s %q in the input%s", kind, name, index.DidYouMean(name, known))
+	return unknownError(fmt.Sprintf("no %s %q in the input%s", kind, name, index.DidYouMean(name, known)))
 }
 
 // filter returns a function that selects the jobs of a subject. A queue selects the waiting jobs in it and below it. A

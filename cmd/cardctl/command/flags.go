@@ -28,6 +28,9 @@ func (s *source) bindShared(cmd *cobra.Command) {
 	flags.BoolVarP(&s.quiet, "quiet", "q", false, "Print no notes on stderr; warnings and errors stay")
 
 	s.bindCluster(cmd)
+	flags.StringSliceVar(&s.contexts, contextsFlag, nil,
+		"Contexts of the kubeconfig, such as a,b,c: several clusters at once")
+	flags.Lookup(contextsFlag).Hidden = true
 	s.completeClusterFlags(cmd)
 }
 
@@ -115,5 +118,5 @@ func (s *source) checkFlags(cmd *cobra.Command) (err error) {
 	if s.watch && len(s.files) > 0 {
 		return errWatchFiles
 	}
-	return nil
+	return s.checkContexts(cmd)
 }

@@ -73,6 +73,7 @@ func TestFlagsInFront(t *testing.T) {
 		"cards --plugin capacity -f DIR":          "--plugin=capacity cards -f DIR",
 		"explain -f DIR/q.yaml -q -f DIR":         "-f DIR/q.yaml -q explain -f DIR",
 		"cards --context nowhere":                 "--context nowhere cards",
+		"cards --contexts nowhere,there":          "--contexts nowhere,there cards",
 		"explain --scheduler-conf gone -q -f DIR": "--scheduler-conf gone -q explain -f DIR",
 	} {
 		words := func(text string) []string { return strings.Fields(strings.ReplaceAll(text, "DIR", example)) }

@@ -86,7 +86,7 @@ func TestPageNamesCommandsAndFlags(t *testing.T) {
 	for _, cmd := range New("cardctl", genericiooptions.NewTestIOStreamsDiscard()).Commands() {
 		assert.Contains(t, string(text), "## "+cmd.Name(), cmd.Name())
 	}
-	for _, flag := range []string{"--filename", "--recursive", "--scheduler-conf", "--plugin", "--output", "--once", "--interval", "--add", "--set", "--remove", "--all", "--no-headers", "--watch", "--selector", "--all-namespaces",
+	for _, flag := range []string{"--filename", "--recursive", "--scheduler-conf", "--plugin", "--output", "--once", "--interval", "--add", "--set", "--remove", "--all", "--no-headers", "--watch", "--selector", "--all-namespaces", "--contexts",
 		"--trace", "--format", "--map", "--conf", "--out", "--seed", "--make", "--busy", "--period", "--progress"} {
 		assert.Contains(t, string(text), flag)
 	}

@@ -83,16 +83,21 @@ func (s *source) print(all ...*result) error {
 		if i > 0 {
 			fmt.Fprintln(s.streams.Out)
 		}
-		if len(s.unknown) > 0 && r.data != nil {
-			partial := *r
-			partial.data = incomplete{r.data, s.unknown}
-			r = &partial
-		}
-		if err := r.print(s.streams.Out, s.output, !s.noHeaders); err != nil {
+		if err := s.withUnknown(r).print(s.streams.Out, s.output, !s.noHeaders); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// withUnknown returns a result with the facts that it leaves out.
+func (s *source) withUnknown(r *result) *result {
+	if len(s.unknown) == 0 || r.data == nil {
+		return r
+	}
+	partial := *r
+	partial.data = incomplete{r.data, s.unknown}
+	return &partial
 }
 
 // table is rows of columns. Some columns are only for -o wide.

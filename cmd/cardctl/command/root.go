@@ -74,6 +74,7 @@ func newRoot(name string, from *source) *cobra.Command {
 	// The flags may stand in front of the command. Cobra finds the command if the root knows which flags have a value.
 	from.bindShared(root)
 	root.Flags().Lookup(namespaceFlag).Hidden = false
+	from.bindContexts(root)
 
 	root.SetUsageTemplate(usageTemplate(root))
 	root.Version = version.Of().Text("cardctl")

@@ -33,13 +33,19 @@ address, the same as JSON, and the cardctl command that prints the same.
 Everyone who can reach the address sees everything, so that it must be one of this
 machine. With --authenticate, users log in with a token of the cluster, and see
 what they may list: queues, nodes, and the jobs of a namespace if they may list its
-pods. Then other addresses can be used as well, with a certificate.`
+pods. Then other addresses can be used as well, with a certificate.
+
+With --contexts, each cluster has pages of its own, and each page has links to the
+same page of the other clusters.`
 
 const serveExamples = `  # http://127.0.0.1:8080
   cardctl serve
 
   # The dump of a support case, on another port
   cardctl serve -f dump.json --listen 127.0.0.1:9000
+
+  # Several clusters of the kubeconfig
+  cardctl serve --contexts a,b,c
 
   # For the users of the cluster
   cardctl serve --listen :8443 --authenticate --tls-cert-file tls.crt --tls-private-key-file tls.key`
@@ -66,7 +72,7 @@ func newServe(s *source) *cobra.Command {
 			"Others need --authenticate and a certificate")
 	flags.BoolVar(&v.authenticate, "authenticate", false,
 		"Require a token of the cluster, and show what its user may list. "+
-			"cardctl needs the permission to create tokenreviews and subjectaccessreviews")
+			"cardctl needs the permission to create tokenreviews and subjectaccessreviews. Not with --contexts")
 	flags.StringVar(&v.certificate, "tls-cert-file", "",
 		"File with the certificate of the server, which then speaks HTTPS only. It is read again when it changes")
 	flags.StringVar(&v.key, "tls-private-key-file", "", "File with the private key of the certificate")
@@ -76,8 +82,11 @@ func newServe(s *source) *cobra.Command {
 	flags.DurationVar(&s.interval, "interval", 2*time.Second, "Least time between two readings of the cluster")
 
 	s.bind(cmd)
+	s.bindContexts(cmd)
 	cmd.MarkFlagsRequiredTogether("tls-cert-file", "tls-private-key-file")
 	cmd.MarkFlagsMutuallyExclusive("authenticate", "filename")
+	cmd.MarkFlagsMutuallyExclusive("authenticate", contextsFlag) // a token is one of one cluster
+	cmd.MarkFlagsMutuallyExclusive("metrics", contextsFlag)
 	return cmd
 }
 
@@ -121,6 +130,9 @@ func (s *source) serve(cmd *cobra.Command, v *serving) error {
 	if err := v.check(); err != nil {
 		return err
 	}
+	if len(s.contexts) > 0 {
+		return s.serveClusters(cmd, v)
+	}
 
 	options := serve.Options{Interval: s.interval, Flags: sourceFlags(cmd.Flags()), Log: s.logLine}
 	if v.authenticate {
@@ -143,13 +155,59 @@ func (s *source) serve(cmd *cobra.Command, v *serving) error {
 	}
 	reader.metrics = v.metrics
 	options.Source = reader
+	return s.listen(cmd.Context(), v, serve.New(options))
+}
 
-	listener, address, err := v.listener(cmd.Context())
+// serveClusters serves the pages of each cluster of --contexts.
+func (s *source) serveClusters(cmd *cobra.Command, v *serving) error {
+	var all []serve.Options
+	var errs []error
+	for _, name := range s.contexts {
+		from := s.of(name)
+		options := serve.Options{
+			Cluster:  name,
+			Interval: s.interval,
+			Flags:    append(sourceFlags(cmd.Flags()), "--context="+name),
+			Log:      from.logLine,
+		}
+
+		reader, err := from.newReader(cmd.Context())
+		if err != nil {
+			errs = append(errs, fmt.Errorf("cluster %s: %w", name, err))
+			options.Source = unreadable{err}
+		} else {
+			options.Source = reader
+		}
+		all = append(all, options)
+	}
+	if len(errs) == len(all) {
+		return errors.Join(errs...)
+	}
+	return s.listen(cmd.Context(), v, serve.NewClusters(all))
+}
+
+// unreadable is a cluster that the kubeconfig does not describe well enough. Its pages show the error.
+type unreadable struct{ err error }
+
+// Changed never receives.
+func (unreadable) Changed() <-chan struct{} { return nil }
+
+// Read returns the error.
+func (u unreadable) Read(context.Context) (*model.Reading, error) { return nil, u.err }
+
+// server answers requests until the context is done.
+type server interface {
+	Serve(context.Context, net.Listener) error
+}
+
+// listen prints the address and serves the pages.
+func (s *source) listen(ctx context.Context, v *serving, pages server) error {
+	listener, address, err := v.listener(ctx)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(s.streams.Out, address)
-	err = serve.New(options).Serve(cmd.Context(), listener)
+	err = pages.Serve(ctx, listener)
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -158,11 +216,17 @@ func (s *source) serve(cmd *cobra.Command, v *serving) error {
 
 // logLine writes a line of the log.
 func (s *source) logLine(format string, arguments ...any) {
-	fmt.Fprintf(s.streams.ErrOut, "%s %s\n", time.Now().UTC().Format(time.RFC3339), fmt.Sprintf(format, arguments...))
+	text := fmt.Sprintf(format, arguments...)
+	if s.name != "" {
+		text = "cluster " + s.name + ": " + text
+	}
+	fmt.Fprintf(s.streams.ErrOut, "%s %s\n", time.Now().UTC().Format(time.RFC3339), text)
 }
 
 // notShown are flags that other commands do not have, and secrets.
-var notShown = []string{"listen", "interval", "metrics", "tls-cert-file", "tls-private-key-file", "token"}
+var notShown = []string{
+	"listen", "interval", "metrics", "tls-cert-file", "tls-private-key-file", "token", contextsFlag,
+}
 
 // sourceFlags returns the flags that select the input, as they were given.
 func sourceFlags(flags *pflag.FlagSet) (words []string) {

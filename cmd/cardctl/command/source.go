@@ -28,6 +28,8 @@ type source struct {
 
 	// The input.
 	cluster       *genericclioptions.ConfigFlags
+	contexts      []string // several clusters, by their contexts
+	name          string   // of a cluster among several, "" for one
 	files         []string
 	recursive     bool
 	configuration string
@@ -172,6 +174,9 @@ func (s *source) warning(format string, arguments ...any) { s.line("warning", fo
 
 func (s *source) line(severity, format string, arguments ...any) {
 	text := fmt.Sprintf(format, arguments...)
+	if s.name != "" {
+		text = "cluster " + s.name + ": " + text
+	}
 	if s.heard != nil {
 		s.heard(severity, text)
 	}
@@ -201,6 +206,7 @@ func (s *source) prepare(objects *input.Objects, stored usageReader) (*engine.Co
 		return nil, err
 	}
 
+	configuration.Cluster = s.name
 	s.giveUsage(configuration, objects, stored)
 	for _, lack := range append(objects.Warnings, objects.Missing()...) {
 		s.warning("%s", lack)

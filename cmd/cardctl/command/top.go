@@ -54,26 +54,10 @@ func newTop(s *source) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeFirst(s.queueNames),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			read := func(ctx context.Context) ([]queues.Queue, error) {
-				return s.queues(ctx, strings.Join(arguments, ""))
-			}
 			if by != "" {
 				return s.topBy(cmd.Context(), queueArgument(arguments), by)
 			}
-			if !once && !s.watch && !isData(s.output) && isTerminal(s.streams.Out) {
-				return s.screen(cmd.Context(), read)
-			}
-
-			var all []queues.Queue
-			err := s.show(cmd.Context(), func(ctx context.Context) (*result, error) {
-				var err error
-				all, err = read(ctx)
-				return &result{rows: queuesTable(all, s.output == asWide), data: document{"QueueList", all}}, err
-			})
-			if err != nil || s.watch || s.output != asWide {
-				return err
-			}
-			return s.printPolicies(all)
+			return s.top(cmd.Context(), strings.Join(arguments, ""), once)
 		},
 	}
 
@@ -81,6 +65,7 @@ func newTop(s *source) *cobra.Command {
 	s.bind(cmd, named...)
 	s.bindSelector(cmd, "Labels of the queues to show, such as team=vision")
 	s.bindWatch(cmd)
+	s.bindContexts(cmd)
 	cmd.Flags().StringVar(&by, "by", "",
 		"Show the cards of each user, group, namespace, or value of a label: user, group, namespace or label:NAME")
 	cmd.MarkFlagsMutuallyExclusive("once", "watch")
@@ -89,23 +74,67 @@ func newTop(s *source) *cobra.Command {
 	return cmd
 }
 
+// top shows the queues below a queue, or all.
+func (s *source) top(ctx context.Context, queue string, once bool) error {
+	read := func(ctx context.Context) ([]queues.Queue, error) { return s.queues(ctx, queue) }
+	switch {
+	case s.watch:
+		return s.show(ctx, func(ctx context.Context) (*result, error) {
+			all, err := read(ctx)
+			return s.queuesResult(all), err
+		})
+	case !once && len(s.contexts) == 0 && !isData(s.output) && isTerminal(s.streams.Out):
+		return s.screen(ctx, read)
+	}
+
+	all, err := inClusters(ctx, s, func(s *source, ctx context.Context) ([]queues.Queue, error) {
+		return s.queues(ctx, queue)
+	})
+	if err != nil {
+		return err
+	}
+	return printEach(s, all, func(s *source, all []queues.Queue) []*result {
+		results := []*result{s.queuesResult(all)}
+		if policies := policiesTable(all); s.output == asWide && len(policies.rows) > 0 {
+			results = append(results, &result{rows: policies})
+		}
+		return results
+	})
+}
+
+func (s *source) queuesResult(all []queues.Queue) *result {
+	return &result{rows: queuesTable(all, s.output == asWide), data: document{"QueueList", all}}
+}
+
 // topBy prints the cards of the holders of a key, in a queue and below it.
 func (s *source) topBy(ctx context.Context, queue, key string) error {
 	if !policy.IsHolderKey(key) {
 		return fmt.Errorf("--by %s: want user, group, namespace or label:NAME", key)
 	}
 
-	o, err := s.openBelow(ctx, queue)
+	all, err := inClusters(ctx, s, func(s *source, ctx context.Context) ([]stock.Holder, error) {
+		return s.holders(ctx, queue, key)
+	})
 	if err != nil {
 		return err
+	}
+	return printEach(s, all, func(_ *source, all []stock.Holder) []*result {
+		r := orText(holdersTable(key, all), "No job has cards or waits for any.")
+		r.data = document{"HolderList", all}
+		return []*result{r}
+	})
+}
+
+// holders reads the input and returns the holders of a key, in a queue and below it.
+func (s *source) holders(ctx context.Context, queue, key string) ([]stock.Holder, error) {
+	o, err := s.openBelow(ctx, queue)
+	if err != nil {
+		return nil, err
 	}
 	defer o.Close()
 
 	jobs := stock.HeldCards(o.Session, key)
-	all := stock.Holders(jobs, key, func(job *stock.Held) bool { return o.wanted(job.Queue) })
-	r := orText(holdersTable(key, all), "No job has cards or waits for any.")
-	r.data = document{"HolderList", all}
-	return s.print(r)
+	return stock.Holders(jobs, key, func(job *stock.Held) bool { return o.wanted(job.Queue) }), nil
 }
 
 func holdersTable(key string, all []stock.Holder) *table {
@@ -152,8 +181,8 @@ func (s *source) queues(ctx context.Context, queue string) ([]queues.Queue, erro
 	}), nil
 }
 
-// printPolicies prints the policies, windows and budgets of queues after their table, if there are any.
-func (s *source) printPolicies(all []queues.Queue) error {
+// policiesTable has a row for each policy, window and budget of queues.
+func policiesTable(all []queues.Queue) *table {
 	t := tableOf("QUEUE", "POLICY", "VALUE", "SET BY", "NOW")
 	t.columns[0].once = true
 	for i := range all {
@@ -162,11 +191,7 @@ func (s *source) printPolicies(all []queues.Queue) error {
 		}
 	}
 
-	if len(t.rows) == 0 {
-		return nil
-	}
-	fmt.Fprintln(s.streams.Out)
-	return s.print(&result{rows: t})
+	return t
 }
 
 func queuesTable(all []queues.Queue, wide bool) *table {

@@ -55,20 +55,37 @@ func newUsage(s *source) *cobra.Command {
 
 	cmd.Flags().StringVar(&card, "card", "", "Only this card, or another resource that counts")
 	s.bind(cmd, named...)
+	s.bindContexts(cmd)
 	cmd.AddCommand(newReset(s))
 	return cmd
 }
 
 func (s *source) usage(ctx context.Context, queue, card string) error {
-	o, err := s.openBelow(ctx, queue)
+	all, err := inClusters(ctx, s, func(s *source, ctx context.Context) (*used, error) {
+		return s.readUsed(ctx, queue, card)
+	})
 	if err != nil {
 		return err
 	}
+	return printEach(s, all, (*source).usageResults)
+}
+
+// used is the usage of queues over time, by the configuration of their scheduler.
+type used struct {
+	*engine.Configuration
+	queues []queues.Usage
+}
+
+func (s *source) readUsed(ctx context.Context, queue, card string) (*used, error) {
+	o, err := s.openBelow(ctx, queue)
+	if err != nil {
+		return nil, err
+	}
 	defer o.Close()
 	if err := checkUsedCard(o.Session, card); err != nil {
-		return err
+		return nil, err
 	}
-	return s.printUsage(o.Configuration, queues.Usages(o.Session, o.wanted, card))
+	return &used{o.Configuration, queues.Usages(o.Session, o.wanted, card)}, nil
 }
 
 // checkUsedCard returns an error for a card that does not count.
@@ -97,31 +114,32 @@ type usageDocument struct {
 	Items    []queues.Usage `json:"items"`
 }
 
-func (s *source) printUsage(c *engine.Configuration, all []queues.Usage) error {
-	with := c.FairShare()
+func (s *source) usageResults(u *used) []*result {
+	with := u.FairShare()
 	if isData(s.output) {
-		d := usageDocument{Kind: "UsageList", Lacks: c.UsageLacks, Items: all}
+		d := usageDocument{Kind: "UsageList", Lacks: u.UsageLacks, Items: u.queues}
 		if with.HalfLife > 0 {
 			d.HalfLife = with.HalfLife.String()
 			d.Horizon = with.Horizon.String()
 			d.By = string(with.By)
 		}
 
-		if c.Usage != nil {
-			d.Saved = &metav1.Time{Time: c.Usage.Saved}
+		if u.Usage != nil {
+			d.Saved = &metav1.Time{Time: u.Usage.Saved}
 		}
-		return s.print(&result{data: d})
+		return []*result{{data: d}}
 	}
 
 	if with.HalfLife == 0 {
-		return s.print(&result{text: fmt.Sprintf(usageOff, c.Plugin)})
+		return []*result{{text: fmt.Sprintf(usageOff, u.Plugin)}}
 	}
 
-	if c.Usage != nil {
+	if u.Usage != nil {
 		s.note("usage with a half-life of %s, saved at %s",
-			queues.ShortTime(with.HalfLife), c.Usage.Saved.UTC().Format(time.RFC3339))
+			queues.ShortTime(with.HalfLife), u.Usage.Saved.UTC().Format(time.RFC3339))
 	}
-	return s.print(orText(usageTable(all, with), "No queue deserves, has or has had anything that counts."))
+	t := usageTable(u.queues, with)
+	return []*result{orText(t, "No queue deserves, has or has had anything that counts.")}
 }
 
 // usageTable has a row for each queue and card.

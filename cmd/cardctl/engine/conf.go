@@ -56,6 +56,9 @@ type Configuration struct {
 	// Upstream has Volcano's own plugin of the same name decide, in place of the plugin of this module. Sessions have
 	// no Quota then.
 	Upstream bool
+	// Cluster is the name of the cluster among several in this process, "" for one. Sessions on different clusters
+	// share no memory.
+	Cluster string
 	// At is the time of the sessions, zero for now.
 	At time.Time
 	// Usage is the usage of queues over time at the begin of a session, nil for the current usage. If the order depends

@@ -100,6 +100,8 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 		c.memory.register()
 	case !c.At.IsZero():
 		plugin.RegisterAt(func() time.Time { return c.At })
+	case c.Cluster != "":
+		memoryOf(c.Cluster).register()
 	}
 
 	// The plugin begins with the stored record, and is kept for the inspection.
@@ -127,11 +129,25 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	return s
 }
 
-// memory has the plugins and the clock of one simulation. Its sessions share the memory of a scheduler: a job that
-// others were evicted for has their room in the next cycle. Other simulations do not see it.
+// memory has the plugins and the clock of one simulation, or of one cluster among several. Its sessions share the
+// memory of a scheduler: in a simulation, a job that others were evicted for has their room in the next cycle. Other
+// simulations and clusters do not see it.
 type memory struct {
 	built map[string]framework.PluginBuilder
 	now   func() time.Time
+}
+
+// clusters has the memory of each cluster among several. Only one session at a time uses it.
+var clusters = map[string]*memory{}
+
+// memoryOf returns the memory of a cluster among several.
+func memoryOf(cluster string) *memory {
+	m := clusters[cluster]
+	if m == nil {
+		m = &memory{now: time.Now}
+		clusters[cluster] = m
+	}
+	return m
 }
 
 // skipTo sets the clock to the first end of a notice, and reports whether one is still to come.

@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // TestSessionsLeaveNoMetrics finds no series with a name of a world after its sessions: each world
@@ -48,4 +51,57 @@ tiers:
 			}
 		}
 	}
+}
+
+// TestClustersShareNoMemory opens sessions on two clusters in turns. In one of them, a label makes a resource a card. It is
+// no card in the other one, whatever the sessions before saw.
+func TestClustersShareNoMemory(t *testing.T) {
+	cards := build(t, `
+apiVersion: v1
+kind: Node
+metadata: {name: worker, labels: {acme.com/chip.product: A}}
+status: {allocatable: {cpu: 8, memory: 64Gi, pods: 100, acme.com/chip: 8}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: q}
+`)
+	plain := build(t, `
+apiVersion: v1
+kind: Node
+metadata: {name: worker}
+status: {allocatable: {cpu: 8, memory: 64Gi, pods: 100, acme.com/chip: 4}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: q}
+spec: {capability: {cpu: 8, acme.com/chip: 4}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: train, namespace: default}
+spec: {queue: q, minMember: 1, minResources: {cpu: 1, acme.com/chip: 2}}
+status: {phase: Inqueue}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train-0, namespace: default, annotations: {scheduling.k8s.io/group-name: train}}
+spec: {schedulerName: volcano, containers: [{name: c, image: i, resources: {requests: {cpu: 1}, limits: {acme.com/chip: 2}}}]}
+status: {phase: Pending}
+`)
+	c, err := Usual(plugin.Name, nil)
+	require.NoError(t, err)
+	accounts := func(cluster string, w *World) string {
+		configuration := *c
+		configuration.Cluster = cluster
+		s, err := Open(t.Context(), w, &configuration)
+		require.NoError(t, err)
+		defer s.Close()
+		return fmt.Sprintf("%+v", s.Tree())
+	}
+
+	alone := accounts("plain", plain)
+	accounts("cards", cards)
+	assert.Equal(t, alone, accounts("plain", plain))
+	assert.NotEqual(t, alone, accounts("cards", plain), "the worlds differ by what a memory has seen")
 }

@@ -17,6 +17,7 @@ import (
 // Options are the inputs and settings of a server.
 type Options struct {
 	Source   model.Source
+	Cluster  string        // its name among several clusters, "" for one
 	Interval time.Duration // the least time between two readings
 	// Flags select the input, for the commands that pages show.
 	Flags []string
@@ -38,6 +39,8 @@ type Server struct {
 	started  time.Time
 
 	progress progress // of simulations
+
+	all []*Server // of several clusters, nil for one
 }
 
 // New returns a server that has read nothing yet.
@@ -88,7 +91,7 @@ func (s *Server) Handler() http.Handler {
 	if metrics != nil {
 		all.Handle("GET "+metricsPath, metrics(s.measures.handler()))
 	}
-	all.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	all.HandleFunc("GET /livez", live)
 	all.HandleFunc("GET /readyz", s.ready)
 
 	return secure(s.measures.count(all, all, streamed, views))
@@ -103,9 +106,17 @@ func compress(next http.Handler) http.Handler {
 	return gzhttp.GzipHandler(next)
 }
 
+// live answers that the server runs.
+func live(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }
+
+// isReady reports whether the cluster has been read.
+func (s *Server) isReady() bool { return s.keeper.now().model != nil }
+
 // ready answers whether the cluster has been read.
-func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
-	if s.keeper.now().model == nil {
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) { answerReady(w, s.isReady()) }
+
+func answerReady(w http.ResponseWriter, ready bool) {
+	if !ready {
 		http.Error(w, "nothing has been read yet", http.StatusServiceUnavailable)
 		return
 	}
@@ -130,10 +141,15 @@ const (
 // Serve reads the cluster and answers requests until ctx is done. Then it ends the streams,
 // and waits a moment for other requests.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	return answer(ctx, listener, s.Handler(), s.Run)
+}
+
+// answer answers requests until ctx is done, while run reads.
+func answer(ctx context.Context, listener net.Listener, handler http.Handler, run func(context.Context)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	server := &http.Server{
-		Handler:           s.Handler(),
+		Handler:           handler,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       readTime,
@@ -142,7 +158,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		MaxHeaderBytes:    headerBytes,
 	}
 
-	go s.Run(ctx)
+	go run(ctx)
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Serve(listener) }()
 

@@ -240,6 +240,9 @@ func (s *Server) frame(q *request, v view) *page.Frame {
 		Accept: q.Header.Get("Accept-Language"),
 		User:   q.seen.viewer.Name(),
 		Queues: q.seen.viewer.Queues(q.Context()),
+
+		Base:     s.base(),
+		Clusters: s.clusters(v),
 	}
 
 	if v.command != nil {

@@ -132,6 +132,41 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 	return t.stock
 }
 
+// Sum adds up the cards of several clusters. The result has no nodes and no queues.
+func Sum(all []*Stock) *Stock {
+	sums := map[string]*Card{}
+	for _, s := range all {
+		for _, c := range s.Cards {
+			sum := sums[c.Card]
+			if sum == nil {
+				sum = &Card{Card: c.Card}
+				sums[c.Card] = sum
+			}
+			sum.plus(&c)
+		}
+	}
+
+	result := &Stock{Kind: "Stock", Cards: []Card{}, Nodes: []OnNode{}, Queues: []InQueue{}}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		result.Cards = append(result.Cards, *sums[name])
+	}
+	return result
+}
+
+// plus adds the same card of another cluster.
+func (c *Card) plus(other *Card) {
+	c.Nodes += other.Nodes
+	c.Allocatable += other.Allocatable
+	c.Charged += other.Charged
+	c.Used += other.Used
+	c.Free += other.Free
+	c.Unusable += other.Unusable
+	c.Quota += other.Quota
+	c.Deserved += other.Deserved
+	c.Guarantee += other.Guarantee
+	c.Oversubscribed += other.Oversubscribed
+}
+
 // Has reports whether a node of the stock has a card.
 func (s *Stock) Has(node, name string) bool {
 	return slices.ContainsFunc(s.Nodes, func(on OnNode) bool { return on.Node == node && on.Card == name })

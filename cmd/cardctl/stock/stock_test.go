@@ -311,3 +311,21 @@ func TestDevices(t *testing.T) {
 	assert.Equal(t, []UnlabeledNode{{"a", "gpu.nvidia.com", "productName"}}, stock.Unlabeled)
 	assert.Empty(t, stock.Lost)
 }
+
+// TestSum adds up the cards of clusters by name.
+func TestSum(t *testing.T) {
+	first := &Stock{Cards: []Card{
+		{Card: "A", Nodes: 1, Allocatable: 8, Charged: 2, Used: 3, Free: 5, Unusable: 1, Quota: 6, Deserved: 10, Guarantee: 2, Oversubscribed: 2},
+		{Card: "B", Nodes: 1, Allocatable: 4, Free: 4},
+	}}
+	second := &Stock{Cards: []Card{
+		{Card: "A", Nodes: 2, Allocatable: 1, Charged: 1, Used: 1, Free: 1, Unusable: 1, Quota: 1, Deserved: 1, Guarantee: 1, Oversubscribed: 1},
+	}}
+	sum := Sum([]*Stock{first, second})
+	assert.Equal(t, []Card{
+		{Card: "A", Nodes: 3, Allocatable: 9, Charged: 3, Used: 4, Free: 6, Unusable: 2, Quota: 7, Deserved: 11, Guarantee: 3, Oversubscribed: 3},
+		{Card: "B", Nodes: 1, Allocatable: 4, Free: 4},
+	}, sum.Cards)
+	assert.Equal(t, 1, first.Cards[0].Nodes, "the clusters stay as they are")
+	assert.Empty(t, Sum(nil).Cards)
+}

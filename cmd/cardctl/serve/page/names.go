@@ -31,7 +31,7 @@ func (f *Frame) QueueName(name string) Named {
 
 // QueueLink is the address of the page of a queue.
 func (f *Frame) QueueLink(name string) string {
-	return address("/queue/"+url.PathEscape(name), f.query())
+	return address(f.Root("/queue/")+url.PathEscape(name), f.query())
 }
 
 // JobName is the name of a job. owner starts with its kind.

@@ -33,6 +33,9 @@ type Frame struct {
 	Objects Objects // the targets of links, nil for none
 	Still   bool    // whether the page stays as it is when the cluster changes
 
+	Base     string    // of the paths of all pages of the cluster among several, "" for one cluster
+	Clusters []Cluster // to choose from, nil for one cluster
+
 	Command string // for a terminal, "" for none
 	Same    bool   // the command prints the same
 	JSON    string // the path of the same as JSON
@@ -49,6 +52,14 @@ type Frame struct {
 	NoJobs, NoNodes bool
 
 	Body any
+}
+
+// Cluster is an entry of the choice of clusters.
+type Cluster struct {
+	Name, Base string
+	Path       string // the same view, or the first one
+	Current    bool   // the cluster of the page
+	Away       bool   // the last reading failed
 }
 
 // contents are the names of the templates of contents.
@@ -200,29 +211,35 @@ func (f *Frame) query() url.Values {
 	return values
 }
 
+// Root is the address of a path without a query.
+func (f *Frame) Root(path string) string { return f.Base + path }
+
+// ClusterLink is the address of another cluster.
+func (f *Frame) ClusterLink(c Cluster) string { return address(c.Base+c.Path, f.query()) }
+
 // Link is the address of a view, with pairs of names and values as query.
 func (f *Frame) Link(path string, pairs ...string) string {
-	return address(path, set(f.query(), pairs))
+	return address(f.Root(path), set(f.query(), pairs))
 }
 
 // JobLink is the address of the explanation of a job.
 func (f *Frame) JobLink(namespace, podGroup string) string {
-	return address("/job/"+url.PathEscape(namespace)+"/"+url.PathEscape(podGroup), f.query())
+	return address(f.Root("/job/")+url.PathEscape(namespace)+"/"+url.PathEscape(podGroup), f.query())
 }
 
 // With is the address of this page with a changed query. An empty value removes a name.
 func (f *Frame) With(pairs ...string) string {
-	return address(f.Path, set(f.own(), pairs))
+	return address(f.Root(f.Path), set(f.own(), pairs))
 }
 
 // Self is the address of this page.
-func (f *Frame) Self() string { return address(f.Path, f.own()) }
+func (f *Frame) Self() string { return address(f.Root(f.Path), f.own()) }
 
 // JSONLink is the address of this page as JSON.
 func (f *Frame) JSONLink() string {
 	values := f.own()
 	values.Del("lang")
-	return address(f.JSON, values)
+	return address(f.Root(f.JSON), values)
 }
 
 // Toggle is the address of this page with a value of a name added, or removed if it is there.
@@ -235,7 +252,7 @@ func (f *Frame) Toggle(name, value string, others ...string) string {
 		values[name] = append(slices.Clone(values[name]), value)
 	}
 
-	return address(f.Path, set(values, others))
+	return address(f.Root(f.Path), set(values, others))
 }
 
 // Open is the address of this page with a queue opened or closed.
@@ -248,7 +265,7 @@ func (f *Frame) Open(queue string, isOpen bool) string {
 	values := f.own()
 	values[from] = slices.DeleteFunc(slices.Clone(values[from]), func(v string) bool { return v == queue })
 	values[to] = append(slices.Clone(values[to]), queue)
-	return address(f.Path, values)
+	return address(f.Root(f.Path), values)
 }
 
 // own is the query of this page.
