@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // description prints findings as kubectl describes objects.
@@ -70,11 +71,7 @@ func (d *description) describe(f *explain.Finding) {
 	d.line("Age:", age(f))
 
 	if f.Rule != "" {
-		rule := string(f.Rule)
-		if f.Level != "" {
-			rule += " at queue " + f.Level
-		}
-		d.line("Rule:", rule)
+		d.line("Rule:", ruleAt(f.Rule, f.Level))
 		d.line("Why:", f.Message)
 	}
 
@@ -100,6 +97,14 @@ func (d *description) describe(f *explain.Finding) {
 	d.line("Work:", f.Unsaved)
 	d.list("Evicted:", lost)
 	d.list("Wanted by:", texts(f.Wanted))
+}
+
+// ruleAt names a rule and the queue that refuses by it, "" for none.
+func ruleAt(rule report.Rule, queue string) string {
+	if queue == "" {
+		return string(rule)
+	}
+	return string(rule) + " at queue " + queue
 }
 
 // podsOf counts the pods of a job in words.

@@ -119,6 +119,9 @@ func (d *description) told(job *told.Job) {
 	d.line("Age:", ago(job.Since.Time))
 
 	if job.State == explain.Waiting {
+		if job.Reason != nil {
+			d.line("Rule:", ruleAt(job.Reason.Rule, job.Reason.Queue))
+		}
 		if job.Message == "" {
 			d.line("Why:", "the scheduler has written no reason yet")
 		} else {

@@ -39,7 +39,7 @@ var teamObjects = map[string]string{
 	"podgroups": `
 	{"metadata": {"namespace": "mine", "name": "runs-1", "creationTimestamp": "T1", "ownerReferences": [{"kind": "Job", "name": "runs"}]},
 	 "spec": {"queue": "own", "minMember": 1}, "status": {"phase": "Running"}},
-	{"metadata": {"namespace": "mine", "name": "second-1", "creationTimestamp": "T2", "ownerReferences": [{"kind": "Job", "name": "second"}]},
+	{"metadata": {"namespace": "mine", "name": "second-1", "annotations": {"volcano.sh/card.reason": "{\"rule\": \"OverQuota\", \"queue\": \"own\"}"}, "creationTimestamp": "T2", "ownerReferences": [{"kind": "Job", "name": "second"}]},
 	 "spec": {"queue": "own", "minMember": 2}, "status": {"phase": "Pending", "conditions": [{"type": "Unschedulable", "status": "True", "reason": "OverQuota", "lastTransitionTime": "T3",
 	  "message": "Queue <own> has insufficient <A> quota: requested <2>, total would be <9>, but capability is <8>"}]}},
 	{"metadata": {"namespace": "mine", "name": "first-1", "creationTimestamp": "T1", "ownerReferences": [{"kind": "Job", "name": "first"}]},
@@ -74,7 +74,7 @@ func TestExplainOneNamespace(t *testing.T) {
 			"Job/second   own      Waiting   Pending   0        0         2 of 2   10m   Queue <own> has insufficient <A> quota: requested <2>, total would be <9>, but capability is <8>",
 			"Job/other    shared   Waiting   Pending   0        0         1 of 1"}, not: "Job/runs", stderr: unseen},
 		"a job that is not admitted": {arguments: "explain -n mine job second", out: []string{"Queue:      own", "State:      Waiting", "2 needed to start",
-			"Why:        Queue <own> has insufficient <A> quota: requested <2>, total would be <9>, but capability is <8>", "Since:      2m (condition OverQuota)",
+			"Rule:       OverQuota at queue own", "Why:        Queue <own> has insufficient <A> quota: requested <2>, total would be <9>, but capability is <8>", "Since:      2m (condition OverQuota)",
 			"Place:      2 of 2 jobs of namespace mine that wait in queue own, by age", "Events:     - 2m Normal Evict of PodGroup/second-1: Evicted for job x\n            - 10m Warning Unschedulable of Job/second: the older one"},
 			not: "of a pod", stderr: unseen},
 		"a job with pods":   {arguments: "explain -n mine job first", out: []string{"Why:        Queue <own> has insufficient <A> quota: requested <1>\n", "of a pod"}, stderr: unseen},

@@ -4,6 +4,7 @@ package told
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -32,6 +34,8 @@ type Job struct {
 	Message   string       `json:"message,omitempty"`
 	Condition string       `json:"condition,omitempty"`
 	Told      *metav1.Time `json:"told,omitempty"`
+	// Reason is the reason of a job below its minimum, from the annotation of its PodGroup. It is nil for none.
+	Reason *report.Reason `json:"reason,omitempty"`
 	// Place is its place among the Rivals of the namespace that wait in its queue, by age.
 	Place  int     `json:"place,omitempty"`
 	Rivals int     `json:"rivals,omitempty"`
@@ -110,7 +114,19 @@ func read(g *scheduling.PodGroup) *Job {
 			job.Told = &c.LastTransitionTime
 		}
 	}
+	job.Reason = reasonOf(g)
 	return job
+}
+
+// reasonOf returns the reason that the scheduler wrote to a PodGroup, nil for none. A text that is no reason has another
+// author.
+func reasonOf(g *scheduling.PodGroup) *report.Reason {
+	var reason report.Reason
+	err := json.Unmarshal([]byte(g.Annotations[card.ReasonKey]), &reason)
+	if err != nil || reason.Rule == "" {
+		return nil
+	}
+	return &reason
 }
 
 // addPod adds a pod. The condition of a pod that waits is more exact than the condition of an admitted job, which only
@@ -159,6 +175,7 @@ func (j *Job) finish() {
 	j.Message = ""
 	j.Condition = ""
 	j.Told = nil
+	j.Reason = nil
 }
 
 // addEvents adds the newest events of the job, each message once.

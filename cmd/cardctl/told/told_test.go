@@ -13,6 +13,8 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // of returns the only job of a namespace with a PodGroup in a phase, and pods.
@@ -65,6 +67,24 @@ func TestJobs(t *testing.T) {
 		assert.Equal(t, test.pods, test.job.Pods, name)
 		assert.Equal(t, test.message == "", test.job.Told == nil, name)
 		assert.Equal(t, "default", test.job.Queue, name)
+	}
+}
+
+// TestReason reads the annotation of a job that waits.
+func TestReason(t *testing.T) {
+	for text, want := range map[string]*report.Reason{
+		`{"rule": "OverQuota", "queue": "q"}`: {Rule: report.OverQuota, Queue: "q"},
+		`{"queue": "q"}`:                      nil,
+		`{`:                                   nil,
+		"":                                    nil,
+	} {
+		group := func(phase scheduling.PodGroupPhase) *scheduling.PodGroup {
+			annotations := map[string]string{card.ReasonKey: text}
+			return &scheduling.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "g", Annotations: annotations}, Status: scheduling.PodGroupStatus{Phase: phase}}
+		}
+		jobs := Jobs(&input.Namespace{PodGroups: []*scheduling.PodGroup{group(scheduling.PodGroupPending), group(scheduling.PodGroupCompleted)}})
+		assert.Equal(t, want, jobs[0].Reason, text)
+		assert.Nil(t, jobs[1].Reason, "a job that has ended")
 	}
 }
 
