@@ -91,7 +91,7 @@ func TestIssuesAreInChinese(t *testing.T) {
 		"cmd/cardctl/validate/validate", "cmd/cardctl/validate/sums", "cmd/cardctl/validate/lending", "cmd/cardctl/validate/stability", "cmd/cardctl/audit/audit",
 		"index/policy/service", "cmd/cardctl/engine/load", "cmd/cardctl/input/decode", "cmd/cardctl/input/fields", "cmd/cardctl/input/objects",
 		"cmd/cardctl/input/replace", "cmd/cardctl/input/evicted", "cmd/cardctl/input/configuration", "cmd/cardctl/input/negative", "cmd/cardctl/command/source",
-		"cmd/cardctl/command/remembered", "cmd/cardctl/command/usage",
+		"cmd/cardctl/command/remembered", "cmd/cardctl/command/usage", "cmd/cardctl/command/serve", "cmd/cardctl/input/live",
 		"index/paths", "index/tree", "index/card/keys", "index/card/quota", "index/policy/policy", "index/policy/parse",
 		"index/override/override", "plugin/intake/devices", "plugin/intake/problems", "plugin/guard/check", "plugin/guard/tiers", "plugin/arguments/parser"} {
 		source = append(source, sentences(t, "../../../../"+file+".go", 1)...)
@@ -135,6 +135,10 @@ func TestIssue(t *testing.T) {
 // TestAdvise translates the names of fields, and leaves what is not known.
 func TestAdvise(t *testing.T) {
 	for text, want := range map[string]string{
+		"there is no lease volcano-system/volcano: the scheduler runs without an election, or not at all":         "没有 lease volcano-system/volcano：调度器未启用选举，或没有运行",
+		"no permission to get the lease n/l of https://host, which names the leader":                              "没有权限读取 https://host 的 lease n/l，其中有 leader 的名称",
+		"the duration of cycles is in the scheduler's metrics: name their address with --metrics":                 "周期的时长在调度器的指标中：请用 --metrics 给出其地址",
+		"the scheduler's metrics cannot be read: no route to host":                                                "无法读取调度器的指标：no route to host",
 		`raise volcano.sh/card.quota of "NVIDIA-H200" of queue research to 7, or free 1 in it`:                    "把队列 research 的 volcano.sh/card.quota NVIDIA-H200 提高到 7，或在其中释放 1",
 		"raising spec.capability.cpu of queue q does not help while the nodes have 1 free: free 2 in it":          "节点只空闲 1 时，提高队列 q 的 spec.capability.cpu 没有帮助：请在其中释放 2",
 		"the next cycles evict none of its pods; queue q has more than it deserves: 2 X (4 of 2 deserved)":        "接下来的周期不驱逐它的 Pod；队列 q 超出其应得量：2 X （4，应得 2）",
