@@ -116,6 +116,7 @@ func TestAdmission(t *testing.T) {
 		{"MostEvictions", policy.EvictionBudgetKey, ` lose=10000/31d `, ""},
 		{"ShortEvictions", policy.EvictionBudgetKey, `take=1/1m`, ""},
 		{"Minutes", policy.EvictionBudgetKey, `take=20/44640m , lose=1/1h`, ""},
+		{"Status", card.StatusKey, `{"version":"v1"}`, ""},
 		{"Enforced", policy.EnforceQuotaKey, `after=1h30m`, ""},
 		{"EnforcedAtOnce", policy.EnforceQuotaKey, `after=0`, ""},
 		{"EnforcedBudgets", policy.EnforceQuotaKey, `after=5m,budgets`, ""},

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os/exec"
@@ -17,8 +18,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/features"
+	"sigs.k8s.io/yaml"
 
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/status"
 )
 
 // right is one verb on one resource.
@@ -134,6 +139,65 @@ func TestEachRightOfThePluginsIsNeeded(t *testing.T) {
 			c.complete(t, name, 1)
 		})
 	}
+}
+
+// TestCardStatus runs the scheduler with cardStatus. Without the right to patch queues, it names the right and goes on.
+// With the role of deploy/status, each queue has what cardctl top prints, and the next write is a minute away.
+func TestCardStatus(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	c.policy(t)
+	program := build(t, ours)
+	configuration := strings.Replace(exampleConfiguration(t), "reclaimGangs: whole", "reclaimGangs: whole\n      cardStatus: 1m", 1)
+	rules := find[rbac.ClusterRole](t, render(t, "../deploy/drop-in"), "ClusterRole").Rules
+	schedule := func(name string, rules []rbac.PolicyRule) *process {
+		kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+		require.NoError(t, c.WriteKubeconfig(kubeconfig, c.Address, c.user(t, name, rules, nil)))
+		return c.run(t, program, configuration, "--kubeconfig="+kubeconfig)
+	}
+	statusOf := func(queue string) string {
+		object, err := c.Volcano.SchedulingV1beta1().Queues().Get(t.Context(), queue, metav1.GetOptions{})
+		require.NoError(t, err)
+		return object.Annotations[card.StatusKey]
+	}
+
+	c.queue(t, "research", `{"NVIDIA-H200": 3}`)
+	p := schedule("without", rules)
+	named := regexp.MustCompile(refused(right{"", "queues", "patch"}))
+	require.Eventually(t, func() bool { return named.MatchString(p.log(t)) }, patience, schedulePeriod)
+	c.submit(t, "runs", "research", h200, 2)
+	c.runs(t, "runs", map[string]int{h200: 2}, 0)
+	c.submit(t, "waits", "research", h200, 5, gang, requesting(`{"NVIDIA-H200": 5}`))
+	c.refused(t, "waits", insufficient("research", h200, 5, 6, 3)) // one of the two pods is beyond the minimum
+	require.Empty(t, statusOf("research"))
+	require.NoError(t, p.Kill())
+
+	role, _, _ := bytes.Cut(read(t, "../deploy/status/role.yaml"), []byte("\n---\n"))
+	var more rbac.ClusterRole
+	require.NoError(t, yaml.UnmarshalStrict(role, &more))
+	p = schedule("with", append(slices.Clone(rules), more.Rules...))
+	command := exec.Command(build(t, cardctl), "top", "-o", "json", "--kubeconfig", c.Kubeconfig(),
+		"--scheduler-conf", filepath.Join(examples, "scheduler.conf.yaml"))
+	printed, err := command.Output()
+	require.NoError(t, err)
+	var top struct {
+		Version string
+		Items   []struct {
+			Name string `json:"queue"`
+			status.Queue
+		}
+	}
+	require.NoError(t, json.Unmarshal(printed, &top))
+	assert.Equal(t, status.Version, top.Version)
+	for _, listed := range top.Items {
+		require.Eventually(t, func() bool { return statusOf(listed.Name) != "" }, patience, schedulePeriod, listed.Name)
+		t.Log(listed.Name, statusOf(listed.Name))
+		var got status.Queue
+		require.NoError(t, json.Unmarshal([]byte(statusOf(listed.Name)), &got))
+		listed.Version = top.Version
+		listed.Resources = slices.DeleteFunc(listed.Resources, func(h status.Holding) bool { return !h.Card })
+		assert.Equal(t, listed.Queue, got, listed.Name)
+	}
+	assert.NotContains(t, p.log(t), "cardStatus: annotation")
 }
 
 // TestRightsInOneNamespace asks as a user who may list the objects of one namespace: cardctl explain answers with what

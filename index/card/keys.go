@@ -13,7 +13,7 @@ type Keys []string
 // The annotations by object. Volcano copies the annotations of a job, or of a pod without a job, to the PodGroup.
 var (
 	QueueKeys = Keys{
-		QuotaKey, DeservedKey, GuaranteeKey, HolderKey, BudgetKey, index.PathKey, index.WeightsKey,
+		QuotaKey, DeservedKey, GuaranteeKey, HolderKey, BudgetKey, StatusKey, index.PathKey, index.WeightsKey,
 	}
 	JobKeys = Keys{RequestKey}
 	PodKeys = Keys{NameKey, nameAlias, RequestKey}

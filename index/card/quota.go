@@ -22,6 +22,8 @@ const (
 	DeservedKey  = "volcano.sh/card.deserved"  // of a queue: the cards that it can reclaim
 	GuaranteeKey = "volcano.sh/card.guarantee" // of a queue: the cards that others cannot use
 	RequestKey   = "volcano.sh/card.request"   // of a job: its minimum; keys are card lists
+	// StatusKey has the cards of a queue, as JSON. The scheduler writes it.
+	StatusKey = "volcano.sh/card.status"
 	// ReasonKey has the reason why the job of a PodGroup waits, as JSON. The scheduler writes it.
 	ReasonKey = "volcano.sh/card.reason"
 	// HolderKey states the cards and resources that namespaces, users, groups, and values of labels can have in a queue

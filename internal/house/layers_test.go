@@ -93,7 +93,7 @@ var layers = []layer{
 	{
 		dir: "plugin/internal/session",
 		allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/admit", module + "/plugin/reclaim", module + "/plugin/arguments",
-			module + "/plugin/constraint/...", module + "/plugin/inspect", module + "/plugin/problems", module + "/plugin/store", module + "/quota/budget", module + "/quota/evict"}),
+			module + "/plugin/constraint/...", module + "/plugin/inspect", module + "/plugin/problems", module + "/plugin/status", module + "/plugin/store", module + "/quota/budget", module + "/quota/evict"}),
 		reason: "is one session: life cycle and hooks; what it reads, decides and reports has rooms of its own",
 	},
 	{
@@ -117,6 +117,10 @@ var layers = []layer{
 	{
 		dir: "plugin/store", allow: append(below(), module+"/plugin/arguments", module+"/plugin/cards", module+"/plugin/earmark", module+"/plugin/objects", module+"/quota/budget", module+"/quota/evict", module+"/quota/usage"),
 		reason: "saves and loads what lasts, and decides nothing",
+	},
+	{
+		dir: "plugin/status", allow: []string{std, module + "/index", module + "/index/card", module + "/plugin/inspect", "volcano.sh/...", "k8s.io/apimachinery/..."},
+		reason: "tells programs what queues have, and decides nothing",
 	},
 	feature("budget", module+"/plugin/store", module+"/quota/budget"), feature("classes", module+"/plugin/arguments"),
 	feature("enforce", append(words, module+"/quota/evict")...), feature("evictions", module+"/quota/evict"),

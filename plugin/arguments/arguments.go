@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -27,6 +28,7 @@ const (
 	CardAttributes         = "cardAttributes"
 	CardGroups             = "cardGroups"
 	CardLabels             = "cardLabels"
+	CardStatus             = "cardStatus"
 	CardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
 	DeviceCapacities       = "capacity.DRAConsumableCapacityEnable"
 	DeviceQuotas           = "capacity.DynamicResourceAllocationEnable"
@@ -50,7 +52,7 @@ const (
 // Known lists the names of all arguments.
 var Known = []string{
 	AdmitReclaimable, AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardAttributes, CardGroups, CardLabels,
-	CardUnlimitedCPUMemory, DeservedFrom, FairShareMap, FairShareHalfLife, FairShareReclaim, Fractions,
+	CardStatus, CardUnlimitedCPUMemory, DeservedFrom, FairShareMap, FairShareHalfLife, FairShareReclaim, Fractions,
 	HierarchyFrom, NodeOrderWeight, OwnerClasses, ReclaimBeyondMinimum, ReclaimByClass, ReclaimCompares,
 	ReclaimGangs, RootCapability, Semantics, StateSave, StateStore, TerminatingCards, UnsetCapability,
 	UntypedCards, VictimOrder,
@@ -80,7 +82,9 @@ type Settings struct {
 	ByWork bool
 	// FairShare orders queues by their usage over time.
 	FairShare FairShare
-	Rules     release.Rules
+	// CardStatus is the time between two writes of what the queues have (package status), 0 for none.
+	CardStatus time.Duration
+	Rules      release.Rules
 }
 
 // Parse parses the arguments of a plugin. Each problem names the key, the value, and the default that is used instead.
@@ -100,12 +104,33 @@ func Parse(v Variant, arguments framework.Arguments) (Settings, []string) {
 		Gates:            rules.QueueGates && release.RemovesQueueGates(),
 		Rules:            rules,
 		FairShare:        p.fairShare(v),
+		CardStatus:       p.cardStatus(v),
 	}
 	s.Bounds.FairShare = intake.FairShare{On: s.FairShare.HalfLife > 0, ByWeight: s.FairShare.By == FairShareByWeight}
 
 	p.reclaim(v, &s)
 	p.unknown(Known)
 	return s, p.problems
+}
+
+// leastStatus is the least time between two writes of the status of queues: each write is a request for a queue that
+// has changed.
+const leastStatus = time.Minute
+
+// cardStatus reads the time between two writes of the status of queues, 0 for none.
+func (p *parser) cardStatus(v Variant) time.Duration {
+	every := p.duration(CardStatus, 0)
+	switch {
+	case every == 0:
+		return 0
+	case v.Proportion:
+		p.problem("argument %s has no effect: the plugin %s counts no cards", CardStatus, v.Name)
+		return 0
+	case every < leastStatus:
+		p.wrong(CardStatus, "a duration of 1m or more", leastStatus)
+		return leastStatus
+	}
+	return every
 }
 
 // bounds reads the arguments for the bounds of queues.

@@ -89,6 +89,13 @@ func TestArguments(t *testing.T) {
 				"argument untypedCards: true (bool) is not one of charge, reject, ignore, using charge",
 				"argument cardUnlimitedCpuMemory: perhaps (string) is not true or false, using true",
 				"argument nodeOrderWeight: [1] ([]int) is not a number above 0, using 2000"}},
+		{"status of queues", capacity, framework.Arguments{"cardStatus": "90s"},
+			with(func(s *arguments.Settings) { s.CardStatus = 90 * time.Second }), nil},
+		{"status of queues, too often", capacity, framework.Arguments{"cardStatus": "1s"},
+			with(func(s *arguments.Settings) { s.CardStatus = time.Minute }),
+			[]string{"argument cardStatus: 1s (string) is not a duration of 1m or more, using 1m0s"}},
+		{"status of queues, wrong", capacity, framework.Arguments{"cardStatus": "often"}, with(),
+			[]string{"argument cardStatus: often (string) is not a duration of 0 or more, such as 30m, using 0s"}},
 		{"usage over time", capacity, framework.Arguments{"fairShareHalfLife": "24h"}, with(func(s *arguments.Settings) {
 			s.Bounds.FairShare.On = true
 			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,

@@ -120,7 +120,7 @@ func (q *Queues) read(known *Queue, object *scheduling.Queue, now time.Time) *Qu
 
 	next := &Queue{Object: object, given: object, created: q.session, annotated: q.session}
 	next.windows = readWindows(before, object, now, stored[override.Key])
-	annotations := object.Annotations
+	annotations := settingsOf(object)
 	if next.windows != nil {
 		next.Object = next.windows.object(object)
 		annotations = next.windows.annotations(annotations)
@@ -154,6 +154,19 @@ func (q *Queues) read(known *Queue, object *scheduling.Queue, now time.Time) *Qu
 		q.annotations = q.session
 	}
 	return next
+}
+
+// settingsOf returns the annotations of a queue without the one that the scheduler writes: what it wrote changes
+// nothing that is read.
+func settingsOf(object *scheduling.Queue) map[string]string {
+	_, written := object.Annotations[card.StatusKey]
+	if !written {
+		return object.Annotations
+	}
+
+	annotations := maps.Clone(object.Annotations)
+	delete(annotations, card.StatusKey)
+	return annotations
 }
 
 // sameSpec reports whether windows leave the queue the same spec in two states. If no window changes either spec, the

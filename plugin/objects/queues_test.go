@@ -12,6 +12,8 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // TestQueuesWithoutObjects gives a queue without an object one that is not open.
@@ -46,6 +48,16 @@ func TestQueuesThatChange(t *testing.T) {
 		{"spec", func() { set("a", "1", 2) }, true, false, nil},
 		{"annotation of a new map", func() { annotations = maps.Clone(annotations); annotations["x"] = "y"; set("a", "1", 2) }, false, true, []string{"a"}},
 		{"annotation of the same map", func() { annotations["x"] = "z"; set("a", "1", 2) }, false, true, []string{"a"}},
+		{"status that the scheduler writes", func() {
+			annotations = maps.Clone(annotations)
+			annotations[card.StatusKey] = "{}"
+			set("a", "1", 2)
+		}, false, false, nil},
+		{"another status", func() {
+			annotations = maps.Clone(annotations)
+			annotations[card.StatusKey] = "{ }"
+			set("a", "1", 2)
+		}, false, false, nil},
 		{"object of the same name", func() { set("b", "2", 1) }, true, true, []string{"b"}},
 		{"object of the same name and annotations", func() { set("b", "3", 1) }, true, true, []string{"b"}},
 		{"object without a generation", func() { set("b", "3", 0); set("b", "3", 0) }, true, false, nil},

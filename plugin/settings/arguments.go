@@ -79,6 +79,16 @@ var arguments = []Setting{
 		Page: "cards.md#names-of-cards", Level: Reference, Stability: Beta, Since: first,
 	},
 	{
+		Name: "cardStatus", Place: Argument,
+		Values: Text{"a duration from `1m`", "不小于 `1m` 的时长"}, Example: "1m", Default: none,
+		Effect: Text{
+			"The time between two writes of `volcano.sh/card.status`, the cards of a queue, " +
+				"on queues that have changed. The scheduler needs the right to patch queues.",
+			"两次写入 `volcano.sh/card.status`（队列的卡）之间的时间，只写有变化的队列。调度器需要 patch 队列的权限。",
+		},
+		Page: "observability.md#cards-on-the-queue", Level: Reference, Stability: Alpha, Since: first,
+	},
+	{
 		Name: "cardUnlimitedCpuMemory", Place: Argument, Values: flag, Example: "true",
 		Default: Default{Value: "false", CapacityCard: "true"},
 		Effect: Text{

@@ -22,6 +22,7 @@ import (
 // TestNames expects the table to have each argument and annotation that a parser knows, once, and no other.
 func TestNames(t *testing.T) {
 	queueKeys := slices.Concat(policy.Keys(), card.QueueKeys, []string{policy.OverrideKey})
+	queueKeys = slices.DeleteFunc(queueKeys, func(key string) bool { return key == card.StatusKey }) // nobody sets it
 	jobKeys := []string{card.NameKey, card.RequestKey, policy.UserKey, policy.GroupsKey, policy.ExpectedRuntimeKey,
 		policy.CheckpointKey, policy.EvictionGraceKey, policy.ServiceTypeKey}
 

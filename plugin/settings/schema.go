@@ -63,6 +63,13 @@ var (
 	}}
 )
 
+// written are the annotations that the scheduler writes, by the kind of the object. An object that was read from a
+// cluster can have them.
+var written = map[string][]string{
+	"Queue":    {"volcano.sh/card.status"},
+	"PodGroup": {"volcano.sh/card.reason"},
+}
+
 // JSONSchema returns the schema of manifests of queues and workloads, as far as the table describes them. It accepts
 // everything else.
 func JSONSchema() *Schema {
@@ -115,6 +122,7 @@ func annotationsOf(kind string) *Schema {
 	}
 
 	slices.Sort(known)
+	known = append(known, written[kind]...)
 	return &Schema{
 		Properties: annotations,
 		PropertyNames: &Schema{

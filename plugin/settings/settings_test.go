@@ -50,7 +50,7 @@ func TestCount(t *testing.T) {
 		require.True(t, names[name], name)
 		delete(names, name)
 	}
-	assert.LessOrEqual(t, len(names), 52)
+	assert.LessOrEqual(t, len(names), 53)
 }
 
 // objectKeys are the kinds of objects whose annotations package card checks, with the names that it knows.
@@ -123,16 +123,19 @@ func TestDocuments(t *testing.T) {
 		object any
 		valid  bool
 	}{
-		"another annotation":      {annotated("Queue", "example.com/owner", "me"), true},
-		"another kind":            {annotated("Service", "volcano.sh/card.nam", "A"), true},
-		"a typing error":          {annotated("Queue", "volcano.sh/card.qouta", `{"A": 1}`), false},
-		"a name of pods":          {annotated("Queue", card.NameKey, "A"), false},
-		"a word":                  {annotated("Queue", policy.OrderKey, "lifo"), false},
-		"a time without a unit":   {annotated("Queue", policy.InqueueTimeoutKey, "30"), false},
-		"a pod":                   {annotated("Pod", policy.ExpectedRuntimeKey, "soon"), false},
-		"a template":              {map[string]any{"kind": "Deployment", "spec": template}, false},
-		"a template of a task":    {map[string]any{"kind": "Job", "spec": map[string]any{"tasks": []any{template}}}, false},
-		"a job without templates": {map[string]any{"kind": "Job", "spec": map[string]any{"tasks": []any{}}}, true},
+		"another annotation":       {annotated("Queue", "example.com/owner", "me"), true},
+		"another kind":             {annotated("Service", "volcano.sh/card.nam", "A"), true},
+		"written by the scheduler": {annotated("Queue", card.StatusKey, "{}"), true},
+		"written on a PodGroup":    {annotated("PodGroup", card.ReasonKey, "{}"), true},
+		"written on another kind":  {annotated("Queue", card.ReasonKey, "{}"), false},
+		"a typing error":           {annotated("Queue", "volcano.sh/card.qouta", `{"A": 1}`), false},
+		"a name of pods":           {annotated("Queue", card.NameKey, "A"), false},
+		"a word":                   {annotated("Queue", policy.OrderKey, "lifo"), false},
+		"a time without a unit":    {annotated("Queue", policy.InqueueTimeoutKey, "30"), false},
+		"a pod":                    {annotated("Pod", policy.ExpectedRuntimeKey, "soon"), false},
+		"a template":               {map[string]any{"kind": "Deployment", "spec": template}, false},
+		"a template of a task":     {map[string]any{"kind": "Job", "spec": map[string]any{"tasks": []any{template}}}, false},
+		"a job without templates":  {map[string]any{"kind": "Job", "spec": map[string]any{"tasks": []any{}}}, true},
 	} {
 		err := schema.Validate(test.object)
 		assert.Equal(t, test.valid, err == nil, "%s: %v", name, err)

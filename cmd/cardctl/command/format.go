@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 )
 
 // The output formats.
@@ -70,6 +72,14 @@ type document struct {
 
 // printData prints a value in a format for programs.
 func printData(out io.Writer, format string, value any, headers bool) error {
+	list, is := value.(document)
+	if is {
+		value = struct {
+			Version string `json:"version"`
+			document
+		}{queues.Version, list}
+	}
+
 	switch {
 	case format == asJSON:
 		encoder := json.NewEncoder(out)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
@@ -92,9 +94,18 @@ func jobsIn(
 	return findings, nil
 }
 
-// WaitingIn returns the queue of each waiting job: one for each finding of Jobs that Waits. It tries no pod on a node,
-// which makes it cheap. It changes the world as Jobs does.
-func WaitingIn(ctx context.Context, w *engine.World, c *engine.Configuration) (queues []string, err error) {
+// Wait is a job that waits.
+type Wait struct {
+	Queue string
+	Since *metav1.Time // when the job was created, nil for a manifest
+}
+
+// Wait returns the wait of a finding that Waits.
+func (f *Finding) Wait() Wait { return Wait{f.Queue, f.Since} }
+
+// WaitingIn returns the waiting jobs: one for each finding of Jobs that Waits. It is cheap: it tries no pod on a node.
+// It changes the world as Jobs does.
+func WaitingIn(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Wait, error) {
 	s, _, err := enqueue(ctx, w, c)
 	if err != nil {
 		return nil, err
@@ -102,12 +113,14 @@ func WaitingIn(ctx context.Context, w *engine.World, c *engine.Configuration) (q
 	defer s.Close()
 
 	x := &explainer{Session: s}
+	var all []Wait
 	for _, g := range w.Groups {
 		if f := x.begin(g); f.State == Waiting {
-			queues = append(queues, f.Queue)
+			f.setSince(g)
+			all = append(all, f.Wait())
 		}
 	}
-	return queues, nil
+	return all, nil
 }
 
 // begin returns the finding of a job with its state and the number of its pods.
@@ -167,9 +180,7 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 		return
 	}
 
-	if created := &e.groups[job.UID].CreationTimestamp; !created.IsZero() { // a manifest has none
-		f.Since = created
-	}
+	f.setSince(e.groups[job.UID])
 	f.Place = e.places[job.UID]
 	f.Cards = e.cardsOf(job)
 
@@ -333,5 +344,12 @@ func (e *explainer) refuseOther(f *Finding, what string, candidates ...string) {
 	others := slices.DeleteFunc(candidates, func(name string) bool { return name == e.Plugin || !e.Has(name) })
 	if len(others) > 0 {
 		f.Message += " (" + strings.Join(others, ", ") + ")"
+	}
+}
+
+// setSince sets the time when the job was created. A manifest has none.
+func (f *Finding) setSince(g *engine.Group) {
+	if created := &g.CreationTimestamp; !created.IsZero() {
+		f.Since = created
 	}
 }

@@ -6,23 +6,32 @@ import (
 	"iter"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
+	"github.com/capacity-card/capacity-card/plugin/status"
 )
+
+// Version is the version of the fields that cardctl prints as JSON.
+const Version = status.Version
 
 // Queue is a queue with the resources that it holds.
 type Queue struct {
-	Queue     string    `json:"queue"`
-	Parent    string    `json:"parent,omitempty"`
-	Depth     int       `json:"depth"`
-	State     string    `json:"state,omitempty"`
-	Share     float64   `json:"share"`
-	Broken    string    `json:"broken,omitempty"`
-	Waiting   int       `json:"waitingJobs"` // in the queue and below it
-	Resources []Holding `json:"resources"`
-	Policies  []Policy  `json:"policies,omitempty"`
+	Queue   string  `json:"queue"`
+	Parent  string  `json:"parent,omitempty"`
+	Depth   int     `json:"depth"`
+	State   string  `json:"state,omitempty"`
+	Share   float64 `json:"share"`
+	Broken  string  `json:"broken,omitempty"`
+	Waiting int     `json:"waitingJobs"` // in the queue and below it
+	// Since is the time when the oldest waiting job was created, nil for none.
+	Since     *metav1.Time `json:"waitingSince,omitempty"`
+	Resources []Holding    `json:"resources"`
+	Policies  []Policy     `json:"policies,omitempty"`
 	// Windows are the times with other values of policies.
 	Windows []inspect.Window `json:"windows,omitempty"`
 	Budgets []Budget         `json:"budgets,omitempty"`
@@ -33,15 +42,7 @@ type Queue struct {
 }
 
 // Holding has the quantities of a resource of a queue.
-type Holding struct {
-	Resource   string   `json:"resource"`
-	Card       bool     `json:"card,omitempty"`
-	Deserved   *float64 `json:"deserved"` // null: no bound
-	Guarantee  float64  `json:"guarantee"`
-	Allocated  float64  `json:"allocated"`
-	Inqueue    float64  `json:"inqueue"`
-	Capability *float64 `json:"capability"` // null: no bound
-}
+type Holding status.Holding
 
 // List returns the queues of a session in the order of the tree. CountWaiting completes them.
 func List(world *engine.World, session *engine.Session) []Queue {
@@ -80,23 +81,9 @@ func newQueue(world *engine.World, a inspect.Account) Queue {
 		q.Broken = a.Broken.Error()
 	}
 
-	for _, h := range a.Holdings {
-		listed := Holding{
-			Resource:   h.Resource,
-			Card:       h.Card,
-			Deserved:   engine.Bounded(h.Deserved),
-			Guarantee:  h.Guarantee,
-			Allocated:  h.Allocated,
-			Inqueue:    h.Inqueue,
-			Capability: engine.Bounded(h.Capability),
-		}
-		// Most queues have nothing to do with most cards.
-		unrelated := h.Card && h.Allocated == 0 && h.Inqueue == 0 && h.Deserved == 0 && listed.Capability == nil
-		if h.Resource != "pods" && !unrelated {
-			q.Resources = append(q.Resources, listed)
-		}
+	for _, h := range status.Holdings(a) {
+		q.Resources = append(q.Resources, Holding(h))
 	}
-
 	return q
 }
 
@@ -124,9 +111,8 @@ func (q *Queue) NextWindow() (next *time.Time) {
 	return next
 }
 
-// CountWaiting counts the waiting jobs in each queue and below it. all contains every queue. waiting yields the queue
-// of each job that waits.
-func CountWaiting(all []Queue, waiting iter.Seq[string]) {
+// CountWaiting counts the waiting jobs in each queue and below it. all contains every queue.
+func CountWaiting(all []Queue, waiting iter.Seq[explain.Wait]) {
 	byName := map[string]*Queue{}
 	for i := range all {
 		byName[all[i].Queue] = &all[i]
@@ -138,12 +124,20 @@ func CountWaiting(all []Queue, waiting iter.Seq[string]) {
 		}
 		return ""
 	}
-	for queue := range waiting {
-		for name := range index.Upward(queue, parent) {
+	for w := range waiting {
+		for name := range index.Upward(w.Queue, parent) {
 			if q := byName[name]; q != nil {
-				q.Waiting++
+				q.count(w)
 			}
 		}
+	}
+}
+
+// count counts a waiting job.
+func (q *Queue) count(w explain.Wait) {
+	q.Waiting++
+	if w.Since != nil && (q.Since == nil || w.Since.Before(q.Since)) {
+		q.Since = w.Since
 	}
 }
 

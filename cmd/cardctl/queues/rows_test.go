@@ -4,8 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 )
 
 func TestBar(t *testing.T) {
@@ -37,10 +41,13 @@ func TestUse(t *testing.T) {
 // TestCountWaiting counts each job in its queue and those above, and none of a queue that does not exist.
 func TestCountWaiting(t *testing.T) {
 	all := []Queue{{Queue: "root"}, {Queue: "a", Parent: "root"}, {Queue: "a1", Parent: "a"}, {Queue: "b", Parent: "root"}}
-	CountWaiting(all, slices.Values([]string{"a1", "a1", "a", "gone"}))
+	early := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	late := metav1.NewTime(early.Add(time.Hour))
+	CountWaiting(all, slices.Values([]explain.Wait{{Queue: "a1"}, {"a1", &late}, {"a", &early}, {"gone", &early}}))
 	var counts []int
 	for _, q := range all {
 		counts = append(counts, q.Waiting)
 	}
 	assert.Equal(t, []int{3, 3, 2, 0}, counts)
+	assert.Equal(t, []*metav1.Time{&early, &early, &late, nil}, []*metav1.Time{all[0].Since, all[1].Since, all[2].Since, all[3].Since})
 }

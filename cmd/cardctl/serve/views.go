@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
@@ -148,13 +149,20 @@ func (s *Server) json(w http.ResponseWriter, q *request, v view) {
 	}
 
 	q.full = true
-	_, document, err := v.make(q)
+	_, content, err := v.make(q)
 	if err != nil {
 		s.failJSON(w, statusOf(w, err), err)
 		return
 	}
 
-	s.writeJSON(w, http.StatusOK, document)
+	list, is := content.(document)
+	if is {
+		content = struct {
+			Version string `json:"version"`
+			document
+		}{queues.Version, list}
+	}
+	s.writeJSON(w, http.StatusOK, content)
 }
 
 func (s *Server) writeJSON(w http.ResponseWriter, status int, document any) {

@@ -41,6 +41,7 @@ func (m *Memory) Intake() *intake.State    { return &m.intake }
 func (m *Memory) Journal() *report.Journal { return m.journal }
 func (m *Memory) Metrics() *report.Metrics { return m.metrics }
 func (m *Memory) Warnings() *record.Log    { return &m.warnings }
+func (m *Memory) WaitForStatus()           { m.status.Wait() }
 func (m *Memory) KnownNames() int          { return m.knownNames() }
 func (m *Memory) RenewNames() bool         { return m.renewNames() }
 func (m *Memory) Parse(v arguments.Variant, given map[string]any) arguments.Settings {

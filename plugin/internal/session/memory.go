@@ -22,6 +22,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/plugin/status"
 	"github.com/capacity-card/capacity-card/plugin/store"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -60,6 +61,7 @@ type Memory struct {
 	journal   *report.Journal
 	exchanges *report.Exchanges
 	recorder  record.Recorder
+	status    status.Writer
 	warnings  record.Log
 	problems  record.Log // of objects
 }

@@ -53,7 +53,7 @@ func Open(ssn *framework.Session, v arguments.Variant, with arguments.Settings, 
 	s.check()
 	s.publish(treeChanged)
 	s.Admit.WriteTimeouts()
-	for _, problem := range slices.Concat(m.Store.Problems(), m.Grace.Problems()) {
+	for _, problem := range slices.Concat(m.Store.Problems(), m.Grace.Problems(), m.status.Problems()) {
 		s.warnOnce(problem)
 	}
 
@@ -335,8 +335,23 @@ func (s *Session) close() {
 	} else {
 		m.metrics.PublishHolders(nil)
 	}
+	s.writeStatus()
 	s.CloseAll()
 	s.Memory.own.session = nil // so that the session can be garbage collected
 	m.journal.Close(s.Volcano.Jobs)
 	m.intake.MendParents(s.Volcano, s.Variant.Name)
+}
+
+// writeStatus has the annotations of the queues written that have changed, at the interval of the arguments.
+func (s *Session) writeStatus() {
+	every := s.Settings.CardStatus
+	if every == 0 || s.Volcano.KubeClient() == nil { // a simulation has no client
+		return
+	}
+
+	m := s.Memory
+	due := m.status.Due(s.Now, every)
+	if due {
+		m.status.Offer(s.Volcano.VCClient(), s.Intake.Queues, InspectionOf(s).Accounts(), s.Volcano.Jobs)
+	}
 }

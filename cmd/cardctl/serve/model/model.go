@@ -138,9 +138,9 @@ func (m *Model) explain(ctx context.Context, world *engine.World) error {
 			m.Waiting = append(m.Waiting, m.Jobs[i])
 		}
 	}
-	queues.CountWaiting(m.Queues, func(yield func(string) bool) {
+	queues.CountWaiting(m.Queues, func(yield func(explain.Wait) bool) {
 		for i := range m.Waiting {
-			if !yield(m.Waiting[i].Queue) {
+			if !yield(m.Waiting[i].Wait()) {
 				return
 			}
 		}
