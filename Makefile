@@ -40,6 +40,9 @@ PACKAGES = $$($(GO) list ./... | grep -v -e /e2e -e /cmd/demo -e /cmd/load) ./e2
 help: ## what make can do
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 20
 
+# The tests of cardctl-mcp, which build it and cardctl.
+MCP_TEST = GOFLAGS= $(GO) test -C cmd/mcp -vet=off -timeout 10m .
+
 .PHONY: test
 test: $(APIS) ## layers, unit, property, differential and upstream's own tests
 	@echo "make test: the first time, Volcano and Kubernetes are compiled, which takes some minutes."
@@ -49,6 +52,9 @@ test: $(APIS) ## layers, unit, property, differential and upstream's own tests
 	$(GO) test -vet=off -timeout 10m -tags invariants ./index ./quota/... ./fuzz
 	$(GO) test -vet=off -timeout 10m -tags invariants ./plugin/internal/session ./plugin/internal/differential ./plugin/internal/oracle -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|Fuzz' -clusters 200
 	$(GO) test -vet=off -timeout 10m -tags invariants ./plugin/internal/chaos -run 'TestChaos$$' -worlds 40
+	@# The module cmd/mcp needs a later Go than the others.
+	@if GOFLAGS= GOTOOLCHAIN=local $(GO) list -C cmd/mcp -m >/dev/null 2>&1; then $(MCP_TEST); \
+	else echo "cardctl-mcp is not tested: it needs Go $$(sed -n 's/^go //p' cmd/mcp/go.mod)"; fi
 	@# A number of inputs: when a time ends within an input, go test can report that input as failed.
 	@$(MAKE) --no-print-directory fuzz FUZZED="./fuzz ./quota/plan" FUZZTIME=500x
 
@@ -72,6 +78,7 @@ lint: $(APIS) ## go vet, and staticcheck with the checks of staticcheck.conf; bo
 	$(GO) tool staticcheck $(PACKAGES)
 	$(GO) tool staticcheck -tags invariants ./index ./quota/... ./fuzz ./plugin/internal/...
 	cd packaging && GOFLAGS= $$(cd .. && $(GO) tool -n staticcheck) .
+	cd cmd/mcp && GOFLAGS= $(GO) vet . && GOFLAGS= $$(cd ../.. && $(GO) tool -n staticcheck) .
 
 .PHONY: race
 race: $(APIS) ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more
@@ -137,6 +144,10 @@ so: $(APIS) ## bin/so: the plugins as shared objects for a scheduler, SCHEDULER=
 .PHONY: cardctl
 cardctl: $(APIS) ## bin/cardctl, which explains what quotas do: docs/cardctl.md
 	$(GO) build -ldflags='-s -w' -o bin/cardctl ./cmd/cardctl
+
+.PHONY: mcp
+mcp: ## bin/cardctl-mcp, which cardctl mcp runs: docs/agents.md
+	GOFLAGS= $(GO) build -C cmd/mcp -ldflags='-s -w' -o ../../bin/cardctl-mcp .
 
 .PHONY: assets
 assets: ## the libraries of the pages of cardctl serve, by npm: needed only after a change of cmd/cardctl/serve/assets/package.json
@@ -371,6 +382,7 @@ VULNDB = https://vuln.go.dev
 .PHONY: govulncheck
 govulncheck: bin/tools/govulncheck ## known vulnerabilities in what the programs call; needs the network, or VULNDB=file:///path
 	bin/tools/govulncheck -db $(VULNDB) ./cmd/vc-scheduler ./cmd/cardctl
+	GOFLAGS= bin/tools/govulncheck -C cmd/mcp -db $(VULNDB) .
 
 .PHONY: actionlint
 actionlint: bin/tools/actionlint ## check .github/workflows

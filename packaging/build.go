@@ -19,7 +19,11 @@ type program struct {
 	name        string
 	description string
 	platforms   []platform // of the binaries in a release; images are for those with linux
+	helper      helper     // the zero helper for none
 }
+
+// helper is a program that another one runs. It is of a module of its own, and comes with the other one.
+type helper struct{ name, directory string }
 
 // platform is an operating system and an architecture, as Go names them.
 type platform struct{ os, arch string }
@@ -37,6 +41,7 @@ var programs = []program{
 	{
 		name: "cardctl", platforms: append(linux[:2:2], platform{"darwin", "amd64"}, platform{"darwin", "arm64"}),
 		description: "Explains what the quotas of Volcano's queues do",
+		helper:      helper{name: "cardctl-mcp", directory: "cmd/mcp"},
 	},
 }
 
@@ -46,7 +51,7 @@ type binary struct {
 	platform
 	versions
 	path         string
-	dependencies []dependency
+	dependencies []dependency // with those of the helper
 }
 
 // versions are the versions of a binary.
@@ -75,34 +80,69 @@ func (o options) build(p program, platforms []platform) ([]binary, error) {
 	return all, nil
 }
 
-// build builds the program of the repository in the directory source.
-//
-// -trimpath keeps the directories of this machine out of it, and without cgo it does not
-// depend on the C compiler and library of this machine. The commit is recorded whatever
-// GOFLAGS says.
+// build builds the program of the repository in the directory source, and its helper.
 func (b *binary) build(source string) error {
-	path, err := filepath.Abs(b.path)
-	if err != nil {
-		return err
-	}
-
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w", "-o", path, "./cmd/"+b.name)
-	cmd.Dir = source
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+b.os, "GOARCH="+b.arch)
-	cmd.Stderr = os.Stderr
-	err = cmd.Run()
-	if err != nil {
-		return err
-	}
-
-	info, err := buildinfo.ReadFile(path)
+	info, err := b.compile(source, "./cmd/"+b.name, b.path)
 	if err != nil {
 		return err
 	}
 
 	b.versions = versionsOf(info)
 	b.dependencies, err = dependenciesOf(source, info)
+	if err != nil || b.helper.name == "" {
+		return err
+	}
+
+	// The flags can name a mod file of the main module.
+	info, err = b.compile(filepath.Join(source, b.helper.directory), ".", b.helperPath(), "GOFLAGS=")
+	if err != nil {
+		return err
+	}
+	more, err := dependenciesOf(source, info)
+	b.dependencies = union(b.dependencies, more)
 	return err
+}
+
+// helperPath returns the path of the helper, in the directory of the program.
+func (b *binary) helperPath() string { return filepath.Join(filepath.Dir(b.path), b.helper.name) }
+
+// compile builds a package in a directory, and returns what the go command recorded.
+//
+// -trimpath keeps the directories of this machine out of it, and without cgo it does not
+// depend on the C compiler and library of this machine. The commit is recorded whatever
+// GOFLAGS says.
+func (b *binary) compile(directory, of, path string, environment ...string) (*debug.BuildInfo, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w", "-o", path, of)
+	cmd.Dir = directory
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+b.os, "GOARCH="+b.arch)
+	cmd.Env = append(cmd.Env, environment...)
+	cmd.Stderr = os.Stderr
+	err = cmd.Run()
+	if err != nil {
+		return nil, err
+	}
+
+	return buildinfo.ReadFile(path)
+}
+
+// files returns the program and its helper, as an archive and an image have them.
+func (b *binary) files() ([]file, error) {
+	content, err := os.ReadFile(b.path)
+	if err != nil {
+		return nil, err
+	}
+
+	files := []file{{b.name, 0o755, content}}
+	if b.helper.name == "" {
+		return files, nil
+	}
+	content, err = os.ReadFile(b.helperPath())
+	return append(files, file{b.helper.name, 0o755, content}), err
 }
 
 func versionsOf(info *debug.BuildInfo) versions {

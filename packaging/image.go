@@ -147,14 +147,13 @@ func (i *image) labels(created time.Time) map[string]string {
 // platformImage returns the image for one platform: the base, and above it the program with the
 // licenses of its modules.
 func platformImage(b binary, base v1.Layer, labels map[string]string, created time.Time) (v1.Image, error) {
-	content, err := os.ReadFile(b.path)
+	programs, err := b.files()
 	if err != nil {
 		return nil, err
 	}
 
-	programLayer, err := layerOf(created,
-		file{"licenses/THIRD-PARTY-LICENSES", 0o644, notices(b.dependencies)},
-		file{b.name, 0o755, content})
+	licenses := file{"licenses/THIRD-PARTY-LICENSES", 0o644, notices(b.dependencies)}
+	programLayer, err := layerOf(created, append([]file{licenses}, programs...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -16,14 +16,18 @@ func TestLicenses(t *testing.T) {
 	const gpl = "This program is free software: you can redistribute it and/or modify it under the terms of the GNU " +
 		"General Public License as published by the Free Software Foundation, either version 3 of the License, or " +
 		"(at your option) any later version.\n"
-	for name, test := range map[string]struct{ file, text, problem string }{
-		"Allowed":    {"LICENSE", mpl, ""},
-		"NotAllowed": {"COPYING", gpl, "example.com/m v1.0.0 has the license GPL-3.0-or-later, which is not among the allowed ones"},
-		"Unknown":    {"LICENSE", "Ask me.\n", "example.com/m v1.0.0 has no license that is known"},
-		"NoFile":     {"README.md", mpl, "example.com/m v1.0.0 has no license that is known"},
+	const docs = mpl + "Documentation: https://creativecommons.org/licenses/by/4.0/legalcode\n"
+	const module, sdk = "example.com/m", "github.com/modelcontextprotocol/go-sdk"
+	for name, test := range map[string]struct{ path, file, text, problem string }{
+		"Allowed":       {module, "LICENSE", mpl, ""},
+		"NotAllowed":    {module, "COPYING", gpl, "example.com/m v1.0.0 has the license GPL-3.0-or-later, which is not among the allowed ones"},
+		"Unknown":       {module, "LICENSE", "Ask me.\n", "example.com/m v1.0.0 has no license that is known"},
+		"NoFile":        {module, "README.md", mpl, "example.com/m v1.0.0 has no license that is known"},
+		"Documentation": {sdk, "LICENSE", docs, ""},
+		"NotKnownToBe":  {module, "LICENSE", docs, "example.com/m v1.0.0 has the license CC-BY-4.0, which is not among the allowed ones"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := dependency{kind: "golang", path: "example.com/m", version: "v1.0.0", directory: t.TempDir()}
+			d := dependency{kind: "golang", path: test.path, version: "v1.0.0", directory: t.TempDir()}
 			require.NoError(t, os.WriteFile(filepath.Join(d.directory, test.file), []byte(test.text), 0o600))
 			require.NoError(t, d.readLicenses())
 			err := checkLicenses([]dependency{d})

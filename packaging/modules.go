@@ -172,6 +172,9 @@ var (
 	noLicenseFile = regexp.MustCompile(`\.(go|docs)$`)
 )
 
+// ofDocumentation are licenses that a license file has for the documentation alone, by module.
+var ofDocumentation = map[string]string{"github.com/modelcontextprotocol/go-sdk": "CC-BY-4.0"}
+
 // leastCoverage is the part of a license file, in percent, that must be known text. The rest
 // are names and years.
 const leastCoverage = 75
@@ -199,7 +202,9 @@ func (d *dependency) readLicenses() error {
 		}
 
 		for _, match := range coverage.Match {
-			d.licenses = append(d.licenses, match.ID)
+			if match.ID != ofDocumentation[d.path] {
+				d.licenses = append(d.licenses, match.ID)
+			}
 		}
 	}
 	slices.Sort(d.licenses)

@@ -10,10 +10,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,10 +55,12 @@ func (r *release) unpackTarGz(t *testing.T, name string) map[string]packed {
 	return unpackTar(t, compressed)
 }
 
-// dependenciesOf returns what the go command recorded in a program, and the sums of all that it
-// is made of, by package URL: its modules, the standard library, and the npm packages of the
-// pages of cardctl.
-func (b built) dependenciesOf(t *testing.T, program []byte) (*debug.BuildInfo, map[string]string) {
+// helper is the program that cardctl runs.
+const helper = "cardctl-mcp"
+
+// modulesOf returns what the go command recorded in a program, and the sums of its modules and the
+// standard library by package URL.
+func modulesOf(t *testing.T, program []byte) (*debug.BuildInfo, map[string]string) {
 	t.Helper()
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	require.NoError(t, err)
@@ -70,8 +74,20 @@ func (b built) dependenciesOf(t *testing.T, program []byte) (*debug.BuildInfo, m
 		}
 		sums["pkg:golang/"+m.Path+"@"+version] = m.Sum
 	}
+	return info, sums
+}
+
+// dependenciesOf returns what the go command recorded in a program of an archive, and the sums of all
+// that the archive is made of, by package URL: modules, the standard library, and the npm packages of
+// the pages of cardctl.
+func (b built) dependenciesOf(t *testing.T, files map[string]packed) (*debug.BuildInfo, map[string]string) {
+	t.Helper()
+	info, sums := modulesOf(t, files[b.program].content)
 	require.Greater(t, len(sums), 50)
 	if b.program == "cardctl" {
+		_, more := modulesOf(t, files[helper].content)
+		require.Contains(t, strings.Join(slices.Collect(maps.Keys(more)), " "), "pkg:golang/github.com/modelcontextprotocol/go-sdk@")
+		maps.Copy(sums, more)
 		var npm struct{ Dependencies map[string]string }
 		require.NoError(t, json.Unmarshal(read(t, "../cmd/cardctl/serve/assets/package.json"), &npm))
 		require.NotEmpty(t, npm.Dependencies)
@@ -89,30 +105,45 @@ func TestReleasePrograms(t *testing.T) {
 	for _, b := range r.programs() {
 		t.Run(r.stem(b), func(t *testing.T) {
 			files := r.unpackTarGz(t, r.stem(b)+".tar.gz")
-			require.Len(t, files, 3)
-			require.EqualValues(t, 0o755, files[b.program].mode)
+			programs := []string{b.program}
+			if b.program == "cardctl" {
+				programs = append(programs, helper)
+			}
+			require.Len(t, files, 2+len(programs))
+			for _, program := range programs {
+				require.EqualValues(t, 0o755, files[program].mode)
+				b.isBuiltFor(t, files[program].content)
+			}
 			require.Equal(t, string(read(t, "../LICENSE")), string(files["LICENSE"].content))
 
-			info, dependencies := b.dependenciesOf(t, files[b.program].content)
+			info, dependencies := b.dependenciesOf(t, files)
 			require.Equal(t, r.version, info.Main.Version)
 			require.Contains(t, dependencies, "pkg:golang/volcano.sh/volcano@"+b.volcano)
-			settings := map[string]string{}
-			for _, s := range info.Settings {
-				settings[s.Key] = s.Value
-			}
-			for key, value := range map[string]string{"GOOS": b.os, "GOARCH": b.arch, "CGO_ENABLED": "0", "-trimpath": "true", "vcs.modified": "false"} {
-				require.Equal(t, value, settings[key], key)
-			}
 			texts := string(files["THIRD-PARTY-LICENSES"].content)
 			for url := range dependencies {
 				_, name, _ := strings.Cut(url, "/")
 				require.True(t, strings.Contains(texts, "==== "+strings.Replace(name, "@", " ", 1)+": "), "THIRD-PARTY-LICENSES lacks %s", url)
 			}
 			if b.runsHere() {
-				require.Contains(t, started(t, b.program, files[b.program].content), b.program+" "+r.version+"\ncommit      "+settings["vcs.revision"]+"\n")
+				commit := b.isBuiltFor(t, files[b.program].content)
+				require.Contains(t, started(t, b.program, files[b.program].content), b.program+" "+r.version+"\ncommit      "+commit+"\n")
 			}
 		})
 	}
+}
+
+// isBuiltFor expects a program for the platform, from an unchanged clone, and returns its commit.
+func (b built) isBuiltFor(t *testing.T, program []byte) (commit string) {
+	t.Helper()
+	info, _ := modulesOf(t, program)
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	for key, value := range map[string]string{"GOOS": b.os, "GOARCH": b.arch, "CGO_ENABLED": "0", "-trimpath": "true", "vcs.modified": "false"} {
+		require.Equal(t, value, settings[key], key)
+	}
+	return settings["vcs.revision"]
 }
 
 // started runs a program with --version and returns what it prints.
@@ -133,9 +164,9 @@ func TestReleaseSBOMs(t *testing.T) {
 	r := openRelease(t)
 	for _, b := range r.programs() {
 		t.Run(r.stem(b), func(t *testing.T) {
-			program := r.unpackTarGz(t, r.stem(b)+".tar.gz")[b.program].content
-			bom := r.readSBOM(t, r.stem(b), b.program, sumOf(program))
-			_, dependencies := b.dependenciesOf(t, program)
+			files := r.unpackTarGz(t, r.stem(b)+".tar.gz")
+			bom := r.readSBOM(t, r.stem(b), b.program, sumOf(files[b.program].content))
+			_, dependencies := b.dependenciesOf(t, files)
 			require.Equal(t, dependencies, listedIn(t, bom))
 		})
 	}

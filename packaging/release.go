@@ -98,17 +98,16 @@ func (r *release) makeArchive(b binary) error {
 		return err
 	}
 
-	content, err := os.ReadFile(b.path)
+	programs, err := b.files()
 	if err != nil {
 		return err
 	}
 
 	stem := r.path(b.name, "_"+b.os+"_"+b.arch)
-	err = writeArchive(stem+".tar.gz", r.created, []file{
+	err = writeArchive(stem+".tar.gz", r.created, append([]file{
 		{"LICENSE", 0o644, license},
 		{"THIRD-PARTY-LICENSES", 0o644, notices(b.dependencies)},
-		{b.name, 0o755, content},
-	})
+	}, programs...))
 	if err != nil {
 		return err
 	}

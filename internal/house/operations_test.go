@@ -118,6 +118,9 @@ func TestGoVersions(t *testing.T) {
 	}
 	main, other, packaging := minor("go.mod"), minor("go.v1.15.mod"), minor("packaging/go.mod")
 	contributing := flowing(t, "CONTRIBUTING.md")
+	agents := minor("cmd/mcp/go.mod")
+	assert.Contains(t, contributing, "`cmd/mcp` needs Go "+agents)
+	assert.Contains(t, flowing(t, "docs/agents.md"), "`make mcp` needs Go "+agents)
 	assert.Contains(t, contributing, "Go "+main+" or later")
 	assert.Contains(t, contributing, "Volcano v1.15.1 needs Go "+other+", and `packaging` Go "+packaging)
 	assert.Contains(t, flowing(t, "README.md"), "Go "+main+" or later ("+other+" with Volcano v1.15.1, and "+packaging+" to build images)")

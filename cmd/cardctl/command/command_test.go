@@ -84,6 +84,8 @@ func TestBadInput(t *testing.T) {
 		"tokens in plain text": {"", []string{"serve", "--listen", "0.0.0.0:8080", "--authenticate"}, "needs --tls-cert-file and --tls-private-key-file"},
 		"files with tokens":    {queueText, []string{"serve", "-f", "-", "--authenticate"}, "[authenticate filename]"},
 		"no certificate":       {queueText, []string{"serve", "-f", "-", "--tls-cert-file", "none", "--tls-private-key-file", "none"}, "--tls-cert-file: open none"},
+		"agents and stdin":     {queueText, []string{"mcp", "-f", "-"}, "-f -: standard input is the connection to the agent"},
+		"agents and jobs":      {"", []string{"mcp", "-n", "team"}, "--namespace has no effect"},
 		"nothing to add":       {queueText, []string{"simulate", "-f", "-", "--add", "none"}, "stat none"},
 		"negative replicas":    {queueText, []string{"simulate", "-f", "-", "--add", negative}, "Deployment/d: spec.replicas: -1 is negative"},
 	} {

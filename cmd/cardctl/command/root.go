@@ -68,7 +68,7 @@ func newRoot(name string, from *source) *cobra.Command {
 
 	root.AddCommand(
 		newExplain(from), newCards(from), newValidate(from), newTop(from), newUsage(from), newBudget(from),
-		newAudit(from), newSimulate(from), newReplay(from), newServe(from), newSchema(from),
+		newAudit(from), newSimulate(from), newReplay(from), newServe(from), newMCP(from), newSchema(from),
 		newPreflight(from), newVersion(streams))
 
 	// The flags may stand in front of the command. Cobra finds the command if the root knows which flags have a value.

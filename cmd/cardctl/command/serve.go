@@ -134,7 +134,7 @@ func (s *source) serve(cmd *cobra.Command, v *serving) error {
 		return s.serveClusters(cmd, v)
 	}
 
-	options := serve.Options{Interval: s.interval, Flags: sourceFlags(cmd.Flags()), Log: s.logLine}
+	options := serve.Options{Interval: s.interval, Flags: sourceFlags(cmd.Flags(), notShown...), Log: s.logLine}
 	if v.authenticate {
 		config, err := s.cluster.ToRESTConfig()
 		if err != nil {
@@ -167,7 +167,7 @@ func (s *source) serveClusters(cmd *cobra.Command, v *serving) error {
 		options := serve.Options{
 			Cluster:  name,
 			Interval: s.interval,
-			Flags:    append(sourceFlags(cmd.Flags()), "--context="+name),
+			Flags:    append(sourceFlags(cmd.Flags(), notShown...), "--context="+name),
 			Log:      from.logLine,
 		}
 
@@ -228,10 +228,10 @@ var notShown = []string{
 	"listen", "interval", "metrics", "tls-cert-file", "tls-private-key-file", "token", contextsFlag,
 }
 
-// sourceFlags returns the flags that select the input, as they were given.
-func sourceFlags(flags *pflag.FlagSet) (words []string) {
+// sourceFlags returns the flags that select the input, as they were given. It leaves out others.
+func sourceFlags(flags *pflag.FlagSet, others ...string) (words []string) {
 	flags.Visit(func(f *pflag.Flag) {
-		if slices.Contains(notShown, f.Name) {
+		if slices.Contains(others, f.Name) {
 			return
 		}
 
