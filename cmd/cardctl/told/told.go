@@ -118,8 +118,8 @@ func read(g *scheduling.PodGroup) *Job {
 	return job
 }
 
-// reasonOf returns the reason that the scheduler wrote to a PodGroup, nil for none. A text that is no reason has another
-// author.
+// reasonOf returns the reason that the scheduler wrote to a PodGroup, nil for none. A text that is no reason has
+// another author.
 func reasonOf(g *scheduling.PodGroup) *report.Reason {
 	var reason report.Reason
 	err := json.Unmarshal([]byte(g.Annotations[card.ReasonKey]), &reason)
