@@ -284,7 +284,7 @@ var layers = []layer{
 	},
 	{
 		dir: "cmd/cardctl/told", allow: []string{std, "k8s.io/api/...", "k8s.io/apimachinery/...", "volcano.sh/apis/...", module + "/cmd/cardctl/explain",
-			module + "/cmd/cardctl/input", module + "/plugin/report"},
+			module + "/cmd/cardctl/input", module + "/index/card", module + "/plugin/report"},
 		silent: true,
 		reason: "collects what the scheduler has written, and opens no session",
 	},
