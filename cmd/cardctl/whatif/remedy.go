@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -138,11 +139,16 @@ func waits(f *explain.Finding) (all []remedy) {
 	return all
 }
 
-// raises returns the quotas that have room for a job if all of them are raised.
-func raises(w *engine.World, f *explain.Finding) []remedy {
-	var settings []string
-	what := ""
-	for _, s := range f.Bounds {
+// raises returns the quotas that have room for a job: those of one resource, in each queue that bounds it, and then
+// those of all. One resource is enough for a pod that can take any of them, such as A|B.
+func raises(w *engine.World, f *explain.Finding) (all []remedy) {
+	byResource := map[string][]report.Shortage{}
+	var resources []string
+	bounds := f.Bounds
+	if len(bounds) == 0 && f.Reason != nil {
+		bounds = f.Reason.Shortages // of the alternatives of a list
+	}
+	for _, s := range bounds {
 		if s.Against != "capability" || math.IsInf(s.Total, 1) || f.Rule != report.OverQuota {
 			return nil
 		}
@@ -150,21 +156,36 @@ func raises(w *engine.World, f *explain.Finding) []remedy {
 		if queue == nil || engine.Cards(queue.Annotations[card.QuotaKey])[s.Resource] >= s.Total {
 			continue // it inherits the bound
 		}
+		if byResource[s.Resource] == nil {
+			resources = append(resources, s.Resource)
+		}
+		byResource[s.Resource] = append(byResource[s.Resource], s)
+	}
+
+	var together []report.Shortage
+	for _, resource := range resources {
+		all = append(all, raise(byResource[resource]))
+		together = append(together, byResource[resource]...)
+	}
+	if len(resources) > 1 {
+		all = append(all, raise(together))
+	}
+	return all
+}
+
+// raise returns the quotas that have room for some bounds.
+func raise(bounds []report.Shortage) remedy {
+	var settings, words []string
+	for _, s := range bounds {
 		field := "cards."
 		if s.Resource == "cpu" || s.Resource == "memory" {
 			field = "capability."
 		}
-		setting := fmt.Sprintf("queue/%s:%s%s=%.0f", s.Queue, field, s.Resource, math.Ceil(s.Total))
-		settings = append(settings, setting)
-		if what != "" {
-			what += " and "
-		}
-		what += fmt.Sprintf("a quota of %s %s in queue %s", explain.Amount(s.Resource, s.Total), s.Resource, s.Queue)
+		settings = append(settings, fmt.Sprintf("queue/%s:%s%s=%.0f", s.Queue, field, s.Resource, math.Ceil(s.Total)))
+		words = append(words,
+			fmt.Sprintf("a quota of %s %s in queue %s", explain.Amount(s.Resource, s.Total), s.Resource, s.Queue))
 	}
-	if len(settings) == 0 {
-		return nil
-	}
-	return []remedy{{what, setting(settings...)}}
+	return remedy{strings.Join(words, " and "), setting(settings...)}
 }
 
 // rate matches the number of an eviction budget.

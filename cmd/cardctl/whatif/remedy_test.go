@@ -86,6 +86,11 @@ func TestExplain(t *testing.T) {
 				`or request less`,
 			"tried: with a quota of 3 NVIDIA-L40S in queue department, it starts",
 		}},
+		"either": {verdict: "never", rule: "OverQuota at own", advice: []string{
+			`it can never run in own as it is: raise volcano.sh/card.quota of "NVIDIA-L40S" of queue own to 1, or request less`,
+			`it can never run in own as it is: raise volcano.sh/card.quota of "NVIDIA-A100" of queue own to 1, or request less`,
+			"tried: with a quota of 1 NVIDIA-L40S in queue own, it starts",
+		}},
 	} {
 		t.Run(file, func(t *testing.T) {
 			all := explained(t, file)
