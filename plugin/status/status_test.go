@@ -123,7 +123,7 @@ func TestWriter(t *testing.T) {
 	assert.Empty(t, w.Problems())
 }
 
-// TestWriterFails has a queue that is gone, another one of the same name, and a missing right.
+// TestWriterFails has a queue that is gone, another one of the same name, one that a policy refuses, and a missing right.
 func TestWriterFails(t *testing.T) {
 	resource := schema.GroupResource{Group: "scheduling.volcano.sh", Resource: "queues"}
 	client, patched := fixture(func(name string) error {
@@ -132,6 +132,8 @@ func TestWriterFails(t *testing.T) {
 			return apierrors.NewNotFound(resource, name)
 		case "b":
 			return apierrors.NewConflict(resource, name, errors.New("UID"))
+		case "refused":
+			return apierrors.NewInvalid(schema.GroupKind{Group: resource.Group, Kind: "Queue"}, name, nil)
 		case "d":
 			return apierrors.NewForbidden(resource, name, errors.New("no right to patch"))
 		}
@@ -139,7 +141,7 @@ func TestWriterFails(t *testing.T) {
 	})
 	var queues []*api.QueueInfo
 	var all []inspect.Account
-	for _, name := range []string{"a", "b", "c", "d", "e"} {
+	for _, name := range []string{"a", "b", "refused", "c", "d", "e"} {
 		queues = append(queues, queue(name, "7"))
 		all = append(all, inspect.Account{Queue: name})
 	}
@@ -150,7 +152,13 @@ func TestWriterFails(t *testing.T) {
 	assert.Len(t, patched, 1, "c is written, and e waits for the next time")
 	problems := w.Problems()
 	require.Len(t, problems, 1)
-	assert.Contains(t, problems[0], "argument cardStatus: annotation volcano.sh/card.status of queue d cannot be written: ")
+	assert.Contains(t, problems[0], "argument cardStatus: annotation volcano.sh/card.status of queue refused cannot be written: ")
+
+	w.Offer(client, queues[3:], all[3:], nil)
+	w.Wait()
+	problems = w.Problems()
+	require.Len(t, problems, 1)
+	assert.Contains(t, problems[0], "queue d cannot be written: ")
 	assert.Contains(t, problems[0], "no right to patch")
 	assert.Empty(t, w.Problems(), "once")
 }

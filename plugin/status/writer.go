@@ -110,16 +110,22 @@ func changes(queues []*api.QueueInfo, texts map[string]string) (all []change) {
 	return all
 }
 
-// writeAll writes annotations until a request fails, as without the right to patch queues.
-func writeAll(client versioned.Interface, all []change) error {
+// writeAll writes annotations until a request fails, as without the right to patch queues. It returns the first problem.
+func writeAll(client versioned.Interface, all []change) (problem error) {
 	for _, c := range all {
 		err := c.apply(client)
 		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			continue // the queue is gone, or is another one with the same name
 		}
-		return fmt.Errorf("annotation %s of queue %s cannot be written: %w", card.StatusKey, c.queue, err)
+
+		if problem == nil {
+			problem = fmt.Errorf("annotation %s of queue %s cannot be written: %w", card.StatusKey, c.queue, err)
+		}
+		if !apierrors.IsInvalid(err) { // an admission policy can refuse one queue, and permit the others
+			return problem
+		}
 	}
-	return nil
+	return problem
 }
 
 // apply sets the annotation of the queue with a UID. Without it, the API server would create a queue that was deleted.
