@@ -110,7 +110,8 @@ func changes(queues []*api.QueueInfo, texts map[string]string) (all []change) {
 	return all
 }
 
-// writeAll writes annotations until a request fails, as without the right to patch queues. It returns the first problem.
+// writeAll writes annotations until a request fails, as without the right to patch queues. It returns the first
+// problem.
 func writeAll(client versioned.Interface, all []change) (problem error) {
 	for _, c := range all {
 		err := c.apply(client)

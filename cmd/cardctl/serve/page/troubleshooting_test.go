@@ -41,7 +41,7 @@ events of the pods: they have the same reasons.
 | a pod that is Pending | the condition PodScheduled of the pod: its queue has no room, or no node fits |
 | free cards, and pods that wait | the rule NodesFull or NodesUnfit, and ` + "`cardctl cards`" + ` for cordoned or lost nodes |
 | a queue with less than it deserves | ` + "`cardctl explain job`" + `: who borrows, and what spares the pods |
-| a quota without effect | the events of the Queue, reason BadCardAnnotation |
+| a quota without effect | the events of the Queue: BadCardAnnotation, BadPolicyAnnotation, BadDeviceQuota; and ` + "`cardctl validate`" + ` |
 
 | rule | the job waits because | what to do |
 |---|---|---|
@@ -64,7 +64,7 @@ events of the pods: they have the same reasons.
 | Pod 处于 Pending | Pod 的状况 PodScheduled：队列没有空间，或没有合适的节点 |
 | 有空闲的卡，但 Pod 在等待 | 规则 NodesFull 或 NodesUnfit；用 ` + "`cardctl cards`" + ` 查看被封锁或失联的节点 |
 | 队列得到的少于应得的 | ` + "`cardctl explain job`" + `：谁借用了资源，哪些 Pod 不会被驱逐 |
-| 配额没有生效 | Queue 的事件，原因为 BadCardAnnotation |
+| 配额没有生效 | Queue 的事件：BadCardAnnotation、BadPolicyAnnotation、BadDeviceQuota；以及 ` + "`cardctl validate`" + ` |
 
 | 规则 | 作业等待的原因 | 怎么办 |
 |---|---|---|
