@@ -124,6 +124,8 @@ func drawScenario(seed uint64) *world.Scenario {
 	d.force(*worldForce)
 	d.Rand = rand.New(rand.NewPCG(seed, 0x6a46))
 	d.gangs()
+	d.Rand = rand.New(rand.NewPCG(seed, 0x57a7))
+	d.status()
 	return d.s
 }
 
@@ -154,8 +156,8 @@ func (d *draw) configure() {
 		d.s.Actions = d.s.Actions[1:] // without enqueue
 	}
 	for _, key := range arguments.Known {
-		if key == arguments.Fractions || key == arguments.AncestorReclaimLevel {
-			continue // see share and ancestors
+		if key == arguments.Fractions || key == arguments.AncestorReclaimLevel || key == arguments.CardStatus {
+			continue // see share, ancestors and status
 		}
 		if of := values[key]; d.chance(35) || key == arguments.UnsetCapability && d.chance(80) {
 			d.s.Arguments[key] = of[d.IntN(len(of))]
@@ -172,6 +174,13 @@ func (d *draw) ancestors() {
 	if d.s.Plugin == session.CapacityName && d.s.Arguments[arguments.ReclaimCompares] == "ancestors=1" {
 		delete(d.s.Arguments, arguments.ReclaimCompares)
 		d.s.Arguments[arguments.AncestorReclaimLevel] = 1
+	}
+}
+
+// status has the status of queues written in some worlds.
+func (d *draw) status() {
+	if d.chance(20) {
+		d.s.Arguments[arguments.CardStatus] = "1m"
 	}
 }
 
