@@ -90,7 +90,7 @@ func (b bed) block(ctx context.Context, others []workload.Job, submit func(conte
 	})
 }
 
-// Unfinished reports whether some pods did not run within the limit.
-func (r report) Unfinished() bool {
+// unfinished reports whether some pods did not run within the limit.
+func (r report) unfinished() bool {
 	return slices.ContainsFunc(r.Runs, func(run load.Result) bool { return run.Left > 0 })
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/capacity-card/capacity-card/bench/load"
@@ -39,19 +40,63 @@ func table[Run any](
 	for _, row := range rows {
 		fmt.Fprintf(&b, "| %s | %s |", row.title, row.unit)
 		for _, name := range schedulers {
-			sorted := values(name, row.figure)
-			fmt.Fprintf(&b, " %s", digits(load.Percentile(sorted, 0.5)))
-
-			least := digits(load.Percentile(sorted, 0))
-			most := digits(load.Percentile(sorted, 1))
-			if least != most {
-				fmt.Fprintf(&b, " (%s–%s)", least, most)
-			}
-			b.WriteString(" |")
+			fmt.Fprintf(&b, " %s |", spread(values(name, row.figure)))
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// spread has the median of sorted values, and their range.
+func spread(sorted []float64) string {
+	median := digits(load.Percentile(sorted, 0.5))
+	least := digits(load.Percentile(sorted, 0))
+	most := digits(load.Percentile(sorted, 1))
+	if least == most {
+		return median
+	}
+	return fmt.Sprintf("%s (%s–%s)", median, least, most)
+}
+
+// Bursts has a row for each scheduler and burst, with the figures of a burst in columns.
+func (c contents) Bursts() string {
+	var b strings.Builder
+	b.WriteString("| burst | | pods per second | latency of half, s | of 99 %, s " +
+		"| cpu of the scheduler, s | peak memory, MiB |\n")
+	b.WriteString("|---|---|---|---|---|---|---|\n")
+
+	for _, burst := range c.bursts() {
+		title := burst.title()
+		for _, scheduler := range load.Schedulers {
+			fmt.Fprintf(&b, "| %s | %s |", title, scheduler)
+			for _, row := range rows {
+				fmt.Fprintf(&b, " %s |", spread(burst.Values(scheduler, row.figure)))
+			}
+			b.WriteString("\n")
+			title = ""
+		}
+	}
+	return b.String()
+}
+
+// bursts are the bursts of the page.
+func (c contents) bursts() []report {
+	return slices.Concat([]report{c.report}, c.Others, c.Blocked)
+}
+
+// Unfinished reports whether a burst has pods that did not run within the limit.
+func (c contents) Unfinished() bool { return slices.ContainsFunc(c.bursts(), report.unfinished) }
+
+// title tells a burst from the others.
+func (r report) title() string {
+	title := fmt.Sprintf("%d nodes, Volcano %s", r.Nodes, r.Volcano)
+	if r.Waiting > 0 {
+		title += fmt.Sprintf(", %d jobs wait", r.Waiting)
+	}
+	if r.Rounds == 1 {
+		return fmt.Sprintf("%s (one round, load average %.1f)", title, r.Load)
+	}
+	return fmt.Sprintf("%s (%d rounds, load average %.1f)", title, r.Rounds, r.Load)
 }
 
 // digits formats a number with three significant digits. An infinite number is a time that too few pods have reached.

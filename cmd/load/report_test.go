@@ -60,3 +60,16 @@ func TestPageIsOfTheResults(t *testing.T) {
 		require.Equal(t, want, string(text), path)
 	}
 }
+
+// TestBursts has the bursts of a page as rows.
+func TestBursts(t *testing.T) {
+	setting := load.Setting{Nodes: 3, Volcano: "v2", Rounds: 1, Waiting: 7}
+	blocked := report{&load.Report{Setting: setting, Runs: sample.Runs[:1]}}
+	page := contents{report: sample, Blocked: []report{blocked}}
+	require.Contains(t, page.Bursts(), "|  | ours | 1.00 (1.00–2.00) | 1.00 (1.00–2.00) |")
+	require.Contains(t, page.Bursts(), "| 3 nodes, Volcano v2, 7 jobs wait (one round, load average 0.0) | upstream | 0.500 |")
+	require.False(t, page.Unfinished())
+
+	blocked.Runs = []load.Result{{Left: 1}}
+	require.True(t, page.Unfinished())
+}
