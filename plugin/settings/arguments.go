@@ -194,7 +194,8 @@ var arguments = []Setting{
 		Name: "reclaimByServiceType", Place: Argument, Values: flag, Example: "true",
 		Default: Default{Value: "false"},
 		Effect: Text{
-			"Inference takes from training, and training takes from no other queue. It has no effect under `proportion`.",
+			"Inference takes from training, and training takes from no other queue. " +
+				"It has no effect under `proportion`.",
 			"推理从训练收回资源，训练不从其他队列收回。在 `proportion` 下没有作用。",
 		},
 		Page: "eviction.md#inference-by-day-training-by-night", Level: Recipe, Stability: Alpha, Since: first,
