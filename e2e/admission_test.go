@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,7 +162,7 @@ func TestAdmission(t *testing.T) {
 		t.Run(each.name, func(t *testing.T) {
 			annotations := map[string]string{each.key: each.text}
 			_, problems := card.ParseQuota(each.text)
-			if !strings.HasPrefix(each.key, card.Prefix+".") || each.key == card.HolderKey || each.key == card.BudgetKey {
+			if !strings.HasPrefix(each.key, card.Prefix+".") || slices.Contains([]string{card.HolderKey, card.BudgetKey, card.StatusKey}, each.key) {
 				problems = nil
 			}
 			problems = append(problems, policy.Problems(annotations)...)
