@@ -51,7 +51,7 @@ type binary struct {
 	platform
 	versions
 	path         string
-	dependencies []dependency // with those of the helper
+	dependencies []dependency // of the program and its helper
 }
 
 // versions are the versions of a binary.
@@ -106,18 +106,18 @@ func (b *binary) build(source string) error {
 // helperPath returns the path of the helper, in the directory of the program.
 func (b *binary) helperPath() string { return filepath.Join(filepath.Dir(b.path), b.helper.name) }
 
-// compile builds a package in a directory, and returns what the go command recorded.
+// compile builds a package in a directory, and returns its build information.
 //
 // -trimpath keeps the directories of this machine out of it, and without cgo it does not
 // depend on the C compiler and library of this machine. The commit is recorded whatever
 // GOFLAGS says.
-func (b *binary) compile(directory, of, path string, environment ...string) (*debug.BuildInfo, error) {
+func (b *binary) compile(directory, pkg, path string, environment ...string) (*debug.BuildInfo, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
 
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w", "-o", path, of)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w", "-o", path, pkg)
 	cmd.Dir = directory
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+b.os, "GOARCH="+b.arch)
 	cmd.Env = append(cmd.Env, environment...)

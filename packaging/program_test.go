@@ -58,7 +58,7 @@ func (r *release) unpackTarGz(t *testing.T, name string) map[string]packed {
 // helper is the program that cardctl runs.
 const helper = "cardctl-mcp"
 
-// modulesOf returns what the go command recorded in a program, and the sums of its modules and the
+// modulesOf returns the build information of a program, and the sums of its modules and the
 // standard library by package URL.
 func modulesOf(t *testing.T, program []byte) (*debug.BuildInfo, map[string]string) {
 	t.Helper()
@@ -77,7 +77,7 @@ func modulesOf(t *testing.T, program []byte) (*debug.BuildInfo, map[string]strin
 	return info, sums
 }
 
-// dependenciesOf returns what the go command recorded in a program of an archive, and the sums of all
+// dependenciesOf returns the build information of a program of an archive, and the sums of all
 // that the archive is made of, by package URL: modules, the standard library, and the npm packages of
 // the pages of cardctl.
 func (b built) dependenciesOf(t *testing.T, files map[string]packed) (*debug.BuildInfo, map[string]string) {

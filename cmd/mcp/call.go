@@ -98,7 +98,7 @@ func (c *call) manifests(flag, text string) *call {
 	return c
 }
 
-// accepts reports whether a value can be one of cardctl's. cardctl checks what it names.
+// accepts reports whether cardctl can get a value as an argument. cardctl checks the name itself.
 func (c *call) accepts(argument, value string) bool {
 	switch {
 	case strings.HasPrefix(value, "-"):

@@ -49,12 +49,12 @@ func Holdings(a inspect.Account) []Holding {
 		listed := Holding{
 			Resource:   h.Resource,
 			Card:       h.Card,
-			Deserved:   bounded(h.Deserved),
+			Deserved:   Bounded(h.Deserved),
 			Guarantee:  h.Guarantee,
 			Allocated:  h.Allocated,
 			Inqueue:    h.Inqueue,
 			Borrowed:   max(0, h.Allocated-h.Deserved),
-			Capability: bounded(h.Capability),
+			Capability: Bounded(h.Capability),
 		}
 		unrelated := h.Card && h.Allocated == 0 && h.Inqueue == 0 && h.Deserved == 0 && listed.Capability == nil
 		if h.Resource != "pods" && !unrelated {
@@ -64,8 +64,8 @@ func Holdings(a inspect.Account) []Holding {
 	return all
 }
 
-// bounded returns a bound, nil for none.
-func bounded(x float64) *float64 {
+// Bounded returns a bound, nil for an infinite one: JSON has no number for it.
+func Bounded(x float64) *float64 {
 	if math.IsInf(x, 1) {
 		return nil
 	}

@@ -123,7 +123,7 @@ func (s *source) of(name string) *source {
 	return one
 }
 
-// found is what a command has found in a cluster.
+// found is the result of a command in one cluster.
 type found[T any] struct {
 	from  *source
 	value T
@@ -196,7 +196,7 @@ func failuresOf[T any](all []found[T], some bool) (failures []error) {
 	return failures
 }
 
-// printEach prints what a command has found. The results of several clusters become one.
+// printEach prints the results of a command. The results of several clusters become one.
 func printEach[T any](s *source, all []found[T], results func(*source, T) []*result) error {
 	if len(s.contexts) == 0 {
 		return s.print(results(s, all[0].value)...)

@@ -284,7 +284,7 @@ func TestContextsAsJSON(t *testing.T) {
 	assert.Contains(t, out, "cluster: full\n")
 }
 
-// TestOneNamespaceOfClusters asks two clusters, of which one lists the objects of one namespace only.
+// TestOneNamespaceOfClusters asks two clusters. One of them lists only the objects of a namespace.
 func TestOneNamespaceOfClusters(t *testing.T) {
 	useClusters(t, map[string]http.Handler{"team": team{}, "waiting": served{objects: waitingText}})
 	code, out, stderr := run("", "explain", "-n", "mine", "--contexts", "team,waiting", "--plugin", plugin.Name)

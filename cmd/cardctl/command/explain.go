@@ -180,7 +180,7 @@ func (s *source) explain(
 		r.rows = explanations(findings)
 	}
 
-	r.data = document{"ExplanationList", append([]explain.Finding{}, findings...)}
+	r.data = listOf("ExplanationList", append([]explain.Finding{}, findings...))
 
 	for _, f := range findings {
 		shown[f.Namespace+"/"+f.Name] = true

@@ -66,20 +66,16 @@ func checkFormat(format string, known []string) error {
 
 // document is the top level of JSON and YAML output.
 type document struct {
-	Kind  string `json:"kind"`
-	Items any    `json:"items"`
+	Version string `json:"version"`
+	Kind    string `json:"kind"`
+	Items   any    `json:"items"`
 }
+
+// listOf returns the document with items of a kind.
+func listOf(kind string, items any) document { return document{queues.Version, kind, items} }
 
 // printData prints a value in a format for programs.
 func printData(out io.Writer, format string, value any, headers bool) error {
-	list, is := value.(document)
-	if is {
-		value = struct {
-			Version string `json:"version"`
-			document
-		}{queues.Version, list}
-	}
-
 	switch {
 	case format == asJSON:
 		encoder := json.NewEncoder(out)

@@ -110,7 +110,7 @@ func (d documents) MarshalJSON() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// addTo adds the items to the lists of the whole document, and the other fields to what it has about the cluster.
+// addTo adds the items to the lists of the whole document, and the other fields to the entry about the cluster.
 func (d documentOf) addTo(whole, about map[string]any) error {
 	fields, err := fieldsOf(d.data)
 	if err != nil {

@@ -216,10 +216,7 @@ func (s *source) listen(ctx context.Context, v *serving, pages server) error {
 
 // logLine writes a line of the log.
 func (s *source) logLine(format string, arguments ...any) {
-	text := fmt.Sprintf(format, arguments...)
-	if s.name != "" {
-		text = "cluster " + s.name + ": " + text
-	}
+	text := s.ofCluster(fmt.Sprintf(format, arguments...))
 	fmt.Fprintf(s.streams.ErrOut, "%s %s\n", time.Now().UTC().Format(time.RFC3339), text)
 }
 

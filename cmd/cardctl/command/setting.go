@@ -73,7 +73,7 @@ func (s *source) explainSetting(ctx context.Context, name string) (*result, erro
 	if err := s.addUses(named, shown, objects, configuration); err != nil {
 		return nil, err
 	}
-	return &result{text: describeSettings(shown, widthOf(s.streams.Out)), data: document{"SettingList", shown}}, nil
+	return &result{text: describeSettings(shown, widthOf(s.streams.Out)), data: listOf("SettingList", shown)}, nil
 }
 
 // addUses adds the uses of arguments and of annotations of queues.
@@ -126,7 +126,7 @@ func listSettings() *result {
 			t.add(s.Level, s.Name, s.Place, s.Default, s.Stability, s.Since, s.Effect)
 		}
 	}
-	return &result{rows: t, data: document{"SettingList", all}}
+	return &result{rows: t, data: listOf("SettingList", all)}
 }
 
 // describeSettings describes settings, with an empty line between two of them.

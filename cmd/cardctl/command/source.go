@@ -172,11 +172,16 @@ func (s *source) note(format string, arguments ...any) { s.line("note", format, 
 // warning writes a line about a difference between the output and the decisions of the scheduler.
 func (s *source) warning(format string, arguments ...any) { s.line("warning", format, arguments...) }
 
-func (s *source) line(severity, format string, arguments ...any) {
-	text := fmt.Sprintf(format, arguments...)
-	if s.name != "" {
-		text = "cluster " + s.name + ": " + text
+// ofCluster returns a text with the name of the cluster, if there are several.
+func (s *source) ofCluster(text string) string {
+	if s.name == "" {
+		return text
 	}
+	return "cluster " + s.name + ": " + text
+}
+
+func (s *source) line(severity, format string, arguments ...any) {
+	text := s.ofCluster(fmt.Sprintf(format, arguments...))
 	if s.heard != nil {
 		s.heard(severity, text)
 	}

@@ -52,7 +52,7 @@ func (s *source) explainTold(ctx context.Context, about subject, kinds []string)
 		}
 	}
 
-	r := &result{text: "No job waits.\n", data: document{"ExplanationList", jobs}}
+	r := &result{text: "No job waits.\n", data: listOf("ExplanationList", jobs)}
 	switch {
 	case one && len(jobs) == 0:
 		return nil, unknown(about.kind, about.name, names)

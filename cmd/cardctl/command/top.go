@@ -103,7 +103,7 @@ func (s *source) top(ctx context.Context, queue string, once bool) error {
 }
 
 func (s *source) queuesResult(all []queues.Queue) *result {
-	return &result{rows: queuesTable(all, s.output == asWide), data: document{"QueueList", all}}
+	return &result{rows: queuesTable(all, s.output == asWide), data: listOf("QueueList", all)}
 }
 
 // topBy prints the cards of the holders of a key, in a queue and below it.
@@ -120,7 +120,7 @@ func (s *source) topBy(ctx context.Context, queue, key string) error {
 	}
 	return printEach(s, all, func(_ *source, all []stock.Holder) []*result {
 		r := orText(holdersTable(key, all), "No job has cards or waits for any.")
-		r.data = document{"HolderList", all}
+		r.data = listOf("HolderList", all)
 		return []*result{r}
 	})
 }

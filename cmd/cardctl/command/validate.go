@@ -58,7 +58,7 @@ func (s *source) printIssues(issues []validate.Issue, objects int) error {
 	fmt.Fprintf(&text, "%d objects: %d errors, %d warnings, %d notes\n",
 		objects, counts[validate.Error], counts[validate.Warning], counts[validate.Note])
 
-	data := document{"IssueList", append([]validate.Issue{}, issues...)}
+	data := listOf("IssueList", append([]validate.Issue{}, issues...))
 	if err := s.print(&result{text: text.String(), data: data}); err != nil {
 		return err
 	}

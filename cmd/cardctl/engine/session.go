@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -249,12 +248,4 @@ func (s *Session) Tree() (all []inspect.Account) {
 	walk("")
 
 	return all
-}
-
-// Bounded returns nil for an infinite bound, for which JSON has no number.
-func Bounded(x float64) *float64 {
-	if math.IsInf(x, 1) {
-		return nil
-	}
-	return &x
 }

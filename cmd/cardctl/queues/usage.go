@@ -10,6 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
+	"github.com/capacity-card/capacity-card/plugin/status"
 )
 
 // Usage holds the usage of a queue over time.
@@ -88,7 +89,7 @@ func Usages(session *engine.Session, wanted func(queue string) bool, card string
 func newPast(p inspect.Past, known bool, card string) Past {
 	past := Past{Owed: p.Owed, Cards: []Used{}}
 	if known {
-		past.Level = engine.Bounded(p.Level)
+		past.Level = status.Bounded(p.Level)
 		past.Place = p.Place
 		past.Rivals = p.Rivals
 		past.Records = map[string]Record{}

@@ -40,12 +40,12 @@ func (c Clusters) Handler() http.Handler {
 
 	all := http.NewServeMux()
 	all.HandleFunc(clusterPath+"{name}/", func(w http.ResponseWriter, r *http.Request) {
-		of := pages[r.PathValue("name")]
-		if of == nil {
+		cluster := pages[r.PathValue("name")]
+		if cluster == nil {
 			http.Error(w, "there is no such cluster", http.StatusNotFound)
 			return
 		}
-		of.ServeHTTP(w, withoutCluster(r))
+		cluster.ServeHTTP(w, withoutCluster(r))
 	})
 	all.Handle("GET /{$}", http.RedirectHandler(c[0].base()+"/", http.StatusSeeOther))
 	all.Handle("GET /assets/", compress(page.Assets()))

@@ -50,9 +50,10 @@ var (
 
 // document is the top level of JSON, as the commands print it.
 type document struct {
-	Kind   string  `json:"kind"`
-	Items  any     `json:"items"`
-	Hidden *Hidden `json:"hidden,omitempty"` // jobs that the viewer may not see
+	Version string  `json:"version"`
+	Kind    string  `json:"kind"`
+	Items   any     `json:"items"`
+	Hidden  *Hidden `json:"hidden,omitempty"` // jobs that the viewer may not see
 	// Unread are the kinds that the server cannot list. Items lack them.
 	Unread []string `json:"unread,omitempty"`
 }
@@ -157,10 +158,8 @@ func (s *Server) json(w http.ResponseWriter, q *request, v view) {
 
 	list, is := content.(document)
 	if is {
-		content = struct {
-			Version string `json:"version"`
-			document
-		}{queues.Version, list}
+		list.Version = queues.Version
+		content = list
 	}
 	s.writeJSON(w, http.StatusOK, content)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/status"
 )
 
 // Stock lists the cards of a cluster.
@@ -211,7 +212,7 @@ func inQueues(w *engine.World, s *engine.Session) []InQueue {
 				Inqueue:    h.Inqueue,
 				Deserved:   h.Deserved,
 				Guarantee:  h.Guarantee,
-				Capability: engine.Bounded(h.Capability),
+				Capability: status.Bounded(h.Capability),
 			}
 			// A leaf queue has a quota of 0 for a card that its annotation does not name.
 			if given || a.Leaf && h.Capability == 0 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -102,7 +101,8 @@ func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, 
 		if f.Rule == report.ClosedQueue {
 			severity = Warning // the queue can be opened
 		}
-		if ck.runs(f.Namespace, f.Name) {
+		podGroup, is := sources[f.Namespace+"/PodGroup/"+f.Name].(*scheduling.PodGroup)
+		if is && podGroup.Status.Phase == scheduling.PodGroupRunning { // what it started with is gone since
 			severity = Warning
 			what = "it runs, and cannot start again, even alone"
 		}
@@ -110,14 +110,6 @@ func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, 
 		issue.Finding = &findings[i]
 	}
 	return nil
-}
-
-// runs reports whether a PodGroup was running when the objects were read. What it started with can be gone since.
-func (ck *checker) runs(namespace, name string) bool {
-	return slices.ContainsFunc(ck.objects.PodGroups, func(podGroup *scheduling.PodGroup) bool {
-		return podGroup.Namespace == namespace && podGroup.Name == name &&
-			podGroup.Status.Phase == scheduling.PodGroupRunning
-	})
 }
 
 // workloads returns the objects that can be the owner of a job, by namespace/kind/name.

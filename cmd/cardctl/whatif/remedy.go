@@ -139,8 +139,8 @@ func waits(f *explain.Finding) (all []remedy) {
 	return all
 }
 
-// raises returns the quotas that have room for a job: those of one resource, in each queue that bounds it, and then
-// those of all. One resource is enough for a pod that can take any of them, such as A|B.
+// raises returns changes of quotas that make room for a job: for each resource, in all queues that bound it, and then
+// for all resources together. One resource is enough for a pod that can take any of several, such as A|B.
 func raises(w *engine.World, f *explain.Finding) (all []remedy) {
 	byResource := map[string][]report.Shortage{}
 	var resources []string
@@ -173,7 +173,7 @@ func raises(w *engine.World, f *explain.Finding) (all []remedy) {
 	return all
 }
 
-// raise returns the quotas that have room for some bounds.
+// raise returns the change of the quotas of some bounds.
 func raise(bounds []report.Shortage) remedy {
 	var settings, words []string
 	for _, s := range bounds {
