@@ -18,7 +18,7 @@ import (
 // outcome has the results of a spec with each scheduler, a letter for each attempt.
 type outcome struct{ upstream, ours string }
 
-// String formats the outcome for the file of results, such as fp/p.
+// String formats the outcome for the file of results, such as fp/pp.
 func (o outcome) String() string { return o.upstream + "/" + o.ours }
 
 func parseOutcome(text string) (outcome, error) {

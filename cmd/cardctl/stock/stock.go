@@ -85,7 +85,7 @@ type InQueue struct {
 	Inqueue    float64  `json:"inqueue"`
 	Deserved   float64  `json:"deserved"`
 	Guarantee  float64  `json:"guarantee"`
-	Quota      *float64 `json:"quota"`      // null: only the queues above bound it
+	Quota      *float64 `json:"quota"`      // null: only groups of the card or the queues above bound it
 	Capability *float64 `json:"capability"` // the bound of admission; null: none
 }
 
