@@ -55,7 +55,7 @@ func (c *cluster) removePolicy(t *testing.T) {
 	c.awaitPolicy(t, ctx, false)
 }
 
-const wholeNumbers = ` is not a JSON object of card names and whole numbers of cards, such as {"NVIDIA-H200": 8}`
+const wholeNumbers = ` is not a JSON object of card names and whole numbers of cards or shares, such as {"NVIDIA-H200": 8} or {"NVIDIA-H200": "25%"}`
 
 // TestAdmission has the API server admit and refuse queues by deploy/admission.
 func TestAdmission(t *testing.T) {
@@ -70,6 +70,8 @@ func TestAdmission(t *testing.T) {
 		{"Groups", quotaKey, `{"@hopper": 8, "NVIDIA-H200": 4}`, ""},
 		{"Deserved", card.DeservedKey, `{"NVIDIA-H200": 8}`, ""},
 		{"Guarantee", card.GuaranteeKey, `{"NVIDIA-H200": 8}`, ""},
+		{"Share", quotaKey, `{"NVIDIA-H200": "12.5%", "@hopper": "25%,min=2,max=64", "A": 8}`, ""},
+		{"AllCards", card.GuaranteeKey, `{"NVIDIA-H200": "100%"}`, ""},
 		{"Large", quotaKey, `{"NVIDIA-H200": 99999999999999999999}`, ""},
 		{"LongName", quotaKey, `{"` + strings.Repeat("x", 4096) + `": 1}`, ""},
 		{"ManyCards", quotaKey, manyCards(500), ""},
@@ -86,6 +88,9 @@ func TestAdmission(t *testing.T) {
 		{"Fraction", card.DeservedKey, `{"A": 1, "NVIDIA-H200": 2.5}`, card.DeservedKey + wholeNumbers + `: "NVIDIA-H200": 2.5`},
 		{"Negative", card.GuaranteeKey, `{"NVIDIA-H200": -1, "A": 1}`, card.GuaranteeKey + wholeNumbers + `: "NVIDIA-H200": -1`},
 		{"Text", quotaKey, `{"NVIDIA-H200": "8"}`, quotaKey + wholeNumbers + `: "NVIDIA-H200": "8"`},
+		{"LargeShare", card.DeservedKey, `{"A": "25%", "NVIDIA-H200": "101%"}`, card.DeservedKey + wholeNumbers + `: "NVIDIA-H200": "101%"`},
+		{"MaxBeforeMin", quotaKey, `{"NVIDIA-H200": "25%,max=4,min=2"}`, quotaKey + wholeNumbers + `: "NVIDIA-H200": "25%,max=4,min=2"`},
+		{"SoftShare", policy.SoftQuotaKey, `{"NVIDIA-H200": "25%"}`, ` is not a JSON object of card names and whole numbers of cards, such as {"NVIDIA-H200": 8}: "NVIDIA-H200": "25%"`},
 		{"Null", quotaKey, `{"NVIDIA-H200": null}`, quotaKey + wholeNumbers + `: "NVIDIA-H200": null`},
 		{"Nested", quotaKey, `{"NVIDIA-H200": {"count": 8}}`, quotaKey + wholeNumbers},
 		{"List", quotaKey, `{"NVIDIA-H200|NVIDIA-H800": 8}`, quotaKey + wholeNumbers + `: "NVIDIA-H200|NVIDIA-H800": 8`},
@@ -161,7 +166,7 @@ func TestAdmission(t *testing.T) {
 	} {
 		t.Run(each.name, func(t *testing.T) {
 			annotations := map[string]string{each.key: each.text}
-			_, problems := card.ParseQuota(each.text)
+			_, problems := card.ParseAmounts(each.text)
 			if !strings.HasPrefix(each.key, card.Prefix+".") || slices.Contains([]string{card.HolderKey, card.BudgetKey, card.StatusKey}, each.key) {
 				problems = nil
 			}
@@ -216,9 +221,9 @@ func manyCards(n int) string {
 func TestAdmissionLeavesOut(t *testing.T) {
 	c := plane(t)
 	c.policy(t)
-	for _, text := range []string{`{"NVIDIA-H200": 8, "NVIDIA-H200": 4}`, `{"NVIDIA-H200\u007cNVIDIA-H800": 8}`} {
+	for _, text := range []string{`{"NVIDIA-H200": 8, "NVIDIA-H200": 4}`, `{"NVIDIA-H200\u007cNVIDIA-H800": 8}`, `{"NVIDIA-H200": "25%,min=4,max=2"}`} {
 		require.NoError(t, c.admits(t.Context(), map[string]string{quotaKey: text}))
-		_, problems := card.ParseQuota(text)
+		_, problems := card.ParseAmounts(text)
 		require.NotEmpty(t, problems)
 	}
 	for _, text := range []string{`{"NVIDIA-H200": 8.0}`, `{"NVIDIA-H200": 1e1}`} {
@@ -250,7 +255,7 @@ func TestAdmissionOfUpdates(t *testing.T) {
 func TestAdmissionOfALongQuota(t *testing.T) {
 	c := plane(t)
 	c.policy(t)
-	broken := strings.TrimSuffix(manyCards(3000), "}") + `, "last": 2.5}`
+	broken := strings.TrimSuffix(manyCards(2300), "}") + `, "last": 2.5}`
 	require.Greater(t, len(broken), 100_000)
 	require.ErrorContains(t, c.admits(t.Context(), map[string]string{quotaKey: broken}), `"last": 2.5`)
 }

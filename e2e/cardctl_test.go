@@ -84,6 +84,28 @@ func TestCardctl(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(stdout), " "), "Running 3, Waiting 1 Running 4")
 	c.runs(t, "explained", map[string]int{"NVIDIA-H200": 3}, 1)
 
+	c.setQuota(t, "cr-queue1", `{"NVIDIA-H200": 7}`) // the most that the share will be
+	c.runs(t, "explained", map[string]int{"NVIDIA-H200": 4}, 0)
+	c.setQuota(t, "cr-queue1", `{"NVIDIA-H200": "50%"}`)
+	shares := func(want string) {
+		t.Helper()
+		status, stdout, stderr := run("top", "--once", "-o", "wide")
+		require.Zero(t, status, stderr)
+		assert.Contains(t, strings.Join(strings.Fields(stdout), " "), "cr-queue1 card.quota NVIDIA-H200 "+want+" cr-queue1")
+	}
+	shares("50% = 3")
+	c.scale(t, "explained", 5)
+	c.runs(t, "explained", map[string]int{"NVIDIA-H200": 4}, 1)
+	status, stdout, stderr = run("explain", "job", "explained")
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stdout, `raise volcano.sh/card.quota of "NVIDIA-H200" (50% = 3) of queue cr-queue1 to 5`)
+	more := nodeOf(t, "h200-1")
+	more.Name = "h200-more"
+	more.Labels["kubernetes.io/hostname"] = more.Name
+	c.create(t, more)
+	c.runs(t, "explained", map[string]int{"NVIDIA-H200": 5}, 0)
+	shares("50% = 7")
+
 	status, stdout, stderr = run("explain", "--as", "nobody")
 	assert.Equal(t, 2, status)
 	assert.Empty(t, stdout)

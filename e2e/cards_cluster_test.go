@@ -11,6 +11,7 @@ import (
 	priority "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
 // nodeOf reads a node of the example.
@@ -87,6 +88,29 @@ func quotaAboveCluster(t *testing.T, c *cluster) {
 	c.runs(t, "large", map[string]int{h200: 4}, 0)
 	c.runs(t, "small", map[string]int{h200: 2}, 1)
 	c.says(t, "small", insufficient("small", h200, 1, 3, 2))
+}
+
+// sharesOfNodes has a quota of half of the cards. Another node raises it. When the node has left, it is as before.
+func sharesOfNodes(t *testing.T, c *cluster) {
+	c.expectQuota(&scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: "half", Annotations: map[string]string{"volcano.sh/card.quota": `{"NVIDIA-H200": 7}`}}})
+	c.queue(t, "half", `{"NVIDIA-H200": "50%"}`)
+	c.deploy(t, "service", "half", h200, 9)
+	c.runs(t, "service", map[string]int{h200: 3}, 6)
+	c.says(t, "service", insufficient("half", h200, 1, 4, 3))
+
+	more := nodeOf(t, "h200-1")
+	more.Name = "h200-more"
+	more.Labels["kubernetes.io/hostname"] = more.Name
+	c.create(t, more)
+	c.runs(t, "service", map[string]int{h200: 7}, 2)
+	c.says(t, "service", insufficient("half", h200, 1, 8, 7))
+
+	c.scale(t, "service", 0)
+	c.runs(t, "service", map[string]int{}, 0)
+	require.NoError(t, c.Kube.CoreV1().Nodes().Delete(t.Context(), more.Name, metav1.DeleteOptions{}))
+	c.scale(t, "service", 9)
+	c.runs(t, "service", map[string]int{h200: 3}, 6)
+	c.says(t, "service", insufficient("half", h200, 1, 4, 3))
 }
 
 // lentCardsComeBack has a queue borrow from another, which takes back what it deserves, and no more than that.

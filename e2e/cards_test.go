@@ -82,6 +82,7 @@ var cardTests = []struct {
 	{"ResourceClaims", resourceClaims},
 	{"Fractions", fractionsOfCards},
 	{"QuotaAboveCluster", quotaAboveCluster},
+	{"SharesOfNodes", sharesOfNodes},
 	{"LentCardsComeBack", lentCardsComeBack},
 	{"DeploymentTakesBack", deploymentTakesBack},
 	{"PreemptionInAQueue", preemptionInAQueue},

@@ -35,6 +35,7 @@ var models = map[string]map[corev1.ResourceName]string{
 		"nvidia.com/mig-1g.18gb": "NVIDIA-H200/mig-1g.18gb-mixed",
 		"nvidia.com/mig-3g.71gb": "NVIDIA-H200/mig-3g.71gb-mixed",
 	},
+	"h200-more":  {"nvidia.com/gpu": "NVIDIA-H200"}, // a copy of h200-1 that some tests add
 	"h800-1":     {"nvidia.com/gpu": "NVIDIA-H800"},
 	"h800-2":     {"nvidia.com/gpu.shared": "NVIDIA-H800/mps-80g*1/2"},
 	"rtx4090-1":  {"nvidia.com/gpu": "NVIDIA-GeForce-RTX-4090"},

@@ -25,6 +25,7 @@ type Cluster struct {
 	ZeroLeaf  bool     // cpu and memory that a leaf does not set are 0
 	ByWeight  bool     // deserved follows from weights
 	Cards     []string // the dimensions that are cards
+	Card      float64  // the quantity of one card, where queues state shares
 	Groups    Groups   // of cards; each is a dimension, too
 	Resources []string // the resources of cards that the total of the cluster bounds
 	Queues    []Queue
@@ -46,6 +47,7 @@ type Queue struct {
 	CardsCount                             bool
 	CardsClosed                            bool // a leaf has 0 of a card that its quota does not name
 	CardQuota, CardDeserved, CardGuarantee Amounts
+	Shares                                 CardShares // in place of amounts
 }
 
 // Job is a job when the session opens.
@@ -94,6 +96,7 @@ type queue struct {
 func New(c Cluster) *Oracle {
 	o := &Oracle{cluster: c, queues: map[string]*queue{}}
 	o.addQueues()
+	o.resolveShares()
 
 	for _, q := range o.queues {
 		o.configure(q)

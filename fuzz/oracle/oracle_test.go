@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"math"
+	"math/big"
 	"testing"
 	"time"
 
@@ -25,6 +26,42 @@ func TestSplit(t *testing.T) {
 
 	for name, want := range map[string]float64{"root": 120, "a": 20, "b": 40, "c": 60} {
 		assert.Equal(t, want, o.Deserved(name)[CPU], name)
+	}
+}
+
+// TestShares divides 7 cards. Shares of 100% lose none, unless a number is beside them.
+func TestShares(t *testing.T) {
+	share := func(percent string, of ...float64) map[string]Share {
+		rat, _ := new(big.Rat).SetString(percent)
+		s := Share{Percent: rat, Max: Unlimited}
+		if len(of) > 0 {
+			s.Min, s.Max = of[0], of[1]
+		}
+		return map[string]Share{"A": s}
+	}
+	for name, c := range map[string]struct {
+		a, b, c map[string]Share
+		number  Amounts
+		want    []float64
+	}{
+		"the larger fraction":  {share("30"), share("30"), share("40"), nil, []float64{2000, 2000, 3000}},
+		"the names":            {share("50"), share("50"), nil, nil, []float64{4000, 3000, 0}},
+		"thirds":               {share("33.33"), share("33.34"), share("33.33"), nil, []float64{2000, 3000, 2000}},
+		"less than 100%":       {share("30"), share("30"), share("39.99"), nil, []float64{2000, 2000, 2000}},
+		"more than 100%":       {share("50"), share("50"), share("0.01"), nil, []float64{3000, 3000, 0}},
+		"a number beside them": {share("50"), share("50"), nil, Amounts{"A": 1000}, []float64{3000, 3000, 1000}},
+		"bounds":               {share("50", 5000, 9000), share("50", 0, 1000), nil, nil, []float64{5000, 1000, 0}},
+	} {
+		queue := func(name string, shares map[string]Share, amounts Amounts) Queue {
+			return Queue{Name: name, CardsCount: true, CardQuota: amounts, Shares: CardShares{Quota: shares}}
+		}
+		o := New(Cluster{Root: "root", Cards: []string{"A"}, Card: 1000, Available: Amounts{"A": 7000}, Bound: Amounts{},
+			Queues: []Queue{queue("a", c.a, nil), queue("b", c.b, nil), queue("c", c.c, c.number)}})
+		got := []float64{o.Capability("a")["A"], o.Capability("b")["A"], 0}
+		if c.c != nil || c.number != nil {
+			got[2] = o.Capability("c")["A"]
+		}
+		assert.Equal(t, c.want, got, name)
 	}
 }
 

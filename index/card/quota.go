@@ -38,7 +38,7 @@ const (
 // a float64 holds whole numbers up to 2^53 milli-cards.
 const MaxCards = 1_000_000_000
 
-// Entry is one key of a quota, deserved or guarantee annotation.
+// Entry is one key of an annotation of cards and whole numbers.
 type Entry struct {
 	Name  string // trimmed, not empty
 	Cards int64  // whole cards, 0..MaxCards
@@ -73,19 +73,15 @@ const (
 	givenTwice  = "is given more than once"
 )
 
-// ParseQuota parses a quota, deserved or guarantee annotation. Entries are sorted by Name,
-// and problems by Key. Each key is in one of the two results, once.
+// ParseQuota parses an annotation of cards and whole numbers. Entries are sorted by Name,
+// and problems by Key. Each key is in one of the two results, once. ParseAmounts also reads
+// shares.
 //
 // A key is bad if it names no card or a card list, if it is given more than once, or if
 // its value is not a whole number of at least 0. The other keys count. A text that is not
 // one JSON object gives no entries, and one Problem with the Key "".
 func ParseQuota(text string) ([]Entry, []Problem) {
-	cards, problems := parse(text, func(key string) (name, reason string) {
-		if strings.Contains(key, separator) {
-			return key, "is a choice of cards, and a quota is for one card"
-		}
-		return key, ""
-	})
+	cards, problems := parse(text, oneCard, parseCards)
 
 	var entries []Entry
 	for _, name := range slices.Sorted(maps.Keys(cards)) {
@@ -93,6 +89,14 @@ func ParseQuota(text string) ([]Entry, []Problem) {
 	}
 
 	return entries, problems
+}
+
+// oneCard is the normalize of annotations with a value for each card.
+func oneCard(key string) (name, reason string) {
+	if strings.Contains(key, separator) {
+		return key, "is a choice of cards, and a quota is for one card"
+	}
+	return key, ""
 }
 
 // ParseRequest parses a request annotation. It differs from ParseQuota in the keys, which
@@ -104,7 +108,7 @@ func ParseRequest(text string) ([]ListRequest, []Problem) {
 			return list.String(), ""
 		}
 		return key, namesNoCard
-	})
+	}, parseCards)
 
 	var requests []ListRequest
 	for _, name := range slices.Sorted(maps.Keys(cards)) {
@@ -116,14 +120,16 @@ func ParseRequest(text string) ([]ListRequest, []Problem) {
 
 // parse returns the values of the good keys of an annotation, and the problems of the bad
 // keys. normalize returns the form in which a trimmed key is compared, and a reason if the key
-// is bad.
-func parse(text string, normalize func(key string) (name, reason string)) (map[string]int64, []Problem) {
+// is bad. read returns a value, and a reason if it is bad.
+func parse[V any](
+	text string, normalize func(key string) (name, reason string), read func(value string) (V, string),
+) (map[string]V, []Problem) {
 	members, broken := ReadObject(text)
 	if broken != "" {
 		return nil, []Problem{{Reason: broken}}
 	}
 
-	good := make(map[string]int64, len(members))
+	good := make(map[string]V, len(members))
 	bad := map[string]string{}
 	seen := sets.New[string]()
 	for _, m := range members {
@@ -136,16 +142,16 @@ func parse(text string, normalize func(key string) (name, reason string)) (map[s
 		}
 		seen.Insert(name)
 
-		var cards int64
+		var value V
 		if reason == "" {
-			cards, reason = parseCards(m.Text)
+			value, reason = read(m.Text)
 		}
 		if reason != "" {
 			delete(good, name)
 			bad[name] = reason
 			continue
 		}
-		good[name] = cards
+		good[name] = value
 	}
 
 	var problems []Problem

@@ -124,7 +124,7 @@ var Annotations = func() []string {
 func Problems(annotation, text string) []card.Problem {
 	switch annotation {
 	case card.QuotaKey, card.DeservedKey, card.GuaranteeKey:
-		_, problems := card.ParseQuota(text)
+		_, problems := card.ParseAmounts(text)
 		return problems
 	}
 

@@ -32,6 +32,7 @@ var annotationKeys = [...]string{
 type queue struct {
 	given    [len(annotationKeys)]bool // the annotation exists
 	stated   [len(annotationKeys)]map[fastres.Dim]card.Milli
+	shares   [len(annotationKeys)]map[fastres.Dim]card.Share // that stated has the amounts of, see ResolveShares
 	amounts  [len(annotationKeys)]map[fastres.Dim]card.Milli // stated, with the present names of cards
 	problems []string
 }
@@ -62,6 +63,11 @@ func (q *queue) rename(former map[fastres.Dim]fastres.Dim) {
 // annotated reports whether the queue has any card annotation.
 func (q *queue) annotated() bool { return slices.Contains(q.given[:], true) }
 
+// shared reports whether the queue states any share.
+func (q *queue) shared() bool {
+	return slices.ContainsFunc(q.shares[:], func(of map[fastres.Dim]card.Share) bool { return len(of) > 0 })
+}
+
 // readQueues reads the card annotations that have changed. It reports whether any queue has one, and whether
 // any has changed.
 func (r *Registry) readQueues(queues *objects.Queues, names *index.Names) (annotated, changed bool) {
@@ -71,6 +77,11 @@ func (r *Registry) readQueues(queues *objects.Queues, names *index.Names) (annot
 		changed = len(r.queues) < known
 		for _, q := range queues.Since(r.read) {
 			changed = r.readQueue(names, q) || changed
+		}
+
+		r.shares = false
+		for _, q := range r.queues {
+			r.shares = r.shares || q.shared()
 		}
 		r.read = queues.Annotations()
 	}
@@ -117,7 +128,7 @@ func (r *Registry) readQueue(names *index.Names, object *objects.Queue) bool {
 		before = &queue{}
 		for a, key := range annotationKeys {
 			if text, had := object.Before(key); had {
-				before.parse(names, annotation(a), text, nil)
+				before.parse(names, annotation(a), text, &queue{})
 			}
 		}
 	}
@@ -130,57 +141,84 @@ func (r *Registry) readQueue(names *index.Names, object *objects.Queue) bool {
 		}
 
 		q.given[a] = true
-		wrong := q.parse(names, annotation(a), object.Annotations[key], before.stated[a])
+		wrong := q.parse(names, annotation(a), object.Annotations[key], before)
 		if wrong {
-			object.Misread(key, textOf(names, q.stated[a]))
+			object.Misread(key, textOf(names, q.stated[a], q.shares[a]))
 		}
 	}
 	return true
 }
 
-// textOf returns an annotation that states amounts, "" for none.
-func textOf(names *index.Names, amounts map[fastres.Dim]card.Milli) string {
+// textOf returns an annotation that states amounts, as shares where there are some, "" for none.
+func textOf(names *index.Names, amounts map[fastres.Dim]card.Milli, shares map[fastres.Dim]card.Share) string {
 	if len(amounts) == 0 {
 		return ""
 	}
 
-	stated := map[string]float64{}
+	stated := map[string]any{}
 	for d, amount := range amounts {
 		stated[names.Name(d)] = amount.Cards()
 	}
-	text, _ := json.Marshal(stated) // of finite numbers
+	for d, share := range shares {
+		stated[names.Name(d)] = share.String()
+	}
+	text, _ := json.Marshal(stated) // of finite numbers and texts
 	return string(text)
 }
 
 // parse reads one annotation, and reports whether it is wrong. A key with an invalid value keeps its last good value,
 // which is in before.
-func (q *queue) parse(
-	names *index.Names, a annotation, text string, before map[fastres.Dim]card.Milli,
-) (wrong bool) {
-	entries, problems := card.ParseQuota(text)
+func (q *queue) parse(names *index.Names, a annotation, text string, before *queue) (wrong bool) {
+	amounts, problems := card.ParseAmounts(text)
 	q.stated[a] = map[fastres.Dim]card.Milli{}
-	for _, e := range entries {
-		q.stated[a][names.InternCard(e.Name)] = card.Cards(e.Cards)
+	for _, amount := range amounts {
+		d := names.InternCard(amount.Name)
+		q.stated[a][d] = card.Cards(amount.Cards)
+		if amount.Share != nil {
+			q.setShare(a, d, *amount.Share)
+		}
 	}
 
 	for _, p := range problems {
 		kept := ""
 		switch d, ok := names.LookupCard(p.Key); {
 		case p.Key == "": // of the whole text
-			q.stated[a] = maps.Clone(before)
-			if len(before) > 0 {
+			q.stated[a] = maps.Clone(before.stated[a])
+			q.shares[a] = maps.Clone(before.shares[a])
+			if len(before.stated[a]) > 0 {
 				kept = "; the last good value stays in force"
 			}
 		case ok:
-			if amount, had := before[d]; had {
-				q.stated[a][d] = amount
-				kept = fmt.Sprintf("; the last good value, %s, stays in force", amount)
-			}
+			kept = q.keep(a, d, before)
 		}
 
 		q.problems = append(q.problems, fmt.Sprintf("annotation %s: %s%s", annotationKeys[a], p, kept))
 	}
 	return len(problems) > 0
+}
+
+// keep takes the last good value of a card from before, if there is one, and returns the end of a message that says so.
+func (q *queue) keep(a annotation, d fastres.Dim, before *queue) string {
+	amount, had := before.stated[a][d]
+	if !had {
+		return ""
+	}
+
+	q.stated[a][d] = amount
+	last := amount.String()
+	if share, is := before.shares[a][d]; is {
+		q.setShare(a, d, share)
+		last = share.String()
+	}
+	return fmt.Sprintf("; the last good value, %s, stays in force", last)
+}
+
+// setShare sets the share of a card.
+func (q *queue) setShare(a annotation, d fastres.Dim, share card.Share) {
+	if q.shares[a] == nil {
+		q.shares[a] = map[fastres.Dim]card.Share{}
+	}
+	q.shares[a][d] = share
 }
 
 // amount returns the value of an annotation for a card. Deserved and guarantee default to the quota. A

@@ -27,6 +27,7 @@ type Registry struct {
 	nodesRead bool              // any node of the session is new, or its object has changed
 	queues    map[string]*queue // queues that have or had a card annotation
 	read      uint64            // the session of the annotations in queues, see objects.Queues
+	shares    bool              // any queue states a share of the cards that nodes give
 
 	pods     podTable
 	requests map[string][]Request // by text of card.request

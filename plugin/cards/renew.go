@@ -66,12 +66,19 @@ func (r *Registry) renewHeld(renew func(fastres.Dim) fastres.Dim, renewResource 
 	}
 }
 
-// renew gives the stated amounts of a queue new dimensions.
+// renew gives the stated amounts and shares of a queue new dimensions.
 func (q *queue) renew(renew func(fastres.Dim) fastres.Dim) {
 	for a, before := range q.stated {
 		q.stated[a] = make(map[fastres.Dim]card.Milli, len(before))
 		for d, amount := range before {
 			q.stated[a][renew(d)] = amount
+		}
+	}
+
+	for a, before := range q.shares {
+		q.shares[a] = make(map[fastres.Dim]card.Share, len(before))
+		for d, share := range before {
+			q.shares[a][renew(d)] = share
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
+
+	"github.com/capacity-card/capacity-card/index"
 )
 
 // Window is a time in which a queue has other values than in its annotations and its spec (package override).
@@ -48,10 +50,16 @@ func (i Inspection) Spec(queue string) (spec scheduling.QueueSpec) {
 }
 
 // Annotations returns the annotations in force in a queue, none for an unknown one. A wrong annotation has the text of
-// its last good value.
+// its last good value. Shares of the cards that nodes give are the numbers that they are in the session.
 func (i Inspection) Annotations(queue string) map[string]string {
-	if object := i.s.Queues.Get(queue); object != nil {
-		return object.InForce()
+	object := i.s.Queues.Get(queue)
+	if object == nil {
+		return nil
 	}
-	return nil
+
+	annotations := object.InForce()
+	if q := i.s.Index.Lookup(queue); q != index.None {
+		i.s.Cards.SetAmounts(annotations, q)
+	}
+	return annotations
 }

@@ -127,6 +127,8 @@ func same(x, y fastres.Vector) bool { return x.Len() == y.Len() && x.Equal(y) }
 
 // deriveBounds reads the configuration and applies the rules of capability.
 func (s *State) deriveBounds(ix *index.Index, session *Inputs, r *reader) {
+	s.findAvailable()
+	session.cards.ResolveShares(session.tree, s.available)
 	s.readSpecs(ix, session, r)
 	s.boundRoot(ix, session, s.gone.charges)
 	limits := quota.Limits{
@@ -209,18 +211,21 @@ func (s *State) readSpecs(ix *index.Index, session *Inputs, r *reader) {
 	}
 }
 
-// boundRoot sets available and rootBound. rootBound is the bound of admission at the root, and the resources that flat
-// queues share.
+// findAvailable sets available to the resources that the nodes give and the queues have. Of cards it is the stock.
+func (s *State) findAvailable() {
+	s.available.CopyFrom(s.total)
+	s.available.Add(s.gone.charges)
+	s.available.Add(s.stock.more)
+	s.available.Sub(s.stock.less)
+}
+
+// boundRoot sets rootBound, and lifts the bounds in available of what no guarantee keeps free. rootBound is the bound
+// of admission at the root, and the resources that flat queues share.
 //
 // DIVERGES: upstream compares the allocated resources of all queues with the resources of the present nodes. After a
 // loss of nodes the queues have more, and no queue below the root gets anything. Here the charges on lost nodes do not
 // count against the root's total. Flat queues without cards follow upstream: each queue is compared separately.
 func (s *State) boundRoot(ix *index.Index, session *Inputs, gone fastres.Vector) {
-	s.available.CopyFrom(s.total)
-	s.available.Add(gone)
-	s.available.Add(s.stock.more)
-	s.available.Sub(s.stock.less)
-
 	s.rootBound.CopyFrom(s.total)
 	s.rootBound.Add(s.stock.more)
 	s.rootBound.Sub(s.stock.less)

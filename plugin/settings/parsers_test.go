@@ -227,7 +227,10 @@ func TestPatterns(t *testing.T) {
 // wrongTexts are texts that neither a parser nor a pattern accepts.
 var wrongTexts = map[string][]string{
 	"card.quota": {"", "NVIDIA-H200: 8", `{"NVIDIA-H200": 8`, `["NVIDIA-H200"]`, `{"A": 8} {}`, `{"A": 8,}`, `{"A": 2.5}`,
-		`{"A": -1}`, `{"A": "8"}`, `{"A": null}`, `{"A": {"count": 8}}`, `{"A|B": 8}`, `{" ": 8}`, `{"A": 08}`},
+		`{"A": -1}`, `{"A": "8"}`, `{"A": null}`, `{"A": {"count": 8}}`, `{"A|B": 8}`, `{" ": 8}`, `{"A": 08}`,
+		`{"A": "101%"}`, `{"A": "100.00%"}`, `{"A": "007.5%"}`, `{"A": "25.125%"}`, `{"A": "-25%"}`, `{"A": "25 %"}`, `{"A": "25%,max=4,min=2"}`, `{"A": "25%,min=-2"}`,
+		`{"A": "%"}`, `{"A": "25%,"}`, `{"A": 25%}`},
+	"soft-quota":   {`{"A": "25%"}`, `{"A": "8"}`, `{"A": -1}`},
 	"card.request": {"", `{"A": -1}`, `{"|": 8}`, `{"A|B": "8"}`},
 	"card.quota.by": {`{"users": {"*": {"A": 8}}}`, `{"user": {"*": {"A": -8}}}`, `{"user": {"*": 8}}`, `{"user": 8}`,
 		`{"namespace": {"*": {"cpu": "-1"}}}`, `{"namespace": {"*": {"cpu": "much"}}}`},
@@ -257,6 +260,19 @@ func TestWrongTexts(t *testing.T) {
 			for _, text := range texts {
 				assert.NotEmpty(t, problem(s, text), "%s: %q", name, text)
 				assert.NotRegexp(t, s.Pattern, text, "%s: %q", name, text)
+			}
+		}
+	}
+}
+
+// TestShares expects each share to be accepted by its parser and by its pattern.
+func TestShares(t *testing.T) {
+	for _, name := range []string{"card.quota", "card.deserved", "card.guarantee"} {
+		for _, s := range settings.Named(name) {
+			for _, share := range []string{"25%", "0%", "100%", "07.5%", "12.25%,min=2", "25%,max=64", "25%,min=2,max=64", "25%,min=2,max=2"} {
+				text := `{"A": 8, "@g": "` + share + `"}`
+				assert.Empty(t, problem(s, text), text)
+				assert.Regexp(t, s.Pattern, text)
 			}
 		}
 	}

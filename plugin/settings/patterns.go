@@ -19,6 +19,7 @@ const (
 )
 
 // The patterns of parts of JSON. The name of a card is not blank and has no |, which separates the cards of a list.
+// They are short: the API server admits a queue if the length of an annotation times that of its pattern is too large.
 const (
 	anyText  = `([^"\\\x00-\x1f]|\\["\\/bfnrtu])*`
 	nameChar = `([^"\\|\x00-\x1f]|\\["\\/bfnrtu])*`
@@ -26,7 +27,8 @@ const (
 	visible  = `([^\s"\\|\x00-\x1f]|\\["\\/bfnrtu])`
 	cardName = `"\s*` + visible + nameChar + `"`
 	listName = `"[\s|]*` + visible + listChar + `"`
-	count    = `(0|[1-9][0-9]*)`
+	count    = `0|[1-9]\d*`
+	share    = `(100|\d\d?(\.\d\d?)?)%(,min=\d+)?(,max=\d+)?`
 	quantity = `"[0-9]+(\.[0-9]+)?([KMGTPE]i|[numkMGTPE]|[eE][0-9]+)?"`
 	label    = `label:([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?`
 )
@@ -80,8 +82,9 @@ var (
 
 // The patterns of annotations with JSON.
 var (
-	cardsPattern   = whole(object(cardName, count))
-	requestPattern = whole(object(listName, count))
+	cardsPattern   = whole(object(cardName, `(`+count+`)`))
+	amountsPattern = whole(object(cardName, `(`+count+`|"`+share+`")`))
+	requestPattern = whole(object(listName, `(`+count+`)`))
 	budgetsPattern = whole(object(cardName, `"`+cardHours+window+`"`))
 	holdersPattern = whole(object(`"(namespace|user|group|`+label+`)"`,
 		object(`"`+anyText+`"`, object(cardName, `(`+count+`|`+quantity+`)`))))

@@ -34,16 +34,23 @@ func TestAdmissionPolicy(t *testing.T) {
 	assert.True(t, want == string(text), "%s is out of date: run this test with -update", admission)
 }
 
+// softQuota is the annotation of ofCards that has numbers only.
+const softQuota = "volcano.sh/soft-quota"
+
 // ofCards are the annotations with a JSON object of cards, whose wrong members the policy names.
-var ofCards = []string{card.QuotaKey, card.DeservedKey, card.GuaranteeKey, "volcano.sh/soft-quota"}
+var ofCards = []string{card.QuotaKey, card.DeservedKey, card.GuaranteeKey, softQuota}
 
 // variables returns the variables with the patterns of annotations and the words for valid values.
 func variables() string {
 	var patterns, wanted []string
-	cardPattern := ""
+	numbers, amounts := "", ""
 	for _, s := range settings.In(settings.Queue) {
-		if slices.Contains(ofCards, s.Name) {
-			cardPattern = s.Pattern
+		switch {
+		case s.Name == softQuota:
+			numbers = s.Pattern
+			continue
+		case slices.Contains(ofCards, s.Name):
+			amounts = s.Pattern
 			continue
 		}
 		patterns = append(patterns, strconv.Quote(s.Name)+": r'"+s.Pattern+"'")
@@ -65,7 +72,11 @@ func variables() string {
   # have no |, which separates the cards of a list. Numbers are digits.
   - name: numbers
     expression: >-
-      r'` + cardPattern + `'
+      r'` + numbers + `'
+  # The same with numbers or shares of the cards of the nodes, such as "25%" or "25%,min=2,max=64".
+  - name: amounts
+    expression: >-
+      r'` + amounts + `'
   # The end of what is made from plugin/settings.
 `
 }

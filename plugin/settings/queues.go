@@ -5,6 +5,11 @@ var (
 		"a JSON object of cards and whole numbers, such as `{\"NVIDIA-H200\": 8}`",
 		"卡到整数的 JSON 对象，例如 `{\"NVIDIA-H200\": 8}`",
 	}
+	parts = Text{
+		"a JSON object of cards and whole numbers or shares, such as `{\"NVIDIA-H200\": 8}` or " +
+			"`{\"NVIDIA-H200\": \"25%\"}`",
+		"卡到整数或份额的 JSON 对象，例如 `{\"NVIDIA-H200\": 8}` 或 `{\"NVIDIA-H200\": \"25%\"}`",
+	}
 	span     = Text{"a duration of 0 or more, such as `30m`", "0 或更长的时长，例如 `30m`"}
 	factor   = Text{"a number above 0 with at most 3 decimals, such as `1.5`", "大于 0、最多 3 位小数的数，例如 `1.5`"}
 	noBound  = Default{Text: Text{"no bound", "没有上限"}}
@@ -15,8 +20,8 @@ var (
 // queues are the annotations of queues.
 var queues = []Setting{
 	{
-		Name: "volcano.sh/card.quota", Place: Queue, Values: cards, Example: `{"NVIDIA-H200": 8}`,
-		Pattern: cardsPattern, Content: cardsContent, Windows: true,
+		Name: "volcano.sh/card.quota", Place: Queue, Values: parts, Example: `{"NVIDIA-H200": 8}`,
+		Pattern: amountsPattern, Content: amountsContent, Windows: true,
 		Default: Default{Text: Text{
 			"a leaf queue: 0 of every card; an inner queue: the bound of its parent", "叶队列：每种卡都是 0；内部队列：上级的上限"}},
 		Effect: Text{
@@ -26,8 +31,8 @@ var queues = []Setting{
 		Page: "settings.md#1-the-quota-of-a-queue", Level: Team, Stability: Stable, Since: first,
 	},
 	{
-		Name: "volcano.sh/card.deserved", Place: Queue, Values: cards, Example: `{"NVIDIA-H200": 4}`,
-		Pattern: cardsPattern, Content: cardsContent, Windows: true, Default: quota,
+		Name: "volcano.sh/card.deserved", Place: Queue, Values: parts, Example: `{"NVIDIA-H200": 4}`,
+		Pattern: amountsPattern, Content: amountsContent, Windows: true, Default: quota,
 		Effect: Text{
 			"The cards that the queue takes back from others. What it has above can be taken from it.",
 			"队列可以从其他队列收回的卡。超出的部分可以被别的队列收回。",
@@ -35,8 +40,8 @@ var queues = []Setting{
 		Page: "settings.md#4-lending-and-getting-back", Level: Team, Stability: Stable, Since: first,
 	},
 	{
-		Name: "volcano.sh/card.guarantee", Place: Queue, Values: cards, Example: `{"NVIDIA-H200": 2}`,
-		Pattern: cardsPattern, Content: cardsContent, Windows: true,
+		Name: "volcano.sh/card.guarantee", Place: Queue, Values: parts, Example: `{"NVIDIA-H200": 2}`,
+		Pattern: amountsPattern, Content: amountsContent, Windows: true,
 		Default: Default{Text: Text{
 			"the quota; nothing below a queue that states a guarantee of the card", "等于配额；如果上级写了这种卡的保证量，则为 0"}},
 		Effect: Text{

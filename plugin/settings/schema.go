@@ -39,9 +39,13 @@ type Schema struct {
 var (
 	zero         = 0
 	wholeCards   = &Schema{Type: "integer", Minimum: &zero}
-	amounts      = &Schema{Type: "string", Pattern: `^` + strings.Trim(quantity, `"`) + `$`}
+	quantities   = &Schema{Type: "string", Pattern: `^` + strings.Trim(quantity, `"`) + `$`}
 	cardsContent = &Schema{
 		Type: "object", PropertyNames: &Schema{Pattern: `^\s*[^\s|][^|]*$`}, Additional: wholeCards,
+	}
+	amountsContent = &Schema{
+		Type: "object", PropertyNames: cardsContent.PropertyNames,
+		Additional: &Schema{AnyOf: []*Schema{wholeCards, {Type: "string", Pattern: `^` + share + `$`}}},
 	}
 	requestContent = &Schema{Type: "object", PropertyNames: &Schema{Pattern: `[^\s|]`}, Additional: wholeCards}
 	budgetsContent = &Schema{
@@ -52,7 +56,7 @@ var (
 		Type: "object", PropertyNames: &Schema{Pattern: `^(namespace|user|group|` + label + `)$`},
 		Additional: &Schema{Type: "object", Additional: &Schema{
 			Type: "object", PropertyNames: cardsContent.PropertyNames,
-			Additional: &Schema{AnyOf: []*Schema{wholeCards, amounts}},
+			Additional: &Schema{AnyOf: []*Schema{wholeCards, quantities}},
 		}},
 	}
 	windowsContent = &Schema{Type: "array", MaxItems: 50, Items: &Schema{

@@ -39,7 +39,7 @@ func wrongQueues(from *input.Objects) (all []*scheduling.Queue) {
 func wrongKeys(annotations map[string]string) (keys []string) {
 	for _, key := range []string{card.QuotaKey, card.DeservedKey, card.GuaranteeKey} {
 		text, given := annotations[key]
-		if _, problems := card.ParseQuota(text); given && len(problems) > 0 {
+		if _, problems := card.ParseAmounts(text); given && len(problems) > 0 {
 			keys = append(keys, key)
 		}
 	}

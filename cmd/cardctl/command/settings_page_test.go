@@ -24,7 +24,7 @@ func TestSettingsPages(t *testing.T) {
 		played := session.ReplaceAllStringFunc(string(text), func(block string) string {
 			return "```console\n" + play(session.FindStringSubmatch(block)[1]) + "```"
 		})
-		require.Equal(t, 2, strings.Count(played, "\n$ cardctl "), page)
+		require.Equal(t, 3, strings.Count(played, "\n$ cardctl "), page)
 		if *update {
 			require.NoError(t, os.WriteFile(page, []byte(played), 0o600))
 			continue

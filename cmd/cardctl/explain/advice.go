@@ -305,6 +305,11 @@ func (e *explainer) field(s report.Shortage) string {
 			key = card.DeservedKey
 		}
 		name = fmt.Sprintf("%s of %q", key, s.Resource)
+		for _, share := range e.Quota.Shares(s.Queue) {
+			if share.Annotation == key && share.Card == s.Resource {
+				name += fmt.Sprintf(" (%s)", share)
+			}
+		}
 	}
 	return name + " of queue " + s.Queue
 }

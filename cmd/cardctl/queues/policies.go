@@ -46,11 +46,15 @@ func (p Policy) SetBy() string {
 	return p.Queue
 }
 
-// PolicyRow describes a policy, a budget or a window of a queue for readers.
+// PolicyRow describes a share, a policy, a budget or a window of a queue for readers.
 type PolicyRow struct{ Policy, Value, SetBy, Now string }
 
-// PolicyRows describes the policies, budgets and windows of a queue for readers.
+// PolicyRows describes the shares, policies, budgets and windows of a queue for readers.
 func (q *Queue) PolicyRows() (rows []PolicyRow) {
+	for _, s := range q.Shares {
+		rows = append(rows, PolicyRow{policy.Short(s.Annotation), s.Card + " " + s.String(), q.Queue, ""})
+	}
+
 	setBy := "" // of the budgets, which stand in place of the text of the annotation
 	for _, p := range q.Policies {
 		if p.Policy == card.BudgetKey && p.Queue == q.Queue && len(q.Budgets) > 0 {

@@ -95,7 +95,7 @@ func TestPolicies(t *testing.T) {
 	assert.Empty(t, arguments)
 }
 
-// TestPolicyRows has a policy of a parent, a budget in place of its annotation, and a window.
+// TestPolicyRows has a share, a policy of a parent, a budget in place of its annotation, and a window.
 func TestPolicyRows(t *testing.T) {
 	until := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
 	q := Queue{
@@ -104,6 +104,9 @@ func TestPolicyRows(t *testing.T) {
 		Budgets:  []Budget{{Resource: "A", Window: "month", Budget: 100, Used: 40, Left: 60}},
 		Windows:  []inspect.Window{{Holds: true, Next: &until}},
 	}
+	q.Shares = []inspect.Share{{Annotation: card.DeservedKey, Card: "@hopper", Share: "12.5%,min=2", Cards: 64}}
+	assert.Equal(t, PolicyRow{"card.deserved", "@hopper 12.5%,min=2 = 64", "train", ""}, q.PolicyRows()[0])
+	q.Shares = nil
 	rows := q.PolicyRows()
 	assert.Equal(t, []PolicyRow{
 		{"max-jobs", "20", "team, for all queues below it together", ""},

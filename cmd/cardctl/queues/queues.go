@@ -32,6 +32,8 @@ type Queue struct {
 	Since     *metav1.Time `json:"waitingSince,omitempty"`
 	Resources []Holding    `json:"resources"`
 	Policies  []Policy     `json:"policies,omitempty"`
+	// Shares are the shares of the cards of the nodes that the annotations of the queue state.
+	Shares []inspect.Share `json:"shares,omitempty"`
 	// Windows are the times with other values of policies.
 	Windows []inspect.Window `json:"windows,omitempty"`
 	Budgets []Budget         `json:"budgets,omitempty"`
@@ -62,6 +64,7 @@ func List(world *engine.World, session *engine.Session) []Queue {
 	for _, a := range tree {
 		q := newQueue(world, a)
 		q.Policies = policies.inForce(a)
+		q.Shares = session.Quota.Shares(a.Queue)
 		q.Windows = session.Quota.Windows(a.Queue)
 		q.Budgets = budgets[a.Queue]
 		q.Bounds = bounds(session, a.Queue)

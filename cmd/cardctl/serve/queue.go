@@ -192,10 +192,14 @@ func (q *request) holdingsOf(queue *queues.Queue) (all []holdingRow) {
 	return all
 }
 
-// policiesOf returns the policies that hold in a queue. They include the policies that arguments of the scheduler set
-// for all queues.
+// policiesOf returns the policies that hold in a queue. They include its shares of the cards of the nodes, and the
+// policies that arguments of the scheduler set for all queues.
 func (q *request) policiesOf(queue *queues.Queue) []queues.Policy {
-	all := append([]queues.Policy{}, queue.Policies...)
+	all := []queues.Policy{}
+	for _, s := range queue.Shares {
+		all = append(all, queues.Policy{Policy: s.Annotation, Value: s.Card + " " + s.String(), Queue: queue.Queue})
+	}
+	all = append(all, queue.Policies...)
 	for _, name := range slices.Sorted(maps.Keys(q.Model.Policies)) {
 		all = append(all, queues.Policy{Policy: name, Value: q.Model.Policies[name]})
 	}

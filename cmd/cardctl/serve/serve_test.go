@@ -269,6 +269,11 @@ spec: {parent: root}
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
+metadata: {name: half, annotations: {volcano.sh/card.quota: '{"X": "50%"}', volcano.sh/card.deserved: '{"X": 0}', volcano.sh/card.guarantee: '{"X": 0}'}}
+spec: {parent: root}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
 metadata: {name: train, annotations: {volcano.sh/card.quota: '{"X": 8}'}}
 spec: {parent: team}
 ` + jobOf("a", "one", "train", "node-one") + jobOf("a", "two", "train", "") + strings.ReplaceAll(jobOf("a", "three", "train", ""), "Inqueue", "Pending") + jobOf("b", "four", "lab", "") + jobOf("b", "five", "held", "")
@@ -283,6 +288,7 @@ spec: {parent: team}
 		"/queue/train": {"max-jobs 2 the annotation of team , for all queues below it together", "reclaim-delay 2m the annotation of team",
 			"reclaimByServiceType true the scheduler's configuration"},
 		"/queue/team":  {"max-jobs 2 its own annotation"},
+		"/queue/half":  {"card.quota X 50% = 2 its own annotation"},
 		"/job/a/three": {"Policies that hold in its queue max-jobs 2 of team with all queues below it"},
 		"/health":      {"reclaimByServiceType: true"},
 	} {
@@ -294,6 +300,7 @@ spec: {parent: team}
 	}
 	assert.NotContains(t, get(h, "/job/a/three").Body.String(), "jobs=", "max-jobs is no field of a setting")
 	assert.Contains(t, get(h, "/queues.json").Body.String(), `"policy": "volcano.sh/reclaim-delay"`)
+	assert.Contains(t, get(h, "/queues.json").Body.String(), `"share": "50%"`)
 	assert.NotContains(t, get(h, "/queues?resource=cpu&wide=on").Body.String(), `class="borrowed"`, "only cards are lent")
 }
 

@@ -71,8 +71,8 @@ func (ck *checker) classes(
 
 // checkGuarantee reports the cards of a queue that are guaranteed by default.
 func (ck *checker) checkGuarantee(q *scheduling.Queue, training bool) {
-	guarantee := amounts(q, card.GuaranteeKey)
-	quota := amounts(q, card.QuotaKey)
+	guarantee := ck.amounts(q, card.GuaranteeKey)
+	quota := ck.amounts(q, card.QuotaKey)
 
 	var kept []string
 	for _, name := range slices.Sorted(maps.Keys(quota)) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -119,8 +120,8 @@ func (ck *checker) checkAgainstParent(q *scheduling.Queue) {
 		}
 	}
 
-	above := amounts(parent, card.QuotaKey)
-	own := amounts(q, card.QuotaKey)
+	above := ck.amounts(parent, card.QuotaKey)
+	own := ck.amounts(q, card.QuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if most, ok := above[name]; ok && own[name] > most {
 			ck.report(Error, q, "Queue", annotation(card.QuotaKey), "%q is %v, more than the %v of its parent %s",
@@ -145,10 +146,10 @@ func (ck *checker) checkSums(q *scheduling.Queue) {
 			continue // a name on a path, without a Queue object
 		}
 
-		for name, amount := range orQuota(child, card.GuaranteeKey) {
+		for name, amount := range ck.orQuota(child, card.GuaranteeKey) {
 			guarantees[name] += amount
 		}
-		for name, amount := range orQuota(child, card.DeservedKey) {
+		for name, amount := range ck.orQuota(child, card.DeservedKey) {
 			deserved[name] += amount
 		}
 		for name, amount := range child.Spec.Guarantee.Resource {
@@ -158,14 +159,14 @@ func (ck *checker) checkSums(q *scheduling.Queue) {
 		}
 	}
 
-	most := amounts(q, card.QuotaKey)
+	most := ck.amounts(q, card.QuotaKey)
 	for _, name := range exceeding(guarantees, most) {
 		ck.report(Warning, q, "Queue", annotation(card.QuotaKey),
 			"%q is %v, and its children are guaranteed %v (%s is the quota where it is not set)",
 			name, most[name], guarantees[name], card.GuaranteeKey).Topic = Sums
 	}
 
-	most = amounts(q, card.DeservedKey)
+	most = ck.amounts(q, card.DeservedKey)
 	for _, name := range exceeding(deserved, most) {
 		ck.report(Warning, q, "Queue", annotation(card.DeservedKey),
 			"%q is %v, and its children deserve %v (%s is the quota where it is not set)",
@@ -193,9 +194,9 @@ func exceeding(sums, most map[string]float64) (names []string) {
 
 // orQuota returns the deserved amount of each card, or the guarantee. Both default to the quota, and are at most the
 // quota.
-func orQuota(q *scheduling.Queue, key string) map[string]float64 {
-	all := amounts(q, card.QuotaKey)
-	for name, amount := range amounts(q, key) {
+func (ck *checker) orQuota(q *scheduling.Queue, key string) map[string]float64 {
+	all := ck.amounts(q, card.QuotaKey)
+	for name, amount := range ck.amounts(q, key) {
 		if most, ok := all[name]; !ok || amount < most {
 			all[name] = amount
 		}
@@ -210,7 +211,7 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 	}
 
 	// A quota of 0 keeps jobs off a card. It needs no node with the card.
-	quota := amounts(q, card.QuotaKey)
+	quota := ck.amounts(q, card.QuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(quota)) {
 		if quota[name] > 0 {
 			ck.checkCard(q, card.QuotaKey, name)
@@ -218,7 +219,7 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 	}
 
 	for _, key := range []string{card.HolderKey, card.BudgetKey, policy.SoftQuotaKey} {
-		for _, name := range cardNames(q, key) {
+		for _, name := range ck.cardNames(q, key) {
 			ck.checkCard(q, key, name)
 		}
 	}
@@ -227,8 +228,8 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 // checkSoftQuota finds soft quotas that never decide: the queue deserves or is guaranteed as much, or may have no more.
 func (ck *checker) checkSoftQuota(q *scheduling.Queue) {
 	field := annotation(policy.SoftQuotaKey)
-	quota := amounts(q, card.QuotaKey)
-	soft := amounts(q, policy.SoftQuotaKey)
+	quota := ck.amounts(q, card.QuotaKey)
+	soft := ck.amounts(q, policy.SoftQuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(soft)) {
 		most, bounded := quota[name]
 		if bounded && soft[name] >= most {
@@ -254,8 +255,8 @@ func (ck *checker) checkHolders(q *scheduling.Queue) {
 
 // checkDeserved finds deserved amounts that a guarantee exceeds: nothing is taken from a queue below its guarantee.
 func (ck *checker) checkDeserved(q *scheduling.Queue) {
-	quota := amounts(q, card.QuotaKey)
-	deserved := amounts(q, card.DeservedKey)
+	quota := ck.amounts(q, card.QuotaKey)
+	deserved := ck.amounts(q, card.DeservedKey)
 	for _, name := range slices.Sorted(maps.Keys(deserved)) {
 		if deserved[name] < quota[name] {
 			ck.countsAs(q, annotation(card.DeservedKey), name, deserved[name], card.GuaranteeKey)
@@ -266,15 +267,18 @@ func (ck *checker) checkDeserved(q *scheduling.Queue) {
 // countsAs reports whether an amount of a card has no effect, because deserved or the guarantee is larger. It adds the
 // issue. Both default to the quota. The default of a guarantee yields to a guarantee of a queue above.
 func (ck *checker) countsAs(q *scheduling.Queue, field, name string, amount float64, key string) bool {
-	if keeps, set := amounts(q, key)[name]; set {
+	if keeps, set := ck.amounts(q, key)[name]; set {
 		if keeps > amount {
 			ck.noEffect(q, field, "%q counts as %v: %s is as much", name, keeps, policy.Short(key))
 		}
 		return keeps > amount
 	}
 
-	most, bounded := amounts(q, card.QuotaKey)[name]
-	if !bounded || key == card.GuaranteeKey && ck.guarantees.StateAbove(ck.tree.Lookup(q.Name), name) {
+	most, bounded := ck.amounts(q, card.QuotaKey)[name]
+	if !bounded || math.IsNaN(most) {
+		return false
+	}
+	if key == card.GuaranteeKey && ck.guarantees.StateAbove(ck.tree.Lookup(q.Name), name) {
 		return false
 	}
 	ck.noEffect(q, field, "%q has no effect: %s is not set, so it is the quota of %v", name, policy.Short(key), most)
@@ -282,14 +286,14 @@ func (ck *checker) countsAs(q *scheduling.Queue, field, name string, amount floa
 }
 
 // cardNames returns the cards and groups of cards that an annotation of a queue names, in order.
-func cardNames(q *scheduling.Queue, key string) []string {
+func (ck *checker) cardNames(q *scheduling.Queue, key string) []string {
 	switch key {
 	case card.HolderKey:
 		return policy.HolderCardNames(q.Annotations)
 	case card.BudgetKey:
 		return policy.BudgetCardNames(q.Annotations)
 	}
-	return slices.Sorted(maps.Keys(amounts(q, key)))
+	return slices.Sorted(maps.Keys(ck.amounts(q, key)))
 }
 
 func (ck *checker) checkCard(q *scheduling.Queue, key, name string) {
@@ -304,7 +308,7 @@ func (ck *checker) checkGroups(q *scheduling.Queue) {
 	overlapping := ck.groups.Overlapping()
 
 	for _, key := range allCardKeys {
-		for _, name := range cardNames(q, key) {
+		for _, name := range ck.cardNames(q, key) {
 			group, is := strings.CutPrefix(name, card.GroupPrefix)
 			if !is {
 				continue

@@ -73,7 +73,9 @@ type checker struct {
 	stock      map[string]float64 // whole cards of the nodes, by card and group
 	ready      map[string]float64 // the part of stock on nodes that are ready, and all devices
 	groups     card.Groups
-	issues     []Issue
+	// numbers are the annotations of queues that state shares, with the numbers that the shares are: 0 without nodes.
+	numbers map[string]map[string]string
+	issues  []Issue
 }
 
 // Check returns the issues of objects, errors first in each file, or the error of ctx. If there are nodes among the
@@ -102,8 +104,9 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 		return nil, err
 	}
 	ck.tree, ck.places = world.Tree(c)
-	ck.guarantees = engine.GuaranteesOf(ck.tree, ck.annotationsOf)
 	ck.countCards(c)
+	ck.resolveShares()
+	ck.guarantees = engine.GuaranteesOf(ck.tree, ck.annotationsOf)
 	ck.checkQueues()
 
 	r := &Result{Overlaps: ck.overlaps()}
@@ -127,8 +130,11 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 	return r, nil
 }
 
-// annotationsOf returns the annotations of a queue, nil for a queue without an object.
+// annotationsOf returns the annotations of a queue with numbers in place of shares, nil for a queue without an object.
 func (ck *checker) annotationsOf(queue string) map[string]string {
+	if numbers := ck.numbers[queue]; numbers != nil {
+		return numbers
+	}
 	if q := ck.queues[queue]; q != nil {
 		return q.Annotations
 	}
@@ -280,14 +286,14 @@ func annotation(key string) string { return "metadata.annotations[" + key + "]" 
 
 // checkAnnotations reads the JSON of card annotations, key by key.
 func (ck *checker) checkAnnotations(q *scheduling.Queue) {
-	quota := amounts(q, card.QuotaKey)
+	quota := ck.amounts(q, card.QuotaKey)
 	for _, key := range cardKeys {
 		text, given := q.Annotations[key]
 		if !given {
 			continue
 		}
 
-		entries, problems := card.ParseQuota(text)
+		_, problems := card.ParseAmounts(text)
 		for _, p := range problems {
 			ck.report(Error, q, "Queue", annotation(key), "%s", p)
 		}
@@ -295,14 +301,15 @@ func (ck *checker) checkAnnotations(q *scheduling.Queue) {
 			continue
 		}
 
-		for _, e := range entries {
-			most, bounded := quota[e.Name]
+		own := ck.amounts(q, key)
+		for _, name := range slices.Sorted(maps.Keys(own)) {
+			most, bounded := quota[name]
 			switch {
 			case !bounded && ck.tree.IsLeaf(ck.tree.Lookup(q.Name)):
 				ck.noEffect(q, annotation(key), "%q has no quota, so it counts for nothing%s",
-					e.Name, index.DidYouMean(e.Name, slices.Sorted(maps.Keys(quota))))
-			case bounded && float64(e.Cards) > most:
-				ck.noEffect(q, annotation(key), "%q is %d, more than its quota of %v", e.Name, e.Cards, most)
+					name, index.DidYouMean(name, slices.Sorted(maps.Keys(quota))))
+			case bounded && own[name] > most:
+				ck.noEffect(q, annotation(key), "%q is %d, more than its quota of %v", name, int64(own[name]), most)
 			}
 		}
 	}
@@ -325,7 +332,14 @@ func boundsOf(q *scheduling.Queue) map[string]v1.ResourceList {
 	}
 }
 
-// amounts returns the entries of an annotation, without bad entries.
-func amounts(q *scheduling.Queue, key string) map[string]float64 {
-	return engine.Cards(q.Annotations[key])
+// amounts returns the entries of an annotation, without bad entries. A share is NaN where there are no nodes.
+func (ck *checker) amounts(q *scheduling.Queue, key string) map[string]float64 {
+	annotations := q.Annotations
+	if numbers := ck.numbers[q.Name]; numbers != nil {
+		annotations = numbers
+	}
+
+	all := engine.Cards(annotations[key])
+	ck.unknown(q, key, all)
+	return all
 }

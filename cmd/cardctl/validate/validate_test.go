@@ -106,6 +106,36 @@ status: {phase: Running}`
 
 const open = "capability: {cpu: 8, memory: 64Gi}"
 
+// TestShares has shares of the cards of the nodes. Without nodes they are neither more nor less than numbers.
+func TestShares(t *testing.T) {
+	nothing := guarantee(`{"A":0,"Z":0}`)
+	queues := []string{
+		queue("q", "", quota(`{"A":"50%","Z":"10%,min=1"}`)+", "+deserved(`{"A":3,"Z":0}`)+", "+nothing, open),
+		queue("r", "", quota(`{"A":"60%"}`)+", "+deserved(`{"A":"20%"}`)+", "+guarantee(`{"A":0}`), open),
+	}
+	with := strings.Join(check(t, append(queues, node)...), "\n")
+	for _, want := range []string{
+		`note: Queue/q: metadata.annotations[volcano.sh/card.quota]: "A" is 50%: 2 of the 4 cards that the nodes give`,
+		`note: Queue/q: metadata.annotations[volcano.sh/card.quota]: "Z" is 10%,min=1: 1 of the 0 cards that the nodes give`,
+		`note: Queue/r: metadata.annotations[volcano.sh/card.deserved]: "A" is 20%: 0 of the 4 cards that the nodes give`,
+		`warning: Queue/q: metadata.annotations[volcano.sh/card.deserved]: "A" is 3, more than its quota of 2`,
+		"have shares of A that add up to 110% (volcano.sh/card.quota)",
+		`no node has the card "Z"`,
+	} {
+		assert.Contains(t, with, want)
+	}
+	assert.NotContains(t, with, "has no quota")
+
+	without := strings.Join(check(t, queues...), "\n")
+	assert.Contains(t, without, "have shares of A that add up to 110% (volcano.sh/card.quota)")
+	for _, other := range []string{" is 50%", "more than", "has no quota", "NaN", "queues deserve"} {
+		assert.NotContains(t, without, other)
+	}
+
+	wrong := strings.Join(check(t, node, queue("q", "", quota(`{"A":"150%"}`), open)), "\n")
+	assert.Contains(t, wrong, `error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "A": "150%" is not a share of the cards: 0% to 100%, then min=N or max=N or both`)
+}
+
 func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		manifests []string

@@ -171,34 +171,46 @@ func setBool(to **bool, value string) error {
 	return nil
 }
 
-// setCards returns a function that sets the quantity of one card in the JSON of an annotation.
+// setCards returns a function that sets the amount of one card in the JSON of an annotation: a number of cards, or a
+// share of the cards of the nodes such as 25%.
 func setCards(annotation string) func(q *scheduling.Queue, name, value string) error {
 	return func(q *scheduling.Queue, name, value string) error {
-		entries, problems := card.ParseQuota(q.Annotations[annotation])
+		amounts, problems := card.ParseAmounts(q.Annotations[annotation])
 		if len(problems) > 0 && q.Annotations[annotation] != "" {
 			return fmt.Errorf("annotation %s: %s", annotation, problems[0])
 		}
 
-		all := map[string]json.Number{}
-		for _, e := range entries {
-			all[e.Name] = json.Number(fmt.Sprint(e.Cards))
+		amounts = slices.DeleteFunc(amounts, func(a card.Amount) bool { return a.Name == name })
+		if value != "" {
+			amount, err := amountOf(name, value)
+			if err != nil {
+				return err
+			}
+			amounts = append(amounts, amount...)
 		}
 
-		if value == "" {
-			delete(all, name)
-		} else {
-			all[name] = json.Number(value)
-		}
-		text, err := json.Marshal(all)
-		if err != nil {
-			return fmt.Errorf("%q is no number", value)
-		}
-		if _, problems := card.ParseQuota(string(text)); len(problems) > 0 {
-			return problems[0]
-		}
-		annotate(q, annotation, string(text))
+		annotate(q, annotation, card.WriteAmounts(amounts))
 		return nil
 	}
+}
+
+// amountOf parses the amount of one card.
+func amountOf(name, value string) ([]card.Amount, error) {
+	var amount any = json.Number(value)
+	if strings.Contains(value, "%") {
+		amount = value
+	}
+
+	text, err := json.Marshal(map[string]any{name: amount})
+	if err != nil {
+		return nil, fmt.Errorf("%q is no number", value)
+	}
+
+	amounts, problems := card.ParseAmounts(string(text))
+	if len(problems) > 0 {
+		return nil, problems[0]
+	}
+	return amounts, nil
 }
 
 func setResource(list *v1.ResourceList, name, value string) error {

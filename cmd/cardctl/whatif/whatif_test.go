@@ -262,7 +262,7 @@ func TestLowerQuotaFromTheStart(t *testing.T) {
 func TestSet(t *testing.T) {
 	w, _ := world(t, lending)
 	for _, setting := range []string{
-		"queue/owner:cards.NVIDIA-H200/mig-1g.18gb-mixed=5", "queue/owner:cards.A=", "queue/owner:deservedCards.A=2", "queue/owner:guaranteeCards.B=1",
+		"queue/owner:cards.NVIDIA-H200/mig-1g.18gb-mixed=5", "queue/owner:cards.A=", "queue/owner:cards.B=25%,min=1", "queue/owner:deservedCards.A=2", "queue/owner:guaranteeCards.B=1",
 		"queue/owner:capability.cpu=1500m", "queue/owner:deserved.memory=2Gi", "queue/owner:guarantee.cpu=1", "queue/owner:parent=borrower", "queue/owner:state=Closed",
 		"queue/owner:weight=7", "queue/owner:priority=-3", "queue/owner:reclaimable=false",
 		"queue/owner:max-jobs=20", "queue/owner:min-runtime=reclaim=30m", "queue/owner:min-runtime=", `queue/owner:card.quota.by={"namespace": {"*": {"A": 1}}}`,
@@ -270,7 +270,7 @@ func TestSet(t *testing.T) {
 		require.NoError(t, Set(w, setting), setting)
 	}
 	q := w.Queue("owner")
-	assert.JSONEq(t, `{"NVIDIA-H200/mig-1g.18gb-mixed":5}`, q.Annotations[card.QuotaKey])
+	assert.JSONEq(t, `{"NVIDIA-H200/mig-1g.18gb-mixed":5,"B":"25%,min=1"}`, q.Annotations[card.QuotaKey])
 	assert.JSONEq(t, `{"A":2}`, q.Annotations[card.DeservedKey])
 	assert.JSONEq(t, `{"A":0,"B":1}`, q.Annotations[card.GuaranteeKey])
 	assert.Equal(t, int64(1500), q.Spec.Capability.Cpu().MilliValue())
@@ -293,7 +293,7 @@ func TestSet(t *testing.T) {
 	assert.Nil(t, q.Spec.Reclaimable)
 
 	for _, setting := range []string{
-		"", "queue/owner", "queue/owner:cards.A", "owner:cards.A=1", "queue/gone:cards.A=1", "queue/owner:cards.A=x", "queue/owner:cards.A=1.5",
+		"", "queue/owner", "queue/owner:cards.A", "owner:cards.A=1", "queue/gone:cards.A=1", "queue/owner:cards.A=x", "queue/owner:cards.A=150%", "queue/owner:cards.A=1.5",
 		"queue/owner:cards.A=-1", "queue/owner:capability.cpu=lots", "queue/owner:state=Ajar", "queue/owner:weight=0",
 		"queue/owner:weight=1.5", "queue/owner:priority=high", "queue/owner:reclaimable=maybe", "queue/owner:size=1",
 		"queue/owner:max-jobs=0", "queue/owner:reclaim-fence=yes", "queue/owner:maxjobs=1",

@@ -30,27 +30,32 @@ func (w *chaos) readAnnotations() {
 		q.readPolicies(q.texts)
 		for _, key := range quotaKeys {
 			text, ok := q.texts[key]
-			before := q.good[key]
-			if q.good[key] = nil; !ok {
+			before, sharesBefore := q.good[key], q.shares[key]
+			if q.good[key], q.shares[key] = nil, nil; !ok {
 				continue
 			}
-			q.good[key] = map[string]int64{}
+			q.good[key], q.shares[key] = map[string]int64{}, map[string]modelShare{}
 			var entries map[string]json.RawMessage
 			if json.Unmarshal([]byte(text), &entries) != nil {
-				q.good[key], q.bad = before, true
+				q.good[key], q.shares[key], q.bad = before, sharesBefore, true
 				if before == nil {
 					q.good[key] = map[string]int64{}
 				}
 				continue
 			}
 			for name, value := range entries {
-				if n, err := strconv.ParseInt(string(value), 10, 64); err == nil && n >= 0 {
-					q.good[key][name] = n
-				} else {
+				n, err := strconv.ParseInt(string(value), 10, 64)
+				share, isShare := readShare(string(value))
+				if !isShare && (err != nil || n < 0) {
 					q.bad = true
-					if n, had := before[name]; had {
-						q.good[key][name] = n
+					var had bool
+					if n, had = before[name]; !had {
+						continue
 					}
+					share, isShare = sharesBefore[name]
+				}
+				if q.good[key][name] = n; isShare {
+					q.shares[key][name] = share
 				}
 			}
 		}

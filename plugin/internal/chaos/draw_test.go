@@ -124,6 +124,8 @@ func drawScenario(seed uint64) *world.Scenario {
 	d.force(*worldForce)
 	d.Rand = rand.New(rand.NewPCG(seed, 0x6a46))
 	d.gangs()
+	d.Rand = rand.New(rand.NewPCG(seed, 0x54a6))
+	d.shares()
 	d.Rand = rand.New(rand.NewPCG(seed, 0x57a7))
 	d.status()
 	return d.s

@@ -229,6 +229,7 @@ func (w *chaos) open(broken sabotage) *chaosCycle {
 	for _, d := range c.dimensions() {
 		c.lost[d] += c.beyond(d)
 	}
+	c.resolveShares()
 	c.opened, _ = c.expected()
 	c.noteUse()
 	c.AddEventHandler(&framework.EventHandler{

@@ -59,7 +59,9 @@ type annotations struct {
 	// good are the last valid values of the card annotations: by key, nil for an annotation
 	// that is not there.
 	good map[string]map[string]int64
-	bad  bool // a value of an annotation is bad
+	// shares are the values of good that follow from the cards of the nodes, see resolveShares.
+	shares map[string]map[string]modelShare
+	bad    bool // a value of an annotation is bad
 	// policies are the last valid texts of policy annotations, by key.
 	policies map[string]string
 	// windows are the last valid overrides, and texts the annotations that hold.
@@ -145,7 +147,7 @@ func (w *chaos) noteClaimServed(j *world.Job, p *world.Pod, node string) {
 // readOf returns what the scheduler knows of the annotations of a queue.
 func (w *chaos) readOf(q *world.Queue) *annotations {
 	if w.read[q] == nil {
-		w.read[q] = &annotations{good: map[string]map[string]int64{}}
+		w.read[q] = &annotations{good: map[string]map[string]int64{}, shares: map[string]map[string]modelShare{}}
 	}
 	return w.read[q]
 }

@@ -1,10 +1,13 @@
 package oracle_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
+	"math/big"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +82,7 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 		"reclaimCompares":        compares(r.IntN(6)-2, r.IntN(4)),
 		"victimOrder":            []string{"volcano", "leastWork"}[r.IntN(2)],
 	}
+	drawShares(workload.Bytes(append([]byte{2}, data...)), &s.Cluster)
 	start(r, s.Jobs)
 	checkpoint(workload.Bytes(append([]byte{1}, data...)), s.Jobs) // from other bytes, so that other draws stay as they are
 	if r.IntN(3) == 0 {
@@ -219,6 +223,63 @@ func (m *oracleSession) classOf(task *api.TaskInfo) string {
 	return ""
 }
 
+// shares are the shares of cards that queues state in some clusters.
+var shares = []string{"50%", "50%", "33.33%", "33.34%", "0%", "100%", "12.5%,min=1", "75%,max=3", "0.01%,min=2,max=2"}
+
+// numberOfCards matches a number of cards in an annotation.
+var numberOfCards = regexp.MustCompile(`:\d+([,}])`)
+
+// drawShares replaces numbers of cards by shares in one of three clusters.
+func drawShares(r *rand.Rand, c *workload.Cluster) {
+	if r.IntN(3) > 0 {
+		return
+	}
+	for i := range c.Queues {
+		own := maps.Clone(c.Queues[i].Annotations)
+		for _, key := range []string{card.QuotaKey, card.DeservedKey, card.GuaranteeKey} {
+			if text, given := own[key]; given {
+				own[key] = numberOfCards.ReplaceAllStringFunc(text, func(number string) string {
+					if r.IntN(3) == 0 {
+						return number
+					}
+					return `:"` + shares[r.IntN(len(shares))] + `"` + number[len(number)-1:]
+				})
+			}
+		}
+		c.Queues[i].Annotations = own
+	}
+}
+
+// sharesOf returns the shares in an annotation of cards.
+func sharesOf(text string) map[string]oracle.Share {
+	var values map[string]any
+	if json.Unmarshal([]byte(text), &values) != nil {
+		return nil
+	}
+	all := map[string]oracle.Share{}
+	for name, value := range values {
+		text, _ := value.(string)
+		percent, bounds, is := strings.Cut(text, "%")
+		if !is {
+			continue
+		}
+		s := oracle.Share{Max: oracle.Unlimited}
+		s.Percent, _ = new(big.Rat).SetString(percent)
+		for _, word := range strings.Split(bounds, ",") {
+			key, number, _ := strings.Cut(word, "=")
+			n, _ := strconv.ParseFloat(number, 64)
+			switch key {
+			case "min":
+				s.Min = 1000 * n
+			case "max":
+				s.Max = 1000 * n
+			}
+		}
+		all[cardKey(name)] = s
+	}
+	return all
+}
+
 // drawPolicies annotates the queues of some clusters with policies.
 func drawPolicies(r *rand.Rand, c *workload.Cluster) {
 	if r.IntN(2) == 0 {
@@ -320,7 +381,7 @@ func (m *oracleSession) overdue(job *api.JobInfo) bool {
 // configureOracle makes an oracle of the cluster.
 func (m *oracleSession) configureOracle(c workload.Cluster) {
 	own := m.Own
-	from := oracle.Cluster{OpenRoot: own.Settings.Bounds.OpenRoot, ZeroLeaf: own.Settings.Bounds.UnsetCapability == intake.UnsetZero, ByWeight: own.Settings.Bounds.DeservedFrom == intake.DeservedFromWeight, Total: m.resource(m.TotalResource)}
+	from := oracle.Cluster{Card: 1000, OpenRoot: own.Settings.Bounds.OpenRoot, ZeroLeaf: own.Settings.Bounds.UnsetCapability == intake.UnsetZero, ByWeight: own.Settings.Bounds.DeservedFrom == intake.DeservedFromWeight, Total: m.resource(m.TotalResource)}
 	if c.Hierarchy {
 		from.Root = index.RootName
 	}
@@ -597,6 +658,8 @@ func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 			}
 		}
 	}
+	from.Shares = oracle.CardShares{Quota: sharesOf(q.Annotations[card.QuotaKey]), Deserved: sharesOf(q.Annotations[card.DeservedKey]),
+		Guarantee: sharesOf(q.Annotations[card.GuaranteeKey])}
 	return from
 }
 

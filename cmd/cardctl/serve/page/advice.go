@@ -52,7 +52,7 @@ var meant = regexp.MustCompile(`(?s)^(.+); did you mean "?(.+?)"?\?$`)
 
 var (
 	// field matches a setting of a queue.
-	field = regexp.MustCompile(`^(\S+)(?: of "(.+)")? of queue (\S+)$`)
+	field = regexp.MustCompile(`^(\S+)(?: of "(.+?)"( \(\S+ = \S+\))?)? of queue (\S+)$`)
 	// over matches the quantity of a queue that has more than it deserves.
 	over = regexp.MustCompile(`\((\S+) of (\S+) deserved\)`)
 )
@@ -109,7 +109,7 @@ func advise(lang, text string) string {
 // argument translates a part of a text: a setting, a rule, or a text with its own translation.
 func argument(lang, word string) string {
 	if f := field.FindStringSubmatch(word); f != nil {
-		return fmt.Sprintf("队列 %s 的 %s ", f[3], strings.Trim(f[1]+" "+f[2], " "))
+		return fmt.Sprintf("队列 %s 的 %s ", f[4], strings.Trim(f[1]+" "+f[2]+f[3], " "))
 	}
 	if words, known := rules[report.Rule(word)]; known {
 		return translate(lang, words)

@@ -92,7 +92,7 @@ func TestIssuesAreInChinese(t *testing.T) {
 		"index/policy/service", "cmd/cardctl/engine/load", "cmd/cardctl/input/decode", "cmd/cardctl/input/fields", "cmd/cardctl/input/objects",
 		"cmd/cardctl/input/replace", "cmd/cardctl/input/evicted", "cmd/cardctl/input/configuration", "cmd/cardctl/input/negative", "cmd/cardctl/command/source",
 		"cmd/cardctl/command/remembered", "cmd/cardctl/command/usage", "cmd/cardctl/command/serve", "cmd/cardctl/input/live",
-		"index/paths", "index/tree", "index/card/keys", "index/card/quota", "index/policy/policy", "index/policy/parse",
+		"index/paths", "index/tree", "index/card/keys", "index/card/quota", "index/card/share", "index/policy/policy", "index/policy/parse",
 		"index/override/override", "plugin/intake/devices", "plugin/intake/problems", "plugin/guard/check", "plugin/guard/tiers", "plugin/arguments/parser"} {
 		source = append(source, sentences(t, "../../../../"+file+".go", 1)...)
 	}
@@ -120,6 +120,7 @@ func TestIssue(t *testing.T) {
 		{`"…" is not a number above … with at most … decimals, such as …`, `"…" 不是大于 0 且最多 3 位小数的数，例如 1.5`, nil},
 		{`no node has the card "B"; did you mean "A"?`, `没有节点有卡 "B"；是否指 A？`, nil},
 		{`"A": a string is not a number of cards`, `"A"：字符串不是卡的数量`, nil},
+		{`"A": "250%" is not a share of the cards: 0% to 100%, then min=N or max=N or both`, `"A"："250%" 不是卡的份额：0% 到 100%，之后是 min=N 或 max=N，或两者`, nil},
 		{`its path does not reach the root: queue "a": the parent queue does not exist: "b"`, `它的路径无法到达根队列：队列 "a" 的父队列 "b" 不存在`, nil},
 		{"it cannot run, even alone (OverQuota)", "即使单独运行也无法启动（配额已用完）", nil},
 		{"it cannot run, even alone: Queue <research> has insufficient <X> quota (OverQuota)", "即使单独运行也无法启动：还需要 3 X；research 剩余 1，共 6", job},
@@ -140,6 +141,7 @@ func TestAdvise(t *testing.T) {
 		"the duration of cycles is in the scheduler's metrics: name their address with --metrics":                 "周期的时长在调度器的指标中：请用 --metrics 给出其地址",
 		"the scheduler's metrics cannot be read: no route to host":                                                "无法读取调度器的指标：no route to host",
 		`raise volcano.sh/card.quota of "NVIDIA-H200" of queue research to 7, or free 1 in it`:                    "把队列 research 的 volcano.sh/card.quota NVIDIA-H200 提高到 7，或在其中释放 1",
+		`raise volcano.sh/card.quota of "A" (25%,max=9 = 6) of queue research to 7, or free 1 in it`:              "把队列 research 的 volcano.sh/card.quota A (25%,max=9 = 6) 提高到 7，或在其中释放 1",
 		"raising spec.capability.cpu of queue q does not help while the nodes have 1 free: free 2 in it":          "节点只空闲 1 时，提高队列 q 的 spec.capability.cpu 没有帮助：请在其中释放 2",
 		"the next cycles evict none of its pods; queue q has more than it deserves: 2 X (4 of 2 deserved)":        "接下来的周期不驱逐它的 Pod；队列 q 超出其应得量：2 X （4，应得 2）",
 		"8 pods of a/Job/b are spared: their job needs them":                                                      "a/Job/b 的 8 个 Pod 受保护：其作业需要它们",

@@ -1,0 +1,125 @@
+package validate
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// kin is what the queues below one queue have in common that state an amount of the same card. A queue that does not
+// reach the root stands for its parent.
+type kin struct {
+	parent index.Queue
+	card   string
+}
+
+// siblings are the amounts that queues state, in the order of their names.
+type siblings struct {
+	queues  []*scheduling.Queue
+	amounts []card.Amount
+}
+
+// resolveShares finds the numbers that shares of the cards of the nodes are. Without nodes they are not known.
+func (ck *checker) resolveShares() {
+	ck.numbers = map[string]map[string]string{}
+	for _, key := range cardKeys {
+		for of, all := range ck.siblings(key) {
+			ck.checkSum(key, of, all.amounts)
+			ck.resolve(key, of.card, all)
+		}
+	}
+}
+
+// siblings returns the amounts that queues state in an annotation, where any of them is a share.
+func (ck *checker) siblings(key string) map[kin]*siblings {
+	all := map[kin]*siblings{}
+	for _, name := range slices.Sorted(maps.Keys(ck.queues)) {
+		amounts, _ := card.ParseAmounts(ck.queues[name].Annotations[key])
+		parent := ck.tree.Lookup(name)
+		if ck.tree.Broken(parent) == nil {
+			parent = ck.tree.Parent(parent)
+		}
+
+		for _, amount := range amounts {
+			of := kin{parent, amount.Name}
+			if all[of] == nil {
+				all[of] = &siblings{}
+			}
+			all[of].queues = append(all[of].queues, ck.queues[name])
+			all[of].amounts = append(all[of].amounts, amount)
+		}
+	}
+
+	isShare := func(amount card.Amount) bool { return amount.Share != nil }
+	maps.DeleteFunc(all, func(_ kin, s *siblings) bool { return !slices.ContainsFunc(s.amounts, isShare) })
+	return all
+}
+
+// checkSum warns of shares that add up to more than all cards, which quotas may.
+func (ck *checker) checkSum(key string, of kin, amounts []card.Amount) {
+	sum := int64(0)
+	for _, a := range amounts {
+		if a.Share != nil {
+			sum += a.Share.Hundredths
+		}
+	}
+
+	switch {
+	case sum <= card.WholeStock:
+	case of.parent == index.None:
+		ck.reportCluster("queues at the top have shares of %s that add up to %s (%s)", of.card, card.Percent(sum), key)
+	default:
+		ck.reportCluster("queues below %s have shares of %s that add up to %s (%s)",
+			ck.tree.Name(of.parent), of.card, card.Percent(sum), key)
+	}
+}
+
+// resolve notes the number that each share of a card is, and puts it into numbers.
+func (ck *checker) resolve(key, name string, all *siblings) {
+	stock := ck.stock[name]
+	for i, n := range card.Divide(card.Milli(1000*stock), all.amounts) {
+		q := all.queues[i]
+		share := all.amounts[i].Share
+		if share == nil {
+			continue
+		}
+
+		if len(ck.objects.Nodes) > 0 {
+			ck.report(Note, q, "Queue", annotation(key), "%q is %s: %d of the %v cards that the nodes give",
+				name, share, n, stock)
+		}
+		ck.setNumber(q, key, name, n)
+	}
+}
+
+// setNumber replaces a share in an annotation of a queue.
+func (ck *checker) setNumber(q *scheduling.Queue, key, name string, n int64) {
+	if ck.numbers[q.Name] == nil {
+		ck.numbers[q.Name] = maps.Clone(q.Annotations)
+	}
+
+	amounts, _ := card.ParseAmounts(ck.numbers[q.Name][key])
+	i := slices.IndexFunc(amounts, func(a card.Amount) bool { return a.Name == name })
+	amounts[i] = card.Amount{Name: name, Cards: n}
+	ck.numbers[q.Name][key] = card.WriteAmounts(amounts)
+}
+
+// unknown sets the amounts of shares to NaN where there are no nodes: such an amount is neither more nor less than
+// another one.
+func (ck *checker) unknown(q *scheduling.Queue, key string, all map[string]float64) {
+	if len(ck.objects.Nodes) > 0 || !slices.Contains(cardKeys, key) {
+		return
+	}
+
+	amounts, _ := card.ParseAmounts(q.Annotations[key])
+	for _, a := range amounts {
+		if a.Share != nil {
+			all[a.Name] = math.NaN()
+		}
+	}
+}
