@@ -7,7 +7,8 @@ var workloads = []Setting{
 		Values: Text{"a card, or cards with `|` in between", "一种卡，或者用 `|` 分隔的多种卡"}, Example: "NVIDIA-H200|NVIDIA-H800",
 		Default: Default{Text: Text{"see `untypedCards`", "见 `untypedCards`"}},
 		Effect: Text{
-			"The card that the pod takes. Of a list, the pod takes the first card that is free. On a PodGroup it has no effect.",
+			"The card that the pod takes. Of a list, the pod takes the first card that is free. " +
+				"On a PodGroup it has no effect.",
 			"Pod 使用的卡。写成列表时，使用第一种有空闲的卡。写在 PodGroup 上无效。",
 		},
 		Page: "settings.md#2-the-card-of-a-pod", Level: Team, Stability: Stable, Since: first,
