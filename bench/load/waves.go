@@ -1,7 +1,5 @@
 package load
 
-import "slices"
-
 // WavesSchedulers are the schedulers that are compared while jobs arrive in waves, in the order of the
 // tables: Volcano's own with its plugin capacity, and ours under two names.
 var WavesSchedulers = []string{"upstream", "capacity", "capacity-card"}
@@ -75,9 +73,6 @@ type Sample struct {
 
 func (r Run) scheduler() string { return r.Scheduler }
 
-// Throughput returns the number of pods bound per second.
-func (r Run) Throughput() float64 { return float64(r.Bound) / (r.Until - r.From) }
-
 // Latency returns the time from submission to running that a share of the pods does not exceed. It is infinite if
 // fewer pods ran.
 func (r Run) Latency(share float64) float64 { return percentileOf(r.Running, r.Submitted, share) }
@@ -92,34 +87,10 @@ func Of(requests []Request, name string) Request {
 	return Request{Name: name}
 }
 
-// CardsInUse returns the numbers of whole cards of pods, sorted.
-func (r Run) CardsInUse() []float64 {
-	return r.sorted(func(s Sample) float64 { return float64(s.Cards) })
-}
-
 // PeakMemory returns the most memory that the scheduler had in the whole run.
 func (r Run) PeakMemory() (most float64) {
 	for _, s := range r.Samples {
 		most = max(most, s.Memory)
 	}
 	return most
-}
-
-func (r Run) sorted(figure func(Sample) float64) (values []float64) {
-	for _, s := range r.steady() {
-		values = append(values, figure(s))
-	}
-
-	slices.Sort(values)
-	return values
-}
-
-// steady returns the samples of the steady part.
-func (r Run) steady() (samples []Sample) {
-	for _, s := range r.Samples {
-		if r.From <= s.At && s.At <= r.Until {
-			samples = append(samples, s)
-		}
-	}
-	return samples
 }

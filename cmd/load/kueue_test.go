@@ -70,6 +70,6 @@ func TestKueueTable(t *testing.T) {
 		{Scheduler: "ours", Total: 10, Waits: map[string]float64{"small": 2}},
 	}
 	table := kueueReport{report{&load.Report{Setting: load.Setting{Pods: 100}, Runs: runs}}}.Table()
-	assert.Contains(t, table, "| jobs | per second | 5.00 | 10.0 |\n")
-	assert.Contains(t, table, "| small | s | 3.00 | 2.00 |\n")
+	assert.Contains(t, table, "| jobs, per second | 5.00 | 10.0 |\n")
+	assert.Contains(t, table, "| small, s | 3.00 | 2.00 |\n")
 }

@@ -34,11 +34,15 @@ func table[Run any](
 	schedulers []string, rows []row[Run], values func(scheduler string, figure func(Run) float64) []float64,
 ) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| | | %s |\n", strings.Join(schedulers, " | "))
-	fmt.Fprintf(&b, "|---|---|%s\n", strings.Repeat("---|", len(schedulers)))
+	fmt.Fprintf(&b, "| | %s |\n", strings.Join(schedulers, " | "))
+	fmt.Fprintf(&b, "|---|%s\n", strings.Repeat("---|", len(schedulers)))
 
 	for _, row := range rows {
-		fmt.Fprintf(&b, "| %s | %s |", row.title, row.unit)
+		title := row.title
+		if row.unit != "" {
+			title += ", " + row.unit
+		}
+		fmt.Fprintf(&b, "| %s |", title)
 		for _, name := range schedulers {
 			fmt.Fprintf(&b, " %s |", spread(values(name, row.figure)))
 		}
@@ -47,26 +51,29 @@ func table[Run any](
 	return b.String()
 }
 
-// spread has the median of sorted values, and their range.
+// narrow is the share by which the maximum of a cell is above the minimum, up to which the cell does not have both.
+const narrow = 0.1
+
+// spread has the median of sorted values, and their range if it is wide.
 func spread(sorted []float64) string {
-	median := digits(load.Percentile(sorted, 0.5))
-	least := digits(load.Percentile(sorted, 0))
-	most := digits(load.Percentile(sorted, 1))
-	if least == most {
-		return median
+	median := load.Percentile(sorted, 0.5)
+	least := load.Percentile(sorted, 0)
+	most := load.Percentile(sorted, 1)
+	if most <= (1+narrow)*least {
+		return digits(median)
 	}
-	return fmt.Sprintf("%s (%s–%s)", median, least, most)
+	return fmt.Sprintf("%s (%s–%s)", digits(median), digits(least), digits(most))
 }
 
 // Bursts has a row for each scheduler and burst, with the figures of a burst in columns.
 func (c contents) Bursts() string {
 	var b strings.Builder
-	b.WriteString("| burst | | pods per second | latency of half, s | of 99 %, s " +
-		"| cpu of the scheduler, s | peak memory, MiB |\n")
+	b.WriteString("| burst | | pods per second | half run after, s | 99 % after, s " +
+		"| scheduler's cpu, s | peak memory, MiB |\n")
 	b.WriteString("|---|---|---|---|---|---|---|\n")
 
 	for _, burst := range c.bursts() {
-		title := burst.title()
+		title := c.title(burst)
 		for _, scheduler := range load.Schedulers {
 			fmt.Fprintf(&b, "| %s | %s |", title, scheduler)
 			for _, row := range rows {
@@ -87,16 +94,23 @@ func (c contents) bursts() []report {
 // Unfinished reports whether a burst has pods that did not run within the limit.
 func (c contents) Unfinished() bool { return slices.ContainsFunc(c.bursts(), report.unfinished) }
 
-// title tells a burst from the others.
-func (r report) title() string {
-	title := fmt.Sprintf("%d nodes, Volcano %s", r.Nodes, r.Volcano)
+// title says how a burst differs from the first.
+func (c contents) title(r report) string {
+	title := fmt.Sprintf("%d nodes", r.Nodes)
+	if r.Volcano != c.Volcano {
+		title += ", Volcano " + r.Volcano
+	}
 	if r.Waiting > 0 {
-		title += fmt.Sprintf(", %d jobs wait", r.Waiting)
+		title += fmt.Sprintf(", %d jobs wait in full queues", r.Waiting)
 	}
-	if r.Rounds == 1 {
-		return fmt.Sprintf("%s (one round, load average %.1f)", title, r.Load)
+
+	switch r.Rounds {
+	case c.Rounds:
+		return title
+	case 1:
+		return title + ", one round"
 	}
-	return fmt.Sprintf("%s (%d rounds, load average %.1f)", title, r.Rounds, r.Load)
+	return fmt.Sprintf("%s, %d rounds", title, r.Rounds)
 }
 
 // digits formats a number with three significant digits. An infinite number is a time that too few pods have reached.

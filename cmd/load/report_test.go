@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,10 +34,19 @@ var sample = report{&load.Report{Setting: load.Setting{Pods: 4, Rounds: 2}, Runs
 
 func TestTable(t *testing.T) {
 	table := sample.Table()
-	require.Contains(t, table, "| pods bound | per second | 0.500 (0.500–1.00) | 1.00 (1.00–2.00) |\n")
-	require.Contains(t, table, "| 99 % | s | 4.00 (4.00–9.00) | 2.00 (2.00–4.00) |\n")
-	require.Contains(t, table, "| cpu of the scheduler | s | 5.00 (5.00–7.00) | 0.250 (0.250–1.00) |\n")
-	require.Contains(t, table, "| peak memory of the scheduler | MiB | 0 | 100 (100–120) |\n")
+	require.Contains(t, table, "| pods bound, per second | 0.500 (0.500–1.00) | 1.00 (1.00–2.00) |\n")
+	require.Contains(t, table, "| 99 %, s | 4.00 (4.00–9.00) | 2.00 (2.00–4.00) |\n")
+	require.Contains(t, table, "| cpu of the scheduler, s | 5.00 (5.00–7.00) | 0.250 (0.250–1.00) |\n")
+	require.Contains(t, table, "| peak memory of the scheduler, MiB | 0 | 100 (100–120) |\n")
+}
+
+// TestSpread has the range of values that are more than a tenth apart.
+func TestSpread(t *testing.T) {
+	require.Equal(t, "104", spread([]float64{100, 104, 110}))
+	require.Equal(t, "104 (100–111)", spread([]float64{100, 104, 111}))
+	require.Equal(t, "not reached (2.00–not reached)", spread([]float64{2, math.Inf(1), math.Inf(1)}))
+	require.Equal(t, "not reached", spread([]float64{math.Inf(1)}))
+	require.Equal(t, "0", spread([]float64{0, 0}))
 }
 
 func TestChart(t *testing.T) {
@@ -67,7 +77,7 @@ func TestBursts(t *testing.T) {
 	blocked := report{&load.Report{Setting: setting, Runs: sample.Runs[:1]}}
 	page := contents{report: sample, Blocked: []report{blocked}}
 	require.Contains(t, page.Bursts(), "|  | ours | 1.00 (1.00–2.00) | 1.00 (1.00–2.00) |")
-	require.Contains(t, page.Bursts(), "| 3 nodes, Volcano v2, 7 jobs wait (one round, load average 0.0) | upstream | 0.500 |")
+	require.Contains(t, page.Bursts(), "| 3 nodes, Volcano v2, 7 jobs wait in full queues, one round | upstream | 0.500 |")
 	require.False(t, page.Unfinished())
 
 	blocked.Runs = []load.Result{{Left: 1}}

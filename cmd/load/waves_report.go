@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"strings"
 
 	"github.com/capacity-card/capacity-card/bench/load"
 )
@@ -15,18 +14,13 @@ type wavesReport struct{ *load.Waves }
 // Table has the figures of the steady part.
 func (r wavesReport) Table() string {
 	return table(load.WavesSchedulers, []row[load.Run]{
-		{"pods bound", "per second", load.Run.Throughput},
 		{"submit to running, half of the pods", "s", func(r load.Run) float64 { return r.Latency(0.5) }},
 		{"99 %", "s", func(r load.Run) float64 { return r.Latency(0.99) }},
-		{"whole cards in use, median", "%",
-			func(run load.Run) float64 { return 100 * load.Percentile(run.CardsInUse(), 0.5) / float64(r.Cards) }},
-		{"pods that had not run at the end", "", func(r load.Run) float64 { return float64(r.Left) }},
+		{"pods that had not run " + words(r.Grace) + " after the last wave", "",
+			func(r load.Run) float64 { return float64(r.Left) }},
 		{"half of the cycles", "s", func(r load.Run) float64 { return load.Percentile(r.Cycles, 0.5) }},
 		{"longest cycle", "s", func(r load.Run) float64 { return load.Percentile(r.Cycles, 1) }},
-		{"half of the session opens of the quota plugin", "ms",
-			func(r load.Run) float64 { return 1000 * load.Percentile(r.Opens, 0.5) }},
-		{"cpu of the scheduler", "s", func(r load.Run) float64 { return r.CPU }},
-		{"peak memory of the scheduler", "MiB", func(r load.Run) float64 { return r.PeakMemory() / (1 << 20) }},
+		{"peak memory", "MiB", func(r load.Run) float64 { return r.PeakMemory() / (1 << 20) }},
 	}, r.Values)
 }
 
@@ -47,12 +41,9 @@ func (r wavesReport) Costs() string {
 	return table(load.WavesSchedulers, []row[load.Run]{
 		{"cpu of the scheduler", "ms per pod", perPod(func(run load.Run) float64 { return run.CPU })},
 		{"cpu of the API server and etcd", "ms per pod", perPod(server)},
-		{"cpu of the other parts of the control plane", "ms per pod",
-			perPod(func(run load.Run) float64 { return used(run) - run.CPU - server(run) })},
-		{"action allocate", "ms per pod", allocate},
-		{"pods for which the processors suffice", "per second",
+		{"pods for which all processors suffice", "per second",
 			func(run load.Run) float64 { return float64(1000*r.CPUs) / perPod(used)(run) }},
-		{"pods for which the action allocate suffices", "per second",
+		{"pods for which allocate suffices", "per second",
 			func(run load.Run) float64 { return 1000 / allocate(run) }},
 	}, r.Values)
 }
@@ -66,18 +57,6 @@ func sum(values iter.Seq[float64]) (sum float64) {
 
 // Share is a share of the time in which jobs arrive, in words.
 func (r wavesReport) Share(part float64) string { return words(r.Duration * part) }
-
-// Disturbance states how much cpu other processes used while each scheduler was measured.
-func (r wavesReport) Disturbance() string {
-	var shares []string
-	for _, name := range load.WavesSchedulers {
-		share := r.Values(name, func(run load.Run) float64 {
-			return 100 * run.Processors[load.Others] / total(run.Processors)
-		})
-		shares = append(shares, fmt.Sprintf("%.0f %% (%s)", load.Percentile(share, 0.5), name))
-	}
-	return strings.Join(shares[:len(shares)-1], ", ") + " and " + shares[len(shares)-1]
-}
 
 // words is a time in words.
 func words(seconds float64) string {
