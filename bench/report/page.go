@@ -71,11 +71,10 @@ func (c contents) Rivals() string {
 
 // UserGoals returns the table of the goals that a user feels.
 func (c contents) UserGoals() string {
-	t := newTable("what", "where", "goal", "measured", "")
+	t := newTable("what", "goal", "measured", "")
 	for _, g := range userGoals {
 		o := g.outcome(c.set)
-		t.row(cell{words: g.title}, cell{words: g.shape}, cell{words: g.words}, o.measured,
-			cell{words: o.verdict.String()})
+		t.row(cell{words: g.title + ", " + g.shape}, cell{words: g.words}, o.measured, cell{words: o.verdict.String()})
 	}
 	return t.String()
 }

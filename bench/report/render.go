@@ -132,7 +132,7 @@ func (c contents) Lost() string {
 				what = " allocations"
 			}
 			worse = append(worse,
-				fmt.Sprintf("%s%s (upstream %s%s)", quantity(y.Center, unit), what, quantity(x.Center, unit), certain))
+				fmt.Sprintf("%s%s (%s%s)", quantity(y.Center, unit), what, quantity(x.Center, unit), certain))
 		}
 		if len(worse) > 0 {
 			fmt.Fprintf(&b, "- `%s`: %s.\n", r.name, strings.Join(worse, ", "))
@@ -256,6 +256,9 @@ func texts(words ...string) (cells []cell) {
 // widest is the widest interval of a figure in a table: rows with wider ones say too little.
 const widest = 0.20
 
+// headLines are the names of columns, and the line below them.
+const headLines = 2
+
 // table is a table of Markdown.
 type table struct {
 	lines strings.Builder
@@ -287,13 +290,20 @@ func (t *table) row(cells ...cell) {
 	t.texts(words...)
 }
 
-// String returns the table, and the number of the rows that are left out.
+// String returns the table, and the number of the rows that are left out. A table without rows has no head.
 func (t *table) String() string {
-	switch t.noisy {
-	case 0:
-		return t.lines.String()
-	case 1:
-		return t.lines.String() + fmt.Sprintf("\nLeft out: 1 row with an interval above %.0f %%.\n", 100*widest)
+	lines := t.lines.String()
+	if t.noisy == 0 {
+		return lines
 	}
-	return t.lines.String() + fmt.Sprintf("\nLeft out: %d rows with an interval above %.0f %%.\n", t.noisy, 100*widest)
+
+	rows := "rows"
+	if t.noisy == 1 {
+		rows = "row"
+	}
+	leftOut := fmt.Sprintf("Left out: %d %s, interval above %.0f %%.\n", t.noisy, rows, 100*widest)
+	if strings.Count(lines, "\n") == headLines {
+		return leftOut
+	}
+	return lines + "\n" + leftOut
 }

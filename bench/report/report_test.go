@@ -195,10 +195,14 @@ func TestNoisyRowsAreLeftOut(t *testing.T) {
 	assert.Equal(t, "| a | b |\n|---|---|\n| 1 | kept |\n", few.String())
 
 	few.row(cell{words: "2"}, cell{"left out", widest + 0.01})
-	assert.Equal(t, "| a | b |\n|---|---|\n| 1 | kept |\n\nLeft out: 1 row with an interval above 20 %.\n", few.String())
+	assert.Equal(t, "| a | b |\n|---|---|\n| 1 | kept |\n\nLeft out: 1 row, interval above 20 %.\n", few.String())
 
 	few.row(cell{"left out", 1}, cell{words: "3"})
-	assert.Contains(t, few.String(), "\nLeft out: 2 rows with an interval above 20 %.\n")
+	assert.Contains(t, few.String(), "\nLeft out: 2 rows, interval above 20 %.\n")
+
+	none := newTable("a", "b")
+	none.row(cell{"left out", 1})
+	assert.Equal(t, "Left out: 1 row, interval above 20 %.\n", none.String(), "no head without rows")
 }
 
 // TestOwnAllocations leaves out what a benchmark without a plugin allocates, and

@@ -18,7 +18,7 @@ var userGoals = []goal{
 	openingGoal("XL: 500,000 pods", "XL"),
 	openingGoal("25,000 jobs of a pod", "jobs"),
 	{
-		title: "the action reclaim for a gang of 64",
+		title: "reclaim for a gang of 64",
 		shape: "5,000 nodes, 1,000 queues, 20,000 candidates",
 		ours:  "ReclaimGang/queues=1000" + oursOf,
 		base:  "ReclaimGang/queues=1000" + upstreams,
@@ -50,15 +50,15 @@ var userGoals = []goal{
 	growthGoal("a session opens", "tasks", "SessionOpen/axis=tasks"),
 	growthGoal("a session opens", "queues", "SessionOpen/axis=queues"),
 	growthGoal("a session opens", "cards", "SessionOpen/axis=cards"),
-	growthGoal("a pod starts and ends", "depth of the tree", "Event/axis=depth"),
-	growthGoal("may a pod start", "depth of the tree", "Allocatable/axis=depth"),
+	growthGoal("a pod starts and ends", "tree depth", "Event/axis=depth"),
+	growthGoal("may a pod start", "tree depth", "Allocatable/axis=depth"),
 	growthGoal("which pods may be reclaimed", "candidates", "Reclaimable/axis=candidates"),
 }
 
 // cycleGoal bounds a whole cycle against a cycle without a quota plugin.
 func cycleGoal(plugin string, queues int, bench string) goal {
 	return goal{
-		title: "a cycle, " + plugin,
+		title: "cycle, " + plugin,
 		shape: number(float64(queues)) + " queues",
 		ours:  bench + oursOf,
 		base:  bench + nones,
@@ -88,7 +88,7 @@ func openingGoal(shape, key string) goal {
 func growthGoal(title, axis, bench string) goal {
 	return goal{
 		title: title,
-		shape: "growth with the " + axis,
+		shape: "growth with " + axis,
 		ours:  growth + "/of=" + bench,
 		unit:  timeUnit,
 		kind:  growing,
