@@ -115,18 +115,22 @@ var layers = []layer{
 		reason: "asks the features that are active, and knows none of them",
 	},
 	{
-		dir: "plugin/store", allow: append(below(), module+"/plugin/arguments", module+"/plugin/cards", module+"/plugin/earmark", module+"/plugin/objects", module+"/quota/budget", module+"/quota/evict", module+"/quota/usage"),
+		dir: "plugin/background", allow: []string{std}, silent: true,
+		reason: "runs what sessions do not wait for, and knows none of it",
+	},
+	{
+		dir: "plugin/store", allow: append(below(), module+"/plugin/arguments", module+"/plugin/background", module+"/plugin/cards", module+"/plugin/earmark", module+"/plugin/objects", module+"/quota/budget", module+"/quota/evict", module+"/quota/usage"),
 		reason: "saves and loads what lasts, and decides nothing",
 	},
 	{
-		dir: "plugin/status", allow: []string{std, module + "/index", module + "/index/card", module + "/plugin/inspect", "volcano.sh/...", "k8s.io/apimachinery/..."},
+		dir: "plugin/status", allow: []string{std, module + "/index", module + "/index/card", module + "/plugin/background", module + "/plugin/inspect", "volcano.sh/...", "k8s.io/apimachinery/..."},
 		reason: "tells programs what queues have, and decides nothing",
 	},
 	feature("budget", module+"/plugin/store", module+"/quota/budget"), feature("classes", module+"/plugin/arguments"),
 	feature("enforce", append(words, module+"/quota/evict")...), feature("evictions", module+"/quota/evict"),
 	feature("joborder", words...),
 	feature("fairness", module+"/plugin/arguments", module+"/plugin/store", module+"/quota/usage"),
-	feature("grace", words...),
+	feature("grace", append(words, module+"/plugin/background")...),
 	{
 		dir: "plugin/admit", allow: slices.Concat(below(), accounts, rules),
 		reason: "admits jobs, by the quotas and whatever constraints are active",

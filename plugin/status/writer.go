@@ -3,7 +3,6 @@ package status
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +14,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/background"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
@@ -27,12 +27,8 @@ const requestTimeout = 10 * time.Second
 // Writer writes the annotations in the background: no session waits for the API server. What fails is tried again the
 // next time. The zero Writer is ready.
 type Writer struct {
+	background.Task
 	next time.Time
-	work sync.WaitGroup
-
-	mu       sync.Mutex // guards the fields below
-	busy     bool
-	problems []string
 }
 
 // Due reports whether the annotations are to be written at the time of a session. every is the time between two writes.
@@ -49,43 +45,15 @@ func (w *Writer) Due(now time.Time, every time.Duration) bool {
 func (w *Writer) Offer(
 	client versioned.Interface, queues []*api.QueueInfo, accounts []inspect.Account, jobs map[api.JobID]*api.JobInfo,
 ) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if client == nil || w.busy {
+	if client == nil || w.Busy() {
 		return
 	}
 
 	changed := changes(queues, texts(accounts, jobs))
-	if len(changed) == 0 {
-		return
+	if len(changed) > 0 {
+		w.Start(func() error { return writeAll(client, changed) })
 	}
-	w.busy = true
-	w.work.Add(1)
-	go func() {
-		defer w.work.Done()
-		err := writeAll(client, changed)
-
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.busy = false
-		if err != nil {
-			w.problems = []string{fmt.Sprintf("argument cardStatus: %v", err)}
-		}
-	}()
 }
-
-// Problems returns the problem since the last call.
-func (w *Writer) Problems() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	problems := w.problems
-	w.problems = nil
-	return problems
-}
-
-// Wait waits until nothing is being written.
-func (w *Writer) Wait() { w.work.Wait() }
 
 // change is an annotation to write.
 type change struct {
@@ -120,7 +88,8 @@ func writeAll(client versioned.Interface, all []change) (problem error) {
 		}
 
 		if problem == nil {
-			problem = fmt.Errorf("annotation %s of queue %s cannot be written: %w", card.StatusKey, c.queue, err)
+			problem = fmt.Errorf("argument cardStatus: annotation %s of queue %s cannot be written: %w",
+				card.StatusKey, c.queue, err)
 		}
 		if !apierrors.IsInvalid(err) { // an admission policy can refuse one queue, and permit the others
 			return problem

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/background"
 	"github.com/capacity-card/capacity-card/quota/budget"
 	"github.com/capacity-card/capacity-card/quota/evict"
 	"github.com/capacity-card/capacity-card/quota/usage"
@@ -39,6 +40,7 @@ type State struct {
 
 // Store reads and writes records in goroutines of its own. The zero Store is not open.
 type Store struct {
+	background.Task
 	client    kubernetes.Interface
 	namespace string
 	name      string
@@ -47,19 +49,16 @@ type Store struct {
 	next      time.Time // of a save
 	due       bool
 
-	work sync.WaitGroup
-	mu   sync.Mutex // guards the fields below
-	busy bool
+	mu sync.Mutex // guards the fields below
 	// loaded: the store was read, so that a save loses nothing. tried: it was read, or the first attempt failed.
-	loaded   bool
-	tried    bool
-	newer    *State    // for the next session
-	known    string    // the save that was loaded or written last
-	current  time.Time // the last time at which the ConfigMap was known to be up to date
-	saves    int
-	parts    int // of the known save
-	last     Record
-	problems []string
+	loaded  bool
+	tried   bool
+	newer   *State    // for the next session
+	known   string    // the save that was loaded or written last
+	current time.Time // the last time at which the ConfigMap was known to be up to date
+	saves   int
+	parts   int // of the known save
+	last    Record
 }
 
 // Open begins to load when the first session opens, and when the settings name another store. It waits for a session in
@@ -69,11 +68,8 @@ func (s *Store) Open(client kubernetes.Interface, with *arguments.FairShare) {
 		client = nil
 	}
 
-	s.mu.Lock()
-	busy := s.busy
-	s.mu.Unlock()
 	same := s.client == client && s.namespace == with.Store.Namespace && s.name == with.Store.Name
-	if busy || same && s.halfLife == with.HalfLife {
+	if s.Busy() || same && s.halfLife == with.HalfLife {
 		return
 	}
 
@@ -95,39 +91,19 @@ func (s *Store) Open(client kubernetes.Interface, with *arguments.FairShare) {
 
 // start runs a task unless one is running.
 func (s *Store) start(task func(context.Context) error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.busy {
-		return
-	}
-
-	s.busy = true
-	s.work.Add(1)
-	go func() {
-		defer s.work.Done()
+	s.Start(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 		defer cancel()
 		err := task(ctx)
 
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.busy = false
 		s.tried = true
 		if err != nil {
-			s.problems = append(s.problems, fmt.Sprintf("argument %s: ConfigMap %s/%s: %v",
-				arguments.StateStore, s.namespace, s.name, err))
+			return fmt.Errorf("argument %s: ConfigMap %s/%s: %w", arguments.StateStore, s.namespace, s.name, err)
 		}
-	}()
-}
-
-// Problems returns the problems since the last call.
-func (s *Store) Problems() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	problems := s.problems
-	s.problems = nil
-	return problems
+		return nil
+	})
 }
 
 // Loaded returns the state that was loaded since the last call, nil for none. loads: the store is still being read
@@ -138,7 +114,7 @@ func (s *Store) Loaded() (newer *State, loads bool) {
 
 	newer = s.newer
 	s.newer = nil
-	return newer, s.client != nil && s.busy && !s.loaded && !s.tried
+	return newer, s.client != nil && !s.loaded && !s.tried
 }
 
 // Begin forgets the loaded state. The next session begins with a stored state, nil for none. It is for sessions on
@@ -175,18 +151,15 @@ func (s *Store) Rest() { s.due = false }
 // Due reports whether a save is due.
 func (s *Store) Due() bool { return s.due }
 
-// Wait waits until nothing is being loaded or saved.
-func (s *Store) Wait() { s.work.Wait() }
-
 // Offer saves a record, or loads the store if that has failed before.
 func (s *Store) Offer(now time.Time, record func() Record) {
 	s.mu.Lock()
 	loaded := s.loaded
-	busy := s.client == nil || s.busy || s.newer != nil // a loaded state is not overwritten before a session takes it
+	rests := s.client == nil || s.newer != nil // a loaded state is not overwritten before a session takes it
 	s.mu.Unlock()
 
 	switch {
-	case busy:
+	case rests || s.Busy():
 	case loaded:
 		next := record()
 		s.start(func(ctx context.Context) error { return s.save(ctx, next, now) })

@@ -44,10 +44,10 @@ type notice struct {
 func (m *Memory) InForce() *Notices { return m.notices }
 
 // Problems returns the problems of writing annotations since the last call.
-func (m *Memory) Problems() []string { return m.writer.takeProblems() }
+func (m *Memory) Problems() []string { return m.writer.Problems() }
 
 // Wait waits until no annotation is being written.
-func (m *Memory) Wait() { m.writer.work.Wait() }
+func (m *Memory) Wait() { m.writer.Wait() }
 
 // Forget forgets all notices except the notices in annotations.
 func (m *Memory) Forget() { m.given = nil }

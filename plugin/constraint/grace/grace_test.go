@@ -78,16 +78,16 @@ func TestWriter(t *testing.T) {
 
 	w.add(pod, "text")
 	w.flush(client)
-	w.work.Wait()
-	problems := w.takeProblems()
+	w.Wait()
+	problems := w.Problems()
 	require.Len(t, problems, 1)
 	assert.Contains(t, problems[0], "pod ns/p cannot be written: no route")
-	assert.Empty(t, w.takeProblems())
+	assert.Empty(t, w.Problems())
 
 	fails = false
 	w.flush(client)
-	w.work.Wait()
-	assert.Empty(t, w.takeProblems())
+	w.Wait()
+	assert.Empty(t, w.Problems())
 	written, err := client.CoreV1().Pods("ns").Get(t.Context(), "p", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, "text", written.Annotations[policy.EvictionNoticeKey])

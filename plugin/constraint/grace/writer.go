@@ -14,16 +14,15 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/background"
 )
 
 // writer writes the annotations of notices, one after the other, in the background: no session waits for the API
 // server. What fails is tried again in a later session. The zero writer is ready.
 type writer struct {
-	mu       sync.Mutex
-	due      map[types.UID]write
-	busy     bool
-	problems []string
-	work     sync.WaitGroup
+	background.Task
+	mu  sync.Mutex
+	due map[types.UID]write
 }
 
 type write struct {
@@ -56,54 +55,47 @@ func (w *writer) flush(client kubernetes.Interface) {
 	if client == nil {
 		clear(w.due)
 	}
-	if w.busy || len(w.due) == 0 {
-		return
+	if len(w.due) > 0 {
+		w.Start(func() error { return w.writeAll(client) })
 	}
-
-	w.busy = true
-	w.work.Add(1)
-	go func() {
-		defer w.work.Done()
-		w.writeAll(client)
-	}()
 }
 
 // writeAll writes the annotations that are due, until none is left or a request fails.
-func (w *writer) writeAll(client kubernetes.Interface) {
+func (w *writer) writeAll(client kubernetes.Interface) error {
 	for {
-		w.mu.Lock()
 		uid, next, some := w.first()
 		if !some {
-			w.busy = false
-			w.mu.Unlock()
-			return
+			return nil
 		}
-		w.mu.Unlock()
 
 		err := patch(client, uid, next)
-		w.mu.Lock()
 		switch {
 		case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsInvalid(err):
-			if w.due[uid] == next { // the pod is gone, or it is another one with the same name
-				delete(w.due, uid)
-			}
+			w.done(uid, next) // or the pod is gone, or it is another one with the same name
 		default:
-			problem := fmt.Sprintf("annotation %s of pod %s/%s cannot be written: %v",
+			return fmt.Errorf("annotation %s of pod %s/%s cannot be written: %w",
 				policy.EvictionNoticeKey, next.namespace, next.name, err)
-			w.problems = append(w.problems[:min(len(w.problems), 10)], problem)
-			w.busy = false
-			w.mu.Unlock()
-			return
 		}
-		w.mu.Unlock()
 	}
 }
 
+// first returns an annotation that is due.
 func (w *writer) first() (uid types.UID, next write, some bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for uid, next := range w.due {
 		return uid, next, true
 	}
 	return uid, next, false
+}
+
+// done removes an annotation that was written, unless another text is due since then.
+func (w *writer) done(uid types.UID, written write) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.due[uid] == written {
+		delete(w.due, uid)
+	}
 }
 
 // patch sets the annotation of the pod with a UID.
@@ -118,13 +110,4 @@ func patch(client kubernetes.Interface, uid types.UID, w write) error {
 	defer cancel()
 	_, err = client.CoreV1().Pods(w.namespace).Patch(ctx, w.name, types.MergePatchType, body, metav1.PatchOptions{})
 	return err
-}
-
-// takeProblems returns the problems since the last call.
-func (w *writer) takeProblems() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	problems := w.problems
-	w.problems = nil
-	return problems
 }
