@@ -263,7 +263,7 @@ var layers = []layer{
 		reason: "is initialized before Bubble Tea, as long as it imports nothing but Lip Gloss",
 	},
 	{
-		dir: "cmd/cardctl/audit", allow: []string{std, "k8s.io/apimachinery/...", module + "/cmd/cardctl/engine", module + "/cmd/cardctl/explain",
+		dir: "cmd/cardctl/audit", allow: []string{std, "k8s.io/apimachinery/...", module + "/cmd/cardctl/document", module + "/cmd/cardctl/engine", module + "/cmd/cardctl/explain",
 			module + "/cmd/cardctl/queues", module + "/cmd/cardctl/validate", module + "/index/card", module + "/index/policy", module + "/plugin/arguments", module + "/quota/usage"},
 		reason: "concludes from what others have read",
 	},
@@ -293,7 +293,7 @@ var layers = []layer{
 		reason: "collects what the scheduler has written, and opens no session",
 	},
 	{
-		dir: "cmd/cardctl/replay", allow: []string{std, "sigs.k8s.io/yaml", module + "/cmd/cardctl/engine", module + "/index", module + "/index/card", module + "/plugin/offline/replay/..."},
+		dir: "cmd/cardctl/replay", allow: []string{std, "sigs.k8s.io/yaml", module + "/cmd/cardctl/document", module + "/cmd/cardctl/engine", module + "/index", module + "/index/card", module + "/plugin/offline/replay/..."},
 		reason: "shows what a replay found, and decides nothing",
 	},
 	{dir: "e2e", reason: "drives the built programs from outside"},

@@ -19,6 +19,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
@@ -72,8 +73,8 @@ type Finding struct {
 
 // Report is the result of an audit.
 type Report struct {
-	Kind string `json:"kind"`
-	Days int    `json:"days"` // the number of the last days that count
+	document.Head
+	Days int `json:"days"` // the number of the last days that count
 	// HalfLife and Saved describe the record of usage. Without a usable record, Lacks states the reason.
 	HalfLife string       `json:"halfLife,omitempty"`
 	Saved    *metav1.Time `json:"saved,omitempty"`
@@ -114,7 +115,7 @@ type queue struct {
 // Run audits the queues of a session. checks are the findings of validate on the same objects. days is above 0.
 func Run(all []queues.Queue, checks *validate.Result, c *engine.Configuration, days int) *Report {
 	a := &auditor{
-		report: &Report{Kind: "Audit", Days: days, Items: []Finding{}},
+		report: &Report{Head: document.Of("Audit"), Days: days, Items: []Finding{}},
 		span:   time.Duration(days) * 24 * time.Hour,
 	}
 	a.readQueues(all)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
@@ -68,7 +69,7 @@ func (s *source) budget(ctx context.Context, queue, card string) error {
 
 // budgetDocument is the top level of JSON and YAML output.
 type budgetDocument struct {
-	Kind  string          `json:"kind"`
+	document.Head
 	Saved *metav1.Time    `json:"saved,omitempty"`
 	Lacks string          `json:"lacks,omitempty"` // why only the use of running pods is known
 	Items []queues.Budget `json:"items"`
@@ -76,7 +77,7 @@ type budgetDocument struct {
 
 func (s *source) printBudgets(c *engine.Configuration, all []queues.Budget) error {
 	r := orText(budgetTable(all), noBudgets)
-	d := budgetDocument{Kind: "BudgetList", Lacks: c.BudgetsLack, Items: all}
+	d := budgetDocument{Head: document.Of("BudgetList"), Lacks: c.BudgetsLack, Items: all}
 	if c.Budgets != nil {
 		d.Saved = &metav1.Time{Time: c.Budgets.Saved}
 		if !isData(s.output) {

@@ -15,7 +15,7 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 
-	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 )
 
 // The output formats.
@@ -64,15 +64,14 @@ func checkFormat(format string, known []string) error {
 	return nil
 }
 
-// document is the top level of JSON and YAML output.
-type document struct {
-	Version string `json:"version"`
-	Kind    string `json:"kind"`
-	Items   any    `json:"items"`
+// list is a document with items.
+type list struct {
+	document.Head
+	Items any `json:"items"`
 }
 
-// listOf returns the document with items of a kind.
-func listOf(kind string, items any) document { return document{queues.Version, kind, items} }
+// listOf returns a document with items of a kind.
+func listOf(kind string, items any) list { return list{document.Of(kind), items} }
 
 // printData prints a value in a format for programs.
 func printData(out io.Writer, format string, value any, headers bool) error {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
@@ -105,7 +106,7 @@ func checkUsedCard(session *engine.Session, card string) error {
 
 // usageDocument is the top level of JSON and YAML output.
 type usageDocument struct {
-	Kind     string         `json:"kind"`
+	document.Head
 	HalfLife string         `json:"halfLife,omitempty"` // "" where the order by usage over time is off
 	Horizon  string         `json:"horizon,omitempty"`
 	By       string         `json:"by,omitempty"` // deserved or weight
@@ -117,7 +118,7 @@ type usageDocument struct {
 func (s *source) usageResults(u *used) []*result {
 	with := u.FairShare()
 	if isData(s.output) {
-		d := usageDocument{Kind: "UsageList", Lacks: u.UsageLacks, Items: u.queues}
+		d := usageDocument{Head: document.Of("UsageList"), Lacks: u.UsageLacks, Items: u.queues}
 		if with.HalfLife > 0 {
 			d.HalfLife = with.HalfLife.String()
 			d.Horizon = with.Horizon.String()

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 )
@@ -42,7 +43,7 @@ func (l Line) String() string { return string(l) }
 
 // Report is the result of all checks.
 type Report struct {
-	Kind    string  `json:"kind"`   // always Preflight
+	document.Head
 	Plugin  string  `json:"plugin"` // the quota plugin after the change
 	Verdict Result  `json:"verdict"`
 	Checks  []Check `json:"checks"`
@@ -89,7 +90,7 @@ type Subject struct {
 
 // Run runs all checks. It returns the error of ctx if ctx is done before.
 func Run(ctx context.Context, s *Subject) (*Report, error) {
-	r := &Report{Kind: "Preflight", Plugin: s.Plugin, Verdict: OK}
+	r := &Report{Head: document.Of("Preflight"), Plugin: s.Plugin, Verdict: OK}
 
 	now, next, configuration := s.checkConfiguration()
 	if next != nil {

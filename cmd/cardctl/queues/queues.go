@@ -16,9 +16,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/status"
 )
 
-// Version is the version of the fields that cardctl prints as JSON.
-const Version = status.Version
-
 // Queue is a queue with the resources that it holds.
 type Queue struct {
 	Queue   string  `json:"queue"`

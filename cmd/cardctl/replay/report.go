@@ -30,7 +30,7 @@ func Write(directory string, in *Input, results []*replay.Result) error {
 	var text strings.Builder
 	drawing := SVG(in, results)
 	// The drawing escapes all names.
-	if err := document.Execute(&text, map[string]any{"Summary": summary, "SVG": template.HTML(drawing)}); err != nil {
+	if err := reportPage.Execute(&text, map[string]any{"Summary": summary, "SVG": template.HTML(drawing)}); err != nil {
 		return err
 	}
 
@@ -80,7 +80,7 @@ func Hours(x float64) string { return fmt.Sprintf("%.1f", x) }
 //go:embed report.html.tmpl
 var page string
 
-var document = template.Must(template.New("report").Funcs(template.FuncMap{
+var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"percent": Percent,
 	"index":   Index,
 	"longest": Longest,

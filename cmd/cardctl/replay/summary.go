@@ -5,13 +5,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/plugin/offline/replay"
 	"github.com/capacity-card/capacity-card/plugin/offline/replay/measure"
 )
 
 // Summary has the results of a replay, for programs. Times are in seconds. A part of nothing is null.
 type Summary struct {
-	Kind    string    `json:"kind"` // always Replay
+	document.Head
 	Trace   string    `json:"trace"`
 	Format  string    `json:"format"`
 	Jobs    int       `json:"jobs"`
@@ -85,7 +86,7 @@ type Queue struct {
 // Summarise returns the summary of the results of an input.
 func Summarise(in *Input, results []*replay.Result) *Summary {
 	s := &Summary{
-		Kind:    "Replay",
+		Head:    document.Of("Replay"),
 		Trace:   in.Trace.Name,
 		Format:  string(in.Trace.Format),
 		Jobs:    len(in.Trace.Jobs),

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
@@ -112,9 +113,9 @@ func healthView(q *request) (any, any, error) {
 		{"Pod", len(o.Pods)},
 	}
 	return p, struct {
-		Kind string `json:"kind"`
+		document.Head
 		*healthPage
-	}{"Health", p}, nil
+	}{document.Of("Health"), p}, nil
 }
 
 // issues returns the issues of objects that may be seen.

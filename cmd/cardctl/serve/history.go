@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 )
@@ -74,7 +75,7 @@ func historyView(q *request) (any, any, error) {
 		p.Allocated = d.chart(history.Of(card, parts(card, false), w), history.Of(card, whole, w))
 		p.For = d.chart(history.Waiting(card, parts(card, true), w), history.Waiting(card, whole, w))
 	}
-	return p, document{Kind: "SeriesList", Items: d.all}, nil
+	return p, list{Head: document.Of("SeriesList"), Items: d.all}, nil
 }
 
 // now returns the time at which the history ends. Files have no time after they were read.

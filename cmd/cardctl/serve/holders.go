@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
@@ -51,7 +52,7 @@ func holdersView(q *request) (any, any, error) {
 	p.Limited = slices.ContainsFunc(all, func(h stock.Holder) bool { return len(h.Limits) > 0 })
 	p.Pages = page.PagesOf(len(all), rowsPerPage, number(q.query.Get("page")))
 	p.Rows = all[p.Pages.From:p.Pages.To]
-	return p, document{Kind: "HolderList", Items: all, Hidden: p.Hidden, Unread: q.Objects.Unread}, nil
+	return p, list{Head: document.Of("HolderList"), Items: all, Hidden: p.Hidden, Unread: q.Objects.Unread}, nil
 }
 
 // keyOfHolders returns the key of a query, else the first one.

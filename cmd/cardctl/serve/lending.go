@@ -3,6 +3,7 @@ package serve
 import (
 	"slices"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
@@ -46,11 +47,11 @@ func lendingView(q *request) (any, any, error) {
 	}
 
 	return p, struct {
-		Kind     string            `json:"kind"`
+		document.Head
 		Items    []model.Loan      `json:"items"`
 		Next     []engine.Eviction `json:"nextEvictions"` // null: they were not looked for
 		Unsought *unsought         `json:"nextEvictionsUnsought,omitempty"`
 		Evicted  []model.Evicted   `json:"evicted"`
 		Lacks    string            `json:"evictedLacks,omitempty"`
-	}{"LoanList", q.Loans, p.Next, p.Unsought, p.Evicted, p.Lacks}, nil
+	}{document.Of("LoanList"), q.Loans, p.Next, p.Unsought, p.Evicted, p.Lacks}, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 )
@@ -33,7 +34,7 @@ func mineView(q *request) (any, any, error) {
 
 	all := append(waiting, running...)
 	if q.full {
-		return nil, document{Kind: "ExplanationList", Items: q.rows(all), Unread: q.Objects.Unread}, nil
+		return nil, list{Head: document.Of("ExplanationList"), Items: q.rows(all), Unread: q.Objects.Unread}, nil
 	}
 
 	p := &minePage{Waiting: len(waiting), Running: len(running)}

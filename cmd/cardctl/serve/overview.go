@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
@@ -109,9 +110,9 @@ func overviewView(q *request) (any, any, error) {
 	// The last hour goes on without a new model.
 	o.Changes = q.recent()
 	return &o, struct {
-		Kind string `json:"kind"`
+		document.Head
 		*overview
-	}{"Overview", &o}, nil
+	}{document.Of("Overview"), &o}, nil
 }
 
 // overview returns the first page without the changes.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
@@ -57,7 +58,7 @@ type budgetRow struct {
 
 // queueDocument is the same as JSON.
 type queueDocument struct {
-	Kind     string          `json:"kind"`
+	document.Head
 	Queue    *queues.Queue   `json:"queue"`
 	Path     []string        `json:"path"`
 	Children []string        `json:"children"`
@@ -98,7 +99,7 @@ func queueView(q *request) (any, any, error) {
 
 	if q.full {
 		d := queueDocument{
-			Kind:     "Queue",
+			Head:     document.Of("Queue"),
 			Queue:    queue,
 			Path:     path,
 			Children: []string{},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
@@ -78,7 +79,7 @@ func queuesView(q *request) (any, any, error) {
 		p.Rows = append(p.Rows, queueRow{r, q.barsOf(r.Queue, selection.Resource, q.query.Has("wide"), scales)})
 	}
 
-	return p, document{Kind: "QueueList", Items: selected, Unread: q.Objects.Unread}, nil
+	return p, list{Head: document.Of("QueueList"), Items: selected, Unread: q.Objects.Unread}, nil
 }
 
 func queuesCommand(q *request) []string {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
@@ -48,12 +48,11 @@ var (
 	errNotRead  = errors.New("nothing has been read yet")
 )
 
-// document is the top level of JSON, as the commands print it.
-type document struct {
-	Version string  `json:"version"`
-	Kind    string  `json:"kind"`
-	Items   any     `json:"items"`
-	Hidden  *Hidden `json:"hidden,omitempty"` // jobs that the viewer may not see
+// list is a document with items, as the commands print it.
+type list struct {
+	document.Head
+	Items  any     `json:"items"`
+	Hidden *Hidden `json:"hidden,omitempty"` // jobs that the viewer may not see
 	// Unread are the kinds that the server cannot list. Items lack them.
 	Unread []string `json:"unread,omitempty"`
 }
@@ -156,11 +155,6 @@ func (s *Server) json(w http.ResponseWriter, q *request, v view) {
 		return
 	}
 
-	list, is := content.(document)
-	if is {
-		list.Version = queues.Version
-		content = list
-	}
 	s.writeJSON(w, http.StatusOK, content)
 }
 

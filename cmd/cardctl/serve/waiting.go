@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
@@ -47,8 +48,8 @@ func waitingView(q *request) (any, any, error) {
 			all = append(all, &waiting[i])
 		}
 		visible, hidden := q.visible(all, waitingPods)
-		return nil, document{
-			Kind:   "ExplanationList",
+		return nil, list{
+			Head:   document.Of("ExplanationList"),
 			Items:  q.rows(visible),
 			Hidden: hidden,
 			Unread: q.Objects.Unread,
@@ -196,7 +197,7 @@ func jobView(q *request) (any, any, error) {
 		}
 	}
 
-	return p, document{Kind: "ExplanationList", Items: []explain.Finding{*f}}, nil
+	return p, list{Head: document.Of("ExplanationList"), Items: []explain.Finding{*f}}, nil
 }
 
 // withRemedy returns the finding on a job with the smallest change that helps, as the command has it. The change names

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
@@ -147,7 +148,7 @@ func whatIfView(q *request) (any, any, error) {
 		Form:   q.formParts(),
 	}
 	if q.Method != http.MethodPost || c.fill {
-		return p, document{Kind: "Comparison"}, nil
+		return p, list{Head: document.Of("Comparison")}, nil
 	}
 
 	o, err := q.try(c)

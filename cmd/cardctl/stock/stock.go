@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/status"
@@ -15,7 +16,7 @@ import (
 
 // Stock lists the cards of a cluster.
 type Stock struct {
-	Kind      string          `json:"kind"` // always Stock
+	document.Head
 	Cards     []Card          `json:"cards"`
 	Nodes     []OnNode        `json:"nodes"`
 	Queues    []InQueue       `json:"queues"`
@@ -99,7 +100,7 @@ type UnlabeledNode struct {
 // Count counts the cards of an open session.
 func Count(w *engine.World, s *engine.Session) *Stock {
 	t := tally{
-		stock:   &Stock{Kind: "Stock", Cards: []Card{}, Nodes: []OnNode{}, Queues: inQueues(w, s)},
+		stock:   &Stock{Head: document.Of("Stock"), Cards: []Card{}, Nodes: []OnNode{}, Queues: inQueues(w, s)},
 		session: s,
 		charged: chargedOn(s),
 		cards:   map[string]*Card{},
@@ -147,7 +148,7 @@ func Sum(all []*Stock) *Stock {
 		}
 	}
 
-	result := &Stock{Kind: "Stock", Cards: []Card{}, Nodes: []OnNode{}, Queues: []InQueue{}}
+	result := &Stock{Head: document.Of("Stock"), Cards: []Card{}, Nodes: []OnNode{}, Queues: []InQueue{}}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		result.Cards = append(result.Cards, *sums[name])
 	}

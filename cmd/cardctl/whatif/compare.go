@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
@@ -56,7 +57,7 @@ func (o *Outcome) Evicts() bool {
 
 // Comparison compares two outcomes.
 type Comparison struct {
-	Kind   string       `json:"kind"` // always Comparison
+	document.Head
 	Before *Outcome     `json:"before"`
 	After  *Outcome     `json:"after"`
 	Jobs   []JobChange  `json:"jobs"`
@@ -138,7 +139,7 @@ func (c *Comparison) NewEvents() (all []engine.Event) {
 // Compare compares two outcomes.
 func Compare(before, after *Outcome) *Comparison {
 	return &Comparison{
-		Kind: "Comparison", Before: before, After: after,
+		Head: document.Of("Comparison"), Before: before, After: after,
 		Jobs:   compareJobs(before, after),
 		Queues: compareQueues(before.Stock.Queues, after.Stock.Queues),
 	}

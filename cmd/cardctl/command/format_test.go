@@ -1,0 +1,34 @@
+package command
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
+)
+
+// TestDocuments expects the version and the kind in the document of each command.
+func TestDocuments(t *testing.T) {
+	for command, kind := range map[string]string{
+		"audit":                      "Audit",
+		"budget":                     "BudgetList",
+		"cards":                      "Stock",
+		"explain":                    "ExplanationList",
+		"explain setting card.quota": "SettingList",
+		"preflight":                  "Preflight",
+		"simulate --remove job/tune": "Comparison",
+		"top":                        "QueueList",
+		"top --by namespace":         "HolderList",
+		"usage":                      "UsageList",
+		"validate":                   "IssueList",
+	} {
+		_, stdout, stderr := run("", append(strings.Fields(command), "-o", "json", "-f", "../../../examples/cardctl")...)
+		var head document.Head
+		require.NoError(t, json.Unmarshal([]byte(stdout), &head), "%s: %s", command, stderr)
+		assert.Equal(t, document.Of(kind), head, command)
+	}
+}
