@@ -321,7 +321,7 @@ func (r *reader) scheduler(ctx context.Context) *model.Scheduler {
 
 	if r.metrics == "" {
 		found.Lacks = append(found.Lacks,
-			"the duration of cycles is in the scheduler's metrics: name their address with --metrics")
+			"the duration of cycles is in the scheduler's metrics: with one cluster, --metrics names their address")
 		return found
 	}
 

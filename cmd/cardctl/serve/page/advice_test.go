@@ -138,7 +138,7 @@ func TestAdvise(t *testing.T) {
 	for text, want := range map[string]string{
 		"there is no lease volcano-system/volcano: the scheduler runs without an election, or not at all":         "没有 lease volcano-system/volcano：调度器未启用选举，或没有运行",
 		"no permission to get the lease n/l of https://host, which names the leader":                              "没有权限读取 https://host 的 lease n/l，其中有 leader 的名称",
-		"the duration of cycles is in the scheduler's metrics: name their address with --metrics":                 "周期的时长在调度器的指标中：请用 --metrics 给出其地址",
+		"the duration of cycles is in the scheduler's metrics: with one cluster, --metrics names their address":   "周期的时长在调度器的指标中：只有一个集群时，用 --metrics 给出其地址",
 		"the scheduler's metrics cannot be read: no route to host":                                                "无法读取调度器的指标：no route to host",
 		`raise volcano.sh/card.quota of "NVIDIA-H200" of queue research to 7, or free 1 in it`:                    "把队列 research 的 volcano.sh/card.quota NVIDIA-H200 提高到 7，或在其中释放 1",
 		`raise volcano.sh/card.quota of "A" (25%,max=9 = 6) of queue research to 7, or free 1 in it`:              "把队列 research 的 volcano.sh/card.quota A (25%,max=9 = 6) 提高到 7，或在其中释放 1",
