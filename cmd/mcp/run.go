@@ -139,7 +139,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text returns what is kept as lines, without the space around them.
+// text returns the lines that are kept, without the space around them.
 func (b *bounded) text() string {
 	text := strings.TrimSpace(strings.ToValidUTF8(b.buffer.String(), ""))
 	if b.cut {

@@ -29,7 +29,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestShares divides 7 cards. Shares of 100% lose none, unless a number is beside them.
+// TestShares divides 7 cards. Shares of 100% lose none, unless one of them is a number.
 func TestShares(t *testing.T) {
 	share := func(percent string, of ...float64) map[string]Share {
 		rat, _ := new(big.Rat).SetString(percent)
@@ -49,7 +49,7 @@ func TestShares(t *testing.T) {
 		"thirds":               {share("33.33"), share("33.34"), share("33.33"), nil, []float64{2000, 3000, 2000}},
 		"less than 100%":       {share("30"), share("30"), share("39.99"), nil, []float64{2000, 2000, 2000}},
 		"more than 100%":       {share("50"), share("50"), share("0.01"), nil, []float64{3000, 3000, 0}},
-		"a number beside them": {share("50"), share("50"), nil, Amounts{"A": 1000}, []float64{3000, 3000, 1000}},
+		"one of them a number": {share("50"), share("50"), nil, Amounts{"A": 1000}, []float64{3000, 3000, 1000}},
 		"bounds":               {share("50", 5000, 9000), share("50", 0, 1000), nil, nil, []float64{5000, 1000, 0}},
 	} {
 		queue := func(name string, shares map[string]Share, amounts Amounts) Queue {

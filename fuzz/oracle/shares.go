@@ -67,7 +67,7 @@ func (o *Oracle) shareOf(name, card string, s shared) float64 {
 	left, _ := o.wholeCards(card, Share{Percent: big.NewRat(100, 1)})
 	before := int64(0)
 	onlyShares := true
-	for _, other := range o.beside(name) {
+	for _, other := range o.dividing(name) {
 		if _, number := (*s.amounts(o.queues[other]))[card]; number {
 			onlyShares = false
 		}
@@ -101,9 +101,9 @@ func (o *Oracle) wholeCards(card string, share Share) (whole int64, lost *big.Ra
 	return cards.Int64(), exact.Sub(exact, new(big.Rat).SetInt(cards))
 }
 
-// beside returns the queues below the same queue as another one, with that one. A queue that does not reach the root is
-// alone, as the root is.
-func (o *Oracle) beside(name string) []string {
+// dividing returns the queues that divide a card with a queue: the queues below its parent. The root is alone, and so is
+// a queue that does not reach it.
+func (o *Oracle) dividing(name string) []string {
 	switch {
 	case o.cluster.Root == "":
 		return o.names

@@ -82,7 +82,7 @@ type Settings struct {
 	ByWork bool
 	// FairShare orders queues by their usage over time.
 	FairShare FairShare
-	// CardStatus is the time between two writes of what the queues have (package status), 0 for none.
+	// CardStatus is the time between two writes of the status of queues (package status), 0 for none.
 	CardStatus time.Duration
 	Rules      release.Rules
 }

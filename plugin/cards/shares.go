@@ -13,9 +13,9 @@ import (
 // A queue may state a share of a card in place of a number. Its amount depends on the nodes and the pods of a session,
 // so that ResolveShares sets it for each session with other bounds. Until then it is the amount of the session before.
 
-// kin is what the queues below one queue have in common that state an amount of the same card. A queue that does not
-// reach the root stands for its parent.
-type kin struct {
+// scope is where amounts of a card are compared: in the queues with one parent. A queue that does not reach the root
+// counts as its own parent.
+type scope struct {
 	parent index.Queue
 	dim    fastres.Dim
 }
@@ -34,14 +34,14 @@ func (s *Snapshot) ResolveShares(tree *index.Tree, stock fastres.Vector) {
 	}
 
 	for a := range annotation(len(annotationKeys)) {
-		for of, all := range s.siblings(tree, a) {
-			d := of.dim
+		for at, all := range s.siblings(tree, a) {
+			d := at.dim
 			if now, renamed := s.registry.former[d]; renamed {
 				d = now
 			}
 
 			for i, n := range card.Divide(card.Milli(stock.Get(d)), all.amounts) {
-				all.queues[i].stated[a][of.dim] = card.Cards(n)
+				all.queues[i].stated[a][at.dim] = card.Cards(n)
 			}
 		}
 	}
@@ -52,8 +52,8 @@ func (s *Snapshot) ResolveShares(tree *index.Tree, stock fastres.Vector) {
 }
 
 // siblings returns the amounts that queues state in one annotation.
-func (s *Snapshot) siblings(tree *index.Tree, a annotation) map[kin]*siblings {
-	all := map[kin]*siblings{}
+func (s *Snapshot) siblings(tree *index.Tree, a annotation) map[scope]*siblings {
+	all := map[scope]*siblings{}
 	for _, name := range slices.Sorted(maps.Keys(s.registry.queues)) {
 		parent := tree.Lookup(name)
 		if parent == index.None {
@@ -70,12 +70,12 @@ func (s *Snapshot) siblings(tree *index.Tree, a annotation) map[kin]*siblings {
 				stated.Share = &share
 			}
 
-			of := kin{parent, d}
-			if all[of] == nil {
-				all[of] = &siblings{}
+			at := scope{parent, d}
+			if all[at] == nil {
+				all[at] = &siblings{}
 			}
-			all[of].queues = append(all[of].queues, own)
-			all[of].amounts = append(all[of].amounts, stated)
+			all[at].queues = append(all[at].queues, own)
+			all[at].amounts = append(all[at].amounts, stated)
 		}
 	}
 	return all

@@ -13,7 +13,7 @@ type Share struct {
 	Cards      float64 `json:"cards"` // now
 }
 
-// String describes for readers what the share is now, such as 25% = 64.
+// String describes for readers the share and its present number, such as 25% = 64.
 func (s Share) String() string { return s.Share + " = " + card.FormatDecimal(s.Cards) }
 
 // Shares returns the shares that a queue states, by annotation and card.

@@ -156,7 +156,7 @@ func (q *Queues) read(known *Queue, object *scheduling.Queue, now time.Time) *Qu
 	return next
 }
 
-// settingsOf returns the annotations of a queue without the one that the scheduler writes: what it wrote changes
+// settingsOf returns the annotations of a queue without the one that the scheduler writes: its own text changes
 // nothing that is read.
 func settingsOf(object *scheduling.Queue) map[string]string {
 	_, written := object.Annotations[card.StatusKey]

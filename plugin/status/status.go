@@ -103,7 +103,7 @@ type wait struct {
 	since time.Time
 }
 
-// countWaiting counts the waiting jobs of each queue, with those of the queues below it.
+// countWaiting counts the waiting jobs of each queue and of the queues below it.
 func countWaiting(accounts []inspect.Account, jobs map[api.JobID]*api.JobInfo) map[string]wait {
 	parents := make(map[string]string, len(accounts))
 	for _, a := range accounts {

@@ -11,9 +11,9 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// kin is what the queues below one queue have in common that state an amount of the same card. A queue that does not
-// reach the root stands for its parent.
-type kin struct {
+// scope is where amounts of a card are compared: in the queues with one parent. A queue that does not reach the root
+// counts as its own parent.
+type scope struct {
 	parent index.Queue
 	card   string
 }
@@ -28,16 +28,16 @@ type siblings struct {
 func (ck *checker) resolveShares() {
 	ck.numbers = map[string]map[string]string{}
 	for _, key := range cardKeys {
-		for of, all := range ck.siblings(key) {
-			ck.checkSum(key, of, all.amounts)
-			ck.resolve(key, of.card, all)
+		for at, all := range ck.siblings(key) {
+			ck.checkSum(key, at, all.amounts)
+			ck.resolve(key, at.card, all)
 		}
 	}
 }
 
 // siblings returns the amounts that queues state in an annotation, where any of them is a share.
-func (ck *checker) siblings(key string) map[kin]*siblings {
-	all := map[kin]*siblings{}
+func (ck *checker) siblings(key string) map[scope]*siblings {
+	all := map[scope]*siblings{}
 	for _, name := range slices.Sorted(maps.Keys(ck.queues)) {
 		amounts, _ := card.ParseAmounts(ck.queues[name].Annotations[key])
 		parent := ck.tree.Lookup(name)
@@ -46,22 +46,22 @@ func (ck *checker) siblings(key string) map[kin]*siblings {
 		}
 
 		for _, amount := range amounts {
-			of := kin{parent, amount.Name}
-			if all[of] == nil {
-				all[of] = &siblings{}
+			at := scope{parent, amount.Name}
+			if all[at] == nil {
+				all[at] = &siblings{}
 			}
-			all[of].queues = append(all[of].queues, ck.queues[name])
-			all[of].amounts = append(all[of].amounts, amount)
+			all[at].queues = append(all[at].queues, ck.queues[name])
+			all[at].amounts = append(all[at].amounts, amount)
 		}
 	}
 
 	isShare := func(amount card.Amount) bool { return amount.Share != nil }
-	maps.DeleteFunc(all, func(_ kin, s *siblings) bool { return !slices.ContainsFunc(s.amounts, isShare) })
+	maps.DeleteFunc(all, func(_ scope, s *siblings) bool { return !slices.ContainsFunc(s.amounts, isShare) })
 	return all
 }
 
 // checkSum warns of shares that add up to more than all cards, which quotas may.
-func (ck *checker) checkSum(key string, of kin, amounts []card.Amount) {
+func (ck *checker) checkSum(key string, at scope, amounts []card.Amount) {
 	sum := int64(0)
 	for _, a := range amounts {
 		if a.Share != nil {
@@ -71,11 +71,11 @@ func (ck *checker) checkSum(key string, of kin, amounts []card.Amount) {
 
 	switch {
 	case sum <= card.WholeStock:
-	case of.parent == index.None:
-		ck.reportCluster("queues at the top have shares of %s that add up to %s (%s)", of.card, card.Percent(sum), key)
+	case at.parent == index.None:
+		ck.reportCluster("queues at the top have shares of %s that add up to %s (%s)", at.card, card.Percent(sum), key)
 	default:
 		ck.reportCluster("queues below %s have shares of %s that add up to %s (%s)",
-			ck.tree.Name(of.parent), of.card, card.Percent(sum), key)
+			ck.tree.Name(at.parent), at.card, card.Percent(sum), key)
 	}
 }
 

@@ -102,7 +102,7 @@ func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, 
 			severity = Warning // the queue can be opened
 		}
 		podGroup, is := sources[f.Namespace+"/PodGroup/"+f.Name].(*scheduling.PodGroup)
-		if is && podGroup.Status.Phase == scheduling.PodGroupRunning { // what it started with is gone since
+		if is && podGroup.Status.Phase == scheduling.PodGroupRunning { // it has lost pods since it started
 			severity = Warning
 			what = "it runs, and cannot start again, even alone"
 		}
