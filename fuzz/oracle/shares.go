@@ -101,8 +101,8 @@ func (o *Oracle) wholeCards(card string, share Share) (whole int64, lost *big.Ra
 	return cards.Int64(), exact.Sub(exact, new(big.Rat).SetInt(cards))
 }
 
-// dividing returns the queues that divide a card with a queue: the queues below its parent. The root is alone, and so is
-// a queue that does not reach it.
+// dividing returns the queues that divide a card with a queue: the queues below its parent. The root is alone, and so
+// is a queue that does not reach it.
 func (o *Oracle) dividing(name string) []string {
 	switch {
 	case o.cluster.Root == "":
