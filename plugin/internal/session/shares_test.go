@@ -36,8 +36,9 @@ func TestSharesFollowTheNodes(t *testing.T) {
 	f = run.Open(t)
 	assert.Equal(t, []float64{7, 6}, both(f), "the first queue gets the odd card")
 	in := session.InspectionOf(f.Own)
-	assert.Equal(t, []inspect.Share{{card.QuotaKey, "A", "50%", 7}, {card.DeservedKey, "A", "25%", 3}}, in.Shares("p"))
-	assert.Equal(t, []inspect.Share{{card.QuotaKey, "A", "50%", 6}, {card.QuotaKey, "Z", "10%,min=2", 2}, {card.GuaranteeKey, "A", "12.5%", 1}}, in.Shares("q"))
+	assert.Equal(t, []inspect.Share{share(card.QuotaKey, "A", "50%", 7), share(card.DeservedKey, "A", "25%", 3)}, in.Shares("p"))
+	assert.Equal(t, []inspect.Share{share(card.QuotaKey, "A", "50%", 6), share(card.QuotaKey, "Z", "10%,min=2", 2),
+		share(card.GuaranteeKey, "A", "12.5%", 1)}, in.Shares("q"))
 	assert.Equal(t, "10%,min=2 = 2", in.Shares("q")[1].String())
 	assert.Empty(t, in.Shares("nobody"))
 	assert.Equal(t, `{"A":6,"Z":2}`, in.Annotations("q")[card.QuotaKey])
@@ -105,5 +106,10 @@ func TestLastGoodSharesAreStored(t *testing.T) {
 	known := stored(c, t)
 	require.Equal(t, map[string]string{card.QuotaKey: `{"A":"50%,min=1"}`}, known.Record.Remembered.Queues["own"].Annotations)
 	begun := begins(c, t, broken, 0, known)
-	assert.Equal(t, []inspect.Share{{card.QuotaKey, "A", "50%,min=1", 4}}, begun.Shares("own"))
+	assert.Equal(t, []inspect.Share{share(card.QuotaKey, "A", "50%,min=1", 4)}, begun.Shares("own"))
+}
+
+// share returns a share with its present number of cards.
+func share(annotation, name, text string, cards float64) inspect.Share {
+	return inspect.Share{Annotation: annotation, Card: name, Share: text, Cards: cards}
 }
