@@ -35,6 +35,7 @@ type Metrics struct {
 	proportion bool
 	budgets    bool // any series of a budget is set
 	notices    bool // any series of pods with notice is set
+	saved      bool // the series of the last save is set
 	evictions  bool // any series of a budget of evictions is set
 }
 

@@ -84,7 +84,16 @@ func (m *Metrics) ForgetNotices() {
 // SetSaved sets when usage was last saved. The zero time means never.
 func (m *Metrics) SetSaved(at time.Time) {
 	if !at.IsZero() {
+		m.saved = true
 		savedGauge.WithLabelValues().Set(float64(at.UnixMilli()) / 1000)
+	}
+}
+
+// ForgetSaved deletes the series of SetSaved.
+func (m *Metrics) ForgetSaved() {
+	if m.saved {
+		savedGauge.Reset()
+		m.saved = false
 	}
 }
 

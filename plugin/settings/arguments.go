@@ -83,8 +83,10 @@ var arguments = []Setting{
 		Values: Text{"a duration from `1m`", "不小于 `1m` 的时长"}, Example: "1m", Default: none,
 		Effect: Text{
 			"The time between two writes of `volcano.sh/card.status`, the cards of a queue, " +
-				"on queues that have changed. The scheduler needs the right to patch queues.",
-			"两次写入 `volcano.sh/card.status`（队列的卡）之间的时间，只写有变化的队列。调度器需要 patch 队列的权限。",
+				"on queues that have changed. The scheduler needs the right to patch queues. " +
+				"It has no effect under `proportion`.",
+			"两次写入 `volcano.sh/card.status`（队列的卡）之间的时间，只写有变化的队列。调度器需要 patch 队列的权限。" +
+				"在 `proportion` 下没有作用。",
 		},
 		Page: "observability.md#cards-on-the-queue", Level: Reference, Stability: Alpha, Since: first,
 	},
@@ -101,8 +103,9 @@ var arguments = []Setting{
 		Name: "deservedFrom", Place: Argument, Values: Text{English: "`spec` or `weight`"}, Example: "weight",
 		Default: Default{Value: "spec"},
 		Effect: Text{
-			"A queue deserves what its spec and annotations state, or the part of its parent that its weight gives.",
-			"队列的应得量来自 spec 和注解，或者按权重从上级队列分得。",
+			"A queue deserves what its spec and annotations state, or the part of its parent that its weight gives. " +
+				"It has no effect under `proportion`.",
+			"队列的应得量来自 spec 和注解，或者按权重从上级队列分得。在 `proportion` 下没有作用。",
 		},
 		Page: "spec/weights.md#deservedfrom-weight", Level: Reference, Stability: Stable, Since: first,
 	},
@@ -132,9 +135,9 @@ var arguments = []Setting{
 		Values: Text{"a number above 1", "大于 1 的数"},
 		Effect: Text{
 			"A queue takes what another queue borrows if the level of the other queue is this many times its own, " +
-				"or more. It has an effect with `fairShareHalfLife`, and none under `proportion`.",
+				"or more. It has an effect with `fairShareHalfLife`, and none under `proportion` or with `damped=N`.",
 			"如果另一个队列的水平达到自己的这么多倍，就收回它借用的资源。设置 `fairShareHalfLife` 后才有作用，" +
-				"在 `proportion` 下没有作用。",
+				"在 `proportion` 下或使用 `damped=N` 时没有作用。",
 		},
 		Page: "spec/fairness.md#borrowed-cards-that-are-taken", Level: Reference, Stability: Alpha, Since: first,
 	},

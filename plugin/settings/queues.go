@@ -161,10 +161,11 @@ var queues = []Setting{
 		Default:  Default{Value: "best-effort", Text: Text{"`hold=1h` with the other orders", "其他顺序为 `hold=1h`"}},
 		Inherits: true, Windows: true,
 		Effect: Text{
-			"The order of jobs in the queue, and how long a job that waits for quota (`hold`) or nodes " +
-				"(`nodes`) keeps later jobs back. " +
+			"The order of jobs in the queue. A job that waits for quota keeps later jobs back for `hold`. " +
+				"One that lacks nodes for the time `nodes` holds its cards as long, with `fairShareHalfLife`. " +
 				"With `displace`, a job is admitted in place of jobs of a lower priority that have not started.",
-			"队列中作业的顺序，以及等待配额（`hold`）或节点（`nodes`）的作业能让后面的作业等多久。" +
+			"队列中作业的顺序。等待配额的作业让后面的作业最多等 `hold`。" +
+				"缺少节点达到 `nodes` 的作业，在同样长的时间内占住它的卡（需要 `fairShareHalfLife`）。" +
 				"设为 `displace` 时，作业取代优先级更低、尚未启动的作业而被准入。",
 		},
 		Page: "order.md#the-order-of-a-queue", Level: Common, Stability: Beta, Since: first,

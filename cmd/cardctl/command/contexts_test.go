@@ -409,8 +409,8 @@ func TestMerged(t *testing.T) {
 	second.remove("UNUSABLE")
 	other := tableOf("QUEUE")
 	other.add("q")
-	m.add("b", &result{rows: second, data: map[string]any{"kind": "K", "items": []any{}, "saved": "today"}})
-	m.add("a", &result{rows: first, data: map[string]any{"kind": "K", "items": []any{map[string]any{"queue": "<q>"}}, "unknown": []string{"x"}}})
+	m.add("b", &result{rows: second, data: map[string]any{"version": "v1", "kind": "K", "items": []any{}, "saved": "today"}})
+	m.add("a", &result{rows: first, data: map[string]any{"version": "v1", "kind": "K", "items": []any{map[string]any{"queue": "<q>"}}, "unknown": []string{"x"}}})
 	m.add("a", &result{rows: other})
 	m.add("a", &result{text: "one\n"})
 	m.add("a", &result{text: "two\n"})
@@ -427,7 +427,7 @@ func TestMerged(t *testing.T) {
 	for _, r := range m.results(asJSON) {
 		require.NoError(t, r.print(&out, asJSON, true))
 	}
-	assert.JSONEq(t, `{"kind": "K", "items": [{"cluster": "a", "queue": "<q>"}], "clusters": [
+	assert.JSONEq(t, `{"version": "v1", "kind": "K", "items": [{"cluster": "a", "queue": "<q>"}], "clusters": [
 		{"cluster": "b", "saved": "today"}, {"cluster": "a", "unknown": ["x"]}, {"cluster": "d", "error": "no answer"}]}`, out.String())
 	assert.Contains(t, out.String(), "<q>", "as it is")
 

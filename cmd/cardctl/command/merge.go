@@ -119,7 +119,7 @@ func (d documentOf) addTo(whole, about map[string]any) error {
 
 	for name, value := range fields {
 		switch {
-		case name == "kind":
+		case name == "kind" || name == "version":
 			whole[name] = value
 		case slices.Contains(itemFields, name):
 			items, err := itemsWith(d.cluster, value)

@@ -53,6 +53,7 @@ func (s *Session) saveStore() {
 	if !s.lasts() {
 		m.Store.Rest()
 		m.metrics.ForgetBudgets()
+		m.metrics.ForgetSaved()
 		return
 	}
 

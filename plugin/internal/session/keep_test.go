@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -232,4 +233,27 @@ func TestEarmarksAreStored(t *testing.T) {
 			assert.Nil(t, stored(c, t).Record.Remembered, "the earmark has ended")
 		})
 	}
+}
+
+// TestSavedSeriesEnds removes the last setting that stores something. Nothing is saved from then on, so an alert about
+// the age of the last save must not see it.
+func TestSavedSeriesEnds(t *testing.T) {
+	series := func() (n int) {
+		families, err := prometheus.DefaultGatherer.Gather()
+		require.NoError(t, err)
+		for _, family := range families {
+			if family.GetName() == "volcano_fair_share_saved_timestamp_seconds" {
+				n += len(family.Metric)
+			}
+		}
+		return n
+	}
+	budget := lender().Annotate("own", policy.EvictionBudgetKey, "lose=10/1h")
+	c := testbed.NewScheduler(framework.Arguments{})
+	for range 3 {
+		c.Open(t, budget, time.Hour).Close()
+	}
+	assert.Equal(t, 1, series())
+	c.Open(t, lender(), time.Hour).Close()
+	assert.Zero(t, series())
 }

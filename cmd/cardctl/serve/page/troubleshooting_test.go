@@ -33,7 +33,7 @@ var troubleshootingPages = []troubleshooting{
 For everybody whose job waits. After this page you know why, and what to change.
 
 ` + "`cardctl explain job NAME`" + ` names the rule and the numbers. Without cardctl, read the condition of the PodGroup and the
-events of the pods: they have the same reasons.
+events of the pods: they have the same texts. The rules from NodesTooSmall on are of cardctl alone.
 
 | you see | look at |
 |---|---|
