@@ -139,6 +139,7 @@ func (a *adoption) follow(t *testing.T, way string) {
 	a.fillValues(t)
 	output := a.does(t, way, 0)
 	assert.NotRegexp(t, `(?m)^[<>] +- --`, output, "a flag changes")
+	assert.NotRegexp(t, `(?m)^> [A-Z ]+:`, output, "a heading of helm is no change")
 	require.NoError(t, theirs.Stop())
 	a.keeps(t, deployment)
 	ours := a.startPod(t, buildImage(t, "vc-scheduler"), volcanoNamespace, a.deployed(t).Spec.Template.Spec)

@@ -25,9 +25,9 @@ var arguments = []Setting{
 		Example: "1", Default: Default{Value: "0"},
 		Effect: Text{
 			"Volcano's argument: reclaim also compares what this many ancestors deserve. It is read under the name " +
-				"`capacity` alone; `reclaimCompares: ancestors=N` has the same effect under every name.",
+				"`capacity` alone; `reclaimCompares: ancestors=N` has the same effect, also under `capacity-card`.",
 			"Volcano 自己的参数：reclaim 还比较这么多级上级队列的应得量。只在名字 `capacity` 下读取；" +
-				"`reclaimCompares: ancestors=N` 在每个名字下效果相同。",
+				"`reclaimCompares: ancestors=N` 效果相同，在 `capacity-card` 下也可用。",
 		},
 		Page: "spec/weights.md#reclaimcompares", Level: Reference, Since: "Volcano v1.15",
 	},
@@ -135,8 +135,10 @@ var arguments = []Setting{
 		Values: Text{"a number above 1", "大于 1 的数"},
 		Effect: Text{
 			"A queue takes what another queue borrows if the level of the other queue is this many times its own, " +
-				"or more. It has an effect with `fairShareHalfLife`, and none under `proportion` or with `damped=N`.",
-			"如果另一个队列的水平达到自己的这么多倍，就收回它借用的资源。设置 `fairShareHalfLife` 后才有作用，" +
+				"or more. It has an effect with `fairShareHalfLife`, against queues with `min-runtime: reclaim=1m` " +
+				"or more, and none under `proportion` or with `damped=N`.",
+			"如果另一个队列的水平达到自己的这么多倍，就收回它借用的资源。设置 `fairShareHalfLife` 后，" +
+				"对 `min-runtime` 中 `reclaim` 不小于 `1m` 的队列才有作用，" +
 				"在 `proportion` 下或使用 `damped=N` 时没有作用。",
 		},
 		Page: "spec/fairness.md#borrowed-cards-that-are-taken", Level: Reference, Stability: Alpha, Since: first,
@@ -208,8 +210,10 @@ var arguments = []Setting{
 		Example: "ancestors=1", Default: Default{Value: "queue"},
 		Effect: Text{
 			"Reclaim compares what the two queues deserve, or also what N ancestors deserve. " +
-				"With `damped=N`, two queues do not take the same cards from one another without end.",
-			"reclaim 比较两个队列的应得量，或者还比较 N 级上级队列的应得量。设为 `damped=N` 时，两个队列不会没完没了地互相收回同样的卡。",
+				"With `damped=N`, two queues do not take the same cards from one another without end. " +
+				"It has no effect under `proportion`.",
+			"reclaim 比较两个队列的应得量，或者还比较 N 级上级队列的应得量。设为 `damped=N` 时，两个队列不会没完没了地互相收回同样的卡。" +
+				"在 `proportion` 下没有作用。",
 		},
 		Page: "spec/weights.md#reclaimcompares", Level: Reference, Stability: Beta, Since: first,
 	},

@@ -149,10 +149,13 @@ func TestUncountedBounds(t *testing.T) {
 func TestProportionCountsNoCards(t *testing.T) {
 	conf := strings.Replace(strings.Replace(sound, "capacity-card", "proportion", 1), "      hierarchyFrom: annotation\n      reclaimGangs: whole\n", "", 1)
 	conf = strings.Replace(strings.Replace(conf, "    enableHierarchy: true\n", "", 1), "    arguments:\n", "", 1)
-	annotated := queue("q", "", quota(`{"A": 2}`)+", "+`volcano.sh/card.budget: '{"A": "3h/day"}'`, "")
+	annotated := queue("q", "", quota(`{"A": 2}`)+", "+`volcano.sh/card.budget: '{"A": "3h/day"}', volcano.sh/card.quota.by: '{"namespace": {"*": {"A": 1, "cpu": "2"}}}'`, "")
 	expect(t, checkWith(t, configured(conf), annotated),
 		"3: warning: Queue/q: metadata.annotations[volcano.sh/card.quota]: has no effect: the plugin proportion counts no cards",
+		"3: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: cards in it have no effect: the plugin proportion counts none",
 		"3: warning: Queue/q: metadata.annotations[volcano.sh/card.budget]: has no effect: the plugin proportion counts no cards")
+	resources := queue("q", "", `volcano.sh/card.quota.by: '{"namespace": {"*": {"cpu": "2"}}}'`, "")
+	require.Empty(t, checkWith(t, configured(conf), resources), "a limit of a resource counts")
 	require.Empty(t, checkWith(t, configured(strings.Replace(conf, "proportion", "capacity", 1)), annotated))
 }
 

@@ -30,6 +30,19 @@ func (ck *checker) checkUncounted(c *engine.Configuration) {
 	}
 }
 
+// checkCardsWithoutEffect finds the annotations of cards, for a plugin that counts none. Limits of resources count.
+func (ck *checker) checkCardsWithoutEffect(plugin string, q *scheduling.Queue) {
+	for _, key := range allCardKeys {
+		_, given := q.Annotations[key]
+		switch {
+		case key != card.HolderKey && given:
+			ck.noEffect(q, annotation(key), "has no effect: the plugin %s counts no cards", plugin)
+		case key == card.HolderKey && len(policy.HolderCardNames(q.Annotations)) > 0:
+			ck.noEffect(q, annotation(key), "cards in it have no effect: the plugin %s counts none", plugin)
+		}
+	}
+}
+
 // checkUncountedBy finds the values of a queue that a plugin does not count.
 func (ck *checker) checkUncountedBy(option conf.PluginOption, q *scheduling.Queue) {
 	devices := inspect.DeviceProblems(
@@ -44,10 +57,8 @@ func (ck *checker) checkUncountedBy(option conf.PluginOption, q *scheduling.Queu
 		}
 	}
 
-	for _, key := range allCardKeys {
-		if _, given := q.Annotations[key]; given && option.Name == plugin.ProportionName {
-			ck.noEffect(q, annotation(key), "has no effect: the plugin %s counts no cards", option.Name)
-		}
+	if option.Name == plugin.ProportionName {
+		ck.checkCardsWithoutEffect(option.Name, q)
 	}
 
 	for _, p := range inspect.PolicyProblems(option.Name, option.Arguments, q.Annotations) {
