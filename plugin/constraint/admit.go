@@ -1,6 +1,7 @@
 package constraint
 
 import (
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -32,12 +33,14 @@ func (s *Session) AdmitsCards(a JobAsk) cards.Outcome {
 	return o
 }
 
-// LimitRefuses reports whether a limit of a holder or a budget refuses a job, whatever the quotas of queues say.
+// LimitRefuses reports whether a limit of a holder, of devices or of card-hours refuses a job, whatever the quotas of
+// queues say.
 func (s *Session) LimitRefuses(a JobAsk) bool {
 	byLimit := func(v quota.Verdict) bool { return v.Reason.OfHolder() || v.Reason == quota.OverBudget }
 
 	for _, h := range s.with(onAdmitJob) {
-		if byLimit(h.AdmitJob(a)) {
+		v := h.AdmitJob(a)
+		if byLimit(v) || v.Reason == quota.OverQuota && s.hasDevices(a.Minimum) {
 			return true
 		}
 	}
@@ -48,6 +51,16 @@ func (s *Session) LimitRefuses(a JobAsk) bool {
 
 	for _, h := range s.with(onAdmitCards) {
 		if byLimit(h.AdmitCards(a).Verdict) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasDevices reports whether a minimum has devices: a refusal of their quotas replaces the minimum by them.
+func (s *Session) hasDevices(minimum fastres.Vector) bool {
+	for d := range minimum.Requested() {
+		if _, device := s.Names.Class(d); device {
 			return true
 		}
 	}

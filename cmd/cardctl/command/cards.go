@@ -16,7 +16,7 @@ const cardsLong = `Lists cards: what the nodes have, what queues are charged for
 the quotas of the queues. USED counts all pods on the nodes, CHARGED the pods of
 queues. FREE is on nodes that take pods; UNUSABLE is on nodes that are cordoned,
 not ready or tainted. Quotas may add up to more than the nodes have. OVERSUBSCRIBED is
-the number of cards that queues deserve together, and no node has. A queue counts with
+the number of cards that queues deserve together, and no ready node has. A queue counts with
 at most what the queue above it has. Queues are charged for pods on nodes that are gone
 until the pods are deleted.`
 

@@ -21,6 +21,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
@@ -202,6 +203,23 @@ func TestJobsWithDevices(t *testing.T) {
 	running := f.Job("running")
 	running.MinAvailable = 1
 	assert.Equal(t, util.Permit, f.Own.Admit.JobEnqueueable(running), "what a job has is no part of what it still needs")
+}
+
+// TestOrderOfDevices has a job that waits for devices alone. As with any limit other than the quota of the queue, later
+// jobs pass it.
+func TestOrderOfDevices(t *testing.T) {
+	s := testbed.DeviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4}).Annotate("q", policy.OrderKey, "fifo").
+		Pods("running", "q", "", 1, 0, testbed.On("node")).
+		Pods("first", "q", "", 1, 0, testbed.InPhase(workload.Pending)).Pods("later", "q", "", 1, 0, testbed.InPhase(workload.Pending))
+	f := s.OpenClaimed(t, testbed.PodClaims{"running-0": {"ns/r": testbed.GPUDevices(2)}, "first-0": {"ns/f": testbed.GPUDevices(4)}})
+	if f == nil {
+		return
+	}
+	first := f.Job("first")
+	first.MinAvailable = 1
+	first.PodGroup.Spec.MinResources = &v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}
+	assert.False(t, f.JobEnqueueable(first), "4 beside 2 of 4")
+	assert.True(t, f.JobEnqueueable(f.Job("later")))
 }
 
 // TestNoVictimsForClaims lets a pod whose claims have no quota preempt, and reclaim.

@@ -30,14 +30,20 @@ func (w *chaos) readAnnotations() {
 		q.readPolicies(q.texts)
 		for _, key := range quotaKeys {
 			text, ok := q.texts[key]
-			before, sharesBefore := q.good[key], q.shares[key]
-			if q.good[key], q.shares[key] = nil, nil; !ok {
+			before := q.good[key]
+			sharesBefore := q.shares[key]
+			q.good[key] = nil
+			q.shares[key] = nil
+			if !ok {
 				continue
 			}
-			q.good[key], q.shares[key] = map[string]int64{}, map[string]modelShare{}
+			q.good[key] = map[string]int64{}
+			q.shares[key] = map[string]modelShare{}
 			var entries map[string]json.RawMessage
 			if json.Unmarshal([]byte(text), &entries) != nil {
-				q.good[key], q.shares[key], q.bad = before, sharesBefore, true
+				q.bad = true
+				q.good[key] = before
+				q.shares[key] = sharesBefore
 				if before == nil {
 					q.good[key] = map[string]int64{}
 				}
@@ -48,13 +54,15 @@ func (w *chaos) readAnnotations() {
 				share, isShare := readShare(string(value))
 				if !isShare && (err != nil || n < 0) {
 					q.bad = true
-					var had bool
-					if n, had = before[name]; !had {
+					last, had := before[name]
+					if !had {
 						continue
 					}
+					n = last
 					share, isShare = sharesBefore[name]
 				}
-				if q.good[key][name] = n; isShare {
+				q.good[key][name] = n
+				if isShare {
 					q.shares[key][name] = share
 				}
 			}

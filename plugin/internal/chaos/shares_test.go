@@ -61,7 +61,7 @@ func (d *draw) shares() {
 }
 
 // resolveShares sets what shares of the cards of the nodes are when a session opens: of what nodes give and pods of
-// queues hold, in whole cards. Shares of 100% among queues below the same one lose none.
+// queues hold, in whole cards. Shares of 100% of queues with one parent lose none.
 func (c *chaosCycle) resolveShares() {
 	for _, key := range quotaKeys {
 		for _, queue := range sortedKeys(c.World.Queues) {
@@ -76,14 +76,16 @@ func (c *chaosCycle) resolveShares() {
 // wholeOf returns the whole cards of a share of a queue, with the one that rounding leaves to it.
 func (c *chaosCycle) wholeOf(queue, key, name string, hundredths int64) int64 {
 	stock := int64(c.stock(cardPrefix+name) + c.lost[cardPrefix+name])
-	exact, sum, left := stock*hundredths, int64(0), stock/1000
+	exact := stock * hundredths
+	sum := int64(0)
+	left := stock / 1000
 	siblings := []string{queue}
 	if path := c.Path(queue); !c.Tree {
 		siblings = c.children("")
 	} else if queue != index.RootName && len(path) > 1 {
 		siblings = c.children(path[1])
 	}
-	var ahead int64 // of those whose rounding loses as much, those with an earlier name
+	var ahead int64 // queues that lose more by rounding, or as much and have an earlier name
 	for _, other := range slices.Sorted(slices.Values(siblings)) {
 		if c.World.Queues[other] == nil {
 			continue
@@ -91,7 +93,7 @@ func (c *chaosCycle) wholeOf(queue, key, name string, hundredths int64) int64 {
 		read := c.readOf(c.World.Queues[other])
 		s, is := read.shares[key][name]
 		if _, stated := read.good[key][name]; stated && !is {
-			return exact / 1e7 // a number is beside it
+			return exact / 1e7 // one of them is a number
 		}
 		if is {
 			sum += s.hundredths
