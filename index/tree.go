@@ -122,6 +122,14 @@ func (t *Tree) Name(q Queue) string { return t.nodes[q].Name }
 // Parent returns the parent of q, or None for a top queue.
 func (t *Tree) Parent(q Queue) Queue { return t.parent[q] }
 
+// ParentOrSelf returns the parent of q, or q itself if it does not reach the root: such a queue has no siblings.
+func (t *Tree) ParentOrSelf(q Queue) Queue {
+	if t.broken[q] != nil {
+		return q
+	}
+	return t.parent[q]
+}
+
 // Path returns q and its ancestors, from q up. It is for reading.
 func (t *Tree) Path(q Queue) []Queue {
 	from, to := t.start[q], t.start[q+1]

@@ -1,7 +1,6 @@
 package cards
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,11 +61,6 @@ func (q *queue) rename(former map[fastres.Dim]fastres.Dim) {
 
 // annotated reports whether the queue has any card annotation.
 func (q *queue) annotated() bool { return slices.Contains(q.given[:], true) }
-
-// shared reports whether the queue states any share.
-func (q *queue) shared() bool {
-	return slices.ContainsFunc(q.shares[:], func(of map[fastres.Dim]card.Share) bool { return len(of) > 0 })
-}
 
 // readQueues reads the card annotations that have changed. It reports whether any queue has one, and whether
 // any has changed.
@@ -147,78 +141,6 @@ func (r *Registry) readQueue(names *index.Names, object *objects.Queue) bool {
 		}
 	}
 	return true
-}
-
-// textOf returns an annotation that states amounts, as shares where there are some, "" for none.
-func textOf(names *index.Names, amounts map[fastres.Dim]card.Milli, shares map[fastres.Dim]card.Share) string {
-	if len(amounts) == 0 {
-		return ""
-	}
-
-	stated := map[string]any{}
-	for d, amount := range amounts {
-		stated[names.Name(d)] = amount.Cards()
-	}
-	for d, share := range shares {
-		stated[names.Name(d)] = share.String()
-	}
-	text, _ := json.Marshal(stated) // of finite numbers and texts
-	return string(text)
-}
-
-// parse reads one annotation, and reports whether it is wrong. A key with an invalid value keeps its last good value,
-// which is in before.
-func (q *queue) parse(names *index.Names, a annotation, text string, before *queue) (wrong bool) {
-	amounts, problems := card.ParseAmounts(text)
-	q.stated[a] = map[fastres.Dim]card.Milli{}
-	for _, amount := range amounts {
-		d := names.InternCard(amount.Name)
-		q.stated[a][d] = card.Cards(amount.Cards)
-		if amount.Share != nil {
-			q.setShare(a, d, *amount.Share)
-		}
-	}
-
-	for _, p := range problems {
-		kept := ""
-		switch d, ok := names.LookupCard(p.Key); {
-		case p.Key == "": // of the whole text
-			q.stated[a] = maps.Clone(before.stated[a])
-			q.shares[a] = maps.Clone(before.shares[a])
-			if len(before.stated[a]) > 0 {
-				kept = "; the last good value stays in force"
-			}
-		case ok:
-			kept = q.keep(a, d, before)
-		}
-
-		q.problems = append(q.problems, fmt.Sprintf("annotation %s: %s%s", annotationKeys[a], p, kept))
-	}
-	return len(problems) > 0
-}
-
-// keep takes the last good value of a card from before, if there is one, and returns the end of a message that says so.
-func (q *queue) keep(a annotation, d fastres.Dim, before *queue) string {
-	amount, had := before.stated[a][d]
-	if !had {
-		return ""
-	}
-
-	q.stated[a][d] = amount
-	last := amount.String()
-	if share, is := before.shares[a][d]; is {
-		q.setShare(a, d, share)
-		last = share.String()
-	}
-	return fmt.Sprintf("; the last good value, %s, stays in force", last)
-}
-
-// setShare sets the share of a card.
-func (q *queue) setShare(a annotation, d fastres.Dim, share card.Share) {
-	if q.shares[a] == nil {
-		q.shares[a] = map[fastres.Dim]card.Share{}
-	}
-	q.shares[a][d] = share
 }
 
 // amount returns the value of an annotation for a card. Deserved and guarantee default to the quota. A

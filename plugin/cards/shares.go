@@ -55,14 +55,12 @@ func (s *Snapshot) ResolveShares(tree *index.Tree, stock fastres.Vector) {
 func (s *Snapshot) siblings(tree *index.Tree, a annotation) map[scope]*siblings {
 	all := map[scope]*siblings{}
 	for _, name := range slices.Sorted(maps.Keys(s.registry.queues)) {
-		parent := tree.Lookup(name)
-		if parent == index.None {
+		q := tree.Lookup(name)
+		if q == index.None {
 			continue
 		}
-		if tree.Broken(parent) == nil {
-			parent = tree.Parent(parent)
-		}
 
+		parent := tree.ParentOrSelf(q)
 		own := s.registry.queues[name]
 		for d, amount := range own.stated[a] {
 			stated := card.Amount{Cards: int64(amount.Cards())}

@@ -19,7 +19,7 @@ const (
 )
 
 // The patterns of parts of JSON. The name of a card is not blank and has no |, which separates the cards of a list.
-// They are short: the API server admits a queue if the length of an annotation times that of its pattern is too large.
+// They are short: the API server admits a queue unchecked if the annotation and its pattern are long.
 const (
 	anyText  = `([^"\\\x00-\x1f]|\\["\\/bfnrtu])*`
 	nameChar = `([^"\\|\x00-\x1f]|\\["\\/bfnrtu])*`

@@ -104,7 +104,7 @@ func TestPolicyRows(t *testing.T) {
 		Budgets:  []Budget{{Resource: "A", Window: "month", Budget: 100, Used: 40, Left: 60}},
 		Windows:  []inspect.Window{{Holds: true, Next: &until}},
 	}
-	q.Shares = []inspect.Share{{Annotation: card.DeservedKey, Card: "@hopper", Share: "12.5%,min=2", Cards: 64}}
+	q.Shares = []inspect.StatedShare{{Annotation: card.DeservedKey, Card: "@hopper", Share: "12.5%,min=2", Cards: 64}}
 	assert.Equal(t, PolicyRow{"card.deserved", "@hopper 12.5%,min=2 = 64", "train", ""}, q.PolicyRows()[0])
 	q.Shares = nil
 	rows := q.PolicyRows()

@@ -30,7 +30,7 @@ type Queue struct {
 	Resources []Holding    `json:"resources"`
 	Policies  []Policy     `json:"policies,omitempty"`
 	// Shares are the shares of the cards of the nodes that the annotations of the queue state.
-	Shares []inspect.Share `json:"shares,omitempty"`
+	Shares []inspect.StatedShare `json:"shares,omitempty"`
 	// Windows are the times with other values of policies.
 	Windows []inspect.Window `json:"windows,omitempty"`
 	Budgets []Budget         `json:"budgets,omitempty"`

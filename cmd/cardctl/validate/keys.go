@@ -30,15 +30,17 @@ func (ck *checker) checkUncounted(c *engine.Configuration) {
 	}
 }
 
-// checkCardsWithoutEffect finds the annotations of cards, for a plugin that counts none. Limits of resources count.
-func (ck *checker) checkCardsWithoutEffect(plugin string, q *scheduling.Queue) {
+// checkCardsUnderProportion finds the annotations of cards, which proportion does not count. It counts limits of
+// resources.
+func (ck *checker) checkCardsUnderProportion(q *scheduling.Queue) {
 	for _, key := range allCardKeys {
 		_, given := q.Annotations[key]
 		switch {
 		case key != card.HolderKey && given:
-			ck.noEffect(q, annotation(key), "has no effect: the plugin %s counts no cards", plugin)
+			ck.noEffect(q, annotation(key), "has no effect: the plugin %s counts no cards", plugin.ProportionName)
 		case key == card.HolderKey && len(policy.HolderCardNames(q.Annotations)) > 0:
-			ck.noEffect(q, annotation(key), "cards in it have no effect: the plugin %s counts none", plugin)
+			ck.noEffect(q, annotation(key), "cards in it have no effect: the plugin %s counts none",
+				plugin.ProportionName)
 		}
 	}
 }
@@ -58,7 +60,7 @@ func (ck *checker) checkUncountedBy(option conf.PluginOption, q *scheduling.Queu
 	}
 
 	if option.Name == plugin.ProportionName {
-		ck.checkCardsWithoutEffect(option.Name, q)
+		ck.checkCardsUnderProportion(q)
 	}
 
 	for _, p := range inspect.PolicyProblems(option.Name, option.Arguments, q.Annotations) {

@@ -40,11 +40,7 @@ func (ck *checker) siblings(key string) map[scope]*siblings {
 	all := map[scope]*siblings{}
 	for _, name := range slices.Sorted(maps.Keys(ck.queues)) {
 		amounts, _ := card.ParseAmounts(ck.queues[name].Annotations[key])
-		parent := ck.tree.Lookup(name)
-		if ck.tree.Broken(parent) == nil {
-			parent = ck.tree.Parent(parent)
-		}
-
+		parent := ck.tree.ParentOrSelf(ck.tree.Lookup(name))
 		for _, amount := range amounts {
 			at := scope{parent, amount.Name}
 			if all[at] == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// quotaOf returns what the quota of a queue is in a session, in whole cards.
+// quotaOf returns the quota of a queue for a card in a session, in whole cards.
 func quotaOf(f *testbed.Fixture, queue, name string) float64 {
 	d, _ := f.Own.Memory.Names.LookupCard(name)
 	return f.Own.Cards.Quotas(f.Own.Index.Lookup(queue))[d].Cards()
@@ -36,8 +36,8 @@ func TestSharesFollowTheNodes(t *testing.T) {
 	f = run.Open(t)
 	assert.Equal(t, []float64{7, 6}, both(f), "the first queue gets the odd card")
 	in := session.InspectionOf(f.Own)
-	assert.Equal(t, []inspect.Share{share(card.QuotaKey, "A", "50%", 7), share(card.DeservedKey, "A", "25%", 3)}, in.Shares("p"))
-	assert.Equal(t, []inspect.Share{share(card.QuotaKey, "A", "50%", 6), share(card.QuotaKey, "Z", "10%,min=2", 2),
+	assert.Equal(t, []inspect.StatedShare{share(card.QuotaKey, "A", "50%", 7), share(card.DeservedKey, "A", "25%", 3)}, in.Shares("p"))
+	assert.Equal(t, []inspect.StatedShare{share(card.QuotaKey, "A", "50%", 6), share(card.QuotaKey, "Z", "10%,min=2", 2),
 		share(card.GuaranteeKey, "A", "12.5%", 1)}, in.Shares("q"))
 	assert.Equal(t, "10%,min=2 = 2", in.Shares("q")[1].String())
 	assert.Empty(t, in.Shares("nobody"))
@@ -106,10 +106,10 @@ func TestLastGoodSharesAreStored(t *testing.T) {
 	known := stored(c, t)
 	require.Equal(t, map[string]string{card.QuotaKey: `{"A":"50%,min=1"}`}, known.Record.Remembered.Queues["own"].Annotations)
 	begun := begins(c, t, broken, 0, known)
-	assert.Equal(t, []inspect.Share{share(card.QuotaKey, "A", "50%,min=1", 4)}, begun.Shares("own"))
+	assert.Equal(t, []inspect.StatedShare{share(card.QuotaKey, "A", "50%,min=1", 4)}, begun.Shares("own"))
 }
 
 // share returns a share with its present number of cards.
-func share(annotation, name, text string, cards float64) inspect.Share {
-	return inspect.Share{Annotation: annotation, Card: name, Share: text, Cards: cards}
+func share(annotation, name, text string, cards float64) inspect.StatedShare {
+	return inspect.StatedShare{Annotation: annotation, Card: name, Share: text, Cards: cards}
 }
