@@ -18,7 +18,7 @@ type Budget struct {
 	Now      float64 // cards that are allocated to the queue now, which it uses in an hour
 	// Spent is the time until the budget is used up at this rate, budget.Never if the window ends before.
 	Spent time.Duration
-	// Next is the time when the next window begins, or when the oldest use leaves a sliding window. It is the zero time
+	// Next is the time when the next window begins, or when enough use leaves a sliding window. It is the zero time
 	// if there is none.
 	Next time.Time
 }
@@ -46,7 +46,7 @@ func (i Inspection) Budgets() (all []Budget) {
 			Needed:   budget.Hours(b.Needed),
 			Now:      format.Readable(b.Dim, allocated),
 			Spent:    budget.UntilSpent(b.Window, rule.Now(), b.Parts, b.Limit, allocated),
-			Next:     budget.Next(b.Window, rule.Now(), b.Parts),
+			Next:     budget.Next(b.Window, rule.Now(), b.Parts, b.Limit),
 		})
 	}
 	return all

@@ -211,16 +211,17 @@ func TestUntilSpent(t *testing.T) {
 		"nothing is held":        {calendar, 8, 0, budget.Never, start.Add(12 * time.Hour)},
 		"it slides":              {slides, 8, 2, time.Hour, start.Add(49 * time.Hour)},
 		"as much leaves":         {slides, 50, 1, budget.Never, start.Add(49 * time.Hour)},
+		"most of it has to go":   {slides, 2, 1, 0, start.Add(53 * time.Hour)},
 		"more comes than leaves": {slides, 52, 2, 23 * time.Hour, start.Add(49 * time.Hour)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			parts := l.Sum(tr, l.Find(test.column))[tr.Lookup("q")]
 			is := budget.UntilSpent(test.column.Window, now, parts, budget.Limit(test.limit), 1000*test.cards)
 			assert.InDelta(t, float64(test.want), float64(is), float64(time.Second))
-			assert.Equal(t, test.next, budget.Next(test.column.Window, now, parts))
+			assert.Equal(t, test.next, budget.Next(test.column.Window, now, parts, budget.Limit(test.limit)))
 		})
 	}
-	assert.Zero(t, budget.Next(slides.Window, now, make([]float64, 49)))
+	assert.Zero(t, budget.Next(slides.Window, now, make([]float64, 49), 1))
 }
 
 func TestRecordsComeBack(t *testing.T) {

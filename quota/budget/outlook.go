@@ -26,20 +26,24 @@ func Need(w policy.Window, now time.Time, milli float64, length time.Duration) f
 	return milli * max(0, min(length, w.End(now).Sub(now))).Seconds()
 }
 
-// Next returns the time when the next window begins, or when the oldest use leaves a sliding window. It returns the
-// zero time for a sliding window without use.
-func Next(w policy.Window, now time.Time, parts []float64) time.Time {
+// Next returns the time when more of a budget is left, if nothing more is used: when the next window begins, or when
+// use leaves a sliding window, as much as is above the limit and the oldest part at least. It returns the zero time for
+// a sliding window without use.
+func Next(w policy.Window, now time.Time, parts []float64, limit float64) time.Time {
 	if !w.Sliding {
 		return w.End(now)
 	}
 
+	// A budget has nothing left at its limit, so more has to leave than is above it.
+	above := max(0, Total(parts)-limit)
+	gone := 0.0
 	_, each := w.Buckets()
 	for i, x := range parts {
-		if x > 0 {
+		gone += x
+		if gone > above {
 			return w.Begin(now).Add(time.Duration(i+1)*each + w.Length)
 		}
 	}
-
 	return time.Time{}
 }
 

@@ -23,7 +23,7 @@ running jobs still need of their announced length. LEFT is the budget less USED 
 NEEDED. CARDS NOW is the number of cards that the queue has, which is the card-hours that
 it uses in an hour. USED UP IN is the time until
 the budget is used up at this rate, if the window does not end before. NEXT is when the
-next window begins, or when the oldest use leaves a window that slides.`
+next window begins, or when enough use leaves a window that slides.`
 
 const budgetExamples = `  cardctl budget
   cardctl budget research --card NVIDIA-H200

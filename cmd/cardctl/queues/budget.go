@@ -26,7 +26,7 @@ type Budget struct {
 	// SpentIn is the time until the budget is used up at this rate: 0s if it is used up, null if the window ends
 	// before.
 	SpentIn *string `json:"spentIn"`
-	// Next is the time when the next window begins, or when the oldest use leaves a sliding window; null for none.
+	// Next is the time when the next window begins, or when enough use leaves a sliding window; null for none.
 	Next *metav1.Time `json:"next"`
 }
 

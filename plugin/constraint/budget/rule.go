@@ -129,7 +129,7 @@ func (r *Budgets) measure(refusal *constraint.Refusal, d fastres.Dim, milli floa
 			Verdict: quota.Verdict{Reason: quota.OverBudget, Queue: p},
 			Numbers: quota.Numbers{Total: b.Used, Bound: b.Limit},
 			Against: constraint.CardBudget,
-			Until:   budget.Next(b.Window, r.now, b.Parts),
+			Until:   budget.Next(b.Window, r.now, b.Parts, b.Limit),
 		}
 
 		switch {
