@@ -126,7 +126,7 @@ func (w *world) compareAdmission(name string) {
 	}
 	if j := pick(w.rand, w.jobs); j != nil {
 		min := amounts(j.MinResources)
-		require.Equal(w.t, w.oracle.CountsRefuse(name, int(j.MinMember)).Queue, w.at(w.bounded.Fits(q)), "max-jobs of %s", name)
+		require.Equal(w.t, w.oracle.CountsRefuse(name).Queue, w.at(w.bounded.Fits(q)), "max-jobs of %s", name)
 		require.Equal(w.t, w.oracle.Enqueueable(name, min), w.at(quota.Enqueueable(w.ix, q, w.vector(min))), "enqueueable: %v in %s", min, name)
 		w.compareReturned(name, min)
 	}

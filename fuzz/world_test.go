@@ -124,7 +124,7 @@ func (w *world) build(c workload.Cluster, shuffle func(n int, swap func(i, j int
 		if len(c.Jobs)%3 == 1 && q.Weight%2 == 0 { // some clusters have overcommit factors
 			factor = 500 * float64(q.Weight)
 		}
-		from.Queues = append(from.Queues, oracle.Queue{Counts: map[string]int{oracle.Counts[0].Annotation: most}, Overcommit: factor, Name: q.Name, Parent: q.Parent, Closed: q.Closed,
+		from.Queues = append(from.Queues, oracle.Queue{MaxJobs: most, Overcommit: factor, Name: q.Name, Parent: q.Parent, Closed: q.Closed,
 			Capability: amounts(q.Capability), Deserved: amounts(q.Deserved), Guarantee: amounts(q.Guarantee), Weight: float64(q.Weight)})
 	}
 	for _, j := range c.Jobs {
@@ -274,7 +274,7 @@ func (w *world) buildIndex(c oracle.Cluster) {
 		}
 	}
 	for _, queue := range c.Queues {
-		most[w.ix.Lookup(queue.Name)] = queue.Counts[oracle.Counts[0].Annotation]
+		most[w.ix.Lookup(queue.Name)] = queue.MaxJobs
 	}
 	w.bounded.Reset(w.ix.Tree, jobs, most)
 	w.ix.RollUp()

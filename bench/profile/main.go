@@ -7,7 +7,6 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,26 +60,20 @@ var runs = []run{
 }
 
 func main() {
-	only := flag.String("only", "", "make only the profiles with a name that matches")
-	flag.Parse()
-	if err := profiles(*only); err != nil {
+	if err := profiles(); err != nil {
 		fmt.Fprintln(os.Stderr, "profile:", err)
 		os.Exit(1)
 	}
 }
 
-func profiles(only string) error {
-	match, err := regexp.Compile(only)
-	if err != nil {
-		return err
-	}
+func profiles() error {
 	if err := binary.Build(); err != nil {
 		return err
 	}
 
 	for _, r := range runs {
 		for _, impl := range []string{"upstream", "ours"} {
-			if !match.MatchString(r.name) || r.ours && impl != "ours" {
+			if r.ours && impl != "ours" {
 				continue
 			}
 			if err := r.profile(impl); err != nil {

@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -22,14 +21,6 @@ import (
 const interruptedStatus = 130
 
 func main() {
-	showVersion := flag.Bool("version", false, "print the versions of this program, Volcano and Kubernetes")
-	flag.Parse()
-
-	if *showVersion {
-		fmt.Print(version.Of().Text("demo"))
-		return
-	}
-
 	version.Of().SetUserAgent()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()

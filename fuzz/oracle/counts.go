@@ -1,46 +1,25 @@
 package oracle
 
-// Count is a policy that bounds a number with a whole number. A job is not admitted where the number with the job
-// exceeds the bound of its queue or of a queue above. Random clusters draw the texts.
-type Count struct {
-	Annotation string
-	Reason     string   // of a job that is not admitted
-	Texts      []string // bounds for random clusters
-	Of         func(Admission) int
-}
+// MaxJobs is the annotation that bounds the admitted jobs of a queue and the queues below it.
+const MaxJobs = "volcano.sh/max-jobs"
 
-// Admission is a job that is to be admitted, seen from one queue.
-type Admission struct {
-	Jobs int // that are admitted in the queue and below
-	Pods int // minMember of the job
-}
-
-// Counts are the policies that bound a number, in the order in which they are asked.
-var Counts = []Count{
-	{
-		Annotation: "volcano.sh/max-jobs",
-		Reason:     "TooManyJobs",
-		Texts:      []string{"1", "2", "3", "5"},
-		Of:         func(a Admission) int { return a.Jobs + 1 },
-	},
-}
+// MaxJobsTexts are bounds for random clusters.
+var MaxJobsTexts = []string{"1", "2", "3", "5"}
 
 // CountRefusal is the reason of a policy that refuses a job, and the lowest queue with an exceeded bound. The zero
 // CountRefusal refuses nothing.
 type CountRefusal struct{ Reason, Queue string }
 
-// CountsRefuse returns the first policy of Counts that refuses a job of a queue.
-func (o *Oracle) CountsRefuse(name string, pods int) CountRefusal {
-	for _, c := range Counts {
-		full := o.first(name, func(q string) bool {
-			bound := o.queues[q].Counts[c.Annotation]
-			return bound > 0 && c.Of(Admission{Jobs: o.jobsBelow(q), Pods: pods}) > bound
-		})
-		if full != "" {
-			return CountRefusal{c.Reason, full}
-		}
+// CountsRefuse refuses a job of a queue that would exceed the bound of the queue or of one above.
+func (o *Oracle) CountsRefuse(name string) CountRefusal {
+	full := o.first(name, func(q string) bool {
+		most := o.queues[q].MaxJobs
+		return most > 0 && o.jobsBelow(q)+1 > most
+	})
+	if full == "" {
+		return CountRefusal{}
 	}
-	return CountRefusal{}
+	return CountRefusal{"TooManyJobs", full}
 }
 
 // jobsBelow returns the number of jobs that are admitted in a queue and below.

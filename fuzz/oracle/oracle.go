@@ -40,8 +40,8 @@ type Queue struct {
 	Weight                          float64
 	Fence                           bool // no reclaim across it
 	Times                           Times
-	Counts                          map[string]int // the bounds of Counts by annotation; 0 is no bound
-	Overcommit                      float64        // thousandths of deserved that bound admission; 0 is no bound
+	MaxJobs                         int     // that are admitted in it and below; 0 is no bound
+	Overcommit                      float64 // thousandths of deserved that bound admission; 0 is no bound
 
 	// The three annotations of cards, if cards count in the queue.
 	CardsCount                             bool

@@ -100,10 +100,8 @@ func (d *devices) readClaims(s *Snapshot, objects []*resourcev1.ResourceClaim) {
 
 	// Most shapes are of claims that are gone.
 	if len(d.shapes) > 2*len(d.claims)+64 {
-		clear(d.shapes)
-		clear(d.queries)
+		d.forgetShapes()
 		for _, c := range d.claims {
-			c.shape = nil
 			if c.object != nil {
 				c.readShape(s)
 			}

@@ -43,14 +43,8 @@ func histogramVec(name, help string, buckets []float64, labels ...string) *prome
 	}, labels))
 }
 
-// series is a collector of series that can be deleted.
-type series interface {
-	prometheus.Collector
-	Reset()
-}
-
 // all has the series of this package.
-var all []series
+var all []Series
 
 // DeleteMetrics deletes the series of all queues and of the cluster. A program that opens sessions on different
 // clusters calls it after each of them, because nothing else deletes the series of the last cluster.
@@ -61,7 +55,7 @@ func DeleteMetrics() {
 }
 
 // register registers the series of a name.
-func register[V series](name string, vec V) V {
+func register[V Series](name string, vec V) V {
 	if err := prometheus.Register(vec); err != nil {
 		klog.Errorf("metric %s is not exported: %v", name, err)
 	}

@@ -88,7 +88,7 @@ func UpstreamSeries() []*Family {
 	return all
 }
 
-// Series are the series of a name.
+// Series are the series of a name, which can be deleted.
 type Series interface {
 	prometheus.Collector
 	Reset()

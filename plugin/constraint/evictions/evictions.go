@@ -177,18 +177,6 @@ func (b *Budgets) each(from, to index.Queue, visit func(*Budget)) {
 	}
 }
 
-// Refusing returns the first budget that has no room for the eviction of a task of a queue, nil for none. to is the
-// queue that it would be evicted for, None for nobody's.
-func (b *Budgets) Refusing(from, to index.Queue) (refusing *Budget) {
-	b.each(from, to, func(budget *Budget) {
-		if refusing == nil && budget.Left() == 0 {
-			refusing = budget
-		}
-	})
-
-	return refusing
-}
-
 // Tightest returns the budget with the least room for the eviction of tasks of a queue, nil for none. to is the queue
 // that they would be evicted for.
 func (b *Budgets) Tightest(from, to index.Queue) (tightest *Budget) {

@@ -76,9 +76,9 @@ func TestRoom(t *testing.T) {
 			b.Begin()
 			assert.True(t, b.Allows(from, to))
 
-			assert.Nil(t, b.Refusing(from, to))
+			assert.NotZero(t, b.Tightest(from, to).Left())
 			b.Evicted(from, to, test.most)
-			assert.NotNil(t, b.Refusing(from, to))
+			assert.Zero(t, b.Tightest(from, to).Left())
 			now, _ = b.Room(from, to)
 			assert.Zero(t, now)
 			assert.True(t, b.ledger.Changed)

@@ -60,7 +60,7 @@ func (c *chaosCycle) waitsForQuota(e *world.Job, hold time.Duration) bool {
 	}
 	path := c.Path(e.Spec.Queue)
 	return c.takesJobs(e.Spec.Queue) && !c.limitsHolders(e.Spec.Queue) && !c.hasBudgets(e.Spec.Queue) && fitsUnder(path, nil, minimum, c.lifted(e.Spec.Queue, c.admissionLimit)) &&
-		!slices.ContainsFunc(path, c.countsIn)
+		!slices.ContainsFunc(path, c.boundsJobs)
 }
 
 // heldForItsTime reports whether the PodGroup of a job says that it has.

@@ -128,12 +128,10 @@ var validPolicies = map[string]func(text string) bool{
 
 func validCount(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 }
 
-// The policies that bound a number stand in the oracle, with texts to draw. Worlds draw wrong texts as well.
+// The bound of jobs stands in the oracle, with texts to draw. Worlds draw wrong texts as well.
 func init() {
-	for _, c := range oracle.Counts {
-		policyTexts[c.Annotation] = append(slices.Clone(c.Texts), "0", "some")
-		validPolicies[c.Annotation] = validCount
-	}
+	policyTexts[oracle.MaxJobs] = append(slices.Clone(oracle.MaxJobsTexts), "0", "some")
+	validPolicies[oracle.MaxJobs] = validCount
 }
 
 func validRate(text string) bool { return rateOf(text).most > 0 }
@@ -269,33 +267,26 @@ func wasPending(j *world.Job) bool {
 	return j.Group.Status.Phase == "" || j.Group.Status.Phase == scheduling.PodGroupPending
 }
 
-// countRefuses returns the count that refuses a job when so many jobs are admitted in each queue, and the queue.
-func (c *chaosCycle) countRefuses(j *world.Job, jobs func(queue string) int) (count, queue string) {
-	for _, each := range oracle.Counts {
-		for _, q := range c.Path(j.Spec.Queue) {
-			bound, _ := strconv.Atoi(c.ownPolicy(q, each.Annotation))
-			if bound > 0 && each.Of(oracle.Admission{Jobs: jobs(q), Pods: j.Spec.MinMember}) > bound {
-				return each.Annotation, q
-			}
+// fullQueue returns the lowest queue that admits no further job when so many are admitted in each queue, "" for none.
+func (c *chaosCycle) fullQueue(j *world.Job, jobs func(queue string) int) string {
+	for _, q := range c.Path(j.Spec.Queue) {
+		most, _ := strconv.Atoi(c.ownPolicy(q, oracle.MaxJobs))
+		if most > 0 && jobs(q)+1 > most {
+			return q
 		}
 	}
-	return "", ""
+	return ""
 }
 
-// countsIn reports whether a queue itself bounds a number.
-func (w *chaos) countsIn(queue string) bool {
-	return slices.ContainsFunc(oracle.Counts, func(c oracle.Count) bool { return w.ownPolicy(queue, c.Annotation) != "" })
-}
+// boundsJobs reports whether a queue itself bounds the number of its jobs.
+func (w *chaos) boundsJobs(queue string) bool { return w.ownPolicy(queue, oracle.MaxJobs) != "" }
 
-// refusedByCount reports whether a count refuses a job that is not admitted yet.
+// refusedByCount reports whether the bound of jobs refuses a job that is not admitted yet.
 func (c *chaosCycle) refusedByCount(j *world.Job) bool {
-	count, _ := c.countRefuses(j, func(queue string) int {
-		return c.jobsBelow(queue)
-	})
-	return count != ""
+	return c.fullQueue(j, func(queue string) int { return c.jobsBelow(queue) }) != ""
 }
 
-// checkCounts checks that each job that a session admits was within the counts of its queues, with all others that the
+// checkCounts checks that each job that a session admits was within the bounds of its queues, with all others that the
 // session admitted. Without the action enqueue nothing is asked.
 func (c *chaosCycle) checkCounts(name string) {
 	if !slices.Contains(c.Actions, "enqueue") {
@@ -305,15 +296,15 @@ func (c *chaosCycle) checkCounts(name string) {
 		if !c.newlyAdmitted(j) {
 			continue
 		}
-		count, queue := c.countRefuses(j, func(queue string) int {
+		queue := c.fullQueue(j, func(queue string) int {
 			return c.jobsBelow(queue) - 1 // without the job
 		})
-		if count != "" {
-			violated(name, "queue %s has job %s, which %s does not admit", queue, j.Spec.Name, count)
+		if queue != "" {
+			violated(name, "queue %s has job %s, which %s does not admit", queue, j.Spec.Name, oracle.MaxJobs)
 		}
 	}
 	for _, queue := range sortedKeys(c.World.Queues) {
-		if c.countsIn(queue) {
+		if c.boundsJobs(queue) {
 			c.seen["queues with a count"]++
 		}
 	}

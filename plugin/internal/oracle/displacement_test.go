@@ -35,7 +35,7 @@ func (m *oracleSession) admits(o *oracle.Oracle, n *oracle.Holders, job *api.Job
 	min, placed, _ := m.reservation(job)
 	lacks := min.Minus(placed)
 	fits := o.Enqueueable(name, lacks) == "" || m.returns() && o.EnqueueableWith(m.returning(o), name, lacks, oracle.Amounts{}) == ""
-	counted := o.CountsRefuse(name, int(job.PodGroup.Spec.MinMember))
+	counted := o.CountsRefuse(name)
 	return counted == oracle.CountRefusal{} && fits && n.Admits(name, testbed.HoldersOf(job), lacks).Queue == ""
 }
 
@@ -147,7 +147,7 @@ func (m *oracleSession) inqueueJobs() []*api.JobInfo {
 
 // compareRefusal compares the reason and the queue of a refusal by a count.
 func (m *oracleSession) compareRefusal(job *api.JobInfo, takes bool) {
-	want := m.oracle.CountsRefuse(string(job.Queue), int(job.PodGroup.Spec.MinMember))
+	want := m.oracle.CountsRefuse(string(job.Queue))
 	if takes && want != (oracle.CountRefusal{}) {
 		reason := m.Own.Admit.Reason(job)
 		if reason == nil && m.displaces(job) {

@@ -290,10 +290,8 @@ func drawPolicies(r *rand.Rand, c *workload.Cluster) {
 		if own == nil {
 			own = map[string]string{}
 		}
-		for _, c := range oracle.Counts {
-			if r.IntN(3) == 0 {
-				own[c.Annotation] = c.Texts[r.IntN(len(c.Texts))]
-			}
+		if r.IntN(3) == 0 {
+			own[oracle.MaxJobs] = oracle.MaxJobsTexts[r.IntN(len(oracle.MaxJobsTexts))]
 		}
 		if r.IntN(2) == 0 {
 			own[card.HolderKey] = testbed.Limits[r.IntN(len(testbed.Limits))]
@@ -636,10 +634,7 @@ func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 			*to = &seconds
 		}
 	}
-	from.Counts = map[string]int{}
-	for _, c := range oracle.Counts {
-		from.Counts[c.Annotation], _ = strconv.Atoi(q.Annotations[c.Annotation])
-	}
+	from.MaxJobs, _ = strconv.Atoi(q.Annotations[oracle.MaxJobs])
 	if len(q.Capability) > 0 && len(from.Capability) == 0 {
 		from.Capability = oracle.Amounts{oracle.CPU: 0} // the capability is set, but no dimension of it counts
 	}

@@ -88,13 +88,11 @@ func (b *Book) Job(j Started) { b.jobs = append(b.jobs, j) }
 func (b *Book) Evict(cards int64, ran time.Duration) {
 	b.Evicted++
 	b.Reclaimed += cards
-	b.lose(cards, ran)
+	b.Break(cards, ran)
 }
 
-// Break adds a pod that begins again because its job has lost its minimum.
-func (b *Book) Break(cards int64, ran time.Duration) { b.lose(cards, ran) }
-
-func (b *Book) lose(cards int64, ran time.Duration) {
+// Break adds a pod that begins again, because it was evicted or its job has lost its minimum.
+func (b *Book) Break(cards int64, ran time.Duration) {
 	b.LostPodHours += ran.Hours()
 	b.LostCardHours += ran.Hours() * float64(cards)
 }
