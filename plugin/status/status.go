@@ -38,7 +38,7 @@ type Holding struct {
 	Allocated  float64  `json:"allocated"`
 	Inqueue    float64  `json:"inqueue"`    // reserved for admitted jobs
 	Borrowed   float64  `json:"borrowed"`   // allocated beyond deserved
-	Capability *float64 `json:"capability"` // the quota; null: no bound
+	Capability *float64 `json:"capability"` // the bound in force; null: none
 }
 
 // Holdings returns the quantities of an account. Cards that the queue has nothing to do with are left out, and the

@@ -406,6 +406,29 @@ func TestWatch(t *testing.T) {
 	require.EqualError(t, s.show(t.Context(), func(context.Context) (*result, error) { return nil, errors.New("no cluster") }), "no cluster")
 }
 
+// TestTimeAloneIsNoChange leaves out rows and texts of which only the age has changed.
+func TestTimeAloneIsNoChange(t *testing.T) {
+	jobs := func(age, state string) *result {
+		r := &result{rows: tableOf("NAME", "AGE", "STATE")}
+		r.rows.add("a", age, state)
+		return r
+	}
+	assert.Nil(t, jobs("2s", "Waiting").changes(jobs("1s", "Waiting"), asTable))
+	assert.NotNil(t, jobs("2s", "Running").changes(jobs("1s", "Waiting"), asTable))
+
+	listed := jobs("2s", "Waiting")
+	listed.data = []string{"a"}
+	earlier := jobs("1s", "Waiting")
+	earlier.data = []string{"a"}
+	assert.Nil(t, listed.changes(earlier, asJSON))
+
+	job := func(age, state string) *result {
+		return &result{text: "Age:        " + age + "\nState:      " + state + "\n"}
+	}
+	assert.Nil(t, job("2s", "Waiting").changes(job("1s", "Waiting"), asTable))
+	assert.NotNil(t, job("2s", "Running").changes(job("1s", "Waiting"), asTable))
+}
+
 // resultOf makes a result of text such as "a=1 b=2".
 func resultOf(text string) *result {
 	r, data := &result{rows: tableOf("NAME", "STATE")}, map[string]int{}

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -15,14 +18,14 @@ type description struct {
 	width int // at which lines are folded, 0 for none
 }
 
-// describeAll describes findings, with an empty line between two of them.
-func describeAll(findings []explain.Finding, width int) string {
+// describeEach describes values, with an empty line between two of them.
+func describeEach[T any](all []T, width int, describe func(*description, T)) string {
 	d := &description{width: width}
-	for i := range findings {
+	for i, each := range all {
 		if i > 0 {
 			d.WriteString("\n")
 		}
-		d.describe(&findings[i])
+		describe(d, each)
 	}
 	return d.String()
 }
@@ -50,8 +53,8 @@ func texts[T fmt.Stringer](all []T) (rows []string) {
 	return rows
 }
 
-// describe prints one finding.
-func (d *description) describe(f *explain.Finding) {
+// finding prints one finding.
+func (d *description) finding(f explain.Finding) {
 	podGroup := f.Name
 	if f.Ended == "" { // a job that has ended may have none
 		podGroup += ", " + f.Phase
@@ -66,9 +69,9 @@ func (d *description) describe(f *explain.Finding) {
 	d.line("PodGroup:", podGroup)
 	d.line("Queue:", f.Queue)
 	d.line("State:", state)
-	d.line("Pods:", podsOf(f))
+	d.line("Pods:", podsOf(&f))
 	d.line("Gang:", f.Broken)
-	d.line("Age:", age(f))
+	d.line("Age:", ago(ptr.Deref(f.Since, metav1.Time{}).Time))
 
 	if f.Rule != "" {
 		d.line("Rule:", ruleAt(f.Rule, f.Level))

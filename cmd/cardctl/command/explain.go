@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/duration"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
@@ -175,7 +175,7 @@ func (s *source) explain(
 	r := &result{text: "No job waits.\n"}
 	switch {
 	case one:
-		r.text = describeAll(findings, widthOf(s.streams.Out))
+		r.text = describeEach(findings, widthOf(s.streams.Out), (*description).finding)
 	case len(findings) > 0:
 		r.rows = explanations(findings)
 	}
@@ -198,18 +198,11 @@ func explanations(findings []explain.Finding) *table {
 			message = f.Behind[0].String()
 		}
 
+		since := ptr.Deref(f.Since, metav1.Time{})
 		t.add(f.Namespace, f.Owner, f.Queue, f.State, f.Phase, f.Stage, f.Rule, f.Level,
-			f.Pods.Placed, f.Pods.Waiting, f.Pods.Minimum, f.Pods.Fit, age(&f), message)
+			f.Pods.Placed, f.Pods.Waiting, f.Pods.Minimum, f.Pods.Fit, ago(since.Time), message)
 	}
 	return t
-}
-
-// age returns the time since a waiting job was created, "" for a manifest.
-func age(f *explain.Finding) string {
-	if f.Since == nil {
-		return ""
-	}
-	return duration.HumanDuration(time.Since(f.Since.Time))
 }
 
 // selected returns a function that selects jobs by --selector.

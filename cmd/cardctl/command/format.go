@@ -141,7 +141,11 @@ var identities = map[string]identity{
 
 // printNames prints the names of the objects of a list, each once.
 func printNames(out io.Writer, list *unstructured.Unstructured) error {
-	about := identities[list.GetKind()]
+	about, ofObjects := identities[list.GetKind()]
+	if !ofObjects {
+		return fmt.Errorf("-o name: %s has no objects of the cluster", list.GetKind())
+	}
+
 	printed := map[string]bool{}
 	for _, item := range itemsOf(list) {
 		fields, _ := item.(map[string]any)

@@ -32,3 +32,13 @@ func TestDocuments(t *testing.T) {
 		assert.Equal(t, document.Of(kind), head, command)
 	}
 }
+
+// TestNamesAreOfObjects refuses -o name for what is no object of the cluster.
+func TestNamesAreOfObjects(t *testing.T) {
+	for command, kind := range map[string]string{"top --by user": "HolderList", "explain setting card.quota": "SettingList"} {
+		status, stdout, stderr := run("", append(strings.Fields(command), "-o", "name", "-f", "../../../examples/cardctl")...)
+		assert.Equal(t, 2, status, command)
+		assert.Empty(t, stdout, command)
+		assert.Contains(t, stderr, kind, command)
+	}
+}

@@ -73,7 +73,8 @@ func (s *source) explainSetting(ctx context.Context, name string) (*result, erro
 	if err := s.addUses(named, shown, objects, configuration); err != nil {
 		return nil, err
 	}
-	return &result{text: describeSettings(shown, widthOf(s.streams.Out)), data: listOf("SettingList", shown)}, nil
+	text := describeEach(shown, widthOf(s.streams.Out), (*description).setting)
+	return &result{text: text, data: listOf("SettingList", shown)}, nil
 }
 
 // addUses adds the uses of arguments and of annotations of queues.
@@ -129,19 +130,8 @@ func listSettings() *result {
 	return &result{rows: t, data: listOf("SettingList", all)}
 }
 
-// describeSettings describes settings, with an empty line between two of them.
-func describeSettings(all []setting, width int) string {
-	d := &description{width: width}
-	for i, each := range all {
-		if i > 0 {
-			d.WriteString("\n")
-		}
-		d.describeSetting(each)
-	}
-	return d.String()
-}
-
-func (d *description) describeSetting(s setting) {
+// setting prints one setting.
+func (d *description) setting(s setting) {
 	place := "argument of the plugin, in volcano-scheduler.conf"
 	if s.Place != settings.Argument {
 		place = "annotation of " + strings.Join(s.Kinds, ", ")

@@ -18,7 +18,7 @@ const simulateLong = `Shows what happens if objects are added, changed or remove
 scheduler runs in memory on two copies of the cluster, one of them with the
 changes: all actions of its configuration run, cycle after cycle, until nothing
 changes. Placed pods run and do not end. A pod that is evicted, or loses its node,
-comes back as a new pod if it has a controller. Nothing is written to the cluster.`
+comes back as a new pod. Nothing is written to the cluster.`
 
 const simulateExamples = `  # One more job
   cardctl simulate --add job.yaml

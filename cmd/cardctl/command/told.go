@@ -57,7 +57,7 @@ func (s *source) explainTold(ctx context.Context, about subject, kinds []string)
 	case one && len(jobs) == 0:
 		return nil, unknown(about.kind, about.name, names)
 	case one:
-		r.text = describeTold(jobs, widthOf(s.streams.Out))
+		r.text = describeEach(jobs, widthOf(s.streams.Out), (*description).told)
 	case len(jobs) > 0:
 		r.rows = toldTable(jobs)
 	}
@@ -94,18 +94,6 @@ func toldTable(jobs []*told.Job) *table {
 			job.Pods.Minimum, fmt.Sprintf("%d of %d", job.Place, job.Rivals), ago(job.Since.Time), job.Message)
 	}
 	return t
-}
-
-// describeTold describes jobs, with an empty line between two of them.
-func describeTold(jobs []*told.Job, width int) string {
-	d := &description{width: width}
-	for i, job := range jobs {
-		if i > 0 {
-			d.WriteString("\n")
-		}
-		d.told(job)
-	}
-	return d.String()
 }
 
 // told prints one job.

@@ -13,10 +13,12 @@ import (
 )
 
 // changes returns the part of a result that is new: the rows that the result before did not have. A result without rows
-// is returned as a whole. It returns nil if nothing differs.
+// is returned as a whole. It returns nil if nothing differs but the time that has passed.
 func (r *result) changes(before *result, format string) *result {
 	if isData(format) || r.rows == nil || before.rows == nil {
-		if reflect.DeepEqual(r, before) {
+		// Data has times, and no ages.
+		same := reflect.DeepEqual(r.data, before.data)
+		if same && (r.data != nil || withoutAges(r.text) == withoutAges(before.text)) {
 			return nil
 		}
 		return r
@@ -24,18 +26,41 @@ func (r *result) changes(before *result, format string) *result {
 
 	known := map[string]bool{}
 	for _, row := range before.rows.rows {
-		known[strings.Join(row, "\x00")] = true
+		known[before.rows.identity(row)] = true
 	}
 	changed := *r.rows
 	changed.omitted = make([]bool, len(changed.rows))
 	for i, row := range changed.rows {
-		changed.omitted[i] = known[strings.Join(row, "\x00")]
+		changed.omitted[i] = known[r.rows.identity(row)]
 	}
 
 	if !slices.Contains(changed.omitted, false) {
 		return nil
 	}
 	return &result{rows: &changed}
+}
+
+// identity returns the cells of a row, without ages.
+func (t *table) identity(row []string) string {
+	var cells []string
+	for i, cell := range row {
+		if !t.columns[i].ages {
+			cells = append(cells, cell)
+		}
+	}
+	return strings.Join(cells, "\x00")
+}
+
+// withoutAges returns a text without the lines that change with the time alone.
+func withoutAges(text string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(text) {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name != "Age" && name != "Since" {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
 }
 
 // bindWatch adds the flags of commands that can print changes.

@@ -87,6 +87,9 @@ func (s *Subject) replace(now *engine.Configuration) (*engine.Configuration, Che
 			case "gang", "conformance":
 				to = i
 			case now.Plugin, overcommit:
+				if option.Name == now.Plugin {
+					added.Arguments = option.Arguments
+				}
 				if option.Name == now.Plugin && now.Hierarchy {
 					added.EnabledHierarchy = option.EnabledHierarchy
 				}
@@ -100,9 +103,16 @@ func (s *Subject) replace(now *engine.Configuration) (*engine.Configuration, Che
 	with.Tiers[to].Plugins = append(with.Tiers[to].Plugins, added)
 	with.Tiers = slices.DeleteFunc(with.Tiers, func(tier conf.Tier) bool { return len(tier.Plugins) == 0 })
 
-	line := "- name: " + s.Plugin
+	var kept []string
 	if added.EnabledHierarchy != nil {
-		line += " with enableHierarchy: true"
+		kept = append(kept, "enableHierarchy: true")
+	}
+	if len(added.Arguments) > 0 {
+		kept = append(kept, "the arguments of "+now.Plugin)
+	}
+	line := "- name: " + s.Plugin
+	if len(kept) > 0 {
+		line += " with " + strings.Join(kept, " and ")
 	}
 	check.Do = append(check.Do, fmt.Sprintf("add at the end of tier %d: %s", to+1, line))
 	check.Message = fmt.Sprintf("%s; %s goes into tier %d", place(now), s.Plugin, to+1)

@@ -100,32 +100,51 @@ func (s *Subject) checkDecisions(ctx context.Context, now, next *engine.Configur
 
 // checkJobs runs both schedulers until nothing changes, and compares the jobs and the evictions.
 func (s *Subject) checkJobs(ctx context.Context, now, next *engine.Configuration) (jobs, evictions Check, err error) {
-	before, present, err := s.settle(ctx, now)
+	before, err := s.settle(ctx, now)
 	if err != nil {
 		return jobs, evictions, err
 	}
-	after, future, err := s.settle(ctx, next)
+	after, err := s.settle(ctx, next)
 	if err != nil {
 		return jobs, evictions, err
 	}
 
 	// The explanation admits more jobs in its world, so the places are read first.
-	then := places(after)
-	findings, err := explain.Jobs(ctx, after, next, explain.Options{})
+	then := places(after.world)
+	findings, err := explain.Jobs(ctx, after.world, next, explain.Options{})
 	if err != nil {
 		return jobs, evictions, err
 	}
-	return compareJobs(before, then, findings), compareEvictions(present, future), nil
+
+	jobs = compareJobs(before.world, then, findings)
+	jobs.noteUnsettled("present", before)
+	jobs.noteUnsettled("next", after)
+	return jobs, compareEvictions(before.events, after.events), nil
+}
+
+// noteUnsettled adds that the jobs are those of an arbitrary cycle.
+func (c *Check) noteUnsettled(name string, o outcome) {
+	if !o.settled {
+		c.worse(Note)
+		c.Message += fmt.Sprintf("; with the %s scheduler, pods keep evicting each other", name)
+	}
+}
+
+// outcome is what a scheduler makes of the cluster.
+type outcome struct {
+	world   *engine.World
+	events  []engine.Event
+	settled bool // nothing changes any more
 }
 
 // settle runs a scheduler on a copy of the cluster until nothing changes.
-func (s *Subject) settle(ctx context.Context, c *engine.Configuration) (*engine.World, []engine.Event, error) {
+func (s *Subject) settle(ctx context.Context, c *engine.Configuration) (outcome, error) {
 	world, err := engine.Build(s.Objects.Clone())
 	if err != nil {
-		return nil, nil, err
+		return outcome{}, err
 	}
-	events, _, err := engine.Settle(ctx, world, c, nil)
-	return world, events, err
+	events, settled, err := engine.Settle(ctx, world, c, nil)
+	return outcome{world, events, settled}, err
 }
 
 // places returns how far each job gets, by its PodGroup.

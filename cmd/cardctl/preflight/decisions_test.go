@@ -165,6 +165,15 @@ func TestEvictionsOfBoth(t *testing.T) {
 	assert.Equal(t, "ok: 1 pods are evicted at first, 0 of them not by the present scheduler\n- cycle 2: p of n, Job/g of queue q, also by the present scheduler", c.text())
 }
 
+// TestUnsettled says that pods keep evicting each other.
+func TestUnsettled(t *testing.T) {
+	c := Check{Name: "jobs", Result: OK, Message: "all jobs run"}
+	c.noteUnsettled("present", outcome{settled: true})
+	assert.Equal(t, "ok: all jobs run", c.text())
+	c.noteUnsettled("next", outcome{})
+	assert.Equal(t, "note: all jobs run; with the next scheduler, pods keep evicting each other", c.text())
+}
+
 func TestPlaces(t *testing.T) {
 	for want, p := range map[string]Place{
 		"not admitted":  {},

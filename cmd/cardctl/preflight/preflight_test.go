@@ -104,10 +104,9 @@ func TestKubernetes(t *testing.T) {
 	}{
 		"served":        {"v1.34.1", "", "ok: v1.34.1"},
 		"a vendor":      {"v1.35.0-eks-1234", "", "ok: v1.35.0-eks-1234"},
-		"not served":    {"v1.33.4", "", "stop: v1.33.4 does not serve resource.k8s.io/v1"},
-		"a build":       {"v1.30.2+k3s1", "", "stop: "},
-		"the gate":      {"v1.33.4", "X=true,DynamicResourceAllocation=false", "ok: v1.33.4, and the scheduler has DynamicResourceAllocation=false"},
-		"a wrong gate":  {"v1.33.4", "DynamicResourceAllocation=true", "do: flag of the scheduler: --feature-gates=DynamicResourceAllocation=false"},
+		"not served":    {"v1.33.4", "", "ok: v1.33.4, without dynamic resource allocation"},
+		"a build":       {"v1.30.2+k3s1", "DynamicResourceAllocation=false", "ok: "},
+		"the gate":      {"v1.33.4", "X=true,DynamicResourceAllocation=true", "stop: v1.33.4 does not serve resource.k8s.io/v1"},
 		"newer":         {"v1.37.0", "", "note: v1.37.0 is newer than what is tested"},
 		"not read":      {"", "", "unknown: no answer\ndo: kubectl version"},
 		"not a version": {"main", "", "unknown: the version main"},
@@ -172,6 +171,7 @@ func TestConfiguration(t *testing.T) {
 	}{
 		"proportion":   {configured(usual, "proportion", ""), plugin.Name, "", []string{"note: proportion is in tier 2; capacity-card goes into tier 1", "do: remove from tier 2: - name: proportion", "do: add at the end of tier 1: - name: capacity-card\nok: enqueue, allocate, backfill"}},
 		"a tree":       {configured(usual, "capacity", ", enableHierarchy: true"), plugin.Name, "", []string{"- name: capacity-card with enableHierarchy: true"}},
+		"arguments":    {configured(usual, "capacity", ", enableHierarchy: true, arguments: {reclaimGangs: whole}"), plugin.Name, "", []string{"- name: capacity-card with enableHierarchy: true and the arguments of capacity"}},
 		"the image":    {configured(usual, "capacity", ""), plugin.CapacityName, "", []string{"ok: capacity is in tier 2, and stays"}},
 		"own":          {configured(usual, "proportion", ""), plugin.Name, configured(usual, "capacity-card", ""), []string{"ok: proportion is in tier 2; capacity-card is in tier 2 in next.conf"}},
 		"order":        {configured("reclaim, enqueue", "capacity", ""), plugin.Name, "", []string{"stop: ", "the scheduler does not start", "set actions: "}},

@@ -166,8 +166,10 @@ const (
 	latestKubernetes = "v1.36"
 )
 
-// checkKubernetes checks that the scheduler does not wait for an API that the server lacks. Volcano's libraries wait
-// for resource.k8s.io/v1 if the gate DynamicResourceAllocation is on, and it is on by default.
+// checkKubernetes checks that the scheduler does not wait for an API that the server lacks. With the gate
+// DynamicResourceAllocation it waits for resource.k8s.io/v1. By default the gate is on where the server has that API:
+// Volcano's scheduler takes the defaults of the server's version (setupComponentGlobals in cmd/scheduler/app/server.go,
+// from v1.15 on in pkg/util/util.go).
 func (s *Subject) checkKubernetes() Check {
 	const name = "kubernetes"
 	version := semver.Canonical(s.Kubernetes)
@@ -182,21 +184,20 @@ func (s *Subject) checkKubernetes() Check {
 	case semver.Compare(version, devicesFrom) >= 0:
 		return Check{Name: name, Result: OK, Message: s.Kubernetes}
 	case len(s.Schedulers) == 0:
-		return unknown(name, s.Kubernetes+" needs a feature gate, and the Deployment is not known")
+		return unknown(name, s.Kubernetes+" allows no gate DynamicResourceAllocation, and the Deployment is not known")
 	}
 
-	const gate = "DynamicResourceAllocation=false"
+	const gate = "DynamicResourceAllocation=true"
 	if slices.Contains(s.gates(), gate) {
-		return Check{Name: name, Result: OK, Message: s.Kubernetes + ", and the scheduler has " + gate}
+		return Check{Name: name, Result: Stop,
+			Message: s.Kubernetes + " does not serve resource.k8s.io/v1, which the scheduler waits for: " +
+				"no pod would start",
+			Do: []string{"remove " + gate + " from --feature-gates of the scheduler"}}
 	}
-
-	return Check{Name: name, Result: Stop,
-		Message: s.Kubernetes + " does not serve resource.k8s.io/v1, which the scheduler waits for: no pod would start",
-		Do: []string{"flag of the scheduler: --feature-gates=" + gate +
-			"    # custom.scheduler_feature_gates of the chart"}}
+	return Check{Name: name, Result: OK, Message: s.Kubernetes + ", without dynamic resource allocation"}
 }
 
-// gates returns the feature gates of the scheduler, such as DynamicResourceAllocation=false.
+// gates returns the feature gates of the scheduler, such as DynamicResourceAllocation=true.
 func (s *Subject) gates() (all []string) {
 	for _, value := range input.FlagValues(s.Schedulers[0].Container, "--feature-gates") {
 		all = append(all, strings.Split(value, ",")...)
