@@ -69,6 +69,8 @@ type Result struct {
 	First  int `json:"first,omitempty"`
 	// Waits has the mean time from the submission of a job until it ran first, by the size of jobs (Kueue's runner).
 	Waits map[string]float64 `json:"waits,omitempty"`
+	// Steps has the time of each step that a scheduler completed within the limit (KAI's scale tests).
+	Steps map[string]float64 `json:"steps,omitempty"`
 }
 
 // Read reads results.

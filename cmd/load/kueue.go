@@ -27,35 +27,19 @@ import (
 // kueueLimit bounds the time for all jobs of Kueue's runner.
 const kueueLimit = 30 * time.Minute
 
-// kueue measures the workload of Kueue's performance runner. A part of it is printed, and not kept.
-func (o choices) kueue(ctx context.Context) error {
-	runner := workload.KueueRunner{Part: o.part}
-	cluster, arrivals := runner.Make()
-	report := kueueReport{report{&load.Report{Setting: o.setting("make load SCENARIO=kueue", len(arrivals))}}}
-	report.Nodes = len(cluster.Nodes)
-	report.Queues = len(cluster.Leaves())
-	report.Limit = kueueLimit.Seconds()
-
-	schedulers := o.burstSchedulers()
-	for i := range schedulers {
-		schedulers[i].configuration = strings.Replace(schedulers[i].configuration, "allocate,", "allocate, preempt,", 1)
+// kueueRunner measures the workload of Kueue's performance runner.
+func (o choices) kueueRunner() peer {
+	cluster, arrivals := workload.KueueRunner{Part: o.part}.Make()
+	return peer{
+		name:    kueue,
+		cluster: cluster,
+		pods:    len(arrivals),
+		limit:   kueueLimit,
+		preempt: true,
+		measure: func(ctx context.Context, s scheduler) (load.Result, error) {
+			return runKueue(ctx, cluster, arrivals, s)
+		},
 	}
-
-	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
-		result, err := runKueue(ctx, cluster, arrivals, s)
-		result.Round = round
-		report.Runs = append(report.Runs, result)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-
-	if o.part > 1 {
-		fmt.Print("\n" + report.Table())
-		return nil
-	}
-	return write(fmt.Sprintf(kueueResults, report.Volcano), report.Report, report.Table())
 }
 
 // runKueue measures one scheduler on a control plane of its own, until all jobs have ended.
@@ -66,7 +50,7 @@ func runKueue(
 	ctx, cancel := context.WithTimeout(ctx, furnishing+kueueLimit)
 	defer cancel()
 
-	return r, onBed(ctx, c, s, controlplane.Options{}, func(ctx context.Context, b bed) error {
+	err := onBed(ctx, c, s, controlplane.Options{}, func(ctx context.Context, b bed) error {
 		if err := createPriorities(ctx, b.cp.Kube); err != nil {
 			return err
 		}
@@ -93,45 +77,31 @@ func runKueue(
 			return err
 		}
 
-		r.CPU = after.cpu - before.cpu
-		r.Cycles = after.cycles.count - before.cycles.count
-		r.Cycling = after.cycles.time - before.cycles.time
+		spend(&r, before, after)
 		b.seen.summarize(began, &r)
 		r.Waits = b.seen.waits()
 		return nil
 	})
+	return r, err
 }
 
 // followEnds waits until all jobs have ended, or the limit is over.
 func (b bed) followEnds(ctx context.Context, ends *ender, began time.Time, r *load.Result) (figures, error) {
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
-
-	for {
+	return b.follow(ctx, r, func() (bool, error) {
 		select {
-		case <-ctx.Done():
-			return figures{}, ctx.Err()
 		case err := <-ends.failed:
-			return figures{}, err
-		case <-tick.C:
+			return false, err
+		default:
 		}
-
-		now, err := read(ctx, b.process)
-		if err != nil {
-			return now, err
-		}
-		r.Memory = max(r.Memory, now.memory)
 
 		ended, last := ends.count()
 		took := time.Since(began)
 		fmt.Printf("  %5.1fs  %d of %d jobs ended\n", took.Seconds(), ended, len(ends.runs))
 
-		if ended >= len(ends.runs) || took > kueueLimit {
-			r.Left = len(ends.runs) - ended
-			r.Total = milliseconds(last.Sub(began))
-			return now, nil
-		}
-	}
+		r.Left = len(ends.runs) - ended
+		r.Total = milliseconds(last.Sub(began))
+		return r.Left <= 0 || took > kueueLimit, nil
+	})
 }
 
 // createPriorities creates a priority class for each size of jobs.
@@ -256,22 +226,20 @@ func (s *sightings) waits() map[string]float64 {
 	return means
 }
 
-// kueueReport writes the part of the page on Kueue's runner.
-type kueueReport struct{ report }
-
-// Table has the figures of the schedulers.
-func (r kueueReport) Table() string {
+// kueueRows has the times of the jobs.
+func kueueRows(setting load.Setting) []row[load.Result] {
 	wait := func(size string) func(load.Result) float64 {
 		return func(run load.Result) float64 { return run.Waits[size] }
 	}
-	return table(load.Schedulers, []row[load.Result]{
+	ended := func(run load.Result) float64 { return float64(setting.Pods-run.Left) / run.Total }
+	return []row[load.Result]{
 		{"all jobs", "s", func(r load.Result) float64 { return r.Total }},
-		{"jobs", "per second", func(run load.Result) float64 { return float64(r.Pods-run.Left) / run.Total }},
+		{"jobs", "per second", ended},
 		{"submit to running, mean of large jobs", "s", wait("large")},
 		{"medium", "s", wait("medium")},
 		{"small", "s", wait("small")},
 		{"jobs that had not ended", "", func(r load.Result) float64 { return float64(r.Left) }},
 		{"cpu of the scheduler", "s", func(r load.Result) float64 { return r.CPU }},
 		{"peak memory of the scheduler", "MiB", func(r load.Result) float64 { return r.Memory / (1 << 20) }},
-	}, r.Values)
+	}
 }

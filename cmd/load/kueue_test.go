@@ -69,7 +69,7 @@ func TestKueueTable(t *testing.T) {
 		{Scheduler: "upstream", Total: 10, Left: 50, Waits: map[string]float64{"small": 3}},
 		{Scheduler: "ours", Total: 10, Waits: map[string]float64{"small": 2}},
 	}
-	table := kueueReport{report{&load.Report{Setting: load.Setting{Pods: 100}, Runs: runs}}}.Table()
+	table := peerReport{report{&load.Report{Setting: load.Setting{Pods: 100}, Runs: runs}}, kueue}.Table()
 	assert.Contains(t, table, "| jobs, per second | 5.00 | 10.0 |\n")
 	assert.Contains(t, table, "| small, s | 3.00 | 2.00 |\n")
 }

@@ -35,9 +35,10 @@ const (
 	wavesResults   = "bench/results/load-waves.txt"
 	tunedResults   = "bench/results/load-tuned.txt"
 	blockedResults = "bench/results/load-blocked-%s-%s.txt" // of a number of waiting jobs, with a release of Volcano
-	kueueResults   = "bench/results/load-kueue-%s.txt"      // with a release of Volcano
+	peerResults    = "bench/results/load-%s-%s.txt"         // of the workload of a peer, with a release of Volcano
 	page           = "docs/load.md"
 	chartFile      = "docs/load.svg"
+	workloadsPage  = "docs/dev/WORKLOADS.md"
 )
 
 // mainNodes is the number of nodes of the bursts that the page is about.
@@ -54,6 +55,7 @@ const (
 	// blocked is burst, while other jobs wait for quotas that are used up.
 	blocked = "blocked"
 	kueue   = "kueue" // the workload of Kueue's performance runner
+	kai     = "kai"   // the workload of KAI's scale tests
 )
 
 // choices are the flags.
@@ -71,12 +73,13 @@ type choices struct {
 func main() {
 	var o choices
 	flag.StringVar(&o.scenario, "scenario", burst, "burst: all jobs at once; waves: jobs arrive over time, and end; "+
-		"tuned: settings of Volcano; blocked: burst, while other jobs wait; kueue: the workload of Kueue's runner")
+		"tuned: settings of Volcano; blocked: burst, while other jobs wait; kueue: the workload of Kueue's runner; "+
+		"kai: the workload of KAI's scale tests")
 	flag.IntVar(&o.nodes, "nodes", mainNodes, "nodes of 8 GPUs")
 	flag.IntVar(&o.pods, "pods", 2000, "pods, in jobs of 10")
 	flag.IntVar(&o.queues, "queues", 500, "queues, in two levels below the root")
 	flag.IntVar(&o.waiting, "waiting", 5000, "blocked: jobs that wait")
-	flag.IntVar(&o.part, "part", 1, "kueue: measure one of so many jobs, and keep no result of a part")
+	flag.IntVar(&o.part, "part", 1, "kueue and kai: measure one of so many jobs, and keep no result of a part")
 	flag.IntVar(&o.rounds, "rounds", 3,
 		"how often each scheduler is measured; 0 writes the page of the results that are there")
 	flag.StringVar(&o.ours, "ours", "bin/load/ours", "our scheduler")
@@ -84,13 +87,7 @@ func main() {
 	flag.DurationVar(&o.limit, "limit", 5*time.Minute, "burst, tuned and blocked: how long a scheduler may take; "+
 		"with blocked, pods that do not run by then are left")
 	flag.DurationVar(&o.duration, "duration", 10*time.Minute, "waves: how long jobs arrive")
-	showVersion := flag.Bool("version", false, "print the versions of this program, Volcano and Kubernetes")
 	flag.Parse()
-
-	if *showVersion {
-		fmt.Print(version.Of().Text("load"))
-		return
-	}
 
 	version.Of().SetUserAgent()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -111,7 +108,9 @@ func (o choices) run(ctx context.Context) error {
 	case o.scenario == blocked:
 		return o.blocked(ctx)
 	case o.scenario == kueue:
-		return o.kueue(ctx)
+		return o.peer(ctx, o.kueueRunner())
+	case o.scenario == kai:
+		return o.peer(ctx, o.kaiScale())
 	}
 	return fmt.Errorf("there is no scenario %q", o.scenario)
 }
@@ -218,7 +217,7 @@ func (o choices) waves(ctx context.Context) error {
 
 // setting describes the measurement of a command of make, and the machine.
 func (o choices) setting(command string, pods int) load.Setting {
-	if o.scenario != kueue {
+	if o.scenario != kueue && o.scenario != kai {
 		command += fmt.Sprintf(" NODES=%d PODS=%d QUEUES=%d", o.nodes, o.pods, o.queues)
 	}
 	if o.scenario == waves {
@@ -271,15 +270,28 @@ func rewrite() error {
 //go:embed page.md.tmpl
 var pageSource string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"mainRelease": func() string { return load.MainRelease },
+//go:embed workloads.md.tmpl
+var workloadsSource string
+
+var (
+	pageTemplate      = parse(pageSource)
+	workloadsTemplate = parse(workloadsSource)
+)
+
+// parse returns the template of a page.
+func parse(source string) *template.Template {
+	return template.Must(template.New("page").Funcs(functions).Parse(source))
+}
+
+// functions are what the templates call.
+var functions = template.FuncMap{
 	"words":       words,
 	"podsPerJob":  func() int { return podsPerJob },
 	"steadyFrom":  func() float64 { return steadyFrom },
 	"steadyUntil": func() float64 { return steadyUntil },
 	"waveCards":   func() int { return workload.WaveCards },
 	"waveSlices":  func() int { return workload.WaveSlices },
-}).Parse(pageSource))
+}
 
 // contents holds the results that the page shows.
 type contents struct {
@@ -287,7 +299,6 @@ type contents struct {
 	Others  []report     // with other releases of Volcano, and other numbers of nodes
 	Waves   *wavesReport // nil if they were not measured
 	Blocked []report
-	Kueue   []kueueReport
 }
 
 // pages are the page and the charts of the results below the root of the module, by path.
@@ -306,12 +317,9 @@ func pages(root string) (map[string]string, error) {
 		return nil, err
 	}
 
-	runs, err := readReports(root, fmt.Sprintf(kueueResults, "*"))
+	files[workloadsPage], err = workloads(root)
 	if err != nil {
 		return nil, err
-	}
-	for _, run := range runs {
-		c.Kueue = append(c.Kueue, kueueReport{run})
 	}
 
 	files[chartFile], err = main.chart()
@@ -332,10 +340,15 @@ func pages(root string) (map[string]string, error) {
 		return nil, err
 	}
 
-	var text strings.Builder
-	err = pageTemplate.Execute(&text, c)
-	files[page] = text.String()
+	files[page], err = execute(pageTemplate, c)
 	return files, err
+}
+
+// execute returns the text of a page.
+func execute(page *template.Template, contents any) (string, error) {
+	var text strings.Builder
+	err := page.Execute(&text, contents)
+	return text.String(), err
 }
 
 // readAll reads the results of bursts below the root of the module: the main ones, and the results with other releases

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/capacity-card/capacity-card/bench/load"
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -93,7 +94,7 @@ func run(
 ) (load.Result, error) {
 	r := load.Result{Scheduler: s.name}
 	options := controlplane.Options{Environment: s.environment}
-	return r, onBed(ctx, c, s, options, func(ctx context.Context, b bed) error {
+	err := onBed(ctx, c, s, options, func(ctx context.Context, b bed) error {
 		submit := func(ctx context.Context, j workload.Job) error { return b.submit(ctx, j, 0) }
 		if err := b.block(ctx, others, submit); err != nil {
 			return fmt.Errorf("submitting jobs that wait: %w", err)
@@ -115,14 +116,11 @@ func run(
 			return fmt.Errorf("submitting jobs: %w", err)
 		}
 
-		after, err := b.follow(ctx, began, limit, pods, &r)
+		after, err := b.followPods(ctx, began, limit, pods, &r)
 		if err != nil {
 			return err
 		}
-
-		r.CPU = after.cpu - before.cpu
-		r.Cycles = after.cycles.count - before.cycles.count
-		r.Cycling = after.cycles.time - before.cycles.time
+		spend(&r, before, after)
 
 		b.seen.summarize(began, &r)
 		r.Total = limit.Seconds()
@@ -136,38 +134,49 @@ func run(
 		r.First = p.First
 		return nil
 	})
+	return r, err
 }
 
-// follow waits until all pods run, or the limit is over. It prints the number of running pods, and records the peak
-// memory of the scheduler and the number of pods that are left. It returns the last figures.
+// follow calls look for each reading of the scheduler's metrics, until look is done. It records the peak memory of the
+// scheduler, and returns the last metrics.
 func (b bed) follow(
+	ctx context.Context, r *load.Result, look func() (done bool, err error),
+) (last figures, err error) {
+	err = wait.PollUntilContextCancel(ctx, pause, false, func(ctx context.Context) (bool, error) {
+		last, err = read(ctx, b.process)
+		if err != nil {
+			return false, err
+		}
+		r.Memory = max(r.Memory, last.memory)
+		return look()
+	})
+	return last, err
+}
+
+// followPods waits until all pods run, or the limit is over. It prints the number of running pods, and records the
+// number of pods that are left.
+func (b bed) followPods(
 	ctx context.Context, began time.Time, limit time.Duration, pods int, r *load.Result,
 ) (figures, error) {
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
-
-	for {
-		select {
-		case <-ctx.Done():
-			return figures{}, fmt.Errorf("%d of %d pods run: %w", b.seen.counts().ran, pods, ctx.Err())
-		case <-tick.C:
-		}
-
-		now, err := read(ctx, b.process)
-		if err != nil {
-			return now, err
-		}
-		r.Memory = max(r.Memory, now.memory)
-
+	last, err := b.follow(ctx, r, func() (bool, error) {
 		n := b.seen.counts().ran
 		took := time.Since(began)
 		fmt.Printf("  %5.1fs  %d of %d pods run\n", took.Seconds(), n, pods)
 
-		if n >= pods || took > limit {
-			r.Left = max(0, pods-n)
-			return now, nil
-		}
+		r.Left = max(0, pods-n)
+		return r.Left == 0 || took > limit, nil
+	})
+	if err != nil {
+		return last, fmt.Errorf("%d of %d pods run: %w", b.seen.counts().ran, pods, err)
 	}
+	return last, nil
+}
+
+// spend records what the scheduler used between two readings of its metrics.
+func spend(r *load.Result, before, after figures) {
+	r.CPU = after.cpu - before.cpu
+	r.Cycles = after.cycles.count - before.cycles.count
+	r.Cycling = after.cycles.time - before.cycles.time
 }
 
 // summarize records the times at which pods were bound, and the latencies from submission to running.

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/capacity-card/capacity-card/bench/load"
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// peer is a workload that another scheduler publishes.
+type peer struct {
+	name    string // of the scenario
+	cluster workload.Cluster
+	pods    int
+	limit   time.Duration
+	preempt bool // the action preempt runs, too
+	measure func(context.Context, scheduler) (load.Result, error)
+}
+
+// peer measures the workload of a peer with both schedulers. A part of it is printed, and not kept.
+func (o choices) peer(ctx context.Context, p peer) error {
+	report := report{&load.Report{Setting: o.setting("make load SCENARIO="+p.name, p.pods)}}
+	report.Nodes = len(p.cluster.Nodes)
+	report.Queues = len(p.cluster.Leaves())
+	report.Limit = p.limit.Seconds()
+
+	schedulers := o.burstSchedulers()
+	for i := range schedulers {
+		schedulers[i].configuration = p.configure(schedulers[i].configuration)
+	}
+
+	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
+		result, err := p.measure(ctx, s)
+		result.Round = round
+		report.Runs = append(report.Runs, result)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+
+	table := peerReport{report, p.name}.Table()
+	if o.part > 1 {
+		fmt.Print("\n" + table)
+		return nil
+	}
+	return write(fmt.Sprintf(peerResults, p.name, report.Volcano), report.Report, table)
+}
+
+// configure returns a configuration under which queues take back what other queues use. Volcano reclaims for admitted
+// jobs alone, and the quota plugin admits none that exceeds the cluster. The plugin gang spares jobs of one pod.
+func (p peer) configure(configuration string) string {
+	configuration = strings.NewReplacer(
+		"enablePreemptable: false\n", "enablePreemptable: false\n    enableReclaimable: false\n",
+		"enableHierarchy: true\n", "enableHierarchy: true\n    enableJobEnqueued: false\n",
+	).Replace(configuration)
+
+	if p.preempt {
+		return strings.Replace(configuration, "allocate,", "allocate, preempt,", 1)
+	}
+	return configuration
+}
+
+// peerReport is the part of the page on the workload of a peer.
+type peerReport struct {
+	report
+	scenario string
+}
+
+// Table has the figures of the schedulers that were measured.
+func (r peerReport) Table() string {
+	schedulers := slices.DeleteFunc(slices.Clone(load.Schedulers), func(scheduler string) bool {
+		return !slices.ContainsFunc(r.Runs, func(run load.Result) bool { return run.Scheduler == scheduler })
+	})
+	return table(schedulers, peerRows[r.scenario](r.Setting), r.Values)
+}
+
+// peerRows makes the rows of the table of each workload.
+var peerRows = map[string]func(load.Setting) []row[load.Result]{kueue: kueueRows, kai: kaiRows}
+
+// readPeer reads the results of a workload below the root of the module: of each release of Volcano.
+func readPeer(root, scenario string) (all []peerReport, err error) {
+	reports, err := readReports(root, fmt.Sprintf(peerResults, scenario, "*"))
+	for _, report := range reports {
+		all = append(all, peerReport{report, scenario})
+	}
+	return all, err
+}
+
+// workloads returns the page on the workloads of peers, of the results below the root of the module.
+func workloads(root string) (string, error) {
+	ofKueue, err := readPeer(root, kueue)
+	if err != nil {
+		return "", err
+	}
+	ofKAI, err := readPeer(root, kai)
+	if err != nil {
+		return "", err
+	}
+	return execute(workloadsTemplate, struct{ Kueue, KAI []peerReport }{ofKueue, ofKAI})
+}
