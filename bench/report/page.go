@@ -16,7 +16,7 @@ func (c contents) Cycles() string {
 			continue // 5,000 queues are measured with MODE=full
 		}
 
-		t.row(cell{words: queues}, c.cell(name+nones, timeUnit), c.cell(upstream, timeUnit), c.cell(ours, timeUnit),
+		t.exact(cell{words: queues}, c.cell(name+nones, timeUnit), c.cell(upstream, timeUnit), c.cell(ours, timeUnit),
 			c.times(upstream, ours, timeUnit), c.cell(upstream, bytesUnit), c.cell(ours, bytesUnit))
 	}
 	return t.String()

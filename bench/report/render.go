@@ -290,6 +290,19 @@ func (t *table) row(cells ...cell) {
 	t.texts(words...)
 }
 
+// exact adds a row of which some figures are exact, such as allocations. A figure with an interval that is too wide is
+// not printed.
+func (t *table) exact(cells ...cell) {
+	var words []string
+	for _, c := range cells {
+		if c.width > widest {
+			c.words = "noisy"
+		}
+		words = append(words, c.words)
+	}
+	t.texts(words...)
+}
+
 // String returns the table, and the number of the rows that are left out. A table without rows has no head.
 func (t *table) String() string {
 	lines := t.lines.String()

@@ -200,6 +200,10 @@ func TestNoisyRowsAreLeftOut(t *testing.T) {
 	few.row(cell{"left out", 1}, cell{words: "3"})
 	assert.Contains(t, few.String(), "\nLeft out: 2 rows, interval above 20 %.\n")
 
+	exact := newTable("a", "b")
+	exact.exact(cell{"1.00 s", widest + 0.01}, cell{words: "3 allocations"})
+	assert.Equal(t, "| a | b |\n|---|---|\n| noisy | 3 allocations |\n", exact.String())
+
 	none := newTable("a", "b")
 	none.row(cell{"left out", 1})
 	assert.Equal(t, "Left out: 1 row, interval above 20 %.\n", none.String(), "no head without rows")
