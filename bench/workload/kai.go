@@ -15,7 +15,7 @@ const (
 )
 
 // KAIScale is the workload of KAI Scheduler's scale tests (test/e2e/scale/kwok_test.go of 2026) in the terms of
-// Volcano: jobs of a queue without a quota fill the nodes, and a queue that deserves all GPUs takes them back.
+// Volcano: jobs of a queue that deserves nothing fill the nodes, and a queue that deserves all GPUs takes them back.
 type KAIScale struct {
 	Nodes int // of 8 GPUs
 }

@@ -36,8 +36,8 @@ func (o choices) kaiScale() peer {
 	}
 }
 
-// runKAI measures one scheduler on a control plane of its own. Each step begins with nodes that the jobs of the first
-// step fill.
+// runKAI measures one scheduler on a control plane of its own. The second and the third step begin with nodes
+// that the jobs of the first fill.
 func runKAI(ctx context.Context, scale workload.KAIScale, s scheduler) (load.Result, error) {
 	r := load.Result{Scheduler: s.name, Steps: map[string]float64{}}
 	fill := scale.Fill()
@@ -95,8 +95,8 @@ func (b bed) startAll(ctx context.Context, jobs []workload.Job, r *load.Result) 
 	return b.placeAll(ctx, jobs, began, r)
 }
 
-// placeAll waits until each pod of jobs has a node, and returns the time since then, in seconds. It is infinite if it
-// exceeds the limit.
+// placeAll waits until each pod of jobs has a node, and returns the time from began until then, in seconds. It is
+// infinite if it exceeds the limit.
 func (b bed) placeAll(
 	ctx context.Context, jobs []workload.Job, began time.Time, r *load.Result,
 ) (took float64, err error) {
@@ -109,14 +109,14 @@ func (b bed) placeAll(
 
 	_, err = b.follow(ctx, r, func() (bool, error) {
 		placed, last := b.seen.placed(names)
-		so := time.Since(began)
-		fmt.Printf("  %5.1fs  %d of %d pods have a node\n", so.Seconds(), placed, pods)
+		passed := time.Since(began)
+		fmt.Printf("  %5.1fs  %d of %d pods have a node\n", passed.Seconds(), placed, pods)
 
 		took = math.Inf(1)
 		if placed >= pods {
 			took = milliseconds(last.Sub(began))
 		}
-		return placed >= pods || so > kaiLimit, nil
+		return placed >= pods || passed > kaiLimit, nil
 	})
 	return took, err
 }

@@ -27,8 +27,8 @@ func Need(w policy.Window, now time.Time, milli float64, length time.Duration) f
 }
 
 // Next returns the time when more of a budget is left, if nothing more is used: when the next window begins, or when
-// use leaves a sliding window, as much as is above the limit and the oldest part at least. It returns the zero time for
-// a sliding window without use.
+// the oldest use, and all that exceeds the limit, has left a sliding window. It returns the zero time for a sliding
+// window without use.
 func Next(w policy.Window, now time.Time, parts []float64, limit float64) time.Time {
 	if !w.Sliding {
 		return w.End(now)

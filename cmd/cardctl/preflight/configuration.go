@@ -89,9 +89,9 @@ func (s *Subject) replace(now *engine.Configuration) (*engine.Configuration, Che
 			case now.Plugin, overcommit:
 				if option.Name == now.Plugin {
 					added.Arguments = option.Arguments
-				}
-				if option.Name == now.Plugin && now.Hierarchy {
-					added.EnabledHierarchy = option.EnabledHierarchy
+					if now.Hierarchy {
+						added.EnabledHierarchy = option.EnabledHierarchy
+					}
 				}
 				check.Do = append(check.Do, fmt.Sprintf("remove from tier %d: - name: %s", i+1, option.Name))
 				return true

@@ -122,7 +122,7 @@ func (s *Subject) checkJobs(ctx context.Context, now, next *engine.Configuration
 	return jobs, compareEvictions(before.events, after.events), nil
 }
 
-// noteUnsettled adds that the jobs are those of an arbitrary cycle.
+// noteUnsettled adds that nothing has settled: the jobs are as an arbitrary cycle left them.
 func (c *Check) noteUnsettled(name string, o outcome) {
 	if !o.settled {
 		c.worse(Note)
