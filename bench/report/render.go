@@ -290,8 +290,8 @@ func (t *table) row(cells ...cell) {
 	t.texts(words...)
 }
 
-// exact adds a row of which some figures are exact, such as allocations. A figure with an interval that is too wide is
-// not printed.
+// exact adds a row, and prints noisy for each figure with an interval that is too wide: the row stays, because
+// allocations are exact.
 func (t *table) exact(cells ...cell) {
 	var words []string
 	for _, c := range cells {

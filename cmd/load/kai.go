@@ -160,11 +160,9 @@ func kaiRows(load.Setting) []row[load.Result] {
 			return took
 		}
 	}
-	return []row[load.Result]{
+	return append([]row[load.Result]{
 		{"jobs of a GPU fill the nodes", "s", step(filled)},
 		{"a gang takes half of the nodes back", "s", step(gangStarted)},
 		{"jobs of a GPU take all nodes back", "s", step(manyStarted)},
-		{"cpu of the scheduler", "s", func(r load.Result) float64 { return r.CPU }},
-		{"peak memory of the scheduler", "MiB", func(r load.Result) float64 { return r.Memory / (1 << 20) }},
-	}
+	}, usage...)
 }

@@ -14,9 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	"github.com/capacity-card/capacity-card/bench/load"
@@ -149,18 +147,11 @@ func newEnder(ctx context.Context, kube kubernetes.Interface, arrivals []workloa
 }
 
 func (e *ender) watch() error {
-	factory := informers.NewSharedInformerFactory(e.kube, 0)
-	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { e.see(object.(*corev1.Pod)) },
-		UpdateFunc: func(_, object any) { e.see(object.(*corev1.Pod)) },
+	return watchPods(e.ctx, e.kube, func(pod *corev1.Pod, deleted bool) {
+		if !deleted {
+			e.see(pod)
+		}
 	})
-	if err != nil {
-		return err
-	}
-
-	factory.Start(e.ctx.Done())
-	factory.WaitForCacheSync(e.ctx.Done())
-	return e.ctx.Err()
 }
 
 // see plans the end of a pod that runs, and counts a job with a pod that succeeded.
@@ -232,14 +223,12 @@ func kueueRows(setting load.Setting) []row[load.Result] {
 		return func(run load.Result) float64 { return run.Waits[size] }
 	}
 	ended := func(run load.Result) float64 { return float64(setting.Pods-run.Left) / run.Total }
-	return []row[load.Result]{
+	return append([]row[load.Result]{
 		{"all jobs", "s", func(r load.Result) float64 { return r.Total }},
 		{"jobs", "per second", ended},
 		{"submit to running, mean of large jobs", "s", wait("large")},
 		{"medium", "s", wait("medium")},
 		{"small", "s", wait("small")},
 		{"jobs that had not ended", "", func(r load.Result) float64 { return float64(r.Left) }},
-		{"cpu of the scheduler", "s", func(r load.Result) float64 { return r.CPU }},
-		{"peak memory of the scheduler", "MiB", func(r load.Result) float64 { return r.Memory / (1 << 20) }},
-	}
+	}, usage...)
 }

@@ -6,19 +6,14 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
-	"text/template"
 	"time"
 
 	"github.com/capacity-card/capacity-card/bench/load"
@@ -217,7 +212,7 @@ func (o choices) waves(ctx context.Context) error {
 
 // setting describes the measurement of a command of make, and the machine.
 func (o choices) setting(command string, pods int) load.Setting {
-	if o.scenario != kueue && o.scenario != kai {
+	if _, ofPeer := peerRows[o.scenario]; !ofPeer {
 		command += fmt.Sprintf(" NODES=%d PODS=%d QUEUES=%d", o.nodes, o.pods, o.queues)
 	}
 	if o.scenario == waves {
@@ -250,136 +245,6 @@ func exit(err error) {
 		os.Exit(1)
 	}
 	os.Exit(0)
-}
-
-// rewrite makes the page and the charts from the raw results again.
-func rewrite() error {
-	files, err := pages("")
-	if err != nil {
-		return err
-	}
-
-	for path, text := range files {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-//go:embed page.md.tmpl
-var pageSource string
-
-//go:embed workloads.md.tmpl
-var workloadsSource string
-
-var (
-	pageTemplate      = parse(pageSource)
-	workloadsTemplate = parse(workloadsSource)
-)
-
-// parse returns the template of a page.
-func parse(source string) *template.Template {
-	return template.Must(template.New("page").Funcs(functions).Parse(source))
-}
-
-// functions are what the templates call.
-var functions = template.FuncMap{
-	"words":       words,
-	"podsPerJob":  func() int { return podsPerJob },
-	"steadyFrom":  func() float64 { return steadyFrom },
-	"steadyUntil": func() float64 { return steadyUntil },
-	"waveCards":   func() int { return workload.WaveCards },
-	"waveSlices":  func() int { return workload.WaveSlices },
-}
-
-// contents holds the results that the page shows.
-type contents struct {
-	report
-	Others  []report     // with other releases of Volcano, and other numbers of nodes
-	Waves   *wavesReport // nil if they were not measured
-	Blocked []report
-}
-
-// pages are the page and the charts of the results below the root of the module, by path.
-func pages(root string) (map[string]string, error) {
-	main, rest, err := readAll(root)
-	if err != nil {
-		return nil, err
-	}
-
-	c := contents{report: main, Others: rest}
-	files := map[string]string{}
-
-	// For each number of waiting jobs and each release of Volcano.
-	c.Blocked, err = readReports(root, fmt.Sprintf(blockedResults, "*", "*"))
-	if err != nil {
-		return nil, err
-	}
-
-	files[workloadsPage], err = workloads(root)
-	if err != nil {
-		return nil, err
-	}
-
-	files[chartFile], err = main.chart()
-	if err != nil {
-		return nil, err
-	}
-
-	inWaves, err := load.Read[load.Run](filepath.Join(root, wavesResults))
-	if err == nil {
-		c.Waves = &wavesReport{inWaves}
-		for _, drawn := range c.Waves.Charts() {
-			files["docs/"+drawn.File], err = c.Waves.chart(drawn)
-			if err != nil {
-				return nil, err
-			}
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-
-	files[page], err = execute(pageTemplate, c)
-	return files, err
-}
-
-// execute returns the text of a page.
-func execute(page *template.Template, contents any) (string, error) {
-	var text strings.Builder
-	err := page.Execute(&text, contents)
-	return text.String(), err
-}
-
-// readAll reads the results of bursts below the root of the module: the main ones, and the results with other releases
-// or numbers of nodes.
-func readAll(root string) (main report, rest []report, err error) {
-	paths, err := filepath.Glob(filepath.Join(root, fmt.Sprintf(others, "v*")))
-	if err != nil {
-		return report{}, nil, err
-	}
-
-	for _, path := range append([]string{filepath.Join(root, results)}, paths...) {
-		read, err := load.Read[load.Result](path)
-		if err != nil {
-			return report{}, nil, err
-		}
-		rest = append(rest, report{read})
-	}
-	return rest[0], rest[1:], nil
-}
-
-// readReports reads the results with names of a pattern below the root of the module.
-func readReports(root, pattern string) (all []report, err error) {
-	paths, err := filepath.Glob(filepath.Join(root, pattern))
-	for _, path := range paths {
-		read, err := load.Read[load.Result](path)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, report{read})
-	}
-	return all, err
 }
 
 // inTurn measures the schedulers in turn, and begins each round with another one.

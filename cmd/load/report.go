@@ -18,13 +18,18 @@ type row[Run any] struct {
 	figure      func(Run) float64
 }
 
-var rows = []row[load.Result]{
-	{"pods bound", "per second", load.Result.Throughput},
-	{"submit to running, half of the pods", "s", func(r load.Result) float64 { return r.Latency(0.5) }},
-	{"99 %", "s", func(r load.Result) float64 { return r.Latency(0.99) }},
+// usage has the processor time and the memory of a scheduler.
+var usage = []row[load.Result]{
 	{"cpu of the scheduler", "s", func(r load.Result) float64 { return r.CPU }},
 	{"peak memory of the scheduler", "MiB", func(r load.Result) float64 { return r.Memory / (1 << 20) }},
 }
+
+// rows has the figures of a burst.
+var rows = append([]row[load.Result]{
+	{"pods bound", "per second", load.Result.Throughput},
+	{"submit to running, half of the pods", "s", func(r load.Result) float64 { return r.Latency(0.5) }},
+	{"99 %", "s", func(r load.Result) float64 { return r.Latency(0.99) }},
+}, usage...)
 
 // Table has the figures of the schedulers.
 func (r report) Table() string { return table(load.Schedulers, rows, r.Values) }

@@ -172,7 +172,7 @@ func (b bed) followPods(
 	return last, nil
 }
 
-// spend records what the scheduler used between two readings of its metrics.
+// spend records the processor time and the cycles of the scheduler between two readings of its metrics.
 func spend(r *load.Result, before, after figures) {
 	r.CPU = after.cpu - before.cpu
 	r.Cycles = after.cycles.count - before.cycles.count

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
@@ -60,16 +61,21 @@ func (s *sightings) jobs() int {
 }
 
 func (s *sightings) watch(ctx context.Context, cp *controlplane.ControlPlane) error {
-	factory := informers.NewSharedInformerFactory(cp.Kube, 0)
+	return watchPods(ctx, cp.Kube, s.see)
+}
+
+// watchPods calls see for each change of a pod, and returns when the pods that exist are known.
+func watchPods(ctx context.Context, kube kubernetes.Interface, see func(pod *corev1.Pod, deleted bool)) error {
+	factory := informers.NewSharedInformerFactory(kube, 0)
 	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { s.see(object.(*corev1.Pod), false) },
-		UpdateFunc: func(_, object any) { s.see(object.(*corev1.Pod), false) },
+		AddFunc:    func(object any) { see(object.(*corev1.Pod), false) },
+		UpdateFunc: func(_, object any) { see(object.(*corev1.Pod), false) },
 		DeleteFunc: func(object any) {
 			// The watch can miss a deletion.
 			if unseen, ok := object.(cache.DeletedFinalStateUnknown); ok {
 				object = unseen.Obj
 			}
-			s.see(object.(*corev1.Pod), true)
+			see(object.(*corev1.Pod), true)
 		},
 	})
 	if err != nil {

@@ -406,7 +406,7 @@ func TestWatch(t *testing.T) {
 	require.EqualError(t, s.show(t.Context(), func(context.Context) (*result, error) { return nil, errors.New("no cluster") }), "no cluster")
 }
 
-// TestTimeAloneIsNoChange leaves out rows and texts of which only the age has changed.
+// TestTimeAloneIsNoChange prints no row and no text in which only the age has changed.
 func TestTimeAloneIsNoChange(t *testing.T) {
 	jobs := func(age, state string) *result {
 		r := &result{rows: tableOf("NAME", "AGE", "STATE")}

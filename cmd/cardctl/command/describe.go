@@ -69,7 +69,7 @@ func (d *description) finding(f explain.Finding) {
 	d.line("PodGroup:", podGroup)
 	d.line("Queue:", f.Queue)
 	d.line("State:", state)
-	d.line("Pods:", podsOf(&f))
+	d.line("Pods:", podsOf(f))
 	d.line("Gang:", f.Broken)
 	d.line("Age:", ago(ptr.Deref(f.Since, metav1.Time{}).Time))
 
@@ -111,7 +111,7 @@ func ruleAt(rule report.Rule, queue string) string {
 }
 
 // podsOf counts the pods of a job in words.
-func podsOf(f *explain.Finding) string {
+func podsOf(f explain.Finding) string {
 	switch {
 	case f.State == explain.Finished && f.Pods.Total == 0:
 		return "none left"

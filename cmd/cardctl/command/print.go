@@ -112,7 +112,6 @@ type column struct {
 	wide bool
 	once bool // empty in a row that has the same in all such columns as the row before
 	gone bool // not printed
-	ages bool // it changes with the time alone
 }
 
 // tableOf makes a table with columns of names. Names in parentheses are for -o wide.
@@ -120,8 +119,7 @@ func tableOf(names ...string) *table {
 	t := &table{}
 	for _, name := range names {
 		inner, wide := strings.CutPrefix(name, "(")
-		title := strings.TrimSuffix(inner, ")")
-		t.columns = append(t.columns, column{name: title, wide: wide, ages: title == "AGE"})
+		t.columns = append(t.columns, column{name: strings.TrimSuffix(inner, ")"), wide: wide})
 	}
 	return t
 }

@@ -44,7 +44,7 @@ func (r *result) changes(before *result, format string) *result {
 func (t *table) identity(row []string) string {
 	var cells []string
 	for i, cell := range row {
-		if !t.columns[i].ages {
+		if t.columns[i].name != "AGE" {
 			cells = append(cells, cell)
 		}
 	}

@@ -130,7 +130,7 @@ func (c *Check) noteUnsettled(name string, o outcome) {
 	}
 }
 
-// outcome is what a scheduler makes of the cluster.
+// outcome is the state of the cluster after a scheduler has run, and the events until then.
 type outcome struct {
 	world   *engine.World
 	events  []engine.Event
