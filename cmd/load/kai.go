@@ -32,6 +32,7 @@ func (o choices) kaiScale() peer {
 		cluster: scale.Cluster(),
 		pods:    len(scale.Fill()) + len(scale.Gang().Tasks) + len(scale.Many()),
 		limit:   kaiLimit,
+		plugin:  capacity,
 		measure: func(ctx context.Context, s scheduler) (load.Result, error) { return runKAI(ctx, scale, s) },
 	}
 }

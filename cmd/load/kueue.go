@@ -23,7 +23,7 @@ import (
 )
 
 // kueueLimit bounds the time for all jobs of Kueue's runner.
-const kueueLimit = 30 * time.Minute
+const kueueLimit = 15 * time.Minute
 
 // kueueRunner measures the workload of Kueue's performance runner.
 func (o choices) kueueRunner() peer {
@@ -33,6 +33,7 @@ func (o choices) kueueRunner() peer {
 		cluster: cluster,
 		pods:    len(arrivals),
 		limit:   kueueLimit,
+		plugin:  capacityCard,
 		preempt: true,
 		measure: func(ctx context.Context, s scheduler) (load.Result, error) {
 			return runKueue(ctx, cluster, arrivals, s)
@@ -230,5 +231,6 @@ func kueueRows(setting load.Setting) []row[load.Result] {
 		{"medium", "s", wait("medium")},
 		{"small", "s", wait("small")},
 		{"jobs that had not ended", "", func(r load.Result) float64 { return float64(r.Left) }},
+		{"a cycle, mean", "s", func(r load.Result) float64 { return r.Cycling / r.Cycles }},
 	}, usage...)
 }

@@ -17,7 +17,8 @@ type peer struct {
 	cluster workload.Cluster
 	pods    int
 	limit   time.Duration
-	preempt bool // the action preempt runs, too
+	plugin  string // of ours
+	preempt bool   // the action preempt runs, too
 	measure func(context.Context, scheduler) (load.Result, error)
 }
 
@@ -28,9 +29,9 @@ func (o choices) peer(ctx context.Context, p peer) error {
 	report.Queues = len(p.cluster.Leaves())
 	report.Limit = p.limit.Seconds()
 
-	schedulers := o.burstSchedulers()
-	for i := range schedulers {
-		schedulers[i].configuration = p.configure(schedulers[i].configuration)
+	schedulers := []scheduler{
+		{"upstream", o.upstream, p.configuration(capacity), nil, nil},
+		{"ours", o.ours, p.configuration(p.plugin), nil, nil},
 	}
 
 	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
@@ -51,18 +52,19 @@ func (o choices) peer(ctx context.Context, p peer) error {
 	return write(fmt.Sprintf(peerResults, p.name, report.Volcano), report.Report, table)
 }
 
-// configure returns a configuration under which queues take back what other queues use. Volcano reclaims for admitted
-// jobs alone, and the quota plugin admits none that exceeds the cluster. The plugin gang spares jobs of one pod.
-func (p peer) configure(configuration string) string {
-	configuration = strings.NewReplacer(
+// configuration returns a configuration with a quota plugin under which queues take back what other queues use. Volcano
+// reclaims for admitted jobs alone, and the quota plugin admits none that exceeds the cluster. The plugin gang spares
+// jobs of one pod.
+func (p peer) configuration(plugin string) string {
+	text := strings.NewReplacer(
 		"enablePreemptable: false\n", "enablePreemptable: false\n    enableReclaimable: false\n",
 		"enableHierarchy: true\n", "enableHierarchy: true\n    enableJobEnqueued: false\n",
-	).Replace(configuration)
+	).Replace(configuration(plugin))
 
 	if p.preempt {
-		return strings.Replace(configuration, "allocate,", "allocate, preempt,", 1)
+		return strings.Replace(text, "allocate,", "allocate, preempt,", 1)
 	}
-	return configuration
+	return text
 }
 
 // peerReport is the part of the page on the workload of a peer.

@@ -18,7 +18,6 @@ import (
 // Protection says which queues may reclaim a running task, by policy.
 type Protection struct {
 	Spared string // why no queue may reclaim it now, for the end of "it …"; "" if some may
-	Young  bool   // it is spared because it has run for less than its queue's min-runtime
 	Fence  string // the queue that only queues below it may reclaim from, "" for none
 	// Training: jobs of inference may reclaim it down to the guarantee.
 	Training bool
@@ -90,7 +89,6 @@ func (i Inspection) Protection(task *api.TaskInfo) (p Protection) {
 	case class == quota.Inference:
 		p.Spared = "has the service class " + policy.Inference
 	case constraint.Ran(task.Pod, s.Now) < least:
-		p.Young = true
 		p.Spared = fmt.Sprintf("runs for less than %s, its queue's %s", least, policy.MinRuntimeKey)
 	}
 	return p

@@ -22,14 +22,6 @@ type losingJob struct {
 	pods  []*cards.PodRequest // their statements about cards
 }
 
-// readJobs reads the jobs with pods that can be evicted.
-func (snap *snapshot) readJobs(s *Rules) {
-	for _, job := range s.Volcano.Jobs {
-		snap.readJob(s, job)
-	}
-	slices.SortFunc(snap.jobs, func(x, y losingJob) int { return strings.Compare(x.Name, y.Name) })
-}
-
 // readJob adds a job if one of its running pods can be evicted.
 func (snap *snapshot) readJob(s *Rules, job *api.JobInfo) {
 	q := s.Index.Lookup(string(job.Queue))
@@ -112,8 +104,11 @@ type ranked struct {
 	class     [3]int32
 }
 
-// rank sets the class and the order of all candidates. In a class, the youngest pod is evicted first.
+// rank sorts the jobs by name, and sets the class and the order of all candidates. In a class, the youngest pod is
+// evicted first.
 func (snap *snapshot) rank(s *Rules) {
+	slices.SortFunc(snap.jobs, func(x, y losingJob) int { return strings.Compare(x.Name, y.Name) })
+	snap.classes = 0
 	ranks := snap.ranksOfQueues(s)
 	var all []ranked
 	for j := range snap.jobs {

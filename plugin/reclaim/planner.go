@@ -47,9 +47,12 @@ func (s *Rules) Preempt() {
 // planner makes plans for the claimants of one action, and carries them out.
 type planner struct {
 	*Rules
-	within bool      // the action is preempt, and not reclaim
-	cached *snapshot // see snapshot
+	within bool // the action is preempt, and not reclaim
 	holds  []hold
+
+	cached  *snapshot   // see snapshot
+	changed []api.JobID // with pods that were evicted or placed since cached was read
+	stale   bool        // cached has to be read again
 }
 
 // hold is a pod of a claimant that fits on idle resources and waits for allocate. Later claimants leave it its room.
@@ -58,16 +61,25 @@ type hold struct {
 	node int // of the snapshot: all snapshots of a session have the same nodes
 }
 
-// snapshot returns the nodes and the running pods. They stay the same until forgetSnapshot.
+// snapshot returns the nodes and the running pods. They stay the same until outdate.
 func (p *planner) snapshot() *snapshot {
-	if p.cached == nil {
+	switch {
+	case p.cached == nil:
 		p.cached = p.readSnapshot()
+	case p.stale:
+		p.cached.renew(p.Rules, p.changed)
 	}
+
+	p.changed = nil
+	p.stale = false
 	return p.cached
 }
 
-// forgetSnapshot is called when pods are evicted, or get notice.
-func (p *planner) forgetSnapshot() { p.cached = nil }
+// outdate is called when pods of jobs are evicted or placed, or get notice.
+func (p *planner) outdate(jobs ...api.JobID) {
+	p.changed = append(p.changed, jobs...)
+	p.stale = true
+}
 
 // serveAll serves the claimants in the order of queues and jobs.
 func (p *planner) serveAll() {
@@ -248,7 +260,7 @@ func (p *planner) carryOut(found *proposal) result {
 
 	if p.needsNotice(found.victims()) {
 		p.announce(found)
-		p.forgetSnapshot()
+		p.outdate()
 		return carriedOut
 	}
 
@@ -274,8 +286,9 @@ func (p *planner) carryOut(found *proposal) result {
 	}
 
 	statement.Commit()
-	p.forgetSnapshot()
+	p.outdate(c.job.UID)
 	for _, victim := range victims {
+		p.outdate(victim.Job)
 		klog.V(3).Infof("[%s] task %s/%s is evicted for job %s in queue %s, because of %s",
 			p.Plugin, victim.Namespace, victim.Name, c.job.UID, c.job.Queue, c.action())
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota/plan"
 )
 
-// snapshot is the free resources of nodes, and the jobs that can lose pods. All plans of an action read it, until one
-// of them evicts somebody.
+// snapshot is the free resources of nodes, and the jobs that can lose pods. All plans of an action read it. Plans that
+// evict pods renew it.
 type snapshot struct {
 	resources []v1.ResourceName
 	lists     []*cards.Selector // of devices that claims request: one more resource each
@@ -35,12 +35,34 @@ func (s *Rules) readSnapshot() *snapshot {
 	}
 
 	snap.readNodes(s)
-	snap.readJobs(s)
-	snap.rank(s)
+	snap.read(s)
 	return snap
 }
 
-// readNodes reads the resources that nodes have left once terminating pods are gone and earmarks are used.
+// read reads what the nodes have left, and all running pods.
+func (snap *snapshot) read(s *Rules) {
+	snap.readFree(s)
+	for _, job := range s.Volcano.Jobs {
+		snap.readJob(s, job)
+	}
+	snap.rank(s)
+}
+
+// renew reads the nodes again, and the jobs with pods that were evicted or placed. An action with many claimants would
+// read all running pods for each of them (BenchmarkReclaimCards).
+func (snap *snapshot) renew(s *Rules, changed []api.JobID) {
+	snap.readFree(s)
+	snap.jobs = slices.DeleteFunc(snap.jobs, func(job losingJob) bool {
+		return slices.Contains(changed, job.info.UID)
+	})
+	for id := range sets.New(changed...) {
+		snap.readJob(s, s.Volcano.Jobs[id])
+	}
+	snap.rank(s)
+	snap.check(s)
+}
+
+// readNodes reads the nodes, their resources, and the lists of devices that pending pods request through claims.
 func (snap *snapshot) readNodes(s *Rules) {
 	scalars := sets.New[v1.ResourceName]()
 	for _, node := range s.Volcano.Nodes {
@@ -52,9 +74,18 @@ func (snap *snapshot) readNodes(s *Rules) {
 
 	slices.SortFunc(snap.nodes, func(x, y *api.NodeInfo) int { return strings.Compare(x.Name, y.Name) })
 	snap.resources = append([]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory}, sets.List(scalars)...)
+	snap.readLists(s)
+}
 
-	left := snap.readDevices(s)
+// readFree reads the resources that nodes have left once terminating pods are gone and earmarks are used.
+func (snap *snapshot) readFree(s *Rules) {
+	var left []map[string]float64 // by list and node
+	for _, list := range snap.lists {
+		left = append(left, s.Cards.DevicesLeft(list))
+	}
+
 	kept := s.Books.Kept()
+	snap.free = snap.free[:0]
 	for _, node := range snap.nodes {
 		free := make([]float64, len(snap.resources), snap.width())
 		for r, name := range snap.resources {
@@ -86,11 +117,10 @@ func (snap *snapshot) numberOf(name string) int {
 	return n
 }
 
-// readDevices finds the lists of devices that pending pods request through claims. It returns the devices that are left
-// of each, by node.
-func (snap *snapshot) readDevices(s *Rules) (left []map[string]float64) {
+// readLists finds the lists of devices that pending pods request through claims.
+func (snap *snapshot) readLists(s *Rules) {
 	if s.Cards == nil {
-		return nil
+		return
 	}
 
 	for _, job := range s.Volcano.Jobs {
@@ -101,11 +131,6 @@ func (snap *snapshot) readDevices(s *Rules) (left []map[string]float64) {
 			}
 		}
 	}
-
-	for _, list := range snap.lists {
-		left = append(left, s.Cards.DevicesLeft(list))
-	}
-	return left
 }
 
 // devicesOf returns the devices of a list that a node has left once terminating pods are gone. If that is not known by

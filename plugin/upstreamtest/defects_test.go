@@ -157,7 +157,7 @@ func defects() []defect {
 		{
 			name: "One unknown parent stops the tree", until: latest, theirs: theirs, ours: ours,
 			part: "Progress", where: "pkg/scheduler/plugins/capacity/capacity.go 1227–1231 and 1468–1470",
-			happens: "As above, for a queue with an unknown parent, or parents that form a cycle.",
+			happens: "As above, for a queue with an unknown parent, or parents that form a cycle with a job.",
 			mend:    "Leave out the queue and the queues below it, and refuse their jobs.",
 			setup: setup{cluster: tree(leaf("lost", "nowhere", 4), leaf("other", "root", 4)).with(
 				job("right", "other", workload.Pending, pods("right", 1, 1)))},

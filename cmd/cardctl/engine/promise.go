@@ -31,8 +31,7 @@ func Promises(tree *index.Tree, annotations func(queue string) map[string]string
 
 		own := promisesOf(annotations(tree.Name(q)))
 		for name, p := range own {
-			// The default of a guarantee yields to a guarantee of a queue above.
-			if !guarantees.State(q, name) && guarantees.StateAbove(q, name) {
+			if guarantees.Yields(q, name) {
 				p.Guarantee = 0
 				own[name] = p
 			}
@@ -122,15 +121,16 @@ func GuaranteesOf(tree *index.Tree, annotations func(queue string) map[string]st
 	return g
 }
 
-// State reports whether a queue states a guarantee of a card.
-func (g Guarantees) State(q index.Queue, name string) bool {
-	_, is := g.stated[q][name]
-	return is
+// Yields reports whether a queue has no guarantee of a card by default: it states none, and a queue above it, except
+// the root, does.
+func (g Guarantees) Yields(q index.Queue, name string) bool {
+	path := g.tree.Path(q)
+	return !g.states(q, name) && slices.ContainsFunc(path[1:], func(p index.Queue) bool {
+		return p != g.tree.Root() && g.states(p, name)
+	})
 }
 
-// StateAbove reports whether a queue above another one, except the root, states a guarantee of a card.
-func (g Guarantees) StateAbove(q index.Queue, name string) bool {
-	return slices.ContainsFunc(g.tree.Path(q)[1:], func(p index.Queue) bool {
-		return p != g.tree.Root() && g.State(p, name)
-	})
+func (g Guarantees) states(q index.Queue, name string) bool {
+	_, is := g.stated[q][name]
+	return is
 }

@@ -184,3 +184,12 @@ func ShortTime(d time.Duration) string {
 
 	return text
 }
+
+// ShortTimeOf formats a duration of JSON as ShortTime does. It returns "" for another text.
+func ShortTimeOf(text string) string {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return ""
+	}
+	return ShortTime(d)
+}

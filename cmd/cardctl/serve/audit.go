@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/audit"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
@@ -34,8 +33,8 @@ func auditView(q *request) (any, any, error) {
 	r := audit.Run(q.Model.Queues, &q.Checks.Result, q.Configuration, daysOf(q.query))
 	p := &auditPage{
 		Report:   r,
-		HalfLife: shortTime(r.HalfLife),
-		Covered:  shortTime(r.Covered),
+		HalfLife: queues.ShortTimeOf(r.HalfLife),
+		Covered:  queues.ShortTimeOf(r.Covered),
 		Only:     audit.Check(q.query.Get("check")),
 		Spans:    []int{1, 7, 30, 90},
 	}
@@ -63,14 +62,6 @@ func daysOf(query url.Values) int {
 		return days
 	}
 	return audit.DefaultDays
-}
-
-func shortTime(text string) string {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return ""
-	}
-	return queues.ShortTime(d)
 }
 
 func auditCommand(q *request) []string {

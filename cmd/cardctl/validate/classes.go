@@ -73,10 +73,11 @@ func (ck *checker) classes(
 func (ck *checker) checkGuarantee(q *scheduling.Queue, training bool) {
 	guarantee := ck.amounts(q, card.GuaranteeKey)
 	quota := ck.amounts(q, card.QuotaKey)
+	n := ck.tree.Lookup(q.Name)
 
 	var kept []string
 	for _, name := range slices.Sorted(maps.Keys(quota)) {
-		if _, set := guarantee[name]; !set && quota[name] > 0 {
+		if _, set := guarantee[name]; !set && quota[name] > 0 && !ck.guarantees.Yields(n, name) {
 			kept = append(kept, fmt.Sprintf("%q", name))
 		}
 	}

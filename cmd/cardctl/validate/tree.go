@@ -147,7 +147,9 @@ func (ck *checker) checkSums(q *scheduling.Queue) {
 		}
 
 		for name, amount := range ck.orQuota(child, card.GuaranteeKey) {
-			guarantees[name] += amount
+			if !ck.guarantees.Yields(c, name) {
+				guarantees[name] += amount
+			}
 		}
 		for name, amount := range ck.orQuota(child, card.DeservedKey) {
 			deserved[name] += amount
@@ -265,7 +267,7 @@ func (ck *checker) checkDeserved(q *scheduling.Queue) {
 }
 
 // countsAs reports whether an amount of a card has no effect, because deserved or the guarantee is larger. It adds the
-// issue. Both default to the quota. The default of a guarantee yields to a guarantee of a queue above.
+// issue. Both default to the quota, except guarantees that yield to a guarantee of a queue above.
 func (ck *checker) countsAs(q *scheduling.Queue, field, name string, amount float64, key string) bool {
 	if keeps, set := ck.amounts(q, key)[name]; set {
 		if keeps > amount {
@@ -278,7 +280,7 @@ func (ck *checker) countsAs(q *scheduling.Queue, field, name string, amount floa
 	if !bounded || math.IsNaN(most) {
 		return false
 	}
-	if key == card.GuaranteeKey && ck.guarantees.StateAbove(ck.tree.Lookup(q.Name), name) {
+	if key == card.GuaranteeKey && ck.guarantees.Yields(ck.tree.Lookup(q.Name), name) {
 		return false
 	}
 	ck.noEffect(q, field, "%q has no effect: %s is not set, so it is the quota of %v", name, policy.Short(key), most)

@@ -181,6 +181,9 @@ func TestCheck(t *testing.T) {
 				queue("r", "p", quota(`{"A":2}`), "guarantee: {resource: {cpu: 2}}")},
 			[]string{"4: error: Queue/p: spec.capability.cpu: 3, and its children are guaranteed 4",
 				`3: warning: Queue/p: metadata.annotations[volcano.sh/card.quota]: "A" is 3, and its children are guaranteed 4`}},
+		"a guarantee of a queue above ends the defaults of its children": {
+			[]string{queue("p", "", quota(`{"A":3}`)+", "+guarantee(`{"A":0}`), ""), queue("q", "p", quota(`{"A":3}`), ""),
+				queue("r", "p", quota(`{"A":3}`), "")}, nil},
 		"children deserve too much": {
 			[]string{queue("p", "", quota(`{"A":3}`)+", "+deserved(`{"A":1}`)+", "+guarantee(`{"A":0}`), ""), queue("q", "p", quota(`{"A":3}`)+", "+deserved(`{"A":2}`)+", "+guarantee(`{"A":0}`), "")},
 			[]string{`3: warning: Queue/p: metadata.annotations[volcano.sh/card.deserved]: "A" is 1, and its children deserve 2 (volcano.sh/card.deserved is the quota where it is not set)`}},

@@ -3,6 +3,7 @@ package session
 import (
 	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
 	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
@@ -13,8 +14,8 @@ import (
 type plannedAction struct {
 	framework.Action
 	plan func(s *Session)
-	// then: Volcano's action runs after the plans, too.
-	then bool
+	// then reports whether Volcano's action has something to decide after the plans. nil: it has not.
+	then func(ssn *framework.Session) bool
 }
 
 // NewReclaim returns the action reclaim. Where cards count, or policies decide who is evicted, it carries out plans for
@@ -26,11 +27,27 @@ func NewReclaim() framework.Action {
 // NewPreempt returns the action preempt, which carries out plans as NewReclaim does. Volcano's action then decides
 // between the tasks of one job.
 func NewPreempt() framework.Action {
-	return plannedAction{Action: preempt.New(), plan: planPreempt, then: true}
+	return plannedAction{Action: preempt.New(), plan: planPreempt, then: anyWithin}
 }
 
 func planReclaim(s *Session) { s.Reclaim.Reclaim() }
 func planPreempt(s *Session) { s.Reclaim.Preempt() }
+
+// anyWithin reports whether a job has pods that its own pending pods may displace. Volcano's action looks at all nodes
+// for each job that waits, and in v1.14 again for each queue (actions/preempt/preempt.go 229).
+func anyWithin(ssn *framework.Session) bool {
+	for _, job := range ssn.Jobs {
+		if len(job.TaskStatusIndex[api.Pending]) == 0 {
+			continue
+		}
+		for status, tasks := range job.TaskStatusIndex {
+			if api.PreemptableStatus(status) && len(tasks) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // RegisterActions replaces the actions that Volcano has registered by actions with plans. Register calls it. A shared
 // object of one plugin calls it when it is loaded.
@@ -57,13 +74,14 @@ func Plans(ssn *framework.Session) bool {
 
 // Execute evicts pods for other pods.
 func (a plannedAction) Execute(ssn *framework.Session) {
-	plans := Plans(ssn)
-	if plans {
-		a.plan(inForce.of(ssn))
+	if !Plans(ssn) {
+		a.Action.Execute(ssn)
+		return
 	}
 
+	a.plan(inForce.of(ssn))
 	// After preempt with plans, Volcano's action decides within jobs.
-	if !plans || a.then {
+	if a.then != nil && a.then(ssn) {
 		a.Action.Execute(ssn)
 	}
 }

@@ -185,6 +185,26 @@ func TestNobodyIsPreemptedForAClosedQueue(t *testing.T) {
 	}
 }
 
+// TestPreemptWithinJobs asks Volcano's preempt after the plans only if a job has pods that its own pods may displace.
+func TestPreemptWithinJobs(t *testing.T) {
+	part := testbed.First(1, workload.TaskRunning, "a")
+	for name, c := range map[string]struct {
+		jobs func(*testbed.Scene) *testbed.Scene
+		want bool
+	}{
+		"one job waits, another runs": {func(s *testbed.Scene) *testbed.Scene {
+			return s.Pods("waits", "q", "A", 2, 1).Pods("runs", "q", "A", 2, 1, testbed.On("a"))
+		}, false},
+		"a part of a job runs": {func(s *testbed.Scene) *testbed.Scene { return s.Pods("job", "q", "A", 2, 1, part) }, true},
+		"a part of a job ends": {func(s *testbed.Scene) *testbed.Scene {
+			return s.Pods("job", "q", "A", 2, 1, testbed.First(1, workload.TaskReleasing, "a"))
+		}, false},
+	} {
+		f := c.jobs(testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":8}`)).Open(t)
+		assert.Equal(t, c.want, session.AnyWithin(f.Session), name)
+	}
+}
+
 // TestReclaimerWithoutAQueue asks for a pod whose queue is deleted. From v1.15 on, nobody is evicted for it.
 func TestReclaimerWithoutAQueue(t *testing.T) {
 	for rules, want := range map[string]int{"v1.14.1": 1, "v1.15": 0} {

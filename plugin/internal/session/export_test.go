@@ -23,6 +23,7 @@ var (
 
 	InForce       = &inForce
 	ErrNoSnapshot = errNoSnapshot
+	AnyWithin     = anyWithin
 )
 
 const FewNames = fewNames

@@ -190,7 +190,6 @@ func TestInspectPolicies(t *testing.T) {
 		assert.Equal(t, fence, i.Fence(queues[0], queues[1]), queues)
 	}
 	young := i.Protection(f.Task("held-0"))
-	assert.True(t, young.Young)
 	assert.Contains(t, young.Spared, policy.MinRuntimeKey)
 	assert.Equal(t, map[string]string{arguments.VictimOrder: "leastWork", arguments.ReclaimByClass: "true"}, i.Policies())
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -142,15 +141,7 @@ type recorder struct {
 }
 
 // EventRecorder returns a recorder that keeps nothing.
-func (r *recorder) EventRecorder() record.EventRecorder { return silent{} }
-
-// silent discards events.
-type silent struct{}
-
-func (silent) Event(runtime.Object, string, string, string)          {}
-func (silent) Eventf(runtime.Object, string, string, string, ...any) {}
-func (silent) AnnotatedEventf(runtime.Object, map[string]string, string, string, string, ...any) {
-}
+func (r *recorder) EventRecorder() record.EventRecorder { return &record.FakeRecorder{} }
 
 // begin gives the cache its content for the next session.
 func (r *recorder) begin(info *api.ClusterInfo) {
