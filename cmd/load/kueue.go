@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -223,14 +224,21 @@ func kueueRows(setting load.Setting) []row[load.Result] {
 	wait := func(size string) func(load.Result) float64 {
 		return func(run load.Result) float64 { return run.Waits[size] }
 	}
-	ended := func(run load.Result) float64 { return float64(setting.Pods-run.Left) / run.Total }
+	all := func(run load.Result) float64 {
+		if run.Left > 0 {
+			return math.Inf(1)
+		}
+		return run.Total
+	}
+	ended := func(run load.Result) float64 {
+		return float64(setting.Pods-run.Left) / min(all(run), setting.Limit)
+	}
 	return append([]row[load.Result]{
-		{"all jobs", "s", func(r load.Result) float64 { return r.Total }},
+		{"all jobs", "s", all},
 		{"jobs", "per second", ended},
 		{"submit to running, mean of large jobs", "s", wait("large")},
 		{"medium", "s", wait("medium")},
 		{"small", "s", wait("small")},
 		{"jobs that had not ended", "", func(r load.Result) float64 { return float64(r.Left) }},
-		{"a cycle, mean", "s", func(r load.Result) float64 { return r.Cycling / r.Cycles }},
 	}, usage...)
 }

@@ -236,7 +236,8 @@ var arguments = []Setting{
 			"`total` with Volcano v1.14.1, `own` from v1.14.2 on", "Volcano v1.14.1 为 `total`，v1.14.2 起为 `own`"}},
 		Effect: Text{
 			"What bounds the root: the whole cluster, the capability of the queue `root`, or nothing. " +
-				"With `unlimited`, for clusters with an autoscaler, all guarantees are kept free, as guarantees of cards always are.",
+				"With `unlimited`, for clusters with an autoscaler, all guarantees are kept free, " +
+				"as guarantees of cards always are.",
 			"根队列的上限：整个集群、队列 `root` 的 capability，或者没有上限。`unlimited` 用于有自动扩缩容的集群，" +
 				"这时所有资源的保证量都会留出来，与卡一样。",
 		},
