@@ -14,8 +14,8 @@ import (
 type plannedAction struct {
 	framework.Action
 	plan func(s *Session)
-	// then reports whether Volcano's action has something to decide after the plans. nil: it has not.
-	then func(ssn *framework.Session) bool
+	// then: Volcano's action decides within jobs after the plans.
+	then bool
 }
 
 // NewReclaim returns the action reclaim. Where cards count, or policies decide who is evicted, it carries out plans for
@@ -27,26 +27,26 @@ func NewReclaim() framework.Action {
 // NewPreempt returns the action preempt, which carries out plans as NewReclaim does. Volcano's action then decides
 // between the tasks of one job.
 func NewPreempt() framework.Action {
-	return plannedAction{Action: preempt.New(), plan: planPreempt, then: anyWithin}
+	return plannedAction{Action: preempt.New(), plan: planPreempt, then: true}
 }
 
 func planReclaim(s *Session) { s.Reclaim.Reclaim() }
 func planPreempt(s *Session) { s.Reclaim.Preempt() }
 
-// anyWithin reports whether a job has pods that its own pending pods may displace. Volcano's action looks at all nodes
-// for each job that waits, and in v1.14 again for each queue (actions/preempt/preempt.go 229).
-func anyWithin(ssn *framework.Session) bool {
-	for _, job := range ssn.Jobs {
+// displacing returns the jobs with pods that their own pending pods may displace.
+func displacing(all map[api.JobID]*api.JobInfo) map[api.JobID]*api.JobInfo {
+	jobs := map[api.JobID]*api.JobInfo{}
+	for id, job := range all {
 		if len(job.TaskStatusIndex[api.Pending]) == 0 {
 			continue
 		}
 		for status, tasks := range job.TaskStatusIndex {
 			if api.PreemptableStatus(status) && len(tasks) > 0 {
-				return true
+				jobs[id] = job
 			}
 		}
 	}
-	return false
+	return jobs
 }
 
 // RegisterActions replaces the actions that Volcano has registered by actions with plans. Register calls it. A shared
@@ -80,8 +80,18 @@ func (a plannedAction) Execute(ssn *framework.Session) {
 	}
 
 	a.plan(inForce.of(ssn))
-	// After preempt with plans, Volcano's action decides within jobs.
-	if a.then != nil && a.then(ssn) {
+	if a.then {
+		a.executeWithin(ssn)
+	}
+}
+
+// executeWithin has Volcano's action decide within jobs. It sees no other jobs: it would look at all nodes for each of
+// them, in v1.14 once more for each queue, and reserve nodes for parts of gangs (actions/preempt/preempt.go 229–276).
+func (a plannedAction) executeWithin(ssn *framework.Session) {
+	all := ssn.Jobs
+	ssn.Jobs = displacing(all)
+	if len(ssn.Jobs) > 0 {
 		a.Action.Execute(ssn)
 	}
+	ssn.Jobs = all
 }

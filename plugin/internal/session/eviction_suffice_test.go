@@ -185,23 +185,22 @@ func TestNobodyIsPreemptedForAClosedQueue(t *testing.T) {
 	}
 }
 
-// TestPreemptWithinJobs asks Volcano's preempt after the plans only if a job has pods that its own pods may displace.
-func TestPreemptWithinJobs(t *testing.T) {
-	part := testbed.First(1, workload.TaskRunning, "a")
+// TestPreemptReservesNoPartOfAGang has a job wait for two cards while one card becomes free. Volcano's preempt would
+// reserve it for a part of a gang. A job that runs already gets it.
+func TestPreemptReservesNoPartOfAGang(t *testing.T) {
 	for name, c := range map[string]struct {
-		jobs func(*testbed.Scene) *testbed.Scene
-		want bool
+		cards  int64
+		change []func(*workload.Job)
+		want   int
 	}{
-		"one job waits, another runs": {func(s *testbed.Scene) *testbed.Scene {
-			return s.Pods("waits", "q", "A", 2, 1).Pods("runs", "q", "A", 2, 1, testbed.On("a"))
-		}, false},
-		"a part of a job runs": {func(s *testbed.Scene) *testbed.Scene { return s.Pods("job", "q", "A", 2, 1, part) }, true},
-		"a part of a job ends": {func(s *testbed.Scene) *testbed.Scene {
-			return s.Pods("job", "q", "A", 2, 1, testbed.First(1, workload.TaskReleasing, "a"))
-		}, false},
+		"a gang waits":         {1, []func(*workload.Job){testbed.Members(2)}, 0},
+		"a part of a job runs": {2, []func(*workload.Job){testbed.Members(2), testbed.First(1, workload.TaskRunning, "a")}, 1},
 	} {
-		f := c.jobs(testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":8}`)).Open(t)
-		assert.Equal(t, c.want, session.AnyWithin(f.Session), name)
+		f := testbed.NewScene().Node("a", "A", c.cards).Queue("q", "", "quota", `{"A":8}`).
+			Pods("ends", "q", "A", 1, 1, testbed.First(1, workload.TaskReleasing, "a")).
+			Pods("waits", "q", "A", 3, 1, append(c.change, testbed.InPhase(workload.Inqueue))...).Open(t)
+		f.Run(t, session.NewPreempt())
+		assert.Len(t, f.Job("waits").TaskStatusIndex[api.Pipelined], c.want, name)
 	}
 }
 

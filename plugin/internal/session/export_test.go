@@ -23,7 +23,6 @@ var (
 
 	InForce       = &inForce
 	ErrNoSnapshot = errNoSnapshot
-	AnyWithin     = anyWithin
 )
 
 const FewNames = fewNames

@@ -18,7 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline/replay/trace"
 )
 
-var days = flag.Int("days", 4, "how many days TestSoak simulates")
+var days = flag.Int("days", 6, "how many days TestSoak simulates")
 
 // kept has the memory, goroutines and series of a process after a simulated day.
 type kept struct {
