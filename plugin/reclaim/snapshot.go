@@ -39,7 +39,7 @@ func (s *Rules) readSnapshot() *snapshot {
 	return snap
 }
 
-// read reads what the nodes have left, and all running pods.
+// read reads the free resources of the nodes, and all running pods.
 func (snap *snapshot) read(s *Rules) {
 	snap.readFree(s)
 	for _, job := range s.Volcano.Jobs {
