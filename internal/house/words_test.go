@@ -18,13 +18,18 @@ var (
 	linkTarget  = regexp.MustCompile(`\]\([^)]*\)`)
 	sentenceEnd = regexp.MustCompile(`[.?!:](?:\s|$)`)
 	goName      = regexp.MustCompile("`(?:[\\w/]+\\.go|Test\\w+|Fuzz\\w+)`")
+	readers     = regexp.MustCompile(`^# .+\n\n(?:For|You have) `)
 )
 
-// TestPagesForUsersAreRead keeps the pages for users plain: few long sentences, no dialect, and no file or test of the
-// source. docs/spec, docs/dev and generated pages have rules of their own.
+// TestPagesForUsersAreRead keeps the pages for users plain: they open with whom they are for, and have few long
+// sentences, no dialect, and no file or test of the source. docs/spec, docs/dev and generated pages have rules of their own.
 func TestPagesForUsersAreRead(t *testing.T) {
 	for _, page := range userPages(t) {
 		text := string(read(t, page))
+		if page != "README.md" && !readers.MatchString(text) {
+			t.Errorf("%s does not open with whom it is for", page)
+		}
+
 		prose := fencedBlock.ReplaceAllString(text, "")
 		for _, name := range goName.FindAllString(prose, -1) {
 			t.Errorf("%s names %s: say what the user sees", page, name)
