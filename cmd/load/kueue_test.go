@@ -63,13 +63,14 @@ func TestWaits(t *testing.T) {
 	assert.Equal(t, map[string]float64{"small": 4}, s.waits())
 }
 
-// TestKueueTable has the rate of the jobs that ended.
+// TestKueueTable has the rate of the jobs that ended, until the last one, or in the limit.
 func TestKueueTable(t *testing.T) {
 	runs := []load.Result{
-		{Scheduler: "upstream", Total: 10, Left: 50, Waits: map[string]float64{"small": 3}},
+		{Scheduler: "upstream", Total: 5, Left: 50, Waits: map[string]float64{"small": 3}},
 		{Scheduler: "ours", Total: 10, Waits: map[string]float64{"small": 2}},
 	}
-	table := peerReport{report{&load.Report{Setting: load.Setting{Pods: 100}, Runs: runs}}, kueue}.Table()
-	assert.Contains(t, table, "| jobs, per second | 5.00 | 10.0 |\n")
+	table := peerReport{report{&load.Report{Setting: load.Setting{Pods: 100, Limit: 20}, Runs: runs}}, kueue}.Table()
+	assert.Contains(t, table, "| all jobs, s | not reached | 10.0 |\n")
+	assert.Contains(t, table, "| jobs, per second | 2.50 | 10.0 |\n")
 	assert.Contains(t, table, "| small, s | 3.00 | 2.00 |\n")
 }
