@@ -51,8 +51,7 @@ type planner struct {
 	holds  []hold
 
 	cached  *snapshot   // see snapshot
-	changed []api.JobID // with pods that were evicted or placed since cached was read
-	stale   bool        // cached has to be read again
+	changed []api.JobID // with pods that were evicted or placed, or a plan with notice, since cached was read
 }
 
 // hold is a pod of a claimant that fits on idle resources and waits for allocate. Later claimants leave it its room.
@@ -61,24 +60,17 @@ type hold struct {
 	node int // of the snapshot: all snapshots of a session have the same nodes
 }
 
-// snapshot returns the nodes and the running pods. They stay the same until outdate.
+// snapshot returns the nodes and the running pods. They stay the same until jobs change.
 func (p *planner) snapshot() *snapshot {
 	switch {
 	case p.cached == nil:
 		p.cached = p.readSnapshot()
-	case p.stale:
+	case len(p.changed) > 0:
 		p.cached.renew(p.Rules, p.changed)
 	}
 
 	p.changed = nil
-	p.stale = false
 	return p.cached
-}
-
-// outdate is called when pods of jobs are evicted or placed, or get notice.
-func (p *planner) outdate(jobs ...api.JobID) {
-	p.changed = append(p.changed, jobs...)
-	p.stale = true
 }
 
 // serveAll serves the claimants in the order of queues and jobs.
@@ -260,7 +252,7 @@ func (p *planner) carryOut(found *proposal) result {
 
 	if p.needsNotice(found.victims()) {
 		p.announce(found)
-		p.outdate()
+		p.changed = append(p.changed, c.job.UID)
 		return carriedOut
 	}
 
@@ -286,9 +278,9 @@ func (p *planner) carryOut(found *proposal) result {
 	}
 
 	statement.Commit()
-	p.outdate(c.job.UID)
+	p.changed = append(p.changed, c.job.UID)
 	for _, victim := range victims {
-		p.outdate(victim.Job)
+		p.changed = append(p.changed, victim.Job)
 		klog.V(3).Infof("[%s] task %s/%s is evicted for job %s in queue %s, because of %s",
 			p.Plugin, victim.Namespace, victim.Name, c.job.UID, c.job.Queue, c.action())
 	}
