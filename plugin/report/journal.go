@@ -67,6 +67,7 @@ type entry struct {
 	since   metav1.Time // when the job began to wait for admission
 	cause   cause
 	counted uint64 // session in which the job was last counted
+	passed  uint64 // session in which the quotas last admitted a pod of the job
 	waiting *waitingCount
 }
 
@@ -169,13 +170,25 @@ func (j *Journal) Displace(job *api.JobInfo, reason string) {
 	endAnnotation(job)
 }
 
+// Pass notes that the quotas admit a pod of a job in this session.
+func (j *Journal) Pass(id api.JobID) {
+	if last := j.entries[id]; last != nil {
+		last.passed = j.waiting.session
+	}
+}
+
 // Close ends a session with these jobs: it sets the series of the jobs that wait, and deletes the annotations of jobs
-// that have their minimum of pods.
+// that have their minimum of pods, or wait for nodes alone.
 func (j *Journal) Close(jobs map[api.JobID]*api.JobInfo) {
 	j.waiting.publish()
-	for id := range j.entries {
+	for id, last := range j.entries {
 		job := jobs[id]
-		if job != nil && job.ReadyTaskNum() >= job.MinAvailable {
+		if job == nil {
+			continue
+		}
+
+		admitted := last.passed == j.waiting.session && last.counted != j.waiting.session
+		if admitted || job.ReadyTaskNum() >= job.MinAvailable {
 			endAnnotation(job)
 		}
 	}

@@ -62,6 +62,20 @@ func TestRefusalIsACondition(t *testing.T) {
 	jobs := map[api.JobID]*api.JobInfo{waiting.UID: waiting}
 	j.Close(jobs)
 	assert.Contains(t, waiting.PodGroup.Annotations, card.ReasonKey)
+
+	j.Open(jobs)
+	j.Pass(waiting.UID)
+	f.refuse(j, waiting, Refusal{Verdict: overQuota, Request: f.vector(2000, 0)})
+	j.Close(jobs)
+	assert.Contains(t, waiting.PodGroup.Annotations, card.ReasonKey, "another pod is refused")
+	j.Open(jobs)
+	j.Pass(waiting.UID)
+	j.Close(jobs)
+	assert.NotContains(t, waiting.PodGroup.Annotations, card.ReasonKey, "it waits for nodes")
+	j.Open(jobs)
+	f.refuse(j, waiting, Refusal{Verdict: overQuota, Request: f.vector(2000, 0)})
+	assert.Contains(t, waiting.PodGroup.Annotations, card.ReasonKey, "the same reason again")
+
 	waiting.TaskStatusIndex[api.Allocated] = api.TasksMap{"pod": {}}
 	j.Close(jobs)
 	assert.NotContains(t, waiting.PodGroup.Annotations, card.ReasonKey, "it has its minimum")

@@ -21,6 +21,7 @@ func (s *Session) AllocatableOf(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	answer := s.Decide(constraint.Question{Task: task, Queue: s.number(queue), Request: frame.Vector()})
 
 	if answer.OK() {
+		s.Memory.journal.Pass(task.Job)
 		if s.Gates != nil {
 			s.Gates.Allocatable(s.QueueOf(task), task)
 		}

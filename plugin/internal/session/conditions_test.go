@@ -20,6 +20,33 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
+// TestReasonEndsWithTheQuota raises the quota of a job that also lacks a node: the annotation for programs ends.
+func TestReasonEndsWithTheQuota(t *testing.T) {
+	s := testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":1}`).Queue("other", "", "quota", `{"A":8}`).
+		Pods("runs", "other", "A", 8, 1, testbed.On("a")).Pods("waits", "q", "A", 1, 2, testbed.InPhase(workload.Inqueue))
+	run := testbed.NewSequence(t, s)
+	var written map[string]string // annotations of the PodGroup
+	run.Edit = func(info *api.ClusterInfo) {
+		for _, job := range info.Jobs {
+			if job.Name == "waits" {
+				job.PodGroup.Annotations = written
+			}
+		}
+	}
+	cycle := func() map[string]string {
+		f := run.Open(t).Run(t, allocate.New())
+		job := f.Job("waits")
+		f.Close()
+		written = job.PodGroup.Annotations
+		return written
+	}
+	assert.Contains(t, cycle(), card.ReasonKey)
+	assert.Contains(t, cycle(), card.ReasonKey)
+
+	s.Annotate("q", card.QuotaKey, `{"A":2}`)
+	assert.NotContains(t, cycle(), card.ReasonKey)
+}
+
 // TestConditionsOfPodGroups runs cycles of Volcano with gang, from the opening of a
 // session to its close. A job that is not admitted has the reason in the condition of
 // its PodGroup, whether it has pods or not. The condition ends when it is admitted.
