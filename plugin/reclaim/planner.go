@@ -5,6 +5,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/metrics"
 	"volcano.sh/volcano/pkg/scheduler/util"
 
 	"github.com/capacity-card/capacity-card/index"
@@ -283,6 +284,12 @@ func (p *planner) carryOut(found *proposal) result {
 		p.changed = append(p.changed, victim.Job)
 		klog.V(3).Infof("[%s] task %s/%s is evicted for job %s in queue %s, because of %s",
 			p.Plugin, victim.Namespace, victim.Name, c.job.UID, c.job.Queue, c.action())
+	}
+
+	// As Volcano's action does (v1.14.1 preempt.go 353 and 394).
+	if c.within {
+		metrics.UpdatePreemptionVictimsCount(len(victims))
+		metrics.RegisterPreemptionAttempts()
 	}
 	return carriedOut
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
@@ -220,9 +221,10 @@ func TestReasons(t *testing.T) {
 	}, s.reasons)
 }
 
-// TestPreempt preempts cards within a queue, by priority.
+// TestPreempt preempts cards within a queue, by priority. Volcano's metric counts the preemption.
 func TestPreempt(t *testing.T) {
 	for priority, want := range map[int32]int{1: 0, 5: 0, 9: 1} {
+		before := preemptions(t)
 		s := newScheduler("n").pods("runs", "owner", "n", 2, 4, 0)
 		_, runs := s.last()
 		runs.Priority = 5
@@ -230,7 +232,22 @@ func TestPreempt(t *testing.T) {
 		claim.Priority = priority
 		evicted, _ := s.cycle(t, session.NewPreempt())
 		assert.Len(t, evicted, want, "priority %d", priority)
+		assert.InDelta(t, want, preemptions(t)-before, 0, "priority %d", priority)
 	}
+}
+
+// preemptions returns the value of Volcano's metric.
+func preemptions(t *testing.T) float64 {
+	t.Helper()
+	families, err := prometheus.DefaultGatherer.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == "volcano_total_preemption_attempts" {
+			return family.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	require.Fail(t, "Volcano has no such metric")
+	return 0
 }
 
 // TestNotice gives the victims notice of ten minutes first. They are evicted once it is over.
