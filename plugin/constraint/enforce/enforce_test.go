@@ -1,6 +1,7 @@
 package enforce_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -62,6 +63,12 @@ func TestEnforcementWithoutStore(t *testing.T) {
 // without a delay.
 func TestNobodyIsEvictedUntilTheStoreIsRead(t *testing.T) {
 	c := testbed.NewScheduler(framework.Arguments{arguments.StateSave: "1h"})
+	isOpen, open := context.WithCancel(t.Context())
+	c.Opened = open
+	c.Kube.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		<-isOpen.Done() // the session opens before anything is read
+		return false, nil, nil
+	})
 	for _, want := range []int{0, 4} {
 		s := testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":4}`).Annotate("q", policy.EnforceQuotaKey, "after=0s")
 		f := c.Open(t, s.Pods("runs", "q", "A", 8, 1, testbed.On("a")), time.Second)
