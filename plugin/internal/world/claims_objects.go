@@ -11,14 +11,14 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// driver is the driver of all devices. Their device class has the same name.
-const driver = "gpu.nvidia.com"
+// Driver is the driver of all devices. Their device class has the same name.
+const Driver = "gpu.nvidia.com"
 
 // publish publishes devices in a new generation of the pool, or in an old one that stays with the current one.
 func (p *Pool) publish(node string, cards []string, old bool) {
 	if old {
 		if len(p.slices) > 0 {
-			p.slices = append(p.slices, slice(node, p.generation-1, cards))
+			p.slices = append(p.slices, Slice(node, p.generation-1, cards))
 		}
 		return
 	}
@@ -26,16 +26,16 @@ func (p *Pool) publish(node string, cards []string, old bool) {
 	p.generation++
 	p.Cards, p.slices = cards, nil
 	if len(cards) > 0 {
-		p.slices = []*resourcev1.ResourceSlice{slice(node, p.generation, cards)}
+		p.slices = []*resourcev1.ResourceSlice{Slice(node, p.generation, cards)}
 	}
 }
 
-// slice returns the slice of a pool.
-func slice(node string, generation int64, cards []string) *resourcev1.ResourceSlice {
+// Slice returns the slice of a pool with a device for each card.
+func Slice(node string, generation int64, cards []string) *resourcev1.ResourceSlice {
 	s := &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", node, generation)},
 		Spec: resourcev1.ResourceSliceSpec{
-			Driver:   driver,
+			Driver:   Driver,
 			NodeName: &node,
 			Pool:     resourcev1.ResourcePool{Name: node, Generation: generation, ResourceSliceCount: 1},
 		},
@@ -45,7 +45,7 @@ func slice(node string, generation int64, cards []string) *resourcev1.ResourceSl
 		product, profile, isPart := partOf(name)
 		kind := "gpu"
 		d := resourcev1.Device{
-			Name:       deviceName(i),
+			Name:       DeviceName(i),
 			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{},
 		}
 		if isPart {
@@ -60,7 +60,8 @@ func slice(node string, generation int64, cards []string) *resourcev1.ResourceSl
 	return s
 }
 
-func deviceName(i int) string { return fmt.Sprint("gpu-", i) }
+// DeviceName returns the name of the i-th device of a slice.
+func DeviceName(i int) string { return fmt.Sprint("gpu-", i) }
 
 // partOf returns the product and the profile of a card, such as A/mig-1g.10gb-mixed.
 func partOf(name string) (product, profile string, isPart bool) {
@@ -76,37 +77,42 @@ func (w *World) addClaim(c *Claim) {
 	c.Object.UID = w.uid(c.Name)
 
 	requests, _ := ParseClaim(c.Text)
-	for i, r := range requests {
-		request := resourcev1.DeviceRequest{Name: fmt.Sprint("r", i)}
-
-		for k, a := range r {
-			sub := resourcev1.DeviceSubRequest{
-				Name:            fmt.Sprint("a", k),
-				DeviceClassName: driver,
-				Count:           int64(a.Count),
-				AllocationMode:  resourcev1.DeviceAllocationModeExactCount,
-				Selectors:       selectors(admits(a.Cards)),
-			}
-			if a.Count == 0 {
-				sub.AllocationMode = resourcev1.DeviceAllocationModeAll
-			}
-
-			request.FirstAvailable = append(request.FirstAvailable, sub)
-			if len(r) == 1 {
-				request.FirstAvailable = nil
-				request.Exactly = &resourcev1.ExactDeviceRequest{
-					DeviceClassName: sub.DeviceClassName,
-					Count:           sub.Count,
-					AllocationMode:  sub.AllocationMode,
-					Selectors:       sub.Selectors,
-				}
-			}
-		}
-
-		c.Object.Spec.Devices.Requests = append(c.Object.Spec.Devices.Requests, request)
+	for i, alternatives := range requests {
+		c.Object.Spec.Devices.Requests = append(c.Object.Spec.Devices.Requests, DeviceRequest(i, alternatives))
 	}
 
 	w.Claims = append(w.Claims, c)
+}
+
+// DeviceRequest returns the i-th request of a claim: for one kind of devices, or with alternatives.
+func DeviceRequest(i int, alternatives []Alternative) resourcev1.DeviceRequest {
+	request := resourcev1.DeviceRequest{Name: fmt.Sprint("r", i)}
+	for k, a := range alternatives {
+		sub := resourcev1.DeviceSubRequest{
+			Name:            fmt.Sprint("a", k),
+			DeviceClassName: Driver,
+			Count:           int64(a.Count),
+			AllocationMode:  resourcev1.DeviceAllocationModeExactCount,
+			Selectors:       selectors(admits(a.Cards)),
+		}
+		if a.Count == 0 {
+			sub.AllocationMode = resourcev1.DeviceAllocationModeAll
+		}
+		request.FirstAvailable = append(request.FirstAvailable, sub)
+	}
+	if len(alternatives) > 1 {
+		return request
+	}
+
+	only := request.FirstAvailable[0]
+	request.FirstAvailable = nil
+	request.Exactly = &resourcev1.ExactDeviceRequest{
+		DeviceClassName: only.DeviceClassName,
+		Count:           only.Count,
+		AllocationMode:  only.AllocationMode,
+		Selectors:       only.Selectors,
+	}
+	return request
 }
 
 func selectors(expression string) []resourcev1.DeviceSelector {
@@ -118,12 +124,12 @@ func admits(cards []string) string {
 	var each []string
 	for _, name := range cards {
 		product, profile, isPart := partOf(name)
-		one := fmt.Sprintf(`device.attributes[%q].productName == %q`, driver, product)
+		one := fmt.Sprintf(`device.attributes[%q].productName == %q`, Driver, product)
 		if isPart {
 			one += fmt.Sprintf(` && device.attributes[%q].type == "mig" && device.attributes[%q].profile == %q`,
-				driver, driver, profile)
+				Driver, Driver, profile)
 		} else {
-			one += fmt.Sprintf(` && device.attributes[%q].type == "gpu"`, driver)
+			one += fmt.Sprintf(` && device.attributes[%q].type == "gpu"`, Driver)
 		}
 		each = append(each, "("+one+")")
 	}
@@ -131,9 +137,11 @@ func admits(cards []string) string {
 	return strings.Join(each, " || ")
 }
 
-var classes = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: driver},
-
-	Spec: resourcev1.DeviceClassSpec{Selectors: selectors(`device.driver == "` + driver + `"`)}}}
+// DeviceClasses has the device class of all devices.
+var DeviceClasses = []*resourcev1.DeviceClass{{
+	ObjectMeta: metav1.ObjectMeta{Name: Driver},
+	Spec:       resourcev1.DeviceClassSpec{Selectors: selectors(`device.driver == "` + Driver + `"`)},
+}}
 
 // DeviceObjects returns the objects of dynamic resource allocation.
 func (w *World) DeviceObjects() (o offline.DeviceObjects) {
@@ -146,7 +154,7 @@ func (w *World) DeviceObjects() (o offline.DeviceObjects) {
 	}
 
 	if !o.Empty() {
-		o.Classes = classes
+		o.Classes = DeviceClasses
 	}
 
 	return o

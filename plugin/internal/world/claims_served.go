@@ -179,9 +179,9 @@ func (w *World) update(c *Claim, node string, devices []int, served []string) {
 		for k, i := range devices {
 			result := resourcev1.DeviceRequestAllocationResult{
 				Request: served[k],
-				Driver:  driver,
+				Driver:  Driver,
 				Pool:    node,
-				Device:  deviceName(i),
+				Device:  DeviceName(i),
 			}
 			c.Object.Status.Allocation.Devices.Results = append(c.Object.Status.Allocation.Devices.Results, result)
 		}
