@@ -3,12 +3,10 @@ package command
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/preflight"
 	"github.com/capacity-card/capacity-card/plugin"
@@ -52,7 +50,7 @@ func (s *source) preflight(ctx context.Context) error {
 	}
 	subject.Plugin = s.plugin
 	if s.configuration != "" {
-		subject.Next, err = s.nextConfiguration()
+		subject.Next, err = configuredBy(s.configuration)
 		if err != nil {
 			return err
 		}
@@ -120,22 +118,6 @@ func (s *source) subject(ctx context.Context) (*preflight.Subject, error) {
 	}
 	subject.Nodes = nodes.Nodes
 	return subject, ctx.Err()
-}
-
-// nextConfiguration reads the file of --scheduler-conf.
-func (s *source) nextConfiguration() (*engine.Configuration, error) {
-	text, err := os.ReadFile(s.configuration)
-	if err != nil {
-		return nil, err
-	}
-
-	given := &input.Configuration{Text: input.ConfigurationIn(text), Origin: s.configuration}
-	next, err := engine.Configure(given.Text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.configuration, err)
-	}
-	next.Given = given
-	return next, nil
 }
 
 // preflightText has the verdict, and a paragraph for each check.

@@ -141,13 +141,9 @@ func (s *source) compared(objects *input.Objects, f *replaying) (all []replay.Na
 	}
 
 	for _, file := range f.configurations {
-		text, err := os.ReadFile(file)
+		configuration, err := configuredBy(file)
 		if err != nil {
 			return nil, fmt.Errorf("--conf: %w", err)
-		}
-		configuration, err := engine.Configure(input.ConfigurationIn(text))
-		if err != nil {
-			return nil, fmt.Errorf("--conf: %s: %w", file, err)
 		}
 
 		s.note("%s (%s)", inForce(configuration), file)

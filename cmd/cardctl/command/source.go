@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -258,15 +257,11 @@ func (s *source) noteLeftOut(configuration *engine.Configuration) {
 // configure finds the scheduler's configuration and prints which one is in force.
 func (s *source) configure(objects *input.Objects) (*engine.Configuration, error) {
 	if s.configuration != "" {
-		text, err := os.ReadFile(s.configuration)
+		given, err := input.ReadConfiguration(s.configuration)
 		if err != nil {
 			return nil, err
 		}
-		return s.configureFrom(&input.Configuration{
-			Text:   input.ConfigurationIn(text),
-			Origin: s.configuration,
-			Source: input.Source{File: s.configuration, Line: 1},
-		})
+		return s.configureFrom(given)
 	}
 
 	if s.pluginGiven {
@@ -295,14 +290,29 @@ func (s *source) configure(objects *input.Objects) (*engine.Configuration, error
 }
 
 func (s *source) configureFrom(c *input.Configuration) (*engine.Configuration, error) {
+	configuration, err := configured(c)
+	if err == nil {
+		s.note("%s (%s)", inForce(configuration), c.Short())
+	}
+	return configuration, err
+}
+
+func configured(c *input.Configuration) (*engine.Configuration, error) {
 	configuration, err := engine.Configure(c.Text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Origin, err)
 	}
-
 	configuration.Given = c
-	s.note("%s (%s)", inForce(configuration), c.Short())
 	return configuration, nil
+}
+
+// configuredBy reads a file with a configuration.
+func configuredBy(file string) (*engine.Configuration, error) {
+	given, err := input.ReadConfiguration(file)
+	if err != nil {
+		return nil, err
+	}
+	return configured(given)
 }
 
 // inForce describes the quotas of a configuration.

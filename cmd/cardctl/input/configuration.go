@@ -3,6 +3,7 @@ package input
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -250,16 +251,22 @@ func mayConfigure(m *v1.ConfigMap) bool {
 	return chart || slices.ContainsFunc(slices.Collect(maps.Values(m.Data)), isConfiguration)
 }
 
-// ConfigurationIn returns the scheduler's configuration in a file: the configuration of a ConfigMap in the file, or
+// ReadConfiguration returns the scheduler's configuration in a file: the configuration of a ConfigMap in the file, or
 // else the whole file.
-func ConfigurationIn(text []byte) string {
+func ReadConfiguration(file string) (*Configuration, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	c := &Configuration{Text: string(text), Origin: file, Source: Source{File: file, Line: 1}}
+
 	o := New()
 	o.decode(split("", text), nil)
 	for _, m := range o.ConfigMaps {
 		if text, ok := configurationOf(m); ok {
-			return text
+			c.Text = text
+			break
 		}
 	}
-
-	return string(text)
+	return c, nil
 }

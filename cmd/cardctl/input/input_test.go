@@ -317,8 +317,22 @@ func TestConfigurations(t *testing.T) {
 			assert.Equal(t, c.origin, found.Origin)
 		})
 	}
-	assert.Equal(t, text, ConfigurationIn([]byte(text)))
-	assert.Equal(t, text, ConfigurationIn([]byte(configMapText("m", chart, text))))
+}
+
+// TestReadConfiguration reads a configuration, and a ConfigMap with one.
+func TestReadConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "conf.yaml")
+	const text = "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n"
+	for _, content := range []string{text, configMapText("m", chartKey, text)} {
+		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+		read, err := ReadConfiguration(file)
+		require.NoError(t, err)
+		assert.Equal(t, text, read.Text)
+		assert.Equal(t, file, read.Origin)
+	}
+
+	_, err := ReadConfiguration(file + ".missing")
+	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
 func TestTooLarge(t *testing.T) {
