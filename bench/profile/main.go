@@ -17,6 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/capacity-card/capacity-card/bench/binary"
+	"github.com/capacity-card/capacity-card/bench/samples"
 )
 
 const folder = "profiles"
@@ -133,15 +134,7 @@ func keep(from, to, below string) error {
 		return fmt.Errorf("no sample is below %s", below)
 	}
 
-	// No path of this machine remains.
-	p.Comments = nil
-	for _, m := range p.Mapping {
-		m.File = filepath.Base(m.File)
-	}
-	for _, f := range p.Function {
-		f.Filename = relative(f.Filename)
-	}
-
+	samples.Anonymize(p)
 	var kept bytes.Buffer
 	if err := p.Compact().Write(&kept); err != nil {
 		return err
@@ -163,17 +156,4 @@ func top(path, command string) error {
 		return fmt.Errorf("go tool pprof: %w", err)
 	}
 	return os.WriteFile(path+".txt", fmt.Appendf(nil, "%s\n\n%s", command, table), 0o644)
-}
-
-// relative returns the name of a source file without the part that depends on the machine.
-func relative(file string) string {
-	for _, root := range []string{"/pkg/mod/", "/go/src/"} {
-		if _, after, ok := strings.Cut(file, root); ok {
-			return after
-		}
-	}
-	if working, err := os.Getwd(); err == nil {
-		return strings.TrimPrefix(file, working+"/")
-	}
-	return file
 }

@@ -10,19 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRelative(t *testing.T) {
-	working, err := os.Getwd()
-	require.NoError(t, err)
-	for file, want := range map[string]string{
-		"/home/me/go/pkg/mod/volcano.sh/volcano@v1.14.1/pkg/a.go": "volcano.sh/volcano@v1.14.1/pkg/a.go",
-		"/usr/local/go/src/runtime/mgc.go":                        "runtime/mgc.go",
-		working + "/bench/cycle_test.go":                          "bench/cycle_test.go",
-		"elsewhere.go":                                            "elsewhere.go",
-	} {
-		assert.Equal(t, want, relative(file))
-	}
-}
-
 // TestKeep keeps the samples below a call, without the paths of the machine and without the making of a cluster.
 func TestKeep(t *testing.T) {
 	function := func(id uint64, name string) *profile.Function {

@@ -19,6 +19,8 @@ type Waves struct {
 	// Cards makes pods name their cards, as capacity-card counts them. Otherwise node affinity keeps
 	// them to the same nodes, and queues have quotas of the resources.
 	Cards bool
+	// Running is the number of pods that run from the start and do not end, each with a card of a node that is not cut.
+	Running int
 }
 
 // Arrival is a job that is submitted at a time after the first wave begins.
@@ -36,6 +38,9 @@ const (
 	WaveCards  = 80
 	WaveSlices = 20
 )
+
+// cardsPerNode is the number of cards of a node that is not cut.
+const cardsPerNode = 8
 
 // The slices that a GPU of a cut node gives.
 const (
@@ -67,6 +72,7 @@ func (w Waves) Make(seed uint64) (Cluster, []Arrival) {
 	for i, name := range leaves {
 		asks[name] = askOf(i)
 	}
+	c.Jobs = w.runningJobs(c.Nodes, leaves, asks)
 	for i := range c.Queues {
 		q := &c.Queues[i]
 		if a, leaf := asks[q.Name]; leaf {
@@ -80,6 +86,50 @@ func (w Waves) Make(seed uint64) (Cluster, []Arrival) {
 	}
 
 	return c, w.arrivals(seed, leaves, asks)
+}
+
+// runningJobs returns the jobs that run from the start, in leaves that name one card. It raises the quotas of the
+// leaves by the cards of the jobs.
+func (w Waves) runningJobs(nodes []Node, leaves []string, asks map[string]ask) (jobs []Job) {
+	queues := map[string][]string{} // by model
+	for _, name := range leaves {
+		if a := asks[name]; a.resource == gpu && len(a.models) == 1 {
+			queues[a.models[0]] = append(queues[a.models[0]], name)
+		}
+	}
+
+	slots := map[string][]string{} // nodes with a card that is free, by model, once for each card
+	made := 0
+	for _, n := range nodes {
+		if made == w.Running/w.PodsPerJob {
+			break
+		}
+		if n.Allocatable[gpu] < cardsPerNode { // it is cut
+			continue
+		}
+
+		model := n.Labels[ProductLabel]
+		slots[model] = append(slots[model], slices.Repeat([]string{n.Name}, cardsPerNode)...)
+		if len(slots[model]) < w.PodsPerJob {
+			continue
+		}
+
+		queue := queues[model][made%len(queues[model])]
+		a := asks[queue]
+		j := w.job(fmt.Sprintf("running-%05d", made), queue, a, 1)
+		j.Phase = Running
+		for i := range j.Tasks {
+			j.Tasks[i].Status = TaskRunning
+			j.Tasks[i].Node = slots[model][i]
+		}
+
+		slots[model] = slots[model][w.PodsPerJob:]
+		a.quota += int64(w.PodsPerJob)
+		asks[queue] = a
+		jobs = append(jobs, j)
+		made++
+	}
+	return jobs
 }
 
 // arrivals returns the jobs of the leaves in the order in which they arrive.

@@ -52,6 +52,41 @@ func TestWavesArrive(t *testing.T) {
 	}
 }
 
+// TestWavesRun checks that pods which run have a card of their node, and that their queue has a quota of these cards on
+// top of the quota for jobs that arrive.
+func TestWavesRun(t *testing.T) {
+	w := sampleWaves
+	w.Cards = true
+	without, arrivals := w.Make(1)
+	w.Running = 1000
+	c, same := w.Make(1)
+	assert.Equal(t, arrivals, same)
+	assert.Empty(t, without.Jobs)
+	require.Len(t, c.Jobs, 100)
+
+	models, queued, used := map[string]string{}, map[string]int{}, map[string]int{}
+	for _, n := range c.Nodes {
+		models[n.Name] = n.Labels[ProductLabel]
+	}
+	for _, j := range c.Jobs {
+		assert.Equal(t, Running, j.Phase)
+		for _, task := range j.Tasks {
+			assert.Equal(t, models[task.Node], task.Annotations[cardName])
+			assert.Equal(t, TaskRunning, task.Status)
+			used[task.Node]++
+			queued[j.Queue]++
+		}
+	}
+	for node, cards := range used {
+		assert.LessOrEqual(t, cards, cardsPerNode, node)
+	}
+	for _, q := range c.Queues {
+		if q.Deserved[gpu] > 0 {
+			assert.Equal(t, int64(WaveCards+queued[q.Name]), q.Deserved[gpu])
+		}
+	}
+}
+
 // TestWavesFit checks that each job can run: the nodes have what its queue may have, which is at
 // least the largest of its jobs.
 func TestWavesFit(t *testing.T) {

@@ -70,13 +70,17 @@ func fullQueues(c *workload.Cluster, jobs int) (others []workload.Job) {
 	return others
 }
 
-// block submits the jobs that wait, and returns when all PodGroups are there and the first job of each queue runs.
+// block submits the jobs that wait, and returns when they are there and the first job of each queue runs.
 func (b bed) block(ctx context.Context, others []workload.Job, submit func(context.Context, workload.Job) error) error {
 	if err := each(ctx, others, submit); err != nil {
 		return err
 	}
 
-	running := (len(others) + jobsPerFull - 1) / jobsPerFull * podsThatWait
+	return b.await(ctx, len(others), (len(others)+jobsPerFull-1)/jobsPerFull*podsThatWait)
+}
+
+// await returns when a number of jobs have a PodGroup, and a number of pods run.
+func (b bed) await(ctx context.Context, jobs, running int) error {
 	return wait.PollUntilContextCancel(ctx, 2*time.Second, true, func(ctx context.Context) (bool, error) {
 		fromCache := metav1.ListOptions{ResourceVersion: "0"}
 		list, err := b.cp.Volcano.SchedulingV1beta1().PodGroups(metav1.NamespaceDefault).List(ctx, fromCache)
@@ -85,8 +89,8 @@ func (b bed) block(ctx context.Context, others []workload.Job, submit func(conte
 		}
 
 		ran := b.seen.counts().ran
-		fmt.Printf("  %d of %d jobs are there, %d of %d pods run\n", len(list.Items), len(others), ran, running)
-		return len(list.Items) >= len(others) && ran >= running, nil
+		fmt.Printf("  %d of %d jobs are there, %d of %d pods run\n", len(list.Items), jobs, ran, running)
+		return len(list.Items) >= jobs && ran >= running, nil
 	})
 }
 

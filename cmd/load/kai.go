@@ -14,9 +14,6 @@ import (
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
 
-// kaiLimit bounds the time of a step of KAI's scale tests.
-const kaiLimit = 15 * time.Minute
-
 // The steps of KAI's scale tests, as results name them.
 const (
 	filled      = "fill"
@@ -31,7 +28,7 @@ func (o choices) kaiScale() peer {
 		name:    kai,
 		cluster: scale.Cluster(),
 		pods:    len(scale.Fill()) + len(scale.Gang().Tasks) + len(scale.Many()),
-		limit:   kaiLimit,
+		limit:   stepLimit,
 		plugin:  capacity,
 		measure: func(ctx context.Context, s scheduler) (load.Result, error) { return runKAI(ctx, scale, s) },
 	}
@@ -53,7 +50,7 @@ func runKAI(ctx context.Context, scale workload.KAIScale, s scheduler) (load.Res
 		{manyStarted, scale.Many()},
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, furnishing+time.Duration(len(steps)+1)*kaiLimit)
+	ctx, cancel := context.WithTimeout(ctx, furnishing+time.Duration(len(steps)+1)*stepLimit)
 	defer cancel()
 
 	err := onBed(ctx, scale.Cluster(), s, controlplane.Options{}, func(ctx context.Context, b bed) error {
@@ -117,7 +114,7 @@ func (b bed) placeAll(
 		if placed >= pods {
 			took = milliseconds(last.Sub(began))
 		}
-		return placed >= pods || passed > kaiLimit, nil
+		return placed >= pods || passed > stepLimit, nil
 	})
 	return took, err
 }

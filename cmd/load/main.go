@@ -49,15 +49,17 @@ const (
 	tuned = "tuned" // as burst, with cards: Volcano's defaults, and the settings of docs/tuning.md
 	// blocked is burst, while other jobs wait for quotas that are used up.
 	blocked = "blocked"
-	kueue   = "kueue" // the workload of Kueue's performance runner
-	kai     = "kai"   // the workload of KAI's scale tests
+	kueue   = "kueue"   // the workload of Kueue's performance runner
+	kai     = "kai"     // the workload of KAI's scale tests
+	backlog = "backlog" // the workload of Volcano's cache of unschedulable jobs
+	churn   = "churn"   // a profile of our scheduler in waves, while other pods run
 )
 
 // choices are the flags.
 type choices struct {
 	scenario            string
 	nodes, pods, queues int
-	waiting             int
+	waiting, running    int
 	part                int
 	rounds              int
 	ours, upstream      string
@@ -69,19 +71,21 @@ func main() {
 	var o choices
 	flag.StringVar(&o.scenario, "scenario", burst, "burst: all jobs at once; waves: jobs arrive over time, and end; "+
 		"tuned: settings of Volcano; blocked: burst, while other jobs wait; kueue: the workload of Kueue's runner; "+
-		"kai: the workload of KAI's scale tests")
+		"kai: the workload of KAI's scale tests; backlog: the workload of Volcano's cache; "+
+		"churn: a profile of ours in waves, while other pods run")
 	flag.IntVar(&o.nodes, "nodes", mainNodes, "nodes of 8 GPUs")
 	flag.IntVar(&o.pods, "pods", 2000, "pods, in jobs of 10")
 	flag.IntVar(&o.queues, "queues", 500, "queues, in two levels below the root")
 	flag.IntVar(&o.waiting, "waiting", 5000, "blocked: jobs that wait")
-	flag.IntVar(&o.part, "part", 1, "kueue and kai: measure one of so many jobs, and keep no result of a part")
+	flag.IntVar(&o.running, "running", 20000, "churn: pods that run from the start")
+	flag.IntVar(&o.part, "part", 1, "kueue, kai and backlog: measure one of so many jobs, and keep no result of a part")
 	flag.IntVar(&o.rounds, "rounds", 3,
 		"how often each scheduler is measured; 0 writes the page of the results that are there")
 	flag.StringVar(&o.ours, "ours", "bin/load/ours", "our scheduler")
 	flag.StringVar(&o.upstream, "upstream", "bin/load/upstream", "Volcano's own scheduler")
 	flag.DurationVar(&o.limit, "limit", 5*time.Minute, "burst, tuned and blocked: how long a scheduler may take; "+
 		"with blocked, pods that do not run by then are left")
-	flag.DurationVar(&o.duration, "duration", 10*time.Minute, "waves: how long jobs arrive")
+	flag.DurationVar(&o.duration, "duration", 10*time.Minute, "waves and churn: how long jobs arrive")
 	flag.Parse()
 
 	version.Of().SetUserAgent()
@@ -106,6 +110,10 @@ func (o choices) run(ctx context.Context) error {
 		return o.peer(ctx, o.kueueRunner())
 	case o.scenario == kai:
 		return o.peer(ctx, o.kaiScale())
+	case o.scenario == backlog:
+		return o.peer(ctx, o.volcanoBacklog())
+	case o.scenario == churn:
+		return o.churn(ctx)
 	}
 	return fmt.Errorf("there is no scenario %q", o.scenario)
 }
@@ -215,10 +223,12 @@ func (o choices) setting(command string, pods int) load.Setting {
 	if _, ofPeer := peerRows[o.scenario]; !ofPeer {
 		command += fmt.Sprintf(" NODES=%d PODS=%d QUEUES=%d", o.nodes, o.pods, o.queues)
 	}
-	if o.scenario == waves {
+	if o.scenario == waves || o.scenario == churn {
 		command += " DURATION=" + strings.Replace(o.duration.String(), "m0s", "m", 1)
 	}
-	command += fmt.Sprintf(" ROUNDS=%d", o.rounds)
+	if o.scenario != churn {
+		command += fmt.Sprintf(" ROUNDS=%d", o.rounds)
+	}
 
 	volcano := version.Of().Volcano
 	switch {

@@ -11,7 +11,10 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// peer is a workload that another scheduler publishes.
+// stepLimit bounds the time of a step of a workload.
+const stepLimit = 15 * time.Minute
+
+// peer is a published workload.
 type peer struct {
 	name    string // of the scenario
 	cluster workload.Cluster
@@ -82,7 +85,9 @@ func (r peerReport) Table() string {
 }
 
 // peerRows makes the rows of the table of each workload.
-var peerRows = map[string]func(load.Setting) []row[load.Result]{kueue: kueueRows, kai: kaiRows}
+var peerRows = map[string]func(load.Setting) []row[load.Result]{
+	kueue: kueueRows, kai: kaiRows, backlog: backlogRows,
+}
 
 // readPeer reads the results of a workload below the root of the module: of each release of Volcano.
 func readPeer(root, scenario string) (all []peerReport, err error) {
@@ -103,5 +108,9 @@ func workloads(root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return execute(workloadsTemplate, struct{ Kueue, KAI []peerReport }{ofKueue, ofKAI})
+	ofVolcano, err := readPeer(root, backlog)
+	if err != nil {
+		return "", err
+	}
+	return execute(workloadsTemplate, struct{ Kueue, KAI, Volcano []peerReport }{ofKueue, ofKAI, ofVolcano})
 }
