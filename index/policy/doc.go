@@ -8,9 +8,9 @@
 //
 // # Adding a policy
 //
-// A policy has a Key, a row in rules, and a method of Values that the rest of the module
-// reads it with. Inheritance, last good values, events, and the checks of cardctl follow
-// from the row.
+// A policy has a Key, a row in annotations, a place in inherited if queues below inherit it, and a method of Values.
+// The last valid values, events, and the checks of cardctl follow from the row. Value.lifts names values that switch a
+// policy off.
 //
 // # What it is not
 //

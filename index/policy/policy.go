@@ -27,7 +27,7 @@ const (
 // Key identifies a policy. An annotation sets one policy or several.
 type Key int
 
-// The keys. The keys from ReclaimFence on decide which queue takes from which.
+// The keys, in the order of annotations. The keys from ReclaimFence on decide which queue takes from which.
 const (
 	MaxJobs Key = iota
 	OvercommitFactor

@@ -1,5 +1,3 @@
-// Package capacitycard_test guards the layers of this module: which package may
-// know of which.
 package house
 
 import (

@@ -44,7 +44,7 @@ func TestPackagesAreListed(t *testing.T) {
 	assert.True(t, string(read(t, packagesPage)) == want, "%s is out of date: run this test with -update", packagesPage)
 }
 
-// packageDirectories returns the directories with Go files that are no tests, in order.
+// packageDirectories returns the directories with packages of this module and of those inside it, in order.
 func packageDirectories(t *testing.T) (directories []string) {
 	t.Helper()
 	listed, err := exec.Command("git", "ls-files", "*.go").Output()
@@ -52,7 +52,7 @@ func packageDirectories(t *testing.T) (directories []string) {
 
 	for _, file := range strings.Fields(string(listed)) {
 		_, missing := os.Stat(file) // a file can be listed and removed
-		if missing == nil && !strings.HasSuffix(file, "_test.go") && !strings.Contains(file, "testdata/") {
+		if missing == nil && !strings.Contains(file, "testdata/") {
 			directories = append(directories, path.Dir(file))
 		}
 	}
@@ -60,21 +60,24 @@ func packageDirectories(t *testing.T) (directories []string) {
 	return slices.Compact(directories)
 }
 
-// synopsis returns the first sentence of the documentation of a package, without its subject.
+// synopsis returns the first sentence of the documentation of a package, without its subject. A package of tests alone
+// has its documentation in one of them.
 func synopsis(t *testing.T, directory string) string {
 	t.Helper()
 	entries, err := os.ReadDir(directory)
 	require.NoError(t, err)
 
-	for _, entry := range entries {
-		name := entry.Name()
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path.Join(directory, name), nil, parser.PackageClauseOnly|parser.ParseComments)
-		require.NoError(t, err)
-		if file.Doc != nil {
-			return sentence(t, directory, file)
+	for _, tests := range []bool{false, true} {
+		for _, entry := range entries {
+			name := entry.Name()
+			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") != tests {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path.Join(directory, name), nil, parser.PackageClauseOnly|parser.ParseComments)
+			require.NoError(t, err)
+			if file.Doc != nil {
+				return sentence(t, directory, file)
+			}
 		}
 	}
 	t.Errorf("package %s has no documentation", directory)

@@ -39,7 +39,8 @@ type Hooks struct {
 	FitClaims func(b *quota.Books, a Ask, claims []index.DeviceClaim) quota.Verdict
 	// SkipsGroups: FitCard is not called for groups of cards.
 	SkipsGroups bool
-	// FitNode is Fit for the parts of a request that depend on the node, other than cards.
+	// FitNode is Fit for the parts of a request that depend on the node, other than cards. It is called only in
+	// sessions with cards.
 	FitNode func(b *quota.Books, a Ask, node string) quota.Verdict
 
 	// FitOwn decides on a quantity of one dimension by the accounts of the queue itself. No eviction in another queue
