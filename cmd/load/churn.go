@@ -83,7 +83,7 @@ func (o choices) churn(ctx context.Context) error {
 	return keepProfile(taken, head)
 }
 
-// place creates jobs of which all pods have a node, and returns when the pods run.
+// place creates jobs with pods that have a node already, and returns when the pods run.
 func (b bed) place(ctx context.Context, jobs []workload.Job) error {
 	err := each(ctx, jobs, func(ctx context.Context, j workload.Job) error {
 		group := &scheduling.PodGroup{
