@@ -5,7 +5,6 @@ package samples
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,7 +50,7 @@ func Packages(p *profile.Profile) []Package {
 	}
 
 	all := make([]Package, 0, len(byName))
-	for one := range maps.Values(byName) {
+	for _, one := range byName {
 		all = append(all, Package{one.Name, one.Own / total, one.Below / total})
 	}
 	slices.SortFunc(all, func(a, b Package) int {

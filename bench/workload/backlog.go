@@ -41,7 +41,7 @@ func (b Backlog) Cluster() Cluster {
 // Waiting returns a number of jobs of a pod that no node can run.
 func (b Backlog) Waiting(jobs int) (all []Job) {
 	for i := range jobs / b.Part {
-		all = append(all, backlogJob(fmt.Sprintf("waits-%04d", i), 1, 100_000))
+		all = append(all, gang(fmt.Sprintf("waits-%04d", i), backlogQueue, 1, Resources{"cpu": 100_000}))
 	}
 	return all
 }
@@ -49,21 +49,8 @@ func (b Backlog) Waiting(jobs int) (all []Job) {
 // Arrivals returns the jobs that the nodes can run, in the order in which they arrive. They do not end.
 func (b Backlog) Arrivals() (all []Arrival) {
 	for i := range backlogArrivals / b.Part {
-		job := backlogJob(fmt.Sprintf("job-%04d", i), backlogPods, backlogCPU)
+		job := gang(fmt.Sprintf("job-%04d", i), backlogQueue, backlogPods, Resources{"cpu": backlogCPU})
 		all = append(all, Arrival{At: time.Duration(i) * backlogInterval, Job: job})
 	}
 	return all
-}
-
-// backlogJob returns a gang of pods with a request in thousandths of a CPU each.
-func backlogJob(name string, pods int, cpu int64) Job {
-	j := Job{Name: name, Queue: backlogQueue, Phase: Pending, MinMember: int32(pods)}
-	for i := range pods {
-		j.Tasks = append(j.Tasks, Task{
-			Name:    fmt.Sprintf("%s-%d", name, i),
-			Request: Resources{"cpu": cpu},
-			Status:  TaskPending,
-		})
-	}
-	return j
 }

@@ -42,7 +42,7 @@ func (k KAIScale) Many() []Job { return k.single("many", kaiOwner) }
 
 // Gang returns a job of the queue that deserves all GPUs: as many pods as half of the nodes, with all GPUs of a node
 // each.
-func (k KAIScale) Gang() Job { return kaiJob("gang", kaiOwner, k.Nodes/2, kaiGPUs) }
+func (k KAIScale) Gang() Job { return gang("gang", kaiOwner, k.Nodes/2, Resources{gpu: kaiGPUs}) }
 
 // gpus is the number of GPUs of all nodes.
 func (k KAIScale) gpus() int { return k.Nodes * kaiGPUs }
@@ -50,18 +50,18 @@ func (k KAIScale) gpus() int { return k.Nodes * kaiGPUs }
 // single returns a job of one pod with one GPU for each GPU of the cluster.
 func (k KAIScale) single(name, queue string) (jobs []Job) {
 	for i := range k.gpus() {
-		jobs = append(jobs, kaiJob(fmt.Sprintf("%s-%04d", name, i), queue, 1, 1))
+		jobs = append(jobs, gang(fmt.Sprintf("%s-%04d", name, i), queue, 1, Resources{gpu: 1}))
 	}
 	return jobs
 }
 
-// kaiJob returns a gang of pods with a number of GPUs each.
-func kaiJob(name, queue string, pods, gpus int) Job {
+// gang returns a job with pods that start together, each with the request.
+func gang(name, queue string, pods int, request Resources) Job {
 	j := Job{Name: name, Queue: queue, Phase: Pending, MinMember: int32(pods)}
 	for i := range pods {
 		j.Tasks = append(j.Tasks, Task{
 			Name:    fmt.Sprintf("%s-%d", name, i),
-			Request: Resources{gpu: int64(gpus)},
+			Request: request,
 			Status:  TaskPending,
 		})
 	}

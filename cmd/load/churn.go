@@ -13,7 +13,6 @@ import (
 	"github.com/google/pprof/profile"
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
@@ -115,11 +114,7 @@ func (b bed) place(ctx context.Context, jobs []workload.Job) error {
 	for _, j := range jobs {
 		pods += len(j.Tasks)
 	}
-	return wait.PollUntilContextCancel(ctx, 2*time.Second, true, func(context.Context) (bool, error) {
-		ran := b.seen.counts().ran
-		fmt.Printf("  %d of %d pods run\n", ran, pods)
-		return ran >= pods, nil
-	})
+	return b.await(ctx, len(jobs), pods)
 }
 
 // count says how much the scheduler has done so far, and how many pods run.
