@@ -43,7 +43,7 @@ func (c contents) Operations() string {
 		upstream := o.name + upstreams
 		ours := o.name + oursOf
 
-		t.row(cell{words: o.words}, c.cell(upstream, timeUnit), c.cell(ours, timeUnit),
+		t.exact(cell{words: o.words}, c.cell(upstream, timeUnit), c.cell(ours, timeUnit),
 			c.times(upstream, ours, timeUnit), c.cell(upstream, allocsUnit), c.cell(ours, allocsUnit))
 	}
 	return t.String()

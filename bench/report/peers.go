@@ -19,8 +19,8 @@ const (
 	peersRaw     = results + "/peers.txt"
 	peersPage    = "docs/dev/PEERS.md"
 	peersTarget  = "bench-peers"
-	peersRounds  = 6
-	peersTime    = "0.3s"
+	peersRounds  = 10
+	peersTime    = "0.1s"
 	worldsDir    = "build/peers"
 	worldsSeed   = 1
 	peersBase    = "Peers/of="
@@ -104,7 +104,7 @@ func peersHeader(rounds int) (string, error) {
 
 // measure runs the questions in a round, and the whole scheduler in the first rounds.
 func (p peer) measure(raw io.Writer, round, queues int) error {
-	err := p.run(raw, queues, "Peers", peersTime)
+	err := p.run(raw, queues, "Peers", peersTime, several...)
 	if err != nil || round >= schedulersRounds {
 		return err
 	}
@@ -181,10 +181,10 @@ func (p peer) command(name string, args ...string) *exec.Cmd {
 	return command
 }
 
-func (p peer) run(raw io.Writer, queues int, benchmark, time string) error {
-	command := p.command(p.binary(),
-		"-test.run", "^$", "-test.bench", "^Benchmark"+benchmark+"$", "-test.benchtime", time,
+func (p peer) run(raw io.Writer, queues int, benchmark, time string, flags ...string) error {
+	flags = append(flags, "-test.run", "^$", "-test.bench", "^Benchmark"+benchmark+"$", "-test.benchtime", time,
 		"-worlds", worldsDir, "-queues", strconv.Itoa(queues))
+	command := p.command(p.binary(), flags...)
 	command.Stdout = raw
 
 	if err := command.Run(); err != nil {

@@ -120,7 +120,7 @@ func (c peersContents) Table(a asking) string {
 				row = append(row, c.cell(c.name(a.key, n, p.key), unit))
 			}
 		}
-		t.row(row...)
+		t.exact(row...)
 	}
 	return t.String()
 }

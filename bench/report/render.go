@@ -113,7 +113,7 @@ func reasonOf(g goal) string {
 // Lost lists the operations for which ours is slower than upstream, or allocates more.
 func (c contents) Lost() string {
 	var b strings.Builder
-	for _, r := range c.compared() {
+	for _, r := range c.rows {
 		var worse []string
 		for _, unit := range []string{timeUnit, bytesUnit, allocsUnit, keptUnit} {
 			m, ok := c.ratio(r.name+upstreams, r.name+oursOf, unit)
@@ -143,13 +143,6 @@ func (c contents) Lost() string {
 		return "Nowhere in this run.\n"
 	}
 	return b.String()
-}
-
-// compared returns the benchmarks that ours and upstream have.
-func (c contents) compared() []row {
-	return slices.DeleteFunc(slices.Clone(c.rows), func(r row) bool {
-		return c.values[r.name+oursOf] == nil || c.values[r.name+upstreams] == nil
-	})
 }
 
 const growth = "Growth"

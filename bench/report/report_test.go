@@ -233,6 +233,22 @@ func TestCheck(t *testing.T) {
 	assert.ErrorContains(t, check("testdata/page.golden"), "no results")
 }
 
+// TestMediansOfRounds keeps a value for each round, whether a round measures a benchmark once or several times.
+func TestMediansOfRounds(t *testing.T) {
+	raw := "rounds: 2\n"
+	for _, ns := range []int{7, 1, 3, 40, 60, 50} {
+		raw += fmt.Sprintf("BenchmarkSeveral-2 1 %d ns/op\n", ns)
+	}
+	for _, ns := range []int{5, 6} {
+		raw += fmt.Sprintf("BenchmarkOnce-2 1 %d ns/op\n", ns)
+	}
+
+	s, err := read(strings.NewReader(raw), "rounds")
+	require.NoError(t, err)
+	assert.InDeltaSlice(t, []float64{3e-9, 50e-9}, s.values["Several"][timeUnit], 1e-15)
+	assert.InDeltaSlice(t, []float64{5e-9, 6e-9}, s.values["Once"][timeUnit], 1e-15)
+}
+
 // TestRatio pairs results of one round, and gives no interval for few rounds.
 func TestRatio(t *testing.T) {
 	m, ok := rounds(6, "Base", "Ours", 3, 0).ratio("Base", "Ours", timeUnit)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
@@ -67,7 +68,27 @@ func read(raw io.Reader, path string) (*set, error) {
 	if len(s.names) == 0 {
 		return nil, fmt.Errorf("%s: no results", path)
 	}
+	if n, err := strconv.Atoi(s.config["rounds"]); err == nil {
+		s.keepMedians(n)
+	}
 	return s, nil
+}
+
+// keepMedians keeps the median of each round, where a round measures a benchmark several times.
+func (s *set) keepMedians(rounds int) {
+	for _, units := range s.values {
+		for unit, values := range units {
+			if len(values) <= rounds || len(values)%rounds != 0 {
+				continue
+			}
+
+			var medians []float64
+			for round := range slices.Chunk(values, len(values)/rounds) {
+				medians = append(medians, center(round))
+			}
+			units[unit] = medians
+		}
+	}
 }
 
 func (s *set) add(r *benchfmt.Result) {
@@ -116,17 +137,15 @@ func (s *set) median(name, unit string) (m benchmath.Summary, ok bool) {
 	return summarize(s.values[name][unit])
 }
 
-// ratio returns how many times more the base takes than ours, round by round. A round
-// may measure one of them several times.
+// ratio returns how many times more the base takes than ours, round by round.
 func (s *set) ratio(base, ours, unit string) (m benchmath.Summary, ok bool) {
 	x := s.values[base][unit]
 	y := s.values[ours][unit]
 
 	var ratios []float64
-	n := min(len(x), len(y))
-	for i := range n {
-		if now := y[i*len(y)/n]; now != 0 {
-			ratios = append(ratios, x[i*len(x)/n]/now)
+	for i := range min(len(x), len(y)) {
+		if y[i] != 0 {
+			ratios = append(ratios, x[i]/y[i])
 		}
 	}
 	return summarize(ratios)
