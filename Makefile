@@ -236,8 +236,9 @@ bench-history: ## write the line of a release into bench/results/history.csv, fr
 	$(GO) run ./bench/report -record $(RELEASE)
 
 # Of "make load". SCENARIO is burst, all jobs at once; waves, jobs that arrive for DURATION and
-# end again; tuned, settings of Volcano; blocked, a burst while WAITING jobs wait; kueue, kai or backlog, workloads
-# of Kueue, KAI and Volcano: docs/dev/WORKLOADS.md; or churn, waves while RUNNING pods run, for profiles/churn-cpu.
+# end again; tuned, settings of Volcano; blocked, a burst while WAITING jobs wait; kueue, kai, backlog or kube-scheduler,
+# workloads of Kueue, KAI, Volcano and Kubernetes: docs/dev/WORKLOADS.md; or churn, waves while RUNNING pods run, for
+# profiles/churn-cpu.
 # ROUNDS is how often each scheduler is measured.
 SCENARIO = burst
 NODES = 1000
@@ -250,7 +251,7 @@ ROUNDS = 1
 else ifeq ($(SCENARIO),tuned)
 NODES = 5000
 ROUNDS = 2
-else ifneq ($(filter kueue kai backlog,$(SCENARIO)),)
+else ifneq ($(filter kueue kai backlog kube-scheduler,$(SCENARIO)),)
 ROUNDS = 1
 endif
 QUEUES = 500
@@ -259,9 +260,13 @@ RUNNING = 20000
 DURATION = 10m
 
 .PHONY: load
-load: $(APIS) ## jobs on a real control plane, with ours and Volcano's own scheduler: bench/results/load.txt, docs/load.md and the picture of the README; with SCENARIO=waves, some 40 minutes a round, load-waves.txt; with SCENARIO=tuned, ten minutes, load-tuned.txt and docs/tuning.md; with SCENARIO=kueue, kai or backlog, docs/dev/WORKLOADS.md; with SCENARIO=churn, profiles/churn-cpu
+load: $(APIS) ## jobs on a real control plane, with ours and Volcano's own scheduler: bench/results/load.txt, docs/load.md and the picture of the README; with SCENARIO=waves, some 40 minutes a round, load-waves.txt; with SCENARIO=tuned, ten minutes, load-tuned.txt and docs/tuning.md; with SCENARIO=kueue, kai, backlog or kube-scheduler, docs/dev/WORKLOADS.md; with SCENARIO=churn, profiles/churn-cpu
 	$(GO) build -o bin/load/ours ./cmd/vc-scheduler
 	$(GO) build -o bin/load/upstream volcano.sh/volcano/cmd/scheduler
+ifeq ($(SCENARIO),kube-scheduler)
+	$(MAKE) bin/tools/etcd
+	$(GO) test -c -o bin/load/scheduler_perf k8s.io/kubernetes/test/integration/scheduler_perf/misc
+endif
 	$(GO) run ./cmd/load -scenario $(SCENARIO) -nodes $(NODES) -pods $(PODS) -queues $(QUEUES) -waiting $(WAITING) -running $(RUNNING) -duration $(DURATION) -rounds $(ROUNDS)
 	$(GO) run ./bench/report
 

@@ -69,8 +69,27 @@ type Result struct {
 	First  int `json:"first,omitempty"`
 	// Waits has the mean time from the submission of a job until it ran first, by the size of jobs (Kueue's runner).
 	Waits map[string]float64 `json:"waits,omitempty"`
-	// Steps has the time of each step that a scheduler completed within the limit (KAI's scale tests).
+	// Steps has the time of each step that a scheduler completed within the limit.
 	Steps map[string]float64 `json:"steps,omitempty"`
+}
+
+// Reach notes that a step took a time in seconds, unless the time is infinite.
+func (r *Result) Reach(step string, took float64) {
+	if math.IsInf(took, 1) {
+		return
+	}
+	if r.Steps == nil {
+		r.Steps = map[string]float64{}
+	}
+	r.Steps[step] = took
+}
+
+// Step returns how long a step took in seconds: infinite if it was not completed within the limit.
+func (r Result) Step(name string) float64 {
+	if took, reached := r.Steps[name]; reached {
+		return took
+	}
+	return math.Inf(1)
 }
 
 // Read reads results.

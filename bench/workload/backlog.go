@@ -23,25 +23,15 @@ const (
 	backlogCPU      = 500 // of a pod, in thousandths; the nodes have room for all. Volcano does not state it
 )
 
-const backlogQueue = "work"
-
 // Cluster returns the nodes, and a queue without bounds.
 func (b Backlog) Cluster() Cluster {
-	c := Cluster{Hierarchy: true, Queues: []Queue{
-		{Name: "root", Weight: 1},
-		{Name: backlogQueue, Parent: "root", Weight: 1},
-	}}
-	for i := range backlogNodes {
-		room := Resources{"cpu": 32_000, "memory": 256 << 30, "pods": 110}
-		c.Nodes = append(c.Nodes, Node{Name: fmt.Sprintf("node-%02d", i), Allocatable: room})
-	}
-	return c
+	return oneQueue(backlogNodes, Resources{"cpu": 32_000, "memory": 256 << 30, "pods": 110})
 }
 
 // Waiting returns a number of jobs of a pod that no node can run.
 func (b Backlog) Waiting(jobs int) (all []Job) {
 	for i := range jobs / b.Part {
-		all = append(all, gang(fmt.Sprintf("waits-%04d", i), backlogQueue, 1, Resources{"cpu": 100_000}))
+		all = append(all, gang(fmt.Sprintf("waits-%04d", i), freeQueue, 1, Resources{"cpu": 100_000}))
 	}
 	return all
 }
@@ -49,7 +39,7 @@ func (b Backlog) Waiting(jobs int) (all []Job) {
 // Arrivals returns the jobs that the nodes can run, in the order in which they arrive. They do not end.
 func (b Backlog) Arrivals() (all []Arrival) {
 	for i := range backlogArrivals / b.Part {
-		job := gang(fmt.Sprintf("job-%04d", i), backlogQueue, backlogPods, Resources{"cpu": backlogCPU})
+		job := gang(fmt.Sprintf("job-%04d", i), freeQueue, backlogPods, Resources{"cpu": backlogCPU})
 		all = append(all, Arrival{At: time.Duration(i) * backlogInterval, Job: job})
 	}
 	return all

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -29,7 +28,7 @@ func (o choices) volcanoBacklog() peer {
 
 // runBacklogs measures one scheduler, with each backlog on a control plane of its own.
 func runBacklogs(ctx context.Context, w workload.Backlog, s scheduler) (load.Result, error) {
-	all := load.Result{Scheduler: s.name, Steps: map[string]float64{}}
+	all := load.Result{Scheduler: s.name}
 	for _, waiting := range workload.Backlogs {
 		one := load.Result{}
 		took, err := runBacklog(ctx, w, waiting, s, &one)
@@ -37,9 +36,7 @@ func runBacklogs(ctx context.Context, w workload.Backlog, s scheduler) (load.Res
 			return all, fmt.Errorf("%d jobs wait: %w", waiting, err)
 		}
 
-		if !math.IsInf(took, 1) {
-			all.Steps[strconv.Itoa(waiting)] = took
-		}
+		all.Reach(strconv.Itoa(waiting), took)
 		all.CPU += one.CPU
 		all.Memory = max(all.Memory, one.Memory)
 	}
@@ -99,13 +96,7 @@ func backlogRows(setting load.Setting) []row[load.Result] {
 	for _, waiting := range workload.Backlogs {
 		rows = append(rows, row[load.Result]{
 			fmt.Sprintf("jobs, while %d others wait", waiting), "per second",
-			func(r load.Result) float64 {
-				took, reached := r.Steps[strconv.Itoa(waiting)]
-				if !reached {
-					return math.Inf(1)
-				}
-				return float64(setting.Pods) / took
-			},
+			func(r load.Result) float64 { return perSecond(setting.Pods, r.Step(strconv.Itoa(waiting))) },
 		})
 	}
 	return append(rows, usage...)

@@ -37,7 +37,7 @@ func (o choices) kaiScale() peer {
 // runKAI measures one scheduler on a control plane of its own. The second and the third step begin with nodes
 // that the jobs of the first fill.
 func runKAI(ctx context.Context, scale workload.KAIScale, s scheduler) (load.Result, error) {
-	r := load.Result{Scheduler: s.name, Steps: map[string]float64{}}
+	r := load.Result{Scheduler: s.name}
 	fill := scale.Fill()
 	gang := scale.Gang()
 
@@ -64,9 +64,7 @@ func runKAI(ctx context.Context, scale workload.KAIScale, s scheduler) (load.Res
 			if err != nil {
 				return fmt.Errorf("step %s: %w", step.name, err)
 			}
-			if !math.IsInf(took, 1) {
-				r.Steps[step.name] = took
-			}
+			r.Reach(step.name, took)
 
 			if step.name == gangStarted {
 				if err := b.giveBack(ctx, gang, fill, &r); err != nil {
@@ -150,13 +148,7 @@ func (s *sightings) placed(jobs map[string]bool) (pods int, last time.Time) {
 // kaiRows has the time of each step.
 func kaiRows(load.Setting) []row[load.Result] {
 	step := func(name string) func(load.Result) float64 {
-		return func(r load.Result) float64 {
-			took, reached := r.Steps[name]
-			if !reached {
-				return math.Inf(1)
-			}
-			return took
-		}
+		return func(r load.Result) float64 { return r.Step(name) }
 	}
 	return append([]row[load.Result]{
 		{"jobs of a GPU fill the nodes", "s", step(filled)},

@@ -53,6 +53,8 @@ const (
 	kai     = "kai"     // the workload of KAI's scale tests
 	backlog = "backlog" // the workload of Volcano's cache of unschedulable jobs
 	churn   = "churn"   // a profile of our scheduler in waves, while other pods run
+	// kubeScheduler is a workload of Kubernetes' scheduler_perf, and the scheduler that it measures.
+	kubeScheduler = "kube-scheduler"
 )
 
 // choices are the flags.
@@ -72,6 +74,7 @@ func main() {
 	flag.StringVar(&o.scenario, "scenario", burst, "burst: all jobs at once; waves: jobs arrive over time, and end; "+
 		"tuned: settings of Volcano; blocked: burst, while other jobs wait; kueue: the workload of Kueue's runner; "+
 		"kai: the workload of KAI's scale tests; backlog: the workload of Volcano's cache; "+
+		"kube-scheduler: a workload of Kubernetes' scheduler_perf; "+
 		"churn: a profile of ours in waves, while other pods run")
 	flag.IntVar(&o.nodes, "nodes", mainNodes, "nodes of 8 GPUs")
 	flag.IntVar(&o.pods, "pods", 2000, "pods, in jobs of 10")
@@ -112,6 +115,8 @@ func (o choices) run(ctx context.Context) error {
 		return o.peer(ctx, o.kaiScale())
 	case o.scenario == backlog:
 		return o.peer(ctx, o.volcanoBacklog())
+	case o.scenario == kubeScheduler:
+		return o.peer(ctx, o.basic())
 	case o.scenario == churn:
 		return o.churn(ctx)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type peer struct {
 	limit   time.Duration
 	plugin  string // of ours
 	preempt bool   // the action preempt runs, too
+	own     string // the scheduler of the peer, if it is measured as well
 	measure func(context.Context, scheduler) (load.Result, error)
 }
 
@@ -35,6 +37,9 @@ func (o choices) peer(ctx context.Context, p peer) error {
 	schedulers := []scheduler{
 		{"upstream", o.upstream, p.configuration(capacity), nil, nil},
 		{"ours", o.ours, p.configuration(p.plugin), nil, nil},
+	}
+	if p.own != "" {
+		schedulers = append(schedulers, scheduler{name: p.own})
 	}
 
 	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
@@ -78,7 +83,7 @@ type peerReport struct {
 
 // Table has the figures of the schedulers that were measured.
 func (r peerReport) Table() string {
-	schedulers := slices.DeleteFunc(slices.Clone(load.Schedulers), func(scheduler string) bool {
+	schedulers := slices.DeleteFunc(append([]string{kubeScheduler}, load.Schedulers...), func(scheduler string) bool {
 		return !slices.ContainsFunc(r.Runs, func(run load.Result) bool { return run.Scheduler == scheduler })
 	})
 	return table(schedulers, peerRows[r.scenario](r.Setting), r.Values)
@@ -86,7 +91,16 @@ func (r peerReport) Table() string {
 
 // peerRows makes the rows of the table of each workload.
 var peerRows = map[string]func(load.Setting) []row[load.Result]{
-	kueue: kueueRows, kai: kaiRows, backlog: backlogRows,
+	kueue: kueueRows, kai: kaiRows, backlog: backlogRows, kubeScheduler: basicRows,
+}
+
+// perSecond returns how many of n are completed in a second. Without an end, it is infinite as the time is, which a
+// table prints as not reached.
+func perSecond(n int, took float64) float64 {
+	if math.IsInf(took, 1) {
+		return took
+	}
+	return float64(n) / took
 }
 
 // readPeer reads the results of a workload below the root of the module: of each release of Volcano.
@@ -112,5 +126,11 @@ func workloads(root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return execute(workloadsTemplate, struct{ Kueue, KAI, Volcano []peerReport }{ofKueue, ofKAI, ofVolcano})
+	ofKubernetes, err := readPeer(root, kubeScheduler)
+	if err != nil {
+		return "", err
+	}
+	return execute(workloadsTemplate, struct{ Kueue, KAI, Volcano, Kubernetes []peerReport }{
+		ofKueue, ofKAI, ofVolcano, ofKubernetes,
+	})
 }
