@@ -20,10 +20,12 @@ import (
 // The functions below read a configuration without a session. Each takes the name of a plugin and its arguments. For a
 // plugin that is not one of this engine, it returns nothing.
 
-// settingsOf returns the settings of a plugin, and whether the plugin is one of this engine.
-func settingsOf(name string, given framework.Arguments) (settings arguments.Settings, known bool) {
+// SettingsOf returns the settings of a plugin, with the groups of cards that are not wrong, and whether the plugin is one
+// of this engine.
+func SettingsOf(name string, given framework.Arguments) (settings arguments.Settings, known bool) {
 	v, known := arguments.VariantOf(name)
 	settings, _ = arguments.Parse(v, given)
+	maps.DeleteFunc(settings.Cards.Groups, func(_ string, group card.Group) bool { return group == nil })
 	return settings, known
 }
 
@@ -37,67 +39,33 @@ func ArgumentProblems(name string, given framework.Arguments) []string {
 	return problems
 }
 
-// CardLabels returns the labels that name the cards of nodes in place of the labels of vendors.
-func CardLabels(name string, given framework.Arguments) card.Labels {
-	settings, _ := settingsOf(name, given)
-	return settings.Cards.Labels
-}
-
-// CardAttributes returns the attributes that name the cards of devices in place of the attributes of vendors.
-func CardAttributes(name string, given framework.Arguments) card.Attributes {
-	settings, _ := settingsOf(name, given)
-	return settings.Cards.Attributes
-}
-
-// CardFractions returns the rule by which fractions of cards count.
-func CardFractions(name string, given framework.Arguments) card.FractionsBy {
-	settings, _ := settingsOf(name, given)
-	return settings.Cards.Fractions
-}
-
-// CardGroups returns the groups of cards, without wrong ones.
-func CardGroups(name string, given framework.Arguments) card.Groups {
-	settings, _ := settingsOf(name, given)
-	groups := settings.Cards.Groups
-	maps.DeleteFunc(groups, func(_ string, group card.Group) bool { return group == nil })
-	return groups
-}
-
 // timed are the annotations of queues that begin or end to hold at a time.
 var timed = []string{policy.InqueueTimeoutKey, policy.OrderKey, policy.EnforceQuotaKey,
 	policy.EvictionGraceKey, policy.OverrideKey, card.BudgetKey}
 
-// DependsOnTime reports whether a rule of a queue begins or ends at a time, such as a promise that expires. A pod may
-// then get a node although nothing else has changed. queues has the annotations of each queue.
-func DependsOnTime(queues []map[string]string) bool {
-	return slices.ContainsFunc(queues, func(annotations map[string]string) bool {
-		return slices.ContainsFunc(timed, func(key string) bool { return annotations[key] != "" })
-	})
+// DependsOnTime reports whether a rule in the annotations of a queue begins or ends at a time, such as a promise that
+// expires. A pod may then get a node although nothing else has changed.
+func DependsOnTime(annotations map[string]string) bool {
+	return slices.ContainsFunc(timed, func(key string) bool { return annotations[key] != "" })
 }
 
 // KeepsGangs reports whether reclaim keeps the minimum of jobs, so that a gang gives nothing back.
 func KeepsGangs(name string, given framework.Arguments, tiers []conf.Tier) bool {
-	settings, known := settingsOf(name, given)
+	settings, known := SettingsOf(name, given)
 	return known && !settings.WholeGangs && reclaim.GangVotes(tiers, false)
-}
-
-// FairShareOf returns the settings of the order by usage over time of a plugin.
-func FairShareOf(name string, given framework.Arguments) arguments.FairShare {
-	settings, _ := settingsOf(name, given)
-	return settings.FairShare
 }
 
 // TreeOfAnnotations reports whether annotations of the queues describe their tree, rather than the parents in their
 // specs.
 func TreeOfAnnotations(name string, given framework.Arguments) bool {
-	settings, known := settingsOf(name, given)
+	settings, known := SettingsOf(name, given)
 	return known && settings.Bounds.HierarchyFrom == intake.HierarchyFromAnnotation
 }
 
 // ServiceTypes returns a function that reads the service class of a pod from the annotations of its PodGroup and from
 // its owners, "" for none. It is nil if the plugin has no classes.
 func ServiceTypes(name string, given framework.Arguments) func(annotations map[string]string, pod *v1.Pod) string {
-	settings, known := settingsOf(name, given)
+	settings, known := SettingsOf(name, given)
 	if !known || !settings.ByClass {
 		return nil
 	}
@@ -109,7 +77,7 @@ func ServiceTypes(name string, given framework.Arguments) func(annotations map[s
 // PolicyProblems returns the policies of a queue that have no effect: limits of holders on resources that the plugin
 // does not count, and policies that need an argument.
 func PolicyProblems(name string, given framework.Arguments, annotations map[string]string) []card.Problem {
-	settings, known := settingsOf(name, given)
+	settings, known := SettingsOf(name, given)
 	if !known {
 		return nil
 	}
@@ -131,7 +99,7 @@ func UncountedProblems(name string, bound v1.ResourceList) []card.Problem {
 func DeviceProblems(
 	name string, given framework.Arguments, capability, deserved, guarantee v1.ResourceList,
 ) []intake.DeviceProblem {
-	settings, known := settingsOf(name, given)
+	settings, known := SettingsOf(name, given)
 	if !known {
 		return nil
 	}

@@ -43,30 +43,33 @@ func TestCardsOfConfiguration(t *testing.T) {
 		arguments.Fractions:      string(card.ByMemory),
 	}
 
-	assert.Equal(t, card.Labels{"example.com/gpu": "example.com/model"}, CardLabels(arguments.Capacity, given))
-	assert.Equal(t, card.Attributes{"gpu.example.com": "model"}, CardAttributes(arguments.Capacity, given))
-	assert.Equal(t, card.Groups{"right": {{Pattern: "A", Text: "1"}}}, CardGroups(arguments.Capacity, given))
-	assert.Equal(t, card.ByMemory, CardFractions(arguments.Capacity, given))
+	settings, known := SettingsOf(arguments.Capacity, given)
+	assert.True(t, known)
+	assert.Equal(t, card.Labels{"example.com/gpu": "example.com/model"}, settings.Cards.Labels)
+	assert.Equal(t, card.Attributes{"gpu.example.com": "model"}, settings.Cards.Attributes)
+	assert.Equal(t, card.Groups{"right": {{Pattern: "A", Text: "1"}}}, settings.Cards.Groups)
+	assert.Equal(t, card.ByMemory, settings.Cards.Fractions)
 }
 
 func TestDependsOnTime(t *testing.T) {
 	tests := map[string]struct {
-		queues []map[string]string
-		want   bool
+		annotations map[string]string
+		want        bool
 	}{
-		"nothing":           {[]map[string]string{nil, {policy.MinRuntimeKey: "reclaim=1h"}}, false},
-		"a second queue":    {[]map[string]string{nil, {card.BudgetKey: "{}"}}, true},
-		"a window":          {[]map[string]string{{policy.OverrideKey: "[]"}}, true},
-		"no text of a key":  {[]map[string]string{{policy.OverrideKey: ""}}, false},
-		"a grace":           {[]map[string]string{{policy.EvictionGraceKey: "5m"}}, true},
-		"an order of jobs":  {[]map[string]string{{policy.OrderKey: "x"}}, true},
-		"a hold":            {[]map[string]string{{policy.OrderKey: "nodes=1h"}}, true},
-		"enforcement":       {[]map[string]string{{policy.EnforceQuotaKey: "x"}}, true},
-		"a queue's timeout": {[]map[string]string{{policy.InqueueTimeoutKey: "1h"}}, true},
+		"nothing":           {nil, false},
+		"a runtime":         {map[string]string{policy.MinRuntimeKey: "reclaim=1h"}, false},
+		"a budget":          {map[string]string{card.BudgetKey: "{}"}, true},
+		"a window":          {map[string]string{policy.OverrideKey: "[]"}, true},
+		"no text of a key":  {map[string]string{policy.OverrideKey: ""}, false},
+		"a grace":           {map[string]string{policy.EvictionGraceKey: "5m"}, true},
+		"an order of jobs":  {map[string]string{policy.OrderKey: "x"}, true},
+		"a hold":            {map[string]string{policy.OrderKey: "nodes=1h"}, true},
+		"enforcement":       {map[string]string{policy.EnforceQuotaKey: "x"}, true},
+		"a queue's timeout": {map[string]string{policy.InqueueTimeoutKey: "1h"}, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, test.want, DependsOnTime(test.queues))
+			assert.Equal(t, test.want, DependsOnTime(test.annotations))
 		})
 	}
 }
@@ -114,12 +117,6 @@ func TestUncountedProblems(t *testing.T) {
 	if assert.Len(t, problems, 1) {
 		assert.Equal(t, "rdma/ib", problems[0].Key)
 	}
-}
-
-func TestFairShareOf(t *testing.T) {
-	given := framework.Arguments{arguments.FairShareHalfLife: "24h", arguments.FairShareMap: map[string]any{"by": "weight"}}
-	assert.Equal(t, arguments.FairShareByWeight, FairShareOf(arguments.Capacity, given).By)
-	assert.Zero(t, FairShareOf(arguments.Capacity, nil).HalfLife)
 }
 
 // TestPolicyProblems reads policies that have no effect under some arguments or under some name.

@@ -202,7 +202,7 @@ func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read
 	budgets := setAnywhere(objects, card.BudgetKey)
 	evictions := setAnywhere(objects, policy.EvictionBudgetKey, policy.EnforceQuotaKey)
 	wrong := wrongQueues(objects)
-	moved := movedPods(objects, c.CardLabels())
+	moved := movedPods(objects, c.Settings().Cards.Labels)
 	ending, nominated := evictedPods(objects)
 	unsure := len(wrong)+len(moved)+len(ending)+len(nominated) > 0
 	s.unknown = nil

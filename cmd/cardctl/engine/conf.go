@@ -22,7 +22,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -100,10 +99,14 @@ func (c *Configuration) WithoutPast() *Configuration {
 	return &next
 }
 
-// FairShare returns the settings of the order by usage over time.
-func (c *Configuration) FairShare() arguments.FairShare {
-	return inspect.FairShareOf(c.Plugin, c.Arguments)
+// Settings returns the settings of the quota plugin.
+func (c *Configuration) Settings() arguments.Settings {
+	settings, _ := inspect.SettingsOf(c.Plugin, c.Arguments)
+	return settings
 }
+
+// FairShare returns the settings of the order by usage over time.
+func (c *Configuration) FairShare() arguments.FairShare { return c.Settings().FairShare }
 
 // timers are further annotations with an effect at a time, next to the annotations of inspect.DependsOnTime. They
 // decide who may be evicted.
@@ -111,31 +114,12 @@ var timers = []string{policy.MinRuntimeKey, policy.ReclaimDelayKey, policy.Evict
 
 // DependsOnTime reports whether the answers of sessions can differ later although no object changes.
 func (c *Configuration) DependsOnTime(queues []*scheduling.Queue) bool {
-	var annotations []map[string]string
-	for _, q := range queues {
-		annotations = append(annotations, q.Annotations)
-		if slices.ContainsFunc(timers, func(key string) bool { return q.Annotations[key] != "" }) {
-			return true
-		}
+	timed := func(q *scheduling.Queue) bool {
+		return inspect.DependsOnTime(q.Annotations) ||
+			slices.ContainsFunc(timers, func(key string) bool { return q.Annotations[key] != "" })
 	}
-	return c.FairShare().HalfLife > 0 || inspect.DependsOnTime(annotations)
+	return c.FairShare().HalfLife > 0 || slices.ContainsFunc(queues, timed)
 }
-
-// CardAttributes returns the configured attributes that name the cards of devices.
-func (c *Configuration) CardAttributes() card.Attributes {
-	return inspect.CardAttributes(c.Plugin, c.Arguments)
-}
-
-// CardLabels returns the configured labels that name the cards of nodes.
-func (c *Configuration) CardLabels() card.Labels { return inspect.CardLabels(c.Plugin, c.Arguments) }
-
-// CardFractions returns the measure for fractions of cards.
-func (c *Configuration) CardFractions() card.FractionsBy {
-	return inspect.CardFractions(c.Plugin, c.Arguments)
-}
-
-// CardGroups returns the groups of cards.
-func (c *Configuration) CardGroups() card.Groups { return inspect.CardGroups(c.Plugin, c.Arguments) }
 
 // FairByWeight reports whether usage over time is compared with weights instead of deserved amounts.
 func (c *Configuration) FairByWeight() bool { return c.FairShare().By == arguments.FairShareByWeight }

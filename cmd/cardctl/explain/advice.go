@@ -285,7 +285,7 @@ func (e *explainer) adviseNever(f *Finding, s report.Shortage) string {
 // countFree returns the cards that no pod uses on the nodes that take pods, by card and by group of cards.
 func (e *explainer) countFree() map[string]float64 {
 	free := map[string]float64{}
-	groups := e.CardGroups()
+	groups := e.Settings().Cards.Groups
 
 	for _, on := range stock.Count(e.world, e.Session).Nodes {
 		if on.Why == "" {

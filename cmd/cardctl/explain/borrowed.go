@@ -86,7 +86,7 @@ func (e *explainer) namesOf(task *api.TaskInfo) card.List { return card.NameOf(t
 // findModels returns the cards of the nodes by their resource.
 func (e *explainer) findModels() map[v1.ResourceName][]string {
 	all := map[v1.ResourceName][]string{}
-	labels := e.CardLabels()
+	labels := e.Settings().Cards.Labels
 
 	for _, node := range e.NodeList {
 		for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, labels).Cards {

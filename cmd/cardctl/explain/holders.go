@@ -26,7 +26,7 @@ func (e *explainer) holders(queue, resource string) Holders {
 func (e *explainer) findHolders(queue, resource string) Holders {
 	var group card.Group // nil for any other resource
 	if name, is := strings.CutPrefix(resource, card.GroupPrefix); is {
-		group = e.CardGroups()[name]
+		group = e.Settings().Cards.Groups[name]
 	}
 
 	var all []Holder

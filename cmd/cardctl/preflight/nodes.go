@@ -23,7 +23,7 @@ func (s *Subject) checkNodes(next *engine.Configuration) Check {
 
 	var labels card.Labels
 	if next != nil {
-		labels = next.CardLabels()
+		labels = next.Settings().Cards.Labels
 	}
 	n := nodes{labels: labels, cards: map[string]bool{}, lacking: map[string][]string{}}
 	for _, node := range s.Nodes {

@@ -38,7 +38,7 @@ type Input struct {
 // unknown queues and cards.
 func (in *Input) Check() (notes []string, err error) {
 	first := in.Configurations[0].Configuration
-	supply := replay.Count(in.World.Nodes, first.CardLabels())
+	supply := replay.Count(in.World.Nodes, first.Settings().Cards.Labels)
 	in.Trace.Jobs, notes, err = replay.Fit(in.Trace.Jobs, Leaves(in.World, first), supply)
 	return notes, err
 }
@@ -76,7 +76,7 @@ func Run(ctx context.Context, in *Input) (results []*replay.Result, err error) {
 			setup := replay.Setup{
 				Nodes:          in.World.Nodes,
 				Queues:         in.World.Queues,
-				Labels:         c.CardLabels(),
+				Labels:         c.Settings().Cards.Labels,
 				Plugin:         c.Plugin,
 				Tiers:          c.Tiers,
 				Actions:        c.Actions,
@@ -101,7 +101,7 @@ func Run(ctx context.Context, in *Input) (results []*replay.Result, err error) {
 // card.
 func Make(w *engine.World, c *engine.Configuration, seed uint64, jobs int, busy float64) []trace.Job {
 	const hours, years = 2, 10
-	stock := replay.Count(w.Nodes, c.CardLabels())
+	stock := replay.Count(w.Nodes, c.Settings().Cards.Labels)
 	var loads []trace.Load
 	for _, name := range Leaves(w, c) {
 		annotations := w.Queue(name).Annotations

@@ -81,7 +81,7 @@ func HeldCards(s *engine.Session, keys ...string) (all []Held) {
 			held.values[key] = slices.Collect(intake.ValuesOf(job, key))
 		}
 		held.limits = s.Quota.HolderLimits(job.UID)
-		held.addGroups(s.CardGroups())
+		held.addGroups(s.Settings().Cards.Groups)
 		all = append(all, held)
 	}
 	return all

@@ -66,8 +66,8 @@ func (t *tally) card(name string) *Card {
 
 // countNodes counts the extended resources of nodes, and the nodes without labels for them.
 func (t *tally) countNodes(nodes []*v1.Node) {
-	labels := t.session.CardLabels()
-	fractions := t.session.CardFractions()
+	labels := t.session.Settings().Cards.Labels
+	fractions := t.session.Settings().Cards.Fractions
 	for _, node := range nodes {
 		inventory := card.OnNode(node, labels)
 		info := t.session.Nodes[node.Name]
@@ -96,7 +96,7 @@ func (t *tally) countNodes(nodes []*v1.Node) {
 func (t *tally) countDevices(w *engine.World) {
 	used := allocatedDevices(w)
 	found := map[onNode]*OnNode{}
-	for _, d := range t.session.CardAttributes().Devices(w.Devices.Slices) {
+	for _, d := range t.session.Settings().Cards.Attributes.Devices(w.Devices.Slices) {
 		node := cmp.Or(d.Node, d.Pool)
 		if d.Card == "" {
 			unnamed := UnlabeledNode{node, d.Driver, d.Missing}
@@ -157,7 +157,7 @@ func (t *tally) countOn(on *OnNode, node *v1.Node, usable bool) {
 	if usable {
 		delete(t.charged, at)
 		t.ready[on.Card] += on.Allocatable
-		t.session.CardGroups().Add(t.ready, on.Card, on.Allocatable)
+		t.session.Settings().Cards.Groups.Add(t.ready, on.Card, on.Allocatable)
 	}
 
 	on.Free = max(0, on.Allocatable-on.Used)
@@ -177,7 +177,7 @@ func (t *tally) countOn(on *OnNode, node *v1.Node, usable bool) {
 
 // countGroups counts the groups of the cards on nodes.
 func (t *tally) countGroups() {
-	for name, group := range t.session.CardGroups() {
+	for name, group := range t.session.Settings().Cards.Groups {
 		total := t.card(card.GroupPrefix + name)
 		nodes := map[string]bool{}
 		for _, on := range t.stock.Nodes {
@@ -196,7 +196,7 @@ func (t *tally) countGone() {
 	for _, l := range t.stock.Lost {
 		if !t.stock.Has(l.Node, l.Card) {
 			gone[l.Card] += l.Cards
-			t.session.CardGroups().Add(gone, l.Card, l.Cards)
+			t.session.Settings().Cards.Groups.Add(gone, l.Card, l.Cards)
 		}
 	}
 

@@ -211,13 +211,13 @@ func (ck *checker) checkQueues() {
 // countCards counts the cards of the nodes and of ResourceSlices. A resource or a device without a card name matters
 // only where cards count.
 func (ck *checker) countCards(c *engine.Configuration) {
-	ck.groups = c.CardGroups()
+	ck.groups = c.Settings().Cards.Groups
 	warn := c.Plugin == plugin.Name || slices.ContainsFunc(ck.objects.Queues, namesCards)
 	for _, node := range ck.objects.Nodes {
-		ck.countNode(node, c.CardLabels(), warn)
+		ck.countNode(node, c.Settings().Cards.Labels, warn)
 	}
 	for _, slice := range card.CurrentSlices(ck.objects.ResourceSlices) {
-		ck.countDevices(slice, c.CardAttributes(), warn)
+		ck.countDevices(slice, c.Settings().Cards.Attributes, warn)
 	}
 }
 

@@ -132,7 +132,7 @@ func (t *Trial) set(settings []string, c *engine.Configuration) error {
 			return err
 		}
 
-		missing := MissingCard(t.World, c.CardLabels(), c.CardAttributes(), setting)
+		missing := MissingCard(t.World, c.Settings().Cards.Labels, c.Settings().Cards.Attributes, setting)
 		if problem := cmp.Or(missing, WithoutEffect(c, setting)); problem != "" {
 			t.warn("--set %s: %s", setting, problem)
 		}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
+
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
@@ -41,16 +43,8 @@ func (s *Setup) placesOnly() bool {
 
 // maySpare reports whether no action of a setup evicts pods, and no queue depends on the time.
 func (s *Setup) maySpare() bool {
-	if !s.placesOnly() {
-		return false
-	}
-
-	var annotations []map[string]string
-	for _, q := range s.Queues {
-		annotations = append(annotations, q.Annotations)
-	}
-
-	return !inspect.DependsOnTime(annotations)
+	timed := func(q *scheduling.Queue) bool { return inspect.DependsOnTime(q.Annotations) }
+	return s.placesOnly() && !slices.ContainsFunc(s.Queues, timed)
 }
 
 // spared is the session that is spared now.
