@@ -191,12 +191,6 @@ var layers = []layer{
 		reason: "stands in for an API server, whichever plugin the session has",
 	},
 	{
-		dir: "plugin/internal/world",
-		allow: []string{std, module + "/plugin/offline", module + "/bench/cluster", module + "/bench/workload", module + "/index", module + "/index/card",
-			module + "/index/policy", "volcano.sh/...", "k8s.io/..."},
-		reason: "plays kubelet, controllers and users, whichever plugin the session has",
-	},
-	{
 		dir: "plugin/offline/replay",
 		allow: []string{std, module + "/plugin", module + "/plugin/offline", module + "/plugin/offline/replay/...", module + "/plugin/inspect", module + "/plugin/report",
 			module + "/index", module + "/index/card", module + "/index/policy", "volcano.sh/...", "k8s.io/..."},

@@ -10,7 +10,6 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // checkAdmission checks that no job waits that fits beside all that others have and were
@@ -54,7 +53,7 @@ func (c *chaosCycle) admission(name string, bounded, own bool) {
 
 // minimum returns what a job needs to be admitted. Where a pod leaves the choice between
 // cards, it needs all of them, and the result is not certain.
-func (c *chaosCycle) minimum(j *world.Job) (a amounts, certain bool) {
+func (c *chaosCycle) minimum(j *Job) (a amounts, certain bool) {
 	a, certain = amounts{}, true
 	for name := range j.Spec.MinResources {
 		if n, _ := quantity(j.Spec.MinResources, name); c.Plugin != session.Name || name == "cpu" || name == "memory" {
@@ -67,7 +66,7 @@ func (c *chaosCycle) minimum(j *world.Job) (a amounts, certain bool) {
 	if len(j.Pods) == 0 {
 		return a, certain && j.Spec.CardRequest == ""
 	}
-	different := func(p *world.Pod) bool { return p.Spec.String() != j.Pods[0].Spec.String() }
+	different := func(p *Pod) bool { return p.Spec.String() != j.Pods[0].Spec.String() }
 	certain = j.Spec.MinMember >= len(j.Pods) || !slices.ContainsFunc(j.Pods, different)
 	for i, p := range j.Pods {
 		c.mostOfClaims(a, p)
@@ -105,7 +104,7 @@ func (w *chaos) onlyOtherwise(name, resource string) bool {
 }
 
 // lessAllocated subtracts what a job has from its minimum.
-func (c *chaosCycle) lessAllocated(minimum amounts, j *world.Job, job *api.JobInfo) {
+func (c *chaosCycle) lessAllocated(minimum amounts, j *Job, job *api.JobInfo) {
 	for _, p := range j.Pods {
 		if task := job.Tasks[api.TaskID(p.Object.UID)]; api.AllocatedStatus(task.Status) {
 			for d, amount := range c.request(j, p, task) {

@@ -15,7 +15,6 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // readAnnotations reads the card annotations of all queues as the scheduler does: a bad
@@ -391,7 +390,7 @@ func (c *chaosCycle) anyUnsure(path []string, unsure map[string]bool) bool {
 // present returns what queues are charged of a dimension for pods on nodes that are there
 // and give it.
 func (c *chaosCycle) present(dimension string) (sum float64) {
-	c.eachCharge(func(_ *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+	c.eachCharge(func(_ *Job, p *Pod, task *api.TaskInfo, charge amounts) {
 		sum += c.given(p, task.NodeName, charge)[dimension]
 	})
 	return sum

@@ -11,7 +11,6 @@ import (
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // validBudgets reports whether a text is a value of volcano.sh/card.budget, of those that worlds draw.
@@ -84,10 +83,10 @@ func (c *chaosCycle) noteUse() {
 func (c *chaosCycle) noteHeld() {
 	c.use.held = map[string]amounts{}
 	sharers := sharers{}
-	c.use.doubt = c.use.doubt || slices.ContainsFunc(slices.Concat(c.World.Jobs, c.World.Orphans), func(j *world.Job) bool {
+	c.use.doubt = c.use.doubt || slices.ContainsFunc(slices.Concat(c.World.Jobs, c.World.Orphans), func(j *Job) bool {
 		return c.Path(j.Spec.Queue) == nil // its pods count, and nothing says here for what, while their queue does not reach the root
 	})
-	c.eachChargeAt(true, func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+	c.eachChargeAt(true, func(j *Job, p *Pod, task *api.TaskInfo, charge amounts) {
 		if task.Status == api.Pipelined {
 			return
 		}

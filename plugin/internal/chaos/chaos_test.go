@@ -21,7 +21,6 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 var (
@@ -77,8 +76,8 @@ func TestChaos(t *testing.T) {
 
 // minimise returns the smallest scenario that breaks an invariant as s does. It plays at most so
 // many runs.
-func minimise(s *world.Scenario, invariant string, broken sabotage, runs int) *world.Scenario {
-	return world.Minimise(s, runs, func(s *world.Scenario) bool {
+func minimise(s *Scenario, invariant string, broken sabotage, runs int) *Scenario {
+	return Minimise(s, runs, func(s *Scenario) bool {
 		_, found := play(s, broken)
 		return found != nil && found.invariant == invariant
 	})
@@ -88,7 +87,7 @@ func minimise(s *world.Scenario, invariant string, broken sabotage, runs int) *w
 const mostHistory = 60
 
 // describe describes the smallest scenario that breaks an invariant as s does.
-func describe(s *world.Scenario, found *violation, history []string) string {
+func describe(s *Scenario, found *violation, history []string) string {
 	times := 1
 	if !*worldRaw {
 		s = minimise(s, found.invariant, nil, 6000)
@@ -175,9 +174,9 @@ func TestChaosFound(t *testing.T) {
 func TestChaosScripts(t *testing.T) {
 	for seed := range uint64(300) {
 		s := drawScenario(seed)
-		script, err := world.ParseScript(s.String(), nil)
+		script, err := ParseScript(s.String(), nil)
 		require.NoError(t, err)
-		again := &world.Scenario{}
+		again := &Scenario{}
 		steps, err := script.Steps(nil)
 		require.NoError(t, err)
 		for _, step := range steps {
@@ -185,7 +184,7 @@ func TestChaosScripts(t *testing.T) {
 			case step.Command == "config":
 				require.NoError(t, again.Set(step.Words...))
 			case step.Deed != nil:
-				again.Acts = append(again.Acts, world.Act{Cycle: again.Cycles + 1, Deed: step.Deed})
+				again.Acts = append(again.Acts, Act{Cycle: again.Cycles + 1, Deed: step.Deed})
 			case step.Command == "cycle" && len(step.Words) > 0:
 				n, err := strconv.Atoi(step.Words[0])
 				require.NoError(t, err)

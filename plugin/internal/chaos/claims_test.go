@@ -15,7 +15,6 @@ import (
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // claimedCards models the knowledge of a scheduler about a resource claim (docs/spec/cards.md, "Resource claims"). It lasts
@@ -48,16 +47,9 @@ func (h *claimedCards) charge(requests []oracle.ClaimRequest, devices []string, 
 	return oracle.Most(requests, devices)
 }
 
-// requestsOf returns what a claim requests, as the oracle knows it.
-func requestsOf(text string) (requests []oracle.ClaimRequest) {
-	parsed, _ := world.ParseClaim(text)
-	for _, alternatives := range parsed {
-		var request oracle.ClaimRequest
-		for _, a := range alternatives {
-			request = append(request, oracle.ClaimAlternative(a))
-		}
-		requests = append(requests, request)
-	}
+// requestsOf returns what a claim requests.
+func requestsOf(text string) []oracle.ClaimRequest {
+	requests, _ := ParseClaim(text)
 	return requests
 }
 
@@ -69,12 +61,12 @@ func listOf(text string) []string {
 }
 
 // hasClaims reports whether a pod has resource claims.
-func hasClaims(p world.PodSpec) bool { return p.Claims+p.Shares != "" }
+func hasClaims(p PodSpec) bool { return p.Claims+p.Shares != "" }
 
 // claimUse is a pod that refers to a claim.
 type claimUse struct {
-	job *world.Job
-	pod *world.Pod
+	job *Job
+	pod *Pod
 }
 
 // claimUses returns the pods with a node by the key of their claims.
@@ -94,7 +86,7 @@ func (w *chaos) claimUses() map[string][]claimUse {
 }
 
 // claimKeys returns the keys of the claims that a pod refers to.
-func claimKeys(j *world.Job, p *world.Pod) (keys []string) {
+func claimKeys(j *Job, p *Pod) (keys []string) {
 	for _, status := range p.Object.Status.ResourceClaimStatuses {
 		keys = append(keys, j.Namespace()+"/"+*status.ResourceClaimName)
 	}
@@ -131,7 +123,7 @@ func (w *chaos) readClaims() {
 	w.returns = false
 }
 
-func (w *chaos) readClaim(h *claimedCards, c *world.Claim, uses []claimUse) {
+func (w *chaos) readClaim(h *claimedCards, c *Claim, uses []claimUse) {
 	for _, use := range uses {
 		h.doubt = h.doubt || !w.counted(use.job.Spec.Queue) || w.Path(use.job.Spec.Queue) == nil ||
 			c.Node == "" && use.pod.Object.Spec.NodeName != uses[0].pod.Object.Spec.NodeName || w.returns
@@ -155,7 +147,7 @@ func (w *chaos) readClaim(h *claimedCards, c *world.Claim, uses []claimUse) {
 	}
 }
 
-func (w *chaos) placeClaim(h *claimedCards, c *world.Claim, node string) {
+func (w *chaos) placeClaim(h *claimedCards, c *Claim, node string) {
 	h.node, h.cards = node, w.Pools[node].Gives()
 	h.placed = oracle.Most(requestsOf(c.Text), h.cards)
 }
@@ -172,7 +164,7 @@ func cardOfDevice(cards []string, i int) string {
 }
 
 // checkAllocation checks that a claim gets no more than it was charged for before, as long as the devices are the same.
-func (w *chaos) checkAllocation(h *claimedCards, c *world.Claim) {
+func (w *chaos) checkAllocation(h *claimedCards, c *Claim) {
 	if h.node != c.Node || len(h.placed) == 0 || !slices.Equal(h.cards, w.Pools[c.Node].Gives()) {
 		return
 	}
@@ -189,7 +181,7 @@ func (w *chaos) checkAllocation(h *claimedCards, c *world.Claim) {
 }
 
 // noteClaims notes what the claims of a pod can get on the node that it gets.
-func (w *chaos) noteClaims(j *world.Job, p *world.Pod, node string) {
+func (w *chaos) noteClaims(j *Job, p *Pod, node string) {
 	if hasClaims(p.Spec) {
 		w.seen["pods placed with claims"]++
 	}
@@ -202,7 +194,7 @@ func (w *chaos) noteClaims(j *world.Job, p *world.Pod, node string) {
 }
 
 // doubtMissingClaims doubts the claims of a pod that do not exist. No scheduler with a plugin for claims places the pod.
-func (w *chaos) doubtMissingClaims(j *world.Job, p *world.Pod) {
+func (w *chaos) doubtMissingClaims(j *Job, p *Pod) {
 	for _, key := range claimKeys(j, p) {
 		namespace, name, _ := strings.Cut(key, "/")
 		if w.Claim(namespace, name) == nil && w.claimed != nil {
@@ -214,7 +206,7 @@ func (w *chaos) doubtMissingClaims(j *world.Job, p *world.Pod) {
 const claimPrefix = "claim "
 
 // holdClaims determines the cards that a pod has by the claims that were made for it alone.
-func (w *chaos) holdClaims(p *world.Pod, node string) {
+func (w *chaos) holdClaims(p *Pod, node string) {
 	has, doubt := w.has[p], false
 	for key, of := range has {
 		if strings.HasPrefix(key, claimPrefix) {
@@ -232,7 +224,7 @@ func (w *chaos) holdClaims(p *world.Pod, node string) {
 }
 
 // ownClaim returns a claim that was made for a pod alone, nil for one that is not known.
-func (w *chaos) ownClaim(p *world.Pod, i int) *claimedCards {
+func (w *chaos) ownClaim(p *Pod, i int) *claimedCards {
 	if p.Object == nil || i >= len(p.Object.Status.ResourceClaimStatuses) {
 		return nil
 	}
@@ -240,7 +232,7 @@ func (w *chaos) ownClaim(p *world.Pod, i int) *claimedCards {
 }
 
 // goneDevices returns what a pod has of devices that are gone, or that are other cards now.
-func (w *chaos) goneDevices(p *world.Pod, node string) amounts {
+func (w *chaos) goneDevices(p *Pod, node string) amounts {
 	gone, gives := amounts{}, w.Pools[node].Gives()
 	first, _, _ := strings.Cut(p.Spec.Cards, "|")
 	for i := range listOf(p.Spec.Claims) {
@@ -265,7 +257,7 @@ type shared struct {
 }
 
 // shares returns what a pod shares on a node.
-func (c *chaosCycle) shares(j *world.Job, p *world.Pod, node string) (all []shared) {
+func (c *chaosCycle) shares(j *Job, p *Pod, node string) (all []shared) {
 	if c.Plugin == session.ProportionName || !c.counted(j.Spec.Queue) {
 		return nil
 	}
@@ -314,8 +306,8 @@ func (s sharers) add(to string, has amounts, all []shared) (unsure bool) {
 
 // sharing reports whether some pod shares a claim: the invariants that add pods up do not know them.
 func (c *chaosCycle) sharing() bool {
-	return slices.ContainsFunc(slices.Concat(c.World.Jobs, c.World.Orphans), func(j *world.Job) bool {
-		return slices.ContainsFunc(j.All(), func(p *world.Pod) bool { return p.Spec.Shares != "" })
+	return slices.ContainsFunc(slices.Concat(c.World.Jobs, c.World.Orphans), func(j *Job) bool {
+		return slices.ContainsFunc(j.All(), func(p *Pod) bool { return p.Spec.Shares != "" })
 	})
 }
 
@@ -325,7 +317,7 @@ func (c *chaosCycle) firstOf(queue string, p placement) amounts {
 	more := amounts{}
 	for _, of := range c.shares(p.job, p.pod, p.task.NodeName) {
 		held := false
-		c.eachCharge(func(j *world.Job, pod *world.Pod, task *api.TaskInfo, _ amounts) {
+		c.eachCharge(func(j *Job, pod *Pod, task *api.TaskInfo, _ amounts) {
 			held = held || pod != p.pod && slices.Contains(c.Path(j.Spec.Queue), queue) &&
 				slices.ContainsFunc(c.shares(j, pod, task.NodeName), func(s shared) bool { return s.key == of.key })
 		})
@@ -339,7 +331,7 @@ func (c *chaosCycle) firstOf(queue string, p placement) amounts {
 }
 
 // servesClaims reports whether a node serves the claims of a pod, with cards that it names.
-func (c *chaosCycle) servesClaims(p *world.Pod, node string) bool {
+func (c *chaosCycle) servesClaims(p *Pod, node string) bool {
 	for _, text := range listOf(p.Spec.Claims) {
 		most := oracle.Most(requestsOf(text), c.Pools[node].Gives())
 		if len(most) == 0 {
@@ -355,7 +347,7 @@ func (c *chaosCycle) servesClaims(p *world.Pod, node string) bool {
 }
 
 // getsCards reports whether the claims of a pod can get it cards on some node, or have got some.
-func (c *chaosCycle) getsCards(j *world.Job, p *world.Pod, node string) bool {
+func (c *chaosCycle) getsCards(j *Job, p *Pod, node string) bool {
 	for _, text := range listOf(p.Spec.Claims) {
 		for _, pool := range c.Pools {
 			if len(oracle.Most(requestsOf(text), pool.Gives())) > 0 {
@@ -385,7 +377,7 @@ func (c *chaosCycle) getsCards(j *world.Job, p *world.Pod, node string) bool {
 }
 
 // mostOfClaims adds the most that is reserved for the claims of a pod to a.
-func (w *chaos) mostOfClaims(a amounts, p *world.Pod) {
+func (w *chaos) mostOfClaims(a amounts, p *Pod) {
 	for _, text := range listOf(p.Spec.Claims) {
 		most := map[string]float64{}
 		for _, pool := range w.Pools {
@@ -425,17 +417,17 @@ func (d *draw) claims() {
 	nodes := 1 + d.IntN(2)
 	for i := range nodes {
 		name := fmt.Sprintf("r%d", i)
-		node := world.SetNode{Node: workload.Node{Name: name, Allocatable: workload.Resources{"cpu": 64000, "memory": 256 << 30, "pods": 100}}}
+		node := SetNode{Node: workload.Node{Name: name, Allocatable: workload.Resources{"cpu": 64000, "memory": 256 << 30, "pods": 100}}}
 		d.do(1, node)
-		d.do(1, world.SetDevices{Node: name, Cards: d.devices()})
+		d.do(1, SetDevices{Node: name, Cards: d.devices()})
 		for range d.IntN(4) {
-			d.do(1+d.IntN(chaosCycles), world.SetDevices{Node: name, Cards: d.devices(), Old: d.chance(30)})
+			d.do(1+d.IntN(chaosCycles), SetDevices{Node: name, Cards: d.devices(), Old: d.chance(30)})
 		}
 		if d.chance(25) {
 			lost := 1 + d.IntN(chaosCycles-10)
-			d.do(lost, world.LoseNode{Node: name})
+			d.do(lost, LoseNode{Node: name})
 			if d.chance(60) {
-				d.do(lost+1+d.IntN(4), world.ReplacePods{Node: name})
+				d.do(lost+1+d.IntN(4), ReplacePods{Node: name})
 			}
 			if d.chance(70) {
 				d.do(lost+2+d.IntN(8), node)
@@ -451,7 +443,7 @@ func (d *draw) claims() {
 	for i := range 3 + d.IntN(10) {
 		d.claimant(fmt.Sprintf("d%d", i), shares)
 	}
-	slices.SortStableFunc(d.s.Acts, func(x, y world.Act) int { return cmp.Compare(x.Cycle, y.Cycle) })
+	slices.SortStableFunc(d.s.Acts, func(x, y Act) int { return cmp.Compare(x.Cycle, y.Cycle) })
 }
 
 // devices draws the cards of devices.
@@ -465,11 +457,11 @@ func (d *draw) devices() (cards []string) {
 // makeClaim draws a claim that pods share.
 func (d *draw) makeClaim(name string) {
 	from := 1 + d.IntN(10)
-	d.do(from, world.MakeClaim{Name: name, Requests: d.claim()})
+	d.do(from, MakeClaim{Name: name, Requests: d.claim()})
 	if d.chance(30) {
-		d.do(from+1+d.IntN(20), world.DeleteClaim{Name: name})
+		d.do(from+1+d.IntN(20), DeleteClaim{Name: name})
 		if d.chance(50) {
-			d.do(from+22+d.IntN(10), world.MakeClaim{Name: name, Requests: d.claim()})
+			d.do(from+22+d.IntN(10), MakeClaim{Name: name, Requests: d.claim()})
 		}
 	}
 }
@@ -481,8 +473,8 @@ func (d *draw) claim() string {
 
 // claimant draws a job with claims, and what becomes of it.
 func (d *draw) claimant(name string, shares bool) {
-	j := world.JobSpec{Name: name, Queue: d.home()}
-	p := world.PodSpec{Claims: d.claim(), Requests: workload.Resources{"cpu": 100, "memory": 1 << 29}}
+	j := JobSpec{Name: name, Queue: d.home()}
+	p := PodSpec{Claims: d.claim(), Requests: workload.Resources{"cpu": 100, "memory": 1 << 29}}
 	switch n := d.IntN(10); {
 	case shares && n < 5:
 		p.Claims, p.Shares = "", fmt.Sprintf("c%d", d.IntN(3))
@@ -502,14 +494,14 @@ func (d *draw) claimant(name string, shares bool) {
 		j.MinResources = workload.Resources{"cpu": 100 * int64(j.MinMember), "memory": int64(j.MinMember) << 29}
 	}
 	from := 1 + d.IntN(chaosCycles-10)
-	d.do(from, world.SubmitJob{JobSpec: j})
+	d.do(from, SubmitJob{JobSpec: j})
 	for range d.IntN(4) {
-		d.do(from+1+d.IntN(9), world.FinishPod{Job: name, Pod: d.IntN(4)})
+		d.do(from+1+d.IntN(9), FinishPod{Job: name, Pod: d.IntN(4)})
 	}
 	if d.chance(30) {
-		d.do(from+1+d.IntN(9), world.ScaleJob{Job: name, Pods: d.IntN(6)})
+		d.do(from+1+d.IntN(9), ScaleJob{Job: name, Pods: d.IntN(6)})
 	}
 	if d.chance(30) {
-		d.do(from+1+d.IntN(9), world.RemoveJob{Job: name, Orphans: d.chance(50)})
+		d.do(from+1+d.IntN(9), RemoveJob{Job: name, Orphans: d.chance(50)})
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // chaosCycles is the number of cycles in which a random world changes.
@@ -63,23 +62,23 @@ var values = map[string][]any{
 // becomes of them.
 type draw struct {
 	*rand.Rand
-	s      *world.Scenario
+	s      *Scenario
 	plain  bool // no cards
 	lends  bool // quotas are large, and what is deserved and guaranteed is little
 	rules  bool // queues have policies
 	crowd  bool // little else binds, and jobs can lose most of their pods
-	queues []world.QueueSpec
-	jobs   []world.JobSpec
+	queues []QueueSpec
+	jobs   []JobSpec
 	nodes  []workload.Node
 }
 
 // drawScenario draws the scenario of a seed.
-func drawScenario(seed uint64) *world.Scenario {
+func drawScenario(seed uint64) *Scenario {
 	if seed%8 == 7 {
 		return drawLent(seed)
 	}
 	d := &draw{Rand: rand.New(rand.NewPCG(seed, 0xca05))}
-	d.s = &world.Scenario{Config: world.Config{Arguments: framework.Arguments{}, Grace: d.IntN(3)}, Cycles: chaosCycles}
+	d.s = &Scenario{Config: Config{Arguments: framework.Arguments{}, Grace: d.IntN(3)}, Cycles: chaosCycles}
 	d.configure()
 	d.s.Topology = d.chance(25)
 	if d.s.Eager = d.chance(50); d.chance(20) {
@@ -105,8 +104,8 @@ func drawScenario(seed uint64) *world.Scenario {
 	}
 	if d.chance(10) {
 		cycle := 1 + d.IntN(chaosCycles)
-		d.do(cycle, world.SetQueue{QueueSpec: world.QueueSpec{Queue: workload.Queue{Name: "hollow", Closed: true}, Hollow: true}})
-		d.do(cycle, world.SubmitJob{JobSpec: world.JobSpec{Name: "hollow", Queue: "hollow", MinMember: 1, Pods: []world.PodSpec{d.pod()}}})
+		d.do(cycle, SetQueue{QueueSpec: QueueSpec{Queue: workload.Queue{Name: "hollow", Closed: true}, Hollow: true}})
+		d.do(cycle, SubmitJob{JobSpec: JobSpec{Name: "hollow", Queue: "hollow", MinMember: 1, Pods: []PodSpec{d.pod()}}})
 	}
 	d.Rand = rand.New(rand.NewPCG(seed, 0x5a7e)) // so that other worlds stay as they are
 	d.share()
@@ -135,8 +134,8 @@ func (d *draw) chance(percent int) bool { return d.IntN(100) < percent }
 
 func pick[T any](d *draw, of ...T) T { return of[d.IntN(len(of))] }
 
-func (d *draw) do(cycle int, what world.Deed) {
-	d.s.Acts = append(d.s.Acts, world.Act{Cycle: cycle, Deed: what})
+func (d *draw) do(cycle int, what Deed) {
+	d.s.Acts = append(d.s.Acts, Act{Cycle: cycle, Deed: what})
 }
 
 func (d *draw) configure() {
@@ -197,7 +196,7 @@ func (d *draw) node(cycle int, name string) {
 		n.Labels = nil
 	}
 	d.nodes = append(slices.DeleteFunc(d.nodes, func(x workload.Node) bool { return x.Name == name }), n)
-	d.do(cycle, world.SetNode{Node: n})
+	d.do(cycle, SetNode{Node: n})
 }
 
 // equip gives a node cards.
@@ -251,7 +250,7 @@ func (d *draw) parent() string {
 
 // queue makes a queue, or changes it.
 func (d *draw) queue(cycle int, name, parent string) {
-	q := world.QueueSpec{Queue: workload.Queue{Name: name, Parent: parent, Weight: int32(1 + d.IntN(4))}, Unreclaimable: d.chance(5)}
+	q := QueueSpec{Queue: workload.Queue{Name: name, Parent: parent, Weight: int32(1 + d.IntN(4))}, Unreclaimable: d.chance(5)}
 	if d.chance(20) {
 		q.Priority = int32(d.IntN(3))
 	}
@@ -284,9 +283,9 @@ func (d *draw) queue(cycle int, name, parent string) {
 	d.set(cycle, q)
 }
 
-func (d *draw) set(cycle int, q world.QueueSpec) {
-	d.queues = append(slices.DeleteFunc(d.queues, func(x world.QueueSpec) bool { return x.Name == q.Name }), q)
-	d.do(cycle, world.SetQueue{QueueSpec: q})
+func (d *draw) set(cycle int, q QueueSpec) {
+	d.queues = append(slices.DeleteFunc(d.queues, func(x QueueSpec) bool { return x.Name == q.Name }), q)
+	d.do(cycle, SetQueue{QueueSpec: q})
 }
 
 const nothingGuaranteed = `{"A":0,"B":0,"C":0,"A/mig-1g.10gb-mixed":0,"A/mps-80g*1/4":0,"N":0}`
@@ -345,7 +344,7 @@ func (d *draw) quota(least, most int) string {
 
 // submit makes a job.
 func (d *draw) submit(cycle int) {
-	j := world.JobSpec{Name: fmt.Sprintf("j%d", len(d.jobs)), Namespace: []string{"even", "odd"}[len(d.jobs)%2], Queue: d.home(), MinMember: 1}
+	j := JobSpec{Name: fmt.Sprintf("j%d", len(d.jobs)), Namespace: []string{"even", "odd"}[len(d.jobs)%2], Queue: d.home(), MinMember: 1}
 	if d.chance(50) {
 		j.Priority = int32(d.IntN(3))
 	}
@@ -389,7 +388,7 @@ func (d *draw) submit(cycle int) {
 	}
 	j.Service, j.Owner = pick(d, "", "", "inference", "training", "other"), pick(d, "", "ReplicaSet", "Job")
 	d.jobs = append(d.jobs, j)
-	d.do(cycle, world.SubmitJob{JobSpec: j})
+	d.do(cycle, SubmitJob{JobSpec: j})
 }
 
 // home draws the queue of a job, mostly a leaf.
@@ -408,10 +407,10 @@ func (d *draw) home() string {
 }
 
 // pod draws a pod.
-func (d *draw) pod() world.PodSpec {
-	p := world.PodSpec{Requests: workload.Resources{"cpu": 100 * int64(1+d.IntN(20)), "memory": int64(1+d.IntN(4)) << 29}, Kept: d.chance(5), Gated: d.chance(3)}
+func (d *draw) pod() PodSpec {
+	p := PodSpec{Requests: workload.Resources{"cpu": 100 * int64(1+d.IntN(20)), "memory": int64(1+d.IntN(4)) << 29}, Kept: d.chance(5), Gated: d.chance(3)}
 	if d.chance(3) {
-		return world.PodSpec{} // best effort
+		return PodSpec{} // best effort
 	}
 	if d.plain || d.chance(15) {
 		p.Requests["cpu"] = 1000 * int64(1+d.IntN(6))
@@ -447,9 +446,9 @@ func (d *draw) checkpoints() {
 		cycle, job := 1+d.IntN(chaosCycles), d.jobs[d.IntN(len(d.jobs))].Name
 		at := pick(d, "now", "now", "now-1m", "now-2m30s", "now-10m", "now+3m", "today", "")
 		if d.chance(30) {
-			d.do(cycle, world.AnnotateGroup{Job: job, Key: policy.CheckpointKey, Value: at})
+			d.do(cycle, AnnotateGroup{Job: job, Key: policy.CheckpointKey, Value: at})
 		} else {
-			d.do(cycle, world.AnnotatePod{Job: job, Pod: d.IntN(6), Key: policy.CheckpointKey, Value: at})
+			d.do(cycle, AnnotatePod{Job: job, Pod: d.IntN(6), Key: policy.CheckpointKey, Value: at})
 		}
 	}
 }
@@ -461,18 +460,18 @@ func (d *draw) act(cycle int) {
 	case n < 20:
 		d.submit(cycle)
 	case n < 33:
-		d.do(cycle, world.RemoveJob{Job: job(), Orphans: d.chance(50)})
+		d.do(cycle, RemoveJob{Job: job(), Orphans: d.chance(50)})
 	case n < 41:
-		d.do(cycle, world.ScaleJob{Job: job(), Pods: d.IntN(8)})
+		d.do(cycle, ScaleJob{Job: job(), Pods: d.IntN(8)})
 	case n < 58:
-		d.do(cycle, world.FinishPod{Job: job(), Pod: d.IntN(6), Failed: d.chance(30)})
+		d.do(cycle, FinishPod{Job: job(), Pod: d.IntN(6), Failed: d.chance(30)})
 	case n < 59:
-		d.do(cycle, world.OpenGates{Job: job()})
+		d.do(cycle, OpenGates{Job: job()})
 	case n < 61 && d.chance(30):
-		d.do(cycle, world.RelabelJob{Job: job(), Whose: d.whose()})
+		d.do(cycle, RelabelJob{Job: job(), Whose: d.whose()})
 	case n < 62:
 		most := pick(d, 2, 8, 100)
-		d.do(cycle, world.EditGroup{Job: job(), MinMember: 1 + d.IntN(most), MinResources: d.resources(90, most)})
+		d.do(cycle, EditGroup{Job: job(), MinMember: 1 + d.IntN(most), MinResources: d.resources(90, most)})
 	case n < 78:
 		spec := d.queues[d.IntN(len(d.queues))]
 		q := spec.Queue
@@ -487,7 +486,7 @@ func (d *draw) act(cycle int) {
 		d.queue(cycle, q.Name, q.Parent)
 	case n < 81:
 		name := d.queues[d.IntN(len(d.queues))].Name
-		d.do(cycle, world.DeleteQueue{Queue: name})
+		d.do(cycle, DeleteQueue{Queue: name})
 		switch back := cycle + 1 + d.IntN(3); {
 		case name == index.RootName && (unchecked(rootParent) || d.chance(80)):
 			d.queue(back, name, "")
@@ -498,24 +497,24 @@ func (d *draw) act(cycle int) {
 		d.node(cycle, fmt.Sprintf("n%d", d.IntN(5)))
 	case n < 92:
 		name := d.nodes[d.IntN(len(d.nodes))].Name
-		d.do(cycle, world.LoseNode{Node: name})
+		d.do(cycle, LoseNode{Node: name})
 		if d.chance(80) {
-			d.do(cycle+1+d.IntN(6), world.ReplacePods{Node: name})
+			d.do(cycle+1+d.IntN(6), ReplacePods{Node: name})
 		}
 		if !d.chance(60) {
 			return
 		}
 		back := cycle + 2 + d.IntN(8)
-		d.do(back, world.SetNode{Node: d.nodes[slices.IndexFunc(d.nodes, func(n workload.Node) bool { return n.Name == name })]})
+		d.do(back, SetNode{Node: d.nodes[slices.IndexFunc(d.nodes, func(n workload.Node) bool { return n.Name == name })]})
 		if back%2 == 0 {
-			d.do(back, world.RemakeNode{Node: name})
+			d.do(back, RemakeNode{Node: name})
 		}
 	case n < 96:
-		d.do(cycle, world.Restart{})
+		d.do(cycle, Restart{})
 	case n < 97:
-		d.do(cycle, world.Leave{Cycles: 1 + d.IntN(3)})
+		d.do(cycle, Leave{Cycles: 1 + d.IntN(3)})
 		d.node(cycle, d.nodes[d.IntN(len(d.nodes))].Name)
 	default:
-		d.do(cycle, world.Renew{})
+		d.do(cycle, Renew{})
 	}
 }

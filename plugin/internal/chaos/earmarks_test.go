@@ -8,15 +8,14 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // mark is a pod for which others were evicted, as the world knows it: docs/spec/cards.md says what it
 // is owed.
 type mark struct {
 	cycle int
-	job   *world.Job
-	pod   *world.Pod
+	job   *Job
+	pod   *Pod
 	node  string
 	// doubt: another pod of the job may have ended the earmark, or it begins only when cards count, from
 	// nominatedNodeName.
@@ -24,7 +23,7 @@ type mark struct {
 }
 
 // noteMarks records the pods that wait for victims of the last session.
-func (w *chaos) noteMarks(j *world.Job, job *api.JobInfo) {
+func (w *chaos) noteMarks(j *Job, job *api.JobInfo) {
 	waits := false
 	for _, task := range job.TaskStatusIndex[api.Pipelined] {
 		waits = waits || task.EvictionOccurred
@@ -64,7 +63,7 @@ func (w *chaos) pending(m mark) bool {
 
 // standsFor reports whether a pod that gets a node takes the room of another one of its job, which others
 // were evicted for: both request the same, and have the same cards where cards count.
-func (w *chaos) standsFor(m mark, j *world.Job, p *world.Pod, node string) bool {
+func (w *chaos) standsFor(m mark, j *Job, p *Pod, node string) bool {
 	if m.job != j || m.pod == p || m.cycle == w.Cycle || !maps.Equal(m.pod.Spec.Requests, p.Spec.Requests) {
 		return false
 	}
@@ -79,7 +78,7 @@ func (w *chaos) standsFor(m mark, j *world.Job, p *world.Pod, node string) bool 
 
 // doubt notes that a pod gets a node: the earmark of an equal pod may have ended, if that one was not pipelined
 // before. A pod with an earmark of its own ends that one.
-func (w *chaos) doubt(marks []mark, j *world.Job, p *world.Pod, node string) {
+func (w *chaos) doubt(marks []mark, j *Job, p *Pod, node string) {
 	if slices.ContainsFunc(marks, func(m mark) bool { return m.pod == p && w.sure(m) }) {
 		return
 	}
@@ -114,7 +113,7 @@ func (w *chaos) sure(m mark) bool {
 
 // future returns what queues will have: what they have, less what terminating pods hold, and
 // what is marked for pods of other jobs, of those that chosen selects.
-func (c *chaosCycle) future(has map[string]amounts, other *world.Job, chosen func(mark) bool) map[string]amounts {
+func (c *chaosCycle) future(has map[string]amounts, other *Job, chosen func(mark) bool) map[string]amounts {
 	will := map[string]amounts{}
 	for queue, of := range has {
 		will[queue] = maps.Clone(of)
@@ -151,7 +150,7 @@ func (c *chaosCycle) future(has map[string]amounts, other *world.Job, chosen fun
 // leaves returns what pods hold that count as gone in the future, by queue.
 func (c *chaosCycle) leaves() map[string]amounts {
 	all, leaving := map[string]amounts{}, c.leaving()
-	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+	c.eachCharge(func(j *Job, p *Pod, task *api.TaskInfo, charge amounts) {
 		if !leaving(p, task) {
 			return
 		}
@@ -170,7 +169,7 @@ func (c *chaosCycle) leaves() map[string]amounts {
 // leavesOf returns what such pods hold of a dimension, on nodes that are there.
 func (c *chaosCycle) leavesOf(dimension string) (sum float64) {
 	leaving := c.leaving()
-	c.eachCharge(func(_ *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+	c.eachCharge(func(_ *Job, p *Pod, task *api.TaskInfo, charge amounts) {
 		if leaving(p, task) {
 			sum += c.given(p, task.NodeName, charge)[dimension]
 		}
@@ -180,23 +179,23 @@ func (c *chaosCycle) leavesOf(dimension string) (sum float64) {
 
 // leaving returns which pods count as gone in the future: those that are being deleted, those that were evicted when
 // the session opened, and those that have notice and are kept for others (docs/spec/policies.md, "eviction-grace").
-func (c *chaosCycle) leaving() func(p *world.Pod, task *api.TaskInfo) bool {
+func (c *chaosCycle) leaving() func(p *Pod, task *api.TaskInfo) bool {
 	kept := map[api.TaskID]bool{}
 	for task := range c.own.Reclaim.Kept() {
 		kept[task.UID] = true
 	}
-	return func(p *world.Pod, task *api.TaskInfo) bool {
+	return func(p *Pod, task *api.TaskInfo) bool {
 		return c.terminates(p, task) || c.enforced[task.UID] || kept[task.UID]
 	}
 }
 
 // terminates reports whether a pod was being deleted when the session opened.
-func (c *chaosCycle) terminates(p *world.Pod, task *api.TaskInfo) bool {
+func (c *chaosCycle) terminates(p *Pod, task *api.TaskInfo) bool {
 	return task.Status == api.Releasing && p.Object.DeletionTimestamp != nil
 }
 
 // requestOn returns what the queue of a pending task would be charged for it on a node.
-func (c *chaosCycle) requestOn(j *world.Job, p *world.Pod, task *api.TaskInfo, node string) amounts {
+func (c *chaosCycle) requestOn(j *Job, p *Pod, task *api.TaskInfo, node string) amounts {
 	before := task.NodeName
 	task.NodeName = node
 	defer func() { task.NodeName = before }()
@@ -204,7 +203,7 @@ func (c *chaosCycle) requestOn(j *world.Job, p *world.Pod, task *api.TaskInfo, n
 }
 
 // fitsLater reports whether amounts fit beside what will be, earmarks in doubt included.
-func (c *chaosCycle) fitsLater(j *world.Job, has map[string]amounts, more amounts) bool {
+func (c *chaosCycle) fitsLater(j *Job, has map[string]amounts, more amounts) bool {
 	will, path := c.future(has, j, c.pending), c.Path(j.Spec.Queue)
 	present := func(d string) float64 {
 		sum := c.present(d) - c.leavesOf(d)
@@ -219,7 +218,7 @@ func (c *chaosCycle) fitsLater(j *world.Job, has map[string]amounts, more amount
 }
 
 // roomLater reports whether a node has room for a task beside the pods that it is marked for.
-func (c *chaosCycle) roomLater(j *world.Job, task *api.TaskInfo, node *api.NodeInfo) bool {
+func (c *chaosCycle) roomLater(j *Job, task *api.TaskInfo, node *api.NodeInfo) bool {
 	needs := task.InitResreq.Clone()
 	for _, m := range c.marks {
 		if m.job != j && m.node == node.Name && c.pending(m) {

@@ -11,7 +11,6 @@ import (
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // noteEnforced notes the tasks that were evicted when the session opened: nothing else has been evicted yet.
@@ -125,7 +124,7 @@ func (c *chaosCycle) checkEnforced(name string) {
 	}
 	byJob := map[string][]*api.TaskInfo{}
 	for _, j := range c.World.Jobs {
-		if slices.ContainsFunc(j.All(), func(p *world.Pod) bool { return c.enforced[api.TaskID(p.Object.UID)] && c.unsure(p) }) {
+		if slices.ContainsFunc(j.All(), func(p *Pod) bool { return c.enforced[api.TaskID(p.Object.UID)] && c.unsure(p) }) {
 			continue // the others can be evicted with it
 		}
 		for _, p := range j.All() {
@@ -164,7 +163,7 @@ func (c *chaosCycle) neededGone(queue string, tasks []*api.TaskInfo) bool {
 			continue
 		}
 		has, at := amounts{}, c.own.Index.Lookup(q)
-		c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+		c.eachCharge(func(j *Job, p *Pod, task *api.TaskInfo, charge amounts) {
 			stays := api.AllocatedStatus(task.Status) || slices.Contains(tasks, task)
 			if stays && slices.Contains(c.Path(j.Spec.Queue), q) {
 				for d, amount := range charge {

@@ -15,7 +15,6 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // checkLeaves checks that reclaim took no queue below what is guaranteed to it. What is earmarked for
@@ -147,7 +146,7 @@ func (c *chaosCycle) checkWholeJobs(name string) {
 }
 
 // unsaved returns the work that a pod loses, in seconds, as the oracle has it.
-func (c *chaosCycle) unsaved(j *world.Job, pod *v1.Pod) int64 {
+func (c *chaosCycle) unsaved(j *Job, pod *v1.Pod) int64 {
 	var start *time.Time
 	if at := pod.Status.StartTime; at != nil {
 		start = &at.Time
@@ -182,7 +181,7 @@ func (c *chaosCycle) checkWork(name string) {
 
 // runsAlike reports whether nothing but the start of a pod decides between it and others: gang
 // spares no pod of its job, and its cards are certain.
-func (c *chaosCycle) runsAlike(j *world.Job, p *world.Pod) bool {
+func (c *chaosCycle) runsAlike(j *Job, p *Pod) bool {
 	return j.Spec.MinMember == 0 && !hasClaims(p.Spec) && !p.Spec.Kept && !c.unsure(p) && p.Object.Status.StartTime != nil && !c.relabeled(p, p.Object.Spec.NodeName) && c.jobOf(j) != nil
 }
 
@@ -246,7 +245,7 @@ func (w *chaos) preemptsInVain() bool {
 // reclaimsInVain reports whether a gang without minResources, which is admitted although its queues have no room
 // for it as a whole, has others evicted for one of its pods. Where cards count, the others stay.
 func (w *chaos) reclaimsInVain() bool {
-	return !w.counts() && slices.ContainsFunc(w.Jobs, func(j *world.Job) bool {
+	return !w.counts() && slices.ContainsFunc(w.Jobs, func(j *Job) bool {
 		placed := 0
 		for _, p := range j.Pods {
 			if p.Placed() {
@@ -261,7 +260,7 @@ func (w *chaos) reclaimsInVain() bool {
 // noteLosers records which queues lose pods to reclaim.
 func (c *chaosCycle) noteLosers() {
 	for _, j := range c.World.Jobs {
-		if slices.ContainsFunc(j.Pods, func(p *world.Pod) bool {
+		if slices.ContainsFunc(j.Pods, func(p *Pod) bool {
 			return c.evictor[p.Object.Name] == "reclaim" && slices.Contains(c.cache.Evicted, p.Object.Name)
 		}) {
 			c.loses[j.Spec.Queue] = c.Cycle
@@ -283,12 +282,12 @@ func (c *chaosCycle) noteBorrowers() {
 
 // claimsFor reports whether a job has a pending pod that its queue deserves, on a node that
 // has room.
-func (c *chaosCycle) claimsFor(j *world.Job, has amounts) bool {
+func (c *chaosCycle) claimsFor(j *Job, has amounts) bool {
 	job := c.jobOf(j)
 	if job == nil || job.IsPending() {
 		return false
 	}
-	return slices.ContainsFunc(j.Pods, func(p *world.Pod) bool {
+	return slices.ContainsFunc(j.Pods, func(p *Pod) bool {
 		task := job.Tasks[api.TaskID(p.Object.UID)]
 		if task.Status != api.Pending || task.SchGated || task.BestEffort {
 			return false

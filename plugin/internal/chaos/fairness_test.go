@@ -6,11 +6,10 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // borrowsCards reports whether a job that gets some request has more of a card than its queue deserves.
-func (c *chaosCycle) borrowsCards(j *world.Job, has map[string]amounts, request amounts) bool {
+func (c *chaosCycle) borrowsCards(j *Job, has map[string]amounts, request amounts) bool {
 	for d, amount := range request {
 		if isCard(d) && amount > 0 && has[j.Spec.Queue][d]+amount > c.deserves(j.Spec.Queue, d) {
 			return true
@@ -20,9 +19,9 @@ func (c *chaosCycle) borrowsCards(j *world.Job, has map[string]amounts, request 
 }
 
 // mayBeHeld reports whether another job may hold cards that a job would borrow.
-func (c *chaosCycle) mayBeHeld(j *world.Job, has map[string]amounts, request amounts) bool {
+func (c *chaosCycle) mayBeHeld(j *Job, has map[string]amounts, request amounts) bool {
 	return c.Arguments[arguments.FairShareHalfLife] != nil && c.borrowsCards(j, has, request) &&
-		slices.ContainsFunc(c.World.Jobs, func(other *world.Job) bool {
+		slices.ContainsFunc(c.World.Jobs, func(other *Job) bool {
 			job := c.jobOf(other)
 			return other != j && job != nil && job.ReadyTaskNum() < job.MinAvailable && c.time(other.Spec.Queue, nodesHold) > 0
 		})
@@ -54,6 +53,6 @@ func (c *chaosCycle) checkHolds(name string, p placement) {
 }
 
 // evictedFor reports whether pods were evicted for a pod.
-func (c *chaosCycle) evictedFor(pod *world.Pod) bool {
+func (c *chaosCycle) evictedFor(pod *Pod) bool {
 	return slices.ContainsFunc(c.marks, func(m mark) bool { return m.pod == pod })
 }

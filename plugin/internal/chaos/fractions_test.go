@@ -10,7 +10,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // The names of Volcano's vGPU.
@@ -52,7 +51,7 @@ func sharedOf(n workload.Node) (s sharedCards) {
 }
 
 // fractionOf returns what a pod takes of the shared cards of a node, in thousandths.
-func (w *chaos) fractionOf(p world.PodSpec, s sharedCards) float64 {
+func (w *chaos) fractionOf(p PodSpec, s sharedCards) float64 {
 	memory := part(float64(p.Requests[vgpuMemory]), s.memory)
 	if p.Requests[vgpuMemory] == 0 {
 		memory = 1000
@@ -67,7 +66,7 @@ func (w *chaos) fractionOf(p world.PodSpec, s sharedCards) float64 {
 func part(x, of float64) float64 { return min(1000, math.Floor(x*1000/of*(1<<20))/(1<<20)) }
 
 // holdFraction determines how much of a card a pod has on a node.
-func (w *chaos) holdFraction(p *world.Pod, node string, now namedCard, before namedCard, had bool) namedCard {
+func (w *chaos) holdFraction(p *Pod, node string, now namedCard, before namedCard, had bool) namedCard {
 	now.milli = 1000 * float64(p.Spec.Requests[vgpuName])
 	n := w.Nodes[node]
 	if n == nil || n.Lost {
@@ -85,7 +84,7 @@ func (w *chaos) holdFraction(p *world.Pod, node string, now namedCard, before na
 }
 
 // otherwiseAssigned reports whether a pod has other devices than it requests: somebody edited the annotation.
-func (w *chaos) otherwiseAssigned(p *world.Pod) bool {
+func (w *chaos) otherwiseAssigned(p *Pod) bool {
 	if p.Object == nil || p.Object.Annotations[vgpuAssigned] == "" {
 		return false
 	}
@@ -103,17 +102,17 @@ func (d *draw) share() {
 	}
 	for i := range 1 + d.IntN(2) {
 		name := fmt.Sprintf("s%d", i)
-		d.do(1, world.SetNode{Node: d.sharing(name)})
+		d.do(1, SetNode{Node: d.sharing(name)})
 		if d.chance(20) {
-			d.do(1+d.IntN(chaosCycles), world.SetNode{Node: d.sharing(name)})
+			d.do(1+d.IntN(chaosCycles), SetNode{Node: d.sharing(name)})
 		}
 		if d.chance(20) {
-			d.do(1+d.IntN(chaosCycles), world.LoseNode{Node: name})
+			d.do(1+d.IntN(chaosCycles), LoseNode{Node: name})
 		}
 	}
 	for i := range 1 + d.IntN(5) {
-		j := world.JobSpec{Name: fmt.Sprintf("f%d", i), Queue: d.queues[d.IntN(len(d.queues))].Name}
-		p := world.PodSpec{Cards: pick(d, "A", "A", "B", "A|B", ""), Requests: workload.Resources{vgpuName: pick[int64](d, 1, 1, 2),
+		j := JobSpec{Name: fmt.Sprintf("f%d", i), Queue: d.queues[d.IntN(len(d.queues))].Name}
+		p := PodSpec{Cards: pick(d, "A", "A", "B", "A|B", ""), Requests: workload.Resources{vgpuName: pick[int64](d, 1, 1, 2),
 			vgpuMemory: pick[int64](d, 1000, 2000, 3000, 4000)}}
 		if d.chance(40) {
 			p.Requests[vgpuCores] = pick[int64](d, 10, 50, 100)
@@ -122,9 +121,9 @@ func (d *draw) share() {
 			j.Pods = append(j.Pods, p)
 		}
 		j.MinMember = pick(d, 1, len(j.Pods))
-		d.do(1+d.IntN(chaosCycles), world.SubmitJob{JobSpec: j})
+		d.do(1+d.IntN(chaosCycles), SubmitJob{JobSpec: j})
 	}
-	slices.SortStableFunc(d.s.Acts, func(x, y world.Act) int { return cmp.Compare(x.Cycle, y.Cycle) })
+	slices.SortStableFunc(d.s.Acts, func(x, y Act) int { return cmp.Compare(x.Cycle, y.Cycle) })
 }
 
 // sharing draws a node that shares cards of one model.

@@ -12,7 +12,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -39,7 +38,7 @@ func TestGangActions(t *testing.T) {
 // endsWithGangs plays a scene with the gang actions. wants are the pods that run at its end where
 // pods are evicted one by one, by job.
 func endsWithGangs(t *testing.T, d *datadriven.TestData, cycles int, wants []string) {
-	script, err := world.ParseScript(d.Input, map[string]string{"kinds": ""})
+	script, err := ParseScript(d.Input, map[string]string{"kinds": ""})
 	require.NoError(t, err)
 	r := &sceneRun{variant: []string{fmt.Sprintf("terminate=%d", cycles)}}
 	steps, err := script.Steps(nil)

@@ -9,7 +9,6 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // graces draws which queues grant notice before evictions, and which jobs and pods ask for it.
@@ -18,10 +17,10 @@ func (d *draw) graces() {
 		return
 	}
 	for i, act := range d.s.Acts {
-		if job, is := act.Deed.(world.SubmitJob); is && d.chance(60) {
-			d.do(act.Cycle, world.AnnotateGroup{Job: job.Name, Key: policy.EvictionGraceKey, Value: pick(d, "1m", "2m", "10m")})
+		if job, is := act.Deed.(SubmitJob); is && d.chance(60) {
+			d.do(act.Cycle, AnnotateGroup{Job: job.Name, Key: policy.EvictionGraceKey, Value: pick(d, "1m", "2m", "10m")})
 		}
-		set, is := act.Deed.(world.SetQueue)
+		set, is := act.Deed.(SetQueue)
 		if !is || set.Hollow || !d.chance(70) {
 			continue
 		}
@@ -31,9 +30,9 @@ func (d *draw) graces() {
 		cycle, job := 1+d.IntN(chaosCycles), d.jobs[d.IntN(len(d.jobs))].Name
 		asks := pick(d, "1m", "2m", "5m", "10m", "0s", "soon", "")
 		if d.chance(60) {
-			d.do(cycle, world.AnnotateGroup{Job: job, Key: policy.EvictionGraceKey, Value: asks})
+			d.do(cycle, AnnotateGroup{Job: job, Key: policy.EvictionGraceKey, Value: asks})
 		} else {
-			d.do(cycle, world.AnnotatePod{Job: job, Pod: d.IntN(6), Key: policy.EvictionGraceKey, Value: asks})
+			d.do(cycle, AnnotatePod{Job: job, Pod: d.IntN(6), Key: policy.EvictionGraceKey, Value: asks})
 		}
 	}
 }
@@ -46,7 +45,7 @@ type told struct {
 }
 
 // graceOf returns how long a pod has notice, as the oracle has it.
-func (c *chaosCycle) graceOf(j *world.Job, p *world.Pod) time.Duration {
+func (c *chaosCycle) graceOf(j *Job, p *Pod) time.Duration {
 	var path []string
 	for _, queue := range c.Path(j.Spec.Queue) {
 		path = append(path, c.ownPolicy(queue, policy.EvictionGraceKey))
@@ -112,7 +111,7 @@ func (c *chaosCycle) checkEnforcedNotice(name string) {
 	}
 }
 
-func (c *chaosCycle) checkTold(name string, j *world.Job, p *world.Pod) {
+func (c *chaosCycle) checkTold(name string, j *Job, p *Pod) {
 	grace := c.graceOf(j, p)
 	if c.own.Index.Lookup(j.Spec.Queue) == index.None || grace == 0 {
 		return

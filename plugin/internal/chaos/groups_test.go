@@ -9,7 +9,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // groupsOf returns the weights of the groups that have a card, by the name of the group in quotas:
@@ -142,7 +141,7 @@ func (w *chaos) byGroups(queue, key, name string) (most float64, some bool) {
 }
 
 // given returns the part of the charge of a pod that its node gives: nothing if the node is lost.
-func (c *chaosCycle) given(p *world.Pod, node string, charge amounts) amounts {
+func (c *chaosCycle) given(p *Pod, node string, charge amounts) amounts {
 	a, n := amounts{}, c.World.Nodes[node]
 	if n == nil || n.Lost {
 		return a

@@ -16,11 +16,10 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // whose draws whose a job is, or what its pods say of it.
-func (d *draw) whose() (o world.Whose) {
+func (d *draw) whose() (o Whose) {
 	if d.chance(50) {
 		o.Labels = map[string]string{"team": pick(d, "alpha", "alpha", "beta")}
 	}
@@ -95,11 +94,11 @@ func (c *chaosCycle) limitsHolders(queue string) bool {
 // whether that is certain.
 func (c *chaosCycle) ofHolder(queue string, h oracle.Holder, later bool) (has amounts, unsure bool) {
 	has = amounts{}
-	sharers, leaves := sharers{}, func(*world.Pod, *api.TaskInfo) bool { return false }
+	sharers, leaves := sharers{}, func(*Pod, *api.TaskInfo) bool { return false }
 	if later {
 		leaves = c.leaving()
 	}
-	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+	c.eachCharge(func(j *Job, p *Pod, task *api.TaskInfo, charge amounts) {
 		if slices.Contains(c.Path(j.Spec.Queue), queue) && slices.Contains(c.World.Orphans, j) {
 			unsure = unsure || c.unsure(p) // nor is it certain whose it is
 		}
@@ -160,7 +159,7 @@ func (c *chaosCycle) checkHolderLimit(name string, p placement) {
 }
 
 // checkWillHold checks that no holder will have more than a limit with a pod that waits for others to end.
-func (c *chaosCycle) checkWillHold(name, queue, d string, j *world.Job, task *api.TaskInfo) {
+func (c *chaosCycle) checkWillHold(name, queue, d string, j *Job, task *api.TaskInfo) {
 	for _, h := range testbed.HoldersOf(c.jobOf(j)) {
 		if most, limited := c.holderLimit(queue, h, d); limited && c.counted(queue) {
 			if in, unsure := c.ofHolder(queue, h, true); !unsure && in[d] > most+0.1 {

@@ -7,7 +7,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -15,7 +14,7 @@ import (
 // methods row and accounts of the random worlds.
 
 // gangVictims returns how many running pods of each job the gang actions may evict for a job.
-func (c *chaosCycle) gangVictims(kind release.EvictionKind, j *world.Job) map[string]int {
+func (c *chaosCycle) gangVictims(kind release.EvictionKind, j *Job) map[string]int {
 	var running []*api.TaskInfo
 	for _, job := range c.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Running] {

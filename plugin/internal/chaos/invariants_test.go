@@ -10,7 +10,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // moment selects the time at which an invariant is checked.
@@ -37,8 +36,8 @@ type invariant struct {
 
 // placement is a task that an action placed or evicted.
 type placement struct {
-	job  *world.Job
-	pod  *world.Pod
+	job  *Job
+	pod  *Pod
 	task *api.TaskInfo
 	path []string
 }

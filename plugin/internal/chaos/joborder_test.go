@@ -12,7 +12,6 @@ import (
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/constraint/joborder"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
@@ -30,17 +29,17 @@ func (w *chaos) orderOf(queue string) (byPriority bool, hold time.Duration) {
 }
 
 // goesBefore reports whether a job goes before another one of its queue.
-func (c *chaosCycle) goesBefore(e, j *world.Job, byPriority bool) bool {
-	place := func(j *world.Job) oracle.InLine {
+func (c *chaosCycle) goesBefore(e, j *Job, byPriority bool) bool {
+	place := func(j *Job) oracle.InLine {
 		return oracle.InLine{Priority: j.Spec.Priority, Created: j.Group.CreationTimestamp.Time, Name: j.Group.Namespace + "/" + j.Group.Name}
 	}
 	return e != j && e.Spec.Queue == j.Spec.Queue && place(e).Before(place(j), byPriority)
 }
 
 // mayBeHeldBack reports whether an earlier job of the queue may hold back a job.
-func (c *chaosCycle) mayBeHeldBack(j *world.Job) bool {
+func (c *chaosCycle) mayBeHeldBack(j *Job) bool {
 	byPriority, hold := c.orderOf(j.Spec.Queue)
-	return hold > 0 && slices.ContainsFunc(c.World.Jobs, func(e *world.Job) bool {
+	return hold > 0 && slices.ContainsFunc(c.World.Jobs, func(e *Job) bool {
 		job := c.jobOf(e)
 		return job != nil && (job.IsPending() || job.ReadyTaskNum()+job.WaitingTaskNum() < job.MinAvailable) && c.goesBefore(e, j, byPriority)
 	})
@@ -48,7 +47,7 @@ func (c *chaosCycle) mayBeHeldBack(j *world.Job) bool {
 
 // waitsForQuota reports whether a job is not admitted since before the session, could be if the queues had nothing, and
 // has not held back others for its time. What limits, budgets and the search decide is not modeled.
-func (c *chaosCycle) waitsForQuota(e *world.Job, hold time.Duration) bool {
+func (c *chaosCycle) waitsForQuota(e *Job, hold time.Duration) bool {
 	job := c.jobOf(e)
 	minimum, certain := c.minimum(e)
 	pending := func(phase scheduling.PodGroupPhase) bool { return phase == "" || phase == scheduling.PodGroupPending }
@@ -64,13 +63,13 @@ func (c *chaosCycle) waitsForQuota(e *world.Job, hold time.Duration) bool {
 }
 
 // heldForItsTime reports whether the PodGroup of a job says that it has.
-func (c *chaosCycle) heldForItsTime(e *world.Job) bool {
+func (c *chaosCycle) heldForItsTime(e *Job) bool {
 	condition := reserve.Condition(c.jobOf(e), joborder.FirstInOrder)
 	return condition != nil && condition.Status == v1.ConditionFalse && condition.Reason == joborder.HoldOver
 }
 
 // passes fails where an earlier job waits for quota.
-func (c *chaosCycle) passes(name string, j *world.Job, how string) {
+func (c *chaosCycle) passes(name string, j *Job, how string) {
 	byPriority, hold := c.orderOf(j.Spec.Queue)
 	if hold == 0 {
 		return

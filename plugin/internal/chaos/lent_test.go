@@ -12,14 +12,13 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // drawLent draws a world in which gangs of some queues borrow all cards, and gangs of others want back what their
 // queues deserve. Nothing but nodes and quotas decides.
-func drawLent(seed uint64) *world.Scenario {
+func drawLent(seed uint64) *Scenario {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed, 0x1e27))}
-	d.s = &world.Scenario{Config: world.Config{Plugin: pick(d, session.Name, session.Name, session.CapacityName), Tree: d.chance(50), Grace: pick(d, 0, 0, 5, 59),
+	d.s = &Scenario{Config: Config{Plugin: pick(d, session.Name, session.Name, session.CapacityName), Tree: d.chance(50), Grace: pick(d, 0, 0, 5, 59),
 		Actions: []string{"enqueue", "allocate", "reclaim"}}, Cycles: chaosCycles}
 	d.s.Arguments = framework.Arguments{arguments.UnsetCapability: "unlimited", arguments.AdmitReclaimable: true}
 	if d.chance(80) {
@@ -30,7 +29,7 @@ func drawLent(seed uint64) *world.Scenario {
 	for i := range 1 + d.IntN(3) {
 		cards := pick(d, 4, 8)
 		total += cards
-		d.do(1, world.SetNode{Node: workload.Node{Name: fmt.Sprintf("n%d", i), Labels: map[string]string{"nvidia.com/gpu.product": "A"},
+		d.do(1, SetNode{Node: workload.Node{Name: fmt.Sprintf("n%d", i), Labels: map[string]string{"nvidia.com/gpu.product": "A"},
 			Allocatable: workload.Resources{"cpu": 64000, "memory": 256 << 30, "pods": 100, testbed.GPU: int64(cards)}}})
 	}
 	leaves := d.lentQueues(total)
@@ -45,7 +44,7 @@ func drawLent(seed uint64) *world.Scenario {
 		}
 	}
 	for range d.IntN(3) {
-		d.do(12+d.IntN(20), world.FinishPod{Job: "borrows0", Pod: d.IntN(4)})
+		d.do(12+d.IntN(20), FinishPod{Job: "borrows0", Pod: d.IntN(4)})
 	}
 	return d.s
 }
@@ -54,7 +53,7 @@ func drawLent(seed uint64) *world.Scenario {
 func (d *draw) lentQueues(total int) (leaves []string) {
 	parents := []string{""}
 	if d.s.Tree {
-		d.do(1, world.SetQueue{QueueSpec: world.QueueSpec{Queue: workload.Queue{Name: index.RootName, Weight: 1}}})
+		d.do(1, SetQueue{QueueSpec: QueueSpec{Queue: workload.Queue{Name: index.RootName, Weight: 1}}})
 		parents = []string{"a", "b"}[:1+d.IntN(2)]
 	}
 	each := 2
@@ -63,7 +62,7 @@ func (d *draw) lentQueues(total int) (leaves []string) {
 	}
 	share := total / (each * len(parents))
 	queue := func(name, parent string, deserved int) {
-		d.do(1, world.SetQueue{QueueSpec: world.QueueSpec{Queue: workload.Queue{Name: name, Parent: parent, Weight: 1, Annotations: map[string]string{
+		d.do(1, SetQueue{QueueSpec: QueueSpec{Queue: workload.Queue{Name: name, Parent: parent, Weight: 1, Annotations: map[string]string{
 			card.QuotaKey: fmt.Sprintf(`{"A":%d}`, total), card.DeservedKey: fmt.Sprintf(`{"A":%d}`, deserved), card.GuaranteeKey: `{"A":0}`}}}})
 	}
 	for _, parent := range parents {
@@ -82,8 +81,8 @@ func (d *draw) lentQueues(total int) (leaves []string) {
 // lentJob makes a job of at most so many cards, and returns how many it requests. Most jobs are gangs.
 func (d *draw) lentJob(cycle int, name, queue string, most int) (cards int) {
 	each := min(most, pick(d, 1, 1, 2, 4))
-	p := world.PodSpec{Cards: "A", Requests: workload.Resources{"cpu": 100, "memory": 1 << 29, testbed.GPU: int64(each)}}
-	j := world.JobSpec{Name: name, Queue: queue, MinMember: 1}
+	p := PodSpec{Cards: "A", Requests: workload.Resources{"cpu": 100, "memory": 1 << 29, testbed.GPU: int64(each)}}
+	j := JobSpec{Name: name, Queue: queue, MinMember: 1}
 	for range 1 + d.IntN(min(4, most/each)) {
 		j.Pods = append(j.Pods, p)
 		cards += each
@@ -93,6 +92,6 @@ func (d *draw) lentJob(cycle int, name, queue string, most int) (cards int) {
 		return cards
 	}
 	j.MinResources = p.Requests
-	d.do(cycle, world.SubmitJob{JobSpec: j})
+	d.do(cycle, SubmitJob{JobSpec: j})
 	return cards
 }

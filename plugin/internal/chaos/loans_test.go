@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // borrowingScene draws queues that want far more cards than they deserve and take them from one another by their
@@ -57,7 +56,7 @@ func TestLoansComeToRest(t *testing.T) {
 	all := 0
 	for seed := *worldSeed; seed < *worldSeed+uint64(max(4, *worlds/50)); seed++ {
 		text := borrowingScene(rand.New(rand.NewPCG(seed, 11)))
-		script, err := world.ParseScript(text, nil)
+		script, err := ParseScript(text, nil)
 		require.NoError(t, err)
 		steps, err := script.Steps(nil)
 		require.NoError(t, err)

@@ -1,5 +1,3 @@
-// Package chaos runs random worlds: tenants, admins, nodes and restarts of the scheduler act, and invariants hold after
-// each event. A scene repeats a world from text.
 package chaos
 
 import (

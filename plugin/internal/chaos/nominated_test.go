@@ -10,7 +10,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // TestDiscardedPlansNominate shows what Volcano writes to status.nominatedNodeName of a gang of which reclaim could
@@ -25,7 +24,7 @@ func TestDiscardedPlansNominate(t *testing.T) {
 		t.Run(of.name, func(t *testing.T) {
 			defer testbed.OneAtATime()()
 			resetVolcano()
-			w := newChaos(world.Config{Plugin: session.CapacityName, Actions: []string{"enqueue", "allocate", "reclaim"}, Arguments: framework.Arguments{}})
+			w := newChaos(Config{Plugin: session.CapacityName, Actions: []string{"enqueue", "allocate", "reclaim"}, Arguments: framework.Arguments{}})
 			w.next(deedsOf(t, "node n1 cards=A:4 has=cpu:4,pods:100\nnode n2 cards=A:4 has=cpu:4,pods:100\n"+
 				"queue lends "+of.lends+"\nqueue own "+of.own+"\njob borrowed queue=lends min=0 pods=2 "+of.pod), nil)
 			w.begin(deedsOf(t, "job gang queue=own min=2 minResources=none pods=2 "+of.pod)...)
@@ -47,9 +46,9 @@ func TestDiscardedPlansNominate(t *testing.T) {
 }
 
 // deedsOf reads the deeds before a cycle.
-func deedsOf(t *testing.T, text string) (deeds []world.Deed) {
+func deedsOf(t *testing.T, text string) (deeds []Deed) {
 	t.Helper()
-	script, err := world.ParseScript(text, nil)
+	script, err := ParseScript(text, nil)
 	require.NoError(t, err)
 	steps, err := script.Steps(nil)
 	require.NoError(t, err)

@@ -14,7 +14,6 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // windows draws windows of queues, in the hour of the world.
@@ -23,7 +22,7 @@ func (d *draw) windows() {
 		return
 	}
 	for i, act := range d.s.Acts {
-		set, is := act.Deed.(world.SetQueue)
+		set, is := act.Deed.(SetQueue)
 		if !is || set.Hollow || set.Name == index.RootName || !d.chance(40) {
 			continue
 		}
@@ -136,7 +135,7 @@ func (q *annotations) now(given map[string]string, now time.Time) map[string]str
 }
 
 // specCapability returns the capability of the spec that holds in a queue.
-func (w *chaos) specCapability(q *world.Queue) workload.Resources {
+func (w *chaos) specCapability(q *Queue) workload.Resources {
 	all := q.Spec.Queue.Capability
 	for _, window := range w.readOf(q).windows {
 		set := window.sets["capability"]

@@ -11,7 +11,6 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // checkQuota checks the quotas of all queues that were charged for a task. What is pipelined is
@@ -193,7 +192,7 @@ func (c *chaosCycle) checkStarvation(name string) {
 
 // inOrder returns the tasks of a job in the order in which Volcano places them: by their priority and age. Where the
 // first one leaves too little of a quota for the rest of a gang, the gang waits, although others would do.
-func (c *chaosCycle) inOrder(j *world.Job, job *api.JobInfo) (tasks []*api.TaskInfo) {
+func (c *chaosCycle) inOrder(j *Job, job *api.JobInfo) (tasks []*api.TaskInfo) {
 	for _, p := range j.Pods {
 		tasks = append(tasks, job.Tasks[api.TaskID(p.Object.UID)])
 	}
@@ -247,7 +246,7 @@ func (c *chaosCycle) checkRefusals(name string) {
 }
 
 // servesOn reports whether a node has the cards that a pod names.
-func (c *chaosCycle) servesOn(p *world.Pod, node string) bool {
+func (c *chaosCycle) servesOn(p *Pod, node string) bool {
 	for _, resource := range cardResources {
 		if p.Spec.Requests[resource] == 0 {
 			continue

@@ -14,7 +14,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // gangs turns jobs into gangs: their minimum is all their pods. Some have a launcher without cards. In half of these
@@ -28,7 +27,7 @@ func (d *draw) gangs() {
 		d.s.Arguments[arguments.ReclaimGangs] = "whole"
 	}
 	for i, act := range d.s.Acts {
-		if submit, is := act.Deed.(world.SubmitJob); is && submit.MinMember <= len(submit.Pods) && d.chance(60) {
+		if submit, is := act.Deed.(SubmitJob); is && submit.MinMember <= len(submit.Pods) && d.chance(60) {
 			d.s.Acts[i].Deed = d.gang(submit.JobSpec)
 		}
 	}
@@ -45,8 +44,8 @@ func (d *draw) gangs() {
 		d.s.Actions = append(d.s.Actions, "reclaim")
 	}
 	for i := range 1 + d.IntN(4) {
-		j := world.JobSpec{Name: fmt.Sprintf("late%d", i), Queue: d.home(), MinMember: 1}
-		p := world.PodSpec{Cards: pick(d, "A", "A", "B"), Requests: workload.Resources{"cpu": 100, "memory": 1 << 29, testbed.GPU: pick[int64](d, 1, 2)}}
+		j := JobSpec{Name: fmt.Sprintf("late%d", i), Queue: d.home(), MinMember: 1}
+		p := PodSpec{Cards: pick(d, "A", "A", "B"), Requests: workload.Resources{"cpu": 100, "memory": 1 << 29, testbed.GPU: pick[int64](d, 1, 2)}}
 		for range 1 + d.IntN(4) {
 			j.Pods = append(j.Pods, p)
 		}
@@ -55,9 +54,9 @@ func (d *draw) gangs() {
 }
 
 // gang returns a job with a minimum of all its pods.
-func (d *draw) gang(j world.JobSpec) world.SubmitJob {
+func (d *draw) gang(j JobSpec) SubmitJob {
 	if d.chance(25) {
-		launcher := world.PodSpec{Requests: workload.Resources{"cpu": 100, "memory": 1 << 29}}
+		launcher := PodSpec{Requests: workload.Resources{"cpu": 100, "memory": 1 << 29}}
 		j.Pods = slices.Insert(slices.Clone(j.Pods), 0, launcher)
 	}
 	j.MinMember = len(j.Pods)
@@ -67,7 +66,7 @@ func (d *draw) gang(j world.JobSpec) world.SubmitJob {
 			j.MinResources[name] += amount
 		}
 	}
-	return world.SubmitJob{JobSpec: j}
+	return SubmitJob{JobSpec: j}
 }
 
 // checkBroken checks that reclaim and preempt leave no gang with a part of its minimum: a job that they take below its
@@ -77,7 +76,7 @@ func (c *chaosCycle) checkBroken(name string) {
 	if c.Plugin == session.ProportionName || !c.own.Reclaim.Plans() {
 		return
 	}
-	lost := map[*world.Job][]*world.Pod{}
+	lost := map[*Job][]*Pod{}
 	for task, evictor := range c.own.Reclaim.Evicted() {
 		if j, pod := c.taskOf(task); j != nil && c.action == c.evictor[task.Name] && evictor.Job != task.Job {
 			lost[j] = append(lost[j], pod)
@@ -102,7 +101,7 @@ func (c *chaosCycle) checkBroken(name string) {
 
 // deservedAll reports whether a queue surely had no more than it deserves of all cards of some pods. Where groups or
 // service classes decide, that is not sure.
-func (c *chaosCycle) deservedAll(j *world.Job, pods []*world.Pod) bool {
+func (c *chaosCycle) deservedAll(j *Job, pods []*Pod) bool {
 	sum := amounts{}
 	for _, p := range pods {
 		if n := c.World.Nodes[p.Object.Spec.NodeName]; c.unsure(p) || n == nil || n.Lost {
@@ -129,8 +128,8 @@ func (c *chaosCycle) deservedAll(j *world.Job, pods []*world.Pod) bool {
 
 // unitOf is a victim, or a job that is evicted as a whole.
 type unitOf struct {
-	job  *world.Job
-	pods []*world.Pod
+	job  *Job
+	pods []*Pod
 }
 
 // checkNeeded checks that each victim of a plan is needed: without it, the pods of the claimant have no room, or only
@@ -148,7 +147,7 @@ func (c *chaosCycle) checkNeeded(name string) {
 	if slices.Contains(slices.Collect(maps.Values(unsure)), true) {
 		return
 	}
-	var waiting []*world.Pod
+	var waiting []*Pod
 	job := c.jobOf(claimant)
 	for _, p := range claimant.Pods {
 		task := job.Tasks[api.TaskID(p.Object.UID)]
@@ -176,7 +175,7 @@ func (c *chaosCycle) checkNeeded(name string) {
 
 // justifies reports whether all units but one may be evicted for some pods on these nodes: a pod with cards is not
 // evicted for cpu or memory. If no node lacks anything without a unit, the bounds decide about it.
-func (c *chaosCycle) justifies(claimant *world.Job, waiting []*world.Pod, nodes []string, units []unitOf, but int) bool {
+func (c *chaosCycle) justifies(claimant *Job, waiting []*Pod, nodes []string, units []unitOf, but int) bool {
 	for i, u := range units {
 		if i == but {
 			continue
@@ -206,7 +205,7 @@ func (c *chaosCycle) justifies(claimant *world.Job, waiting []*world.Pod, nodes 
 
 // mayFree reports whether a pod of a unit may be evicted for a resource of a node.
 func (c *chaosCycle) mayFree(u unitOf, node string, r v1.ResourceName) bool {
-	return slices.ContainsFunc(u.pods, func(p *world.Pod) bool {
+	return slices.ContainsFunc(u.pods, func(p *Pod) bool {
 		task := c.jobOf(u.job).Tasks[api.TaskID(p.Object.UID)]
 		forCards := !hasCards(p.Spec) || slices.Contains(cardResources, string(r))
 		return task.NodeName == node && task.Resreq.Get(r) > 0 && forCards
@@ -214,15 +213,15 @@ func (c *chaosCycle) mayFree(u unitOf, node string, r v1.ResourceName) bool {
 }
 
 // policiesDecide reports whether more than nodes, quotas and guarantees decide about the pods of a job.
-func (c *chaosCycle) policiesDecide(j *world.Job) bool {
+func (c *chaosCycle) policiesDecide(j *Job) bool {
 	q := j.Spec.Queue
 	return c.limitsHolders(q) || c.hasBudgets(q) || c.mayBeHeldBack(j) || c.hasSoftQuota(q) || c.Arguments[arguments.FairShareHalfLife] != nil
 }
 
 // unitsNow returns the units that the action evicts, and the job that they are evicted for, nil if there is not exactly
 // one.
-func (c *chaosCycle) unitsNow() (units []unitOf, claimant *world.Job) {
-	byJob := map[*world.Job][]*world.Pod{}
+func (c *chaosCycle) unitsNow() (units []unitOf, claimant *Job) {
+	byJob := map[*Job][]*Pod{}
 	for task, evictor := range c.own.Reclaim.Evicted() {
 		if c.evictor[task.Name] != c.action {
 			continue
@@ -244,7 +243,7 @@ func (c *chaosCycle) unitsNow() (units []unitOf, claimant *world.Job) {
 			units = append(units, unitOf{j, pods})
 		default:
 			for _, p := range pods {
-				units = append(units, unitOf{j, []*world.Pod{p}})
+				units = append(units, unitOf{j, []*Pod{p}})
 			}
 		}
 	}
@@ -254,14 +253,14 @@ func (c *chaosCycle) unitsNow() (units []unitOf, claimant *world.Job) {
 // trial is the cluster as it will be, without some pods of a claimant.
 type trial struct {
 	*chaosCycle
-	job     *world.Job
+	job     *Job
 	will    map[string]amounts
 	present amounts
 	free    map[string]*api.Resource
 }
 
 // newTrial takes the pods of a claimant from where they wait, and gives a unit its nodes again.
-func (c *chaosCycle) newTrial(j *world.Job, waiting []*world.Pod, back unitOf) *trial {
+func (c *chaosCycle) newTrial(j *Job, waiting []*Pod, back unitOf) *trial {
 	has, _ := c.expected()
 	t := &trial{chaosCycle: c, job: j, will: c.future(has, j, c.pending), present: amounts{}, free: map[string]*api.Resource{}}
 	for _, d := range c.dimensions() {
@@ -310,7 +309,7 @@ func (t *trial) take(node string, task *api.TaskInfo) {
 }
 
 // charge adds what a pod requests on a node to the accounts, with a sign.
-func (t *trial) charge(j *world.Job, p *world.Pod, task *api.TaskInfo, node string, sign float64) {
+func (t *trial) charge(j *Job, p *Pod, task *api.TaskInfo, node string, sign float64) {
 	for d, amount := range t.requestOn(j, p, task, node) {
 		t.present[d] += sign * amount
 		for _, queue := range t.Path(j.Spec.Queue) {
@@ -323,7 +322,7 @@ func (t *trial) charge(j *world.Job, p *world.Pod, task *api.TaskInfo, node stri
 }
 
 // place tries all nodes for each pod, and returns those where all have room, nil for none.
-func (t *trial) place(pods []*world.Pod) (nodes []string) {
+func (t *trial) place(pods []*Pod) (nodes []string) {
 	if len(pods) == 0 {
 		return []string{}
 	}
@@ -389,7 +388,7 @@ func (c *chaosCycle) checkOwedGangs(name string) {
 }
 
 // lacking returns the pods that a job lacks to its minimum, nil if it lacks none or others could do as well.
-func (c *chaosCycle) lacking(j *world.Job) (pods []*world.Pod) {
+func (c *chaosCycle) lacking(j *Job) (pods []*Pod) {
 	job := c.jobOf(j)
 	if job == nil || job.IsPending() || !c.takesJobs(j.Spec.Queue) || !c.waits(job) {
 		return nil
@@ -412,7 +411,7 @@ func (c *chaosCycle) lacking(j *world.Job) (pods []*world.Pod) {
 }
 
 // deservesAll reports whether a queue deserves some pods together.
-func (c *chaosCycle) deservesAll(j *world.Job, pods []*world.Pod, has map[string]amounts) bool {
+func (c *chaosCycle) deservesAll(j *Job, pods []*Pod, has map[string]amounts) bool {
 	sum := maps.Clone(has[j.Spec.Queue])
 	if sum == nil {
 		sum = amounts{}
@@ -436,14 +435,14 @@ func (c *chaosCycle) deservesAll(j *world.Job, pods []*world.Pod, has map[string
 }
 
 // unitsFor returns the units that plans may evict for a job, single pods first.
-func (c *chaosCycle) unitsFor(j *world.Job) (units []unitOf) {
+func (c *chaosCycle) unitsFor(j *Job) (units []unitOf) {
 	var whole []unitOf
 	for _, other := range c.World.Jobs {
 		job, q := c.jobOf(other), other.Spec.Queue
 		if job == nil || q == j.Spec.Queue || c.World.Queues[q].Spec.Unreclaimable || c.Path(q) == nil || c.hasBudgets(q) {
 			continue
 		}
-		var pods []*world.Pod
+		var pods []*Pod
 		fixed := false
 		for _, p := range other.Pods {
 			task := job.Tasks[api.TaskID(p.Object.UID)]
@@ -458,7 +457,7 @@ func (c *chaosCycle) unitsFor(j *world.Job) (units []unitOf) {
 		}
 		spare := int(job.ReadyTaskNum() - job.MinAvailable)
 		for _, p := range pods[:min(len(pods), max(spare, 0))] {
-			units = append(units, unitOf{other, []*world.Pod{p}})
+			units = append(units, unitOf{other, []*Pod{p}})
 		}
 		if c.takesWhole() && spare == 0 && !fixed && len(pods) > 0 {
 			whole = append(whole, unitOf{other, pods})
@@ -474,11 +473,11 @@ func (c *chaosCycle) takesWhole() bool {
 
 // evict takes a unit from its nodes and queues. Where asked, it does so only if the rules of reclaim surely allow it:
 // the first pod is borrowed, all queues keep their guarantees, and each pod frees cards that the claimant lacks.
-func (t *trial) evict(j *world.Job, claim []*world.Pod, u unitOf, asked bool) bool {
+func (t *trial) evict(j *Job, claim []*Pod, u unitOf, asked bool) bool {
 	for i, p := range u.pods {
 		task := t.jobOf(u.job).Tasks[api.TaskID(p.Object.UID)]
 		request := t.requestOn(u.job, p, task, task.NodeName)
-		useful := func(wants *world.Pod) bool {
+		useful := func(wants *Pod) bool {
 			return hasCards(wants.Spec) && frees(wants.Spec, p.Spec, t.free[task.NodeName]) &&
 				sharesDimension(request, t.requestOn(j, wants, t.jobOf(j).Tasks[api.TaskID(wants.Object.UID)], task.NodeName))
 		}
@@ -506,7 +505,7 @@ func (t *trial) giveBack(u unitOf) {
 }
 
 // keepsGuarantees reports whether all queues of a job keep what is guaranteed to them.
-func (t *trial) keepsGuarantees(j *world.Job, request amounts) bool {
+func (t *trial) keepsGuarantees(j *Job, request amounts) bool {
 	for d, amount := range request {
 		for _, queue := range t.Path(j.Spec.Queue) {
 			if amount > 0 && t.will[queue][d]-amount < t.guarantee(queue, d) {

@@ -20,7 +20,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
@@ -155,7 +154,7 @@ func (d *draw) policies(annotations map[string]string) map[string]string {
 
 // annotateQueue sets an annotation of the queue that an act creates or edits.
 func (d *draw) annotateQueue(act int, key, value string) {
-	set := d.s.Acts[act].Deed.(world.SetQueue)
+	set := d.s.Acts[act].Deed.(SetQueue)
 	if set.Annotations = maps.Clone(set.Annotations); set.Annotations == nil {
 		set.Annotations = map[string]string{}
 	}
@@ -170,7 +169,7 @@ func (d *draw) force(name string) {
 		return
 	}
 	for i, act := range d.s.Acts {
-		set, is := act.Deed.(world.SetQueue)
+		set, is := act.Deed.(SetQueue)
 		if !is || set.Hollow || !d.chance(70) {
 			continue
 		}
@@ -249,7 +248,7 @@ func (c *chaosCycle) jobsBelow(queue string) (all int) {
 }
 
 // newlyAdmitted reports whether Volcano asked about a job in the session, and admitted it.
-func (c *chaosCycle) newlyAdmitted(j *world.Job) bool {
+func (c *chaosCycle) newlyAdmitted(j *Job) bool {
 	job := c.jobOf(j)
 	return job != nil && isAdmitted(job) && wasPending(j) && j.Spec.MinResources != nil
 }
@@ -263,12 +262,12 @@ func isAdmitted(job *api.JobInfo) bool {
 }
 
 // wasPending reports whether a job was not admitted when the session opened.
-func wasPending(j *world.Job) bool {
+func wasPending(j *Job) bool {
 	return j.Group.Status.Phase == "" || j.Group.Status.Phase == scheduling.PodGroupPending
 }
 
 // fullQueue returns the lowest queue that admits no further job when so many are admitted in each queue, "" for none.
-func (c *chaosCycle) fullQueue(j *world.Job, jobs func(queue string) int) string {
+func (c *chaosCycle) fullQueue(j *Job, jobs func(queue string) int) string {
 	for _, q := range c.Path(j.Spec.Queue) {
 		most, _ := strconv.Atoi(c.ownPolicy(q, oracle.MaxJobs))
 		if most > 0 && jobs(q)+1 > most {
@@ -282,7 +281,7 @@ func (c *chaosCycle) fullQueue(j *world.Job, jobs func(queue string) int) string
 func (w *chaos) boundsJobs(queue string) bool { return w.ownPolicy(queue, oracle.MaxJobs) != "" }
 
 // refusedByCount reports whether the bound of jobs refuses a job that is not admitted yet.
-func (c *chaosCycle) refusedByCount(j *world.Job) bool {
+func (c *chaosCycle) refusedByCount(j *Job) bool {
 	return c.fullQueue(j, func(queue string) int { return c.jobsBelow(queue) }) != ""
 }
 
@@ -409,7 +408,7 @@ type promiseTime struct {
 }
 
 // admitted notes that a session admitted the job.
-func (w *chaos) admitted(j *world.Job) {
+func (w *chaos) admitted(j *Job) {
 	if p := w.promise(j); w.timeout(j.Spec.Queue) > 0 || p.known {
 		*p = promiseTime{known: true, since: w.Clock(), unsure: p.unsure}
 	}
@@ -428,7 +427,7 @@ func (c *chaosCycle) noteAdmitted() {
 }
 
 // promises reports whether what an admitted job lacks may be reserved for it.
-func (w *chaos) promises(j *world.Job, job *api.JobInfo) bool {
+func (w *chaos) promises(j *Job, job *api.JobInfo) bool {
 	return job.PodGroup.Status.Phase != scheduling.PodGroupInqueue || w.promise(j).unsure || !w.promise(j).over || w.timeout(j.Spec.Queue) == 0 ||
 		int(job.AllocatedTaskNum()) >= j.Spec.MinMember
 }
@@ -470,12 +469,12 @@ func (c *chaosCycle) checkDisplaced(name string) {
 			continue
 		}
 		c.seen["promises that are displaced"]++
-		inPlace := slices.ContainsFunc(c.World.Jobs, func(other *world.Job) bool {
+		inPlace := slices.ContainsFunc(c.World.Jobs, func(other *Job) bool {
 			admitted := c.jobOf(other)
 			return admitted != nil && other.Spec.Queue == j.Spec.Queue && other.Spec.Priority > j.Spec.Priority &&
 				other.Group.Status.Phase != scheduling.PodGroupInqueue && admitted.PodGroup.Status.Phase == scheduling.PodGroupInqueue
 		})
-		placed := slices.ContainsFunc(j.Pods, func(p *world.Pod) bool { return p.Placed() })
+		placed := slices.ContainsFunc(j.Pods, func(p *Pod) bool { return p.Placed() })
 		if !c.displaces(j.Spec.Queue) || placed || !inPlace {
 			violated(name, "job %s of queue %s is not admitted any more; pods on nodes: %t, in place of it: %t", j.Spec.Name, j.Spec.Queue, placed, inPlace)
 		}

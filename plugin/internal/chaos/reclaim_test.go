@@ -7,11 +7,10 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // classOf returns the service class of a job's pods.
-func (c *chaosCycle) classOf(j *world.Job) string {
+func (c *chaosCycle) classOf(j *Job) string {
 	owners, _ := c.Arguments[arguments.OwnerClasses].(map[string]any)
 	switch {
 	case c.Arguments[arguments.ReclaimByClass] != true || c.Plugin == session.ProportionName:
@@ -41,7 +40,7 @@ func (w *chaos) fences(queue string) (fences []string) {
 }
 
 // runtime returns how long a pod has run.
-func (w *chaos) runtime(p *world.Pod) time.Duration {
+func (w *chaos) runtime(p *Pod) time.Duration {
 	if p.Object.Status.StartTime == nil {
 		return 0
 	}
@@ -49,14 +48,14 @@ func (w *chaos) runtime(p *world.Pod) time.Duration {
 }
 
 // young reports whether a pod has run for less than a policy of its queue says.
-func (w *chaos) young(p *world.Pod, queue, key string) bool {
+func (w *chaos) young(p *Pod, queue, key string) bool {
 	least := w.time(queue, key)
 	return least > 0 && w.runtime(p) < least
 }
 
 // forbids returns the policy by which a pod of one job is not reclaimed for a pod of another,
 // "" where the policies allow it.
-func (c *chaosCycle) forbids(to *world.Job, evictor *world.Pod, from *world.Job, victim *world.Pod) string {
+func (c *chaosCycle) forbids(to *Job, evictor *Pod, from *Job, victim *Pod) string {
 	switch {
 	case c.Plugin == session.ProportionName:
 		return ""

@@ -17,7 +17,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // checkOwed looks for a pod that its queue deserves, that has no room, and for which
@@ -51,8 +50,8 @@ func (c *chaosCycle) checkOwed(name string) {
 }
 
 // anotherWaits reports whether another job of the queue waits.
-func (c *chaosCycle) anotherWaits(j *world.Job) bool {
-	return slices.ContainsFunc(c.World.Jobs, func(other *world.Job) bool {
+func (c *chaosCycle) anotherWaits(j *Job) bool {
+	return slices.ContainsFunc(c.World.Jobs, func(other *Job) bool {
 		job := c.jobOf(other)
 		return other != j && job != nil && other.Spec.Queue == j.Spec.Queue && !job.IsPending() && len(job.TaskStatusIndex[api.Pending]) > 0
 	})
@@ -60,7 +59,7 @@ func (c *chaosCycle) anotherWaits(j *world.Job) bool {
 
 // jobOf returns the job of the session, and for one that is deleted the pods that are on nodes: nil where cards
 // do not count in its queue.
-func (c *chaosCycle) jobOf(j *world.Job) *api.JobInfo {
+func (c *chaosCycle) jobOf(j *Job) *api.JobInfo {
 	if !slices.Contains(c.World.Orphans, j) {
 		return c.Jobs[j.ID()]
 	}
@@ -89,7 +88,7 @@ func (c *chaosCycle) deserves(queue, dimension string) float64 {
 }
 
 // victimsFor returns pods on a node that reclaim may evict for a task, and that suffice.
-func (c *chaosCycle) victimsFor(j *world.Job, p *world.Pod, task *api.TaskInfo, node *api.NodeInfo, has map[string]amounts, unsure map[string]bool) (victims []string) {
+func (c *chaosCycle) victimsFor(j *Job, p *Pod, task *api.TaskInfo, node *api.NodeInfo, has map[string]amounts, unsure map[string]bool) (victims []string) {
 	task.NodeName = node.Name
 	request := c.request(j, p, task)
 	task.NodeName = ""
@@ -136,7 +135,7 @@ func (c *chaosCycle) victimsFor(j *world.Job, p *world.Pod, task *api.TaskInfo, 
 }
 
 // exceedsRates reports whether budgets of evictions never allow n evictions at once between the queues of two jobs.
-func (c *chaosCycle) exceedsRates(to, from *world.Job, n int) bool {
+func (c *chaosCycle) exceedsRates(to, from *Job, n int) bool {
 	lost, taken := oracle.CountsFor(c.Path(from.Spec.Queue), c.Path(to.Spec.Queue))
 	exceeds := func(queues []string, key string) bool {
 		return slices.ContainsFunc(queues, func(queue string) bool {
@@ -161,7 +160,7 @@ func sharesDimension(a, b amounts) bool {
 // frees reports whether the eviction of a pod frees the card resources that another
 // requests, and lacks one of where a node has some free: cards are not taken for the sake of
 // cpu or memory. A pod without cards takes any.
-func frees(wants, victim world.PodSpec, free *api.Resource) bool {
+func frees(wants, victim PodSpec, free *api.Resource) bool {
 	all, lacks := true, false
 	for _, resource := range cardResources {
 		if n := wants.Requests[resource]; n > 0 {
@@ -173,7 +172,7 @@ func frees(wants, victim world.PodSpec, free *api.Resource) bool {
 }
 
 // relabeled reports whether a pod is charged for a card that its node does not have any more.
-func (c *chaosCycle) relabeled(p *world.Pod, node string) bool {
+func (c *chaosCycle) relabeled(p *Pod, node string) bool {
 	for resource, has := range c.has[p] {
 		if n := c.World.Nodes[node]; n != nil && has.card != cardOf(n.Spec, resource) {
 			return true
@@ -182,14 +181,14 @@ func (c *chaosCycle) relabeled(p *world.Pod, node string) bool {
 	return false
 }
 
-func hasCards(p world.PodSpec) bool {
+func hasCards(p PodSpec) bool {
 	return slices.ContainsFunc(cardResources, func(resource string) bool { return p.Requests[resource] > 0 })
 }
 
 // borrowed reports whether the queue of a pod has more than it deserves of everything
 // that the pod requests, and keeps its guarantees without it. As in upstream, what is
 // guaranteed and not used protects all pods of the queue.
-func (c *chaosCycle) borrowed(j *world.Job, p *world.Pod, task *api.TaskInfo, has map[string]amounts) bool {
+func (c *chaosCycle) borrowed(j *Job, p *Pod, task *api.TaskInfo, has map[string]amounts) bool {
 	request := c.request(j, p, task)
 	for d, amount := range request {
 		if amount > 0 && has[j.Spec.Queue][d] <= c.deserves(j.Spec.Queue, d) {
@@ -276,8 +275,8 @@ func accountsOf(s *session.Session, q index.Queue) map[string]fastres.Vector {
 
 // forgotten reports whether the scheduler may have missed what became of the nodes of a
 // job.
-func (w *chaos) forgotten(j *world.Job) bool {
-	return unchecked(outlivesQueue) && w.orphaned[j] && slices.ContainsFunc(j.Pods, (*world.Pod).Placed)
+func (w *chaos) forgotten(j *Job) bool {
+	return unchecked(outlivesQueue) && w.orphaned[j] && slices.ContainsFunc(j.Pods, (*Pod).Placed)
 }
 
 // known reports whether a node or a queue names a card. A new scheduler knows no other.
@@ -316,7 +315,7 @@ func (w *chaos) remembers() bool {
 			if !p.Placed() {
 				continue
 			}
-			fresh := &world.Pod{Spec: p.Spec}
+			fresh := &Pod{Spec: p.Spec}
 			w.hold(fresh, p.Object.Spec.NodeName, w.counted(j.Spec.Queue))
 			for resource, has := range w.has[p] {
 				if strings.HasPrefix(resource, claimPrefix) {

@@ -8,7 +8,6 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // returns reports whether what reclaim and preempt can take back does not count against admission.
@@ -18,7 +17,7 @@ func (c *chaosCycle) returns() bool {
 }
 
 // admittedNow returns the jobs that the action enqueue admitted.
-func (c *chaosCycle) admittedNow() (jobs []*world.Job) {
+func (c *chaosCycle) admittedNow() (jobs []*Job) {
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
 		if job != nil && j.Group.Status.Phase != scheduling.PodGroupInqueue && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
@@ -30,13 +29,13 @@ func (c *chaosCycle) admittedNow() (jobs []*world.Job) {
 
 // preempted returns the most that preempt can take from jobs of a leaf for jobs that were admitted: all that the leaf
 // has, if some job of it has a lower priority.
-func (c *chaosCycle) preempted(leaf index.Queue, d string, admitted []*world.Job) float64 {
+func (c *chaosCycle) preempted(leaf index.Queue, d string, admitted []*Job) float64 {
 	if !slices.Contains(c.Actions, "preempt") && !slices.Contains(c.Actions, "gangpreempt") {
 		return 0
 	}
 	name := c.own.Index.Name(leaf)
 	for _, j := range admitted {
-		if j.Spec.Queue == name && slices.ContainsFunc(c.World.Jobs, func(other *world.Job) bool {
+		if j.Spec.Queue == name && slices.ContainsFunc(c.World.Jobs, func(other *Job) bool {
 			return other.Spec.Queue == name && other.Spec.Priority < j.Spec.Priority
 		}) {
 			return c.row(c.own.Index.Allocated(leaf))[d]
@@ -52,7 +51,7 @@ func (c *chaosCycle) net(q index.Queue, d string) float64 {
 }
 
 // givenBack returns the most that the leaves below a queue can give back to jobs that were admitted.
-func (c *chaosCycle) givenBack(queue, d string, admitted []*world.Job) (sum float64) {
+func (c *chaosCycle) givenBack(queue, d string, admitted []*Job) (sum float64) {
 	ix := c.own.Index
 	at := ix.Lookup(queue)
 	if !c.returns() {
@@ -86,8 +85,8 @@ func (c *chaosCycle) checkReturned(name string) {
 		minimum, certain := c.minimum(j)
 		c.lessAllocated(minimum, j, c.jobOf(j))
 		for level, queue := range c.Path(j.Spec.Queue) {
-			below := slices.DeleteFunc(slices.Clone(jobs), func(other *world.Job) bool { return !slices.Contains(c.Path(other.Spec.Queue), queue) })
-			if !certain || slices.ContainsFunc(below, func(other *world.Job) bool { return c.jobOf(other).PodGroup.Spec.MinResources == nil }) {
+			below := slices.DeleteFunc(slices.Clone(jobs), func(other *Job) bool { return !slices.Contains(c.Path(other.Spec.Queue), queue) })
+			if !certain || slices.ContainsFunc(below, func(other *Job) bool { return c.jobOf(other).PodGroup.Spec.MinResources == nil }) {
 				continue // Volcano admits them without a question
 			}
 			for d, amount := range minimum {
@@ -96,7 +95,7 @@ func (c *chaosCycle) checkReturned(name string) {
 				if amount <= 0 || d == "pods" || c.net(at, d) <= limit+0.2 {
 					continue
 				}
-				freer := func(other *world.Job) bool {
+				freer := func(other *Job) bool {
 					return c.row(c.own.Index.AdmissionBounds(c.own.Index.Lookup(other.Spec.Queue)).Row(at))[d] > limit
 				}
 				if slices.ContainsFunc(below, freer) {
@@ -107,7 +106,7 @@ func (c *chaosCycle) checkReturned(name string) {
 					violated(name, "job %s is admitted, queue %s has and promises %g of %s of %g, and others give back %g",
 						j.Spec.Name, queue, c.net(at, d), d, limit, c.givenBack(queue, d, below))
 				}
-				deserves := func(other *world.Job) bool {
+				deserves := func(other *Job) bool {
 					q := c.own.Index.Lookup(other.Spec.Queue)
 					most := max(c.row(c.own.Index.Deserved.Row(q))[d], c.row(c.own.Index.Guarantee.Row(q))[d]) + c.preempted(q, d, below)
 					return c.net(q, d) <= most+0.2 || c.preempted(q, d, below) > 0

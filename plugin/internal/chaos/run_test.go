@@ -29,7 +29,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -52,12 +51,12 @@ type sabotage func(c *chaosCycle, task *api.TaskInfo, allocated bool)
 
 // play runs a scenario, and returns the world at its end, and the first violation, nil if
 // there is none.
-func play(s *world.Scenario, broken sabotage) (*chaos, *violation) {
+func play(s *Scenario, broken sabotage) (*chaos, *violation) {
 	return playIn(newChaos(s.Config), s, broken)
 }
 
 // playIn runs it in an empty world.
-func playIn(w *chaos, s *world.Scenario, broken sabotage) (_ *chaos, found *violation) {
+func playIn(w *chaos, s *Scenario, broken sabotage) (_ *chaos, found *violation) {
 	w.cycles = s.Cycles
 	resetVolcano()
 	for cycle := range s.Cycles {
@@ -144,11 +143,11 @@ type chaosCycle struct {
 	outsideLeaves bool
 	opened        map[string]amounts // what queues were charged when the session opened
 	// companions are jobs that lost a pod which their queue deserves, with the words for it.
-	companions map[*world.Job]string
+	companions map[*Job]string
 }
 
 // next runs a cycle.
-func (w *chaos) next(deeds []world.Deed, broken sabotage) *chaosCycle {
+func (w *chaos) next(deeds []Deed, broken sabotage) *chaosCycle {
 	w.begin(deeds...)
 	if w.Away > 0 {
 		return w.runWithout()
@@ -215,11 +214,11 @@ func actionOf(name string) framework.Action {
 // open opens the session of a cycle.
 func (w *chaos) open(broken sabotage) *chaosCycle {
 	c := &chaosCycle{chaos: w, broken: broken, evictor: map[string]string{}, waitsBy: map[api.TaskID]string{}, lost: amounts{},
-		companions: map[*world.Job]string{}}
+		companions: map[*Job]string{}}
 	c.openWith(w.builder)
 	c.noteEnforced()
 	c.noteTold()
-	c.eachCharge(func(_ *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+	c.eachCharge(func(_ *Job, p *Pod, task *api.TaskInfo, charge amounts) {
 		given := c.given(p, task.NodeName, charge)
 		for d, amount := range charge {
 			c.lost[d] += amount - given[d]
@@ -293,7 +292,7 @@ func (w *chaos) follow(jobs map[api.JobID]*api.JobInfo) {
 }
 
 // charged returns what a queue is charged for the cards of a task, in thousandths.
-func (c *chaosCycle) charged(j *world.Job, p *world.Pod, task *api.TaskInfo) map[string]float64 {
+func (c *chaosCycle) charged(j *Job, p *Pod, task *api.TaskInfo) map[string]float64 {
 	if c.Plugin == session.ProportionName || !c.counted(j.Spec.Queue) {
 		return nil
 	}
@@ -309,16 +308,16 @@ func (c *chaosCycle) charged(j *world.Job, p *world.Pod, task *api.TaskInfo) map
 
 // on returns a pod with the cards that it has on its node, or would have on the one on
 // which the session puts it.
-func (c *chaosCycle) on(p *world.Pod, task *api.TaskInfo) *world.Pod {
+func (c *chaosCycle) on(p *Pod, task *api.TaskInfo) *Pod {
 	if p.Object.Spec.NodeName == "" {
-		p = &world.Pod{Spec: p.Spec, Object: p.Object}
+		p = &Pod{Spec: p.Spec, Object: p.Object}
 		c.hold(p, task.NodeName, true)
 	}
 	return p
 }
 
 // exempt reports whether a task counts for no cpu and memory.
-func (c *chaosCycle) exempt(j *world.Job, p *world.Pod, node string) bool {
+func (c *chaosCycle) exempt(j *Job, p *Pod, node string) bool {
 	if c.Arguments[arguments.CardUnlimitedCPUMemory] != true || c.Plugin == session.ProportionName || !c.counted(j.Spec.Queue) {
 		return false
 	}
@@ -349,7 +348,7 @@ type amounts map[string]float64
 const cardPrefix = "card "
 
 // request returns the quantities that the queue of a task is charged for it.
-func (c *chaosCycle) request(j *world.Job, p *world.Pod, task *api.TaskInfo) amounts {
+func (c *chaosCycle) request(j *Job, p *Pod, task *api.TaskInfo) amounts {
 	a := amounts{}
 	if !c.exempt(j, p, task.NodeName) {
 		a["cpu"], a["memory"] = task.Resreq.MilliCPU, task.Resreq.Memory
@@ -367,13 +366,13 @@ func (c *chaosCycle) request(j *world.Job, p *world.Pod, task *api.TaskInfo) amo
 
 // eachCharge calls visit for each pod that its queue is charged for. A pod that is being
 // deleted may hold its cards.
-func (c *chaosCycle) eachCharge(visit func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts)) {
+func (c *chaosCycle) eachCharge(visit func(j *Job, p *Pod, task *api.TaskInfo, charge amounts)) {
 	c.eachChargeAt(false, visit)
 }
 
 // eachChargeAt visits those of the session, or those until the next one: pods that the session has evicted have their
 // cards until they are gone.
-func (c *chaosCycle) eachChargeAt(close bool, visit func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts)) {
+func (c *chaosCycle) eachChargeAt(close bool, visit func(j *Job, p *Pod, task *api.TaskInfo, charge amounts)) {
 	for _, j := range slices.Concat(c.World.Jobs, c.World.Orphans) {
 		job := c.jobOf(j)
 		if job == nil || c.Path(j.Spec.Queue) == nil {
@@ -402,7 +401,7 @@ func (c *chaosCycle) eachChargeAt(close bool, visit func(j *world.Job, p *world.
 func (c *chaosCycle) expected() (all map[string]amounts, unsure map[string]bool) {
 	all, unsure = map[string]amounts{}, map[string]bool{}
 	sharers := sharers{}
-	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+	c.eachCharge(func(j *Job, p *Pod, task *api.TaskInfo, charge amounts) {
 		for _, q := range c.Path(j.Spec.Queue) {
 			if all[q] == nil {
 				all[q] = amounts{}
@@ -433,7 +432,7 @@ func (c *chaosCycle) allocated() map[string]map[string]float64 {
 }
 
 // taskOf returns the job and the pod of a task.
-func (c *chaosCycle) taskOf(task *api.TaskInfo) (*world.Job, *world.Pod) {
+func (c *chaosCycle) taskOf(task *api.TaskInfo) (*Job, *Pod) {
 	for _, j := range c.World.Jobs {
 		for _, p := range j.All() {
 			if p.Object.UID == task.Pod.UID {
@@ -447,7 +446,7 @@ func (c *chaosCycle) taskOf(task *api.TaskInfo) (*world.Job, *world.Pod) {
 // claimed is a pod for which others were evicted.
 type claimed struct {
 	cycle int
-	pod   *world.Pod
+	pod   *Pod
 	node  string
 }
 

@@ -19,11 +19,10 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// TestScenes runs the files of testdata/scenes and testdata/found. Package world describes their
+// TestScenes runs the files of testdata/scenes and testdata/found. The documentation of the package describes their
 // commands. After each event, each action and each session, the invariants of random worlds hold.
 //
 //	go test ./plugin/internal/chaos -run TestScenes -rewrite
@@ -64,7 +63,7 @@ func (s *scenes) run(t *testing.T, d *datadriven.TestData) string {
 			d.Fatalf(t, "unknown: %s", arg.Key)
 		}
 	}
-	script, err := world.ParseScript(d.Input, s.defined)
+	script, err := ParseScript(d.Input, s.defined)
 	if err != nil {
 		d.Fatalf(t, "%v", err)
 	}
@@ -130,10 +129,10 @@ func wrapped(line string) string {
 type sceneRun struct {
 	name    string
 	variant []string
-	config  world.Config
+	config  Config
 	w       *chaos // nil before its first cycle
 	last    *chaosCycle
-	deeds   []world.Deed // before the next cycle
+	deeds   []Deed // before the next cycle
 	found   *violation
 	out     []string
 }
@@ -143,7 +142,7 @@ func (r *sceneRun) say(format string, args ...any) {
 }
 
 // play runs the steps of a script, until an invariant is broken.
-func (r *sceneRun) play(t *testing.T, steps []world.Step) {
+func (r *sceneRun) play(t *testing.T, steps []Step) {
 	resetVolcano()
 	for _, step := range steps {
 		if r.found != nil {
@@ -212,7 +211,7 @@ func (r *sceneRun) then(t *testing.T, run func(w *chaos)) {
 }
 
 // take returns the deeds before the next cycle.
-func (r *sceneRun) take() []world.Deed {
+func (r *sceneRun) take() []Deed {
 	deeds := r.deeds
 	r.deeds = nil
 	return deeds
@@ -286,9 +285,9 @@ func listed[N int | float64](all map[string]N) (text string) {
 
 // show says what is the case.
 func (r *sceneRun) show(t *testing.T, words []string) {
-	shows := map[string]func(job *world.Job) string{
-		"running": func(j *world.Job) string { return strconv.Itoa(j.Running()) },
-		"phases":  func(j *world.Job) string { return string(j.Group.Status.Phase) },
+	shows := map[string]func(job *Job) string{
+		"running": func(j *Job) string { return strconv.Itoa(j.Running()) },
+		"phases":  func(j *Job) string { return string(j.Group.Status.Phase) },
 		"cards":   r.cards,
 	}
 	for _, what := range words {
@@ -345,7 +344,7 @@ func (r *sceneRun) show(t *testing.T, words []string) {
 }
 
 // cards returns the models of the nodes on which the pods of a job run, and how many run there.
-func (r *sceneRun) cards(j *world.Job) string {
+func (r *sceneRun) cards(j *Job) string {
 	models := map[string]int{}
 	for _, p := range j.Pods {
 		if p.Placed() {

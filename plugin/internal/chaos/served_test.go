@@ -8,7 +8,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // TestEqualPodsStandForEachOther places a pod of a job for another pod of which others were evicted. Random worlds take
@@ -31,7 +30,7 @@ queue q quota=A:9,B:9
 		{"another amount, on the node, below the minimum", "job j queue=q min=1 card=A + card=A gpus=2", "a", true},
 	} {
 		t.Run(of.name, func(t *testing.T) {
-			w := newChaos(world.Config{Plugin: session.Name, Arguments: framework.Arguments{}})
+			w := newChaos(Config{Plugin: session.Name, Arguments: framework.Arguments{}})
 			w.begin(deedsOf(t, nodes+of.job)...)
 			j := w.Job("j")
 			w.claims = []claimed{{cycle: w.Cycle, pod: j.Pods[1], node: "a"}}

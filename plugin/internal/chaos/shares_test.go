@@ -8,7 +8,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // modelShare is a share of the cards of the nodes, in hundredths of a percent, with bounds in whole cards.
@@ -42,7 +41,7 @@ func (d *draw) shares() {
 		return
 	}
 	for i, act := range d.s.Acts {
-		set, is := act.Deed.(world.SetQueue)
+		set, is := act.Deed.(SetQueue)
 		if !is || set.Hollow {
 			continue
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // softQuota returns the soft quota of a queue itself, and whether it has one. It counts as at least what the queue
@@ -52,7 +51,7 @@ func (c *chaosCycle) wantedBy(queue, dimension string, has map[string]amounts) (
 }
 
 // wantedByJob returns what a job wants at least.
-func (c *chaosCycle) wantedByJob(job *api.JobInfo, j *world.Job, dimension string, room float64) (sum float64) {
+func (c *chaosCycle) wantedByJob(job *api.JobInfo, j *Job, dimension string, room float64) (sum float64) {
 	lacks, waiting, all := int(job.MinAvailable-job.ReadyTaskNum()-job.WaitingTaskNum()), 0, 0.0
 	for _, p := range j.Pods {
 		task := job.Tasks[api.TaskID(p.Object.UID)]
@@ -72,7 +71,7 @@ func (c *chaosCycle) wantedByJob(job *api.JobInfo, j *world.Job, dimension strin
 }
 
 // wantOf returns what a pod that names one card requests of it, 0 where that is not certain.
-func (c *chaosCycle) wantOf(p *world.Pod, dimension string) float64 {
+func (c *chaosCycle) wantOf(p *Pod, dimension string) float64 {
 	names := card.ParseList(p.Spec.Cards)
 	if len(names) != 1 || cardPrefix+names[0] != dimension || !c.known(names[0]) {
 		return 0

@@ -6,7 +6,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // nodeCard is a card of a node.
@@ -16,7 +15,7 @@ type nodeCard struct{ node, card string }
 // the stock of a node differs from what it gives.
 func (c *chaosCycle) noteStock() {
 	c.outside = map[nodeCard]float64{}
-	for _, jobs := range [][]*world.Job{c.World.Jobs, c.World.Orphans} {
+	for _, jobs := range [][]*Job{c.World.Jobs, c.World.Orphans} {
 		for _, j := range jobs {
 			for _, p := range j.All() {
 				c.noteOutside(j, p)
@@ -30,7 +29,7 @@ func (c *chaosCycle) noteStock() {
 }
 
 // noteOutside adds the cards of a pod that its queue is not charged for.
-func (c *chaosCycle) noteOutside(j *world.Job, p *world.Pod) {
+func (c *chaosCycle) noteOutside(j *Job, p *Pod) {
 	node := c.Session.Nodes[p.Object.Spec.NodeName]
 	if node == nil {
 		return
@@ -54,7 +53,7 @@ func (c *chaosCycle) noteOutside(j *world.Job, p *world.Pod) {
 // heldOn returns what queues are charged for of the cards that nodes give.
 func (c *chaosCycle) heldOn() map[nodeCard]float64 {
 	held := map[nodeCard]float64{}
-	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+	c.eachCharge(func(j *Job, p *Pod, task *api.TaskInfo, charge amounts) {
 		n := c.World.Nodes[task.NodeName]
 		if n == nil || n.Lost {
 			return

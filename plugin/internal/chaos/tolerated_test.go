@@ -16,7 +16,6 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // spare gives some queues small budgets of evictions in long windows, and has some enforce their quotas.
@@ -25,7 +24,7 @@ func (d *draw) spare() {
 		return
 	}
 	for i, act := range d.s.Acts {
-		set, is := act.Deed.(world.SetQueue)
+		set, is := act.Deed.(SetQueue)
 		if !is || set.Hollow || set.Name == index.RootName || !d.chance(70) {
 			continue
 		}
@@ -99,7 +98,7 @@ func (c *chaosCycle) noteAbove() (all map[string]above) {
 		}
 		after, _ := time.ParseDuration(text)
 		has, bound := amounts{}, c.largestBounds(at)
-		c.eachCharge(func(j *world.Job, _ *world.Pod, task *api.TaskInfo, charge amounts) {
+		c.eachCharge(func(j *Job, _ *Pod, task *api.TaskInfo, charge amounts) {
 			if (api.AllocatedStatus(task.Status) || c.enforced[task.UID]) && slices.Contains(c.Path(j.Spec.Queue), queue) {
 				for d, amount := range charge {
 					has[d] += amount
@@ -185,7 +184,7 @@ func (c *chaosCycle) gangs(excess map[string]float64, toldBefore bool) (gangs []
 }
 
 // gangOf returns a job as the oracle knows it, and whether a budget of evictions bounds it.
-func (c *chaosCycle) gangOf(j *world.Job, job *api.JobInfo, excess map[string]float64, toldBefore bool) (g oracle.Gang, bounded bool) {
+func (c *chaosCycle) gangOf(j *Job, job *api.JobInfo, excess map[string]float64, toldBefore bool) (g oracle.Gang, bounded bool) {
 	path := c.Path(j.Spec.Queue)
 	g = oracle.Gang{QueuePriority: c.Queues[job.Queue].Queue.Spec.Priority, Priority: job.Priority}
 	ready := int(job.ReadyTaskNum())

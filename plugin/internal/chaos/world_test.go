@@ -15,12 +15,11 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // chaos is a world, and what invariants know of its past.
 type chaos struct {
-	*world.World
+	*World
 	cycles  int              // with deeds
 	builder *session.Builder // the scheduler's: a restart replaces it
 	tiers   []conf.Tier      // of the session before
@@ -31,17 +30,17 @@ type chaos struct {
 	loses   map[string]int // the cycle in which a queue last lost pods to reclaim
 	// borrowsFirst is the last cycle in which a queue that lost pods deserved another one.
 	borrowsFirst int
-	has          map[*world.Pod]map[string]namedCard // since a pod has a node, by resource
-	had          map[*world.Pod]map[string]namedCard // before the scheduler started anew, nil after the next session
-	read         map[*world.Queue]*annotations
+	has          map[*Pod]map[string]namedCard // since a pod has a node, by resource
+	had          map[*Pod]map[string]namedCard // before the scheduler started anew, nil after the next session
+	read         map[*Queue]*annotations
 	claimed      map[string]*claimedCards // resource claims, by namespace and name; nil when the scheduler starts
-	promiseTimes map[*world.Job]*promiseTime
+	promiseTimes map[*Job]*promiseTime
 	use          usedHours
 	// orphaned: a session was without the job, because its queue did not exist.
-	orphaned   map[*world.Job]bool
+	orphaned   map[*Job]bool
 	returns    bool                         // the configuration was without the plugin in the cycle before
 	left       bool                         // the configuration was without the plugin once
-	met        map[*world.Job]*api.PodGroup // as the scheduler has last seen it since it started
+	met        map[*Job]*api.PodGroup       // as the scheduler has last seen it since it started
 	losses     []loss                       // evictions that count for budgets
 	told       map[api.TaskID]told          // notices of pods
 	toldAt     time.Time                    // when they were noted
@@ -80,9 +79,9 @@ type namedCard struct {
 	milli float64 // how much of it, in thousandths
 }
 
-func newChaos(c world.Config) *chaos {
-	w := &chaos{World: world.New(c), seen: map[string]int{}, filled: map[string]int{}, loses: map[string]int{},
-		promiseTimes: map[*world.Job]*promiseTime{}, orphaned: map[*world.Job]bool{}}
+func newChaos(c Config) *chaos {
+	w := &chaos{World: New(c), seen: map[string]int{}, filled: map[string]int{}, loses: map[string]int{},
+		promiseTimes: map[*Job]*promiseTime{}, orphaned: map[*Job]bool{}}
 	w.OnRestart, w.OnPlaced, w.OnClaimed, w.OnFollow = w.start, w.notePlaced, w.noteClaimed, w.noteMarks
 	w.start()
 	return w
@@ -93,9 +92,9 @@ func (w *chaos) start() {
 	if len(w.has) > 0 { // and not at a second restart before a session
 		w.had = w.has
 	}
-	w.has = map[*world.Pod]map[string]namedCard{}
-	w.read = map[*world.Queue]*annotations{}
-	w.met, w.claimed = map[*world.Job]*api.PodGroup{}, nil
+	w.has = map[*Pod]map[string]namedCard{}
+	w.read = map[*Queue]*annotations{}
+	w.met, w.claimed = map[*Job]*api.PodGroup{}, nil
 	w.above, w.doubtAbove, w.told = nil, false, map[api.TaskID]told{}
 	w.losses, w.lossesBefore, w.lossLengths = nil, map[string]int{}, map[string]time.Duration{}
 	for _, v := range []arguments.Variant{session.BuilderOf(session.Name).Variant, session.BuilderOf(session.CapacityName).Variant, session.BuilderOf(session.ProportionName).Variant} {
@@ -105,7 +104,7 @@ func (w *chaos) start() {
 	}
 }
 
-func (w *chaos) notePlaced(j *world.Job, p *world.Pod, node string) {
+func (w *chaos) notePlaced(j *Job, p *Pod, node string) {
 	w.seen["pods placed"]++
 	w.filled[node] = w.Cycle
 	if w.Away == 0 {
@@ -118,14 +117,14 @@ func (w *chaos) notePlaced(j *world.Job, p *world.Pod, node string) {
 	w.doubt(w.marks, j, p, node)
 }
 
-func (w *chaos) noteClaimed(_ *world.Job, p *world.Pod, node string) {
+func (w *chaos) noteClaimed(_ *Job, p *Pod, node string) {
 	w.claims = append(w.claims, claimed{w.Cycle, p, node})
 }
 
 // noteClaimServed has a pod that got a node stand for an equal one of its job that others were evicted for, whoever the
 // users of the two are: Volcano takes the pods of a role for one another. Another one stands for it on its node, where
 // the job lacks its minimum: the job starts.
-func (w *chaos) noteClaimServed(j *world.Job, p *world.Pod, node string) {
+func (w *chaos) noteClaimServed(j *Job, p *Pod, node string) {
 	if slices.ContainsFunc(w.claims, func(c claimed) bool { return c.pod == p }) {
 		return
 	}
@@ -145,7 +144,7 @@ func (w *chaos) noteClaimServed(j *world.Job, p *world.Pod, node string) {
 }
 
 // readOf returns what the scheduler knows of the annotations of a queue.
-func (w *chaos) readOf(q *world.Queue) *annotations {
+func (w *chaos) readOf(q *Queue) *annotations {
 	if w.read[q] == nil {
 		w.read[q] = &annotations{good: map[string]map[string]int64{}, shares: map[string]map[string]modelShare{}}
 	}
@@ -153,7 +152,7 @@ func (w *chaos) readOf(q *world.Queue) *annotations {
 }
 
 // promise returns what is known of the promise of a job.
-func (w *chaos) promise(j *world.Job) *promiseTime {
+func (w *chaos) promise(j *Job) *promiseTime {
 	if w.promiseTimes[j] == nil {
 		w.promiseTimes[j] = &promiseTime{}
 	}
@@ -211,7 +210,7 @@ func cardOf(n workload.Node, resource string) string {
 // hold determines the cards that a pod has on a node. What a node named stays. Where no
 // node names one, a pod has a card that it names itself. Which one is not sure: that
 // depends on the cards that the scheduler knows.
-func (w *chaos) hold(p *world.Pod, node string, counted bool) {
+func (w *chaos) hold(p *Pod, node string, counted bool) {
 	if w.has[p] == nil {
 		w.has[p] = map[string]namedCard{}
 	}
@@ -252,7 +251,7 @@ func (w *chaos) isCardResource(resource string) bool {
 }
 
 // unsure reports whether it is not certain what a pod is charged for.
-func (w *chaos) unsure(p *world.Pod) bool {
+func (w *chaos) unsure(p *Pod) bool {
 	for _, has := range w.has[p] {
 		if has.doubt {
 			return true
@@ -313,7 +312,7 @@ func (w *chaos) noteOtherCards() {
 
 // forgets reports whether the scheduler may not know an orphan: its node is lost, or when its PodGroup was deleted the
 // plugin was not there, or its card did not count.
-func (w *chaos) forgets(p *world.Pod) bool {
+func (w *chaos) forgets(p *Pod) bool {
 	for _, has := range w.has[p] {
 		if !has.sure {
 			return true
@@ -324,7 +323,7 @@ func (w *chaos) forgets(p *world.Pod) bool {
 }
 
 // begin lets the time between two cycles pass.
-func (w *chaos) begin(deeds ...world.Deed) {
+func (w *chaos) begin(deeds ...Deed) {
 	w.Begin(deeds...)
 	w.below = nil
 	if w.Away == 0 {

@@ -12,19 +12,18 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // objects returns the objects of the model. Those that have not changed keep their address.
 func (m *ClaimModel) objects() (o release.DeviceObjects) {
-	o.Classes = world.DeviceClasses
+	o.Classes = DeviceClasses
 	for _, node := range slices.Sorted(maps.Keys(m.Devices)) {
 		slice := m.Slices[node]
 		if slice == nil {
 			m.version++
-			slice = world.Slice(node, m.version, m.Devices[node])
+			slice = Slice(node, m.version, m.Devices[node])
 			m.Slices[node] = slice
 		}
 		o.Slices = append(o.Slices, slice)
@@ -47,11 +46,7 @@ func (c *modelClaim) toObject(name string) *resourcev1.ResourceClaim {
 		ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: name, UID: types.UID(name)},
 	}
 	for i, request := range c.requests {
-		var alternatives []world.Alternative
-		for _, a := range request {
-			alternatives = append(alternatives, world.Alternative(a))
-		}
-		o.Spec.Devices.Requests = append(o.Spec.Devices.Requests, world.DeviceRequest(i, alternatives))
+		o.Spec.Devices.Requests = append(o.Spec.Devices.Requests, DeviceRequest(i, request))
 	}
 	if c.Cards == nil {
 		return o
@@ -61,7 +56,7 @@ func (c *modelClaim) toObject(name string) *resourcev1.ResourceClaim {
 	devices := &o.Status.Allocation.Devices
 	for _, i := range c.Allocated {
 		devices.Results = append(devices.Results, resourcev1.DeviceRequestAllocationResult{
-			Request: "r0", Driver: world.Driver, Pool: c.Pool, Device: world.DeviceName(i),
+			Request: "r0", Driver: Driver, Pool: c.Pool, Device: DeviceName(i),
 		})
 	}
 

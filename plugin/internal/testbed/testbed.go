@@ -8,6 +8,7 @@
 //	sequence.go   a Sequence: sessions of one scheduler on a scene that changes
 //	scheduler.go  a Scheduler: the same with a clock and with stored state
 //	claims.go     a ClaimModel: resource claims and devices
+//	device_objects.go  devices and their requests as objects
 //	devices.go    quotas of device classes
 //	gates.go      queue allocation gates
 //	series.go     series of metrics

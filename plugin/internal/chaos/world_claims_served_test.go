@@ -1,4 +1,4 @@
-package world
+package chaos
 
 import (
 	"fmt"
@@ -6,6 +6,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
+	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
 // ClaimsOf returns the claims of a pod: those that were made for it, and those that it shares with others.
@@ -111,8 +114,7 @@ func (w *World) allocate(c *Claim, node string) {
 		}
 	}
 
-	requests, _ := ParseClaim(c.Text)
-	if devices, served, ok := choose(requests, 0, w.Pools[node].Gives(), taken); ok {
+	if devices, served, ok := choose(requestsOf(c.Text), 0, w.Pools[node].Gives(), taken); ok {
 		w.update(c, node, devices, served)
 	}
 }
@@ -120,7 +122,7 @@ func (w *World) allocate(c *Claim, node string) {
 // choose returns devices for the requests from one on, and the names of the requests that they serve. Each request gets
 // the first alternative with enough devices.
 func choose(
-	requests [][]Alternative, from int, cards []string, taken map[int]bool,
+	requests []oracle.ClaimRequest, from int, cards []string, taken map[int]bool,
 ) (devices []int, served []string, ok bool) {
 	if from == len(requests) {
 		return nil, nil, true
@@ -155,7 +157,7 @@ func choose(
 }
 
 // freeOf returns the devices that an alternative admits and that are free, and the number of all that it admits.
-func freeOf(a Alternative, cards []string, taken map[int]bool) (free []int, all int) {
+func freeOf(a oracle.ClaimAlternative, cards []string, taken map[int]bool) (free []int, all int) {
 	for i, name := range cards {
 		if slices.Contains(a.Cards, name) {
 			all++
@@ -179,9 +181,9 @@ func (w *World) update(c *Claim, node string, devices []int, served []string) {
 		for k, i := range devices {
 			result := resourcev1.DeviceRequestAllocationResult{
 				Request: served[k],
-				Driver:  Driver,
+				Driver:  testbed.Driver,
 				Pool:    node,
-				Device:  DeviceName(i),
+				Device:  testbed.DeviceName(i),
 			}
 			c.Object.Status.Allocation.Devices.Results = append(c.Object.Status.Allocation.Devices.Results, result)
 		}

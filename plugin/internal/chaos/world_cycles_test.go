@@ -1,4 +1,4 @@
-package world
+package chaos
 
 import (
 	"cmp"
@@ -349,7 +349,7 @@ func (w *World) Follow(jobs map[api.JobID]*api.JobInfo) {
 
 		for i, p := range j.Pods {
 			if task := job.Tasks[api.TaskID(p.Object.UID)]; task != nil {
-				w.follow(j, i, task)
+				w.carryOut(j, i, task)
 			}
 		}
 	}
@@ -357,8 +357,8 @@ func (w *World) Follow(jobs map[api.JobID]*api.JobInfo) {
 	w.Evictions = append(w.Evictions, len(w.Evicted)-evictions)
 }
 
-// follow carries out the decision of a session about a pod.
-func (w *World) follow(j *Job, i int, task *api.TaskInfo) {
+// carryOut carries out the decision of a session about a pod.
+func (w *World) carryOut(j *Job, i int, task *api.TaskInfo) {
 	p := j.Pods[i]
 	switch offline.Decided(p.Object, task) {
 	case offline.Evicted:

@@ -1,8 +1,11 @@
-// Package world holds clusters in memory that last for many cycles of a scheduler. It plays the kubelet, controllers,
-// tenants and admins, and carries out the scheduler's decisions between two cycles. Each cycle is a session of Volcano,
-// which the caller opens on the result of Info.
+// Package chaos runs random worlds: tenants, admins, nodes and restarts of the scheduler act, and invariants hold after
+// each event. A scene repeats a world from text.
 //
-// A script describes the events as text. TestScenes of package chaos runs scripts:
+// A World is a cluster in memory that lasts for many cycles of a scheduler. It plays the kubelet, controllers, tenants
+// and admins, and carries out the scheduler's decisions between two cycles. Each cycle is a session of Volcano on the
+// result of Info.
+//
+// A script describes the events as text. TestScenes runs scripts:
 //
 //	scene
 //	vary terminate=1 | terminate=6
@@ -117,4 +120,4 @@
 //	  charged     the cards that queues are charged for, in thousandths
 //	  promises    the reservations for admitted jobs, in thousandths
 //	  history     all that happened
-package world
+package chaos

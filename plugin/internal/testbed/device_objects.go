@@ -1,34 +1,21 @@
-package world
+package testbed
 
 import (
 	"fmt"
 	"strings"
 
-	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // Driver is the driver of all devices. Their device class has the same name.
 const Driver = "gpu.nvidia.com"
 
-// publish publishes devices in a new generation of the pool, or in an old one that stays with the current one.
-func (p *Pool) publish(node string, cards []string, old bool) {
-	if old {
-		if len(p.slices) > 0 {
-			p.slices = append(p.slices, Slice(node, p.generation-1, cards))
-		}
-		return
-	}
-
-	p.generation++
-	p.Cards, p.slices = cards, nil
-	if len(cards) > 0 {
-		p.slices = []*resourcev1.ResourceSlice{Slice(node, p.generation, cards)}
-	}
-}
+// DeviceClasses has the device class of all devices.
+var DeviceClasses = []*resourcev1.DeviceClass{{
+	ObjectMeta: metav1.ObjectMeta{Name: Driver},
+	Spec:       resourcev1.DeviceClassSpec{Selectors: selectors(`device.driver == "` + Driver + `"`)},
+}}
 
 // Slice returns the slice of a pool with a device for each card.
 func Slice(node string, generation int64, cards []string) *resourcev1.ResourceSlice {
@@ -69,23 +56,8 @@ func partOf(name string) (product, profile string, isPart bool) {
 	return strings.ReplaceAll(product, "-", " "), strings.TrimSuffix(profile, "-mixed"), isPart
 }
 
-// addClaim adds a claim with a new object.
-func (w *World) addClaim(c *Claim) {
-	c.Object = &resourcev1.ResourceClaim{}
-	c.Object.Namespace = c.Namespace
-	c.Object.Name = c.Name
-	c.Object.UID = w.uid(c.Name)
-
-	requests, _ := ParseClaim(c.Text)
-	for i, alternatives := range requests {
-		c.Object.Spec.Devices.Requests = append(c.Object.Spec.Devices.Requests, DeviceRequest(i, alternatives))
-	}
-
-	w.Claims = append(w.Claims, c)
-}
-
 // DeviceRequest returns the i-th request of a claim: for one kind of devices, or with alternatives.
-func DeviceRequest(i int, alternatives []Alternative) resourcev1.DeviceRequest {
+func DeviceRequest(i int, alternatives []ModelAlternative) resourcev1.DeviceRequest {
 	request := resourcev1.DeviceRequest{Name: fmt.Sprint("r", i)}
 	for k, a := range alternatives {
 		sub := resourcev1.DeviceSubRequest{
@@ -135,39 +107,4 @@ func admits(cards []string) string {
 	}
 
 	return strings.Join(each, " || ")
-}
-
-// DeviceClasses has the device class of all devices.
-var DeviceClasses = []*resourcev1.DeviceClass{{
-	ObjectMeta: metav1.ObjectMeta{Name: Driver},
-	Spec:       resourcev1.DeviceClassSpec{Selectors: selectors(`device.driver == "` + Driver + `"`)},
-}}
-
-// DeviceObjects returns the objects of dynamic resource allocation.
-func (w *World) DeviceObjects() (o offline.DeviceObjects) {
-	for _, node := range keys(w.Pools) {
-		o.Slices = append(o.Slices, w.Pools[node].slices...)
-	}
-
-	for _, c := range w.Claims {
-		o.Claims = append(o.Claims, c.Object)
-	}
-
-	if !o.Empty() {
-		o.Classes = DeviceClasses
-	}
-
-	return o
-}
-
-// claim gives a pod its claims.
-func (p PodSpec) claim(pod *v1.Pod) {
-	for i, text := range split(p.Claims) {
-		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims,
-			v1.PodResourceClaim{Name: fmt.Sprint("own-", i), ResourceClaimTemplateName: &text})
-	}
-	for _, name := range split(p.Shares) {
-		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims,
-			v1.PodResourceClaim{Name: "shared-" + name, ResourceClaimName: &name})
-	}
 }

@@ -1,4 +1,4 @@
-package world
+package chaos
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
 )
 
 // Pool are the devices of a node that resource claims give.
@@ -38,16 +39,10 @@ type Claim struct {
 	Object          *resourcev1.ResourceClaim
 }
 
-// Alternative is a number of devices that are one of some cards; 0 is all of them.
-type Alternative struct {
-	Count int
-	Cards []string
-}
-
 // ParseClaim reads the requests of a claim, such as 2xA|B;allxC+1xD: each request has alternatives.
-func ParseClaim(text string) (requests [][]Alternative, err error) {
+func ParseClaim(text string) (requests []oracle.ClaimRequest, err error) {
 	for _, request := range strings.Split(text, "+") {
-		var alternatives []Alternative
+		var alternatives oracle.ClaimRequest
 		for _, part := range strings.Split(request, ";") {
 			count, cards, ok := strings.Cut(part, "x")
 			n, err := strconv.Atoi(count)
@@ -59,7 +54,7 @@ func ParseClaim(text string) (requests [][]Alternative, err error) {
 			if err != nil || !ok || cards == "" {
 				return nil, fmt.Errorf("%s is no number of cards, such as 2xA|B", part)
 			}
-			alternatives = append(alternatives, Alternative{n, strings.Split(cards, "|")})
+			alternatives = append(alternatives, oracle.ClaimAlternative{Count: n, Cards: strings.Split(cards, "|")})
 		}
 		requests = append(requests, alternatives)
 	}
@@ -203,11 +198,4 @@ func (w *World) Claim(namespace, name string) *Claim {
 		}
 	}
 	return nil
-}
-
-func split(list string) []string {
-	if list == "" {
-		return nil
-	}
-	return strings.Split(list, ",")
 }

@@ -1,4 +1,4 @@
-package world_test
+package chaos
 
 import (
 	"testing"
@@ -6,27 +6,25 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/capacity-card/capacity-card/plugin/internal/world"
 )
 
 // TestParseDeed reads commands. A deed prints the command that does it.
 func TestParseDeed(t *testing.T) {
-	for line, want := range map[string]world.Deed{
-		"restart":           world.Restart{},
-		"renew":             world.Renew{},
-		"leave 3":           world.Leave{Cycles: 3},
-		"wait 1m30s":        world.Wait{Time: 90 * time.Second},
-		"scale job 4":       world.ScaleJob{Job: "job", Pods: 4},
-		"delete-pod job-12": world.DeletePod{Job: "job", Pod: 12},
-		"open-gates job":    world.OpenGates{Job: "job"},
-		"delete-queue q":    world.DeleteQueue{Queue: "q"},
-		"lose-node n":       world.LoseNode{Node: "n"},
-		"remake-node n":     world.RemakeNode{Node: "n"},
-		"replace-pods n":    world.ReplacePods{Node: "n"},
+	for line, want := range map[string]Deed{
+		"restart":           Restart{},
+		"renew":             Renew{},
+		"leave 3":           Leave{Cycles: 3},
+		"wait 1m30s":        Wait{Time: 90 * time.Second},
+		"scale job 4":       ScaleJob{Job: "job", Pods: 4},
+		"delete-pod job-12": DeletePod{Job: "job", Pod: 12},
+		"open-gates job":    OpenGates{Job: "job"},
+		"delete-queue q":    DeleteQueue{Queue: "q"},
+		"lose-node n":       LoseNode{Node: "n"},
+		"remake-node n":     RemakeNode{Node: "n"},
+		"replace-pods n":    ReplacePods{Node: "n"},
 	} {
 		t.Run(line, func(t *testing.T) {
-			got, err := world.ParseDeed(line)
+			got, err := ParseDeed(line)
 			require.NoError(t, err)
 			assert.Equal(t, want, got)
 			assert.Equal(t, line, got.String())
@@ -45,7 +43,7 @@ func TestParseDeedFails(t *testing.T) {
 		"no such field of jobs":  "job j queue=q colour=red",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := world.ParseDeed(line)
+			_, err := ParseDeed(line)
 			assert.Error(t, err)
 		})
 	}
