@@ -24,26 +24,8 @@ func (q queue) same(other queue) bool {
 		maps.Equal(q.capability, other.capability)
 }
 
-// versionsOf returns the states of a queue over time.
-func (c *cluster) versionsOf(name string) versions[queue] {
-	if all := c.queues[name]; all != nil {
-		return *all
-	}
-
-	return nil
-}
-
 // queueNow returns the present state of a queue.
-func (c *cluster) queueNow(name string) queue { return c.versionsOf(name).now() }
-
-// nodeNow returns the present state of a node.
-func (c *cluster) nodeNow(name string) node {
-	if all := c.nodes[name]; all != nil {
-		return all.now()
-	}
-
-	return node{}
-}
+func (c *cluster) queueNow(name string) queue { return c.queues[name].now() }
 
 // path returns a queue and its ancestors, without the root, which has no bound here. A flat queue has no ancestors.
 func (c *cluster) path(name string) []string {
@@ -180,12 +162,7 @@ func (c *cluster) stock(name string) (sum card.Milli) {
 // was deleted and created again while the pod ran. If cards count, it only happens if the PodGroup of the pod is gone
 // as well.
 func (c *cluster) forgotten(p *pod) bool {
-	all := c.nodes[p.object.Spec.NodeName]
-	if all == nil {
-		return false
-	}
-
-	for _, v := range *all {
+	for _, v := range c.nodes[p.object.Spec.NodeName] {
 		if !v.value.exists && v.from.After(p.at) {
 			return c.configuration.Plain || c.podGroups[groupOf(p.object)] == nil
 		}
@@ -223,7 +200,7 @@ func (c *cluster) needs(name, cardName string, path []string, without func(*pod)
 // guaranteed returns the smallest and the largest guarantee of a queue for a card in the window. A scheduler that has
 // just started knows no last good value for a wrong annotation. Then the default holds, or nothing.
 func (c *cluster) guaranteed(name, cardName string) (least, most card.Milli) {
-	for i, v := range c.versionsOf(name).since(c.view(c.now)) {
+	for i, v := range c.queues[name].since(c.view(c.now)) {
 		guarantee := v.value.guarantees(cardName)
 		most = max(most, guarantee)
 		if v.value.bad {

@@ -46,8 +46,8 @@ type cluster struct {
 	configuration Configuration
 	groups        card.Groups
 
-	nodes     map[string]*versions[node]
-	queues    map[string]*versions[queue]
+	nodes     map[string]versions[node]
+	queues    map[string]versions[queue]
 	podGroups map[string]*scheduling.PodGroup // by namespace/name
 	pods      map[types.UID]*pod
 
@@ -64,9 +64,9 @@ type cluster struct {
 	ended []ended
 	// gone are pods that were deleted while they waited.
 	gone []*pod
-	// lastRest is the time of the last Quiet. edited holds the time of the last edit of each queue.
+	// lastRest is the time of the last Quiet. edited is the time of the last edit of a queue.
 	lastRest time.Time
-	edited   map[string]time.Time
+	edited   time.Time
 }
 
 // ended is a pod that no longer counts.
@@ -79,13 +79,12 @@ type ended struct {
 func replay(changes []change) (*Report, error) {
 	c := &cluster{
 		report:    &Report{Excused: map[string]int{}, Marks: map[string]int{}},
-		nodes:     map[string]*versions[node]{},
-		queues:    map[string]*versions[queue]{},
+		nodes:     map[string]versions[node]{},
+		queues:    map[string]versions[queue]{},
 		podGroups: map[string]*scheduling.PodGroup{},
 		pods:      map[types.UID]*pod{},
 		wrong:     map[string]bool{},
 		seen:      map[string]time.Time{},
-		edited:    map[string]time.Time{},
 	}
 
 	for _, each := range changes {
@@ -192,38 +191,27 @@ func firstWord(text string) string {
 }
 
 func (c *cluster) takeNode(object *corev1.Node, deleted bool) {
-	all := c.nodes[object.Name]
-	if all == nil {
-		all = &versions[node]{}
-		c.nodes[object.Name] = all
+	after := node{}
+	if !deleted {
+		after = readNode(object)
 	}
 
+	c.nodes[object.Name] = append(c.nodes[object.Name], version[node]{c.now, after})
 	c.changedAt = c.now
-	if deleted {
-		all.put(c.now, node{})
-		return
-	}
-	all.put(c.now, readNode(object))
 }
 
 func (c *cluster) takeQueue(object *scheduling.Queue, kind history.Type) {
 	all := c.queues[object.Name]
-	if all == nil {
-		all = &versions[queue]{}
-		c.queues[object.Name] = all
-	}
-
-	before := all.now()
 	after := queue{}
 	if kind != history.Deleted {
 		after = readQueue(object, lastGood(all.since(c.view(c.now))))
 	}
-	if after.same(before) {
+	if after.same(all.now()) {
 		return // only the status changed
 	}
 
-	all.put(c.now, after)
-	c.edited[object.Name] = c.now
+	c.queues[object.Name] = append(all, version[queue]{c.now, after})
+	c.edited = c.now
 	c.changedAt = c.now
 	c.wrong[object.Name] = c.wrong[object.Name] || after.bad
 

@@ -151,7 +151,7 @@ func (c *cluster) stated(p *pod, amount func(queue, string) card.Milli) card.Mil
 	if c.queueNow(p.queue).bad {
 		return 0
 	}
-	return least(c.versionsOf(p.queue).since(c.view(c.now)), func(q queue) card.Milli { return amount(q, p.card) })
+	return least(c.queues[p.queue].since(c.view(c.now)), func(q queue) card.Milli { return amount(q, p.card) })
 }
 
 // least returns the smallest amount of some versions.
@@ -264,7 +264,7 @@ func (c *cluster) whyNobody(e *eviction) string {
 		return "the scheduler ended while a victim did"
 	case c.changed(e.object.Spec.NodeName, e.at.Add(-Lag)):
 		return "the node of a victim changed"
-	case c.editedSince(e.at.Add(-Lag)):
+	case c.edited.After(e.at.Add(-Lag)):
 		return "a queue was edited after an eviction"
 	case slices.ContainsFunc(c.gone, claims):
 		return "a pod that others may have been evicted for was deleted before it was nominated"
@@ -294,18 +294,7 @@ func (c *cluster) queueOf(p *pod) string {
 // changed reports whether a node was changed after a time.
 func (c *cluster) changed(name string, then time.Time) bool {
 	all := c.nodes[name]
-	return all == nil || len(*all) > 0 && (*all)[len(*all)-1].from.After(then)
-}
-
-// editedSince reports whether a queue was edited after a time.
-func (c *cluster) editedSince(then time.Time) bool {
-	for _, at := range c.edited {
-		if at.After(then) {
-			return true
-		}
-	}
-
-	return false
+	return len(all) == 0 || all[len(all)-1].from.After(then)
 }
 
 // checkEvictionsEnd finds pods that are still under eviction at rest.

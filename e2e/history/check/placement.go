@@ -57,10 +57,6 @@ func (c *cluster) judge(p *pod) {
 // cardsOf returns the cards that the pod's node had for its resource in the window, the last one first.
 func (c *cluster) cardsOf(p *pod) (names []string) {
 	all := c.nodes[p.object.Spec.NodeName]
-	if all == nil {
-		return nil
-	}
-
 	for _, v := range slices.Backward(all.since(c.view(c.now))) {
 		each, has := v.value.cards[p.request.Resource]
 		if has && !slices.Contains(names, each.Name) {
@@ -86,13 +82,8 @@ func chosen(p *pod, possible []string) string {
 // cards.
 func (c *cluster) forgetCards() {
 	for _, p := range c.pods {
-		all := c.nodes[p.object.Spec.NodeName]
-		if p.card == "" || all == nil || c.configuration.Plain {
-			continue
-		}
-
-		has, labeled := all.now().cards[p.request.Resource]
-		if labeled {
+		has, labeled := c.nodes[p.object.Spec.NodeName].now().cards[p.request.Resource]
+		if labeled && p.card != "" && !c.configuration.Plain {
 			p.card = has.Name
 		}
 	}
@@ -183,7 +174,7 @@ func (c *cluster) checkQueue(p *pod, name string, in []version[queue]) {
 // moved reports whether a queue or one of its ancestors got another parent in the window.
 func (c *cluster) moved(name string, view time.Time) bool {
 	for _, each := range c.path(name) {
-		in := c.versionsOf(each).since(view)
+		in := c.queues[each].since(view)
 		for _, v := range in {
 			if v.value.parent != in[0].value.parent {
 				return true
@@ -246,7 +237,7 @@ func (c *cluster) checkGuarantees(p *pod) {
 
 	thisPod := func(other *pod) bool { return other == p }
 	for _, level := range path[1:] {
-		bound := most(c.versionsOf(level).since(view), func(q queue) (card.Milli, bool) {
+		bound := most(c.queues[level].since(view), func(q queue) (card.Milli, bool) {
 			return c.bound(q, p.card, false)
 		})
 		if !bound.always || c.counted(level, ofCard(p.card)) > bound.most { // checkQuotas reports the latter

@@ -144,7 +144,7 @@ func (c *cluster) place(pods []*pod, queue string, without map[string]bool) bool
 // placeOne gives a pod a node on which all rules hold, by the present values.
 func (c *cluster) placeOne(p *pod, queue string, without map[string]bool) bool {
 	for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
-		n := c.nodeNow(name)
+		n := c.nodes[name].now()
 		each, has := n.cards[p.request.Resource]
 		usable := n.exists && n.ready && has && !without[name]
 		if !usable || !p.names(each.Name) || !c.roomFor(p, name, n) {
@@ -181,13 +181,13 @@ func (c *cluster) strictly(question func() bool) bool {
 		c.queues = queues
 	}()
 
-	c.nodes = map[string]*versions[node]{}
-	c.queues = map[string]*versions[queue]{}
+	c.nodes = map[string]versions[node]{}
+	c.queues = map[string]versions[queue]{}
 	for name, all := range nodes {
-		c.nodes[name] = &versions[node]{{value: all.now()}}
+		c.nodes[name] = versions[node]{{value: all.now()}}
 	}
 	for name, all := range queues {
-		c.queues[name] = &versions[queue]{{value: all.now()}}
+		c.queues[name] = versions[queue]{{value: all.now()}}
 	}
 
 	return question()

@@ -116,12 +116,7 @@ func (w *windows) another(t time.Time) string {
 
 // restarted reports whether a scheduler ended between two times.
 func (w *windows) restarted(from, until time.Time) bool {
-	for _, at := range w.restarts {
-		if !at.Before(from) && !at.After(until) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.restarts, func(at time.Time) bool { return !at.Before(from) && !at.After(until) })
 }
 
 // faulty returns the name of a fault between two times, or "".
@@ -143,9 +138,6 @@ type version[T any] struct {
 	from  time.Time
 	value T
 }
-
-// put adds a value that is in force from a time on.
-func (v *versions[T]) put(at time.Time, value T) { *v = append(*v, version[T]{at, value}) }
 
 // since returns the values that were in force at some time from then on. The last one is the present value.
 func (v versions[T]) since(then time.Time) []version[T] {
