@@ -101,7 +101,7 @@ func fresh() bool {
 }
 
 func (c cycle) run(b *testing.B, info *api.ClusterInfo, impl implementation, start, stop func()) {
-	cache := offline.NewCache(cluster.Clone(info))
+	cache := offline.NewCache(cloneCluster(info))
 	cache.Informers = informed()
 	tiers := tiersWith(impl)
 	runtime.GC() // frees what earlier content has left
@@ -184,8 +184,8 @@ func BenchmarkCycleCards(b *testing.B) {
 	}
 	forCards(b, queues, func(b *testing.B, queues, names int) {
 		cycle{
-			cluster: workload.WaitingOn(queues).Make(1).WithCards(names),
-			alone:   workload.WaitingOn(queues).Make(1).WithCards(names).WithAffinity(),
+			cluster: namingCards(waitingOn(queues), names),
+			alone:   withAffinity(namingCards(waitingOn(queues), names)),
 			actions: func() []framework.Action { return []framework.Action{enqueue.New(), allocate.New()} },
 			done:    bound(200),
 		}.measure(b, later, implementation{"ours", newCards})
@@ -197,8 +197,8 @@ func BenchmarkCycleCards(b *testing.B) {
 func BenchmarkReclaimCards(b *testing.B) {
 	forCards(b, []int{100, 1000}, func(b *testing.B, queues, names int) {
 		cycle{
-			cluster: workload.Reclaiming(queues, 100).WithCards(names),
-			alone:   workload.Reclaiming(queues, 100).WithCards(names).WithAffinity(),
+			cluster: namingCards(reclaiming(queues, 100), names),
+			alone:   withAffinity(namingCards(reclaiming(queues, 100), names)),
 			actions: func() []framework.Action { return []framework.Action{plugin.NewReclaim()} },
 			done:    evicted(100),
 		}.measure(b, later, implementation{"ours", newCards})
@@ -210,8 +210,8 @@ func BenchmarkReclaimCards(b *testing.B) {
 func BenchmarkReclaimGang(b *testing.B) {
 	forQueues(b, []int{1000}, func(b *testing.B, queues int) {
 		cycle{
-			cluster: workload.Lent(queues, 64),
-			alone:   workload.Lent(queues, 64).WithAffinity(),
+			cluster: lent(queues, 64),
+			alone:   withAffinity(lent(queues, 64)),
 			actions: func() []framework.Action { return []framework.Action{plugin.NewReclaim()} },
 			done:    evicted(4 * 64),
 		}.measure(b, later, implementation{"ours", newCards})
@@ -221,8 +221,8 @@ func BenchmarkReclaimGang(b *testing.B) {
 func BenchmarkPreemptCards(b *testing.B) {
 	forCards(b, []int{100, 1000}, func(b *testing.B, queues, names int) {
 		cycle{
-			cluster: workload.Preempting(queues, 100).WithCards(names),
-			alone:   workload.Preempting(queues, 100).WithCards(names).WithAffinity(),
+			cluster: namingCards(preempting(queues, 100), names),
+			alone:   withAffinity(namingCards(preempting(queues, 100), names)),
 			actions: func() []framework.Action { return []framework.Action{plugin.NewPreempt()} },
 			done:    evicted(100),
 		}.measure(b, later, implementation{"ours", newCards})
@@ -250,7 +250,7 @@ func BenchmarkReclaim(b *testing.B) {
 	}
 	forQueues(b, queues, func(b *testing.B, queues int) {
 		cycle{
-			cluster: workload.Reclaiming(queues, 100),
+			cluster: reclaiming(queues, 100),
 			actions: func() []framework.Action { return []framework.Action{plugin.NewReclaim()} },
 			done:    evicted(100),
 		}.measure(b, later, implementations[1])
@@ -262,7 +262,7 @@ func BenchmarkReclaim(b *testing.B) {
 func BenchmarkPreempt(b *testing.B) {
 	forQueues(b, []int{100, 1000}, func(b *testing.B, queues int) {
 		cycle{
-			cluster: workload.Preempting(queues, 100),
+			cluster: preempting(queues, 100),
 			actions: func() []framework.Action { return []framework.Action{plugin.NewPreempt()} },
 			done:    evicted(100),
 		}.measure(b, later, implementations[1])
@@ -279,7 +279,7 @@ func BenchmarkPreemptTopology(b *testing.B) {
 	}
 	forQueues(b, queues, func(b *testing.B, queues int) {
 		cycle{
-			cluster:        workload.Preempting(queues, 20),
+			cluster:        preempting(queues, 20),
 			actions:        func() []framework.Action { return []framework.Action{plugin.NewPreempt()} },
 			configurations: []conf.Configuration{{Name: "preempt", Arguments: aware}},
 			done:           evicted(20),

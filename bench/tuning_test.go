@@ -41,7 +41,7 @@ func BenchmarkTuning(b *testing.B) {
 			var nodes map[string][]string
 			for b.Loop() {
 				b.StopTimer()
-				cache := offline.NewCache(cluster.Clone(info))
+				cache := offline.NewCache(cloneCluster(info))
 				cache.Informers = informed()
 				actions, tiers, _, _, err := scheduler.UnmarshalSchedulerConf(s.Configuration())
 				if err != nil {

@@ -6,7 +6,6 @@ package cluster
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -216,30 +215,4 @@ func newTask(j workload.Job, t workload.Task) (*api.TaskInfo, error) {
 	task := api.NewTaskInfo(pod)
 	task.Status = status
 	return task, nil
-}
-
-// Clone copies a cluster as Volcano's cache does for each session (pkg/scheduler/cache/cache.go,
-// Snapshot). Nodes, queues, jobs and tasks are new. The objects of Kubernetes in them
-// stay the same.
-func Clone(info *api.ClusterInfo) *api.ClusterInfo {
-	c := &api.ClusterInfo{
-		Nodes:    make(map[string]*api.NodeInfo, len(info.Nodes)),
-		Queues:   make(map[api.QueueID]*api.QueueInfo, len(info.Queues)),
-		Jobs:     make(map[api.JobID]*api.JobInfo, len(info.Jobs)),
-		NodeList: slices.Clone(info.NodeList),
-	}
-
-	for name, node := range info.Nodes {
-		c.Nodes[name] = node.Clone()
-	}
-
-	for id, queue := range info.Queues {
-		c.Queues[id] = queue.Clone()
-	}
-
-	for id, job := range info.Jobs {
-		c.Jobs[id] = job.Clone()
-	}
-
-	return c
 }

@@ -50,22 +50,6 @@ func TestBuildUnknownStatus(t *testing.T) {
 	assert.EqualError(t, err, `task t: unknown status "Asleep"`)
 }
 
-// TestClone changes a clone, and finds the cluster as it was.
-func TestClone(t *testing.T) {
-	info, err := Build(small, "")
-	require.NoError(t, err)
-
-	c := Clone(info)
-	c.Nodes["n"].RemoveTask(c.Jobs["default/j"].Tasks["default-runs"]) // without its result, which Volcano v1.15 has not
-	require.NotEqual(t, info.Nodes["n"].Idle.MilliCPU, c.Nodes["n"].Idle.MilliCPU)
-	delete(c.Queues, "q")
-	c.NodeList[0] = "other"
-
-	assert.InDelta(t, 7000, info.Nodes["n"].Idle.MilliCPU, 0)
-	assert.Contains(t, info.Queues, api.QueueID("q"))
-	assert.Equal(t, []string{"n"}, info.NodeList)
-}
-
 func TestPod(t *testing.T) {
 	pod := Pod("j", workload.Task{
 		Name: "t", Products: []string{"A", "B"}, Gated: true, QueueGated: true, Created: 60, Started: 90,

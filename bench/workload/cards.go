@@ -218,3 +218,12 @@ func (g *generator) list() string {
 		return "A|B"
 	}
 }
+
+// CardsOf returns an annotation with the same number of each card.
+func CardsOf(names []string, n int64) string {
+	entries := make([]string, len(names))
+	for i, name := range names {
+		entries[i] = fmt.Sprintf("%q:%d", name, n)
+	}
+	return "{" + strings.Join(entries, ",") + "}"
+}

@@ -34,7 +34,7 @@ func (p Pools) Make(seed uint64) Cluster {
 	leaves := c.Leaves()
 	for i := range c.Queues {
 		if slices.Contains(leaves, c.Queues[i].Name) {
-			c.Queues[i].Annotations = map[string]string{cardAccounts[0]: cardsOf(models, int64(p.Nodes))}
+			c.Queues[i].Annotations = map[string]string{cardAccounts[0]: CardsOf(models, int64(p.Nodes))}
 		}
 	}
 

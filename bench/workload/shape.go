@@ -52,16 +52,6 @@ func Waiting(queues int) Shape {
 	}
 }
 
-// WaitingOn is Waiting on 5,000 nodes of eight models, for 200 pods. Each pod looks at all nodes of the other models
-// in vain.
-func WaitingOn(queues int) Shape {
-	s := Waiting(queues)
-	s.Nodes = 5000
-	s.Jobs = 40
-	s.TasksPerJob = 5
-	return s
-}
-
 // TwoLevels returns the fanout of a number of queues: ten queues, with the others evenly below them. Ten or fewer
 // queues are all below the root.
 func TwoLevels(queues int) []int {

@@ -50,6 +50,7 @@ type Reclaim struct {
 // The figures of shared clusters. A leaf may use a third more than it deserves.
 const (
 	sharedStock   = 15000 // cards of each model
+	perNode       = 8     // cards of a node
 	sharedRunning = 20000
 	sharedWaiting = 5000
 	sharedReclaim = 8 // waiting jobs with a Reclaim each, and the jobs that are gone

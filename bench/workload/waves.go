@@ -207,7 +207,7 @@ func (a ask) quotas() string {
 	if len(names) == 0 {
 		names = models
 	}
-	return cardsOf(names, a.quota/int64(len(names)))
+	return CardsOf(names, a.quota/int64(len(names)))
 }
 
 // job makes a job. Each pod requests a number of cards.
@@ -221,7 +221,7 @@ func (w Waves) job(name, queue string, a ask, size int64) Job {
 		if len(a.models) > 0 {
 			list := strings.Join(a.names(), "|")
 			task.Annotations = map[string]string{cardName: list}
-			j.Annotations = map[string]string{cardRequest: cardsOf([]string{list}, size*int64(j.MinMember))}
+			j.Annotations = map[string]string{cardRequest: CardsOf([]string{list}, size*int64(j.MinMember))}
 		}
 	}
 
