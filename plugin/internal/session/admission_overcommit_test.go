@@ -51,11 +51,11 @@ func TestOvercommitOfResources(t *testing.T) {
 	for name, build := range map[string]framework.PluginBuilder{session.Name: session.New, session.CapacityName: session.NewCapacity} {
 		t.Run(name, func(t *testing.T) {
 			job := func(name string, cpu, memory int64) workload.Job {
-				j := testbed.Pending(name, "q", 1)
+				j := pendingJob(name, "q", 1)
 				j.MinResources = workload.Resources{"cpu": cpu, "memory": memory}
 				return j
 			}
-			s := &testbed.Scene{Build: build, Cluster: workload.Cluster{Nodes: testbed.Wide(64), Jobs: []workload.Job{
+			s := &testbed.Scene{Build: build, Cluster: workload.Cluster{Nodes: wide(64), Jobs: []workload.Job{
 				job("fits", 3000, 1<<30), job("large", 3001, 1<<30), job("memory", 1000, 1<<40)}}}
 			s.Queues = []workload.Queue{{Name: "q", Weight: 1, Capability: workload.Resources{"cpu": 8000, "memory": 1 << 34}, Deserved: workload.Resources{"cpu": 2000}}}
 			f := s.Annotate("q", policy.OvercommitFactorKey, "1.5").Open(t)

@@ -34,7 +34,7 @@ func TestPromisesDoNotStarveSiblings(t *testing.T) {
 		}, true, false},
 		"within the quota": {func() *testbed.Scene { return tree().Pods("bad", "bad", "A", 1, 1, inqueue) }, true, true},
 		"part of it runs": {func() *testbed.Scene {
-			return tree().Pods("bad", "bad", "A", 100, 1, testbed.Members(100), inqueue, testbed.First(1, workload.TaskRunning, "a"), inqueue)
+			return tree().Pods("bad", "bad", "A", 100, 1, testbed.Members(100), inqueue, firstPods(1, workload.TaskRunning, "a"), inqueue)
 		}, true, false},
 		"a closed queue": {func() *testbed.Scene {
 			s := tree().Pods("bad", "bad", "A", 2, 1, testbed.Members(2), inqueue)
@@ -98,7 +98,7 @@ func TestGangThatLostAPod(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := build().Node("a", "A", 8).Queue("q", "", "quota", `{"A":3}`)
 			placed := len(s.Jobs[0].Tasks) - 1
-			testbed.First(placed, workload.TaskBound, "a")(&s.Jobs[0])
+			firstPods(placed, workload.TaskBound, "a")(&s.Jobs[0])
 			f := s.Open(t)
 			assert.True(t, f.JobEnqueueable(f.Job("gang")))
 			f.JobEnqueued(f.Job("gang"))
@@ -109,7 +109,7 @@ func TestGangThatLostAPod(t *testing.T) {
 		})
 	}
 	s := &testbed.Scene{Build: session.NewCapacity}
-	s.Nodes = testbed.OneNode
+	s.Nodes = oneNode
 	s.Queue("q", "").Batch("gang", "q", 3, 2, 1, 1)
 	s.Queues[0].Capability = workload.Resources{"cpu": 3000}
 	s.Jobs[0].MinMember, s.Jobs[0].MinResources, s.Jobs[0].Phase = 3, workload.Resources{"cpu": 3000}, workload.Pending

@@ -25,7 +25,7 @@ func TestArgumentProblemsAreReportedOnce(t *testing.T) {
 // unsetCapability and rootCapability.
 func TestUnsetCapability(t *testing.T) {
 	bound := func(build framework.PluginBuilder, hierarchy bool, queue string) float64 {
-		f := testbed.OpenFixture(t, workload.Cluster{Hierarchy: hierarchy, Nodes: testbed.OneNode, Queues: []workload.Queue{{Name: "root"},
+		f := openFixture(t, workload.Cluster{Hierarchy: hierarchy, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"},
 			{Name: "inner"}, {Name: "leaf", Parent: "inner"}, {Name: "set", Parent: "inner", Capability: workload.Resources{"cpu": 2000}}}}, build)
 		return f.Own.Index.RealCapability.Row(f.Own.Index.Lookup(queue)).Get(fastres.CPU)
 	}
@@ -50,10 +50,10 @@ func TestUnsetCapability(t *testing.T) {
 // TestCapacityCardCountsCPUAndMemoryOnly exceeds the capability of a scalar resource,
 // which does not count under the name capacity-card.
 func TestCapacityCardCountsCPUAndMemoryOnly(t *testing.T) {
-	job := testbed.Pending("job", "a", 1)
+	job := pendingJob("job", "a", 1)
 	job.Tasks[0].Request = workload.Resources{"cpu": 1000, "rdma/ib": 50}
 	job.MinResources = job.Tasks[0].Request
-	f := testbed.OpenFixture(t, workload.Cluster{Nodes: testbed.OneNode, Jobs: []workload.Job{job}, Queues: []workload.Queue{
+	f := openFixture(t, workload.Cluster{Nodes: oneNode, Jobs: []workload.Job{job}, Queues: []workload.Queue{
 		{Name: "a", Capability: workload.Resources{"cpu": 2000, "memory": 1 << 30, "rdma/ib": 1}}}}, session.New)
 	assert.True(t, f.JobEnqueueable(f.Job("job")))
 	assert.True(t, f.Allocatable(f.Queue("a"), f.Task("job-a")))

@@ -54,7 +54,7 @@ func TestUnlimitedCPUAndMemory(t *testing.T) {
 			Pods("run", "q", "A", 2, 1, testbed.On("a")).Pods("card", "q", "A", 1, 1).Pods("untyped", "q", "", 1, 1).
 			Pods("plain", "q", "", 1, 0).Pods("no-resource", "q", "A", 1, 0).
 			Pods("mixed", "q", "A", 2, 1, testbed.Members(2), func(j *workload.Job) { delete(j.Tasks[1].Request, testbed.GPU) }).
-			Pods("done", "q", "A", 2, 1, testbed.First(1, workload.TaskSucceeded, "a"), func(j *workload.Job) { delete(j.Tasks[0].Request, testbed.GPU) })
+			Pods("done", "q", "A", 2, 1, firstPods(1, workload.TaskSucceeded, "a"), func(j *workload.Job) { delete(j.Tasks[0].Request, testbed.GPU) })
 		s.Queues[0].Capability = workload.Resources{"cpu": 1, "memory": 1}
 		for i := range s.Jobs {
 			s.Jobs[i].MinResources = workload.Resources{"cpu": 100, "memory": 1 << 20}
@@ -96,7 +96,7 @@ func TestReservationsOfExemptPods(t *testing.T) {
 	gated := func(j *workload.Job) { j.Tasks[0].Gated = true }
 	for name, s := range map[string]*testbed.Scene{
 		"gated":  testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":4}`).Pods("job", "q", "A", 2, 1, testbed.Members(2), plain, gated),
-		"placed": testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":4}`).Pods("job", "q", "A", 2, 1, testbed.Members(2), plain, testbed.First(1, workload.TaskRunning, "a")),
+		"placed": testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":4}`).Pods("job", "q", "A", 2, 1, testbed.Members(2), plain, firstPods(1, workload.TaskRunning, "a")),
 	} {
 		s.Arguments = framework.Arguments{"cardUnlimitedCpuMemory": true}
 		reserved := func(f *testbed.Fixture) float64 {

@@ -180,7 +180,7 @@ func jobOf(f *testbed.Fixture, pod string) *api.JobInfo { return f.Jobs[f.Task(p
 func TestDisplacedListsReturnToTheirNamespace(t *testing.T) {
 	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":16,"B":16}`, "quota.by", `{"namespace":{"*":{"A":2,"B":2}}}`).
 		Pods("low", "q", "A|B", 4, 1, testbed.Members(4), testbed.InPhase(workload.Inqueue)).Pods("last", "q", "A|B", 1, 1).
-		Pods("high", "q", "A|B", 5, 1, testbed.Members(5), testbed.OfPriority(10))
+		Pods("high", "q", "A|B", 5, 1, testbed.Members(5), ofPriority(10))
 	s.Annotate("q", policy.OrderKey, "displace")
 	f := s.Open(t)
 	for range 2 {

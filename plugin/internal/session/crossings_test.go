@@ -27,8 +27,8 @@ import (
 // session.
 func TestDisplacesJobsOfTheSession(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 8).Queue("root", "").Queue("q", "root", "quota", `{"A":4}`).
-		Pods("huge", "q", "A", 9, 1, testbed.Members(9), testbed.OfPriority(5)).Pods("low", "q", "A", 4, 1, testbed.Members(4)).
-		Pods("high", "q", "A", 4, 1, testbed.Members(4), testbed.OfPriority(10))
+		Pods("huge", "q", "A", 9, 1, testbed.Members(9), ofPriority(5)).Pods("low", "q", "A", 4, 1, testbed.Members(4)).
+		Pods("high", "q", "A", 4, 1, testbed.Members(4), ofPriority(10))
 	s.Annotate("q", policy.OrderKey, "displace")
 	f := s.Open(t)
 	require.False(t, f.JobEnqueueable(f.Job("huge")), "no displacement helps it")
@@ -42,7 +42,7 @@ func TestDisplacesJobsOfTheSession(t *testing.T) {
 // devices are all that the queue may have.
 func TestDisplacedJobsReturnTheirDevices(t *testing.T) {
 	s := testbed.DeviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4}).
-		Pods("low", "q", "", 1, 0).Pods("high", "q", "", 1, 0, testbed.OfPriority(10)).Pods("last", "q", "", 1, 0)
+		Pods("low", "q", "", 1, 0).Pods("high", "q", "", 1, 0, ofPriority(10)).Pods("last", "q", "", 1, 0)
 	s.Annotate("q", policy.OrderKey, "displace")
 	f := s.OpenClaimed(t, testbed.PodClaims{"low-0": {"ns/low": testbed.GPUDevices(4)}, "high-0": {"ns/high": testbed.GPUDevices(3)}, "last-0": {"ns/last": testbed.GPUDevices(1)}})
 	if f == nil {

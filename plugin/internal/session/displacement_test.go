@@ -18,7 +18,7 @@ import (
 // TestDisplacedJobsAreTold records an event on the job that loses its promise, and ends its
 // condition Inqueue. It is admitted again when there is room.
 func TestDisplacedJobsAreTold(t *testing.T) {
-	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":4}`).Pods("low", "q", "A", 4, 1, testbed.Members(4)).Pods("high", "q", "A", 1, 1, testbed.OfPriority(5))
+	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":4}`).Pods("low", "q", "A", 4, 1, testbed.Members(4)).Pods("high", "q", "A", 1, 1, ofPriority(5))
 	s.Annotate("q", policy.OrderKey, "displace", policy.InqueueTimeoutKey, "1h")
 	run := newTimed(t, s)
 	client, events := testbed.RecordedEvents()
@@ -44,7 +44,7 @@ func TestDisplacedJobsAreTold(t *testing.T) {
 // loses a promise, also when another job is admitted next.
 func TestDisplacementThatOthersRefuse(t *testing.T) {
 	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":4}`).Pods("low", "q", "A", 4, 1, testbed.Members(4), testbed.InPhase(workload.Inqueue)).
-		Pods("high", "q", "A", 1, 1, testbed.OfPriority(5)).Pods("free", "q", "", 0, 0)
+		Pods("high", "q", "A", 1, 1, ofPriority(5)).Pods("free", "q", "", 0, 0)
 	s.Annotate("q", policy.OrderKey, "displace")
 	f := s.Open(t)
 	require.True(t, f.JobEnqueueable(f.Job("high")))

@@ -18,7 +18,7 @@ import (
 // not reclaimable. Each pod requests two cores.
 func lendingTree(t *testing.T, arguments framework.Arguments, annotated bool) cycles {
 	t.Helper()
-	s := &testbed.Scene{Build: session.NewCapacity, Arguments: arguments, Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(200), Queues: company()}}
+	s := &testbed.Scene{Build: session.NewCapacity, Arguments: arguments, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()}}
 	if annotated {
 		again := annotatedScene()
 		again.Arguments["reclaimCompares"] = arguments["reclaimCompares"]
@@ -69,7 +69,7 @@ func TestLentCPUIsReclaimed(t *testing.T) {
 func TestNotReclaimable(t *testing.T) {
 	for _, compares := range []string{"queue", "damped=2"} {
 		for reclaimable, want := range map[bool]int{true: 2, false: 0} {
-			s := &testbed.Scene{Build: session.NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(200), Queues: company()},
+			s := &testbed.Scene{Build: session.NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()},
 				Arguments: framework.Arguments{"deservedFrom": "weight", "reclaimCompares": compares}}
 			s.Batch("prod", "prod", 50, 50, 2, 1).Batch("dev", "dev", 10, 10, 2, 1).Batch("claim", "dev", 2, 0, 2, 1).
 				Batch("marketing", "marketing", 30, 30, 2, 1).Batch("sales", "sales", 10, 10, 2, 1)
@@ -87,7 +87,7 @@ func TestNotReclaimable(t *testing.T) {
 // the reclaimer's own department are evicted first, until it has what it deserves.
 // Each pod of prod requests the two cores of one victim.
 func TestNearestQueueIsReclaimedFirst(t *testing.T) {
-	s := &testbed.Scene{Build: session.NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(200), Queues: company()},
+	s := &testbed.Scene{Build: session.NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()},
 		Arguments: framework.Arguments{"deservedFrom": "weight", "reclaimCompares": "damped=2"}}
 	s.Batch("dev", "dev", 14, 14, 2, 1).Batch("sales", "sales", 56, 56, 2, 1).Batch("prod", "prod", 30, 30, 2, 1)
 	for i := range 4 {

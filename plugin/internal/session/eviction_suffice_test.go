@@ -194,10 +194,10 @@ func TestPreemptReservesNoPartOfAGang(t *testing.T) {
 		want   int
 	}{
 		"a gang waits":         {1, []func(*workload.Job){testbed.Members(2)}, 0},
-		"a part of a job runs": {2, []func(*workload.Job){testbed.Members(2), testbed.First(1, workload.TaskRunning, "a")}, 1},
+		"a part of a job runs": {2, []func(*workload.Job){testbed.Members(2), firstPods(1, workload.TaskRunning, "a")}, 1},
 	} {
 		f := testbed.NewScene().Node("a", "A", c.cards).Queue("q", "", "quota", `{"A":8}`).
-			Pods("ends", "q", "A", 1, 1, testbed.First(1, workload.TaskReleasing, "a")).
+			Pods("ends", "q", "A", 1, 1, firstPods(1, workload.TaskReleasing, "a")).
 			Pods("waits", "q", "A", 3, 1, append(c.change, testbed.InPhase(workload.Inqueue))...).Open(t)
 		f.Run(t, session.NewPreempt())
 		assert.Len(t, f.Job("waits").TaskStatusIndex[api.Pipelined], c.want, name)
@@ -230,7 +230,7 @@ func TestDiscardedStatementsChangeNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := testbed.NewScene().Node("a", "A", 4).Lending("mine", `{"A":2}`, `{"A":2}`, `{"A":0}`).Lending("other", `{"A":4}`, `{"A":0}`, `{"A":0}`).
-				Pods("ends", "mine", "A", 2, 1, testbed.First(2, workload.TaskReleasing, "a")).Pods("runs", "other", "A", 1, 1, testbed.On("a"), testbed.Members(0)).
+				Pods("ends", "mine", "A", 2, 1, firstPods(2, workload.TaskReleasing, "a")).Pods("runs", "other", "A", 1, 1, testbed.On("a"), testbed.Members(0)).
 				Pods("claim", "mine", "A", 2, 1, testbed.InPhase(workload.Inqueue), testbed.Members(2)).Open(t)
 			claim, queue := f.Task("claim-0"), f.Queue("mine")
 			require.NoError(t, f.PrePredicateFn(claim))
@@ -247,7 +247,7 @@ func TestDiscardedStatementsChangeNothing(t *testing.T) {
 // refused. A pod may wait for it.
 func TestPlacesWhileOthersTerminate(t *testing.T) {
 	f := testbed.NewScene().Node("a", "A", 4).Queue("q", "", "quota", `{"A":2}`).
-		Pods("ends", "q", "A", 2, 1, testbed.First(2, workload.TaskReleasing, "a")).Pods("claim", "q", "A", 2, 1, testbed.InPhase(workload.Inqueue), testbed.Members(2)).Open(t)
+		Pods("ends", "q", "A", 2, 1, firstPods(2, workload.TaskReleasing, "a")).Pods("claim", "q", "A", 2, 1, testbed.InPhase(workload.Inqueue), testbed.Members(2)).Open(t)
 	statement := framework.NewStatement(f.Session)
 	assert.Error(t, release.Allocate(statement, f.Task("claim-0"), f.Nodes["a"]))
 	assert.NoError(t, release.Pipeline(statement, f.Task("claim-1"), "a", false))

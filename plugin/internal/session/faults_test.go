@@ -61,7 +61,7 @@ var faults = []fault{
 			delete(f.Jobs, "default/bare") // Volcano's actions would panic on it, and its cache never has such a job
 		}},
 	{name: "a task's job is gone", hooks: func(f *testbed.Fixture) {
-		stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: testbed.Small}))
+		stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: smallRequest}))
 		f.Own.OnAllocate(&framework.Event{Task: stray})
 		f.Own.OnDeallocate(&framework.Event{Task: stray})
 	}},

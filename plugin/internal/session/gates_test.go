@@ -41,7 +41,7 @@ func checkGates(t *testing.T, all []gate) {
 // TestHooksDoNotAllocate bounds the allocations of hooks that Volcano calls for every
 // task or job.
 func TestHooksDoNotAllocate(t *testing.T) {
-	f := testbed.OpenFixture(t, deep(), session.NewCapacity)
+	f := openFixture(t, deep(), session.NewCapacity)
 	var queueA, queueB any = f.Queue("a"), f.Queue("b")
 	var next any = f.Job("next")
 	event := &framework.Event{Task: f.Task("next-a")}
@@ -130,7 +130,7 @@ func TestQueueGateHooksDoNotAllocate(t *testing.T) {
 // fewer jobs. Both have the same number of allocations.
 func TestOpeningAllocatesTheSame(t *testing.T) {
 	open := func(shape workload.Shape, with arguments.Settings) float64 {
-		f := testbed.OpenFixture(t, shape.Make(1), session.NewCapacity)
+		f := openFixture(t, shape.Make(1), session.NewCapacity)
 		m := session.NewMemory()
 		once := func() { session.Open(f.Session, f.Own.Variant, with, m) }
 		once()
@@ -158,7 +158,7 @@ func TestOpeningAllocatesTheSame(t *testing.T) {
 // TestOpeningAllocatesTheSameOnAnyMachine opens sessions on machines of 1 to 64 processors.
 // testing.AllocsPerRun has one.
 func TestOpeningAllocatesTheSameOnAnyMachine(t *testing.T) {
-	f := testbed.OpenFixture(t, workload.M.Make(1), session.NewCapacity)
+	f := openFixture(t, workload.M.Make(1), session.NewCapacity)
 	open := func(processors int) uint64 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 		m := session.NewMemory()

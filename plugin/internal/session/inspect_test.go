@@ -23,7 +23,7 @@ import (
 func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) (*testbed.Fixture, inspect.Inspection) {
 	t.Helper()
 	var own framework.Plugin
-	f := testbed.OpenFixture(t, c, func(a framework.Arguments) framework.Plugin {
+	f := openFixture(t, c, func(a framework.Arguments) framework.Plugin {
 		own = build(testbed.Pinned(build(nil).Name(), a))
 		return own
 	})
@@ -35,9 +35,9 @@ func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) 
 // TestInspectionMatchesEvents compares a reason with the event and the condition that
 // show it.
 func TestInspectionMatchesEvents(t *testing.T) {
-	f, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode,
+	f, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
 		Queues: []workload.Queue{{Name: "top", Capability: workload.Resources{"cpu": 1500, "memory": 8 << 30}}, {Name: "leaf", Parent: "top"}},
-		Jobs:   []workload.Job{testbed.Pending("job", "leaf", 1), testbed.Running("other", "leaf", 2)}}, session.NewCapacity)
+		Jobs:   []workload.Job{pendingJob("job", "leaf", 1), runningJob("other", "leaf", 2)}}, session.NewCapacity)
 	job, task := f.Job("job"), f.Task("job-a")
 
 	why := i.Enqueue(job)
@@ -63,7 +63,7 @@ func TestInspectionOfCards(t *testing.T) {
 		{Name: "other", Labels: map[string]string{"nvidia.com/gpu.product": "B"}, Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, testbed.GPU: 8}},
 	}
 	request := workload.Resources{"cpu": 1000, "memory": 1 << 30, testbed.GPU: 2}
-	runs, waits := testbed.Running("runs", "q", 1), testbed.Pending("waits", "q", 1)
+	runs, waits := runningJob("runs", "q", 1), pendingJob("waits", "q", 1)
 	for _, j := range []*workload.Job{&runs, &waits} {
 		j.Tasks[0].Request, j.Tasks[0].Annotations = request, map[string]string{"volcano.sh/card.name": "A"}
 	}
@@ -91,7 +91,7 @@ func TestInspectionOfCards(t *testing.T) {
 // TestReasonNamesEachCardOfAList refuses the cards of a list in different queues: the
 // preferred one in an ancestor.
 func TestReasonNamesEachCardOfAList(t *testing.T) {
-	waits, runs := testbed.Pending("waits", "leaf", 1), testbed.Running("runs", "sibling", 1)
+	waits, runs := pendingJob("waits", "leaf", 1), runningJob("runs", "sibling", 1)
 	waits.Tasks[0].Annotations = map[string]string{"volcano.sh/card.name": "A|B"}
 	runs.Tasks[0].Annotations = map[string]string{"volcano.sh/card.name": "A"}
 	for _, j := range []workload.Job{waits, runs} {
@@ -102,7 +102,7 @@ func TestReasonNamesEachCardOfAList(t *testing.T) {
 	}
 	capability := workload.Resources{"cpu": 8000, "memory": 8 << 30}
 	f, i := inspected(t, workload.Cluster{Hierarchy: true, Jobs: []workload.Job{waits, runs},
-		Nodes: []workload.Node{{Name: "node", Labels: map[string]string{"nvidia.com/gpu.product": "A"}, Allocatable: testbed.OneNode[0].Allocatable}},
+		Nodes: []workload.Node{{Name: "node", Labels: map[string]string{"nvidia.com/gpu.product": "A"}, Allocatable: oneNode[0].Allocatable}},
 		Queues: []workload.Queue{{Name: "top", Annotations: cards(`{"A":3}`)},
 			{Name: "sibling", Parent: "top", Annotations: cards(`{"A":3}`), Capability: capability},
 			{Name: "leaf", Parent: "top", Annotations: cards(`{"A":3,"B":1}`), Capability: capability}},
@@ -114,7 +114,7 @@ func TestReasonNamesEachCardOfAList(t *testing.T) {
 // TestReasonNamesWhereTheBoundIsSet refuses a task whose queue inherits its bound. The reason
 // names the queue that sets it, with what that queue has.
 func TestReasonNamesWhereTheBoundIsSet(t *testing.T) {
-	waits, runs := testbed.Pending("waits", "leaf", 1), testbed.Running("runs", "sibling", 1)
+	waits, runs := pendingJob("waits", "leaf", 1), runningJob("runs", "sibling", 1)
 	for _, test := range []struct {
 		own  workload.Resources
 		want string
@@ -122,7 +122,7 @@ func TestReasonNamesWhereTheBoundIsSet(t *testing.T) {
 		{nil, "Queue <top> has insufficient <cpu> quota: requested <1>, total would be <2>, but capability is <0.9>"},
 		{workload.Resources{"cpu": 800}, "Queue <leaf> has insufficient <cpu> quota: requested <1>, total would be <1>, but capability is <0.8>"},
 	} {
-		f, i := inspected(t, workload.Cluster{Hierarchy: true, Jobs: []workload.Job{waits, runs}, Nodes: testbed.OneNode, Queues: []workload.Queue{
+		f, i := inspected(t, workload.Cluster{Hierarchy: true, Jobs: []workload.Job{waits, runs}, Nodes: oneNode, Queues: []workload.Queue{
 			{Name: "root"}, {Name: "top", Capability: workload.Resources{"cpu": 900, "memory": 8 << 30}},
 			{Name: "middle", Parent: "top"}, {Name: "leaf", Parent: "middle", Capability: test.own}, {Name: "sibling", Parent: "top"},
 		}}, session.NewCapacity)
@@ -133,7 +133,7 @@ func TestReasonNamesWhereTheBoundIsSet(t *testing.T) {
 
 // TestAccountsOfATree inspects a tree whose root is added and has no bound of cards.
 func TestAccountsOfATree(t *testing.T) {
-	_, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode, Queues: []workload.Queue{
+	_, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{
 		{Name: "top"}, {Name: "leaf", Parent: "top", Annotations: map[string]string{"volcano.sh/card.quota": `{"A":3}`}}, {Name: "lost", Parent: "gone"},
 	}}, session.New)
 	byName := map[string]inspect.Account{}
@@ -180,7 +180,7 @@ func TestShareOfEmptyQueues(t *testing.T) {
 // TestInspectPolicies inspects the policies of walls: the fence between two queues, the pods
 // that have run for too short, and the arguments that hold everywhere.
 func TestInspectPolicies(t *testing.T) {
-	s := testbed.Walls(nil, "ads", "web", "eng", "web").Annotate("biz", policy.MinRuntimeKey, "reclaim=1h")
+	s := walls("ads", "web", "eng", "web").Annotate("biz", policy.MinRuntimeKey, "reclaim=1h")
 	f, i := inspected(t, s.Cluster, func(a framework.Arguments) framework.Plugin {
 		return session.New(framework.Arguments{arguments.VictimOrder: "leastWork", arguments.ReclaimByClass: "true"})
 	})
@@ -193,7 +193,7 @@ func TestInspectPolicies(t *testing.T) {
 	assert.Contains(t, young.Spared, policy.MinRuntimeKey)
 	assert.Equal(t, map[string]string{arguments.VictimOrder: "leastWork", arguments.ReclaimByClass: "true"}, i.Policies())
 
-	_, none := inspected(t, testbed.Walls(nil, "ads", "web").Cluster, session.New)
+	_, none := inspected(t, walls("ads", "web").Cluster, session.New)
 	assert.Empty(t, none.Fence("ads", "web"))
 	assert.Empty(t, none.Policies())
 }

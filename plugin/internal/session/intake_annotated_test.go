@@ -31,9 +31,9 @@ func placed(name, path, weights string) workload.Queue {
 // annotatedScene states the tree of company in annotations, in a cluster of 200 cores.
 func annotatedScene() *testbed.Scene {
 	s := &testbed.Scene{Build: session.NewCapacity, Arguments: framework.Arguments{"deservedFrom": "weight", "hierarchyFrom": "annotation"},
-		Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(200)}}
+		Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200)}}
 	prod := placed("eng-prod", "root/eng/prod", "1/6/8")
-	prod.Capability, prod.Guarantee = testbed.Cores(100), testbed.Cores(60)
+	prod.Capability, prod.Guarantee = coresOf(100), coresOf(60)
 	s.Queues = []workload.Queue{{Name: "root", Weight: 1}, {Name: "default", Weight: 1}, prod, placed("eng-dev", "root/eng/dev", "1/6/2"),
 		placed("biz-marketing", "root/biz/marketing", "1/4/3"), placed("biz-sales", "root/biz/sales", "1/4/1")}
 	return s
@@ -43,7 +43,7 @@ func annotatedScene() *testbed.Scene {
 // default has no annotation.
 func TestAnnotatedTree(t *testing.T) {
 	s := annotatedScene()
-	s.Jobs = []workload.Job{testbed.Pending("fine", "eng-prod", 2), testbed.Running("busy", "eng-dev", 3), testbed.Pending("plain", "default", 1)}
+	s.Jobs = []workload.Job{pendingJob("fine", "eng-prod", 2), runningJob("busy", "eng-dev", 3), pendingJob("plain", "default", 1)}
 	s.Nodes[0].Allocatable["memory"] = 1 << 40
 	f := s.Open(t)
 	for queue, want := range map[string]float64{"root": 200, "root/eng": 120, "root/biz": 80,
@@ -66,7 +66,7 @@ func TestAnnotatedTree(t *testing.T) {
 func TestAnnotatedTreeInSpecMode(t *testing.T) {
 	s := annotatedScene()
 	s.Arguments["deservedFrom"] = "spec"
-	s.Queues[3].Deserved = testbed.Cores(7)
+	s.Queues[3].Deserved = coresOf(7)
 	f := s.Open(t)
 	assert.Equal(t, []float64{7, 0, 200}, []float64{cpus(f, "eng-dev"), cpus(f, "root/eng"), cpus(f, "root")})
 	assert.Equal(t, 100000.0, f.Own.Index.RealCapability.Row(f.Own.Index.Lookup("eng-prod")).Get(0))
@@ -122,7 +122,7 @@ func TestBadPlaces(t *testing.T) {
 			})
 			s := annotatedScene()
 			s.Queues = append(s.Queues, placed("another", path, weights))
-			s.Jobs = []workload.Job{testbed.Pending("fine", "eng-dev", 1), testbed.Pending("poor", "another", 1), testbed.Running("busy", "another", 1)}
+			s.Jobs = []workload.Job{pendingJob("fine", "eng-dev", 1), pendingJob("poor", "another", 1), runningJob("busy", "another", 1)}
 			run := testbed.NewSequence(t, s)
 			run.Client = client
 			run.Edit = func(info *api.ClusterInfo) {

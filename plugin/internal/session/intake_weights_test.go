@@ -22,24 +22,24 @@ func cpus(f *testbed.Fixture, queue string) float64 {
 // 50, and the third requests 30: proportion divides by requests, capacity by
 // capability.
 func TestWeightsOfFlatQueues(t *testing.T) {
-	c := workload.Cluster{Nodes: testbed.Wide(100), Queues: []workload.Queue{{Name: "root", Weight: 1},
-		{Name: "A", Weight: 2, Capability: testbed.Cores(50), Guarantee: testbed.Cores(10)}, {Name: "B", Weight: 3},
-		{Name: "C", Weight: 5, Guarantee: testbed.Cores(20)}}}
+	c := workload.Cluster{Nodes: wide(100), Queues: []workload.Queue{{Name: "root", Weight: 1},
+		{Name: "A", Weight: 2, Capability: coresOf(50), Guarantee: coresOf(10)}, {Name: "B", Weight: 3},
+		{Name: "C", Weight: 5, Guarantee: coresOf(20)}}}
 	for _, queue := range []struct {
 		name string
 		wait int64
 	}{{"A", 80}, {"B", 60}, {"C", 30}} {
 		c.Jobs = append(c.Jobs, workload.Job{Name: queue.name, Queue: queue.name, Phase: workload.Inqueue, MinMember: 1,
-			Tasks: []workload.Task{{Name: queue.name, Request: testbed.Cores(queue.wait), Status: workload.TaskPending}}})
+			Tasks: []workload.Task{{Name: queue.name, Request: coresOf(queue.wait), Status: workload.TaskPending}}})
 	}
 	deserved := func(f *testbed.Fixture) []float64 { return []float64{cpus(f, "A"), cpus(f, "B"), cpus(f, "C")} }
-	assert.Equal(t, []float64{28, 42, 30}, deserved(testbed.OpenFixture(t, c, session.NewProportion)))
+	assert.Equal(t, []float64{28, 42, 30}, deserved(openFixture(t, c, session.NewProportion)))
 
 	for _, build := range []framework.PluginBuilder{session.NewCapacity, session.New} {
 		s := &testbed.Scene{Cluster: c, Build: build, Arguments: framework.Arguments{"deservedFrom": "weight", "unsetCapability": "unlimited"}}
 		assert.Equal(t, []float64{20, 30, 50}, deserved(s.Open(t)), "capacity does not consider requests")
 		s.Queues = append([]workload.Queue{}, c.Queues...)
-		s.Queues[3].Capability = testbed.Cores(30)
+		s.Queues[3].Capability = coresOf(30)
 		f := s.Open(t)
 		assert.Equal(t, []float64{28, 42, 30}, deserved(f))
 		assert.Zero(t, cpus(f, "root"), "a queue with the name root has no part where quotas are flat")
@@ -49,7 +49,7 @@ func TestWeightsOfFlatQueues(t *testing.T) {
 // company returns a tree of two departments with two teams each.
 func company() []workload.Queue {
 	return []workload.Queue{{Name: "root", Weight: 1}, {Name: "eng", Weight: 6}, {Name: "biz", Weight: 4},
-		{Name: "prod", Parent: "eng", Weight: 8, Capability: testbed.Cores(100), Guarantee: testbed.Cores(60)}, {Name: "dev", Parent: "eng", Weight: 2},
+		{Name: "prod", Parent: "eng", Weight: 8, Capability: coresOf(100), Guarantee: coresOf(60)}, {Name: "dev", Parent: "eng", Weight: 2},
 		{Name: "marketing", Parent: "biz", Weight: 3}, {Name: "sales", Parent: "biz", Weight: 1}}
 }
 
@@ -57,9 +57,9 @@ func company() []workload.Queue {
 // effect, and a guarantee counts for the ancestors.
 func TestWeightsOfATree(t *testing.T) {
 	for _, build := range []framework.PluginBuilder{session.NewCapacity, session.New} {
-		s := &testbed.Scene{Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(200), Queues: company()}, Build: build,
+		s := &testbed.Scene{Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()}, Build: build,
 			Arguments: framework.Arguments{"deservedFrom": "weight", "unsetCapability": "unlimited"}}
-		s.Queues[4].Deserved = testbed.Cores(199)
+		s.Queues[4].Deserved = coresOf(199)
 		f := s.Open(t)
 		for queue, want := range map[string]float64{"root": 200, "eng": 120, "biz": 80, "prod": 96, "dev": 24, "marketing": 60, "sales": 20} {
 			assert.Equal(t, want, cpus(f, queue), queue)
@@ -77,14 +77,14 @@ func TestWeightsOfATree(t *testing.T) {
 
 // TestWeightsChange changes weights and nodes between sessions.
 func TestWeightsChange(t *testing.T) {
-	s := &testbed.Scene{Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(200), Queues: company()}, Build: session.NewCapacity,
+	s := &testbed.Scene{Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()}, Build: session.NewCapacity,
 		Arguments: framework.Arguments{"deservedFrom": "weight"}}
 	run := testbed.NewSequence(t, s)
 	assert.Equal(t, 24.0, cpus(run.Open(t), "dev"))
 	s.Queues[4].Weight = 8
 	assert.Equal(t, 60.0, cpus(run.Open(t), "dev"))
 	assert.Equal(t, 60.0, cpus(run.Open(t), "prod"))
-	s.Nodes = testbed.Wide(100)
+	s.Nodes = wide(100)
 	f := run.Open(t)
 	assert.Equal(t, []float64{60, 60, 0}, []float64{cpus(f, "eng"), cpus(f, "prod"), cpus(f, "dev")}, "prod is guaranteed all of it")
 	s.Queues[2].Weight = -6

@@ -32,8 +32,8 @@ func TestMemoryForgetsGoneObjects(t *testing.T) {
 	m := session.NewMemory()
 	for i := range 50 {
 		queue := fmt.Sprintf("queue-%d", i)
-		job := testbed.Pending(fmt.Sprintf("job-%d", i), queue, 1)
-		c := workload.Cluster{Hierarchy: i%2 == 0, Nodes: testbed.OneNode, Jobs: []workload.Job{job},
+		job := pendingJob(fmt.Sprintf("job-%d", i), queue, 1)
+		c := workload.Cluster{Hierarchy: i%2 == 0, Nodes: oneNode, Jobs: []workload.Job{job},
 			Queues: []workload.Queue{{Name: "root"}, {Name: queue, Capability: workload.Resources{"cpu": 1, "memory": 1}}}}
 		info, err := cluster.Build(c, fmt.Sprint(i))
 		require.NoError(t, err)

@@ -51,7 +51,7 @@ func TestNoPromiseOfCardsLeaks(t *testing.T) {
 		s.Jobs = slices.DeleteFunc(s.Jobs, func(workload.Job) bool { return last || r.IntN(10) == 0 })
 		for range r.IntN(3) {
 			if n := 1 + r.IntN(3); !last {
-				s.Pods(fmt.Sprintf("%s.j%d", pickOf(r, "n", "m"), made), pickOf(r, "x", "y"), pickOf(r, "A", "A", "B", "A|B"), n, 1, testbed.Members(int32(n)), testbed.OfPriority(int32(r.IntN(3))))
+				s.Pods(fmt.Sprintf("%s.j%d", pickOf(r, "n", "m"), made), pickOf(r, "x", "y"), pickOf(r, "A", "A", "B", "A|B"), n, 1, testbed.Members(int32(n)), ofPriority(int32(r.IntN(3))))
 				made++
 			}
 		}

@@ -53,16 +53,16 @@ func TestEnqueue(t *testing.T) {
 			s.Pods("j1", "q", "A", 1, 4)
 		}, []string{"j0"}, "Queue <q> has insufficient <A> quota: requested <4>, total would be <6>, but capability is <5>"},
 		{"finished pods reserve nothing", `{"A":4}`, func(s *testbed.Scene) {
-			s.Pods("j0", "q", "A", 4, 2, testbed.Members(3), testbed.First(3, workload.TaskSucceeded, "a"), testbed.InPhase(workload.Inqueue))
+			s.Pods("j0", "q", "A", 4, 2, testbed.Members(3), firstPods(3, workload.TaskSucceeded, "a"), testbed.InPhase(workload.Inqueue))
 			s.Pods("j1", "q", "A", 1, 2)
 		}, []string{"j0", "j1"}, ""},
 		{"reservations of admitted jobs count", `{"A":4}`, func(s *testbed.Scene) {
-			s.Pods("j0", "q", "A", 4, 1, testbed.Members(3), testbed.First(1, workload.TaskRunning, "a"), testbed.InPhase(workload.Inqueue))
+			s.Pods("j0", "q", "A", 4, 1, testbed.Members(3), firstPods(1, workload.TaskRunning, "a"), testbed.InPhase(workload.Inqueue))
 			s.Pods("j1", "q", "A", 1, 2)
 			s.Pods("j2", "q", "A", 1, 1)
 		}, []string{"j0", "j2"}, "Queue <q> has insufficient <A> quota: requested <2>, total would be <5>, but capability is <4>"},
 		{"a reservation is the minimum less allocated", `{"A":5}`, func(s *testbed.Scene) {
-			s.Pods("j0", "q", "A", 3, 2, testbed.Members(2), testbed.First(1, workload.TaskRunning, "a"), testbed.InPhase(workload.Inqueue), func(j *workload.Job) {
+			s.Pods("j0", "q", "A", 3, 2, testbed.Members(2), firstPods(1, workload.TaskRunning, "a"), testbed.InPhase(workload.Inqueue), func(j *workload.Job) {
 				j.Tasks[0].Request[testbed.GPU] = 3 // of 2+2, so that 1 is left
 			})
 			s.Pods("j1", "q", "A", 1, 1).Pods("j2", "q", "A", 1, 1)
@@ -96,7 +96,7 @@ func TestEnqueue(t *testing.T) {
 			s.Pods("j0", "q", "B", 1, 1, testbed.On("b")).Pods("j1", "q", "A|B", 4, 1, testbed.Members(4))
 		}, nil, "Queue <q> has insufficient <A|B> quota: requested <4>, total would be <5>, but capability is <4>"},
 		{"a pod that runs on a card of its list reserves nothing", `{"A":2,"B":2}`, func(s *testbed.Scene) {
-			s.Pods("j0", "q", "A|B", 2, 1, testbed.Members(2), testbed.First(1, workload.TaskRunning, "b"), testbed.InPhase(workload.Inqueue)).
+			s.Pods("j0", "q", "A|B", 2, 1, testbed.Members(2), firstPods(1, workload.TaskRunning, "b"), testbed.InPhase(workload.Inqueue)).
 				Pods("j1", "q", "B", 1, 1).Pods("j2", "q", "A|B", 1, 1).Pods("j3", "q", "A|B", 1, 1)
 		}, []string{"j0", "j1", "j2"}, "Queue <q> has insufficient <A|B> quota: requested <1>, total would be <5>, but capability is <4>"},
 		{"untyped pods take any card", `{"A":1,"B":1}`, func(s *testbed.Scene) {

@@ -67,9 +67,9 @@ func TestBadConfiguration(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			c := workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode, Queues: test.queues,
-				Jobs: []workload.Job{testbed.Pending("fine", "good", 2), testbed.Pending("poor", test.bad, 1), testbed.Running("busy", test.bad, 1)}}
-			f := testbed.OpenFixture(t, c, session.BuilderOf(session.CapacityName).Build, func(info *api.ClusterInfo) {
+			c := workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: test.queues,
+				Jobs: []workload.Job{pendingJob("fine", "good", 2), pendingJob("poor", test.bad, 1), runningJob("busy", test.bad, 1)}}
+			f := openFixture(t, c, session.BuilderOf(session.CapacityName).Build, func(info *api.ClusterInfo) {
 				if test.edit != nil {
 					test.edit(info)
 				}
@@ -104,9 +104,9 @@ func TestBadConfiguration(t *testing.T) {
 // TestRootMissing opens a tree without a root queue. A root is added, and the total
 // of the cluster bounds it.
 func TestRootMissing(t *testing.T) {
-	f := testbed.OpenFixture(t, workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode,
+	f := openFixture(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
 		Queues: []workload.Queue{{Name: "a"}, {Name: "b", Parent: "root"}},
-		Jobs:   []workload.Job{testbed.Pending("job", "a", 9), testbed.Running("other", "b", 1)}}, session.NewCapacity)
+		Jobs:   []workload.Job{pendingJob("job", "a", 9), runningJob("other", "b", 1)}}, session.NewCapacity)
 	assert.True(t, f.JobEnqueueable(f.Job("job")))
 	assert.Equal(t, 1000.0, f.Allocated("root").MilliCPU)
 	statement := framework.NewStatement(f.Session)
@@ -128,14 +128,14 @@ func TestNothingPanics(t *testing.T) {
 	defer func() { require.NoError(t, verbosity.Set("0")) }()
 	for _, build := range []framework.PluginBuilder{session.New, session.NewCapacity, session.NewProportion} {
 		t.Run(build(nil).Name(), func(t *testing.T) {
-			f := testbed.OpenFixture(t, workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode,
+			f := openFixture(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
 				Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "hollow"}},
-				Jobs:   []workload.Job{testbed.Running("job", "a", 2), testbed.Pending("bare", "a", 1), testbed.Running("odd", "hollow", 2)}}, build,
+				Jobs:   []workload.Job{runningJob("job", "a", 2), pendingJob("bare", "a", 1), runningJob("odd", "hollow", 2)}}, build,
 				func(info *api.ClusterInfo) {
 					info.Jobs["default/bare"].PodGroup, info.Queues["hollow"].Queue = nil, nil
 				})
 
-			stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: testbed.Small}))
+			stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: smallRequest}))
 			stray.Job = "default/nowhere"
 			unknown := api.NewTaskInfo(cluster.Pod("job", workload.Task{Name: "unknown",
 				Request: workload.Resources{"example.com/unheard-of": 1}}))
@@ -183,8 +183,8 @@ func TestNothingPanics(t *testing.T) {
 // TestSimulateNeedsASnapshot refuses cycle states without a snapshot, or with a
 // snapshot of an earlier session.
 func TestSimulateNeedsASnapshot(t *testing.T) {
-	c := workload.Cluster{Nodes: testbed.OneNode, Queues: []workload.Queue{{Name: "a"}}, Jobs: []workload.Job{testbed.Running("job", "a", 1)}}
-	f := testbed.OpenFixture(t, c, session.NewCapacity)
+	c := workload.Cluster{Nodes: oneNode, Queues: []workload.Queue{{Name: "a"}}, Jobs: []workload.Job{runningJob("job", "a", 1)}}
+	f := openFixture(t, c, session.NewCapacity)
 	task := f.Task("job-a")
 	assert.ErrorIs(t, f.SimulateAddTaskFn(t.Context(), f.GetCycleState(task.UID), task, task, nil), session.ErrNoSnapshot)
 
@@ -198,9 +198,9 @@ func TestSimulateNeedsASnapshot(t *testing.T) {
 
 // TestRefundsSaturate refunds more than was charged. No account becomes negative.
 func TestRefundsSaturate(t *testing.T) {
-	f := testbed.OpenFixture(t, workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode,
+	f := openFixture(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
 		Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "b"}},
-		Jobs:   []workload.Job{testbed.Running("mine", "a", 1), testbed.Running("other", "b", 2)}}, session.NewCapacity)
+		Jobs:   []workload.Job{runningJob("mine", "a", 1), runningJob("other", "b", 2)}}, session.NewCapacity)
 	for range 3 {
 		f.Own.OnDeallocate(&framework.Event{Task: f.Task("mine-a")})
 	}
@@ -211,11 +211,11 @@ func TestRefundsSaturate(t *testing.T) {
 // TestMetricsOfEvents deallocates a task. The series of its queue change at once,
 // those of the ancestors when the session closes.
 func TestMetricsOfEvents(t *testing.T) {
-	c := workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode,
+	c := workload.Cluster{Hierarchy: true, Nodes: oneNode,
 		Queues: []workload.Queue{{Name: "root"}, {Name: "team"}, {Name: "leaf", Parent: "team", Deserved: workload.Resources{"cpu": 4000}}},
-		Jobs:   []workload.Job{testbed.Running("job", "leaf", 3)}}
+		Jobs:   []workload.Job{runningJob("job", "leaf", 3)}}
 	testbed.DropMetrics(c.Queues)
-	f := testbed.OpenFixture(t, c, session.NewCapacity)
+	f := openFixture(t, c, session.NewCapacity)
 	cpus := func() (cpus [3]float64) {
 		for i, q := range c.Queues {
 			cpus[i] = testbed.OurSeries("allocated_milli_cpu")[q.Name]
@@ -237,15 +237,15 @@ func TestMetricsOfEvents(t *testing.T) {
 // TestMinimumOfUnknownResources enqueues jobs whose minimum names resources that
 // nothing in the session has, more of them than the vectors have dimensions for.
 func TestMinimumOfUnknownResources(t *testing.T) {
-	job := testbed.Pending("job", "a", 0)
+	job := pendingJob("job", "a", 0)
 	job.MinResources = workload.Resources{"cpu": 1}
 	for i := range 40 {
 		job.MinResources[fmt.Sprintf("example.com/unheard-of-%d", i)] = 1
 	}
-	one := testbed.Pending("one", "a", 0)
+	one := pendingJob("one", "a", 0)
 	one.MinResources = workload.Resources{"example.com/never": 2}
-	c := workload.Cluster{Nodes: testbed.OneNode, Queues: []workload.Queue{{Name: "a"}}, Jobs: []workload.Job{job, one}}
-	f := testbed.OpenFixture(t, c, session.NewCapacity)
+	c := workload.Cluster{Nodes: oneNode, Queues: []workload.Queue{{Name: "a"}}, Jobs: []workload.Job{job, one}}
+	f := openFixture(t, c, session.NewCapacity)
 	assert.False(t, f.JobEnqueueable(f.Job("one")))
 	assert.Contains(t, f.Job("one").JobFitErrors,
 		"Queue <a> has insufficient <example.com/never> quota: requested <2>, total would be <2>, but capability is <0>")
@@ -259,8 +259,8 @@ func TestMinimumOfUnknownResources(t *testing.T) {
 func TestNodesLost(t *testing.T) {
 	for _, hierarchy := range []bool{false, true} {
 		c := workload.Cluster{Hierarchy: hierarchy, Queues: []workload.Queue{{Name: "root"}, {Name: "a"}},
-			Jobs: []workload.Job{testbed.Running("job", "a", 3), testbed.Pending("next", "a", 1)}}
-		f := testbed.OpenFixture(t, c, session.NewCapacity)
+			Jobs: []workload.Job{runningJob("job", "a", 3), pendingJob("next", "a", 1)}}
+		f := openFixture(t, c, session.NewCapacity)
 		assert.False(t, f.Allocatable(f.Queue("a"), f.Task("next-a")))
 		assert.Equal(t, hierarchy, f.JobEnqueueable(f.Job("next")), "two of the three pods are elastic; below a root, what is gone does not count")
 		assert.Equal(t, 3000.0, f.Allocated("a").MilliCPU)
@@ -334,10 +334,10 @@ func TestNodesGoneWhileNothingBoundsThem(t *testing.T) {
 func TestVolcanoClosesTheSession(t *testing.T) {
 	for _, build := range []framework.PluginBuilder{session.New, session.NewCapacity, session.NewProportion} {
 		for _, hierarchy := range []bool{false, true} {
-			f := testbed.OpenFixture(t, workload.Cluster{Hierarchy: hierarchy, Nodes: testbed.OneNode,
+			f := openFixture(t, workload.Cluster{Hierarchy: hierarchy, Nodes: oneNode,
 				Queues: []workload.Queue{{Name: "root"}, {Name: "orphan", Parent: "gone"}, {Name: "tail", Parent: "loop"},
 					{Name: "loop", Parent: "pool"}, {Name: "pool", Parent: "loop"}},
-				Jobs: []workload.Job{testbed.Running("one", "orphan", 1), testbed.Running("two", "tail", 1), testbed.Running("three", "pool", 1)}}, build)
+				Jobs: []workload.Job{runningJob("one", "orphan", 1), runningJob("two", "tail", 1), runningJob("three", "pool", 1)}}, build)
 			orphan := f.Queue("orphan").Queue
 			framework.CloseSession(f.Session)
 			assert.Equal(t, "gone", orphan.Spec.Parent, "the cache's own object was changed")
@@ -348,7 +348,7 @@ func TestVolcanoClosesTheSession(t *testing.T) {
 // TestBoundsFollowConfiguration opens sessions one after the other, as Volcano does.
 // Each session sees what changed since the one before.
 func TestBoundsFollowConfiguration(t *testing.T) {
-	c := workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode, Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "b"}}}
+	c := workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "b"}}}
 	var objects []*scheduling.Queue
 	for _, q := range c.Queues {
 		object := cluster.Queue(q, "/bounds")
@@ -399,7 +399,7 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 func TestEventsFollowReasons(t *testing.T) {
 	m := session.NewMemory()
 	refuse := func(capability workload.Resources) []string {
-		c := workload.Cluster{Nodes: testbed.OneNode, Jobs: []workload.Job{testbed.Pending("job", "a", 0)},
+		c := workload.Cluster{Nodes: oneNode, Jobs: []workload.Job{pendingJob("job", "a", 0)},
 			Queues: []workload.Queue{{Name: "a", Capability: capability}}}
 		info, err := cluster.Build(c, "/events")
 		require.NoError(t, err)

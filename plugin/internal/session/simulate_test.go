@@ -15,17 +15,17 @@ import (
 
 // deep is a tree of depth 3 with jobs that run and one that waits.
 func deep() workload.Cluster {
-	c := workload.Cluster{Hierarchy: true, Nodes: testbed.OneNode, Queues: []workload.Queue{{Name: "root"}, {Name: "org"}, {Name: "team", Parent: "org"},
+	c := workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"}, {Name: "org"}, {Name: "team", Parent: "org"},
 		{Name: "a", Parent: "team", Deserved: workload.Resources{"cpu": 4000, testbed.GPU: 4}},
 		{Name: "b", Parent: "team", Deserved: workload.Resources{"cpu": 1000}}}}
-	c.Jobs = []workload.Job{testbed.Running("busy", "b", 4), testbed.Pending("next", "a", 2)}
+	c.Jobs = []workload.Job{runningJob("busy", "b", 4), pendingJob("next", "a", 2)}
 	return c
 }
 
 // TestParallelWhatIfs clones one cycle state in many goroutines, as preemption with
 // dry runs does. Each adds and removes tasks in its clone.
 func TestParallelWhatIfs(t *testing.T) {
-	f := testbed.OpenFixture(t, deep(), session.NewCapacity)
+	f := openFixture(t, deep(), session.NewCapacity)
 	task := f.Task("next-a")
 	require.NoError(t, f.PrePredicateFn(task))
 	state := f.GetCycleState(task.UID)

@@ -121,7 +121,7 @@ func TestInqueueTimeout(t *testing.T) {
 func TestInqueueTimeoutBegins(t *testing.T) {
 	s := testbed.NewScene().Node("c", "C", 8).Node("a", "A", 8).Queue("q", "", "quota", `{"A":8,"C":1}`).
 		Pods("stuck", "q", "A", 2, 1, testbed.Members(2), testbed.InPhase(workload.Inqueue)).
-		Pods("bound", "q", "A", 2, 1, testbed.Members(1), testbed.First(1, workload.TaskBound, "a"), testbed.InPhase(workload.Inqueue)).
+		Pods("bound", "q", "A", 2, 1, testbed.Members(1), firstPods(1, workload.TaskBound, "a"), testbed.InPhase(workload.Inqueue)).
 		Pods("runs", "q", "A", 1, 1, testbed.On("a"))
 	run := newTimed(t, s)
 	f := run.after(t, 0)
@@ -174,9 +174,9 @@ func TestInqueueTimeoutBelow(t *testing.T) {
 // once all jobs are gone.
 func TestNoPromiseLeaks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0x1eaf))
-	s := &testbed.Scene{Build: session.NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: testbed.Wide(100)}}
+	s := &testbed.Scene{Build: session.NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(100)}}
 	s.Queues = []workload.Queue{{Name: "root", Weight: 1, Annotations: map[string]string{policy.InqueueTimeoutKey: "40m"}}, {Name: "team", Weight: 1, Parent: "root"}, {Name: "a", Weight: 1, Parent: "team"},
-		{Name: "b", Weight: 1, Parent: "team"}, {Name: "c", Weight: 1, Parent: "root", Capability: testbed.Cores(30)}}
+		{Name: "b", Weight: 1, Parent: "team"}, {Name: "c", Weight: 1, Parent: "root", Capability: coresOf(30)}}
 	run := newTimed(t, s)
 	since, over, ended, timeouts := map[string]time.Time{}, map[string]bool{}, 0, map[string]time.Duration{}
 	made := 0
@@ -209,9 +209,9 @@ func TestNoPromiseLeaks(t *testing.T) {
 			if last {
 				break
 			}
-			j := testbed.Pending(fmt.Sprintf("j%d", made), []string{"a", "b", "c"}[r.IntN(3)], 1+r.IntN(3))
+			j := pendingJob(fmt.Sprintf("j%d", made), []string{"a", "b", "c"}[r.IntN(3)], 1+r.IntN(3))
 			made++
-			j.MinMember, j.MinResources = int32(len(j.Tasks)), testbed.Cores(int64(len(j.Tasks)))
+			j.MinMember, j.MinResources = int32(len(j.Tasks)), coresOf(int64(len(j.Tasks)))
 			s.Jobs = append(s.Jobs, j)
 		}
 		for i := range s.Jobs { // some pods get a node, some lose it

@@ -10,7 +10,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
-	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
 // TestTreeOfTwoTeams compares an example number by number: two teams of two queues
@@ -26,7 +25,7 @@ func TestTreeOfTwoTeams(t *testing.T) {
 	ten := func(name, queue string, running, waiting int) workload.Job {
 		j := workload.Job{Name: name, Queue: queue, Phase: workload.Running, MinMember: 1}
 		for i := range running + waiting {
-			task := workload.Task{Name: name + "-" + string(rune('a'+i)), Request: testbed.Cores(10), Status: workload.TaskPending}
+			task := workload.Task{Name: name + "-" + string(rune('a'+i)), Request: coresOf(10), Status: workload.TaskPending}
 			if i < running {
 				task.Status, task.Node = workload.TaskRunning, "node"
 			}
@@ -49,11 +48,11 @@ func TestTreeOfTwoTeams(t *testing.T) {
 		Jobs: []workload.Job{ten("train", "training", 3, 1), ten("batch", "batch", 3, 0)},
 	}
 	serve := ten("serve", "inference", 1, 0)
-	serve.Tasks[0].Request = testbed.Cores(15)
+	serve.Tasks[0].Request = coresOf(15)
 	c.Jobs = append(c.Jobs, serve)
 
 	for _, build := range []framework.PluginBuilder{session.NewCapacity, session.New} {
-		f := testbed.OpenFixture(t, c, build)
+		f := openFixture(t, c, build)
 		shares := func(want map[string]float64) {
 			t.Helper()
 			for queue, share := range want {

@@ -13,7 +13,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
-	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
@@ -29,32 +28,6 @@ type Fixture struct {
 
 	Model       *ClaimModel         // the resource claims of pods, nil for none
 	terminating map[api.TaskID]bool // pods that were being deleted when the session opened, where they hold cards
-}
-
-// OpenFixture opens a session. edit changes what package workload cannot describe,
-// such as a missing PodGroup.
-func OpenFixture(
-	t *testing.T, c workload.Cluster, build framework.PluginBuilder, edit ...func(*api.ClusterInfo),
-) *Fixture {
-	t.Helper()
-	info, err := cluster.Build(c, t.Name())
-	require.NoError(t, err)
-	for _, s := range edit {
-		s(info)
-	}
-
-	f := &Fixture{Cache: offline.NewCache(info)}
-	var ours *session.Plugin
-	name := build(nil).Name()
-	framework.RegisterPluginBuilder(name, func(a framework.Arguments) framework.Plugin {
-		ours = build(Pinned(name, a)).(*session.Plugin)
-		return ours
-	})
-
-	f.Session = offline.Open(f.Cache, offline.Tiers(c.Hierarchy, name))
-	f.Own = ours.Session
-	t.Cleanup(func() { ours.OnSessionClose(f.Session) })
-	return f
 }
 
 // Job returns a job by name, nil for none.
@@ -88,15 +61,6 @@ func (f *Fixture) FitsNode(task *api.TaskInfo, node string) cards.NodeFit {
 func (f *Fixture) Allocated(queue string) *api.Resource {
 	return f.Own.Intake.Dims.Resource(f.Own.Index.Allocated(f.Own.Index.Lookup(queue)))
 }
-
-// OneNode is a node with eight cores, 8 GiB and eight GPUs.
-var OneNode = []workload.Node{{
-	Name:        "node",
-	Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, GPU: 8},
-}}
-
-// Small is the request of a small task.
-var Small = workload.Resources{"cpu": 1000, "memory": 1 << 30}
 
 // Admit asks whether a job is admitted, and admits it if so, as the action enqueue does.
 func (f *Fixture) Admit(job string) bool {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
@@ -36,45 +35,6 @@ func Tide(a framework.Arguments, guarantee, class, claimant string) *Scene {
 		Pods("claim", "day", "A", 1, 2, InPhase(workload.Inqueue), Serving(claimant))
 	s.Arguments = a
 	return s
-}
-
-// below adds a queue with a quota of all cards that is guaranteed none.
-func (s *Scene) below(name, parent, deserved string) *Scene {
-	return s.Queue(name, parent, "quota", `{"A":8}`, "deserved", deserved, "guarantee", `{"A":0}`)
-}
-
-// Walls is a tree of two teams with two queues each. The queue held uses all cards and deserves none. The queue claim
-// deserves all.
-func Walls(a framework.Arguments, held, claim string, fences ...string) *Scene {
-	s := NewScene().Node("a", "A", 8).Queue("root", "").below("eng", "root", `{"A":8}`).below("biz", "root", `{"A":0}`)
-
-	for _, name := range []string{"web", "db"} {
-		s.below(name, "eng", `{"A":0}`)
-	}
-	for _, name := range []string{"ads", "sales"} {
-		s.below(name, "biz", `{"A":0}`)
-	}
-
-	for i := range s.Queues {
-		if s.Queues[i].Name == claim {
-			s.Queues[i].Annotations["volcano.sh/card.deserved"] = `{"A":8}`
-		}
-	}
-	for _, fence := range fences {
-		s.Annotate(fence, policy.ReclaimFenceKey, "true")
-	}
-
-	s.Arguments = a
-	return s.Pods("held", held, "A", 8, 1, Members(0), On("a")).
-		Pods("claim", claim, "A", 1, 2, InPhase(workload.Inqueue))
-}
-
-// Wide returns a node with n cores and more memory than any test requests.
-func Wide(n int64) []workload.Node {
-	return []workload.Node{{
-		Name:        "node",
-		Allocatable: workload.Resources{"cpu": n * 1000, "memory": 1 << 42, "pods": 1000},
-	}}
 }
 
 // ByPrefix moves jobs into the namespace that their name begins with, up to a dot.
