@@ -103,34 +103,18 @@ func perSecond(n int, took float64) float64 {
 	return float64(n) / took
 }
 
-// readPeer reads the results of a workload below the root of the module: of each release of Volcano.
-func readPeer(root, scenario string) (all []peerReport, err error) {
-	reports, err := readReports(root, fmt.Sprintf(peerResults, scenario, "*"))
-	for _, report := range reports {
-		all = append(all, peerReport{report, scenario})
-	}
-	return all, err
-}
-
-// workloads returns the page on the workloads of peers, of the results below the root of the module.
+// workloads returns the page on the workloads of peers, of the results below the root of the module: of each release of
+// Volcano.
 func workloads(root string) (string, error) {
-	ofKueue, err := readPeer(root, kueue)
-	if err != nil {
-		return "", err
+	all := map[string][]peerReport{}
+	for scenario := range peerRows {
+		reports, err := readReports(root, fmt.Sprintf(peerResults, scenario, "*"))
+		if err != nil {
+			return "", err
+		}
+		for _, report := range reports {
+			all[scenario] = append(all[scenario], peerReport{report, scenario})
+		}
 	}
-	ofKAI, err := readPeer(root, kai)
-	if err != nil {
-		return "", err
-	}
-	ofVolcano, err := readPeer(root, backlog)
-	if err != nil {
-		return "", err
-	}
-	ofKubernetes, err := readPeer(root, kubeScheduler)
-	if err != nil {
-		return "", err
-	}
-	return execute(workloadsTemplate, struct{ Kueue, KAI, Volcano, Kubernetes []peerReport }{
-		ofKueue, ofKAI, ofVolcano, ofKubernetes,
-	})
+	return execute(workloadsTemplate, all)
 }

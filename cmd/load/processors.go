@@ -57,10 +57,7 @@ func (p *processors) end(scheduler float64) (map[string]float64, error) {
 	}
 
 	// The profile gives the shares of the users in the time of this process.
-	sampled := 0.0
-	for _, seconds := range users {
-		sampled += seconds
-	}
+	sampled := total(users)
 	for user := range users {
 		users[user] *= mine / sampled
 	}
