@@ -18,16 +18,6 @@ const (
 	ours     = "ours"
 )
 
-// kubernetesVersion returns the version of Kubernetes in go.mod.
-func kubernetesVersion() string {
-	ctx := context.Background()
-	version, err := controlplane.GoCommand(ctx, "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
-	if err != nil {
-		return "unknown"
-	}
-	return version
-}
-
 // schedulers are the packages of the schedulers.
 var schedulers = map[string]string{
 	upstream: "volcano.sh/volcano/cmd/scheduler",
@@ -48,13 +38,18 @@ var pinned = []string{
 
 // releaseOfModule is the release of Volcano in go.mod, such as v1.14.1.
 var releaseOfModule = sync.OnceValue(func() string {
-	module, err := controlplane.VolcanoModule()
-	if err != nil {
+	return versionOf("volcano.sh/volcano")
+})
+
+// versionOf returns the version of a module in the module cache, "" for a module in another directory.
+func versionOf(module string) string {
+	directory, err := controlplane.GoCommand(context.Background(), "list", "-m", "-f", "{{.Dir}}", module)
+	if err != nil || directory == "" {
 		return "unknown"
 	}
-	_, release, _ := strings.Cut(filepath.Base(module), "@")
-	return release
-})
+	_, version, _ := strings.Cut(filepath.Base(directory), "@")
+	return version
+}
 
 // build builds the programs and the suites into a directory.
 func build(ctx context.Context, directory string, suites []suite) error {

@@ -55,8 +55,9 @@ func furnish(ctx context.Context, cp *controlplane.ControlPlane, s suite, conf s
 		return err
 	}
 
+	nodes := cp.Kube.CoreV1().Nodes()
 	for _, n := range kindNodes() {
-		err := join(ctx, cp, n)
+		_, err := nodes.Create(ctx, n, metav1.CreateOptions{})
 		if err != nil {
 			return fmt.Errorf("creating node %s: %w", n.Name, err)
 		}
@@ -69,7 +70,7 @@ func furnish(ctx context.Context, cp *controlplane.ControlPlane, s suite, conf s
 
 	for i := range s.kwok {
 		taint := corev1.Taint{Key: "kwok.x-k8s.io/node", Value: "fake", Effect: corev1.TaintEffectNoSchedule}
-		err := join(ctx, cp, node(fmt.Sprintf("kwok-node-%d", i), kwokNode, taint))
+		_, err := nodes.Create(ctx, node(fmt.Sprintf("kwok-node-%d", i), kwokNode, taint), metav1.CreateOptions{})
 		if err != nil {
 			return fmt.Errorf("creating kwok's node %d: %w", i, err)
 		}
@@ -110,18 +111,6 @@ func node(name string, capacity corev1.ResourceList, taints ...corev1.Taint) *co
 			Conditions:  []corev1.NodeCondition{ready},
 		},
 	}
-}
-
-func join(ctx context.Context, cp *controlplane.ControlPlane, n *corev1.Node) error {
-	created, err := cp.Kube.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
-	if err != nil {
-		return err
-	}
-
-	created.Status = n.Status
-	_, err = cp.Kube.CoreV1().Nodes().UpdateStatus(ctx, created, metav1.UpdateOptions{})
-
-	return err
 }
 
 // connect creates the pod of kind's network on a node. The suites count its cpu as used.

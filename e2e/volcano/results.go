@@ -60,7 +60,7 @@ type results struct {
 }
 
 func newResults() *results {
-	return &results{volcano: releaseOfModule(), kubernetes: kubernetesVersion()}
+	return &results{volcano: releaseOfModule(), kubernetes: versionOf("k8s.io/kubernetes")}
 }
 
 // row returns the row of a spec. It adds a missing one.
@@ -141,27 +141,20 @@ func (r *results) header() []string {
 
 // text returns the text of the file: a line per spec, and a column per configuration.
 func (r *results) text() (string, error) {
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	w.Comma = '\t'
-	err := w.Write(r.header())
-	if err != nil {
-		return "", err
-	}
-
+	lines := [][]string{r.header()}
 	for _, row := range r.rows {
 		line := []string{row.suite, row.spec}
 		for _, c := range configurations {
 			line = append(line, row.outcomes[c.name].String())
 		}
-		err := w.Write(line)
-		if err != nil {
-			return "", err
-		}
+		lines = append(lines, line)
 	}
-	w.Flush()
 
-	return b.String(), w.Error()
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	w.Comma = '\t'
+	err := w.WriteAll(lines)
+	return b.String(), err
 }
 
 // parseResults parses the text of a file of results.
