@@ -10,15 +10,20 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/guard"
 )
 
 // schedulePeriod is short, so that tests that span many scheduling cycles do not take long.
@@ -73,8 +78,16 @@ func (c *cluster) schedule(t *testing.T, configuration string) {
 	if c.stopScheduler != nil {
 		c.stopScheduler()
 	}
-	var err error
-	c.stopScheduler, err = c.StartScheduler(configuration)
+	// A scheduler ignores unknown keys.
+	require.NoError(t, yaml.UnmarshalStrict([]byte(configuration), &conf.SchedulerConfiguration{}))
+	require.NoError(t, guard.Check(configuration))
+
+	// Each scheduler watches a directory of its own, which goes with the control plane.
+	directory, err := os.MkdirTemp(filepath.Dir(c.Kubeconfig()), "scheduler-")
+	require.NoError(t, err)
+	path := filepath.Join(directory, "volcano-scheduler.conf")
+	require.NoError(t, os.WriteFile(path, []byte(configuration), 0o600))
+	c.stopScheduler, err = c.StartScheduler(path)
 	require.NoError(t, err)
 }
 

@@ -2,10 +2,7 @@ package controlplane
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -118,30 +115,15 @@ func (cp *ControlPlane) runAPIServer(listener net.Listener) (done chan error, er
 
 // writeCredentials writes the token of the only user and the key that signs service account tokens.
 func (cp *ControlPlane) writeCredentials() (token string, err error) {
-	secret := make([]byte, 16)
-	_, err = rand.Read(secret)
-	if err != nil {
-		return "", err
-	}
-
-	token = hex.EncodeToString(secret)
+	token = rand.Text()
 	line := token + ",admin,admin,system:masters\n"
 	err = os.WriteFile(cp.path("tokens.csv"), []byte(line), 0o600)
 	if err != nil {
 		return "", err
 	}
 
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return "", err
-	}
-
-	pem, err := keyutil.MarshalPrivateKeyToPEM(key)
-	if err != nil {
-		return "", err
-	}
-
-	return token, keyutil.WriteKey(cp.path("service-account.key"), pem)
+	_, _, err = keyutil.LoadOrGenerateKeyFile(cp.path("service-account.key"))
+	return token, err
 }
 
 // apiServerOptions returns kube-apiserver's options as its command line would set them. It disables parts that need

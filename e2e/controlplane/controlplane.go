@@ -63,8 +63,6 @@ type ControlPlane struct {
 	stopAPIServer func() error
 	// stops undo the steps of Start and StartScheduler. Stop calls them from the last to the first.
 	stops []func() error
-	// schedulers counts the schedulers started so far. Each has its own configuration directory.
-	schedulers int
 }
 
 // Start boots the control plane and returns once Volcano's controllers run. The scheduler is started separately. If
@@ -165,6 +163,14 @@ func (cp *ControlPlane) createDirectory() error {
 	cp.stops = append(cp.stops, log.close)
 
 	return nil
+}
+
+// atStop adds a step to Stop.
+func (cp *ControlPlane) atStop(step func()) {
+	cp.stops = append(cp.stops, func() error {
+		step()
+		return nil
+	})
 }
 
 // path returns the path of a file in the control plane's directory.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,7 +95,7 @@ func (cp *ControlPlane) createDefinitions(ctx context.Context) error {
 		}
 
 		for i := range list.Items {
-			if established(&list.Items[i]) {
+			if apihelpers.IsCRDConditionTrue(&list.Items[i], apiextensionsv1.Established) {
 				pending.Delete(list.Items[i].Name)
 			}
 		}
@@ -102,15 +103,4 @@ func (cp *ControlPlane) createDefinitions(ctx context.Context) error {
 	}
 
 	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, served)
-}
-
-// established reports whether the API server serves the definition's resources.
-func established(definition *apiextensionsv1.CustomResourceDefinition) bool {
-	for _, condition := range definition.Status.Conditions {
-		if condition.Type == apiextensionsv1.Established {
-			return condition.Status == apiextensionsv1.ConditionTrue
-		}
-	}
-
-	return false
 }

@@ -43,10 +43,7 @@ func (cp *ControlPlane) startEtcd(ctx context.Context) error {
 	}
 
 	cp.etcd = etcd.Server
-	cp.stops = append(cp.stops, func() error {
-		etcd.Close()
-		return nil
-	})
+	cp.atStop(etcd.Close)
 
 	select {
 	case <-etcd.Server.ReadyNotify():

@@ -39,10 +39,9 @@ func (cp *ControlPlane) startGarbageCollector(context.Context) error {
 	}
 
 	done := make(chan struct{})
-	cp.stops = append(cp.stops, func() error {
+	cp.atStop(func() {
 		cancel()
 		<-done
-		return nil
 	})
 	go func() {
 		defer close(done)

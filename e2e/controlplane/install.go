@@ -1,11 +1,11 @@
 package controlplane
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,18 +32,15 @@ func VolcanoInstallation(prefixes ...string) ([]*unstructured.Unstructured, erro
 		return nil, err
 	}
 
-	var objects []*unstructured.Unstructured
-	for _, document := range bytes.Split(manifest, []byte("\n---\n")) {
-		object, err := parse(document)
-		if err != nil {
-			return nil, fmt.Errorf("reading Volcano's manifest: %w", err)
-		}
-
-		hasPrefix := func(prefix string) bool { return strings.HasPrefix(object.GetName(), prefix) }
-		if slices.ContainsFunc(prefixes, hasPrefix) {
-			objects = append(objects, object)
-		}
+	objects, err := parseAll(string(manifest))
+	if err != nil {
+		return nil, fmt.Errorf("reading Volcano's manifest: %w", err)
 	}
+
+	objects = slices.DeleteFunc(objects, func(object *unstructured.Unstructured) bool {
+		hasPrefix := func(prefix string) bool { return strings.HasPrefix(object.GetName(), prefix) }
+		return !slices.ContainsFunc(prefixes, hasPrefix)
+	})
 	if len(objects) == 0 {
 		return nil, fmt.Errorf("the manifest of Volcano has no object named %s*", strings.Join(prefixes, "*, "))
 	}
@@ -58,26 +55,31 @@ func Render(directory string) ([]*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("rendering %s: %w", directory, err)
 	}
 
-	var objects []*unstructured.Unstructured
-	for _, each := range resources.Resources() {
-		text, err := each.AsYAML()
-		if err != nil {
-			return nil, err
-		}
+	manifest, err := resources.AsYaml()
+	if err != nil {
+		return nil, err
+	}
 
-		object, err := parse(text)
+	return parseAll(string(manifest))
+}
+
+// betweenDocuments is the line between two documents of a manifest.
+var betweenDocuments = regexp.MustCompile(`(?m)^---\s*$`)
+
+// parseAll returns the objects of a manifest. A document without one is left out.
+func parseAll(manifest string) (objects []*unstructured.Unstructured, err error) {
+	for _, document := range betweenDocuments.Split(manifest, -1) {
+		object := &unstructured.Unstructured{}
+		err := yaml.Unmarshal([]byte(document), &object.Object)
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, object)
+		if len(object.Object) > 0 {
+			objects = append(objects, object)
+		}
 	}
 
 	return objects, nil
-}
-
-func parse(document []byte) (*unstructured.Unstructured, error) {
-	object := &unstructured.Unstructured{}
-	return object, yaml.Unmarshal(document, &object.Object)
 }
 
 // Apply applies objects on the server's side for a field manager, as kubectl apply --server-side --force-conflicts

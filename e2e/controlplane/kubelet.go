@@ -61,13 +61,12 @@ func (cp *ControlPlane) startKubelet(ctx context.Context) error {
 
 	running, cancel := context.WithCancel(context.Background())
 	var workers sync.WaitGroup
-	cp.stops = append(cp.stops, func() error {
+	cp.atStop(func() {
 		cancel()
 		k.work.ShutDown()
 		workers.Wait()
 		factory.Shutdown()
 		all.Shutdown()
-		return nil
 	})
 
 	synced := []cache.InformerSynced{informer.Informer().HasSynced, nodes.Informer().HasSynced}

@@ -37,12 +37,9 @@ func (cp *ControlPlane) StartInstalledScheduler(ctx context.Context) (stop func(
 		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
 	}
 
-	cp.stops = append(cp.stops, func() error {
-		stage.Close()
-		return nil
-	})
+	cp.atStop(stage.Close)
 	go stage.Follow()
-	return cp.startSchedulerAt(stage.Path())
+	return cp.StartScheduler(stage.Path())
 }
 
 // Mount keeps the files of a ConfigMap up to date in a directory, as the kubelet does for a pod.
@@ -73,10 +70,9 @@ func (cp *ControlPlane) Mount(ctx context.Context, namespace, name string) (dire
 	}
 
 	running, cancel := context.WithCancel(context.Background())
-	cp.stops = append(cp.stops, func() error {
+	cp.atStop(func() {
 		cancel()
 		factory.Shutdown()
-		return nil
 	})
 	factory.Start(running.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"gopkg.in/yaml.v2"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	"k8s.io/klog/v2"
@@ -22,7 +20,6 @@ import (
 	"volcano.sh/volcano/pkg/controllers/framework"
 	"volcano.sh/volcano/pkg/scheduler"
 	"volcano.sh/volcano/pkg/scheduler/cache"
-	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/metrics"
 	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
 
@@ -38,8 +35,6 @@ import (
 	_ "volcano.sh/volcano/pkg/controllers/queue"
 	_ "volcano.sh/volcano/pkg/scheduler/actions"
 	_ "volcano.sh/volcano/pkg/scheduler/plugins"
-
-	"github.com/capacity-card/capacity-card/plugin/guard"
 )
 
 // lastCycle bounds the time of a scheduler's last cycle.
@@ -82,10 +77,7 @@ func (cp *ControlPlane) startControllers(context.Context) error {
 	}
 
 	stop := make(chan struct{})
-	cp.stops = append(cp.stops, func() error {
-		close(stop)
-		return nil
-	})
+	cp.atStop(func() { close(stop) })
 	for _, controller := range controllers {
 		go controller.Run(stop)
 	}
@@ -93,25 +85,11 @@ func (cp *ControlPlane) startControllers(context.Context) error {
 	return nil
 }
 
-// StartScheduler starts a Volcano scheduler with the given configuration, the text of a volcano-scheduler.conf. It
-// returns when the scheduler's caches are full and the first cycle has begun. stop waits for the last cycle. Stop does
-// the same. After stop, another scheduler can start on the same control plane.
-func (cp *ControlPlane) StartScheduler(configuration string) (stop func(), err error) {
-	err = checkConfiguration(configuration)
-	if err != nil {
-		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
-	}
-
-	path, err := cp.writeConfiguration(configuration)
-	if err != nil {
-		return nil, fmt.Errorf("writing the scheduler configuration: %w", err)
-	}
-
-	return cp.startSchedulerAt(path)
-}
-
-// startSchedulerAt starts a Volcano scheduler with the configuration in a file, which it watches.
-func (cp *ControlPlane) startSchedulerAt(path string) (stop func(), err error) {
+// StartScheduler starts a Volcano scheduler with the configuration in a file. It watches the whole directory, and reads
+// the file again at each change in it. StartScheduler returns when the scheduler's caches are full and the first cycle
+// has begun. stop waits for the last cycle. Stop does the same. After stop, another scheduler can start on the same
+// control plane.
+func (cp *ControlPlane) StartScheduler(path string) (stop func(), err error) {
 	// The scheduler serves its log level on a socket, by default in a directory shared by all schedulers of a machine.
 	err = os.Setenv("DEBUG_SOCKET_DIR", cp.directory)
 	if err != nil {
@@ -140,10 +118,7 @@ func (cp *ControlPlane) startSchedulerAt(path string) (stop func(), err error) {
 		close(stopped)
 		awaitLastCycle()
 	})
-	cp.stops = append(cp.stops, func() error {
-		stop()
-		return nil
-	})
+	cp.atStop(stop)
 	instance.Run(stopped)
 
 	return stop, nil
@@ -172,29 +147,4 @@ func cycling(stacks string) bool {
 	return slices.ContainsFunc(strings.Split(stacks, "\n\n"), func(stack string) bool {
 		return strings.Contains(stack, "/wait.Until(") && strings.Contains(stack, createdByRun)
 	})
-}
-
-// checkConfiguration rejects a configuration that vc-scheduler rejects. It also rejects unknown keys, which the
-// scheduler ignores silently.
-func checkConfiguration(configuration string) error {
-	err := yaml.UnmarshalStrict([]byte(configuration), &conf.SchedulerConfiguration{})
-	if err != nil {
-		return err
-	}
-
-	return guard.Check(configuration)
-}
-
-// writeConfiguration writes the configuration into a separate directory. The scheduler watches the whole directory, and
-// reads the file again at each change in it.
-func (cp *ControlPlane) writeConfiguration(configuration string) (string, error) {
-	cp.schedulers++
-	directory := cp.path(fmt.Sprintf("scheduler-%d", cp.schedulers))
-	err := os.Mkdir(directory, 0o700)
-	if err != nil {
-		return "", err
-	}
-
-	path := filepath.Join(directory, "volcano-scheduler.conf")
-	return path, os.WriteFile(path, []byte(configuration), 0o600)
 }

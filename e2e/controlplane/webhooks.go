@@ -159,20 +159,16 @@ func renderWebhooks(text, url string) (objects []*unstructured.Unstructured, pat
 		return nil, nil, err
 	}
 
-	for _, document := range regexp.MustCompile(`(?m)^---\s*$`).Split(manifest.String(), -1) {
-		object, err := parse([]byte(document))
-		if err != nil {
-			return nil, nil, err
-		}
-		if len(object.Object) == 0 {
-			continue
-		}
+	objects, err = parseAll(manifest.String())
+	if err != nil {
+		return nil, nil, err
+	}
 
-		err = redirect(object, url)
+	for _, object := range objects {
+		err := redirect(object, url)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", object.GetName(), err)
 		}
-		objects = append(objects, object)
 	}
 	if len(objects) != len(paths) {
 		return nil, nil, fmt.Errorf("%d webhook configurations for %d paths", len(objects), len(paths))
