@@ -20,8 +20,8 @@ import (
 // The functions below read a configuration without a session. Each takes the name of a plugin and its arguments. For a
 // plugin that is not one of this engine, it returns nothing.
 
-// SettingsOf returns the settings of a plugin, with the groups of cards that are not wrong, and whether the plugin is one
-// of this engine.
+// SettingsOf returns the settings of a plugin, without wrong groups of cards, and whether the plugin is one of this
+// engine.
 func SettingsOf(name string, given framework.Arguments) (settings arguments.Settings, known bool) {
 	v, known := arguments.VariantOf(name)
 	settings, _ = arguments.Parse(v, given)
