@@ -82,9 +82,23 @@ func (s *Session) Fits(b *quota.Books, a *Ask) quota.Verdict {
 
 	rules := s.with(onFit)
 	for i := 0; i < len(rules) && v.OK(); i++ {
-		v = rules[i].Fit(b, *a)
+		if rules[i].Fit != nil {
+			v = rules[i].Fit(b, *a)
+		} else {
+			v = fitsEach(rules[i], b, a)
+		}
 	}
 	return v
+}
+
+// fitsEach applies a rule to each dimension of a.Request by itself.
+func fitsEach(rule *Hooks, b *quota.Books, a *Ask) quota.Verdict {
+	for d := range a.Request.Requested() {
+		if v := rule.FitCard(b, *a, d, a.Request.Get(d)); !v.OK() {
+			return v
+		}
+	}
+	return Admitted(a.Queue)
 }
 
 // FitsCard applies the rules to a quantity of one card, now and then.

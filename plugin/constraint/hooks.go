@@ -30,7 +30,8 @@ type Hooks struct {
 
 	// Prepare is called before tasks of a queue are decided on, possibly by many goroutines.
 	Prepare func(q index.Queue)
-	// Fit decides on a.Request on top of the accounts of b. It changes nothing, and is safe for many goroutines.
+	// Fit decides on a.Request on top of the accounts of b. It changes nothing, and is safe for many goroutines. Where
+	// it is nil, FitCard decides on each requested dimension by itself.
 	Fit func(b *quota.Books, a Ask) quota.Verdict
 	// FitCard is Fit for a quantity of one card.
 	FitCard func(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict
@@ -170,7 +171,7 @@ func (h *Hooks) present() [hooks]bool {
 		onHold:          h.Hold != nil,
 		onWithdraw:      h.Withdraw != nil,
 		onPrepare:       h.Prepare != nil,
-		onFit:           h.Fit != nil,
+		onFit:           h.Fit != nil || h.FitCard != nil,
 		onFitCard:       h.FitCard != nil,
 		onFitGroup:      h.FitCard != nil && !h.SkipsGroups,
 		onFitClaims:     h.FitClaims != nil || h.FitCard != nil,

@@ -86,7 +86,6 @@ func (r *Budgets) hooks() *constraint.Hooks {
 		AdmitCards:    r.admitCards, // the budget has room for the minimum, for its length
 		Hold:          r.hold,       // what admitted jobs still need
 		Withdraw:      r.withdraw,
-		Fit:           r.fit,
 		FitCard:       r.fitCard, // of a card with a budget that is used up
 		FitOwn:        r.fitCard, // no eviction gives time back
 		Lacks:         nil,       // for the same reason

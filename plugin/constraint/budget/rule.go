@@ -11,17 +11,6 @@ import (
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
-// fit refuses a request with a card if a budget of the card is used up.
-func (r *Budgets) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
-	v := constraint.Admitted(a.Queue)
-	for i := 0; i < len(r.dims) && v.OK(); i++ {
-		if milli := a.Request.Get(r.dims[i]); milli > 0 {
-			v = r.fitCard(b, a, r.dims[i], milli)
-		}
-	}
-	return v
-}
-
 // fitCard refuses a card if a budget of the card is used up, in the queue or above it.
 func (r *Budgets) fitCard(_ *quota.Books, a constraint.Ask, d fastres.Dim, _ float64) quota.Verdict {
 	if i := r.refusing(a.Queue, d); i >= 0 {

@@ -94,7 +94,6 @@ func (h *cardHolds) hooks() *constraint.Hooks {
 	return &constraint.Hooks{
 		AdmitJob:      nil, // a promise places no pod
 		Hold:          nil, // for the same reason
-		Fit:           h.fit,
 		FitCard:       h.fitCard,
 		FitOwn:        h.fitCard, // no eviction makes room under a hold
 		Lacks:         nil,       // for the same reason
@@ -263,18 +262,8 @@ func (h *cardHolds) isFirst(q index.Queue, d fastres.Dim) bool {
 	return true
 }
 
-// fit refuses what would be borrowed of cards that another job holds.
-func (h *cardHolds) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
-	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
-	for i := 0; i < len(h.held) && v.OK(); i++ {
-		if d := h.held[i].dim; a.Request.Get(d) > 0 {
-			v = h.fitCard(b, a, d, a.Request.Get(d))
-		}
-	}
-	return v
-}
-
-// fitCard does the same for one card. A pod with an earmark gets the cards of its victims.
+// fitCard refuses what would be borrowed of a card that another job holds. A pod with an earmark gets the cards of its
+// victims.
 func (h *cardHolds) fitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	if h.holderBefore(b, a.Task, a.Queue, d, milli) != nil {
 		return quota.Verdict{Reason: quota.HeldForFairShare, Queue: a.Queue}

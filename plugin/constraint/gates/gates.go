@@ -41,13 +41,12 @@ func Open(s *constraint.Session) *Rule {
 // Hooks returns the hooks of queue allocation gates.
 func (r *Rule) Hooks() *constraint.Hooks {
 	return &constraint.Hooks{
-		AdmitJob:      nil, // the reservation is a part of the job's minimum, which inqueue has
-		Hold:          nil, // a gate is removed after admission
-		Fit:           r.fit,
+		AdmitJob:      nil,       // the reservation is a part of the job's minimum, which inqueue has
+		Hold:          nil,       // a gate is removed after admission
 		FitCard:       r.fitCard, // another card of a list, as far as it is not reserved
-		FitOwn:        nil,       // a reservation ends when its pod has a node, and until then Fit refuses the victims
+		FitOwn:        nil,       // a reservation lasts until its pod has a node, and FitCard refuses the victims
 		Lacks:         r.lacks,   // the room of a victim counts after the reservations
-		MayTake:       nil,       // Fit decides with the victims gone
+		MayTake:       nil,       // FitCard decides with the victims gone
 		Charge:        nil,       // a pod keeps its reservation in a simulation, which refuses rather than admits
 		Charged:       r.charged,
 		Refunded:      r.refunded,
@@ -168,21 +167,8 @@ func (r *Rule) refunded(a constraint.Ask) {
 	}
 }
 
-// fit compares with the present reservations, also in drafts and simulations.
-func (r *Rule) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
-	if r.active == 0 {
-		return constraint.Admitted(a.Queue)
-	}
-
-	for d := range a.Request.Requested() {
-		if v := r.fitCard(b, a, d, a.Request.Get(d)); !v.OK() {
-			return v
-		}
-	}
-	return constraint.Admitted(a.Queue)
-}
-
-// fitCard lets a task with a reservation have another card of its list, as far as that is not reserved.
+// fitCard compares with the present reservations, also in drafts and simulations. It lets a task with a reservation
+// have another card of its list, as far as that is not reserved.
 func (r *Rule) fitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	if r.active == 0 {
 		return constraint.Admitted(a.Queue)

@@ -25,7 +25,6 @@ func hooks(groups bool) *constraint.Hooks {
 	return &constraint.Hooks{
 		AdmitJob:      nil, // realCapability leaves out guarantees of siblings, and a job waits for lent cards
 		Hold:          nil, // for the same reason
-		Fit:           fit,
 		FitCard:       fitCard,
 		FitClaims:     fitClaims,
 		SkipsGroups:   !groups,
@@ -37,15 +36,6 @@ func hooks(groups bool) *constraint.Hooks {
 		CompareQueues: nil, // deserved is at least the guarantee
 		Measure:       measure,
 	}
-}
-
-func fit(b *quota.Books, a constraint.Ask) quota.Verdict {
-	for d := range a.Request.Requested() {
-		if v := b.Guarantees.Fits(b.Queues, a.Queue, d, a.Request.Get(d)); !v.OK() {
-			return v
-		}
-	}
-	return constraint.Admitted(a.Queue)
 }
 
 func fitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {

@@ -72,7 +72,6 @@ func (r *rule) hooks() *constraint.Hooks {
 		Hold:          r.follow, // nothing is reserved: the job wants its cards from now on
 		Withdraw:      nil,      // a job that loses its promise waits on
 		Prepare:       r.prepare,
-		Fit:           r.fit,
 		FitCard:       r.fitCard,
 		FitOwn:        r.fitOwn,
 		Lacks:         r.lacks,
@@ -162,17 +161,6 @@ func (r *rule) changed(q index.Queue) {
 	if q != index.None && !slices.Contains(r.stale, q) {
 		r.stale = append(r.stale, q)
 	}
-}
-
-// fit applies the rule to the cards of a request.
-func (r *rule) fit(b *quota.Books, a constraint.Ask) quota.Verdict {
-	v := constraint.Admitted(a.Queue)
-	for i := 0; i < len(r.dims) && v.OK(); i++ {
-		if milli := a.Request.Get(r.dims[i]); milli > 0 {
-			v = r.fitCard(b, a, r.dims[i], milli)
-		}
-	}
-	return v
 }
 
 // fitCard refuses cards that others want. A pod with an earmark gets the cards of its victims.
