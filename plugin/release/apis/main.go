@@ -9,7 +9,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"log"
 	"os"
 	"os/exec"
@@ -70,29 +69,7 @@ func download(version string) (string, error) {
 }
 
 // copyModule copies a module without its file permissions: the module cache is read-only.
-func copyModule(to, from string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-
-		relative, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-
-		target := filepath.Join(to, relative)
-		if entry.IsDir() {
-			return os.MkdirAll(target, 0o755)
-		}
-
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(target, content, 0o644)
-	})
-}
+func copyModule(to, from string) error { return os.CopyFS(to, os.DirFS(from)) }
 
 const (
 	gateKey = `
