@@ -41,7 +41,7 @@ func findClosed(jobs []*api.JobInfo, session *Inputs) (found closed) {
 		}
 
 		for _, task := range job.Tasks {
-			if session.setHeld(charge, q, task) {
+			if session.SetHeld(charge, q, task) {
 				found.charge(session.tree, q, charge)
 			}
 		}
@@ -49,8 +49,8 @@ func findClosed(jobs []*api.JobInfo, session *Inputs) (found closed) {
 	return found
 }
 
-// setHeld makes x the resources that a task of q holds on its node. It returns false if the task has nothing.
-func (s *Inputs) setHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) bool {
+// SetHeld makes x the resources that a task of q holds on its node. It returns false if the task has nothing.
+func (s *Inputs) SetHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) bool {
 	switch {
 	case api.AllocatedStatus(task.Status):
 		s.SetCharge(x, q, task, task.NodeName)

@@ -56,7 +56,7 @@ func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare)
 		}
 
 		for _, task := range job.Tasks {
-			if n.order.setHeld(charge, q, task) {
+			if s.Intake.SetHeld(charge, q, task) {
 				n.addHeld(q, job.Namespace, charge, 1)
 			}
 		}
@@ -227,7 +227,7 @@ func (n *namespaces) addCards(sum fastres.Vector, pod *cards.PodRequest, columns
 func (n *namespaces) heldColumns(q index.Queue, job *api.JobInfo) (columns []int) {
 	held := fastres.NewVector(n.order.session.Intake.Dims.Length())
 	for _, task := range job.Tasks {
-		if !n.order.setHeld(held, q, task) {
+		if !n.order.session.Intake.SetHeld(held, q, task) {
 			continue
 		}
 

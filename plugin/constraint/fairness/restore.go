@@ -1,8 +1,6 @@
 package fairness
 
 import (
-	"volcano.sh/volcano/pkg/scheduler/api"
-
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
@@ -37,7 +35,7 @@ func (o *order) restore(stored *store.State) {
 			continue
 		}
 		for _, task := range job.Tasks {
-			if !o.setHeld(charge, q, task) {
+			if !s.Intake.SetHeld(charge, q, task) {
 				continue
 			}
 
@@ -51,26 +49,6 @@ func (o *order) restore(stored *store.State) {
 			}
 		}
 	}
-}
-
-// setHeld makes x what q has by a task, and reports whether that is anything. By a pod that is being deleted, it has
-// its cards alone.
-func (o *order) setHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) bool {
-	s := o.session
-	occupied := s.Cards.Occupied(task)
-	if !occupied && !api.AllocatedStatus(task.Status) {
-		return false
-	}
-
-	s.Intake.SetCharge(x, q, task, task.NodeName)
-	if occupied {
-		for c, d := range o.memory.dims {
-			if !o.memory.columns[c].Card {
-				x.Set(d, 0)
-			}
-		}
-	}
-	return true
 }
 
 // counted returns the fraction of allocated that counts as usage.
