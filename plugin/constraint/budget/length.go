@@ -8,6 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
 )
 
 // lengthOf returns how long a pod runs, as it announces, 0 for none: its annotation, or else the length group that its
@@ -53,9 +54,5 @@ func jobLength(job *api.JobInfo) (longest time.Duration) {
 
 // rest returns how long a pod still runs of its length.
 func rest(length time.Duration, pod *v1.Pod, now time.Time) time.Duration {
-	if pod.Status.StartTime == nil {
-		return length
-	}
-	ran := max(0, now.Sub(pod.Status.StartTime.Time))
-	return max(0, length-ran)
+	return max(0, length-constraint.Ran(pod, now))
 }
