@@ -196,8 +196,8 @@ func (w *world) checkWithdraws() {
 	}
 	reservation := fastres.NewVector(w.names.Len())
 	quota.Reservation(reservation, w.vector(amounts(j.MinResources)), w.vector(j.placed), w.vector(j.gated))
-	quota.ChargeInqueue(w.ix, w.number(j.Queue), reservation)
-	quota.WithdrawInqueue(w.ix, w.number(j.Queue), reservation)
+	quota.ChangeInqueue(w.ix, w.number(j.Queue), reservation, 1)
+	quota.ChangeInqueue(w.ix, w.number(j.Queue), reservation, -1)
 	for q := range index.Queue(w.ix.Len()) {
 		for d := range fastres.Dim(w.ix.Dims()) {
 			if was, is := before.Row(q).Get(d), w.ix.Inqueue.Row(q).Get(d); was != is {

@@ -370,8 +370,8 @@ func (w *world) reserve(j *job) {
 	reservation := fastres.NewVector(w.names.Len())
 	quota.Reservation(reservation, w.vector(w.groups.With(amounts(j.MinResources))), w.vector(j.placed), w.vector(j.gated))
 	w.ix.NoteOwnJobs(w.number(j.Queue))
-	quota.ChargeInqueue(w.ix, w.number(j.Queue), reservation)
-	w.bounded.Admit(w.number(j.Queue))
+	quota.ChangeInqueue(w.ix, w.number(j.Queue), reservation, 1)
+	w.bounded.Count(w.number(j.Queue), 1)
 }
 
 // same expects a vector to equal the amounts of the oracle. It compares presence where rules

@@ -91,27 +91,20 @@ func RollUpInqueue(ix *index.Index, open func(index.Queue) bool) {
 	}
 }
 
-// WithdrawInqueue takes back a reservation of q that ChargeInqueue or RollUpInqueue has added.
-func WithdrawInqueue(ix *index.Index, q index.Queue, reservation fastres.Vector) {
-	for d := range reservation.Present() {
-		changeInqueue(ix, q, d, -reservation.Get(d))
-	}
-}
-
-// ChargeInqueue adds a reservation to inqueue of q and its ancestors, as far as the queues below
-// have room for it.
+// ChangeInqueue adds a reservation to inqueue of q and its ancestors, as far as the queues below
+// have room for it. sign is 1, or -1 to take back what ChangeInqueue or RollUpInqueue has added.
 //
 // DIVERGES: upstream reserves in the check. A job that a later plugin refuses takes
 // room until the session ends (upstream issue 5387). Here the check changes nothing, and
 // the reservation follows the decision.
-func ChargeInqueue(ix *index.Index, q index.Queue, reservation fastres.Vector) {
+func ChangeInqueue(ix *index.Index, q index.Queue, reservation fastres.Vector, sign float64) {
 	for d := range reservation.Present() {
-		changeInqueue(ix, q, d, reservation.Get(d))
+		changeInqueueIn(ix, q, d, sign*reservation.Get(d))
 	}
 }
 
-// changeInqueue adds more to inqueue of q in one dimension. A negative value takes a reservation back.
-func changeInqueue(ix *index.Index, q index.Queue, d fastres.Dim, more float64) {
+// changeInqueueIn adds more to inqueue of q in one dimension. A negative value takes a reservation back.
+func changeInqueueIn(ix *index.Index, q index.Queue, d fastres.Dim, more float64) {
 	for _, p := range ix.Path(q) {
 		inqueue := ix.Inqueue.Row(p)
 		before := inqueue.Get(d)

@@ -159,7 +159,7 @@ func TestChargeInqueue(t *testing.T) {
 		{"b", res{cpu: 50}, 63, 0, 10, 10},
 		{"c", res{cpu: 3}, 63, 3, 13, 12},
 	} {
-		quota.ChargeInqueue(ix, lookup(t, ix, step.queue), step.more.vector())
+		quota.ChangeInqueue(ix, lookup(t, ix, step.queue), step.more.vector(), 1)
 		for name, want := range map[string]float64{"b": step.b, "c": step.c, "a": step.a, "root": step.root} {
 			assert.Equal(t, want, ix.Inqueue.Row(lookup(t, ix, name)).Get(cpu), "%s after %v in %s", name, step.more, step.queue)
 		}
@@ -176,7 +176,7 @@ func TestEnqueueableAllocatesNothing(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		admitted = admitted && quota.Enqueueable(ix, b, min).OK()
 		quota.Reservation(reservation, min, none, none)
-		quota.ChargeInqueue(ix, b, reservation)
+		quota.ChangeInqueue(ix, b, reservation, 1)
 	}))
 	assert.True(t, admitted)
 }

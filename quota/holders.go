@@ -230,31 +230,21 @@ func (h *Holders) CountInqueue(ix *index.Index, q, account index.Queue, own fast
 	}
 }
 
-// ChargeInqueue adds a reservation of a job of q and of an account to three sums: own, the reservations of
-// all such jobs; inqueue of q and its ancestors; and inqueue of each holder and its ancestors.
-func (h *Holders) ChargeInqueue(ix *index.Index, q, account index.Queue, own, reservation fastres.Vector) {
-	h.changeInqueue(ix, q, account, own, reservation, 1)
-	for _, head := range h.Accounts.Heads(account) {
-		ChargeInqueue(&h.Accounts, head, reservation)
-	}
-}
-
-// WithdrawInqueue reverts ChargeInqueue.
-func (h *Holders) WithdrawInqueue(ix *index.Index, q, account index.Queue, own, reservation fastres.Vector) {
-	h.changeInqueue(ix, q, account, own, reservation, -1)
-	for _, head := range h.Accounts.Heads(account) {
-		WithdrawInqueue(&h.Accounts, head, reservation)
-	}
-}
-
-func (h *Holders) changeInqueue(ix *index.Index, q, account index.Queue, own, reservation fastres.Vector,
+// ChangeInqueue adds a reservation of a job of q and of an account to three sums: own, the reservations of
+// all such jobs; inqueue of q and its ancestors; and inqueue of each holder and its ancestors. sign is 1, or
+// -1 to take the reservation back.
+func (h *Holders) ChangeInqueue(ix *index.Index, q, account index.Queue, own, reservation fastres.Vector,
 	sign float64) {
 	for d := range reservation.Present() {
 		before := own.Get(d)
 		own.Increase(d, sign*reservation.Get(d))
 
 		after := h.usable(account, d, own.Get(d))
-		changeInqueue(ix, q, d, after-h.usable(account, d, before))
+		changeInqueueIn(ix, q, d, after-h.usable(account, d, before))
+	}
+
+	for _, head := range h.Accounts.Heads(account) {
+		ChangeInqueue(&h.Accounts, head, reservation, sign)
 	}
 }
 

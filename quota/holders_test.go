@@ -106,16 +106,16 @@ func TestHoldersInqueue(t *testing.T) {
 	both, alone := accounts[0], accounts[1]
 	quota.Charge(&n.Accounts, alone, res{gpu: 1}.vector()) // so that the group has 2 left
 	own := fastres.NewVector(dims)
-	n.ChargeInqueue(ix, q, both, own, res{gpu: 1}.vector())
-	n.ChargeInqueue(ix, q, both, own, res{gpu: 4}.vector())
+	n.ChangeInqueue(ix, q, both, own, res{gpu: 1}.vector(), 1)
+	n.ChangeInqueue(ix, q, both, own, res{gpu: 4}.vector(), 1)
 	assert.Equal(t, 2.0, ix.Inqueue.At(q, gpu), "of 5")
 	assert.Equal(t, "OverHolder at q", verdict(ix, n.Refusal(quota.Enqueueable(&n.Accounts, alone, res{gpu: 1}.vector()))))
 	for _, head := range n.Accounts.Heads(both) {
 		assert.Equal(t, 5.0, n.Accounts.Inqueue.At(head, gpu), n.Place(head).String())
 	}
-	n.WithdrawInqueue(ix, q, both, own, res{gpu: 4}.vector())
+	n.ChangeInqueue(ix, q, both, own, res{gpu: 4}.vector(), -1)
 	assert.Equal(t, 1.0, ix.Inqueue.At(q, gpu))
-	n.WithdrawInqueue(ix, q, both, own, res{gpu: 1}.vector())
+	n.ChangeInqueue(ix, q, both, own, res{gpu: 1}.vector(), -1)
 	assert.Equal(t, 0.0, ix.Inqueue.At(q, gpu))
 	for _, head := range n.Accounts.Heads(both) {
 		assert.Equal(t, 0.0, n.Accounts.Inqueue.At(head, gpu), n.Place(head).String())

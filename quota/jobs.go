@@ -61,25 +61,14 @@ func (j *Jobs) Fits(q index.Queue) Verdict {
 	return Verdict{Admitted, q}
 }
 
-// Admit counts a job of q that is admitted.
-func (j *Jobs) Admit(q index.Queue) {
+// Count adds n admitted jobs of q: 1, or -1 to take one back.
+func (j *Jobs) Count(q index.Queue, n int) {
 	if !j.Bounded() {
 		return
 	}
 
 	for _, p := range j.tree.Path(q) {
-		j.admitted[p]++
-	}
-}
-
-// Leave reverts Admit for a job of q.
-func (j *Jobs) Leave(q index.Queue) {
-	if !j.Bounded() {
-		return
-	}
-
-	for _, p := range j.tree.Path(q) {
-		j.admitted[p]--
+		j.admitted[p] += n
 	}
 }
 

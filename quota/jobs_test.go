@@ -48,13 +48,13 @@ func TestJobsThatAreAdmitted(t *testing.T) {
 	most[team] = 2
 	var jobs quota.Jobs
 	jobs.Reset(ix.Tree, make([]int, ix.Len()), most)
-	jobs.Admit(train)
+	jobs.Count(train, 1)
 	assert.True(t, jobs.Fits(serve).OK())
-	jobs.Admit(serve)
+	jobs.Count(serve, 1)
 	assert.Equal(t, quota.Verdict{Reason: quota.TooManyJobs, Queue: team}, jobs.Fits(train))
 	assert.Equal(t, quota.Numbers{Total: 3, Bound: 2}, jobs.Numbers(team))
 
 	jobs.Reset(ix.Tree, nil, nil)
-	jobs.Admit(train)
+	jobs.Count(train, 1)
 	assert.True(t, jobs.Fits(train).OK())
 }

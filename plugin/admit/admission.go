@@ -290,7 +290,7 @@ func (s *Admission) JobEnqueued(obj any) {
 	}
 
 	s.eachReservation(a, func(reservation fastres.Vector) {
-		s.chargeInqueue(a, reservation)
+		s.changeInqueue(a, reservation, 1)
 		s.Metrics.PublishInqueue(q, reservation)
 	})
 

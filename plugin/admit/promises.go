@@ -101,7 +101,7 @@ func (s *Admission) revoke(p *promise) {
 	p.holdAgain = s.WithdrawFor(a)
 	p.lists = s.memory.Reservations.Withdraw(p.job)
 	for _, amount := range p.amounts {
-		s.withdrawInqueue(a, amount)
+		s.changeInqueue(a, amount, -1)
 	}
 }
 
@@ -111,6 +111,6 @@ func (s *Admission) restore(p *promise) {
 	s.memory.Reservations.Add(p.lists)
 	a := constraint.JobAsk{Job: p.job, Queue: p.queue}
 	for _, amount := range p.amounts {
-		s.chargeInqueue(a, amount)
+		s.changeInqueue(a, amount, 1)
 	}
 }

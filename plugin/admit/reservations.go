@@ -60,23 +60,14 @@ func (s *Admission) eachReservation(a constraint.JobAsk, visit func(fastres.Vect
 	visit(reservation)
 }
 
-// chargeInqueue adds a reservation of a job to inqueue of its queue and above, and of the account
-// of its holders. withdrawInqueue takes it back. A limit of a holder caps the reservations of queues
-// above, so that the two are one change (quota.Holders).
-func (s *Admission) chargeInqueue(a constraint.JobAsk, reservation fastres.Vector) {
+// changeInqueue adds a reservation of a job to inqueue of its queue and above, and of the account
+// of its holders. sign is 1, or -1 to take the reservation back. A limit of a holder caps the
+// reservations of queues above, so that the two are one change (quota.Holders).
+func (s *Admission) changeInqueue(a constraint.JobAsk, reservation fastres.Vector, sign float64) {
 	account := s.Intake.AccountOf(a.Job.UID)
 	if account == index.None {
-		quota.ChargeInqueue(s.Index, a.Queue, reservation)
+		quota.ChangeInqueue(s.Index, a.Queue, reservation, sign)
 		return
 	}
-	s.Intake.Holders.ChargeInqueue(s.Index, a.Queue, account, a.Job, reservation)
-}
-
-func (s *Admission) withdrawInqueue(a constraint.JobAsk, reservation fastres.Vector) {
-	account := s.Intake.AccountOf(a.Job.UID)
-	if account == index.None {
-		quota.WithdrawInqueue(s.Index, a.Queue, reservation)
-		return
-	}
-	s.Intake.Holders.WithdrawInqueue(s.Index, a.Queue, account, a.Job, reservation)
+	s.Intake.Holders.ChangeInqueue(s.Index, a.Queue, account, a.Job, reservation, sign)
 }

@@ -200,15 +200,10 @@ func (n *Holders) rollUp(ix *index.Index, names *index.Names) {
 	}
 }
 
-// ChargeInqueue adds a reservation of a job of q to the account of its holders.
-func (n *Holders) ChargeInqueue(ix *index.Index, q, account index.Queue, job *api.JobInfo, reservation fastres.Vector) {
-	n.Quota.ChargeInqueue(ix, q, account, n.inqueue.Row(n.cellOf(q, job.UID)), reservation)
-}
-
-// WithdrawInqueue takes a reservation back.
-func (n *Holders) WithdrawInqueue(ix *index.Index, q, account index.Queue, job *api.JobInfo,
-	reservation fastres.Vector) {
-	n.Quota.WithdrawInqueue(ix, q, account, n.inqueue.Row(n.cellOf(q, job.UID)), reservation)
+// ChangeInqueue adds a reservation of a job of q to the account of its holders. sign is 1, or -1 to take it back.
+func (n *Holders) ChangeInqueue(ix *index.Index, q, account index.Queue, job *api.JobInfo, reservation fastres.Vector,
+	sign float64) {
+	n.Quota.ChangeInqueue(ix, q, account, n.inqueue.Row(n.cellOf(q, job.UID)), reservation, sign)
 }
 
 // CardLimits iterates over the limits of an account for cards and groups of cards.

@@ -39,11 +39,11 @@ func (r rule) hooks() *constraint.Hooks {
 
 func (r rule) admitJob(a constraint.JobAsk) quota.Verdict { return r.jobs.Fits(a.Queue) }
 
-func (r rule) hold(a constraint.JobAsk) { r.jobs.Admit(a.Queue) }
+func (r rule) hold(a constraint.JobAsk) { r.jobs.Count(a.Queue, 1) }
 
 func (r rule) withdraw(a constraint.JobAsk) (restore func()) {
-	r.jobs.Leave(a.Queue)
-	return func() { r.jobs.Admit(a.Queue) }
+	r.jobs.Count(a.Queue, -1)
+	return func() { r.jobs.Count(a.Queue, 1) }
 }
 
 var admitted = constraint.Count{Unit: "jobs", Bound: policy.Short(policy.MaxJobsKey)}
