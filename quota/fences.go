@@ -8,12 +8,11 @@ type Fences struct {
 	nearest []index.Queue // queue → itself or its nearest ancestor that is fenced; empty: no fence
 }
 
-// Reset reads the fences of a tree.
-func (f *Fences) Reset(tree *index.Tree, fenced func(index.Queue) bool) {
+// Reset reads the fences of a tree, and reports whether there are any.
+func (f *Fences) Reset(tree *index.Tree, fenced func(index.Queue) bool) (found bool) {
 	f.nearest = f.nearest[:0]
 
 	// Parents have lower numbers than their children.
-	found := false
 	for q := range index.Queue(tree.Len()) {
 		at := index.None
 		if parent := tree.Parent(q); parent != index.None {
@@ -29,6 +28,7 @@ func (f *Fences) Reset(tree *index.Tree, fenced func(index.Queue) bool) {
 	if !found {
 		f.nearest = f.nearest[:0]
 	}
+	return found
 }
 
 // Separate reports whether a fence is between two queues. to is None for a reclaimer without

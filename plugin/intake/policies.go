@@ -138,6 +138,11 @@ func (s *Inputs) Policies(q index.Queue) *policy.Values {
 	return s.policies[q]
 }
 
+// AnyPolicy reports whether the values in force in some queue have a property.
+func (s *Inputs) AnyPolicy(has func(*policy.Values) bool) bool {
+	return slices.ContainsFunc(s.policies, func(p *policy.Values) bool { return p != nil && has(p) })
+}
+
 // MaxJobs returns the bound of admitted jobs by queue, for the queue and all below it. 0 is no bound. It returns nil
 // if no queue has a bound.
 func (s *Inputs) MaxJobs() []int { return s.maxJobs }

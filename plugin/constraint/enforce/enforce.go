@@ -41,15 +41,15 @@ type excess struct {
 
 // Open returns the rule, nil where no queue has the policy. loads says that what was stored is still being read.
 func Open(s *constraint.Session, ledger *evict.Ledger, recorder *record.Recorder, loads bool) *constraint.Hooks {
-	if s.Intake.HasPolicies() {
-		for q := range index.Queue(s.Index.Len()) {
-			if _, on := s.Intake.Policies(q).EnforceQuota(); on {
-				return (&rule{session: s, ledger: ledger, recorder: recorder, loads: loads}).hooks()
-			}
-		}
+	enforces := func(p *policy.Values) bool {
+		_, on := p.EnforceQuota()
+		return on
 	}
-	ledger.Above.Keep(func(string, string) bool { return false })
-	return nil
+	if !s.Intake.AnyPolicy(enforces) {
+		ledger.Above.Keep(func(string, string) bool { return false })
+		return nil
+	}
+	return (&rule{session: s, ledger: ledger, recorder: recorder, loads: loads}).hooks()
 }
 
 // hooks returns the hooks of quotas that are enforced. Pods are evicted when a session opens, before its hooks are

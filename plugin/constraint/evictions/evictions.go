@@ -59,16 +59,11 @@ func (b *Budget) Left() int {
 
 // Wanted reports whether a queue has a budget of evictions, or enforces its quota.
 func Wanted(s *constraint.Session) bool {
-	if !s.Intake.HasPolicies() {
-		return false
+	enforces := func(p *policy.Values) bool {
+		_, on := p.EnforceQuota()
+		return on
 	}
-
-	for q := range index.Queue(s.Index.Len()) {
-		if _, enforced := s.Intake.Policies(q).EnforceQuota(); enforced {
-			return true
-		}
-	}
-	return bounded(s)
+	return bounded(s) || s.Intake.AnyPolicy(enforces)
 }
 
 // Open returns the budgets, nil where no queue has one. loads says that what was stored is still being read.
@@ -111,12 +106,9 @@ func (b *Budgets) hooks() *constraint.Hooks {
 
 // bounded reports whether a queue has a budget of evictions.
 func bounded(s *constraint.Session) bool {
-	for q := index.Queue(0); s.Intake.HasPolicies() && int(q) < s.Index.Len(); q++ {
-		if p := s.Intake.Policies(q); p.EvictionBudget().Most+p.ReclaimBudget().Most > 0 {
-			return true
-		}
-	}
-	return false
+	return s.Intake.AnyPolicy(func(p *policy.Values) bool {
+		return p.EvictionBudget().Most+p.ReclaimBudget().Most > 0
+	})
 }
 
 // read returns the budgets of one kind by queue.

@@ -14,12 +14,7 @@ type policy struct{ fences *quota.Fences }
 
 // Open returns the hooks, nil where no queue has a fence.
 func Open(s *constraint.Session, fences *quota.Fences) *constraint.Hooks {
-	some := false
-	fences.Reset(s.Index.Tree, func(q index.Queue) bool {
-		fenced := s.Intake.HasPolicies() && s.Intake.Policies(q).ReclaimFence()
-		some = some || fenced
-		return fenced
-	})
+	some := fences.Reset(s.Index.Tree, func(q index.Queue) bool { return s.Intake.Policies(q).ReclaimFence() })
 	if !some {
 		return nil
 	}

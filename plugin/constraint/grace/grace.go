@@ -100,17 +100,15 @@ func (n *Notices) hooks() *constraint.Hooks {
 // granted returns the most grace of each queue, nil where all have none: the least of the values on its path. Without
 // hierarchy, the queue root is above each queue.
 func granted(s *constraint.Session) (most []time.Duration) {
-	if !s.Intake.HasPolicies() {
+	given := func(p *policy.Values) bool {
+		own, set := p.EvictionGrace()
+		return set && own > 0
+	}
+	if !s.Intake.AnyPolicy(given) {
 		return nil
 	}
 
-	for q := range index.Queue(s.Index.Len()) {
-		if own, set := s.Intake.Policies(q).EvictionGrace(); set && own > 0 {
-			most = make([]time.Duration, s.Index.Len())
-			break
-		}
-	}
-
+	most = make([]time.Duration, s.Index.Len())
 	root := s.Index.Lookup(index.RootName)
 	for q := range most {
 		path := s.Index.Path(index.Queue(q))
