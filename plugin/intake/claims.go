@@ -54,38 +54,22 @@ func (s *Inputs) sharedClaims(user deviceUser) []index.DeviceClaim {
 	return s.cards.SharedOn(s.cards.PodRequest(user.queue, user.task.Pod), user.task.NodeName)
 }
 
-// LeavingClaims iterates over the queues and the claims that they hold only for pods that are being deleted.
-func (s *Inputs) LeavingClaims(ix *index.Index) iter.Seq2[index.Queue, []index.DeviceClaim] {
-	return func(yield func(index.Queue, []index.DeviceClaim) bool) {
-		leaving := map[queueClaim]int{} // pods that are being deleted
-		for q, name := range s.occupiedClaims(ix) {
-			at := queueClaim{q, name}
-			leaving[at]++
-
-			has := ix.DeviceClaim(q, name)
-			if leaving[at] != has.References {
-				continue // other pods hold it, too
-			}
-			if !yield(q, []index.DeviceClaim{{Name: name, Devices: has.Devices}}) {
-				return
-			}
+// LeavingClaims visits the queues and the claims that they hold only for pods that are being deleted.
+func (s *Inputs) LeavingClaims(ix *index.Index, visit func(index.Queue, []index.DeviceClaim)) {
+	leaving := map[queueClaim]int{} // pods that are being deleted
+	for _, user := range s.sharing {
+		if !s.cards.Occupied(user.task) {
+			continue
 		}
-	}
-}
 
-// occupiedClaims iterates over the shared claims of pods that are being deleted: once for each pod, with each queue on
-// its path.
-func (s *Inputs) occupiedClaims(ix *index.Index) iter.Seq2[index.Queue, string] {
-	return func(yield func(index.Queue, string) bool) {
-		for _, user := range s.sharing {
-			if !s.cards.Occupied(user.task) {
-				continue
-			}
-			for _, claim := range s.sharedClaims(user) {
-				for _, p := range ix.Path(user.queue) {
-					if !yield(p, claim.Name) {
-						return
-					}
+		for _, claim := range s.sharedClaims(user) {
+			for _, p := range ix.Path(user.queue) {
+				at := queueClaim{p, claim.Name}
+				leaving[at]++
+
+				has := ix.DeviceClaim(p, claim.Name)
+				if leaving[at] == has.References { // no other pod holds it
+					visit(p, []index.DeviceClaim{{Name: claim.Name, Devices: has.Devices}})
 				}
 			}
 		}

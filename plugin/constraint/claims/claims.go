@@ -26,9 +26,7 @@ func Open(s *constraint.Session) *constraint.Hooks {
 	}
 
 	// The future is without claims that only pods hold that are being deleted.
-	for q, claims := range s.Intake.LeavingClaims(s.Index) {
-		s.Books.LeaveClaims(q, claims)
-	}
+	s.Intake.LeavingClaims(s.Index, s.Books.LeaveClaims)
 	return (&rule{s}).hooks()
 }
 
