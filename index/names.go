@@ -50,34 +50,28 @@ var fixedNames = [fastres.FirstFree]string{fastres.CPU: "cpu", fastres.Memory: "
 // Intern returns the dimension of a resource. A new resource gets the next dimension.
 func (n *Names) Intern(resource string) fastres.Dim {
 	n.init()
-	if d, ok := n.resources[resource]; ok {
-		return d
-	}
-
-	return n.add(n.resources, resource, false)
+	d, _ := n.add(n.resources, resource)
+	return d
 }
 
 // InternCard returns the dimension of a card. A new card gets the next dimension.
 func (n *Names) InternCard(card string) fastres.Dim {
 	n.init()
-	if d, ok := n.cards[card]; ok {
-		return d
+	d, added := n.add(n.cards, card)
+	if added {
+		n.cardDims.Set(uint(d))
 	}
-
-	return n.add(n.cards, card, true)
+	return d
 }
 
 // InternClass returns the dimension that counts the devices of a class. name is the key of
 // its quota, deviceclass/<class>. A new class gets the next dimension.
 func (n *Names) InternClass(name string) fastres.Dim {
 	n.init()
-	if d, ok := n.devices[name]; ok {
-		return d
+	d, added := n.add(n.devices, name)
+	if added {
+		n.class[d] = d
 	}
-
-	d := n.add(n.devices, name, false)
-	n.class[d] = d
-
 	return d
 }
 
@@ -85,13 +79,10 @@ func (n *Names) InternClass(name string) fastres.Dim {
 // InternClass has returned. name is the key of its quota, <dimension>.deviceclass/<class>. A
 // new capacity gets the next dimension.
 func (n *Names) InternCapacity(name string, class fastres.Dim) fastres.Dim {
-	if d, ok := n.devices[name]; ok {
-		return d
+	d, added := n.add(n.devices, name)
+	if added {
+		n.class[d] = class
 	}
-
-	d := n.add(n.devices, name, false)
-	n.class[d] = class
-
 	return d
 }
 
@@ -105,20 +96,22 @@ func (n *Names) init() {
 	n.devices = map[string]fastres.Dim{}
 
 	for _, fixed := range fixedNames {
-		n.add(n.resources, fixed, false)
+		n.add(n.resources, fixed)
 	}
 }
 
-func (n *Names) add(to map[string]fastres.Dim, name string, card bool) fastres.Dim {
-	d := fastres.Dim(len(n.names))
+// add returns the dimension of a name. added says that the name is new, and got the next dimension.
+func (n *Names) add(to map[string]fastres.Dim, name string) (d fastres.Dim, added bool) {
+	d, known := to[name]
+	if known {
+		return d, false
+	}
+
+	d = fastres.Dim(len(n.names))
 	to[name] = d
 	n.names = append(n.names, name)
 	n.class = append(n.class, 0)
-	if card {
-		n.cardDims.Set(uint(d))
-	}
-
-	return d
+	return d, true
 }
 
 // Lookup returns the dimension of a resource, and whether the resource has one. It is safe
