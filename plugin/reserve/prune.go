@@ -3,6 +3,7 @@ package reserve
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota/assign"
@@ -69,16 +70,8 @@ func (r *Reservations) feasible(ix *index.Index, kept, rest []Reservation) int {
 		return len(rest)
 	}
 
-	low, high := 0, len(rest) // low fits, high does not
-	for high-low > 1 {
-		middle := (low + high) / 2
-		if fits(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
+	// None fit, and all do not. So the answer is below len(rest), and only the numbers between are asked about.
+	return sort.Search(len(rest)-1, func(n int) bool { return !fits(n + 1) })
 }
 
 func appendReserved(to []assign.Demand, reservations []Reservation) []assign.Demand {
