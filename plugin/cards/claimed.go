@@ -79,7 +79,7 @@ func (s *Snapshot) keepPlaced(p *PodRequest, node string) {
 		return
 	}
 
-	for c := range p.claims.all() {
+	for _, c := range p.claims.all {
 		again := c.node != node && !c.named || c.placedAt == s.registry.session && node < c.node
 		if c.allocated != nil || len(c.placed) > 0 && !again {
 			continue
@@ -94,23 +94,6 @@ func (s *Snapshot) keepPlaced(p *PodRequest, node string) {
 	}
 }
 
-// all iterates over the claims of a pod.
-func (p *podClaims) all() iter.Seq[*Claim] {
-	return func(yield func(*Claim) bool) {
-		for _, c := range p.own {
-			if !yield(c) {
-				return
-			}
-		}
-
-		for _, c := range p.shared {
-			if !yield(c) {
-				return
-			}
-		}
-	}
-}
-
 // fitClaims answers whether a pod can have its claims on a node, as far as cards tell.
 func (s *Snapshot) fitClaims(p *PodRequest, node string) NodeFit {
 	if p.claims == nil {
@@ -120,7 +103,7 @@ func (s *Snapshot) fitClaims(p *PodRequest, node string) NodeFit {
 		return NodeFit{Reason: ClaimUnknown, Text: p.claims.unmade}
 	}
 
-	for c := range p.claims.all() {
+	for _, c := range p.claims.all {
 		if fit := s.fitClaim(p, c, node); fit.Reason != NodeFits {
 			return fit
 		}

@@ -63,14 +63,14 @@ type charge struct {
 type podClaims struct {
 	own    []*Claim // made from templates for this pod alone
 	shared []*Claim // named by the pod, and perhaps by others
+	all    []*Claim // own and shared
 	unmade string   // a claim of the spec without a ResourceClaim yet, "" for none
 }
 
 // charged reports whether any claim is allocated, or charged for a node. Devices may be gone, or may be of cards that
 // are no longer known.
 func (p *podClaims) charged() bool {
-	charged := func(c *Claim) bool { return len(c.placed)+len(c.allocated) > 0 }
-	return slices.ContainsFunc(p.own, charged) || slices.ContainsFunc(p.shared, charged)
+	return slices.ContainsFunc(p.all, func(c *Claim) bool { return len(c.placed)+len(c.allocated) > 0 })
 }
 
 // readClaims follows the claims of a session.
@@ -306,7 +306,8 @@ func (s *Snapshot) claimsOf(pod *v1.Pod) *podClaims {
 		}
 	}
 
-	if p.unmade == "" && len(p.own) == 0 && len(p.shared) == 0 {
+	p.all = slices.Concat(p.own, p.shared)
+	if p.unmade == "" && len(p.all) == 0 {
 		return nil
 	}
 	return p
