@@ -227,9 +227,9 @@ func devicesOff(v Variant, r release.Release) string {
 func (p *parser) labels(key string) card.Labels {
 	const want = "a map from resources of cards to labels of nodes"
 
-	texts := mapped(p, key, want, func(resource string, value any) (string, string) {
+	return mapped(p, key, want, func(resource v1.ResourceName, value any) (string, string) {
 		label := fmt.Sprint(value)
-		if !card.NamesWhole(v1.ResourceName(resource)) {
+		if !card.NamesWhole(resource) {
 			return "", "it is not an extended resource of whole cards"
 		}
 		if wrong := validation.IsQualifiedName(label); len(wrong) > 0 {
@@ -237,15 +237,6 @@ func (p *parser) labels(key string) card.Labels {
 		}
 		return label, ""
 	})
-	if texts == nil {
-		return nil
-	}
-
-	labels := make(card.Labels, len(texts))
-	for resource, label := range texts {
-		labels[v1.ResourceName(resource)] = label
-	}
-	return labels
 }
 
 // attributes reads attributes of devices by the driver of cards.

@@ -154,17 +154,18 @@ func (p *parser) entries(key, want string, take func(entry string, value any) (w
 }
 
 // mapped reads a map without its wrong entries, nil for none. parse returns the problem of a value, "" for none.
-func mapped[V any](p *parser, key, want string, parse func(entry string, value any) (V, string)) (values map[string]V) {
+func mapped[K ~string, V any](p *parser, key, want string,
+	parse func(entry K, value any) (V, string)) (values map[K]V) {
 	p.entries(key, want, func(entry string, given any) string {
-		value, wrong := parse(entry, given)
+		value, wrong := parse(K(entry), given)
 		if wrong != "" {
 			return wrong
 		}
 
 		if values == nil {
-			values = map[string]V{}
+			values = map[K]V{}
 		}
-		values[entry] = value
+		values[K(entry)] = value
 		return ""
 	})
 	return values
