@@ -45,12 +45,7 @@ func Read(first *v1.ConfigMap, part func(name string) (*v1.ConfigMap, error)) (*
 		return nil, err
 	}
 
-	packed, _, err := join(first, part)
-	if err != nil {
-		return nil, err
-	}
-
-	record, err := Unpack(packed)
+	record, _, err := join(first, part)
 	if err != nil {
 		return nil, err
 	}

@@ -223,14 +223,9 @@ func (s *Store) finish(found *State, save string, saved time.Time, parts int) {
 
 // parse reads the parts of a save. It leaves out usage with another half-life.
 func (s *Store) parse(ctx context.Context, first *v1.ConfigMap, saved time.Time) (*State, int, error) {
-	packed, parts, err := join(first, func(name string) (*v1.ConfigMap, error) {
+	record, parts, err := join(first, func(name string) (*v1.ConfigMap, error) {
 		return s.client.CoreV1().ConfigMaps(s.namespace).Get(ctx, name, metav1.GetOptions{})
 	})
-	if err != nil {
-		return nil, parts, err
-	}
-
-	record, err := Unpack(packed)
 	if err != nil {
 		return nil, parts, err
 	}

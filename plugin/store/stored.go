@@ -100,26 +100,28 @@ func partName(first, set string, i int) string {
 	return fmt.Sprintf("%s-%s%d", first, set, i)
 }
 
-// join returns the packed record of a save, and the number of parts. part returns a ConfigMap by name.
-func join(first *v1.ConfigMap, part func(name string) (*v1.ConfigMap, error)) (packed []byte, parts int, err error) {
+// join returns the record of a save, and the number of parts. part returns a ConfigMap by name.
+func join(first *v1.ConfigMap, part func(name string) (*v1.ConfigMap, error)) (record Record, parts int, err error) {
 	parts, err = strconv.Atoi(first.Data[partsKey])
 	if err != nil || parts < 1 || parts > mostParts {
-		return nil, 0, fmt.Errorf("%s: %q is not a number from 1 to %d", partsKey, first.Data[partsKey], mostParts)
+		return record, 0, fmt.Errorf("%s: %q is not a number from 1 to %d", partsKey, first.Data[partsKey], mostParts)
 	}
 
-	packed = bytes.Clone(first.BinaryData[usageKey])
+	packed := bytes.Clone(first.BinaryData[usageKey])
 	for i := 1; i < parts; i++ {
 		next, err := part(partName(first.Name, first.Data[setKey], i))
 		if err != nil {
-			return nil, parts, err
+			return record, parts, err
 		}
 		if next.Data[saveKey] != first.Data[saveKey] {
-			return nil, parts, fmt.Errorf("%s is of another save", next.Name)
+			return record, parts, fmt.Errorf("%s is of another save", next.Name)
 		}
 
 		packed = append(packed, next.BinaryData[usageKey]...)
 	}
-	return packed, parts, nil
+
+	record, err = Unpack(packed)
+	return record, parts, err
 }
 
 // Record is the stored content: the usage of queues over time, the used part of budgets, and the lasting effects of
