@@ -244,6 +244,14 @@ func holderOf(r *constraint.Refusal) quota.Holder {
 	return r.Holder
 }
 
+// claimRules are the rules by which a node refuses a resource claim.
+var claimRules = map[cards.NodeReason]Rule{
+	cards.ClaimUnknown:  ClaimUnknown,
+	cards.ClaimRefused:  ClaimRefused,
+	cards.NoDevice:      NoDevice,
+	cards.UnnamedDevice: UnnamedDevice,
+}
+
 // ExplainNode returns why a pod cannot have its cards on a node, nil if it can. r is the refusal if a rule refuses a
 // card of the node.
 func (e *Explainer) ExplainNode(fit cards.NodeFit, r *constraint.Refusal) *Reason {
@@ -259,14 +267,8 @@ func (e *Explainer) ExplainNode(fit cards.NodeFit, r *constraint.Refusal) *Reaso
 		}
 	case cards.MissingLabel:
 		return &Reason{Rule: UnlabeledNode, Resource: e.Cards.ResourceName(fit.Request.Resource), Label: fit.Label}
-	case cards.ClaimUnknown:
-		return &Reason{Rule: ClaimUnknown, Detail: fit.Text}
-	case cards.ClaimRefused:
-		return &Reason{Rule: ClaimRefused, Detail: fit.Text}
-	case cards.NoDevice:
-		return &Reason{Rule: NoDevice, Detail: fit.Text}
-	case cards.UnnamedDevice:
-		return &Reason{Rule: UnnamedDevice, Detail: fit.Text, Label: fit.Label}
+	case cards.ClaimUnknown, cards.ClaimRefused, cards.NoDevice, cards.UnnamedDevice:
+		return &Reason{Rule: claimRules[fit.Reason], Detail: fit.Text, Label: fit.Label}
 	case cards.RoomEarmarked:
 		return &Reason{Rule: Earmarked}
 	case cards.OtherDevice:
