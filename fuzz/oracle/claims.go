@@ -1,9 +1,6 @@
 package oracle
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // A resource claim gives cards to the pods that have it (docs/spec/cards.md, "Resource claims"). The cards of a claim
 // for a single pod count like cards of the device plugin. A claim that several pods name is charged once in each queue
@@ -122,11 +119,7 @@ func (o *Oracle) PodRefused(pod Plain, own Amounts) (full []string) {
 // deleted are gone. own are the cards that the pod shares with no other pod.
 func (o *Oracle) LendsPod(pod Plain, own Amounts) bool {
 	after := o.with(pod, own)
-	then := maps.Clone(o.cluster.Available)
-	for d := range then {
-		then[d] -= o.cluster.Ending[d]
-	}
-
+	then := o.availableThen()
 	return !slices.ContainsFunc(dimensions(after.Allocated(pod.Queue)), func(d string) bool {
 		return o.lendsBetween(pod.Queue, d, o.Allocated, after.Allocated, o.cluster.Available) != "" ||
 			o.lendsBetween(pod.Queue, d, o.Future, after.Future, then) != ""

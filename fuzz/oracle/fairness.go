@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -100,13 +101,8 @@ func positive(quantities map[string]float64) (cards []string) {
 // waitsForDeserved reports whether the queue waits, and has less than it deserves of all cards that count.
 func (q *FairQueue) waitsForDeserved() bool {
 	all := q.cardsThatCount()
-	for _, card := range all {
-		if q.Allocated[card] >= q.Deserved[card] {
-			return false
-		}
-	}
-
-	return len(all) > 0
+	enough := func(card string) bool { return q.Allocated[card] >= q.Deserved[card] }
+	return len(all) > 0 && !slices.ContainsFunc(all, enough)
 }
 
 // level returns the highest level of the cards that count. A queue that has some cards and deserves none is above every

@@ -47,11 +47,16 @@ func (o *Oracle) Has(cards Amounts, sign float64) {
 
 // LendsThen decides as lends does once pods that are being deleted are gone.
 func (o *Oracle) LendsThen(name, d string, quantity float64, allocated func(string) Amounts) string {
+	return o.lends(name, d, quantity, allocated, o.availableThen())
+}
+
+// availableThen returns the resources of the cluster once pods that are being deleted are gone.
+func (o *Oracle) availableThen() Amounts {
 	then := maps.Clone(o.cluster.Available)
 	for d := range then {
 		then[d] -= o.cluster.Ending[d]
 	}
-	return o.lends(name, d, quantity, allocated, then)
+	return then
 }
 
 // lends returns the lowest queue, from name up, with children that are guaranteed the rest of a

@@ -115,31 +115,20 @@ func (o *Oracle) tops() (tops []string) {
 	return tops
 }
 
-// apart returns a queue and its ancestors, without the path of another queue.
-func (o *Oracle) apart(name, other string) (some []string) {
-	for _, p := range o.Path(name) {
-		if !slices.Contains(o.Path(other), p) {
-			some = append(some, p)
-		}
-	}
-
-	return some
-}
-
 // AboveSoft reports whether a queue, or an ancestor that it does not share with the other queue, is above its soft
 // quota.
 func (o *Oracle) AboveSoft(s Soft, name, other string) bool {
-	return slices.ContainsFunc(o.apart(name, other), func(p string) bool {
+	return slices.ContainsFunc(o.alone(name, other), func(p string) bool {
 		return o.Allocated(p)[s.Card] > o.softMost(s, p)
 	})
 }
 
 // TakesBack reports whether a queue that deserves nothing more may have a pod of another queue evicted.
 func (o *Oracle) TakesBack(s Soft, to, from string, gained, lost float64) bool {
-	within := !slices.ContainsFunc(o.apart(to, from), func(p string) bool {
+	within := !slices.ContainsFunc(o.alone(to, from), func(p string) bool {
 		return o.Allocated(p)[s.Card]+gained > o.softMost(s, p)
 	})
-	keeps := !slices.ContainsFunc(o.apart(from, to), func(p string) bool {
+	keeps := !slices.ContainsFunc(o.alone(from, to), func(p string) bool {
 		return o.Allocated(p)[s.Card]-lost < max(o.Deserved(p)[s.Card], o.Guarantee(p)[s.Card])
 	})
 	return within && keeps && o.AboveSoft(s, from, to)
