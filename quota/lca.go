@@ -31,17 +31,8 @@ func Common(ix *index.Index, l, r index.Queue) []index.Queue {
 // neither of the two. The depth of a root is 0, which is also the result for two queues
 // without a common ancestor.
 func LCADepth(ix *index.Index, l, r index.Queue) int {
-	depth := 0
-	lPath := ix.Path(l)
-	rPath := ix.Path(r)
-	for i := 1; i < min(len(lPath), len(rPath)); i++ {
-		if lPath[len(lPath)-i] != rPath[len(rPath)-i] {
-			break
-		}
-		depth = i - 1
-	}
-
-	return depth
+	above := min(len(Common(ix, l, r)), len(ix.Path(l))-1, len(ix.Path(r))-1) // common queues other than l and r
+	return max(0, above-1)
 }
 
 // ancestorAt returns the ancestor of q at a depth. It returns q if q is not deeper.
