@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
@@ -160,7 +159,7 @@ func (r *reader) name(d fastres.Dim) string {
 // appendHolders appends the holders of a job that some queue of its path limits, in the order of the keys.
 func (l *limits) appendHolders(to []quota.Holder, path []index.Queue, job *api.JobInfo) []quota.Holder {
 	for _, key := range l.keys[path[0]] {
-		for value := range ValuesOf(job, key) {
+		for _, value := range ValuesOf(job, key) {
 			holder := quota.Holder{Key: key, Value: value}
 			limited := slices.ContainsFunc(path, func(p index.Queue) bool { return l.row(p, holder) >= 0 })
 			if limited && !slices.Contains(to, holder) {
@@ -171,43 +170,34 @@ func (l *limits) appendHolders(to []quota.Holder, path []index.Queue, job *api.J
 	return to
 }
 
-// ValuesOf iterates over the values of a job for a key of policy.HolderLimits: its namespace, its user, the groups of
-// its user, or the value of a label. The value "" stands for none.
-func ValuesOf(job *api.JobInfo, key string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		label, isLabel := strings.CutPrefix(key, quota.HolderLabel)
-		switch {
-		case key == quota.HolderNamespace:
-			yield(job.Namespace)
-		case isLabel:
-			yield(textOf(job, func(o *metav1.ObjectMeta) string { return o.Labels[label] }))
-		case key == quota.HolderUser:
-			yield(textOf(job, func(o *metav1.ObjectMeta) string { return o.Annotations[policy.UserKey] }))
-		default:
-			text := textOf(job, func(o *metav1.ObjectMeta) string { return o.Annotations[policy.GroupsKey] })
-			yieldGroups(text, yield)
-		}
+// ValuesOf returns the values of a job for a key of policy.HolderLimits: its namespace, its user, the groups of its
+// user, or the value of a label. The value "" stands for none.
+func ValuesOf(job *api.JobInfo, key string) []string {
+	label, isLabel := strings.CutPrefix(key, quota.HolderLabel)
+	switch {
+	case key == quota.HolderNamespace:
+		return []string{job.Namespace}
+	case isLabel:
+		return []string{textOf(job, func(o *metav1.ObjectMeta) string { return o.Labels[label] })}
+	case key == quota.HolderUser:
+		return []string{textOf(job, func(o *metav1.ObjectMeta) string { return o.Annotations[policy.UserKey] })}
 	}
+	return groupsIn(textOf(job, func(o *metav1.ObjectMeta) string { return o.Annotations[policy.GroupsKey] }))
 }
 
-// yieldGroups yields the groups of a list, or "" if it names none.
-func yieldGroups(list string, yield func(string) bool) {
-	some := false
+// groupsIn returns the groups of a list, or "" if it names none.
+func groupsIn(list string) (groups []string) {
 	for group := range strings.SplitSeq(list, ",") {
 		group = strings.TrimSpace(group)
-		if group == "" {
-			continue
-		}
-
-		some = true
-		if !yield(group) {
-			return
+		if group != "" {
+			groups = append(groups, group)
 		}
 	}
 
-	if !some {
-		yield("")
+	if len(groups) == 0 {
+		return []string{""}
 	}
+	return groups
 }
 
 // textOf returns a label or an annotation of the PodGroup of a job. If the PodGroup has none, it returns the first text

@@ -78,7 +78,7 @@ func HeldCards(s *engine.Session, keys ...string) (all []Held) {
 		}
 
 		for _, key := range keys {
-			held.values[key] = slices.Collect(intake.ValuesOf(job, key))
+			held.values[key] = intake.ValuesOf(job, key)
 		}
 		held.limits = s.Quota.HolderLimits(job.UID)
 		held.addGroups(s.Settings().Cards.Groups)
