@@ -235,10 +235,6 @@ var layers = []layer{
 		reason: "a module of its own, which runs cardctl and has no rules",
 	},
 	{
-		dir: "cmd/internal/picture", allow: []string{std, "github.com/charmbracelet/x/ansi"}, silent: true,
-		reason: "draws text, whoever wrote it",
-	},
-	{
 		dir: "cmd/internal/families", allow: []string{std, "github.com/prometheus/..."}, silent: true,
 		reason: "metrics as text, and nothing of what they mean",
 	},

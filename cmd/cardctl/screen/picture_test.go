@@ -18,11 +18,11 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
-	"github.com/capacity-card/capacity-card/cmd/internal/picture"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-var update = flag.Bool("update", false, "write the picture of the screen into docs/top.svg")
+// Update is a flag of the tests in both packages.
+var Update = flag.Bool("update", false, "write docs/top.svg and docs/explain.svg")
 
 // TestPicture holds the picture of the screen in the README against the screen with the
 // cluster of the demo.
@@ -53,8 +53,8 @@ func TestPicture(t *testing.T) {
 	press(m, "down", "down", "down", "down", "down", "down", "down", "down", "down")
 
 	const file = "../../../docs/top.svg"
-	drawn := picture.SVG("cardctl top", m.View(), 124)
-	if *update {
+	drawn := SVG("cardctl top", m.View(), 124)
+	if *Update {
 		require.NoError(t, os.WriteFile(file, []byte(drawn), 0o644))
 	}
 	want, err := os.ReadFile(file)
