@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -158,30 +159,14 @@ type snapshot struct {
 // snapshot takes the pods before the queues: a pod that a raised quota admits is never seen under the old one.
 func (w *watcher) snapshot() (snapshot, error) {
 	var s snapshot
-	var err error
+	var errs [5]error
 	everything := labels.Everything()
-
-	s.nodes, err = w.Kube.Core().V1().Nodes().Lister().List(everything)
-	if err != nil {
-		return s, err
-	}
-
-	s.pods, err = w.Kube.Core().V1().Pods().Lister().List(everything)
-	if err != nil {
-		return s, err
-	}
-
-	s.podGroups, err = w.Volcano.Scheduling().V1beta1().PodGroups().Lister().List(everything)
-	if err != nil {
-		return s, err
-	}
-
-	s.jobs, err = w.Volcano.Batch().V1alpha1().Jobs().Lister().List(everything)
-	if err != nil {
-		return s, err
-	}
-
-	s.queues, err = w.Volcano.Scheduling().V1beta1().Queues().Lister().List(everything)
+	s.nodes, errs[0] = w.Kube.Core().V1().Nodes().Lister().List(everything)
+	s.pods, errs[1] = w.Kube.Core().V1().Pods().Lister().List(everything)
+	s.podGroups, errs[2] = w.Volcano.Scheduling().V1beta1().PodGroups().Lister().List(everything)
+	s.jobs, errs[3] = w.Volcano.Batch().V1alpha1().Jobs().Lister().List(everything)
+	s.queues, errs[4] = w.Volcano.Scheduling().V1beta1().Queues().Lister().List(everything)
+	err := errors.Join(errs[:]...)
 	if err != nil {
 		return s, err
 	}

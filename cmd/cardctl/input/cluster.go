@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
@@ -64,7 +65,7 @@ func ReadKinds(ctx context.Context, config *rest.Config, kinds ...Kind) (*Object
 	}
 
 	lists := slices.DeleteFunc(listsOf(kube, volcano, false), func(l list) bool {
-		return !slices.Contains(kinds, Kind(l.resource()))
+		return !slices.Contains(kinds, Kind(l.resource().Resource))
 	})
 	objects := newComplete()
 	return objects, objects.readLists(ctx, lists, config.Host, nil)
@@ -121,13 +122,8 @@ func (o *Objects) readLists(ctx context.Context, lists []list, host string, prog
 	})
 
 	for i, l := range lists {
-		lacks := l.optional && apierrors.IsNotFound(errs[i])
-		forbidden := l.optional && apierrors.IsForbidden(errs[i])
-		if forbidden {
+		if l.optional && apierrors.IsForbidden(errs[i]) {
 			o.Warnings = append(o.Warnings, fmt.Sprintf("no permission to list %s of %s: %s", l.kind, host, l.purpose))
-		}
-		if lacks || forbidden {
-			results[i] = nil
 			errs[i] = nil
 		}
 		errs[i] = l.explain(errs[i], host)
@@ -137,9 +133,6 @@ func (o *Objects) readLists(ctx context.Context, lists []list, host string, prog
 	}
 
 	for _, result := range results {
-		if result == nil {
-			continue
-		}
 		err := meta.EachListItem(result, func(each runtime.Object) error {
 			if !isOther(each) {
 				o.add(each.(metav1.Object), Source{})
@@ -194,21 +187,12 @@ func isOther(object any) bool {
 	return ok && len(mounts([]*appsv1.Deployment{d})) == 0
 }
 
-// resource returns the resource of a kind.
-func (l list) resource() string {
-	resource, _, _ := strings.Cut(l.kind, ".")
-	return resource
-}
-
-// group returns the API group of a kind.
-func (l list) group() string {
-	_, group, _ := strings.Cut(l.kind, ".")
-	return group
-}
+// resource returns the resource of a kind, with its API group.
+func (l list) resource() schema.GroupResource { return schema.ParseGroupResource(l.kind) }
 
 // request returns a request for the objects of all namespaces.
 func (l list) request(o metav1.ListOptions) *rest.Request {
-	return l.client.Get().Resource(l.resource()).VersionedParams(&o, metav1.ParameterCodec)
+	return l.client.Get().Resource(l.resource().Resource).VersionedParams(&o, metav1.ParameterCodec)
 }
 
 func (l list) get(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -266,7 +250,7 @@ func listsOf(kube kubernetes.Interface, volcano vcclient.Interface, configured b
 		"batch.volcano.sh":      volcano.BatchV1alpha1().RESTClient(),
 	}
 	for i := range all {
-		all[i].client = clients[all[i].group()]
+		all[i].client = clients[all[i].resource().Group]
 	}
 
 	return all

@@ -148,7 +148,7 @@ func (o *Objects) configurationFrom(configMap *v1.ConfigMap, text string) Config
 		Text:   text,
 		Origin: "ConfigMap " + full(configMap),
 		Source: o.SourceOf(configMap),
-		Object: named("ConfigMap", configMap),
+		Object: Named("ConfigMap", configMap),
 	}
 	if c.File != "" {
 		c.Origin += " (" + c.Source.String() + ")"

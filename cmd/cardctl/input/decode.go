@@ -102,7 +102,7 @@ func (d *document) decode() {
 func (d *document) duplicate(line int, key string) {
 	for i, f := range slices.Backward(d.found) {
 		if f.object != nil && (f.line <= line || i == 0) {
-			problem := Problem{Source{d.File, line}, named(f.kind, f.object), "", "duplicate field " + key}
+			problem := Problem{Source{d.File, line}, Named(f.kind, f.object), "", "duplicate field " + key}
 			d.found[i].unknown = append(f.unknown, problem)
 			return
 		}
@@ -230,14 +230,14 @@ func (d *document) strictProblems(
 		if !strings.HasPrefix(err.Error(), message) {
 			message = cmp.Or(unknown[path], "unknown field")
 		}
-		all = append(all, Problem{Source{d.File, at.line(path)}, named(kind, object), path, message})
+		all = append(all, Problem{Source{d.File, at.line(path)}, Named(kind, object), path, message})
 	}
 
 	return all
 }
 
-// named returns the kind and the name of an object. It includes a namespace other than default.
-func named(kind string, object metav1.Object) string {
+// Named returns the kind and the name of an object. It includes a namespace other than default.
+func Named(kind string, object metav1.Object) string {
 	namespace := object.GetNamespace()
 	if namespace != "" && namespace != metav1.NamespaceDefault {
 		return kind + "/" + namespace + "/" + object.GetName()
@@ -252,7 +252,7 @@ func namedIn(kind string, text []byte) string {
 	if object.Name == "" {
 		return kind
 	}
-	return named(kind, &object)
+	return Named(kind, &object)
 }
 
 // foreign are objects of other API groups with the name of a supported kind.

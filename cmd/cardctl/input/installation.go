@@ -141,7 +141,7 @@ func (o *Objects) Installation() *Installation {
 // configMapOf returns the ConfigMap of a configuration.
 func (o *Objects) configMapOf(c *Configuration) *v1.ConfigMap {
 	for _, m := range o.ConfigMaps {
-		if named("ConfigMap", m) == c.Object {
+		if Named("ConfigMap", m) == c.Object {
 			return m
 		}
 	}

@@ -18,7 +18,7 @@ func (d *document) failNegative(kind string, object metav1.Object, at *position)
 	for _, n := range numbersOf(object) {
 		if n.value < 0 {
 			message := fmt.Sprintf("%d is negative", n.value)
-			d.fail(at.line(n.field), Problem{Object: named(kind, object), Field: n.field, Message: message})
+			d.fail(at.line(n.field), Problem{Object: Named(kind, object), Field: n.field, Message: message})
 			failed = true
 		}
 	}

@@ -207,7 +207,7 @@ func put[T interface {
 		return append(all, object)
 	}
 
-	o.Repeated = append(o.Repeated, Problem{source, named(kind, object), "",
+	o.Repeated = append(o.Repeated, Problem{source, Named(kind, object), "",
 		fmt.Sprintf("was read at %s already; this one counts", o.sources[was])})
 
 	// A ConfigMap can be read first as usage and then as a configuration: then it stands in the other list.

@@ -55,7 +55,7 @@ func (o *Objects) replaceWorkloads() {
 
 	for _, owner := range slices.SortedFunc(maps.Keys(pods), owner.compare) {
 		manifest := manifests[owner]
-		o.Replaced = append(o.Replaced, Problem{o.sources[manifest], named(owner.kind, manifest), "",
+		o.Replaced = append(o.Replaced, Problem{o.sources[manifest], Named(owner.kind, manifest), "",
 			fmt.Sprintf("replaces the one of the cluster, with its PodGroup and %d pods", pods[owner])})
 	}
 }

@@ -50,7 +50,7 @@ var validators = sync.OnceValue(func() map[string]schema.SchemaValidator {
 // does not allow.
 func (d *document) invalidValues(text []byte, kind string, object metav1.Object, at *position) (all []Problem) {
 	add := func(path, message string) {
-		all = append(all, Problem{Source{d.File, at.line(path)}, named(kind, object), path, message})
+		all = append(all, Problem{Source{d.File, at.line(path)}, Named(kind, object), path, message})
 	}
 	for _, problem := range dns.IsDNS1123Subdomain(object.GetName()) {
 		add("metadata.name", fmt.Sprintf("%q: %s", object.GetName(), problem))

@@ -2,7 +2,9 @@ package screen
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"

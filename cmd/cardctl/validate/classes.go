@@ -23,21 +23,17 @@ import (
 // guarantee of a card defaults to the quota. For a queue with jobs of training, that is most likely a mistake. A queue
 // without jobs may be a queue for inference.
 func (ck *checker) checkClasses(c *engine.Configuration, w *engine.World) {
-	for _, tier := range c.Tiers {
-		for _, option := range tier.Plugins {
-			classOf := inspect.ServiceTypes(option.Name, option.Arguments)
-			if classOf == nil {
-				continue
-			}
+	classOf := inspect.ServiceTypes(c.Plugin, c.Arguments)
+	if classOf == nil {
+		return
+	}
 
-			classes := ck.classes(w, classOf)
-			for _, q := range ck.objects.Queues {
-				training := classes.Has(queueClass{q.Name, policy.Training})
-				inference := classes.Has(queueClass{q.Name, policy.Inference})
-				if training || !inference {
-					ck.checkGuarantee(q, training)
-				}
-			}
+	classes := ck.classes(w, classOf)
+	for _, q := range ck.objects.Queues {
+		training := classes.Has(queueClass{q.Name, policy.Training})
+		inference := classes.Has(queueClass{q.Name, policy.Inference})
+		if training || !inference {
+			ck.checkGuarantee(q, training)
 		}
 	}
 }

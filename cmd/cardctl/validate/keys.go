@@ -1,15 +1,10 @@
 package validate
 
 import (
-	"fmt"
-
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
-	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/override"
@@ -21,11 +16,24 @@ import (
 // checkUncounted finds bounds of resources, quotas of device classes and of cards, and limits of namespaces that have
 // no effect with the scheduler's configuration.
 func (ck *checker) checkUncounted(c *engine.Configuration) {
-	for _, tier := range c.Tiers {
-		for _, option := range tier.Plugins {
-			for _, q := range ck.objects.Queues {
-				ck.checkUncountedBy(option, q)
+	for _, q := range ck.objects.Queues {
+		devices := inspect.DeviceProblems(
+			c.Plugin, c.Arguments, q.Spec.Capability, q.Spec.Deserved, q.Spec.Guarantee.Resource)
+		for _, p := range devices {
+			ck.noEffect(q, p.Field+"."+p.Key, "%s", p.Text)
+		}
+
+		for field, bound := range boundsOf(q) {
+			for _, p := range inspect.UncountedProblems(c.Plugin, bound) {
+				ck.noEffect(q, field+"."+p.Key, "%s", p.Reason)
 			}
+		}
+
+		if c.Plugin == plugin.ProportionName {
+			ck.checkCardsUnderProportion(q)
+		}
+		for _, p := range inspect.PolicyProblems(c.Plugin, c.Arguments, q.Annotations) {
+			ck.noEffect(q, annotation(p.Key), "%s", p.Reason)
 		}
 	}
 }
@@ -45,29 +53,6 @@ func (ck *checker) checkCardsUnderProportion(q *scheduling.Queue) {
 	}
 }
 
-// checkUncountedBy finds the values of a queue that a plugin does not count.
-func (ck *checker) checkUncountedBy(option conf.PluginOption, q *scheduling.Queue) {
-	devices := inspect.DeviceProblems(
-		option.Name, option.Arguments, q.Spec.Capability, q.Spec.Deserved, q.Spec.Guarantee.Resource)
-	for _, p := range devices {
-		ck.noEffect(q, p.Field+"."+p.Key, "%s", p.Text)
-	}
-
-	for field, bound := range boundsOf(q) {
-		for _, p := range inspect.UncountedProblems(option.Name, bound) {
-			ck.noEffect(q, field+"."+p.Key, "%s", p.Reason)
-		}
-	}
-
-	if option.Name == plugin.ProportionName {
-		ck.checkCardsUnderProportion(q)
-	}
-
-	for _, p := range inspect.PolicyProblems(option.Name, option.Arguments, q.Annotations) {
-		ck.noEffect(q, annotation(p.Key), "%s", p.Reason)
-	}
-}
-
 // jobKeys are annotations of jobs and pods, with the problem of a value. A value with a problem counts as not set.
 var jobKeys = []struct {
 	key     string
@@ -80,63 +65,55 @@ var jobKeys = []struct {
 
 // checkKeys finds annotations of this module that have no effect: misspelt keys, and keys on the wrong object.
 func (ck *checker) checkKeys() {
-	for _, q := range ck.objects.Queues {
-		ck.checkKeysOf(q, "Queue", "", q.Annotations, card.QueueKeys)
-		ck.reportProblems(Error, q, "Queue", "", policy.Unknown(q.Annotations))
-		ck.reportProblems(Error, q, "Queue", "", policy.Problems(q.Annotations))
-		ck.checkWindows(q)
-	}
-
-	for _, job := range ck.objects.Jobs {
-		ck.checkKeysOf(job, "Job", "", job.Annotations, card.JobKeys)
-		for i := range job.Spec.Tasks {
-			ck.checkTemplate(job, "Job", fmt.Sprintf("spec.tasks[%d].template.", i), &job.Spec.Tasks[i].Template)
+	for _, a := range ck.objects.Annotated() {
+		ck.checkKeysOf(a)
+		if q, is := a.Object.(*scheduling.Queue); is {
+			ck.reportProblems(Error, q, "Queue", "", policy.Unknown(q.Annotations))
+			ck.reportProblems(Error, q, "Queue", "", policy.Problems(q.Annotations))
+			ck.checkWindows(q)
 		}
-	}
-	for _, d := range ck.objects.Deployments {
-		ck.checkKeysOf(d, "Deployment", "", d.Annotations, card.JobKeys)
-		ck.checkTemplate(d, "Deployment", "spec.template.", &d.Spec.Template)
-	}
-
-	for _, podGroup := range ck.objects.PodGroups {
-		ck.checkKeysOf(podGroup, "PodGroup", "", podGroup.Annotations, card.PodGroupKeys)
-	}
-	for _, pod := range ck.objects.Pods {
-		ck.checkKeysOf(pod, "Pod", "", pod.Annotations, card.PodKeys)
 	}
 }
 
+// knownKeys are the annotations of objects by kind. Templates have the annotations of pods.
+var knownKeys = map[string]card.Keys{
+	"Queue":      card.QueueKeys,
+	"Job":        card.JobKeys,
+	"Deployment": card.JobKeys,
+	"PodGroup":   card.PodGroupKeys,
+	"Pod":        card.PodKeys,
+}
+
 // checkKeysOf checks the annotations of an object, or of a template at a field of the object.
-func (ck *checker) checkKeysOf(
-	object metav1.Object, kind, field string, annotations map[string]string, known card.Keys,
-) {
-	ck.reportProblems(Error, object, kind, field, known.Unknown(annotations))
-	if text, given := annotations[policy.ServiceTypeKey]; given && !policy.IsServiceType(text) {
-		ck.report(Error, object, kind, field+annotation(policy.ServiceTypeKey), "%q is not %s or %s",
-			index.Shorten(text, 100), policy.Inference, policy.Training)
+func (ck *checker) checkKeysOf(a input.Annotated) {
+	known := knownKeys[a.Kind]
+	if a.Field != "" {
+		known = card.PodKeys
 	}
-	if kind == "Queue" { // policy.Problems reads the keys of queues
+	ck.reportProblems(Error, a.Object, a.Kind, a.Field, known.Unknown(a.Annotations))
+
+	class, classed := a.Annotations[policy.ServiceTypeKey]
+	at := a.Field + annotation(policy.ServiceTypeKey)
+	if classed && !policy.IsServiceType(class) {
+		ck.report(Error, a.Object, a.Kind, at, "%q is not %s or %s",
+			index.Shorten(class, 100), policy.Inference, policy.Training)
+	}
+	if classed && a.Field != "" {
+		ck.report(Error, a.Object, a.Kind, at, "is not read on pods: set it on the %s", a.Kind)
+	}
+	if a.Kind == "Queue" { // policy.Problems reads the keys of queues
 		return
 	}
 
 	for _, k := range jobKeys {
-		text, given := annotations[k.key]
+		text, given := a.Annotations[k.key]
 		if !given {
 			continue
 		}
 
 		if why := k.problem(text); why != "" {
-			ck.report(Warning, object, kind, field+annotation(k.key), "%s; it counts as not set", why)
+			ck.report(Warning, a.Object, a.Kind, a.Field+annotation(k.key), "%s; it counts as not set", why)
 		}
-	}
-}
-
-// checkTemplate checks the annotations of a template of pods.
-func (ck *checker) checkTemplate(object metav1.Object, kind, field string, pod *v1.PodTemplateSpec) {
-	ck.checkKeysOf(object, kind, field, pod.Annotations, card.PodKeys)
-	if _, given := pod.Annotations[policy.ServiceTypeKey]; given {
-		ck.report(Error, object, kind, field+annotation(policy.ServiceTypeKey),
-			"is not read on pods: set it on the %s", kind)
 	}
 }
 

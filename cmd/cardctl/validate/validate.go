@@ -145,15 +145,10 @@ func (ck *checker) annotationsOf(queue string) map[string]string {
 func (ck *checker) report(
 	severity Severity, object metav1.Object, kind, field, format string, arguments ...any,
 ) *Issue {
-	name := kind + "/" + object.GetName()
-	if object.GetNamespace() != "" && object.GetNamespace() != metav1.NamespaceDefault {
-		name = kind + "/" + object.GetNamespace() + "/" + object.GetName()
-	}
-
 	ck.issues = append(ck.issues, Issue{
 		Source:   ck.objects.SourceOfField(object, field),
 		Severity: severity,
-		Object:   name,
+		Object:   input.Named(kind, object),
 		Field:    field,
 		Message:  fmt.Sprintf(format, arguments...),
 	})
@@ -334,12 +329,7 @@ func boundsOf(q *scheduling.Queue) map[string]v1.ResourceList {
 
 // amounts returns the entries of an annotation, without bad entries. A share is NaN where there are no nodes.
 func (ck *checker) amounts(q *scheduling.Queue, key string) map[string]float64 {
-	annotations := q.Annotations
-	if numbers := ck.numbers[q.Name]; numbers != nil {
-		annotations = numbers
-	}
-
-	all := engine.Cards(annotations[key])
+	all := engine.Cards(ck.annotationsOf(q.Name)[key])
 	ck.unknown(q, key, all)
 	return all
 }

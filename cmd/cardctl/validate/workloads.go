@@ -48,23 +48,17 @@ func (ck *checker) checkSpec(q *scheduling.Queue) {
 
 // checkRequests parses the annotation that states the cards of a job before it has pods.
 func (ck *checker) checkRequests() {
-	for _, job := range ck.objects.Jobs {
-		ck.checkRequest(job, "Job")
-	}
-	for _, podGroup := range ck.objects.PodGroups {
-		ck.checkRequest(podGroup, "PodGroup")
-	}
-}
+	for _, a := range ck.objects.Annotated() {
+		ofJob := a.Field == "" && (a.Kind == "Job" || a.Kind == "PodGroup")
+		text, given := a.Annotations[card.RequestKey]
+		if !ofJob || !given {
+			continue
+		}
 
-func (ck *checker) checkRequest(object metav1.Object, kind string) {
-	text, given := object.GetAnnotations()[card.RequestKey]
-	if !given {
-		return
-	}
-
-	_, problems := card.ParseRequest(text)
-	for _, p := range problems {
-		ck.report(Error, object, kind, annotation(card.RequestKey), "%s", p)
+		_, problems := card.ParseRequest(text)
+		for _, p := range problems {
+			ck.report(Error, a.Object, a.Kind, annotation(card.RequestKey), "%s", p)
+		}
 	}
 }
 
@@ -115,17 +109,8 @@ func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, 
 // workloads returns the objects that can be the owner of a job, by namespace/kind/name.
 func (ck *checker) workloads() map[string]metav1.Object {
 	all := map[string]metav1.Object{}
-	for _, job := range ck.objects.Jobs {
-		all[job.Namespace+"/Job/"+job.Name] = job
-	}
-	for _, d := range ck.objects.Deployments {
-		all[d.Namespace+"/Deployment/"+d.Name] = d
-	}
-	for _, pod := range ck.objects.Pods {
-		all[pod.Namespace+"/Pod/"+pod.Name] = pod
-	}
-	for _, podGroup := range ck.objects.PodGroups {
-		all[podGroup.Namespace+"/PodGroup/"+podGroup.Name] = podGroup
+	for _, a := range ck.objects.Annotated() {
+		all[a.Object.GetNamespace()+"/"+a.Kind+"/"+a.Object.GetName()] = a.Object
 	}
 	return all
 }
