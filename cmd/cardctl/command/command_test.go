@@ -69,6 +69,7 @@ func TestBadInput(t *testing.T) {
 		"no such job":          {queueText, []string{"explain", "job", "j", "-f", "-"}, `no job "j" in the input`},
 		"no such pod":          {queueText, []string{"explain", "pod", "p", "-f", "-"}, `no pod "p" in the input`},
 		"no such queue":        {queueText, []string{"explain", "queue", "gone", "-f", "-"}, `no queue "gone" in the input`},
+		"a kind of queue":      {queueText, []string{"top", "queue/gone", "-f", "-"}, `no queue "gone" in the input`},
 		"no such queue on top": {queueText, []string{"top", "gone", "-f", "-"}, `no queue "gone" in the input`},
 		"nothing to simulate":  {queueText, []string{"simulate", "-f", "-"}, "nothing to simulate"},
 		"a bad setting":        {queueText, []string{"simulate", "-f", "-", "--set", "q=1"}, `--set: bad setting "q=1"`},

@@ -54,10 +54,11 @@ func newTop(s *source) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeFirst(s.queueNames),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
+			queue := queueArgument(arguments)
 			if by != "" {
-				return s.topBy(cmd.Context(), queueArgument(arguments), by)
+				return s.topBy(cmd.Context(), queue, by)
 			}
-			return s.top(cmd.Context(), strings.Join(arguments, ""), once)
+			return s.top(cmd.Context(), queue, once)
 		},
 	}
 
