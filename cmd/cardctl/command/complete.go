@@ -177,11 +177,7 @@ func (s *source) podNames(ctx context.Context) []string {
 }
 
 func (s *source) namespaceNames(ctx context.Context) []string {
-	var all []string
-	for _, g := range s.world(ctx, input.PodGroups, input.Jobs).Groups {
-		all = append(all, g.Namespace)
-	}
-	return all
+	return namespaces(s.world(ctx, input.PodGroups, input.Jobs))
 }
 
 // jobNames returns the names of the jobs of a namespace, "" for all.

@@ -102,14 +102,7 @@ func (s *source) completeContexts(
 func (s *source) of(name string) *source {
 	one := newSource(s.streams)
 	one.name = name
-	one.configuration = s.configuration
-	one.plugin = s.plugin
-	one.pluginGiven = s.pluginGiven
-	one.allNamespaces = s.allNamespaces
-	one.labels = s.labels
-	one.output = s.output
-	one.noHeaders = s.noHeaders
-	one.quiet = s.quiet
+	one.options = s.options
 
 	one.cluster.Context = &name
 	one.cluster.KubeConfig = s.cluster.KubeConfig

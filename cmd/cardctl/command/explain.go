@@ -150,7 +150,7 @@ func (s *source) explain(
 
 	selected := s.selected(world)
 	one := about.name != "" && about.kind != "queue"
-	progress := newProgress(s.streams.ErrOut)
+	progress := newProgress(s.streams.ErrOut, false)
 	explained := explain.Jobs
 	if one {
 		explained = whatif.Explain

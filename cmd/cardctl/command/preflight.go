@@ -99,7 +99,7 @@ func (s *source) subject(ctx context.Context) (*preflight.Subject, error) {
 	}
 
 	subject := &preflight.Subject{Installation: installation}
-	progress := newProgress(s.streams.ErrOut)
+	progress := newProgress(s.streams.ErrOut, false)
 	subject.Objects, err = input.ReadCluster(ctx, config, false, progress.report)
 	progress.done()
 	if err == nil {

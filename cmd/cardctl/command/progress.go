@@ -24,20 +24,13 @@ type progress struct {
 // patience is the time until the first report shows.
 const patience = 500 * time.Millisecond
 
-func newProgress(out io.Writer) *progress {
-	p := &progress{begun: time.Now()}
-	if isTerminal(out) {
-		p.out = out
+// newProgress reports progress on a terminal. With forced, it also does on another stream.
+func newProgress(out io.Writer, forced bool) *progress {
+	p := &progress{out: out, begun: time.Now(), lines: !isTerminal(out)}
+	if p.lines && !forced {
+		p.out = nil
 	}
 	return p
-}
-
-// force reports progress on a stream that is no terminal, too.
-func (p *progress) force(out io.Writer) {
-	if p.out == nil {
-		p.out = out
-		p.lines = true
-	}
 }
 
 func isTerminal(stream any) bool {
@@ -51,6 +44,9 @@ func (p *progress) report(what string, done, all int) {
 	defer p.mu.Unlock()
 
 	now := time.Now()
+	if p.out == nil {
+		return
+	}
 	if p.lines {
 		if now.Sub(p.written) >= 20*patience {
 			p.written = now
@@ -59,7 +55,7 @@ func (p *progress) report(what string, done, all int) {
 		return
 	}
 
-	if p.out == nil || now.Sub(p.begun) < patience || now.Sub(p.written) < patience/5 {
+	if now.Sub(p.begun) < patience || now.Sub(p.written) < patience/5 {
 		return
 	}
 	p.written = now

@@ -24,9 +24,6 @@ import (
 // wrongQueues returns the queues of a cluster with wrong annotations. The scheduler may use their last good values. A
 // queue of a manifest has no UID, and had no values before.
 func wrongQueues(from *input.Objects) (all []*scheduling.Queue) {
-	if from == nil {
-		return nil
-	}
 	for _, q := range from.Queues {
 		if q.UID != "" && len(wrongKeys(q.Annotations)) > 0 {
 			all = append(all, q)
@@ -59,7 +56,7 @@ func wrongKeys(annotations map[string]string) (keys []string) {
 // movedPods returns the pods on nodes that do not state their cards any more, or that are gone. The scheduler charges
 // them for the cards that the node had.
 func movedPods(from *input.Objects, labels card.Labels) (all []*v1.Pod) {
-	if from == nil || len(from.Nodes) == 0 {
+	if len(from.Nodes) == 0 {
 		return nil
 	}
 
@@ -90,10 +87,6 @@ func movedPods(from *input.Objects, labels card.Labels) (all []*v1.Pod) {
 // evictedPods returns the evicted pods that have not ended, and the nodes on which evictions make room for other pods.
 func evictedPods(from *input.Objects) (ending []*v1.Pod, nominated sets.Set[string]) {
 	nominated = sets.New[string]()
-	if from == nil {
-		return nil, nominated
-	}
-
 	evicted := func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Reason == "Evict" } // Volcano's
 	for _, pod := range from.Pods {
 		switch {
@@ -109,7 +102,8 @@ func evictedPods(from *input.Objects) (ending []*v1.Pod, nominated sets.Set[stri
 
 // remembered returns the last good values, held cards and earmarks that the scheduler has saved. Where there are none,
 // why is the reason.
-func remembered(stored *store.Stored, lacks string) (known store.Remembered, why string) {
+func remembered(stored *store.Stored, lacks string) (known *store.Remembered, why string) {
+	known = &store.Remembered{}
 	switch {
 	case stored == nil:
 		return known, lacks
@@ -117,7 +111,7 @@ func remembered(stored *store.Stored, lacks string) (known store.Remembered, why
 	case stored.Record.Remembered.Version != store.RememberedVersion:
 		return known, "a later release has saved them"
 	default:
-		known = *stored.Record.Remembered
+		known = stored.Record.Remembered
 	}
 	return known, "the scheduler has not saved them"
 }
@@ -129,22 +123,23 @@ func (s *source) warnUnknown(format string, arguments ...any) {
 	s.warning("%s", text)
 }
 
-// sayMoved writes to stderr that the cards of some pods are not known.
-func (s *source) sayMoved(moved []*v1.Pod, stored *store.Stored, lacks string) {
-	known, lacks := remembered(stored, lacks)
-	unknown := slices.DeleteFunc(moved, func(pod *v1.Pod) bool { return known.Pods[pod.UID] != nil })
-	if len(unknown) == 0 {
-		return
+// warnOfPods warns of pods, and of what the scheduler may do with facts about them that are not known.
+func (s *source) warnOfPods(pods []*v1.Pod, what, may, why string) {
+	if len(pods) > 0 {
+		s.warnUnknown("%s: %d, such as %s/%s on node %s. The scheduler may %s, which are not known: %s",
+			what, len(pods), pods[0].Namespace, pods[0].Name, pods[0].Spec.NodeName, may, why)
 	}
+}
 
-	s.warnUnknown("pods on nodes that do not state their cards, or that are gone: %d, such as %s/%s on node %s. "+
-		"The scheduler may charge them for the cards that the node had, which are not known: %s",
-		len(unknown), unknown[0].Namespace, unknown[0].Name, unknown[0].Spec.NodeName, lacks)
+// sayMoved writes to stderr that the cards of some pods are not known.
+func (s *source) sayMoved(moved []*v1.Pod, known *store.Remembered, why string) {
+	unknown := slices.DeleteFunc(moved, func(pod *v1.Pod) bool { return known.Pods[pod.UID] != nil })
+	s.warnOfPods(unknown, "pods on nodes that do not state their cards, or that are gone",
+		"charge them for the cards that the node had", why)
 }
 
 // sayEvicted writes to stderr that the pods are not known that some evicted pods leave their room to.
-func (s *source) sayEvicted(ending []*v1.Pod, nominated sets.Set[string], stored *store.Stored, lacks string) {
-	known, lacks := remembered(stored, lacks)
+func (s *source) sayEvicted(ending []*v1.Pod, nominated sets.Set[string], known *store.Remembered, why string) {
 	saved := sets.New[api.TaskID]()
 	for _, job := range known.Earmarks {
 		saved = saved.Union(sets.KeySet(job.Victims))
@@ -152,25 +147,19 @@ func (s *source) sayEvicted(ending []*v1.Pod, nominated sets.Set[string], stored
 	unknown := slices.DeleteFunc(ending, func(pod *v1.Pod) bool {
 		return saved.Has(api.TaskID(pod.UID)) || nominated.Has(pod.Spec.NodeName)
 	})
-	if len(unknown) == 0 {
-		return
-	}
-
-	s.warnUnknown("evicted pods that have not ended: %d, such as %s/%s on node %s. "+
-		"The scheduler may keep their room for the pods that they were evicted for, which are not known: %s",
-		len(unknown), unknown[0].Namespace, unknown[0].Name, unknown[0].Spec.NodeName, lacks)
+	s.warnOfPods(unknown, "evicted pods that have not ended",
+		"keep their room for the pods that they were evicted for", why)
 }
 
-// sayRemembered writes to stderr which last good values count, and the queues without known values. stored is nil if
-// nothing was read, for the reason lacks.
-func (s *source) sayRemembered(wrong []*scheduling.Queue, stored *store.Stored, lacks string) {
-	known, lacks := remembered(stored, lacks)
+// sayRemembered writes to stderr which last good values count, and the queues without known values. why is the reason
+// for unknown values.
+func (s *source) sayRemembered(wrong []*scheduling.Queue, known *store.Remembered, why string) {
 	for _, q := range wrong {
 		kept, has := known.Queues[q.Name]
 		if !has || kept.UID != q.UID {
 			s.warnUnknown("queue %s: wrong annotations count as not set: %s. "+
 				"The scheduler may use their last good values, which are not known: %s",
-				q.Name, strings.Join(wrongKeys(q.Annotations), ", "), lacks)
+				q.Name, strings.Join(wrongKeys(q.Annotations), ", "), why)
 			continue
 		}
 

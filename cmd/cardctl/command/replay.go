@@ -197,10 +197,7 @@ func (s *source) replay(ctx context.Context, f *replaying) error {
 		return trace.ErrNoJobs
 	}
 
-	shown := newProgress(s.streams.ErrOut)
-	if f.progress {
-		shown.force(s.streams.ErrOut)
-	}
+	shown := newProgress(s.streams.ErrOut, f.progress)
 	in.Progress = func(configuration string, p offline.Progress) {
 		what := fmt.Sprintf("replay with %s, at %s, jobs ended", configuration, replay.Text(p.Now.Seconds()))
 		shown.report(what, p.Ended, p.Jobs)

@@ -96,7 +96,7 @@ func (s *source) reset(ctx context.Context, queue string, r *reset) error {
 		if tries > 0 { // the scheduler has saved in between
 			c.Usage = nil
 			c.UsageLacks = ""
-			s.giveUsage(c, nil, s.storedUsage(ctx, nil))
+			s.giveUsage(c, input.New(), s.storedUsage(ctx, nil))
 		}
 		if c.Usage == nil {
 			return fmt.Errorf("there is no usage to reset: %s", c.UsageLacks)

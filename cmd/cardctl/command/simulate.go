@@ -94,7 +94,7 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 		}
 	}
 
-	progress := newProgress(s.streams.ErrOut)
+	progress := newProgress(s.streams.ErrOut, false)
 	trial, err := whatif.Try(cmd.Context(), objects, configuration, change, func(what string) func(int, int) {
 		return func(cycle, events int) { progress.report(what+", cycle", cycle, cycle) }
 	})

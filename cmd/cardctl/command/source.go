@@ -23,14 +23,28 @@ import (
 
 // source is where the objects and the scheduler's configuration come from: the flags that all commands share.
 type source struct {
+	options
 	streams genericiooptions.IOStreams
 
 	// The input.
-	cluster       *genericclioptions.ConfigFlags
-	contexts      []string // several clusters, by their contexts
-	name          string   // of a cluster among several, "" for one
-	files         []string
-	recursive     bool
+	cluster   *genericclioptions.ConfigFlags
+	contexts  []string // several clusters, by their contexts
+	name      string   // of a cluster among several, "" for one
+	files     []string
+	recursive bool
+
+	watch    bool
+	interval time.Duration
+
+	printed map[string]bool             // notes and warnings, each printed once
+	unknown []string                    // of the last reading: facts that only the scheduler knows
+	broken  bool                        // a part of the input could not be read
+	heard   func(severity, text string) // called with each note and warning, printed or not; nil for none
+	leaving sync.Mutex                  // held while a command has a terminal or files to leave in order
+}
+
+// options hold for each of several clusters.
+type options struct {
 	configuration string
 	plugin        string
 	pluginGiven   bool
@@ -42,14 +56,6 @@ type source struct {
 	output        string
 	noHeaders     bool
 	quiet         bool
-	watch         bool
-	interval      time.Duration
-
-	printed map[string]bool             // notes and warnings, each printed once
-	unknown []string                    // of the last reading: facts that only the scheduler knows
-	broken  bool                        // a part of the input could not be read
-	heard   func(severity, text string) // called with each note and warning, printed or not; nil for none
-	leaving sync.Mutex                  // held while a command has a terminal or files to leave in order
 }
 
 // newSource returns a source without flags.
@@ -57,7 +63,7 @@ func newSource(streams genericiooptions.IOStreams) *source {
 	return &source{
 		streams: streams,
 		cluster: genericclioptions.NewConfigFlags(true),
-		labels:  labels.Everything(),
+		options: options{labels: labels.Everything()},
 		printed: map[string]bool{},
 	}
 }
@@ -110,7 +116,7 @@ var errEmpty = errors.New("the input has no object that quotas concern: " +
 
 // objects reads the objects of the files or of the cluster.
 func (s *source) objects(ctx context.Context) (*input.Objects, error) {
-	progress := newProgress(s.streams.ErrOut)
+	progress := newProgress(s.streams.ErrOut, false)
 	defer progress.done()
 	if len(s.files) == 0 {
 		config, err := s.restConfig()

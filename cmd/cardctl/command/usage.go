@@ -211,9 +211,10 @@ func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read
 	}
 
 	stored, lacks := storedIn(with.Store, read)
-	s.sayRemembered(wrong, stored, lacks)
-	s.sayMoved(moved, stored, lacks)
-	s.sayEvicted(ending, nominated, stored, lacks)
+	known, why := remembered(stored, lacks)
+	s.sayRemembered(wrong, known, why)
+	s.sayMoved(moved, known, why)
+	s.sayEvicted(ending, nominated, known, why)
 	usageLacks := lacks
 	if stored != nil {
 		others := *stored
@@ -255,9 +256,6 @@ func storedIn(name types.NamespacedName, read usageReader) (stored *store.Stored
 
 // setAnywhere reports whether a queue has one of some annotations, or a window that sets it.
 func setAnywhere(objects *input.Objects, keys ...string) bool {
-	if objects == nil {
-		return false
-	}
 	for _, q := range objects.Queues {
 		windows, _ := override.Parse(q.Annotations[override.Key])
 		for _, key := range keys {
