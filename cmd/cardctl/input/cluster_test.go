@@ -62,7 +62,7 @@ func TestReadCluster(t *testing.T) {
 	assert.Equal(t, "cluster", o.SourceOf(o.Nodes[0]).String())
 	found, _, err := o.Configuration()
 	require.NoError(t, err)
-	assert.Equal(t, &Configuration{Text: "tiers: []", Origin: "ConfigMap batch/own-conf, which Deployment batch/own mounts", Object: "ConfigMap/batch/own-conf"}, found)
+	assert.Equal(t, &Configuration{Text: "tiers: []", Origin: "ConfigMap batch/own-conf, which Deployment batch/own mounts", Object: "ConfigMap/batch/own-conf", ConfigMap: o.configMap("batch", "own-conf"), Key: "my.conf"}, found)
 }
 
 func TestClusterThatCannotBeRead(t *testing.T) {
@@ -120,7 +120,7 @@ func TestConfigurationOfTheChart(t *testing.T) {
 	require.NoError(t, err)
 	found, _, err := o.Configuration()
 	require.NoError(t, err)
-	assert.Equal(t, &Configuration{Text: "tiers: [chart]", Origin: "ConfigMap volcano-system/volcano-scheduler-configmap", Object: "ConfigMap/volcano-system/volcano-scheduler-configmap"}, found)
+	assert.Equal(t, &Configuration{Text: "tiers: [chart]", Origin: "ConfigMap volcano-system/volcano-scheduler-configmap", Object: "ConfigMap/volcano-system/volcano-scheduler-configmap", ConfigMap: o.ConfigMaps[0], Key: "volcano-scheduler.conf"}, found)
 }
 
 // TestClusterThatNeedsNoConfiguration reads neither Deployments nor ConfigMaps.

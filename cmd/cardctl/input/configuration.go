@@ -30,6 +30,9 @@ type Configuration struct {
 	Origin string // the ConfigMap, its file, and the Deployment that mounts it
 	Source        // of the ConfigMap
 	Object string // the ConfigMap, "" for another file
+
+	ConfigMap *v1.ConfigMap // nil for another file
+	Key       string        // of the file in the ConfigMap
 }
 
 // Short names the place of the configuration in few words.
@@ -87,13 +90,13 @@ func (o *Objects) Configuration() (found *Configuration, missing string, err err
 // one.
 func (o *Objects) mountedConfigurations() (all []Configuration, missing string) {
 	for _, m := range mounts(o.Deployments) {
-		text, problem := o.mounted(m)
+		problem := o.mountProblem(m)
 		if problem != "" {
 			missing = problem
 			continue
 		}
 
-		c := o.configurationFrom(o.configMap(m.deployment.Namespace, m.configMap), text)
+		c := o.configurationFrom(o.configMap(m.deployment.Namespace, m.configMap), m.key)
 		c.Origin += ", which Deployment " + full(m.deployment) + " mounts"
 		all = append(all, c)
 	}
@@ -104,33 +107,32 @@ func (o *Objects) mountedConfigurations() (all []Configuration, missing string) 
 // configurations returns the configurations in all ConfigMaps.
 func (o *Objects) configurations() (all []Configuration) {
 	for _, m := range o.ConfigMaps {
-		if text, ok := configurationOf(m); ok {
-			all = append(all, o.configurationFrom(m, text))
+		if key, ok := configurationKey(m); ok {
+			all = append(all, o.configurationFrom(m, key))
 		}
 	}
 
 	return all
 }
 
-// mounted returns the text of a mounted configuration, or the problem.
-func (o *Objects) mounted(m mount) (text, problem string) {
+// mountProblem returns why there is no mounted configuration, "" if there is one.
+func (o *Objects) mountProblem(m mount) string {
 	deployment := "Deployment " + full(m.deployment)
 	if m.configMap == "" {
-		return "", deployment + " reads its configuration from a volume that is no ConfigMap"
+		return deployment + " reads its configuration from a volume that is no ConfigMap"
 	}
 
 	configMap := o.configMap(m.deployment.Namespace, m.configMap)
 	if configMap == nil {
 		missing := m.deployment.Namespace + "/" + m.configMap
-		return "", deployment + " mounts ConfigMap " + missing + ", which is missing"
+		return deployment + " mounts ConfigMap " + missing + ", which is missing"
 	}
 
-	text, ok := configMap.Data[m.key]
-	if !ok {
-		return "", deployment + " reads " + m.key + " of ConfigMap " + full(configMap) + ", which has no such file"
+	if _, ok := configMap.Data[m.key]; !ok {
+		return deployment + " reads " + m.key + " of ConfigMap " + full(configMap) + ", which has no such file"
 	}
 
-	return text, ""
+	return ""
 }
 
 func (o *Objects) configMap(namespace, name string) *v1.ConfigMap {
@@ -142,13 +144,15 @@ func (o *Objects) configMap(namespace, name string) *v1.ConfigMap {
 	return nil
 }
 
-// configurationFrom returns the text of a configuration with its origin.
-func (o *Objects) configurationFrom(configMap *v1.ConfigMap, text string) Configuration {
+// configurationFrom returns the configuration in a file of a ConfigMap with its origin.
+func (o *Objects) configurationFrom(configMap *v1.ConfigMap, key string) Configuration {
 	c := Configuration{
-		Text:   text,
-		Origin: "ConfigMap " + full(configMap),
-		Source: o.SourceOf(configMap),
-		Object: Named("ConfigMap", configMap),
+		Text:      configMap.Data[key],
+		Origin:    "ConfigMap " + full(configMap),
+		Source:    o.SourceOf(configMap),
+		Object:    Named("ConfigMap", configMap),
+		ConfigMap: configMap,
+		Key:       key,
 	}
 	if c.File != "" {
 		c.Origin += " (" + c.Source.String() + ")"
@@ -224,23 +228,22 @@ func keyOf(volume *v1.ConfigMapVolumeSource, file string) string {
 	return file
 }
 
-// configurationOf returns the scheduler's configuration in a ConfigMap: the file of Volcano's chart, or else the only
-// file that ends in .conf.
-func configurationOf(m *v1.ConfigMap) (text string, ok bool) {
-	text, ok = m.Data[chartKey]
-	if ok {
-		return text, true
+// configurationKey returns the file of a ConfigMap with the scheduler's configuration: the file of Volcano's chart, or
+// else the only file that ends in .conf.
+func configurationKey(m *v1.ConfigMap) (key string, ok bool) {
+	if _, ok := m.Data[chartKey]; ok {
+		return chartKey, true
 	}
 
 	n := 0
 	for name, content := range m.Data {
 		if strings.HasSuffix(name, ".conf") && isConfiguration(content) {
-			text = content
+			key = name
 			n++
 		}
 	}
 
-	return text, n == 1
+	return key, n == 1
 }
 
 func isConfiguration(text string) bool { return strings.Contains(text, "tiers:") }
@@ -263,8 +266,8 @@ func ReadConfiguration(file string) (*Configuration, error) {
 	o := New()
 	o.decode(split("", text), nil)
 	for _, m := range o.ConfigMaps {
-		if text, ok := configurationOf(m); ok {
-			c.Text = text
+		if key, ok := configurationKey(m); ok {
+			c.Text = m.Data[key]
 			break
 		}
 	}

@@ -129,23 +129,13 @@ func (o *Objects) Installation() *Installation {
 		i.Lacks[ConfigurationPart] = missing
 	default:
 		i.Configuration = found
-		i.ConfigMap = o.configMapOf(found)
+		i.ConfigMap = found.ConfigMap
 	}
 
 	if name, _ := i.Owner(); name != "" {
 		i.Lacks[ReleasePart] = "the files do not have what Helm stores"
 	}
 	return i
-}
-
-// configMapOf returns the ConfigMap of a configuration.
-func (o *Objects) configMapOf(c *Configuration) *v1.ConfigMap {
-	for _, m := range o.ConfigMaps {
-		if Named("ConfigMap", m) == c.Object {
-			return m
-		}
-	}
-	return nil
 }
 
 // Owner returns the release of Helm that the ConfigMap of the configuration belongs to, "" for none.

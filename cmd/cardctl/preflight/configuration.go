@@ -140,9 +140,8 @@ func (s *Subject) checkActions(next *engine.Configuration) Check {
 	c := Check{Name: "actions", Result: OK, Message: strings.Join(names, ", ")}
 
 	if err := guard.Check(next.Given.Text); err != nil {
-		c.worse(Stop)
+		c.detail(Stop, err.Error())
 		c.Message += ": the scheduler does not start with this configuration"
-		c.Details = append(c.Details, Line(err.Error()))
 	}
 
 	if len(next.LeftOut) > 0 {
@@ -151,8 +150,7 @@ func (s *Subject) checkActions(next *engine.Configuration) Check {
 	}
 	for _, warning := range slices.Concat(
 		guard.Warnings(next.Given.Text), inspect.ArgumentProblems(next.Plugin, next.Arguments)) {
-		c.worse(Note)
-		c.Details = append(c.Details, Line(warning))
+		c.detail(Note, warning)
 	}
 	return c
 }

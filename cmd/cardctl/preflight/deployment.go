@@ -40,42 +40,32 @@ func (s *Subject) checkDeployment() Check {
 		c.Message = strings.Join(kept, " ") + " and all other flags stay as they are"
 	}
 
-	stop := func(message, do string) {
-		c.worse(Stop)
-		c.Details = append(c.Details, Line(message))
-		c.Do = append(c.Do, do)
-	}
-
 	if len(s.Schedulers) > 1 {
-		stop(fmt.Sprintf("%d Deployments run the scheduler volcano, and both decide", len(s.Schedulers)),
+		c.detail(Stop, fmt.Sprintf("%d Deployments run the scheduler volcano, and both decide", len(s.Schedulers)),
 			fmt.Sprintf("kubectl -n %s delete deployment %s    # one of them", d.Namespace, d.Name))
 	}
 	if len(container.Command) > 0 && path.Base(container.Command[0]) != "vc-scheduler" {
-		stop(fmt.Sprintf("the container runs %s, which is not in the image", container.Command[0]),
+		c.detail(Stop, fmt.Sprintf("the container runs %s, which is not in the image", container.Command[0]),
 			"remove command of the container: the image starts /vc-scheduler")
 	}
 	if len(input.FlagValues(container, "--plugins-dir")) > 0 {
-		stop("--plugins-dir loads shared objects, which a static program cannot",
+		c.detail(Stop, "--plugins-dir loads shared objects, which a static program cannot",
 			"compile your plugins into a scheduler of your own: docs/install.md#forks")
 	}
 	if readOnly(container) {
-		stop("the root file system is read-only, and the scheduler writes the checked configuration below /tmp",
+		c.detail(Stop, "the root file system is read-only, and the scheduler writes the checked configuration below /tmp",
 			"mount an emptyDir at /tmp, or set the variable TMPDIR to a volume")
 	}
 
 	elects := slices.Contains(input.FlagValues(container, "--leader-elect"), "true")
 	if replicas := ptr.Deref(d.Spec.Replicas, 1); replicas > 1 && !elects {
-		c.worse(Note)
-		c.Details = append(c.Details,
-			Line(fmt.Sprintf("%d replicas decide at once, without leader election", replicas)))
-		c.Do = append(c.Do, "flag of the scheduler: --leader-elect=true")
+		c.detail(Note, fmt.Sprintf("%d replicas decide at once, without leader election", replicas),
+			"flag of the scheduler: --leader-elect=true")
 	}
 
 	if d.Name != patched || container.Name != patched {
-		c.worse(Note)
-		c.Details = append(c.Details,
-			Line(fmt.Sprintf("the Deployment is %s, and its container %s", d.Name, container.Name)))
-		c.Do = append(c.Do, "write these names in place of "+patched+" in deploy/patch/scheduler.yaml")
+		c.detail(Note, fmt.Sprintf("the Deployment is %s, and its container %s", d.Name, container.Name),
+			"write these names in place of "+patched+" in deploy/patch/scheduler.yaml")
 	}
 	return c
 }

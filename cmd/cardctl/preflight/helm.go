@@ -39,12 +39,9 @@ func (s *Subject) checkHelm() Check {
 		if stored == found {
 			return
 		}
-		c.worse(Note)
+		c.detail(Note, diff(what, stored, found), do...)
 		c.Message = fmt.Sprintf("release %s, revision %d, differs: the next helm upgrade resets the cluster to it",
 			owner, s.Release.Revision)
-
-		c.Details = append(c.Details, Line(diff(what, stored, found)))
-		c.Do = append(c.Do, do...)
 	}
 
 	differ("the configuration", trimmed(stored), trimmed(s.Configuration.Text),
@@ -67,7 +64,7 @@ func (s *Subject) stored() (text, image string, args []string) {
 		case object.Kind == "ConfigMap" && object.Name == s.ConfigMap.Name:
 			var configMap v1.ConfigMap
 			if yaml.Unmarshal([]byte(document), &configMap) == nil {
-				text = configMap.Data[s.key()]
+				text = configMap.Data[s.Configuration.Key]
 			}
 		case object.Kind == "Deployment" && len(s.Schedulers) > 0 && object.Name == s.Schedulers[0].Deployment.Name:
 			var deployment appsv1.Deployment
@@ -87,16 +84,6 @@ func (s *Subject) container(d *appsv1.Deployment) (image string, args []string) 
 		}
 	}
 	return "", nil
-}
-
-// key returns the file of the ConfigMap that has the configuration.
-func (s *Subject) key() string {
-	for key, text := range s.ConfigMap.Data {
-		if text == s.Configuration.Text {
-			return key
-		}
-	}
-	return ""
 }
 
 // diff returns the lines that differ: lines of Helm with -, lines of the cluster with +.

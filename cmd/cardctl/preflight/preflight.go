@@ -127,6 +127,13 @@ func (c *Check) worse(r Result) {
 	}
 }
 
+// detail adds a detail of a result, with what to do about it.
+func (c *Check) detail(r Result, message string, do ...string) {
+	c.worse(r)
+	c.Details = append(c.Details, Line(message))
+	c.Do = append(c.Do, do...)
+}
+
 // unknown returns a check without a result.
 func unknown(name, reason string, do ...string) Check {
 	return Check{Name: name, Result: Unknown, Message: reason, Do: do}

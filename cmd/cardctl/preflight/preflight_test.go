@@ -256,9 +256,8 @@ func TestHelm(t *testing.T) {
 
 // edit changes the configuration in the cluster.
 func (s *Subject) edit(old, new string) {
-	key := s.key()
 	s.Configuration.Text = strings.Replace(s.Configuration.Text, old, new, 1)
-	s.ConfigMap.Data[key] = s.Configuration.Text
+	s.ConfigMap.Data[s.Configuration.Key] = s.Configuration.Text
 }
 
 func TestNodes(t *testing.T) {
