@@ -122,8 +122,8 @@ func Run(all []queues.Queue, checks *validate.Result, c *engine.Configuration, d
 	a.readRecord(c)
 
 	a.unusedQuotas()
-	a.idleGuarantees()
-	a.onlyBorrow()
+	a.eachLeaf(a.idleGuarantee)
+	a.eachLeaf(a.onlyBorrows)
 	a.takeOver(Sums, validate.Sums, checks)
 	a.overlaps(checks)
 	a.neverApplies(checks, c)
@@ -217,13 +217,12 @@ func (a *auditor) record(q *queue, resource string) (r queues.Record, known bool
 
 // count counts a quota or a guarantee as judged, or as one with a record that is too short.
 func (a *auditor) count(r queues.Record, known bool) {
-	switch {
-	case known:
+	if known {
 		a.report.Judged++
-	case r.Covered > 0 || a.half > 0:
-		a.report.Short++
-		a.covered = max(a.covered, r.Covered)
+		return
 	}
+	a.report.Short++
+	a.covered = max(a.covered, r.Covered)
 }
 
 // Keep keeps the findings on the wanted queues and the findings without a queue.

@@ -183,33 +183,39 @@ func (a *auditor) holders(q *queue) {
 // in a time that is not shorter.
 func (a *auditor) evictions(q *queue) {
 	own := q.own.EvictionBudget()
-	if own.Most == 0 || q.windowSets(policy.EvictionBudgetKey) {
-		return
+	above := q.boundBy(policy.EvictionBudgetKey, func(above *policy.Values) bool {
+		bound := above.EvictionBudget()
+		return bound.Most > 0 && bound.Most <= own.Most && bound.Length >= own.Length
+	})
+	if above != nil {
+		a.never(q, "", evictionsText, own.String(), above.name, above.own.EvictionBudget().String())
 	}
+}
 
+// boundBy returns the next queue above with values that bound the value of the queue itself. It returns nil if there is
+// none, and leaves out values that a window changes.
+func (q *queue) boundBy(key string, bounds func(above *policy.Values) bool) *queue {
+	if q.windowSets(key) {
+		return nil
+	}
 	for _, above := range q.above {
-		bound := above.own.EvictionBudget()
-		tighter := bound.Most > 0 && bound.Most <= own.Most && bound.Length >= own.Length
-		if tighter && !above.windowSets(policy.EvictionBudgetKey) {
-			a.never(q, "", evictionsText, own.String(), above.name, bound.String())
-			return
+		if bounds(above.own) && !above.windowSets(key) {
+			return above
 		}
 	}
+	return nil
 }
 
 // grace finds a notice before evictions that is not shorter than the most that a queue above grants.
 func (a *auditor) grace(q *queue) {
 	own, set := q.own.EvictionGrace()
-	if !set || q.windowSets(policy.EvictionGraceKey) {
-		return
-	}
-
-	for _, above := range q.above {
-		bound, bounds := above.own.EvictionGrace()
-		if bounds && bound <= own && !above.windowSets(policy.EvictionGraceKey) {
-			a.never(q, "", graceText, own.String(), above.name, bound.String())
-			return
-		}
+	above := q.boundBy(policy.EvictionGraceKey, func(above *policy.Values) bool {
+		bound, bounds := above.EvictionGrace()
+		return set && bounds && bound <= own
+	})
+	if above != nil {
+		bound, _ := above.own.EvictionGrace()
+		a.never(q, "", graceText, own.String(), above.name, bound.String())
 	}
 }
 

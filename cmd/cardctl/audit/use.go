@@ -72,22 +72,24 @@ func (a *auditor) unusedQuota(q *queue, h queues.Holding, most float64) {
 	}
 }
 
-// idleGuarantees finds guarantees that idle by more than half. No other queue can use that half. The guarantee of an
-// inner queue is the sum of its children.
-func (a *auditor) idleGuarantees() {
+// eachLeaf looks at the resources of leaf queues, without groups of cards.
+func (a *auditor) eachLeaf(look func(*queue, queues.Holding)) {
 	for _, q := range a.queues {
-		if !q.leaf {
-			continue
-		}
 		for _, h := range q.Resources {
-			if h.Guarantee > 0 && !isGroup(h) {
-				a.idleGuarantee(q, h)
+			if q.leaf && !isGroup(h) {
+				look(q, h)
 			}
 		}
 	}
 }
 
+// idleGuarantee finds a guarantee of a leaf queue that idles by more than half. No other queue can use that half. The
+// guarantee of an inner queue is the sum of its children.
 func (a *auditor) idleGuarantee(q *queue, h queues.Holding) {
+	if h.Guarantee <= 0 {
+		return
+	}
+
 	r, known := a.record(q, h.Resource)
 	// A resource with a bound counts in unusedQuotas.
 	if !q.Bounds[h.Resource] && a.half > 0 {
@@ -115,22 +117,13 @@ func (a *auditor) idleGuarantee(q *queue, h queues.Holding) {
 	}
 }
 
-// onlyBorrow finds leaf queues that use or used a card and deserve none. Queues that deserve the card can reclaim all
-// of it.
-func (a *auditor) onlyBorrow() {
-	for _, q := range a.queues {
-		if !q.leaf {
-			continue
-		}
-		for _, h := range q.Resources {
-			if h.Card && !isGroup(h) && h.Deserved != nil && *h.Deserved <= 0 && h.Guarantee <= 0 {
-				a.borrowed(q, h)
-			}
-		}
+// onlyBorrows finds a leaf queue that uses or used a card and deserves none. Queues that deserve the card can reclaim
+// all of it.
+func (a *auditor) onlyBorrows(q *queue, h queues.Holding) {
+	if !h.Card || h.Deserved == nil || *h.Deserved > 0 || h.Guarantee > 0 {
+		return
 	}
-}
 
-func (a *auditor) borrowed(q *queue, h queues.Holding) {
 	var r queues.Record
 	if q.Past != nil && a.half > 0 {
 		r = q.Past.Records[h.Resource]
