@@ -136,21 +136,16 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 
 // Sum adds up the cards of several clusters. The result has no nodes and no queues.
 func Sum(all []*Stock) *Stock {
-	sums := map[string]*Card{}
+	t := tally{cards: map[string]*Card{}}
 	for _, s := range all {
 		for _, c := range s.Cards {
-			sum := sums[c.Card]
-			if sum == nil {
-				sum = &Card{Card: c.Card}
-				sums[c.Card] = sum
-			}
-			sum.plus(&c)
+			t.card(c.Card).plus(&c)
 		}
 	}
 
 	result := &Stock{Head: document.Of("Stock"), Cards: []Card{}, Nodes: []OnNode{}, Queues: []InQueue{}}
-	for _, name := range slices.Sorted(maps.Keys(sums)) {
-		result.Cards = append(result.Cards, *sums[name])
+	for _, name := range slices.Sorted(maps.Keys(t.cards)) {
+		result.Cards = append(result.Cards, *t.cards[name])
 	}
 	return result
 }

@@ -29,11 +29,7 @@ type Job struct {
 	State     explain.State `json:"state"`
 	Pods      Pods          `json:"pods"`
 	Since     metav1.Time   `json:"since"` // its creation
-	// Message is the reason in the words of the scheduler, "" for none. Condition is the reason of the condition that
-	// has it, and Told its time.
-	Message   string       `json:"message,omitempty"`
-	Condition string       `json:"condition,omitempty"`
-	Told      *metav1.Time `json:"told,omitempty"`
+	Words
 	// Reason is the reason of a job below its minimum, from the annotation of its PodGroup. It is nil for none.
 	Reason *report.Reason `json:"reason,omitempty"`
 	// Place is its place among the Rivals of the namespace that wait in its queue, by age.
@@ -43,6 +39,13 @@ type Job struct {
 
 	labels labels.Set // of the PodGroup, and of the first pod that has not ended
 	names  []string   // of its pods
+}
+
+// Words are the reason of a job in the words of the scheduler, and empty for none.
+type Words struct {
+	Message   string       `json:"message,omitempty"`
+	Condition string       `json:"condition,omitempty"` // the reason of the condition that has the message
+	Told      *metav1.Time `json:"told,omitempty"`      // the time of the condition
 }
 
 // Pods counts the pods of a job that exist.
@@ -109,9 +112,7 @@ func read(g *scheduling.PodGroup) *Job {
 
 	for _, c := range g.Status.Conditions {
 		if c.Type == scheduling.PodGroupUnschedulableType && c.Status == v1.ConditionTrue {
-			job.Message = c.Message
-			job.Condition = c.Reason
-			job.Told = &c.LastTransitionTime
+			job.Words = Words{c.Message, c.Reason, &c.LastTransitionTime}
 		}
 	}
 	job.Reason = reasonOf(g)
@@ -150,9 +151,7 @@ func (j *Job) addPod(pod *v1.Pod) {
 	for _, c := range pod.Status.Conditions {
 		newer := j.Told == nil || !report.IsRefusal(j.Condition) && j.Condition != v1.PodReasonUnschedulable
 		if c.Type == v1.PodScheduled && c.Status == v1.ConditionFalse && c.Message != "" && newer {
-			j.Message = c.Message
-			j.Condition = c.Reason
-			j.Told = &c.LastTransitionTime
+			j.Words = Words{c.Message, c.Reason, &c.LastTransitionTime}
 		}
 	}
 }
@@ -172,9 +171,7 @@ func (j *Job) finish() {
 		j.State = explain.Running
 	}
 
-	j.Message = ""
-	j.Condition = ""
-	j.Told = nil
+	j.Words = Words{}
 	j.Reason = nil
 }
 
