@@ -7,7 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 )
@@ -74,13 +75,9 @@ func (c Clusters) Serve(ctx context.Context, listener net.Listener) error {
 }
 
 func (c Clusters) run(ctx context.Context) {
-	var reading sync.WaitGroup
+	var reading wait.Group
 	for _, s := range c {
-		reading.Add(1)
-		go func() {
-			defer reading.Done()
-			s.Run(ctx)
-		}()
+		reading.StartWithContext(ctx, s.Run)
 	}
 	reading.Wait()
 }

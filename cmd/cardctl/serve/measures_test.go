@@ -88,7 +88,7 @@ func TestMetricsNeedAccess(t *testing.T) {
 		newServer(t, newSource(t, examples), nil).Handler().ServeHTTP(w, r)
 		return w.Code
 	}())
-	protected := newServer(t, newSource(t, examples), as(nobody{})).Handler()
+	protected := newServer(t, newSource(t, examples), as(nobody)).Handler()
 	assert.Equal(t, http.StatusNotFound, get(protected, "/metrics").Code)
 }
 
@@ -130,7 +130,7 @@ func TestCompression(t *testing.T) {
 // TestStrictTransport has browsers keep to HTTPS for the name of a server with a certificate, and
 // not for this machine, where other servers listen.
 func TestStrictTransport(t *testing.T) {
-	h := newServer(t, newSource(t, examples), as(everyone{})).Handler()
+	h := newServer(t, newSource(t, examples), as(everyone)).Handler()
 	for host, want := range map[string]string{"pages.example.com": strictTransport, "localhost:8443": "", "127.0.0.1:8443": ""} {
 		for _, connection := range []*tls.ConnectionState{nil, {}} {
 			r := httptest.NewRequest(http.MethodGet, "/queues", nil)

@@ -8,8 +8,7 @@ import (
 
 // progress holds the stages of simulations, by the names that their pages gave them.
 type progress struct {
-	mu     sync.Mutex
-	stages map[string]stage
+	stages sync.Map // from string to stage
 }
 
 // stage counts the cycles and events of a simulation so far.
@@ -29,29 +28,16 @@ func (p *progress) begin(run string) (report func(what string) func(cycle, event
 		return nil, func() {}
 	}
 
-	set := func(s stage) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.stages[run] = s
-	}
-
 	report = func(what string) func(cycle, events int) {
-		set(stage{What: what})
-		return func(cycle, events int) { set(stage{what, cycle, events}) }
+		p.stages.Store(run, stage{What: what})
+		return func(cycle, events int) { p.stages.Store(run, stage{what, cycle, events}) }
 	}
-	return report, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.stages, run)
-	}
+	return report, func() { p.stages.Delete(run) }
 }
 
 // showProgress answers with the stage of a simulation.
 func (s *Server) showProgress(w http.ResponseWriter, r *http.Request) {
-	s.progress.mu.Lock()
-	at, runs := s.progress.stages[r.URL.Query().Get("run")]
-	s.progress.mu.Unlock()
-
+	at, runs := s.progress.stages.Load(r.URL.Query().Get("run"))
 	if !runs || !ViewerOf(r.Context()).Queues(r.Context()) {
 		s.failJSON(w, http.StatusNotFound, errNotFound)
 		return

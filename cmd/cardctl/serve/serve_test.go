@@ -356,7 +356,7 @@ func TestViewersOfOneModel(t *testing.T) {
 	s, all := newSource(t, examples), true
 	h := newServer(t, s, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var v Viewer = everyone{}
+			var v Viewer = everyone
 			if !all {
 				v = restricted{queues: true}
 			}

@@ -53,7 +53,6 @@ func New(o Options) *Server {
 		trials:   newTrials(),
 		measures: measures,
 		started:  time.Now(),
-		progress: progress{stages: map[string]stage{}},
 		keeper: &keeper{
 			source:   o.Source,
 			interval: o.Interval,

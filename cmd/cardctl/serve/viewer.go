@@ -28,21 +28,19 @@ type Viewer interface {
 	Namespace(ctx context.Context, name string) bool
 }
 
-// everyone sees everything.
-type everyone struct{}
+// anonymous sees everything or nothing.
+type anonymous bool
 
-func (everyone) Name() string                           { return "" }
-func (everyone) Queues(context.Context) bool            { return true }
-func (everyone) Nodes(context.Context) bool             { return true }
-func (everyone) Namespace(context.Context, string) bool { return true }
+// The viewers without a name.
+const (
+	everyone anonymous = true
+	nobody   anonymous = false
+)
 
-// nobody sees nothing.
-type nobody struct{}
-
-func (nobody) Name() string                           { return "" }
-func (nobody) Queues(context.Context) bool            { return false }
-func (nobody) Nodes(context.Context) bool             { return false }
-func (nobody) Namespace(context.Context, string) bool { return false }
+func (anonymous) Name() string                             { return "" }
+func (a anonymous) Queues(context.Context) bool            { return bool(a) }
+func (a anonymous) Nodes(context.Context) bool             { return bool(a) }
+func (a anonymous) Namespace(context.Context, string) bool { return bool(a) }
 
 type viewerKey struct{}
 
@@ -56,13 +54,13 @@ func ViewerOf(ctx context.Context) Viewer {
 	if v, ok := ctx.Value(viewerKey{}).(Viewer); ok {
 		return v
 	}
-	return nobody{}
+	return nobody
 }
 
 // showAll is the access without authentication.
 func showAll(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(WithViewer(r.Context(), everyone{})))
+		next.ServeHTTP(w, r.WithContext(WithViewer(r.Context(), everyone)))
 	})
 }
 
@@ -289,15 +287,20 @@ func (s *seen) namespaceName(name string) string {
 	return hiddenName
 }
 
+// hide hides the names of a job, unless the jobs of its namespace may be seen.
+func (s *seen) hide(namespace string, names ...*string) {
+	if s.namespace(namespace) {
+		return
+	}
+	for _, name := range names {
+		*name = hiddenName
+	}
+}
+
 // evictions returns evictions without the names of jobs that may not be seen.
 func (s *seen) evictions(all []engine.Eviction) []engine.Eviction {
 	return changed(all, func(e *engine.Eviction) {
-		if !s.namespace(e.Namespace) {
-			e.Namespace = hiddenName
-			e.Owner = hiddenName
-			e.Pod = hiddenName
-		}
-
+		s.hide(e.Namespace, &e.Namespace, &e.Owner, &e.Pod)
 		e.Node = s.node(e.Node)
 		e.For = s.takers(e.For)
 	})
@@ -306,13 +309,7 @@ func (s *seen) evictions(all []engine.Eviction) []engine.Eviction {
 // evicted returns past evictions without such names.
 func (s *seen) evicted(all []model.Evicted) []model.Evicted {
 	return changed(all, func(e *model.Evicted) {
-		if !s.namespace(e.Namespace) {
-			e.Namespace = hiddenName
-			e.Owner = hiddenName
-			e.Pod = hiddenName
-			e.PodGroup = hiddenName
-		}
-
+		s.hide(e.Namespace, &e.Namespace, &e.Owner, &e.Pod, &e.PodGroup)
 		e.Node = s.node(e.Node)
 		e.For = s.takers(e.For)
 	})
@@ -320,9 +317,6 @@ func (s *seen) evicted(all []model.Evicted) []model.Evicted {
 
 func (s *seen) takers(all []engine.Taker) []engine.Taker {
 	return changed(all, func(t *engine.Taker) {
-		if !s.namespace(t.Namespace) {
-			t.Namespace = hiddenName
-			t.Owner = hiddenName
-		}
+		s.hide(t.Namespace, &t.Namespace, &t.Owner)
 	})
 }

@@ -67,17 +67,17 @@ func TestNames(t *testing.T) {
 		assert.Equal(t, http.StatusOK, w.Code)
 		return strings.TrimSpace(strings.NewReplacer(`<option value="`, " ", `"></option>`, "").Replace(w.Body.String()))
 	}
-	assert.Equal(t, "train", names(everyone{}, "queue=TR"))
-	assert.Equal(t, "research", names(everyone{}, "in=sea"))
-	assert.Equal(t, "job/default/llm", names(everyone{}, "object=llm"))
-	assert.Equal(t, "node/h800-1 node/h800-2", names(everyone{}, "object=node/h8"))
-	assert.Contains(t, names(everyone{}, "queue="), "climate")
+	assert.Equal(t, "train", names(everyone, "queue=TR"))
+	assert.Equal(t, "research", names(everyone, "in=sea"))
+	assert.Equal(t, "job/default/llm", names(everyone, "object=llm"))
+	assert.Equal(t, "node/h800-1 node/h800-2", names(everyone, "object=node/h8"))
+	assert.Contains(t, names(everyone, "queue="), "climate")
 	queuesOnly := restricted{queues: true, namespaces: []string{"other"}}
 	assert.Equal(t, "queue/train", names(queuesOnly, "object=train"))
 	for _, query := range []string{"object=llm", "object=h200", "queue=llm"} {
 		assert.Empty(t, names(queuesOnly, query), query)
 	}
-	for _, v := range []Viewer{nobody{}, restricted{namespaces: []string{"default"}}} {
+	for _, v := range []Viewer{nobody, restricted{namespaces: []string{"default"}}} {
 		assert.Empty(t, names(v, "queue=train"))
 		assert.Empty(t, names(v, "object=llm"))
 	}
@@ -93,11 +93,11 @@ func TestProgress(t *testing.T) {
 	report("before")(3, 7)
 	assert.JSONEq(t, `{"what": "before", "cycle": 3, "events": 7}`, get(h, "/whatif/progress.json?run="+run).Body.String())
 	assert.Equal(t, http.StatusNotFound, get(h, "/whatif/progress.json?run=other").Code)
-	stranger := New(Options{Source: server.options.Source, Access: as(nobody{}), Log: t.Logf})
-	stranger.progress.stages[run] = stage{What: "before"}
+	stranger := New(Options{Source: server.options.Source, Access: as(nobody), Log: t.Logf})
+	stranger.progress.stages.Store(run, stage{What: "before"})
 	assert.Equal(t, http.StatusNotFound, get(stranger.Handler(), "/whatif/progress.json?run="+run).Code)
 	end()
-	assert.Empty(t, server.progress.stages)
+	server.progress.stages.Range(func(run, _ any) bool { return assert.Fail(t, "a stage is left", run) })
 	report, end = server.progress.begin("guess")
 	assert.Nil(t, report)
 	end()
