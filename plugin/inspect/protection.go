@@ -18,7 +18,6 @@ import (
 // Protection says which queues may reclaim a running task, by policy.
 type Protection struct {
 	Spared string // why no queue may reclaim it now, for the end of "it …"; "" if some may
-	Fence  string // the queue that only queues below it may reclaim from, "" for none
 	// Training: jobs of inference may reclaim it down to the guarantee.
 	Training bool
 }
@@ -72,10 +71,6 @@ func (i Inspection) Protection(task *api.TaskInfo) (p Protection) {
 	q := s.QueueOf(task)
 	if !s.HasPolicies() || q == index.None {
 		return p
-	}
-
-	if fence := s.Fences.Of(q); fence != index.None {
-		p.Fence = s.Index.Name(fence)
 	}
 
 	class := quota.Unclassified
