@@ -137,7 +137,7 @@ func (r *run) start(p *pod, n *node) {
 
 	p.running++
 	r.waiting--
-	r.ends.push(end{r.now + p.Runtime - p.done, r.ends.made, p, p.life})
+	r.ends.push(end{r.now + p.Runtime - p.done, p, p.life})
 	r.account(p, n, 1)
 
 	if !p.begun && p.running+p.ended >= p.Minimum {

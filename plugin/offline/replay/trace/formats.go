@@ -33,7 +33,7 @@ func (w *row) helios() *Job {
 	cards := w.whole("gpu_num", 0)
 	cpus := w.number("cpu_num", 0)
 	if cards%pods != 0 {
-		w.counts.add(w.line, "the cards are not a multiple of the nodes: each pod has the larger number")
+		*w.uneven = append(*w.uneven, w.line)
 	}
 
 	return &Job{

@@ -121,30 +121,14 @@ func (t *Trace) note(format string, arguments ...any) {
 	t.Notes = append(t.Notes, fmt.Sprintf(format, arguments...))
 }
 
-// count is the number of jobs that are changed for one reason.
-type count struct {
-	what  string
-	n     int
-	first int // line
-}
+// uneven are the lines of jobs with cards that are not a multiple of their nodes.
+type uneven []int
 
-// counts has the reasons in the order of their first lines.
-type counts []count
-
-func (c *counts) add(line int, what string) {
-	for i := range *c {
-		if (*c)[i].what == what {
-			(*c)[i].n++
-			return
-		}
-	}
-	*c = append(*c, count{what, 1, line})
-}
-
-// into writes a note for each reason.
-func (c counts) into(t *Trace) {
-	for _, reason := range c {
-		t.note("%s: %d jobs, the first in line %d", reason.what, reason.n, reason.first)
+// into writes a note about the jobs.
+func (u uneven) into(t *Trace) {
+	if len(u) > 0 {
+		t.note("the cards are not a multiple of the nodes: each pod has the larger number: "+
+			"%d jobs, the first in line %d", len(u), u[0])
 	}
 }
 

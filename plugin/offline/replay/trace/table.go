@@ -47,7 +47,7 @@ func (t *Trace) readTable(in io.Reader) error {
 		return err
 	}
 
-	reasons := counts{}
+	var uneven uneven
 	for {
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -63,7 +63,7 @@ func (t *Trace) readTable(in io.Reader) error {
 		}
 
 		line, _ := r.FieldPos(0)
-		w := &row{cells: cells, columns: columns, line: line, counts: &reasons}
+		w := &row{cells: cells, columns: columns, line: line, uneven: &uneven}
 		switch {
 		case len(cells) == len(columns):
 		case end.last != '\n' && r.InputOffset() >= end.read:
@@ -74,7 +74,7 @@ func (t *Trace) readTable(in io.Reader) error {
 		t.add(w, format.job)
 	}
 
-	reasons.into(t)
+	uneven.into(t)
 	return nil
 }
 
@@ -147,7 +147,7 @@ type row struct {
 	columns map[string]int // the places of the columns in cells
 	line    int
 	wrong   string // the first problem of the line, "" for none
-	counts  *counts
+	uneven  *uneven
 }
 
 func (w *row) fail(format string, arguments ...any) {
