@@ -53,7 +53,8 @@ func (s *Subject) checkDeployment() Check {
 			"compile your plugins into a scheduler of your own: docs/install.md#forks")
 	}
 	if readOnly(container) {
-		c.detail(Stop, "the root file system is read-only, and the scheduler writes the checked configuration below /tmp",
+		c.detail(Stop,
+			"the root file system is read-only, and the scheduler writes the checked configuration below /tmp",
 			"mount an emptyDir at /tmp, or set the variable TMPDIR to a volume")
 	}
 
