@@ -53,8 +53,8 @@ const (
 
 var (
 	everything = []string{"-full"}
-	// several measures each benchmark five times in a round, and the median counts: what takes microseconds differs more
-	// from one moment to the next than from round to round.
+	// several measures each benchmark five times in a round, and the median counts. What takes microseconds differs
+	// more from one moment to the next than from round to round.
 	several = []string{"-test.count", "5"}
 
 	plans = map[string]plan{

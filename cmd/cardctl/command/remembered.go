@@ -123,7 +123,7 @@ func (s *source) warnUnknown(format string, arguments ...any) {
 	s.warning("%s", text)
 }
 
-// warnOfPods warns of pods, and of what the scheduler may do with facts about them that are not known.
+// warnOfPods warns of pods, and of the effect that unknown facts about them may have on the scheduler.
 func (s *source) warnOfPods(pods []*v1.Pod, what, may, why string) {
 	if len(pods) > 0 {
 		s.warnUnknown("%s: %d, such as %s/%s on node %s. The scheduler may %s, which are not known: %s",
