@@ -74,8 +74,8 @@ var (
 	errInterval   = errors.New("--interval: must be positive")
 )
 
-// show prints a view, and its changes from then on. It returns an error of the first view. It prints
-// later errors, once until the cluster is back.
+// show prints a view, and its changes from then on. It returns an error of the first view. It prints later errors, once
+// until the cluster is back.
 func (s *source) show(ctx context.Context, view func(context.Context) (*result, error)) error {
 	last, err := view(ctx)
 	if err != nil {

@@ -47,7 +47,7 @@ func (t *Trace) readTable(in io.Reader) error {
 		return err
 	}
 
-	var uneven uneven
+	var changed uneven
 	for {
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -63,7 +63,7 @@ func (t *Trace) readTable(in io.Reader) error {
 		}
 
 		line, _ := r.FieldPos(0)
-		w := &row{cells: cells, columns: columns, line: line, uneven: &uneven}
+		w := &row{cells: cells, columns: columns, line: line, uneven: &changed}
 		switch {
 		case len(cells) == len(columns):
 		case end.last != '\n' && r.InputOffset() >= end.read:
@@ -74,7 +74,7 @@ func (t *Trace) readTable(in io.Reader) error {
 		t.add(w, format.job)
 	}
 
-	uneven.into(t)
+	changed.into(t)
 	return nil
 }
 
