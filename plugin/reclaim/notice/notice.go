@@ -15,7 +15,7 @@
 // job of the claimant, and are offered to no other job.
 //
 // Time stands still in a session, so a plan changes from Running to Due only between two sessions. When a session
-// opens, each plan is suspended until the session has decided whether it is still needed.
+// opens, each plan is Suspended until the session has decided whether it is still needed.
 package notice
 
 import (
@@ -34,11 +34,12 @@ const Lateness = time.Minute
 // State is the state of a plan.
 type State int
 
-// The states of a plan.
+// The states of a plan. StateAt computes the last three from the time.
 const (
-	Running State = iota // a notice is not over
-	Due                  // all notices are over: the victims may be evicted
-	Ended                // the plan is kept no longer
+	Suspended State = iota // the session has not decided yet whether the plan is needed
+	Running                // a notice is not over
+	Due                    // all notices are over: the victims may be evicted
+	Ended                  // the plan is kept no longer
 )
 
 // StateAt returns the state of a plan with notices that last until a time.
@@ -60,7 +61,7 @@ type Plan struct {
 	Pods    []Pod
 	Victims []Victim
 
-	due   bool            // in this session
+	state State
 	until time.Time       // the end of the last notice
 	marks []*earmark.Mark // the places of the pods, while the plan is Running
 }
@@ -92,11 +93,11 @@ type Board struct {
 	kept  map[api.TaskID]api.JobID // the victims, by the job that they are kept for
 }
 
-// Suspend begins a session: all plans are suspended, and no victim is kept.
+// Suspend begins a session: all plans are Suspended, and no victim is kept.
 func (b *Board) Suspend() {
 	b.kept = nil
 	for _, p := range b.plans {
-		p.due = false
+		p.state = Suspended
 		p.marks = nil
 	}
 }
@@ -104,7 +105,13 @@ func (b *Board) Suspend() {
 // Resume asks about each plan, in the order of Add, whether it is still needed. Plans that are not are Ended. needed
 // calls Run or Expire for the others.
 func (b *Board) Resume(needed func(*Plan) bool) {
-	b.plans = slices.DeleteFunc(b.plans, func(p *Plan) bool { return !needed(p) })
+	b.plans = slices.DeleteFunc(b.plans, func(p *Plan) bool {
+		if needed(p) {
+			return false
+		}
+		p.state = Ended
+		return true
+	})
 }
 
 // Add keeps a new plan.
@@ -112,6 +119,7 @@ func (b *Board) Add(p *Plan) { b.plans = append(b.plans, p) }
 
 // Run makes a plan Running until a time. marks are the places of its pods in the session.
 func (b *Board) Run(p *Plan, until time.Time, marks []*earmark.Mark) {
+	p.state = Running
 	p.until = until
 	p.marks = marks
 	b.keep(p)
@@ -119,7 +127,7 @@ func (b *Board) Run(p *Plan, until time.Time, marks []*earmark.Mark) {
 
 // Expire makes a plan Due: its notices ended at a time.
 func (b *Board) Expire(p *Plan, until time.Time) {
-	p.due = true
+	p.state = Due
 	p.until = until
 	b.keep(p)
 }
@@ -142,6 +150,7 @@ func (b *Board) End(p *Plan) []*earmark.Mark {
 	b.plans = slices.DeleteFunc(b.plans, func(other *Plan) bool { return other == p })
 
 	marks := p.marks
+	p.state = Ended
 	p.marks = nil
 	return marks
 }
@@ -158,7 +167,7 @@ func (b *Board) KeptFor(victim api.TaskID) api.JobID { return b.kept[victim] }
 
 // DueFor returns the plan of a job that is Due, nil for none.
 func (b *Board) DueFor(job api.JobID, within bool) *Plan {
-	i := slices.IndexFunc(b.plans, func(p *Plan) bool { return p.Job == job && p.Within == within && p.due })
+	i := slices.IndexFunc(b.plans, func(p *Plan) bool { return p.Job == job && p.Within == within && p.state == Due })
 	if i < 0 {
 		return nil
 	}
