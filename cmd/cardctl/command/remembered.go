@@ -123,19 +123,16 @@ func (s *source) warnUnknown(format string, arguments ...any) {
 	s.warning("%s", text)
 }
 
-// warnOfPods warns of pods, and of the effect that unknown facts about them may have on the scheduler.
-func (s *source) warnOfPods(pods []*v1.Pod, what, may, why string) {
-	if len(pods) > 0 {
-		s.warnUnknown("%s: %d, such as %s/%s on node %s. The scheduler may %s, which are not known: %s",
-			what, len(pods), pods[0].Namespace, pods[0].Name, pods[0].Spec.NodeName, may, why)
-	}
-}
-
 // sayMoved writes to stderr that the cards of some pods are not known.
 func (s *source) sayMoved(moved []*v1.Pod, known *store.Remembered, why string) {
 	unknown := slices.DeleteFunc(moved, func(pod *v1.Pod) bool { return known.Pods[pod.UID] != nil })
-	s.warnOfPods(unknown, "pods on nodes that do not state their cards, or that are gone",
-		"charge them for the cards that the node had", why)
+	if len(unknown) == 0 {
+		return
+	}
+
+	s.warnUnknown("pods on nodes that do not state their cards, or that are gone: %d, such as %s/%s on node %s. "+
+		"The scheduler may charge them for the cards that the node had, which are not known: %s",
+		len(unknown), unknown[0].Namespace, unknown[0].Name, unknown[0].Spec.NodeName, why)
 }
 
 // sayEvicted writes to stderr that the pods are not known that some evicted pods leave their room to.
@@ -147,8 +144,13 @@ func (s *source) sayEvicted(ending []*v1.Pod, nominated sets.Set[string], known 
 	unknown := slices.DeleteFunc(ending, func(pod *v1.Pod) bool {
 		return saved.Has(api.TaskID(pod.UID)) || nominated.Has(pod.Spec.NodeName)
 	})
-	s.warnOfPods(unknown, "evicted pods that have not ended",
-		"keep their room for the pods that they were evicted for", why)
+	if len(unknown) == 0 {
+		return
+	}
+
+	s.warnUnknown("evicted pods that have not ended: %d, such as %s/%s on node %s. "+
+		"The scheduler may keep their room for the pods that they were evicted for, which are not known: %s",
+		len(unknown), unknown[0].Namespace, unknown[0].Name, unknown[0].Spec.NodeName, why)
 }
 
 // sayRemembered writes to stderr which last good values count, and the queues without known values. why is the reason

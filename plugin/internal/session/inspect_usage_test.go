@@ -43,7 +43,9 @@ func begins(c *testbed.Scheduler, t *testing.T, s *testbed.Scene, after time.Dur
 		session.BeginWith(own, stored)
 		return own
 	}
+	// Without an API server: what it has stored would come after the stored state, or before it.
 	kube := c.Kube
+	c.Kube = nil
 	defer func() { c.Kube = kube }()
 	c.Open(t, s, after)
 	i, ok := session.Inspect(own)

@@ -17,7 +17,7 @@ import (
 // Scheduler is a scheduler with a clock, and with an API server for ConfigMaps.
 type Scheduler struct {
 	With    framework.Arguments
-	Kube    *fake.Clientset
+	Kube    *fake.Clientset // nil for none
 	Clock   time.Time
 	Build   framework.PluginBuilder
 	Started map[string]time.Time // pods
@@ -52,7 +52,9 @@ func (c *Scheduler) Open(t *testing.T, s *Scene, after time.Duration) *Fixture {
 	s.Build = c.Build
 	s.Arguments = c.With
 	f := s.Open(t, func(info *api.ClusterInfo, cache *offline.Cache) {
-		cache.Kube = c.Kube
+		if c.Kube != nil {
+			cache.Kube = c.Kube
+		}
 		for _, job := range info.Jobs {
 			c.date(job)
 		}
