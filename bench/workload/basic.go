@@ -35,12 +35,16 @@ const freeQueue = "work"
 
 // oneQueue returns a cluster of equal nodes with a queue without bounds.
 func oneQueue(nodes int, room Resources) Cluster {
-	c := Cluster{Hierarchy: true, Queues: []Queue{
+	return Cluster{Hierarchy: true, Nodes: equalNodes(nodes, room), Queues: []Queue{
 		{Name: "root", Weight: 1},
 		{Name: freeQueue, Parent: "root", Weight: 1},
 	}}
-	for i := range nodes {
-		c.Nodes = append(c.Nodes, Node{Name: fmt.Sprintf("node-%04d", i), Allocatable: room})
+}
+
+// equalNodes returns n nodes with the same room.
+func equalNodes(n int, room Resources) (all []Node) {
+	for i := range n {
+		all = append(all, Node{Name: fmt.Sprintf("node-%04d", i), Allocatable: room})
 	}
-	return c
+	return all
 }

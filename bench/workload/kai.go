@@ -22,16 +22,12 @@ type KAIScale struct {
 
 // Cluster returns the nodes and the queues.
 func (k KAIScale) Cluster() Cluster {
-	c := Cluster{Hierarchy: true, Queues: []Queue{
+	room := Resources{"cpu": 64_000, "memory": 512 << 30, "pods": 110, gpu: kaiGPUs}
+	return Cluster{Hierarchy: true, Nodes: equalNodes(k.Nodes, room), Queues: []Queue{
 		{Name: "root", Weight: 1},
 		{Name: kaiBorrower, Parent: "root", Weight: 1, Deserved: Resources{gpu: 0}},
 		{Name: kaiOwner, Parent: "root", Weight: 1, Deserved: Resources{gpu: int64(k.gpus())}},
 	}}
-	for i := range k.Nodes {
-		room := Resources{"cpu": 64_000, "memory": 512 << 30, "pods": 110, gpu: kaiGPUs}
-		c.Nodes = append(c.Nodes, Node{Name: fmt.Sprintf("node-%03d", i), Allocatable: room})
-	}
-	return c
 }
 
 // Fill returns a job for each GPU, of the queue that deserves nothing.

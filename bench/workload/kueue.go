@@ -42,11 +42,8 @@ const (
 
 // Make returns the cluster, and the jobs in the order in which they arrive.
 func (k KueueRunner) Make() (Cluster, []Arrival) {
-	c := Cluster{Hierarchy: true, Queues: []Queue{{Name: "root", Weight: 1}}}
-	for i := range kueueNodes {
-		room := Resources{"cpu": 1000 * kueueCPUsOfNode, "memory": 1 << 40, "pods": 1000}
-		c.Nodes = append(c.Nodes, Node{Name: fmt.Sprintf("node-%02d", i), Allocatable: room})
-	}
+	room := Resources{"cpu": 1000 * kueueCPUsOfNode, "memory": 1 << 40, "pods": 1000}
+	c := Cluster{Hierarchy: true, Nodes: equalNodes(kueueNodes, room), Queues: []Queue{{Name: "root", Weight: 1}}}
 
 	var arrivals []Arrival
 	for i := range kueueCohorts {

@@ -24,8 +24,8 @@ const (
 	schedulerPerfCase = "PerfScheduling/^SchedulingBasic$/^5000Nodes$"
 )
 
-// measured is the step of SchedulingBasic, as results name it.
-const measured = "measured"
+// basicStep is the step of SchedulingBasic that is measured, as results name it.
+const basicStep = "measured"
 
 // throughput is the mean of pods a second in the output of scheduler_perf.
 var throughput = regexp.MustCompile(`(\S+) SchedulingThroughput/Average`)
@@ -65,7 +65,7 @@ func runBasic(ctx context.Context, w workload.Basic, s scheduler) (load.Result, 
 		}
 
 		took, err = b.startAll(ctx, w.Measured(), &r)
-		r.Reach(measured, took)
+		r.Reach(basicStep, took)
 		return err
 	})
 	return r, err
@@ -106,14 +106,17 @@ func runSchedulerPerf(ctx context.Context, pods int) (load.Result, error) {
 		return r, fmt.Errorf("%s has no throughput in its output:\n%s", schedulerPerfTest, out)
 	}
 	rate, err := strconv.ParseFloat(string(found[1]), 64)
-	r.Reach(measured, float64(pods)/rate)
-	return r, err
+	if err != nil {
+		return r, fmt.Errorf("the throughput of %s: %w", schedulerPerfTest, err)
+	}
+	r.Reach(basicStep, float64(pods)/rate)
+	return r, nil
 }
 
 // basicRows has the number of pods a second.
 func basicRows(setting load.Setting) []row[load.Result] {
 	return []row[load.Result]{
 		{"pods that get a node", "per second",
-			func(r load.Result) float64 { return perSecond(setting.Pods, r.Step(measured)) }},
+			func(r load.Result) float64 { return perSecond(setting.Pods, r.Step(basicStep)) }},
 	}
 }

@@ -21,8 +21,8 @@ func TestBasicTable(t *testing.T) {
 	setting := load.Setting{Pods: 1000}
 	runs := []load.Result{
 		{Scheduler: "upstream"},
-		{Scheduler: "ours", Steps: map[string]float64{measured: 20}},
-		{Scheduler: kubeScheduler, Steps: map[string]float64{measured: 10}},
+		{Scheduler: "ours", Steps: map[string]float64{basicStep: 20}},
+		{Scheduler: kubeScheduler, Steps: map[string]float64{basicStep: 10}},
 	}
 	table := peerReport{report{&load.Report{Setting: setting, Runs: runs}}, kubeScheduler}.Table()
 	assert.Contains(t, table, "| | kube-scheduler | upstream | ours |\n")
@@ -35,6 +35,6 @@ func TestReach(t *testing.T) {
 	r.Reach("late", r.Step("missing"))
 	assert.Empty(t, r.Steps)
 
-	r.Reach(measured, 3)
-	assert.InDelta(t, 3, r.Step(measured), 0)
+	r.Reach(basicStep, 3)
+	assert.InDelta(t, 3, r.Step(basicStep), 0)
 }

@@ -91,5 +91,8 @@ func (v *Values) EnforceQuota() (after time.Duration, on bool) {
 	return v[EnforceQuota].Duration, v[EnforceQuota].Flag
 }
 
+// EnforcesQuota reports whether pods above the bounds of the queue are evicted.
+func (v *Values) EnforcesQuota() bool { return v[EnforceQuota].Flag }
+
 // EnforceBudgets reports whether an exhausted budget of card-hours is such a bound.
 func (v *Values) EnforceBudgets() bool { return v[EnforceQuota].Budgeted }

@@ -14,8 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/screen"
 )
 
-// TestPictureOfExplain holds the picture of a session in the README against what the commands
-// print for the cluster of the demo.
+// TestPictureOfExplain compares the picture in the README with the output of cardctl for the cluster of the demo.
 func TestPictureOfExplain(t *testing.T) {
 	file, err := filepath.Abs("../../../docs/explain.svg")
 	require.NoError(t, err)

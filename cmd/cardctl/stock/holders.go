@@ -65,6 +65,7 @@ func HolderKeys(s *engine.Session) []string {
 // HeldCards returns the jobs of a session that have cards or wait for any, with their holders of some keys: user,
 // group, namespace, or label: and the name of a label.
 func HeldCards(s *engine.Session, keys ...string) (all []Held) {
+	groups := s.Settings().Cards.Groups
 	for _, job := range s.Jobs {
 		held := Held{
 			Namespace: job.Namespace,
@@ -81,7 +82,7 @@ func HeldCards(s *engine.Session, keys ...string) (all []Held) {
 			held.values[key] = intake.ValuesOf(job, key)
 		}
 		held.limits = s.Quota.HolderLimits(job.UID)
-		held.addGroups(s.Settings().Cards.Groups)
+		held.addGroups(groups)
 		all = append(all, held)
 	}
 	return all

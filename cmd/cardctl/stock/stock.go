@@ -105,6 +105,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 		charged: chargedOn(s),
 		cards:   map[string]*Card{},
 		ready:   map[string]float64{},
+		groups:  s.Settings().Cards.Groups,
 	}
 	t.countNodes(w.Nodes)
 	t.countDevices(w)

@@ -19,6 +19,7 @@ type tally struct {
 	charged sums[onNode] // by queue; finally only the charges for lost cards
 	cards   map[string]*Card
 	ready   map[string]float64 // by card and group, on nodes that are ready
+	groups  card.Groups
 }
 
 // onNode identifies a card of a node.
@@ -66,15 +67,14 @@ func (t *tally) card(name string) *Card {
 
 // countNodes counts the extended resources of nodes, and the nodes without labels for them.
 func (t *tally) countNodes(nodes []*v1.Node) {
-	labels := t.session.Settings().Cards.Labels
-	fractions := t.session.Settings().Cards.Fractions
+	settings := t.session.Settings().Cards
 	for _, node := range nodes {
-		inventory := card.OnNode(node, labels)
+		inventory := card.OnNode(node, settings.Labels)
 		info := t.session.Nodes[node.Name]
 		for _, c := range inventory.Cards {
 			on := OnNode{Node: node.Name, Card: c.Name, Resource: string(c.Resource), Allocatable: c.Milli.Cards()}
 			if info != nil {
-				on.Used = engine.Used(info, inventory, c, fractions)
+				on.Used = engine.Used(info, inventory, c, settings.Fractions)
 			}
 
 			// Such a node has the label of a card, but no whole card.
@@ -157,7 +157,7 @@ func (t *tally) countOn(on *OnNode, node *v1.Node, usable bool) {
 	if usable {
 		delete(t.charged, at)
 		t.ready[on.Card] += on.Allocatable
-		t.session.Settings().Cards.Groups.Add(t.ready, on.Card, on.Allocatable)
+		t.groups.Add(t.ready, on.Card, on.Allocatable)
 	}
 
 	on.Free = max(0, on.Allocatable-on.Used)
@@ -177,7 +177,7 @@ func (t *tally) countOn(on *OnNode, node *v1.Node, usable bool) {
 
 // countGroups counts the groups of the cards on nodes.
 func (t *tally) countGroups() {
-	for name, group := range t.session.Settings().Cards.Groups {
+	for name, group := range t.groups {
 		total := t.card(card.GroupPrefix + name)
 		nodes := map[string]bool{}
 		for _, on := range t.stock.Nodes {
@@ -196,7 +196,7 @@ func (t *tally) countGone() {
 	for _, l := range t.stock.Lost {
 		if !t.stock.Has(l.Node, l.Card) {
 			gone[l.Card] += l.Cards
-			t.session.Settings().Cards.Groups.Add(gone, l.Card, l.Cards)
+			t.groups.Add(gone, l.Card, l.Cards)
 		}
 	}
 

@@ -206,13 +206,14 @@ func (ck *checker) checkQueues() {
 // countCards counts the cards of the nodes and of ResourceSlices. A resource or a device without a card name matters
 // only where cards count.
 func (ck *checker) countCards(c *engine.Configuration) {
-	ck.groups = c.Settings().Cards.Groups
+	cards := c.Settings().Cards
+	ck.groups = cards.Groups
 	warn := c.Plugin == plugin.Name || slices.ContainsFunc(ck.objects.Queues, namesCards)
 	for _, node := range ck.objects.Nodes {
-		ck.countNode(node, c.Settings().Cards.Labels, warn)
+		ck.countNode(node, cards.Labels, warn)
 	}
 	for _, slice := range card.CurrentSlices(ck.objects.ResourceSlices) {
-		ck.countDevices(slice, c.Settings().Cards.Attributes, warn)
+		ck.countDevices(slice, cards.Attributes, warn)
 	}
 }
 

@@ -127,12 +127,13 @@ func (t *Trial) add(add *input.Objects, rights Rights) error {
 
 // set changes the settings of queues. It warns about settings that decide nothing.
 func (t *Trial) set(settings []string, c *engine.Configuration) error {
+	cards := c.Settings().Cards
 	for _, setting := range settings {
 		if err := Set(t.World, setting); err != nil {
 			return err
 		}
 
-		missing := MissingCard(t.World, c.Settings().Cards.Labels, c.Settings().Cards.Attributes, setting)
+		missing := MissingCard(t.World, cards.Labels, cards.Attributes, setting)
 		if problem := cmp.Or(missing, WithoutEffect(c, setting)); problem != "" {
 			t.warn("--set %s: %s", setting, problem)
 		}

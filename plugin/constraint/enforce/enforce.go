@@ -41,11 +41,7 @@ type excess struct {
 
 // Open returns the rule, nil where no queue has the policy. loads says that what was stored is still being read.
 func Open(s *constraint.Session, ledger *evict.Ledger, recorder *record.Recorder, loads bool) *constraint.Hooks {
-	enforces := func(p *policy.Values) bool {
-		_, on := p.EnforceQuota()
-		return on
-	}
-	if !s.Intake.AnyPolicy(enforces) {
+	if !s.Intake.AnyPolicy((*policy.Values).EnforcesQuota) {
 		ledger.Above.Keep(func(string, string) bool { return false })
 		return nil
 	}

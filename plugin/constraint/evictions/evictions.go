@@ -59,11 +59,7 @@ func (b *Budget) Left() int {
 
 // Wanted reports whether a queue has a budget of evictions, or enforces its quota.
 func Wanted(s *constraint.Session) bool {
-	enforces := func(p *policy.Values) bool {
-		_, on := p.EnforceQuota()
-		return on
-	}
-	return bounded(s) || s.Intake.AnyPolicy(enforces)
+	return bounded(s) || s.Intake.AnyPolicy((*policy.Values).EnforcesQuota)
 }
 
 // Open returns the budgets, nil where no queue has one. loads says that what was stored is still being read.

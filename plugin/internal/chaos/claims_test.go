@@ -47,7 +47,7 @@ func (h *claimedCards) charge(requests []oracle.ClaimRequest, devices []string, 
 	return oracle.Most(requests, devices)
 }
 
-// requestsOf returns what a claim requests.
+// requestsOf returns the requests of a claim.
 func requestsOf(text string) []oracle.ClaimRequest {
 	requests, _ := ParseClaim(text)
 	return requests

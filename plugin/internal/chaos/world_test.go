@@ -31,7 +31,7 @@ type chaos struct {
 	// borrowsFirst is the last cycle in which a queue that lost pods deserved another one.
 	borrowsFirst int
 	has          map[*Pod]map[string]namedCard // since a pod has a node, by resource
-	had          map[*Pod]map[string]namedCard // before the scheduler started anew, nil after the next session
+	had          map[*Pod]map[string]namedCard // before the scheduler restarted, nil after the next session
 	read         map[*Queue]*annotations
 	claimed      map[string]*claimedCards // resource claims, by namespace and name; nil when the scheduler starts
 	promiseTimes map[*Job]*promiseTime
@@ -87,7 +87,7 @@ func newChaos(c Config) *chaos {
 	return w
 }
 
-// start starts the scheduler anew.
+// start restarts the scheduler.
 func (w *chaos) start() {
 	if len(w.has) > 0 { // and not at a second restart before a session
 		w.had = w.has
@@ -299,7 +299,7 @@ func (w *chaos) holdAll() {
 // missing reports whether sessions do not have a queue.
 func (w *chaos) missing(queue string) bool { return w.Queues[queue] == nil }
 
-// noteOtherCards notes whether pods have other cards since the scheduler started anew: it takes them to have had these
+// noteOtherCards notes whether pods have other cards since the scheduler restarted: it takes them to have had these
 // from their start.
 func (w *chaos) noteOtherCards() {
 	for p, had := range w.had {

@@ -43,7 +43,7 @@ func begins(c *testbed.Scheduler, t *testing.T, s *testbed.Scene, after time.Dur
 		session.BeginWith(own, stored)
 		return own
 	}
-	// Without an API server: what it has stored would come after the stored state, or before it.
+	// There is no API server: the store would load its state, which could replace the given one.
 	kube := c.Kube
 	c.Kube = nil
 	defer func() { c.Kube = kube }()

@@ -37,8 +37,9 @@ func (d *Detail) Has() []stock.Amount {
 func details(w *engine.World, s *engine.Session) map[string]*Detail {
 	all := map[string]*Detail{}
 	jobs := stock.Jobs(s)
-	labels := s.Settings().Cards.Labels
-	shared := engine.SharedCards(w.Nodes, labels, s.Settings().Cards.Fractions)
+	settings := s.Settings().Cards
+	labels := settings.Labels
+	shared := engine.SharedCards(w.Nodes, labels, settings.Fractions)
 
 	for _, g := range w.Groups {
 		job := jobs[string(g.ID())]
