@@ -38,7 +38,8 @@ type Hooks struct {
 	// FitClaims is Fit for resource claims that pods share. Where it is nil, FitCard decides on the added cards of
 	// the queue, card by card.
 	FitClaims func(b *quota.Books, a Ask, claims []index.DeviceClaim) quota.Verdict
-	// SkipsGroups: FitCard is not called for groups of cards.
+	// SkipsGroups: FitCard admits each group of cards, so the check of a card does not ask it for the groups of the
+	// card.
 	SkipsGroups bool
 	// FitNode is Fit for the parts of a request that depend on the node, other than cards. It is called only in
 	// sessions with cards.

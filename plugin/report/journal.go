@@ -13,6 +13,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/quota"
@@ -294,6 +295,15 @@ func (j *Journal) Event(e *Explainer, job *api.JobInfo, dropIn bool) record.PodG
 
 // Open begins a session with these jobs. It drops the reasons of jobs that are gone.
 func (j *Journal) Open(jobs map[api.JobID]*api.JobInfo) {
+	// The scheduler before a restart has left annotations. An empty entry ends them as if they were of this one.
+	if j.waiting.session == 0 {
+		for id, job := range jobs {
+			if job.PodGroup != nil && job.PodGroup.Annotations[card.ReasonKey] != "" {
+				j.entries[id] = &entry{}
+			}
+		}
+	}
+
 	j.waiting.session++
 	for id := range j.entries {
 		if _, ok := jobs[id]; !ok {

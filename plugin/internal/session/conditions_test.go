@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,31 +21,41 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// TestReasonEndsWithTheQuota raises the quota of a job that also lacks a node: the annotation for programs ends.
+// TestReasonEndsWithTheQuota raises the quota of a job that also lacks a node: the annotation for programs ends, also
+// if another scheduler has written it.
 func TestReasonEndsWithTheQuota(t *testing.T) {
-	s := testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":1}`).Queue("other", "", "quota", `{"A":8}`).
-		Pods("runs", "other", "A", 8, 1, testbed.On("a")).Pods("waits", "q", "A", 1, 2, testbed.InPhase(workload.Inqueue))
-	run := testbed.NewSequence(t, s)
-	var written map[string]string // annotations of the PodGroup
-	run.Edit = func(info *api.ClusterInfo) {
-		for _, job := range info.Jobs {
-			if job.Name == "waits" {
-				job.PodGroup.Annotations = written
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restart=%t", restart), func(t *testing.T) {
+			s := testbed.NewScene().Node("a", "A", 8).
+				Queue("q", "", "quota", `{"A":1}`).Queue("other", "", "quota", `{"A":8}`).
+				Pods("runs", "other", "A", 8, 1, testbed.On("a")).
+				Pods("waits", "q", "A", 1, 2, testbed.InPhase(workload.Inqueue))
+			run := testbed.NewSequence(t, s)
+			var written map[string]string // annotations of the PodGroup
+			cycle := func() map[string]string {
+				run.Edit = func(info *api.ClusterInfo) {
+					for _, job := range info.Jobs {
+						if job.Name == "waits" {
+							job.PodGroup.Annotations = written
+						}
+					}
+				}
+				f := run.Open(t).Run(t, allocate.New())
+				job := f.Job("waits")
+				f.Close()
+				written = job.PodGroup.Annotations
+				return written
 			}
-		}
-	}
-	cycle := func() map[string]string {
-		f := run.Open(t).Run(t, allocate.New())
-		job := f.Job("waits")
-		f.Close()
-		written = job.PodGroup.Annotations
-		return written
-	}
-	assert.Contains(t, cycle(), card.ReasonKey)
-	assert.Contains(t, cycle(), card.ReasonKey)
+			assert.Contains(t, cycle(), card.ReasonKey)
+			assert.Contains(t, cycle(), card.ReasonKey)
 
-	s.Annotate("q", card.QuotaKey, `{"A":2}`)
-	assert.NotContains(t, cycle(), card.ReasonKey)
+			s.Annotate("q", card.QuotaKey, `{"A":2}`)
+			if restart {
+				run = testbed.NewSequence(t, s)
+			}
+			assert.NotContains(t, cycle(), card.ReasonKey)
+		})
+	}
 }
 
 // TestConditionsOfPodGroups runs cycles of Volcano with gang, from the opening of a
