@@ -33,10 +33,6 @@ type Metrics struct {
 	objects    []*api.QueueInfo // by queue; nil for a root without a Queue object
 	byQueue    []*queueGauges   // by queue, from the first use in the session on
 	proportion bool
-	budgets    bool // any series of a budget is set
-	notices    bool // any series of pods with notice is set
-	saved      bool // the series of the last save is set
-	evictions  bool // any series of a budget of evictions is set
 }
 
 // NewMetrics returns Metrics without gauges.

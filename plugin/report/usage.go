@@ -38,64 +38,42 @@ func (m *Metrics) SetUsage(q index.Queue, resource string, usage float64) {
 
 // SetBudget sets the budget of a queue for a card, and the used part of it, in card-hours.
 func (m *Metrics) SetBudget(q index.Queue, resource string, limit, used float64) {
-	m.budgets = true
 	budgetVec.WithLabelValues(m.ix.Name(q), resource).Set(limit)
 	spentVec.WithLabelValues(m.ix.Name(q), resource).Set(used)
 }
 
 // ForgetBudgets deletes the series of all budgets.
 func (m *Metrics) ForgetBudgets() {
-	if m.budgets {
-		budgetVec.Reset()
-		spentVec.Reset()
-		m.budgets = false
-	}
+	budgetVec.Reset()
+	spentVec.Reset()
 }
 
 // SetEvictionsLeft sets how many evictions are left of a budget of a queue. budget is the name of the annotation
 // without its prefix.
 func (m *Metrics) SetEvictionsLeft(q index.Queue, budget string, left int) {
-	m.evictions = true
 	leftVec.WithLabelValues(m.ix.Name(q), budget).Set(float64(left))
 }
 
 // ForgetEvictions deletes the series of SetEvictionsLeft for all queues.
-func (m *Metrics) ForgetEvictions() {
-	if m.evictions {
-		leftVec.Reset()
-		m.evictions = false
-	}
-}
+func (m *Metrics) ForgetEvictions() { leftVec.Reset() }
 
 // SetNotices sets how many pods of a queue have notice.
 func (m *Metrics) SetNotices(q index.Queue, pods int) {
-	m.notices = true
 	noticeVec.WithLabelValues(m.ix.Name(q)).Set(float64(pods))
 }
 
 // ForgetNotices deletes the series of SetNotices for all queues.
-func (m *Metrics) ForgetNotices() {
-	if m.notices {
-		noticeVec.Reset()
-		m.notices = false
-	}
-}
+func (m *Metrics) ForgetNotices() { noticeVec.Reset() }
 
 // SetSaved sets when usage was last saved. The zero time means never.
 func (m *Metrics) SetSaved(at time.Time) {
 	if !at.IsZero() {
-		m.saved = true
 		savedGauge.WithLabelValues().Set(float64(at.UnixMilli()) / 1000)
 	}
 }
 
 // ForgetSaved deletes the series of SetSaved.
-func (m *Metrics) ForgetSaved() {
-	if m.saved {
-		savedGauge.Reset()
-		m.saved = false
-	}
-}
+func (m *Metrics) ForgetSaved() { savedGauge.Reset() }
 
 // forgetUsage deletes the series of a queue.
 func forgetUsage(queue prometheus.Labels) {
