@@ -72,7 +72,7 @@ func TestWindowProblems(t *testing.T) {
 		}
 		info.Queue = object
 		q.Open(map[api.QueueID]*api.QueueInfo{"q": info}, time.Unix(15*60, 0))
-		for _, p := range q.WindowProblems() {
+		for _, p := range q.WindowChanges() {
 			problems = append(problems, p.Texts...)
 		}
 		return q.Get("q").Annotations["volcano.sh/max-jobs"], problems

@@ -199,23 +199,9 @@ func (q *Queues) Info(queue *api.QueueInfo) *api.QueueInfo {
 	return &info
 }
 
-// WindowProblems returns the problems of the windows that the session has read, in the order of queue names.
-func (q *Queues) WindowProblems() (all []Problems) {
-	for _, queue := range q.windowed {
-		p := Problems{Queue: queue.Object}
-		if queue.windows != nil {
-			p.Texts = queue.windows.problems
-		}
-		all = append(all, p)
-	}
-
-	slices.SortFunc(all, func(x, y Problems) int { return cmp.Compare(x.Queue.Name, y.Queue.Name) })
-	return all
-}
-
-// WindowChange is a queue with windows that the session has read.
+// WindowChange is a queue with windows that the session has read, and the problems of the windows.
 type WindowChange struct {
-	Queue *scheduling.Queue
+	Problems
 	// Began and Ended describe the windows that began and ended since the session before. They are empty for a queue
 	// that is new to this process.
 	Began, Ended []string
@@ -227,8 +213,9 @@ type WindowChange struct {
 // WindowChanges returns the queues with windows that the session has read, in the order of their names.
 func (q *Queues) WindowChanges() (all []WindowChange) {
 	for _, queue := range q.windowed {
-		c := WindowChange{Queue: queue.Object, Began: queue.began, Ended: queue.ended}
+		c := WindowChange{Problems: Problems{Queue: queue.Object}, Began: queue.began, Ended: queue.ended}
 		if queue.windows != nil {
+			c.Texts = queue.windows.problems
 			c.Windowed = true
 			c.InForce = len(queue.windows.holding)
 		}

@@ -191,8 +191,8 @@ func (s *Session) publishProblems() {
 	for _, p := range m.intake.TreeProblems() {
 		r.Queue(problems.OfTree, p, record.BadHierarchyAnnotation)
 	}
-	for _, p := range m.queues.WindowProblems() {
-		r.Queue(problems.OfWindows, p, record.BadPolicyAnnotation)
+	for _, c := range m.queues.WindowChanges() {
+		r.Queue(problems.OfWindows, c.Problems, record.BadPolicyAnnotation)
 	}
 	for _, p := range m.intake.PolicyProblems() {
 		r.Queue(problems.OfPolicies, p, record.BadPolicyAnnotation)
