@@ -2,18 +2,24 @@ package constraint
 
 import (
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
 // AdmitsJob applies the rules of jobs to a job.
 func (s *Session) AdmitsJob(a JobAsk) quota.Verdict {
-	v := Admitted(a.Queue)
-	rules := s.with(onAdmitJob)
-	for i := 0; i < len(rules) && v.OK(); i++ {
-		v = rules[i].AdmitJob(a)
+	return firstRefusal(s.with(onAdmitJob), a.Queue, func(h *Hooks) quota.Verdict { return h.AdmitJob(a) })
+}
+
+// firstRefusal asks features about q until one of them refuses.
+func firstRefusal(features []*Hooks, q index.Queue, ask func(*Hooks) quota.Verdict) quota.Verdict {
+	for _, h := range features {
+		if v := ask(h); !v.OK() {
+			return v
+		}
 	}
-	return v
+	return Admitted(q)
 }
 
 // PrepareCards is called before the quotas of queues decide on the cards of a job.

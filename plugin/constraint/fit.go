@@ -132,16 +132,12 @@ func (s *Session) FitsDim(b *quota.Books, a *Ask, d fastres.Dim, milli float64) 
 
 // FitsClaims applies the features, and not the quotas of queues, to claims that pods share.
 func (s *Session) FitsClaims(b *quota.Books, a *Ask, claims []index.DeviceClaim) quota.Verdict {
-	v := Admitted(a.Queue)
-	rules := s.with(onFitClaims)
-	for i := 0; i < len(rules) && v.OK(); i++ {
-		if rules[i].FitClaims != nil {
-			v = rules[i].FitClaims(b, *a, claims)
-		} else {
-			v = fitsAdded(rules[i], b, a, claims)
+	return firstRefusal(s.with(onFitClaims), a.Queue, func(h *Hooks) quota.Verdict {
+		if h.FitClaims != nil {
+			return h.FitClaims(b, *a, claims)
 		}
-	}
-	return v
+		return fitsAdded(h, b, a, claims)
+	})
 }
 
 // fitsAdded applies a rule to what claims add to the queue of a task, card by card.

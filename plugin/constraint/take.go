@@ -15,16 +15,10 @@ func (s *Session) HasPolicies() bool { return len(s.with(onMayTake))+len(s.with(
 
 // MayTake decides whether a task of q may take from other queues at all.
 func (s *Session) MayTake(q index.Queue, task *api.TaskInfo) quota.Verdict {
-	v := Admitted(q)
 	if q == index.None || task == nil {
-		return v
+		return Admitted(q)
 	}
-
-	policies := s.with(onMayTake)
-	for i := 0; i < len(policies) && v.OK(); i++ {
-		v = policies[i].MayTake(q, task)
-	}
-	return v
+	return firstRefusal(s.with(onMayTake), q, func(h *Hooks) quota.Verdict { return h.MayTake(q, task) })
 }
 
 // Protection returns what protects a running task of q from a reclaimer. One feature that spares it is enough.
