@@ -65,6 +65,9 @@ func (a Amounts) Minus(b Amounts) Amounts {
 	return rest
 }
 
+// difference returns |a − b|.
+func (a Amounts) difference(b Amounts) Amounts { return a.Minus(b).Plus(b.Minus(a)) }
+
 // beyond returns the part of a that exceeds b. Other dimensions are absent.
 func (a Amounts) beyond(b Amounts) Amounts {
 	excess := Amounts{}

@@ -191,43 +191,32 @@ func (n *Holders) within(queue string, holders []Holder, inqueue Amounts) Amount
 	return inqueue
 }
 
-// reserve changes the reservations of jobs of a queue and some holders, and the part of them that counts in the queue
-// and above.
-func (n *Holders) reserve(queue string, holders []Holder, after func(before Amounts) Amounts) {
-	at := n.alike(queue, holders)
-	before := n.own[at]
-	n.own[at] = after(before)
-
-	was := n.within(queue, holders, before)
-	is := n.within(queue, holders, n.own[at])
-	n.oracle.promise(queue, is.Minus(was))
-	n.oracle.withdraw(queue, was.Minus(is))
-}
-
 // Promise adds the reservation of an admitted job.
 func (n *Holders) Promise(queue string, holders []Holder, reserved Amounts) {
-	n.reserve(queue, holders, func(before Amounts) Amounts { return before.Plus(reserved) })
-	for _, h := range holders {
-		more := reserved
-		for _, q := range n.Limited(queue, h) {
-			at := place{q, h.String()}
-			before := n.inqueue[at]
-			n.inqueue[at] = before.Plus(more)
-			more = n.promises(q, h, n.inqueue[at]).Minus(n.promises(q, h, before))
-		}
-	}
+	n.change(queue, holders, reserved, Amounts.Plus)
 }
 
-// Withdraw reverts Promise.
+// Withdraw reverts Promise, as long as no other account has changed since.
 func (n *Holders) Withdraw(queue string, holders []Holder, reserved Amounts) {
-	n.reserve(queue, holders, func(before Amounts) Amounts { return before.Minus(reserved) })
+	n.change(queue, holders, reserved, Amounts.Minus)
+}
+
+// change changes the reservations of jobs of a queue with these holders. The inqueue of the queue changes as far as the
+// limits have room, and so does each inqueue of a holder.
+func (n *Holders) change(queue string, holders []Holder, reserved Amounts, change func(inqueue, by Amounts) Amounts) {
+	jobs := n.alike(queue, holders)
+	was := n.within(queue, holders, n.own[jobs])
+	n.own[jobs] = change(n.own[jobs], reserved)
+	is := n.within(queue, holders, n.own[jobs])
+	n.oracle.change(queue, is.difference(was), change)
+
 	for _, h := range holders {
-		less := reserved
+		by := reserved
 		for _, q := range n.Limited(queue, h) {
 			at := place{q, h.String()}
 			before := n.inqueue[at]
-			n.inqueue[at] = before.Minus(less)
-			less = n.promises(q, h, before).Minus(n.promises(q, h, n.inqueue[at]))
+			n.inqueue[at] = change(before, by)
+			by = n.promises(q, h, n.inqueue[at]).difference(n.promises(q, h, before))
 		}
 	}
 }

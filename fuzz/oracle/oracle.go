@@ -354,26 +354,18 @@ func (o *Oracle) promises(name string, inqueue Amounts) Amounts {
 	return part
 }
 
-// Promise adds the reservation of an admitted job to a queue. Its parent gets the increase of the
-// queue's promises, and so on up to the root.
+// Promise adds the reservation of an admitted job to a queue.
 func (o *Oracle) Promise(name string, min, placed, gated Amounts) {
-	o.promise(name, reservation(min, placed, gated))
+	o.change(name, reservation(min, placed, gated), Amounts.Plus)
 }
 
-func (o *Oracle) promise(name string, more Amounts) {
+// change changes the inqueue of a queue. Its parent gets the change of the queue's promises, and so on up to the root.
+func (o *Oracle) change(name string, by Amounts, change func(inqueue, by Amounts) Amounts) {
 	for _, p := range o.Path(name) {
 		before := o.queues[p].all
-		o.queues[p].all = before.Plus(more)
-		more = o.promises(p, o.queues[p].all).Minus(o.promises(p, before))
-	}
-}
-
-// withdraw reverts promise, as long as no other account has changed since.
-func (o *Oracle) withdraw(name string, less Amounts) {
-	for _, p := range o.Path(name) {
-		before := o.queues[p].all
-		o.queues[p].all = before.Minus(less)
-		less = o.promises(p, before).Minus(o.promises(p, o.queues[p].all))
+		after := change(before, by)
+		o.queues[p].all = after
+		by = o.promises(p, after).difference(o.promises(p, before))
 	}
 }
 
