@@ -19,10 +19,18 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
+// claimScene returns a scene with a node of the device plugin and one of a DRA driver, with the same model.
+func claimScene(quota string) (*testbed.Scene, *testbed.ClaimModel) {
+	s := testbed.NewScene().Node("plugin", "A", 4).MixedNode("dra", nil, workload.Resources{}).Queue("q", "", "quota", quota)
+	m := testbed.NewClaimModel()
+	m.Devices["dra"] = []string{"A", "A", "A", "B", "A/mig-1g.10gb-mixed"}
+	return s, m
+}
+
 // TestClaimsAndPluginShareAnAccount has a quota of a model for pods of the device plugin and pods with claims together.
 func TestClaimsAndPluginShareAnAccount(t *testing.T) {
 	for quota, want := range map[string]int{`{"A":2}`: 2, `{"A":3}`: 3, `{"A":9}`: 5, `{"B":9}`: 0} {
-		s, m := testbed.ClaimScene(quota)
+		s, m := claimScene(quota)
 		s.Pods("plugin", "q", "A", 2, 1).Pods("claims", "q", "", 3, 0)
 		for i := range 3 {
 			m.With(fmt.Sprint("claims-", i), map[string][]testbed.ModelRequest{fmt.Sprint("own", i): {testbed.ExactlyOf(1, "A")}})
@@ -41,7 +49,7 @@ func TestClaimsAndPluginShareAnAccount(t *testing.T) {
 
 // TestClaimOfSeveralCards charges each card that a claim may get, until it is allocated.
 func TestClaimOfSeveralCards(t *testing.T) {
-	s, m := testbed.ClaimScene(`{"A":8,"B":1}`)
+	s, m := claimScene(`{"A":8,"B":1}`)
 	s.Pods("any", "q", "", 3, 0)
 	for i := range 3 {
 		m.With(fmt.Sprint("any-", i), map[string][]testbed.ModelRequest{fmt.Sprint("own", i): {testbed.ExactlyOf(1, "A", "B")}})
@@ -108,7 +116,7 @@ func TestSharedClaimsOfCards(t *testing.T) {
 // TestTerminatingPodsShareClaims has a claim that only a pod which is being deleted holds: it counts until the pod is
 // gone.
 func TestTerminatingPodsShareClaims(t *testing.T) {
-	s, m := testbed.ClaimScene(`{"A":1}`)
+	s, m := claimScene(`{"A":1}`)
 	s.Pods("old", "q", "", 1, 0, testbed.On("dra")).Pods("new", "q", "", 1, 0)
 	s.Jobs[0].Tasks[0].Status = workload.TaskReleasing
 	m.With("old-0", map[string][]testbed.ModelRequest{"shared-old": {testbed.ExactlyOf(1, "A")}})
@@ -126,7 +134,7 @@ func TestTerminatingPodsShareClaims(t *testing.T) {
 
 // TestCardClaimsInSimulations removes pods with claims in a simulation, and adds one.
 func TestCardClaimsInSimulations(t *testing.T) {
-	s, m := testbed.ClaimScene(`{"A":2}`)
+	s, m := claimScene(`{"A":2}`)
 	s.Pods("run", "q", "", 2, 0, testbed.On("dra")).Pods("new", "q", "", 1, 0)
 	m.With("run-0", map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(1, "A")}})
 	m.With("run-1", map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(1, "A")}, "own1": {testbed.ExactlyOf(1, "A")}})
@@ -147,7 +155,7 @@ func TestCardClaimsInSimulations(t *testing.T) {
 
 // TestClaimsInNamespaces limits what a namespace has by claims.
 func TestClaimsInNamespaces(t *testing.T) {
-	s, m := testbed.ClaimScene(`{"A":9}`)
+	s, m := claimScene(`{"A":9}`)
 	s.Queues[0].Annotations[card.HolderKey] = `{"namespace":{"*":{"A":2}}}`
 	s.Pods("run", "q", "", 4, 0).Pods("share", "q", "", 2, 0)
 	for i := range 4 {
@@ -164,7 +172,7 @@ func TestClaimsInNamespaces(t *testing.T) {
 
 // TestReclaimForSeveralClaims asks whether a queue that deserves one card may take back two for a pod.
 func TestReclaimForSeveralClaims(t *testing.T) {
-	s, m := testbed.ClaimScene(`{"A":4}`)
+	s, m := claimScene(`{"A":4}`)
 	s.Queues[0].Annotations["volcano.sh/card.deserved"], s.Queues[0].Annotations["volcano.sh/card.guarantee"] = `{"A":1}`, `{"A":0}`
 	s.Pods("take", "q", "", 3, 0, testbed.InPhase(workload.Inqueue))
 	m.With("take-0", map[string][]testbed.ModelRequest{"one": {testbed.ExactlyOf(1, "A")}})

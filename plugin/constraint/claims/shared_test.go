@@ -34,7 +34,7 @@ func TestJobsThatShareClaimsOfOthers(t *testing.T) {
 // has its cards, too.
 func TestClaimsOfUsers(t *testing.T) {
 	for limit, want := range map[string]int{"1": 1, "2": 2} {
-		s, m := testbed.ClaimScene(`{"A":9}`)
+		s, m := claimScene(`{"A":9}`)
 		s.Annotate("q", card.HolderKey, `{"user":{"*":{"A":`+limit+`}}}`)
 		user := func(name string) func(*workload.Job) {
 			return func(j *workload.Job) { j.Annotations = map[string]string{policy.UserKey: name} }

@@ -171,7 +171,7 @@ func allocateSome(m *testbed.ClaimModel, t *testing.T, r *rand.Rand, task *workl
 				}
 			}
 		}
-		all := c.Allocations(m.Devices[task.Node], taken)
+		all := allocations(c.Requests, m.Devices[task.Node], taken)
 		if len(all) == 0 {
 			continue
 		}
@@ -192,7 +192,7 @@ func checkMost(m *testbed.ClaimModel, t *testing.T) {
 	for name, c := range m.Claims {
 		for node, devices := range m.Devices {
 			most := c.Most(devices)
-			for _, allocation := range c.Allocations(devices, nil) {
+			for _, allocation := range allocations(c.Requests, devices, nil) {
 				has := map[string]float64{}
 				for _, i := range allocation {
 					has[devices[i]]++
@@ -203,6 +203,63 @@ func checkMost(m *testbed.ClaimModel, t *testing.T) {
 			}
 		}
 	}
+}
+
+// allocations returns all sets of devices that a claim with these requests can be given.
+func allocations(requests []testbed.ModelRequest, devices []string, taken map[int]bool) (all [][]int) {
+	var choose func(request int, has []int)
+	choose = func(request int, has []int) {
+		if request == len(requests) {
+			all = append(all, slices.Clone(has))
+			return
+		}
+
+		for _, a := range requests[request] {
+			for _, some := range setsOf(a, devices, taken, has) {
+				choose(request+1, append(slices.Clone(has), some...))
+			}
+		}
+	}
+	choose(0, nil)
+	return all
+}
+
+// setsOf returns the sets of devices that an alternative can get in addition to those that the claim has.
+func setsOf(a testbed.ModelAlternative, devices []string, taken map[int]bool, has []int) [][]int {
+	var free []int
+	total := 0
+	for i, name := range devices {
+		if !slices.Contains(a.Cards, name) {
+			continue
+		}
+		total++
+		if !taken[i] && !slices.Contains(has, i) {
+			free = append(free, i)
+		}
+	}
+
+	switch {
+	case a.Count > 0:
+		return subsets(free, a.Count)
+	case len(free) == total && total > 0: // all of them
+		return [][]int{free}
+	}
+
+	return nil
+}
+
+// subsets returns all subsets of n elements.
+func subsets(of []int, n int) (all [][]int) {
+	if n == 0 {
+		return [][]int{nil}
+	}
+	for i := range of {
+		for _, rest := range subsets(of[i+1:], n-1) {
+			all = append(all, append([]int{of[i]}, rest...))
+		}
+	}
+
+	return all
 }
 
 // drawClaims draws a cluster with claims.

@@ -49,7 +49,7 @@ func TestCardBounds(t *testing.T) {
 			test.make(s)
 			f := s.Open(t)
 			for queue, want := range test.want {
-				assert.Equal(t, want, f.BoundOf(queue, "A"), queue)
+				assert.Equal(t, want, boundOf(f, queue, "A"), queue)
 			}
 		})
 	}
@@ -64,7 +64,7 @@ func TestRootWithCards(t *testing.T) {
 		s.Queues[i].Capability = nil
 	}
 	f := s.Open(t)
-	assert.Equal(t, 3.0, f.BoundOf("root", "A"))
+	assert.Equal(t, 3.0, boundOf(f, "root", "A"))
 	assert.Equal(t, 64000.0, f.Own.Index.RealCapability.Row(f.Own.Index.Lookup("q")).Get(fastres.CPU))
 	assert.Equal(t, 64000.0, f.Own.Index.Deserved.Row(f.Own.Index.Root()).Get(fastres.CPU))
 }
@@ -79,31 +79,31 @@ func TestBoundsFollowCards(t *testing.T) {
 			queue.Queue.Generation = 1
 		}
 	}
-	assert.Equal(t, 8.0, run.Open(t).BoundOf("q", "A"))
+	assert.Equal(t, 8.0, boundOf(run.Open(t), "q", "A"))
 	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":3}`
-	assert.Equal(t, 3.0, run.Open(t).BoundOf("q", "A"))
+	assert.Equal(t, 3.0, boundOf(run.Open(t), "q", "A"))
 	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":9}`
-	assert.Equal(t, 8.0, run.Open(t).BoundOf("q", "A"))
+	assert.Equal(t, 8.0, boundOf(run.Open(t), "q", "A"))
 	s.Node("b", "A", 4)
-	assert.Equal(t, 9.0, run.Open(t).BoundOf("q", "A"))
+	assert.Equal(t, 9.0, boundOf(run.Open(t), "q", "A"))
 	s.Nodes = s.Nodes[1:]
-	assert.Equal(t, 4.0, run.Open(t).BoundOf("q", "A"), "a node is gone")
+	assert.Equal(t, 4.0, boundOf(run.Open(t), "q", "A"), "a node is gone")
 	s.Nodes[0].Allocatable[testbed.GPU] = 6
-	assert.Equal(t, 6.0, run.Open(t).BoundOf("q", "A"), "a node has changed")
+	assert.Equal(t, 6.0, boundOf(run.Open(t), "q", "A"), "a node has changed")
 
 	s.Build = session.NewCapacity
 	s.Queues[0].Capability = nil
 	generation := run.Edit
 	run = testbed.NewSequence(t, s)
 	run.Edit = generation
-	assert.Equal(t, 6.0, run.Open(t).BoundOf("q", "A"))
+	assert.Equal(t, 6.0, boundOf(run.Open(t), "q", "A"))
 	for range 2 {
 		s.Queues[0].Annotations = nil
 		f := run.Open(t)
 		assert.Nil(t, f.Own.Cards)
-		assert.Equal(t, 0.0, f.BoundOf("q", "A"))
+		assert.Equal(t, 0.0, boundOf(f, "q", "A"))
 		s.Queues[0].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":2}`}
-		assert.Equal(t, 2.0, run.Open(t).BoundOf("q", "A"))
+		assert.Equal(t, 2.0, boundOf(run.Open(t), "q", "A"))
 	}
 }
 
@@ -127,11 +127,11 @@ func TestCardsThatAppearLater(t *testing.T) {
 func TestNewQueueWithTheNameOfAnother(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":4}`)
 	run := testbed.NewSequence(t, s)
-	assert.Equal(t, 4.0, run.Open(t).BoundOf("q", "A"))
+	assert.Equal(t, 4.0, boundOf(run.Open(t), "q", "A"))
 	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":"five"}`
-	assert.Equal(t, 4.0, run.Open(t).BoundOf("q", "A"))
+	assert.Equal(t, 4.0, boundOf(run.Open(t), "q", "A"))
 	run.Edit = func(info *api.ClusterInfo) { info.Queues["q"].Queue.UID = types.UID("another") }
-	assert.Equal(t, 0.0, run.Open(t).BoundOf("q", "A"))
+	assert.Equal(t, 0.0, boundOf(run.Open(t), "q", "A"))
 }
 
 // TestInheritedCards counts cards in all queues below one with a card annotation.

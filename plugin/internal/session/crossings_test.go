@@ -32,8 +32,8 @@ func TestDisplacesJobsOfTheSession(t *testing.T) {
 	s.Annotate("q", policy.OrderKey, "displace")
 	f := s.Open(t)
 	require.False(t, f.JobEnqueueable(f.Job("huge")), "no displacement helps it")
-	require.True(t, f.Admit("low"))
-	require.True(t, f.Admit("high"))
+	require.True(t, admit(f, "low"))
+	require.True(t, admit(f, "high"))
 	assert.Equal(t, scheduling.PodGroupPending, f.Job("low").PodGroup.Status.Phase)
 	assert.False(t, f.JobEnqueueable(f.Job("low")), "its cards are promised to high")
 }
@@ -51,9 +51,9 @@ func TestDisplacedJobsReturnTheirDevices(t *testing.T) {
 	for _, job := range []string{"low", "high", "last"} {
 		f.Job(job).MinAvailable = 1
 	}
-	require.True(t, f.Admit("low"))
+	require.True(t, admit(f, "low"))
 	require.False(t, f.JobEnqueueable(f.Job("last")))
-	require.True(t, f.Admit("high"))
+	require.True(t, admit(f, "high"))
 	assert.Equal(t, scheduling.PodGroupPending, f.Job("low").PodGroup.Status.Phase)
 	assert.True(t, f.JobEnqueueable(f.Job("last")), "high has 3 of 4")
 	assert.False(t, f.JobEnqueueable(f.Job("low")))

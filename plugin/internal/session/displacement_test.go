@@ -24,19 +24,19 @@ func TestDisplacedJobsAreTold(t *testing.T) {
 	client, events := testbed.RecordedEvents()
 	run.Client = client
 	f := run.after(t, 0)
-	require.True(t, f.Admit("low"))
+	require.True(t, admit(f, "low"))
 	f = run.after(t, time.Minute)
-	require.True(t, f.Admit("high"))
+	require.True(t, admit(f, "high"))
 	const text = "The job is not admitted any more: job default/high of the queue has the priority 5, and this one 0. It is admitted again when there is room"
 	event := <-events
 	assert.Equal(t, []string{"low", v1.EventTypeWarning, "PromiseDisplaced", text}, []string{event.InvolvedObject.Name, event.Type, event.Reason, event.Message})
 	assert.Equal(t, "False PromiseDisplaced 1m0s", run.inqueueOf(f, "low"))
 	assert.Equal(t, text, f.Job("low").JobFitErrors)
 	f = run.after(t, time.Minute)
-	assert.False(t, f.Admit("low"))
+	assert.False(t, admit(f, "low"))
 	s.Jobs = s.Jobs[:1]
 	f = run.after(t, time.Minute)
-	assert.True(t, f.Admit("low"))
+	assert.True(t, admit(f, "low"))
 	assert.Equal(t, "True Admitted 3m0s", run.inqueueOf(f, "low"))
 }
 

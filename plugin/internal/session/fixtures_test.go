@@ -5,11 +5,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
@@ -40,6 +42,42 @@ func openFixture(
 	f.Own = ours.Session
 	t.Cleanup(func() { ours.OnSessionClose(f.Session) })
 	return f
+}
+
+// admit asks whether a job is admitted, and admits it if so, as the action enqueue does.
+func admit(f *testbed.Fixture, job string) bool {
+	j := f.Job(job)
+	if !f.JobEnqueueable(j) {
+		return false
+	}
+
+	f.JobEnqueued(j)
+	j.PodGroup.Status.Phase = scheduling.PodGroupInqueue
+	return true
+}
+
+// boundOf returns the realCapability of a queue for a card, in whole cards.
+func boundOf(f *testbed.Fixture, queue, card string) float64 {
+	d, ok := f.Own.Memory.Names.LookupCard(card)
+	if !ok {
+		return 0
+	}
+
+	milli := f.Own.Index.RealCapability.Row(f.Own.Index.Lookup(queue)).Get(d)
+	if milli == fastres.MaxQuantity {
+		return milli
+	}
+
+	return milli / 1000
+}
+
+// withoutCards makes the plugin capacity, and the queues so far plain ones.
+func withoutCards(s *testbed.Scene) {
+	s.Build = session.NewCapacity
+	for i := range s.Queues {
+		s.Queues[i].Capability = nil
+		s.Queues[i].Annotations = nil
+	}
 }
 
 // oneNode is a node with eight cores, 8 GiB and eight GPUs.

@@ -271,9 +271,9 @@ func TestNamesStartAnew(t *testing.T) {
 		s.Queues[0].Annotations[card.QuotaKey] = `{"A":"three","B":5,` + strings.Join(names, ",") + `}`
 		s.Jobs[1].Tasks[0].Request[fmt.Sprintf("example.com/made-up-%d", i)] = 1
 		f := run.Open(t)
-		assert.Equal(t, 3.0, f.BoundOf("q", "A"), "session %d", i)
+		assert.Equal(t, 3.0, boundOf(f, "q", "A"), "session %d", i)
 		assert.Equal(t, 2.0, f.CardsOf("q", "B"), "session %d", i)
-		assert.Equal(t, 1.0, f.BoundOf("q", fmt.Sprintf("Made-Up-%d-7", i)))
+		assert.Equal(t, 1.0, boundOf(f, "q", fmt.Sprintf("Made-Up-%d-7", i)))
 		assert.Equal(t, cards.NodeFits, f.FitsNode(f.Task("wait-0"), "a").Reason, "session %d", i)
 		assert.Equal(t, []float64{2000}, allocatedOfB(), "session %d", i)
 		assert.False(t, f.JobEnqueueable(f.Job("wait")))

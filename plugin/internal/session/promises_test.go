@@ -68,7 +68,7 @@ func TestNoPromiseOfCardsLeaks(t *testing.T) {
 		f := run.after(t, time.Duration(r.IntN(9))*time.Minute)
 		for _, j := range s.Jobs {
 			before := inqueueJobs(f)
-			if f.Job(j.Name).PodGroup.Status.Phase == scheduling.PodGroupPending && f.Admit(j.Name) {
+			if f.Job(j.Name).PodGroup.Status.Phase == scheduling.PodGroupPending && admit(f, j.Name) {
 				admitted++
 				displaced += before + 1 - inqueueJobs(f)
 			}

@@ -272,7 +272,7 @@ func TestNodesLost(t *testing.T) {
 func TestNodesGoneInATree(t *testing.T) {
 	s := testbed.NewScene().Node("lost", "A", 40).Node("left", "A", 32).Queue("root", "").Queue("x", "root").Queue("y", "root").
 		Pods("run", "x", "", 40, 1, testbed.On("lost")).Pods("x", "x", "", 1, 20).Pods("y", "y", "", 1, 20).Pods("more", "y", "", 20, 1)
-	s.WithoutCards()
+	withoutCards(s)
 	s.Queues[1].Capability = workload.Resources{testbed.GPU: 40}
 	run := testbed.NewSequence(t, s)
 	assert.False(t, run.Open(t).Allocatable(run.Last.Queue("x"), run.Last.Task("x-0")), "x has its 40")
@@ -299,7 +299,7 @@ func TestNodesGoneInATree(t *testing.T) {
 func TestNodesGoneOfAQueueWithoutAPlace(t *testing.T) {
 	s := testbed.NewScene().Node("lost", "A", 40).Node("left", "A", 32).Queue("root", "").Queue("x", "root").Queue("orphan", "missing").
 		Pods("run", "orphan", "", 40, 1, testbed.On("lost"))
-	s.WithoutCards()
+	withoutCards(s)
 	run := testbed.NewSequence(t, s)
 	for _, want := range []float64{72000, 32000} {
 		f := run.Open(t)
@@ -311,7 +311,7 @@ func TestNodesGoneOfAQueueWithoutAPlace(t *testing.T) {
 // TestNodesGoneWhileNothingBoundsThem has a node come and go with a pod while no guarantee is kept.
 func TestNodesGoneWhileNothingBoundsThem(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 4).Queue("q", "").Pods("runs", "q", "", 1, 1, testbed.On("a"))
-	s.WithoutCards()
+	withoutCards(s)
 	s.Hierarchy = false
 	run := testbed.NewSequence(t, s)
 	open := func(root string) bool {

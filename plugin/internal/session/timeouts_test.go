@@ -88,13 +88,13 @@ func TestInqueueTimeout(t *testing.T) {
 			client, events := testbed.RecordedEvents()
 			run.Client = client
 			f := run.after(t, 0)
-			require.True(t, f.Admit("stuck"))
+			require.True(t, admit(f, "stuck"))
 			assert.Equal(t, "True Admitted 0s", run.inqueueOf(f, "stuck"))
-			assert.False(t, f.Admit("next"))
+			assert.False(t, admit(f, "next"))
 			<-events
-			assert.False(t, run.after(t, 20*time.Minute).Admit("next"))
+			assert.False(t, admit(run.after(t, 20*time.Minute), "next"))
 			run.restart()
-			assert.False(t, run.after(t, 10*time.Minute).Admit("next"), "exactly 30 minutes")
+			assert.False(t, admit(run.after(t, 10*time.Minute), "next"), "exactly 30 minutes")
 			<-events
 
 			f = run.after(t, time.Second)
@@ -104,7 +104,7 @@ func TestInqueueTimeout(t *testing.T) {
 			assert.Equal(t, []string{"PodGroup", "stuck", v1.EventTypeWarning, "InqueueTimeout", text},
 				[]string{event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Type, event.Reason, event.Message})
 			assert.Equal(t, 1.0, testbed.AddedMetrics(t)["queue_inqueue_timeouts_total q"])
-			assert.True(t, f.Admit("next"))
+			assert.True(t, admit(f, "next"))
 
 			f = run.after(t, time.Minute)
 			assert.Equal(t, "False InqueueTimeout 30m1s", run.inqueueOf(f, "stuck"), "once")
@@ -144,12 +144,12 @@ func TestInqueueTimeoutBegins(t *testing.T) {
 func TestInqueueTimeoutAgain(t *testing.T) {
 	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":8}`).Pods("job", "q", "A", 2, 1, testbed.Members(2)).Annotate("q", policy.InqueueTimeoutKey, "10m")
 	run := newTimed(t, s)
-	require.True(t, run.after(t, 0).Admit("job"))
+	require.True(t, admit(run.after(t, 0), "job"))
 	f := run.after(t, 11*time.Minute)
 	f.Job("job").PodGroup.Status.Phase = scheduling.PodGroupPending
 	s.Annotate("q", policy.InqueueTimeoutKey, "")
 	f = run.after(t, time.Minute)
-	require.True(t, f.Admit("job"))
+	require.True(t, admit(f, "job"))
 	assert.Equal(t, "True Admitted 12m0s", run.inqueueOf(f, "job"))
 	s.Annotate("q", policy.InqueueTimeoutKey, "10m")
 	f = run.after(t, 9*time.Minute)
@@ -251,7 +251,7 @@ func TestNoPromiseLeaks(t *testing.T) {
 		}
 		for _, j := range s.Jobs {
 			switch job := f.Job(j.Name); {
-			case job.PodGroup.Status.Phase == scheduling.PodGroupPending && f.Admit(j.Name) && (timeout(j.Queue) > 0 || !since[j.Name].IsZero()):
+			case job.PodGroup.Status.Phase == scheduling.PodGroupPending && admit(f, j.Name) && (timeout(j.Queue) > 0 || !since[j.Name].IsZero()):
 				since[j.Name], over[j.Name] = run.now, false
 			case r.IntN(40) == 0:
 				job.PodGroup.Status.Phase = scheduling.PodGroupPending

@@ -45,7 +45,7 @@ func (c *modelClaim) toObject(name string) *resourcev1.ResourceClaim {
 	o := &resourcev1.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: name, UID: types.UID(name)},
 	}
-	for i, request := range c.requests {
+	for i, request := range c.Requests {
 		o.Spec.Devices.Requests = append(o.Spec.Devices.Requests, DeviceRequest(i, request))
 	}
 	if c.Cards == nil {

@@ -12,7 +12,6 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
-	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index"
 )
@@ -42,7 +41,7 @@ type ClaimModel struct {
 
 // modelClaim is a resource claim.
 type modelClaim struct {
-	requests  []ModelRequest
+	Requests  []ModelRequest
 	Pool      string             // of the allocated devices
 	Allocated []int              // the devices of the pool, nil before
 	Cards     map[string]float64 // of the allocated devices, when they were allocated
@@ -148,50 +147,7 @@ func (c *modelClaim) Charge(m *ClaimModel, node string) map[string]float64 {
 
 // Most returns the most that a claim can get of some devices.
 func (c *modelClaim) Most(devices []string) map[string]float64 {
-	return oracle.Most(c.requests, devices)
-}
-
-// Allocations returns all sets of devices that a claim can be given.
-func (c *modelClaim) Allocations(devices []string, taken map[int]bool) (all [][]int) {
-	var choose func(request int, has []int)
-	choose = func(request int, has []int) {
-		if request == len(c.requests) {
-			all = append(all, slices.Clone(has))
-			return
-		}
-
-		for _, a := range c.requests[request] {
-			for _, some := range setsOf(a, devices, taken, has) {
-				choose(request+1, append(slices.Clone(has), some...))
-			}
-		}
-	}
-	choose(0, nil)
-	return all
-}
-
-// setsOf returns the sets of devices that an alternative can get in addition to those that the claim has.
-func setsOf(a ModelAlternative, devices []string, taken map[int]bool, has []int) [][]int {
-	var free []int
-	total := 0
-	for i, name := range devices {
-		if !slices.Contains(a.Cards, name) {
-			continue
-		}
-		total++
-		if !taken[i] && !slices.Contains(has, i) {
-			free = append(free, i)
-		}
-	}
-
-	switch {
-	case a.Count > 0:
-		return subsets(free, a.Count)
-	case len(free) == total && total > 0: // all of them
-		return [][]int{free}
-	}
-
-	return nil
+	return oracle.Most(c.Requests, devices)
 }
 
 // String describes the model, for the message of a failure.
@@ -202,24 +158,10 @@ func (m *ClaimModel) String() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Claims)) {
 		c := m.Claims[name]
-		text += fmt.Sprintln(name, c.requests, c.Pool, c.Cards, c.Node, c.Placed)
+		text += fmt.Sprintln(name, c.Requests, c.Pool, c.Cards, c.Node, c.Placed)
 	}
 
 	return text
-}
-
-// subsets returns all subsets of n elements.
-func subsets(of []int, n int) (all [][]int) {
-	if n == 0 {
-		return [][]int{nil}
-	}
-	for i := range of {
-		for _, rest := range subsets(of[i+1:], n-1) {
-			all = append(all, append([]int{of[i]}, rest...))
-		}
-	}
-
-	return all
 }
 
 // Allocate gives a claim devices of a node.
@@ -278,19 +220,11 @@ func ExactlyOf(count int, names ...string) ModelRequest {
 	return ModelRequest{{Count: count, Cards: names}}
 }
 
-// ClaimScene returns a scene with a node of the device plugin and one of a DRA driver, with the same model.
-func ClaimScene(quota string) (*Scene, *ClaimModel) {
-	s := NewScene().Node("plugin", "A", 4).MixedNode("dra", nil, workload.Resources{}).Queue("q", "", "quota", quota)
-	m := NewClaimModel()
-	m.Devices["dra"] = []string{"A", "A", "A", "B", "A/mig-1g.10gb-mixed"}
-	return s, m
-}
-
 // With gives a pod claims.
 func (m *ClaimModel) With(pod string, claims map[string][]ModelRequest) {
 	for _, name := range slices.Sorted(maps.Keys(claims)) {
 		if m.Claims[name] == nil {
-			m.Claims[name] = &modelClaim{requests: claims[name]}
+			m.Claims[name] = &modelClaim{Requests: claims[name]}
 		}
 		m.Pods[pod] = append(m.Pods[pod], name)
 	}

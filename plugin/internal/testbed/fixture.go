@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -62,39 +61,12 @@ func (f *Fixture) Allocated(queue string) *api.Resource {
 	return f.Own.Intake.Dims.Resource(f.Own.Index.Allocated(f.Own.Index.Lookup(queue)))
 }
 
-// Admit asks whether a job is admitted, and admits it if so, as the action enqueue does.
-func (f *Fixture) Admit(job string) bool {
-	j := f.Job(job)
-	if !f.JobEnqueueable(j) {
-		return false
-	}
-
-	f.JobEnqueued(j)
-	j.PodGroup.Status.Phase = scheduling.PodGroupInqueue
-	return true
-}
-
 // Names returns the names of tasks, in their order.
 func Names(tasks []*api.TaskInfo) (names []string) {
 	for _, task := range tasks {
 		names = append(names, task.Name)
 	}
 	return names
-}
-
-// BoundOf returns the realCapability of a queue for a card, in whole cards.
-func (f *Fixture) BoundOf(queue, card string) float64 {
-	d, ok := f.Own.Memory.Names.LookupCard(card)
-	if !ok {
-		return 0
-	}
-
-	milli := f.Own.Index.RealCapability.Row(f.Own.Index.Lookup(queue)).Get(d)
-	if milli == fastres.MaxQuantity {
-		return milli
-	}
-
-	return milli / 1000
 }
 
 // SortedJobs returns the jobs of the session by UID.

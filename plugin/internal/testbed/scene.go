@@ -36,15 +36,6 @@ type Scene struct {
 // NewScene returns a scene without nodes, queues and jobs, for the plugin capacity-card.
 func NewScene() *Scene { return &Scene{Build: session.BuilderOf(session.Name).Build} }
 
-// WithoutCards makes the plugin capacity, and the queues so far plain ones.
-func (s *Scene) WithoutCards() {
-	s.Build = session.NewCapacity
-	for i := range s.Queues {
-		s.Queues[i].Capability = nil
-		s.Queues[i].Annotations = nil
-	}
-}
-
 // Node adds a node with n cards of one model.
 func (s *Scene) Node(name, model string, n int64) *Scene {
 	return s.MixedNode(name, map[string]string{"nvidia.com/gpu.product": model}, workload.Resources{GPU: n})
