@@ -19,6 +19,26 @@ func Placed(job *api.JobInfo) (tasks []*api.TaskInfo) {
 	return tasks
 }
 
+// Missing returns how many pods a job lacks to its minimum, 0 or less for none.
+func Missing(job *api.JobInfo) int { return int(job.MinAvailable - job.ReadyTaskNum() - job.WaitingTaskNum()) }
+
+// Lacking returns the first pending tasks in an order that give a job its minimum. It is nil if the job has its
+// minimum, or if it has too few pending tasks without gates.
+func Lacking(job *api.JobInfo, compare func(x, y *api.TaskInfo) int) (tasks []*api.TaskInfo) {
+	n := Missing(job)
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !task.SchGated && !task.BestEffort {
+			tasks = append(tasks, task)
+		}
+	}
+
+	if n <= 0 || len(tasks) < n {
+		return nil
+	}
+	slices.SortFunc(tasks, compare)
+	return tasks[:n]
+}
+
 // SpareRoles returns how many pods a job has above the minimum of each of its roles, nil where no role has a minimum.
 func SpareRoles(job *api.JobInfo) map[string]int {
 	// Volcano looks at roles only where the minimum of the job has room for the minimums of all roles.

@@ -130,7 +130,7 @@ func (s *Rules) lacking(job *api.JobInfo, pending, skip []*api.TaskInfo) (
 			roles[task.TaskRole]++
 		}
 	}
-	missing := int(job.MinAvailable-job.ReadyTaskNum()-job.WaitingTaskNum()) - waits
+	missing := constraint.Missing(job) - waits
 
 	// The minimums of roles count only where they are a part of the minimum of the job.
 	rest := pending

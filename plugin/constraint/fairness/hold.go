@@ -163,25 +163,15 @@ func (h *cardHolds) waiting(ended map[api.JobID]time.Time) (jobs []*waiting) {
 // refuses them.
 func (h *cardHolds) needsOf(q index.Queue, job *api.JobInfo) *waiting {
 	s := h.session
-	missing := int(job.MinAvailable - job.ReadyTaskNum() - job.WaitingTaskNum())
-
-	var tasks []*api.TaskInfo
-	for _, task := range job.TaskStatusIndex[api.Pending] {
-		if !task.SchGated && !task.BestEffort {
-			tasks = append(tasks, task)
-		}
-	}
-
-	if missing <= 0 || len(tasks) < missing {
+	tasks := constraint.Lacking(job, func(x, y *api.TaskInfo) int { return cmp.Compare(x.UID, y.UID) })
+	if tasks == nil {
 		return nil
 	}
-
-	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return cmp.Compare(x.UID, y.UID) })
 
 	w := &waiting{job: job, queue: q, needs: fastres.NewVector(s.Intake.Dims.Length())}
 	one := fastres.NewVector(w.needs.Len())
 	complete := true
-	for _, task := range tasks[:missing] {
+	for _, task := range tasks {
 		pod, known := s.Intake.SetTask(one, q, task)
 		w.needs.Add(one)
 		complete = complete && known

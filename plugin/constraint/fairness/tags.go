@@ -295,7 +295,7 @@ func (t *startTags) readTurns(o *order) {
 		}
 
 		pending := float64(len(job.TaskStatusIndex[api.Pending]))
-		gang := float64(job.MinAvailable - job.ReadyTaskNum() - job.WaitingTaskNum())
+		gang := float64(constraint.Missing(job))
 		for _, above := range s.Index.Path(q) {
 			t.queues[above].turns += pending - min(pending, max(1, gang)) + min(1, pending)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -48,22 +49,10 @@ func (r *rule) lacksQuota(q index.Queue, job *api.JobInfo) bool {
 }
 
 // missing returns the pods that a job lacks of its minimum, none where it lacks more than nodes and quota for them.
-func missing(job *api.JobInfo) (tasks []*api.TaskInfo) {
-	n := int(job.MinAvailable - job.ReadyTaskNum() - job.WaitingTaskNum())
-	for _, task := range job.TaskStatusIndex[api.Pending] {
-		if !task.SchGated && !task.BestEffort {
-			tasks = append(tasks, task)
-		}
-	}
-
-	if n <= 0 || len(tasks) < n {
-		return nil
-	}
-
-	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int {
+func missing(job *api.JobInfo) []*api.TaskInfo {
+	return constraint.Lacking(job, func(x, y *api.TaskInfo) int {
 		return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(x.Name, y.Name), cmp.Compare(x.UID, y.UID))
 	})
-	return tasks[:n]
 }
 
 // fitAll reports whether pods of q fit under the quotas on top of the allocated cards. A pod gets the first card of

@@ -142,7 +142,7 @@ func (r *rule) wantedBy(j *job, q index.Queue, column int, room float64) float64
 		}
 	}
 
-	missing := int(j.MinAvailable - j.ReadyTaskNum() - j.WaitingTaskNum())
+	missing := constraint.Missing(j.JobInfo)
 	return quota.WantedByJob(r.tasks, missing, room)
 }
 
