@@ -1,18 +1,19 @@
-// Command mutate tests the tests. Each line of mutants.txt changes one place of a rule, and names the test that must
+// Package mutate tests the tests. Each line of mutants.txt changes one place of a rule, and names the test that must
 // fail then:
 //
 //	quota.Fits    boundary 1    quota TestFits
 //
 // In the function quota.Fits, the first comparison is inverted at its boundary (< becomes <=), and TestFits of the
-// directory quota must notice. A place is the function, an operator (see operators.go) and the number of the place in
-// the function, so that a mutant does not depend on how the code is formatted or named inside.
+// directory quota must notice. A place is the function, an operator (see operators_test.go) and the number of the place
+// in the function, so that a mutant does not depend on how the code is formatted or named inside.
 //
-// The command copies the module, puts all mutants into the copy, and runs the named tests, one process for each mutant.
-// Run it in the directory of the module. It fails if a mutant survives.
-package main
+// TestMutants copies the module, puts all mutants into the copy, and runs the named tests, one process for each mutant.
+// It fails if a mutant survives:
+//
+//	go test ./fuzz/mutate -run TestMutants -v -timeout 0 -mutants '^quota/plan'
+package mutate
 
 import (
-	"context"
 	_ "embed"
 	"errors"
 	"flag"
@@ -25,47 +26,37 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 //go:embed mutants.txt
 var list string
 
-func main() {
-	only := flag.String("only", "", "try only the mutants whose line matches this regular expression")
-	workers := flag.Int("workers", runtime.NumCPU(), "number of mutants that are tried at the same time")
-	flag.Parse()
+var (
+	only    = flag.String("mutants", "", "try the mutants whose line matches this regular expression, none by default")
+	workers = flag.Int("workers", runtime.NumCPU(), "number of mutants that are tried at the same time")
+)
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+// TestMutants tries the mutants that the flag chooses.
+func TestMutants(t *testing.T) {
+	if *only == "" {
+		t.Skip("no -mutants")
+	}
+	matching, err := regexp.Compile(*only)
+	require.NoError(t, err)
+	mutants, err := parse(list)
+	require.NoError(t, err)
+
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	err := run(ctx, *only, max(1, *workers))
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "mutate:", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context, only string, workers int) error {
-	matching, err := regexp.Compile(only)
-	if err != nil {
-		return err
-	}
-
-	mutants, err := parse(list)
-	if err != nil {
-		return err
-	}
-
+	t.Chdir("../..")
 	tree, err := copyTree()
-	if err != nil {
-		return err
-	}
-
+	require.NoError(t, err)
 	defer os.RemoveAll(tree)
-	err = insert(tree, mutants)
-	if err != nil {
-		return err
-	}
+	require.NoError(t, insert(tree, mutants))
 
 	var chosen []mutant
 	for _, m := range mutants {
@@ -73,7 +64,7 @@ func run(ctx context.Context, only string, workers int) error {
 			chosen = append(chosen, m)
 		}
 	}
-	return newRunner(tree).try(ctx, chosen, workers)
+	require.NoError(t, newRunner(tree).try(ctx, chosen, max(1, *workers)))
 }
 
 // insert writes the files with all mutants into a copy of the module.
