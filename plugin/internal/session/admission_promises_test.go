@@ -110,7 +110,7 @@ func TestGangThatLostAPod(t *testing.T) {
 	}
 	s := &testbed.Scene{Build: session.NewCapacity}
 	s.Nodes = oneNode
-	s.Queue("q", "").Batch("gang", "q", 3, 2, 1, 1)
+	s.Queue("q", "").Pods("gang", "q", "", 3, 0, batch(2, 1, 1))
 	s.Queues[0].Capability = workload.Resources{"cpu": 3000}
 	s.Jobs[0].MinMember, s.Jobs[0].MinResources, s.Jobs[0].Phase = 3, workload.Resources{"cpu": 3000}, workload.Pending
 	f := s.Open(t)

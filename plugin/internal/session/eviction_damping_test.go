@@ -89,25 +89,25 @@ var exchanges = map[string]struct {
 	// mine exceeds its deserved memory, so other comes first once it has lost a pod.
 	"one dimension is over, another is not": {func() *testbed.Scene {
 		return sharing(20, 20).Deserving("mine", "", 10, 10).Deserving("other", "", 10, 10).
-			Batch("mine", "mine", 4, 4, 1, 3).Batch("claim", "mine", 1, 0, 1, 3).Batch("other", "other", 4, 4, 4, 2)
+			Pods("mine", "mine", "", 4, 0, batch(4, 1, 3)).Pods("claim", "mine", "", 1, 0, batch(0, 1, 3)).Pods("other", "other", "", 4, 0, batch(4, 4, 2))
 	}, map[string]int{"mine": 4, "claim": 0, "other": 4}},
 	// other exceeds its deserved, its parent does not, and the parent of mine does.
 	"the parents are the other way round": {func() *testbed.Scene {
 		return sharing(20, 200).Queue("root", "").Deserving("a", "root", 10, 100).Deserving("b", "root", 10, 100).
 			Deserving("mine", "a", 5, 100).Deserving("twin", "a", 9, 100).Deserving("other", "b", 5, 100).
-			Batch("mine", "mine", 2, 2, 1, 1).Batch("claim", "mine", 1, 0, 1, 1).Batch("twin", "twin", 9, 9, 1, 1).Batch("other", "other", 9, 9, 1, 1)
+			Pods("mine", "mine", "", 2, 0, batch(2, 1, 1)).Pods("claim", "mine", "", 1, 0, batch(0, 1, 1)).Pods("twin", "twin", "", 9, 0, batch(9, 1, 1)).Pods("other", "other", "", 9, 0, batch(9, 1, 1))
 	}, map[string]int{"mine": 2, "claim": 0, "twin": 9, "other": 9}},
 	// other borrows, and goes first.
 	"the borrower has the higher priority": {func() *testbed.Scene {
 		s := sharing(10, 100).Deserving("mine", "", 5, 50).Deserving("other", "", 5, 50).
-			Batch("claim", "mine", 5, 0, 1, 1).Batch("other", "other", 10, 10, 1, 1)
+			Pods("claim", "mine", "", 5, 0, batch(0, 1, 1)).Pods("other", "other", "", 10, 0, batch(10, 1, 1))
 		s.Queues[1].Priority = 10
 		return s
 	}, map[string]int{"claim": 1, "other": 9}}, // the job of claim needs one pod
 	// other has one large pod. Once that is evicted, other comes first.
 	"the victim is large": {func() *testbed.Scene {
 		return sharing(10, 100).Deserving("mine", "", 5, 50).Deserving("other", "", 5, 50).
-			Batch("mine", "mine", 1, 1, 1, 1).Batch("claim", "mine", 4, 0, 1, 1).Batch("other", "other", 1, 1, 9, 1)
+			Pods("mine", "mine", "", 1, 0, batch(1, 1, 1)).Pods("claim", "mine", "", 4, 0, batch(0, 1, 1)).Pods("other", "other", "", 1, 0, batch(1, 9, 1))
 	}, map[string]int{"mine": 1, "claim": 4, "other": 0}},
 }
 
@@ -200,9 +200,9 @@ func TestOrderByEachPendingPod(t *testing.T) {
 		"too large":                   {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 5) }, false},
 		"another card":                {func(s *testbed.Scene) { s.Pods("one", "mine", "C", 1, 1) }, false},
 		"one of a list is too large":  {func(s *testbed.Scene) { s.Pods("one", "mine", "B|A", 1, 4) }, true},
-		"small in one dimension each": {func(s *testbed.Scene) { s.Batch("cpu", "mine", 1, 0, 1, 9).Batch("memory", "mine", 1, 0, 9, 1) }, false},
-		"both small":                  {func(s *testbed.Scene) { s.Batch("large", "mine", 1, 0, 9, 9).Batch("small", "mine", 1, 0, 1, 1) }, true},
-		"without requests":            {func(s *testbed.Scene) { s.Batch("none", "mine", 1, 0, 0, 0) }, false},
+		"small in one dimension each": {func(s *testbed.Scene) { s.Pods("cpu", "mine", "", 1, 0, batch(0, 1, 9)).Pods("memory", "mine", "", 1, 0, batch(0, 9, 1)) }, false},
+		"both small":                  {func(s *testbed.Scene) { s.Pods("large", "mine", "", 1, 0, batch(0, 9, 9)).Pods("small", "mine", "", 1, 0, batch(0, 1, 1)) }, true},
+		"without requests":            {func(s *testbed.Scene) { s.Pods("none", "mine", "", 1, 0, batch(0, 0, 0)) }, false},
 		"one of two that are needed":  {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 1, func(j *workload.Job) { j.MinMember = 2 }) }, false},
 	} {
 		for phase, counts := range map[workload.Phase]bool{workload.Inqueue: true, workload.Pending: false} {
@@ -245,7 +245,7 @@ func crowded(seed uint64) *testbed.Scene {
 			for running < n && r.IntN(3) > 0 && freeCores >= cores && freeGiB >= gib {
 				freeCores, freeGiB, running = freeCores-cores, freeGiB-gib, running+1
 			}
-			s.Batch(fmt.Sprintf("%s-%d", name, k), name, n, running, cores, gib)
+			s.Pods(fmt.Sprintf("%s-%d", name, k), name, "", n, 0, batch(running, cores, gib))
 		}
 	}
 	return s

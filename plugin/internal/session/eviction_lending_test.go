@@ -27,7 +27,7 @@ func lendingTree(t *testing.T, arguments framework.Arguments, annotated bool) cy
 			s.Queues[2+i].Name = name
 		}
 	}
-	s.Batch("dev", "dev", 25, 0, 2, 1).Batch("marketing", "marketing", 30, 0, 2, 1).Batch("sales", "sales", 10, 0, 2, 1)
+	s.Pods("dev", "dev", "", 25, 0, batch(0, 2, 1)).Pods("marketing", "marketing", "", 30, 0, batch(0, 2, 1)).Pods("sales", "sales", "", 10, 0, batch(0, 2, 1))
 	d := newCycles(t, s)
 	d.Edit = func(info *api.ClusterInfo) {
 		reclaimable := false
@@ -48,7 +48,7 @@ func TestLentCPUIsReclaimed(t *testing.T) {
 				d := lendingTree(t, framework.Arguments{"deservedFrom": "weight", "reclaimCompares": compares}, annotated)
 				assert.Equal(t, 50, 2*d.running("dev"), "26 of them are borrowed")
 
-				d.Batch("prod", "prod", 48, 0, 2, 1)
+				d.Pods("prod", "prod", "", 48, 0, batch(0, 2, 1))
 				d.Jobs[len(d.Jobs)-1].MinMember = 48 // all or nothing
 				evicted := 0
 				for range 40 {
@@ -71,8 +71,8 @@ func TestNotReclaimable(t *testing.T) {
 		for reclaimable, want := range map[bool]int{true: 2, false: 0} {
 			s := &testbed.Scene{Build: session.NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()},
 				Arguments: framework.Arguments{"deservedFrom": "weight", "reclaimCompares": compares}}
-			s.Batch("prod", "prod", 50, 50, 2, 1).Batch("dev", "dev", 10, 10, 2, 1).Batch("claim", "dev", 2, 0, 2, 1).
-				Batch("marketing", "marketing", 30, 30, 2, 1).Batch("sales", "sales", 10, 10, 2, 1)
+			s.Pods("prod", "prod", "", 50, 0, batch(50, 2, 1)).Pods("dev", "dev", "", 10, 0, batch(10, 2, 1)).Pods("claim", "dev", "", 2, 0, batch(0, 2, 1)).
+				Pods("marketing", "marketing", "", 30, 0, batch(30, 2, 1)).Pods("sales", "sales", "", 10, 0, batch(10, 2, 1))
 			s.Jobs[2].MinMember = 2
 			d := newCycles(t, s)
 			d.Edit = func(info *api.ClusterInfo) { info.Queues["prod"].Queue.Spec.Reclaimable = &reclaimable }
@@ -89,9 +89,9 @@ func TestNotReclaimable(t *testing.T) {
 func TestNearestQueueIsReclaimedFirst(t *testing.T) {
 	s := &testbed.Scene{Build: session.NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()},
 		Arguments: framework.Arguments{"deservedFrom": "weight", "reclaimCompares": "damped=2"}}
-	s.Batch("dev", "dev", 14, 14, 2, 1).Batch("sales", "sales", 56, 56, 2, 1).Batch("prod", "prod", 30, 30, 2, 1)
+	s.Pods("dev", "dev", "", 14, 0, batch(14, 2, 1)).Pods("sales", "sales", "", 56, 0, batch(56, 2, 1)).Pods("prod", "prod", "", 30, 0, batch(30, 2, 1))
 	for i := range 4 {
-		s.Batch(fmt.Sprint("claim-", i), "prod", 1, 0, 2, 1)
+		s.Pods(fmt.Sprint("claim-", i), "prod", "", 1, 0, batch(0, 2, 1))
 	}
 	s.Queues[3].Guarantee = nil
 	var order []string

@@ -28,7 +28,7 @@ func TestVictimsSuffice(t *testing.T) {
 	build := func(team int64) *testbed.Scene {
 		s := sharing(20, 200).Queue("root", "").Queue("team", "root").
 			Deserving("mine", "team", 8, 50).Deserving("twin", "team", 8, 50).Deserving("other", "root", 2, 50).
-			Batch("twin", "twin", 6, 6, 1, 1).Batch("other", "other", 14, 14, 1, 1).Batch("claim", "mine", 1, 0, 1, 1)
+			Pods("twin", "twin", "", 6, 0, batch(6, 1, 1)).Pods("other", "other", "", 14, 0, batch(14, 1, 1)).Pods("claim", "mine", "", 1, 0, batch(0, 1, 1))
 		s.Queues[1].Capability = cores(team)
 		return s
 	}
@@ -41,9 +41,9 @@ func TestVictimsSuffice(t *testing.T) {
 func TestInnerGuaranteeIsKept(t *testing.T) {
 	for guarantee, want := range map[int64]int{0: 4, 8: 2, 10: 0, 6: 4} {
 		s := sharing(10, 200).Queue("root", "").Queue("team", "root").Deserving("mine", "root", 4, 50).Deserving("other", "team", 2, 50).
-			Batch("other", "other", 10, 10, 1, 1)
+			Pods("other", "other", "", 10, 0, batch(10, 1, 1))
 		for _, name := range []string{"c1", "c2", "c3", "c4"} {
-			s.Batch(name, "mine", 1, 0, 1, 1)
+			s.Pods(name, "mine", "", 1, 0, batch(0, 1, 1))
 		}
 		s.Queues[1].Guarantee, s.Queues[2].Guarantee = workload.Resources{"cpu": guarantee * 1000}, workload.Resources{"cpu": 4000}
 		assert.Len(t, s.Open(t).Run(t, session.NewReclaim()).Evicted(), want, "guarantee %d", guarantee)
@@ -148,7 +148,7 @@ func TestPreemptionIsNoExchange(t *testing.T) {
 // request together counts.
 func TestTakesForSeveralPods(t *testing.T) {
 	cpu := sharing(8, 200).Deserving("mine", "", 4, 50).Deserving("other", "", 4, 50).
-		Batch("runs", "other", 8, 8, 1, 1).Batch("claim", "mine", 3, 0, 2, 1)
+		Pods("runs", "other", "", 8, 0, batch(8, 1, 1)).Pods("claim", "mine", "", 3, 0, batch(0, 2, 1))
 	cpu.Queues[0].Capability = workload.Resources{"cpu": 4000, "memory": 50 << 30}
 	limited := testbed.NewScene().Node("a", "A", 8).Lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).Lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`).
 		Annotate("mine", card.HolderKey, `{"namespace":{"*":{"A":2}}}`).Pods("runs", "other", "A", 8, 1, testbed.On("a"), testbed.Members(0)).
@@ -166,7 +166,7 @@ func TestTakesForSeveralPods(t *testing.T) {
 // TestNothingIsTakenForAnUnknownResource asks for a pod with a resource that the session does not know. No queue admits
 // it.
 func TestNothingIsTakenForAnUnknownResource(t *testing.T) {
-	f := sharing(8, 200).Deserving("mine", "", 4, 50).Batch("claim", "mine", 1, 0, 2, 1).Open(t)
+	f := sharing(8, 200).Deserving("mine", "", 4, 50).Pods("claim", "mine", "", 1, 0, batch(0, 2, 1)).Open(t)
 	q, claim := f.Own.Index.Lookup("mine"), f.Task("claim-0")
 	require.True(t, f.Own.Reclaim.Preemptive(q, []*api.TaskInfo{claim}))
 	unknown := *claim

@@ -151,6 +151,25 @@ func runningJob(name, queue string, n int) workload.Job {
 	return j
 }
 
+// batch makes the pods of a job request cores and GiB. The first pods run. The minimum of the job is 0 if pods of it
+// run.
+func batch(running int, cores, gib int64) func(*workload.Job) {
+	return func(j *workload.Job) {
+		j.Phase = workload.Inqueue
+		if running > 0 {
+			j.Phase = workload.Running
+			j.MinMember = 0
+		}
+
+		for i := range j.Tasks {
+			j.Tasks[i].Request = workload.Resources{"cpu": cores * 1000, "memory": gib << 30}
+			if i < running {
+				j.Tasks[i].Status, j.Tasks[i].Node = workload.TaskRunning, "node"
+			}
+		}
+	}
+}
+
 // ofPriority gives a job a priority.
 func ofPriority(p int32) func(*workload.Job) { return func(j *workload.Job) { j.Priority = p } }
 

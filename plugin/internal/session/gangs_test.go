@@ -54,7 +54,7 @@ func TestVictimsForAGang(t *testing.T) {
 
 // TestGangReclaimWithoutCards asks for cpu, under the name capacity, as the scenes of gangs do for cards.
 func TestGangReclaimWithoutCards(t *testing.T) {
-	s := exchanges["the parents are the other way round"].scene().Batch("gang", "mine", 2, 0, 1, 1)
+	s := exchanges["the parents are the other way round"].scene().Pods("gang", "mine", "", 2, 0, batch(0, 1, 1))
 	for compares, want := range map[string]int{"queue": 4, "damped=1": 0, "ancestors=1": 0} {
 		s.Arguments = framework.Arguments{arguments.ReclaimCompares: compares}
 		f := s.Open(t)

@@ -181,25 +181,6 @@ func (s *Scene) Lending(name, quota, deserved, guarantee string) *Scene {
 	return s.Queue(name, "", "quota", quota, "deserved", deserved, "guarantee", guarantee)
 }
 
-// Batch adds a job of n pods that each request cores and GiB. The first pods run. The
-// minimum of a job is 0 if pods of it run, and 1 otherwise.
-func (s *Scene) Batch(job, queue string, n, running int, cores, gib int64) *Scene {
-	return s.Pods(job, queue, "", n, 0, func(j *workload.Job) {
-		j.Phase = workload.Inqueue
-		if running > 0 {
-			j.Phase = workload.Running
-			j.MinMember = 0
-		}
-
-		for i := range j.Tasks {
-			j.Tasks[i].Request = workload.Resources{"cpu": cores * 1000, "memory": gib << 30}
-			if i < running {
-				j.Tasks[i].Status, j.Tasks[i].Node = workload.TaskRunning, "node"
-			}
-		}
-	})
-}
-
 // Deserving adds a queue with a deserved of cores and GiB.
 func (s *Scene) Deserving(name, parent string, cores, gib int64) *Scene {
 	s.Queue(name, parent)
