@@ -117,12 +117,12 @@ func levelOf(s settings.Setting, chinese bool) string {
 		settings.Team: "团队", settings.Common: "常用", settings.Reference: "参考", settings.Recipe: "专题",
 	}
 	if !chinese {
-		if s.Volcanos() {
+		if s.Stability == "" {
 			return fmt.Sprintf("%s; %s", s.Level, s.Since)
 		}
 		return fmt.Sprintf("%s; %s, %s", s.Level, s.Stability, s.Since)
 	}
-	if s.Volcanos() {
+	if s.Stability == "" {
 		return levels[s.Level] + "；" + s.Since
 	}
 	return fmt.Sprintf("%s；%s，%s", levels[s.Level], s.Stability, s.Since)

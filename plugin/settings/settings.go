@@ -85,15 +85,12 @@ type Setting struct {
 	Effect    Text
 	Page      string // the page below docs/, and its heading
 	Level     Level
-	Stability Stability // "" for Volcano's own
+	Stability Stability // "" for Volcano's own, with the meaning that it has there
 	Since     string    // the release
 }
 
 // Short returns the name without the prefix of annotations.
 func (s Setting) Short() string { return strings.TrimPrefix(s.Name, Prefix) }
-
-// Volcanos reports whether the setting is Volcano's own, with the meaning that it has there.
-func (s Setting) Volcanos() bool { return s.Stability == "" }
 
 // All returns all settings, by place, level and name.
 func All() []Setting {

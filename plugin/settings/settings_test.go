@@ -28,7 +28,7 @@ func TestTable(t *testing.T) {
 		assert.Contains(t, s.Page, ".md", s.Name)
 		assert.Equal(t, s.Place != settings.Argument, strings.HasPrefix(s.Name, settings.Prefix), s.Name)
 		assert.Equal(t, s.Place == settings.Workload, len(s.Objects) > 0, s.Name)
-		assert.Equal(t, s.Volcanos(), strings.HasPrefix(s.Since, "Volcano "), s.Name)
+		assert.Equal(t, s.Stability == "", strings.HasPrefix(s.Since, "Volcano "), s.Name)
 		for sentence := range strings.SplitSeq(s.Effect.English, ". ") {
 			assert.LessOrEqual(t, len(strings.Fields(sentence)), 25, s.Name)
 		}
