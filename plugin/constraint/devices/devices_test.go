@@ -46,42 +46,42 @@ func devicesOf(f *testbed.Fixture, queue, key string) float64 {
 // does not name passes, and a capacity that it does not name refuses.
 func TestDeviceQuotas(t *testing.T) {
 	queue := func(bounds workload.Resources) func() *testbed.Scene {
-		return func() *testbed.Scene { return testbed.DeviceScene().DeviceQueue("q", "", bounds) }
+		return func() *testbed.Scene { return deviceScene().DeviceQueue("q", "", bounds) }
 	}
 	for name, test := range map[string]struct {
 		scene   func() *testbed.Scene
 		devices map[string]release.Devices
 		want    string // "" if the pod may be allocated
 	}{
-		"at the quota":   {queue(workload.Resources{testbed.GPUClass: 2}), testbed.GPUDevices(2), ""},
-		"over the quota": {queue(workload.Resources{testbed.GPUClass: 2}), testbed.GPUDevices(3), "Queue <q> has insufficient <" + testbed.GPUClass + "> quota: requested <3>, total would be <3>, but capability is <2>"},
-		"another class":  {queue(workload.Resources{testbed.NICClass: 2}), testbed.GPUDevices(3), ""},
-		"a class of capacities has no bound of the count": {queue(workload.Resources{testbed.GPUMemory: 16 << 30}), testbed.GPUDevices(99, "memory", "16Gi"), ""},
-		"over the capacity": {queue(workload.Resources{testbed.GPUMemory: 16 << 30}), testbed.GPUDevices(1, "memory", "17Gi"),
+		"at the quota":   {queue(workload.Resources{testbed.GPUClass: 2}), gpuDevices(2), ""},
+		"over the quota": {queue(workload.Resources{testbed.GPUClass: 2}), gpuDevices(3), "Queue <q> has insufficient <" + testbed.GPUClass + "> quota: requested <3>, total would be <3>, but capability is <2>"},
+		"another class":  {queue(workload.Resources{testbed.NICClass: 2}), gpuDevices(3), ""},
+		"a class of capacities has no bound of the count": {queue(workload.Resources{testbed.GPUMemory: 16 << 30}), gpuDevices(99, "memory", "16Gi"), ""},
+		"over the capacity": {queue(workload.Resources{testbed.GPUMemory: 16 << 30}), gpuDevices(1, "memory", "17Gi"),
 			"Queue <q> has insufficient <" + testbed.GPUMemory + "> quota: requested <18253611008>, total would be <18253611008>, but capability is <17179869184>"},
-		"a capacity that the quota does not name": {queue(workload.Resources{testbed.GPUClass: 2}), testbed.GPUDevices(1, "cores", "10"),
+		"a capacity that the quota does not name": {queue(workload.Resources{testbed.GPUClass: 2}), gpuDevices(1, "cores", "10"),
 			"Queue <q> has insufficient <cores.deviceclass/gpu.example.com> quota: requested <10>, total would be <10>, but capability is <0>"},
 		"capacities without quotas": {func() *testbed.Scene {
 			s := queue(workload.Resources{testbed.GPUClass: 2, testbed.GPUMemory: 1})()
 			s.Arguments[arguments.DeviceCapacities] = false
 			return s
-		}, testbed.GPUDevices(2, "memory", "80Gi", "cores", "10"), ""},
+		}, gpuDevices(2, "memory", "80Gi", "cores", "10"), ""},
 		"no quotas of devices": {func() *testbed.Scene {
 			s := queue(workload.Resources{testbed.GPUClass: 2})()
 			s.Arguments[arguments.DeviceQuotas] = false
 			return s
-		}, testbed.GPUDevices(3), ""},
-		"a huge count": {queue(workload.Resources{testbed.GPUClass: 2}), testbed.GPUDevices(1<<63 - 1), "Queue <q> has insufficient <" + testbed.GPUClass + "> quota: requested <9223372036854776>, total would be <9223372036854776>, but capability is <2>"},
+		}, gpuDevices(3), ""},
+		"a huge count": {queue(workload.Resources{testbed.GPUClass: 2}), gpuDevices(1<<63 - 1), "Queue <q> has insufficient <" + testbed.GPUClass + "> quota: requested <9223372036854776>, total would be <9223372036854776>, but capability is <2>"},
 		"the name capacity-card": {func() *testbed.Scene {
 			s := queue(workload.Resources{testbed.GPUClass: 2})()
 			s.Build = session.New
 			return s
-		}, testbed.GPUDevices(3), "Queue <q> has insufficient <" + testbed.GPUClass + "> quota: requested <3>, total would be <3>, but capability is <2>"},
+		}, gpuDevices(3), "Queue <q> has insufficient <" + testbed.GPUClass + "> quota: requested <3>, total would be <3>, but capability is <2>"},
 		"the name proportion": {func() *testbed.Scene {
 			s := queue(workload.Resources{testbed.GPUClass: 2})()
 			s.Build = session.NewProportion
 			return s
-		}, testbed.GPUDevices(3), ""},
+		}, gpuDevices(3), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := test.scene().Pods("j", "q", "", 1, 0)
@@ -89,7 +89,7 @@ func TestDeviceQuotas(t *testing.T) {
 				assert.True(t, s.Open(t).Allocatable(s.Open(t).Queue("q"), s.Open(t).Task("j-0")))
 				return
 			}
-			f := s.OpenClaimed(t, testbed.PodClaims{"j-0": {"ns/c": test.devices}})
+			f := openClaimed(t, s, testbed.PodClaims{"j-0": {"ns/c": test.devices}})
 			if f == nil {
 				return
 			}
@@ -116,13 +116,13 @@ func reasonOf(reason fmt.Stringer) string {
 // TestSharedClaims schedules pods that share claims, in queues of a tree and across sessions'
 // events. Each queue is charged once for a claim, and so is each ancestor.
 func TestSharedClaims(t *testing.T) {
-	s := testbed.DeviceScene().Queue("root", "").DeviceQueue("eng", "root", workload.Resources{testbed.GPUClass: 3}).
+	s := deviceScene().Queue("root", "").DeviceQueue("eng", "root", workload.Resources{testbed.GPUClass: 3}).
 		DeviceQueue("prod", "eng", workload.Resources{testbed.GPUClass: 2}).Queue("dev", "eng").
 		Pods("a", "prod", "", 2, 0, testbed.On("node")).Pods("b", "prod", "", 2, 0).Pods("c", "dev", "", 3, 0)
-	shared := map[string]map[string]release.Devices{"ns/shared": testbed.GPUDevices(2)}
-	f := s.OpenClaimed(t, testbed.PodClaims{
-		"a-0": shared, "a-1": shared, "b-0": shared, "b-1": {"ns/b": testbed.GPUDevices(1)},
-		"c-0": shared, "c-1": {"ns/c": testbed.GPUDevices(1)}, "c-2": {"ns/d": testbed.GPUDevices(1)},
+	shared := map[string]map[string]release.Devices{"ns/shared": gpuDevices(2)}
+	f := openClaimed(t, s, testbed.PodClaims{
+		"a-0": shared, "a-1": shared, "b-0": shared, "b-1": {"ns/b": gpuDevices(1)},
+		"c-0": shared, "c-1": {"ns/c": gpuDevices(1)}, "c-2": {"ns/d": gpuDevices(1)},
 	})
 	if f == nil {
 		return
@@ -149,10 +149,10 @@ func TestSharedClaims(t *testing.T) {
 
 // TestClaimsAreRestored discards statements that allocate, pipeline and evict pods with claims.
 func TestClaimsAreRestored(t *testing.T) {
-	s := testbed.DeviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4, testbed.GPUMemory: 64 << 30}).
+	s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4, testbed.GPUMemory: 64 << 30}).
 		Pods("a", "q", "", 2, 0, testbed.On("node")).Pods("b", "q", "", 2, 0)
-	shared := map[string]map[string]release.Devices{"ns/shared": testbed.GPUDevices(2, "memory", "16Gi")}
-	f := s.OpenClaimed(t, testbed.PodClaims{"a-0": shared, "a-1": shared, "b-0": shared, "b-1": {"ns/b": testbed.GPUDevices(1, "memory", "1500m")}})
+	shared := map[string]map[string]release.Devices{"ns/shared": gpuDevices(2, "memory", "16Gi")}
+	f := openClaimed(t, s, testbed.PodClaims{"a-0": shared, "a-1": shared, "b-0": shared, "b-1": {"ns/b": gpuDevices(1, "memory", "1500m")}})
 	if f == nil {
 		return
 	}
@@ -176,13 +176,13 @@ func TestClaimsAreRestored(t *testing.T) {
 // TestJobsWithDevices admits jobs one after the other: what is admitted counts until the
 // session ends.
 func TestJobsWithDevices(t *testing.T) {
-	s := testbed.DeviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4}).
+	s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4}).
 		Pods("roles", "q", "", 3, 0).Pods("gang", "q", "", 3, 0).Pods("small", "q", "", 1, 0).
 		Pods("running", "q", "", 2, 0, testbed.On("node"))
-	f := s.OpenClaimed(t, testbed.PodClaims{
-		"roles-0": {"ns/r0": testbed.GPUDevices(1)}, "roles-1": {"ns/r1": testbed.GPUDevices(1)},
-		"gang-0": {"ns/g0": testbed.GPUDevices(1)}, "gang-1": {"ns/g1": testbed.GPUDevices(2)}, "gang-2": {"ns/g2": testbed.GPUDevices(9)},
-		"small-0": {"ns/s": testbed.GPUDevices(1)}, "running-0": {"ns/w": testbed.GPUDevices(1)},
+	f := openClaimed(t, s, testbed.PodClaims{
+		"roles-0": {"ns/r0": gpuDevices(1)}, "roles-1": {"ns/r1": gpuDevices(1)},
+		"gang-0": {"ns/g0": gpuDevices(1)}, "gang-1": {"ns/g1": gpuDevices(2)}, "gang-2": {"ns/g2": gpuDevices(9)},
+		"small-0": {"ns/s": gpuDevices(1)}, "running-0": {"ns/w": gpuDevices(1)},
 	})
 	if f == nil {
 		return
@@ -208,10 +208,10 @@ func TestJobsWithDevices(t *testing.T) {
 // TestOrderOfDevices has a job that waits for devices alone. As with any limit other than the quota of the queue, later
 // jobs pass it.
 func TestOrderOfDevices(t *testing.T) {
-	s := testbed.DeviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4}).Annotate("q", policy.OrderKey, "fifo").
+	s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4}).Annotate("q", policy.OrderKey, "fifo").
 		Pods("running", "q", "", 1, 0, testbed.On("node")).
 		Pods("first", "q", "", 1, 0, testbed.InPhase(workload.Pending)).Pods("later", "q", "", 1, 0, testbed.InPhase(workload.Pending))
-	f := s.OpenClaimed(t, testbed.PodClaims{"running-0": {"ns/r": testbed.GPUDevices(2)}, "first-0": {"ns/f": testbed.GPUDevices(4)}})
+	f := openClaimed(t, s, testbed.PodClaims{"running-0": {"ns/r": gpuDevices(2)}, "first-0": {"ns/f": gpuDevices(4)}})
 	if f == nil {
 		return
 	}
@@ -222,6 +222,36 @@ func TestOrderOfDevices(t *testing.T) {
 	assert.True(t, f.JobEnqueueable(f.Job("later")))
 }
 
+// TestDisplacedJobsReturnTheirDevices admits a job in place of another one of the session, whose
+// devices are all that the queue may have.
+func TestDisplacedJobsReturnTheirDevices(t *testing.T) {
+	s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4}).
+		Pods("low", "q", "", 1, 0).Pods("high", "q", "", 1, 0, func(j *workload.Job) { j.Priority = 10 }).Pods("last", "q", "", 1, 0)
+	s.Annotate("q", policy.OrderKey, "displace")
+	f := openClaimed(t, s, testbed.PodClaims{"low-0": {"ns/low": gpuDevices(4)}, "high-0": {"ns/high": gpuDevices(3)}, "last-0": {"ns/last": gpuDevices(1)}})
+	if f == nil {
+		return
+	}
+	for _, job := range []string{"low", "high", "last"} {
+		f.Job(job).MinAvailable = 1
+	}
+	admit := func(job string) bool {
+		j := f.Job(job)
+		if !f.JobEnqueueable(j) {
+			return false
+		}
+		f.JobEnqueued(j)
+		j.PodGroup.Status.Phase = scheduling.PodGroupInqueue
+		return true
+	}
+	require.True(t, admit("low"))
+	require.False(t, f.JobEnqueueable(f.Job("last")))
+	require.True(t, admit("high"))
+	assert.Equal(t, scheduling.PodGroupPending, f.Job("low").PodGroup.Status.Phase)
+	assert.True(t, f.JobEnqueueable(f.Job("last")), "high has 3 of 4")
+	assert.False(t, f.JobEnqueueable(f.Job("low")))
+}
+
 // TestNoVictimsForClaims lets a pod whose claims have no quota preempt, and reclaim.
 func TestNoVictimsForClaims(t *testing.T) {
 	for _, test := range []struct {
@@ -230,7 +260,7 @@ func TestNoVictimsForClaims(t *testing.T) {
 		evicted int
 	}{{"without quota", 3, 0}, {"with quota", 2, 1}} {
 		t.Run(test.name, func(t *testing.T) {
-			s := testbed.DeviceScene().Queue("root", "").DeviceQueue("q", "root", workload.Resources{testbed.GPUClass: 2}).Queue("other", "root")
+			s := deviceScene().Queue("root", "").DeviceQueue("q", "root", workload.Resources{testbed.GPUClass: 2}).Queue("other", "root")
 			for i := range s.Queues {
 				s.Queues[i].Deserved = workload.Resources{"cpu": 32000, "memory": 128 << 30}
 			}
@@ -240,7 +270,7 @@ func TestNoVictimsForClaims(t *testing.T) {
 			s.Pods("high", "q", "", 1, 0, testbed.InPhase(workload.Inqueue), testbed.Requesting("cpu", 16000))
 			s.Jobs[2].Priority = 10
 			for _, action := range []framework.Action{session.NewReclaim(), session.NewPreempt()} {
-				f := s.OpenClaimed(t, testbed.PodClaims{"high-0": {"ns/c": testbed.GPUDevices(test.gpus)}})
+				f := openClaimed(t, s, testbed.PodClaims{"high-0": {"ns/c": gpuDevices(test.gpus)}})
 				if f == nil {
 					return
 				}
@@ -255,14 +285,14 @@ func TestNoVictimsForClaims(t *testing.T) {
 // TestVictimsReturnDevices reclaims a pod that has the last devices of the parent.
 func TestVictimsReturnDevices(t *testing.T) {
 	for _, pods := range []string{"one", "both"} {
-		s := testbed.DeviceScene().Queue("root", "").DeviceQueue("eng", "root", workload.Resources{testbed.GPUClass: 2}).Queue("prod", "eng").Queue("dev", "eng").
+		s := deviceScene().Queue("root", "").DeviceQueue("eng", "root", workload.Resources{testbed.GPUClass: 2}).Queue("prod", "eng").Queue("dev", "eng").
 			Pods("a", "dev", "", 2, 0, testbed.On("node"), testbed.Requesting("cpu", 1000)).Pods("b", "prod", "", 1, 0, testbed.Requesting("cpu", 1000))
 		for i := range s.Queues {
 			s.Queues[i].Deserved = workload.Resources{"cpu": 1000}
 		}
 		s.Queues[3].Deserved = workload.Resources{"cpu": 1}
-		shared := map[string]map[string]release.Devices{"ns/shared": testbed.GPUDevices(2)}
-		f := s.OpenClaimed(t, testbed.PodClaims{"a-0": shared, "a-1": shared, "b-0": {"ns/b": testbed.GPUDevices(2)}})
+		shared := map[string]map[string]release.Devices{"ns/shared": gpuDevices(2)}
+		f := openClaimed(t, s, testbed.PodClaims{"a-0": shared, "a-1": shared, "b-0": {"ns/b": gpuDevices(2)}})
 		if f == nil {
 			return
 		}
@@ -280,10 +310,10 @@ func TestVictimsReturnDevices(t *testing.T) {
 // TestTerminatingPodsHoldNoClaims has a queue with more devices than its quota. A pod that shares their claim is
 // charged nothing, as another pod still holds the claim: one that is being deleted is not refunded again.
 func TestTerminatingPodsHoldNoClaims(t *testing.T) {
-	s := testbed.DeviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 1}).
+	s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 1}).
 		Pods("run", "q", "", 2, 0, testbed.On("node"), testbed.Requesting("cpu", 1000)).Pods("wait", "q", "", 1, 0, testbed.Requesting("cpu", 1000))
-	shared := map[string]map[string]release.Devices{"ns/shared": testbed.GPUDevices(2)}
-	f := s.OpenClaimed(t, testbed.PodClaims{"run-0": shared, "run-1": shared, "wait-0": shared})
+	shared := map[string]map[string]release.Devices{"ns/shared": gpuDevices(2)}
+	f := openClaimed(t, s, testbed.PodClaims{"run-0": shared, "run-1": shared, "wait-0": shared})
 	if f == nil {
 		return
 	}
@@ -295,8 +325,8 @@ func TestTerminatingPodsHoldNoClaims(t *testing.T) {
 // TestRefusedClaimsLeaveTheRequest asks what goroutines may ask at the same time about one request: a refusal does not
 // change it.
 func TestRefusedClaimsLeaveTheRequest(t *testing.T) {
-	s := testbed.DeviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 1}).Pods("wait", "q", "", 1, 0, testbed.Requesting("cpu", 1000))
-	f := s.OpenClaimed(t, testbed.PodClaims{"wait-0": {"ns/c": testbed.GPUDevices(2)}})
+	s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 1}).Pods("wait", "q", "", 1, 0, testbed.Requesting("cpu", 1000))
+	f := openClaimed(t, s, testbed.PodClaims{"wait-0": {"ns/c": gpuDevices(2)}})
 	if f == nil {
 		return
 	}
@@ -311,8 +341,8 @@ func TestRefusedClaimsLeaveTheRequest(t *testing.T) {
 
 // TestSeriesOfDevices has the devices of a queue in the metrics, when pods get a node and a job is admitted.
 func TestSeriesOfDevices(t *testing.T) {
-	s := testbed.DeviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 8}).Pods("runs", "q", "", 2, 0, testbed.InPhase(workload.Inqueue)).Pods("waits", "q", "", 1, 0)
-	f := s.OpenClaimed(t, testbed.PodClaims{"runs-0": {"ns/r0": testbed.GPUDevices(2)}, "runs-1": {"ns/r1": testbed.GPUDevices(1)}, "waits-0": {"ns/w": testbed.GPUDevices(3)}})
+	s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 8}).Pods("runs", "q", "", 2, 0, testbed.InPhase(workload.Inqueue)).Pods("waits", "q", "", 1, 0)
+	f := openClaimed(t, s, testbed.PodClaims{"runs-0": {"ns/r0": gpuDevices(2)}, "runs-1": {"ns/r1": gpuDevices(1)}, "waits-0": {"ns/w": gpuDevices(3)}})
 	if f == nil {
 		return
 	}
@@ -331,9 +361,9 @@ func TestSeriesOfDevices(t *testing.T) {
 // TestDevicesOfTheFuture has cpu that is kept for a pod, so that the future differs from now: devices of a pod that
 // gets a node count in both.
 func TestDevicesOfTheFuture(t *testing.T) {
-	s := testbed.DeviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 2}).
+	s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 2}).
 		Pods("runs", "q", "", 1, 0, testbed.InPhase(workload.Inqueue)).Pods("waits", "q", "", 1, 0)
-	f := s.OpenClaimed(t, testbed.PodClaims{"runs-0": {"ns/r": testbed.GPUDevices(2)}, "waits-0": {"ns/w": testbed.GPUDevices(1)}})
+	f := openClaimed(t, s, testbed.PodClaims{"runs-0": {"ns/r": gpuDevices(2)}, "waits-0": {"ns/w": gpuDevices(1)}})
 	if f == nil {
 		return
 	}
@@ -358,7 +388,7 @@ func fitsWithout(f *testbed.Fixture, task, other string) bool {
 
 // TestDeviceProblems names quotas of devices that have no effect, on each release, once.
 func TestDeviceProblems(t *testing.T) {
-	s := testbed.DeviceScene().DeviceQueue("good", "", workload.Resources{"example.com/fpga": 2}).
+	s := deviceScene().DeviceQueue("good", "", workload.Resources{"example.com/fpga": 2}).
 		DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 2, testbed.GPUMemory: 80, testbed.NICClass: 0})
 	s.Queues[1].Guarantee = workload.Resources{testbed.GPUClass: 1}
 	s.Arguments[arguments.DeviceCapacities] = false
@@ -375,9 +405,9 @@ func TestDeviceProblems(t *testing.T) {
 			want = append(want, "q Warning "+key+off)
 		}
 	}
-	assert.Equal(t, want, s.DeviceEvents(t))
+	assert.Equal(t, want, deviceEvents(t, s))
 	s.Arguments = framework.Arguments{arguments.Semantics: release.V1144}
-	assert.Equal(t, `q Warning spec.capability "deviceclass/gpu.example.com": bounds no devices: Volcano v1.14.4 has no quotas of device classes`, s.DeviceEvents(t)[0])
+	assert.Equal(t, `q Warning spec.capability "deviceclass/gpu.example.com": bounds no devices: Volcano v1.14.4 has no quotas of device classes`, deviceEvents(t, s)[0])
 
 	spec := &scheduling.QueueSpec{Capability: v1.ResourceList{testbed.GPUClass: resource.MustParse("1")}}
 	assert.Equal(t, []string{`spec.capability "deviceclass/gpu.example.com": bounds no devices: the plugin proportion has no quotas of device classes`}, texts(session.ProportionName, nil, spec))
@@ -399,11 +429,11 @@ func texts(name string, arguments framework.Arguments, spec *scheduling.QueueSpe
 // TestDevicesCountAlone guarantees devices, and bounds those of the root alone. Neither concerns
 // cpu, memory, or pods without devices.
 func TestDevicesCountAlone(t *testing.T) {
-	s := testbed.DeviceScene().Queue("root", "").Queue("a", "root").Queue("b", "root").
+	s := deviceScene().Queue("root", "").Queue("a", "root").Queue("b", "root").
 		Pods("has", "b", "", 1, 0, testbed.On("node")).Pods("wants", "a", "", 1, 0)
 	s.Queues[0].Capability = workload.Resources{testbed.GPUClass: 4}
 	s.Queues[1].Deserved, s.Queues[2].Guarantee = workload.Resources{"cpu": 1000}, workload.Resources{testbed.GPUClass: 1}
-	f := s.OpenClaimed(t, nil)
+	f := openClaimed(t, s, nil)
 	if f == nil {
 		return
 	}
@@ -415,10 +445,10 @@ func TestDevicesCountAlone(t *testing.T) {
 // TestClaimsInSimulations adds pods to snapshots and removes them. The accounts of the session,
 // and other snapshots, stay as they are.
 func TestClaimsInSimulations(t *testing.T) {
-	s := testbed.DeviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 2}).
+	s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 2}).
 		Pods("a", "q", "", 2, 0, testbed.On("node")).Pods("b", "q", "", 1, 0)
-	shared := map[string]map[string]release.Devices{"ns/shared": testbed.GPUDevices(2)}
-	f := s.OpenClaimed(t, testbed.PodClaims{"a-0": shared, "a-1": shared, "b-0": {"ns/b": testbed.GPUDevices(1)}})
+	shared := map[string]map[string]release.Devices{"ns/shared": gpuDevices(2)}
+	f := openClaimed(t, s, testbed.PodClaims{"a-0": shared, "a-1": shared, "b-0": {"ns/b": gpuDevices(1)}})
 	if f == nil {
 		return
 	}
@@ -442,7 +472,7 @@ func TestClaimsInSimulations(t *testing.T) {
 // TestPodLevelResources asks about a pod that requests resources for all its containers
 // together. From v1.15 on Volcano counts them; before, it counts the containers.
 func TestPodLevelResources(t *testing.T) {
-	s := testbed.DeviceScene().Queue("q", "").Pods("j", "q", "", 1, 0, testbed.InPhase(workload.Inqueue))
+	s := deviceScene().Queue("q", "").Pods("j", "q", "", 1, 0, testbed.InPhase(workload.Inqueue))
 	s.Queues[0].Capability = workload.Resources{"cpu": 2000}
 	f := s.Open(t, func(info *api.ClusterInfo, _ *offline.Cache) {
 		for id, job := range info.Jobs {
@@ -465,11 +495,11 @@ func TestPodLevelResources(t *testing.T) {
 // TestDevicesAcrossSessions opens session after session in which capacities of devices appear,
 // names start anew, quotas change and go, and the scheduler restarts.
 func TestDevicesAcrossSessions(t *testing.T) {
-	s := testbed.DeviceScene().DeviceQueue("named", "", workload.Resources{testbed.GPUClass: 4}).Queue("free", "").
+	s := deviceScene().DeviceQueue("named", "", workload.Resources{testbed.GPUClass: 4}).Queue("free", "").
 		Pods("runs", "named", "", 2, 0, testbed.On("node")).Pods("waits", "named", "", 1, 0).Pods("passes", "free", "", 1, 0)
-	shared := map[string]map[string]release.Devices{"ns/shared": testbed.GPUDevices(3)}
-	claims := testbed.PodClaims{"runs-0": shared, "runs-1": shared, "waits-0": {"ns/w": testbed.GPUDevices(1)}}
-	if s.OpenClaimed(t, claims) == nil {
+	shared := map[string]map[string]release.Devices{"ns/shared": gpuDevices(3)}
+	claims := testbed.PodClaims{"runs-0": shared, "runs-1": shared, "waits-0": {"ns/w": gpuDevices(1)}}
+	if openClaimed(t, s, claims) == nil {
 		return
 	}
 	run := testbed.NewSequence(t, s)
@@ -483,11 +513,11 @@ func TestDevicesAcrossSessions(t *testing.T) {
 	}
 	compare("the first session", 3, true, true)
 	for _, dimension := range []string{"memory", "cores", "slices", "bandwidth", "encoders", "decoders", "links", "tiles", "engines"} {
-		claims["waits-0"] = map[string]map[string]release.Devices{"ns/w": testbed.GPUDevices(1, dimension, "1")}
-		claims["passes-0"] = map[string]map[string]release.Devices{"ns/p": testbed.GPUDevices(9, dimension, "99")}
+		claims["waits-0"] = map[string]map[string]release.Devices{"ns/w": gpuDevices(1, dimension, "1")}
+		claims["passes-0"] = map[string]map[string]release.Devices{"ns/p": gpuDevices(9, dimension, "99")}
 		compare("a new capacity: "+dimension, 3, false, true)
 	}
-	claims["waits-0"] = map[string]map[string]release.Devices{"ns/w": testbed.GPUDevices(1)}
+	claims["waits-0"] = map[string]map[string]release.Devices{"ns/w": gpuDevices(1)}
 	run.Last.Own.Memory.MaxNames = 0
 	compare("names start anew", 3, true, true)
 	s.Queues[0].Capability = workload.Resources{"cpu": 1 << 30, "memory": 1 << 50, testbed.GPUClass: 3}

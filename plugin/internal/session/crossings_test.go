@@ -12,7 +12,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
@@ -36,27 +35,6 @@ func TestDisplacesJobsOfTheSession(t *testing.T) {
 	require.True(t, admit(f, "high"))
 	assert.Equal(t, scheduling.PodGroupPending, f.Job("low").PodGroup.Status.Phase)
 	assert.False(t, f.JobEnqueueable(f.Job("low")), "its cards are promised to high")
-}
-
-// TestDisplacedJobsReturnTheirDevices admits a job in place of another one of the session, whose
-// devices are all that the queue may have.
-func TestDisplacedJobsReturnTheirDevices(t *testing.T) {
-	s := testbed.DeviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4}).
-		Pods("low", "q", "", 1, 0).Pods("high", "q", "", 1, 0, ofPriority(10)).Pods("last", "q", "", 1, 0)
-	s.Annotate("q", policy.OrderKey, "displace")
-	f := s.OpenClaimed(t, testbed.PodClaims{"low-0": {"ns/low": testbed.GPUDevices(4)}, "high-0": {"ns/high": testbed.GPUDevices(3)}, "last-0": {"ns/last": testbed.GPUDevices(1)}})
-	if f == nil {
-		return
-	}
-	for _, job := range []string{"low", "high", "last"} {
-		f.Job(job).MinAvailable = 1
-	}
-	require.True(t, admit(f, "low"))
-	require.False(t, f.JobEnqueueable(f.Job("last")))
-	require.True(t, admit(f, "high"))
-	assert.Equal(t, scheduling.PodGroupPending, f.Job("low").PodGroup.Status.Phase)
-	assert.True(t, f.JobEnqueueable(f.Job("last")), "high has 3 of 4")
-	assert.False(t, f.JobEnqueueable(f.Job("low")))
 }
 
 // TestNothingIsTakenAtTheLimitOfTheNamespace asks for whom train may take a card that serve
