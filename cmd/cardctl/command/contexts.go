@@ -195,14 +195,16 @@ func printEach[T any](s *source, all []found[T], results func(*source, T) []*res
 		return s.print(results(s, all[0].value)...)
 	}
 
-	m := &merged{}
+	m := &merged{document: map[string]any{}}
 	for _, f := range all {
 		if f.err != nil {
-			m.documents = append(m.documents, documentOf{cluster: f.from.name, err: f.err})
+			m.clusters = append(m.clusters, map[string]any{"cluster": f.from.name, "error": f.err.Error()})
 			continue
 		}
 		for _, r := range results(f.from, f.value) {
-			m.add(f.from.name, f.from.withUnknown(r))
+			if err := m.add(s.output, f.from.name, f.from.withUnknown(r)); err != nil {
+				return err
+			}
 		}
 	}
 	return s.print(m.results(s.output)...)

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -401,7 +400,10 @@ func TestCompleteContexts(t *testing.T) {
 
 // TestMerged joins rows of equal columns, texts of a cluster, and documents.
 func TestMerged(t *testing.T) {
-	m := &merged{}
+	type named struct {
+		cluster string
+		*result
+	}
 	first := tableOf("CARD", "UNUSABLE")
 	first.add("A", 1)
 	second := tableOf("CARD", "UNUSABLE")
@@ -409,31 +411,31 @@ func TestMerged(t *testing.T) {
 	second.remove("UNUSABLE")
 	other := tableOf("QUEUE")
 	other.add("q")
-	m.add("b", &result{rows: second, data: map[string]any{"version": "v1", "kind": "K", "items": []any{}, "saved": "today"}})
-	m.add("a", &result{rows: first, data: map[string]any{"version": "v1", "kind": "K", "items": []any{map[string]any{"queue": "<q>"}}, "unknown": []string{"x"}}})
-	m.add("a", &result{rows: other})
-	m.add("a", &result{text: "one\n"})
-	m.add("a", &result{text: "two\n"})
-	m.add("c", &result{text: "three\n"})
-	m.documents = append(m.documents, documentOf{cluster: "d", err: errors.New("no answer")})
-
-	var out strings.Builder
-	for _, r := range m.results(asTable) {
-		require.NoError(t, r.print(&out, asTable, true))
+	join := func(format string, all ...named) string {
+		t.Helper()
+		m := &merged{document: map[string]any{}, clusters: []map[string]any{{"cluster": "d", "error": "no answer"}}}
+		for _, each := range all {
+			require.NoError(t, m.add(format, each.cluster, each.result))
+		}
+		var out strings.Builder
+		for _, r := range m.results(format) {
+			require.NoError(t, r.print(&out, format, true))
+		}
+		return out.String()
 	}
-	assert.Equal(t, "CLUSTER CARD UNUSABLE\nb B 0\na A 1\nCLUSTER QUEUE\na q\nCluster a:\none\n\ntwo\nCluster c:\nthree\n", single(out.String()))
+	b := named{"b", &result{rows: second, data: map[string]any{"version": "v1", "kind": "K", "items": []any{}, "saved": "today"}}}
+	a := named{"a", &result{rows: first, data: map[string]any{"version": "v1", "kind": "K", "items": []any{map[string]any{"queue": "<q>"}}, "unknown": []string{"x"}}}}
 
-	out.Reset()
-	for _, r := range m.results(asJSON) {
-		require.NoError(t, r.print(&out, asJSON, true))
-	}
+	out := join(asTable, b, a, named{"a", &result{rows: other}}, named{"a", &result{text: "one\n"}}, named{"a", &result{text: "two\n"}}, named{"c", &result{text: "three\n"}})
+	assert.Equal(t, "CLUSTER CARD UNUSABLE\nb B 0\na A 1\nCLUSTER QUEUE\na q\nCluster a:\none\n\ntwo\nCluster c:\nthree\n", single(out))
+
+	out = join(asJSON, b, a)
 	assert.JSONEq(t, `{"version": "v1", "kind": "K", "items": [{"cluster": "a", "queue": "<q>"}], "clusters": [
-		{"cluster": "b", "saved": "today"}, {"cluster": "a", "unknown": ["x"]}, {"cluster": "d", "error": "no answer"}]}`, out.String())
-	assert.Contains(t, out.String(), "<q>", "as it is")
+		{"cluster": "d", "error": "no answer"}, {"cluster": "b", "saved": "today"}, {"cluster": "a", "unknown": ["x"]}]}`, out)
+	assert.Contains(t, out, "<q>", "as it is")
 
-	none, err := json.Marshal(documents{{cluster: "a", data: map[string]any{"items": []any(nil)}}})
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"items": [], "clusters": [{"cluster": "a"}]}`, string(none))
+	none := join(asJSON, named{"a", &result{data: map[string]any{"items": []any(nil)}}})
+	assert.JSONEq(t, `{"items": [], "clusters": [{"cluster": "d", "error": "no answer"}, {"cluster": "a"}]}`, none)
 }
 
 // TestClustersAnswerAsAlone compares the answers for several clusters with the answers for each cluster. Sessions on
