@@ -18,10 +18,13 @@ type Promise struct {
 // promises are amounts by card, or group of cards.
 type promises map[string]Promise
 
-// Promises adds up the quotas, deserved amounts and guarantees of all queues, by card and group of cards. annotations
-// returns the annotations of a queue, nil for a queue without an object.
-func Promises(tree *index.Tree, annotations func(queue string) map[string]string) map[string]Promise {
-	guarantees := GuaranteesOf(tree, annotations)
+// Amounts returns what an annotation of a queue states, in whole cards: nothing for a queue without an object. It
+// returns a new map each time.
+type Amounts func(queue, key string) map[string]float64
+
+// Promises adds up the quotas, deserved amounts and guarantees of all queues, by card and group of cards.
+func Promises(tree *index.Tree, amounts Amounts) map[string]Promise {
+	guarantees := GuaranteesOf(tree, amounts)
 	below := make([]promises, tree.Len())
 	total := promises{}
 	for q := index.Queue(tree.Len()) - 1; q >= 0; q-- { // a queue comes before the queues below it
@@ -29,7 +32,7 @@ func Promises(tree *index.Tree, annotations func(queue string) map[string]string
 			continue
 		}
 
-		own := promisesOf(annotations(tree.Name(q)))
+		own := promisesOf(tree.Name(q), amounts)
 		for name, p := range own {
 			if guarantees.Yields(q, name) {
 				p.Guarantee = 0
@@ -54,12 +57,12 @@ func Promises(tree *index.Tree, annotations func(queue string) map[string]string
 
 // promisesOf returns the amounts that one queue sets. Deserved and guarantee default to the quota, and are at most the
 // quota.
-func promisesOf(annotations map[string]string) promises {
+func promisesOf(queue string, amounts Amounts) promises {
 	all := promises{}
-	deserved := Cards(annotations[card.DeservedKey])
-	guarantees := Cards(annotations[card.GuaranteeKey])
+	deserved := amounts(queue, card.DeservedKey)
+	guarantees := amounts(queue, card.GuaranteeKey)
 
-	for name, quota := range Cards(annotations[card.QuotaKey]) {
+	for name, quota := range amounts(queue, card.QuotaKey) {
 		p := Promise{Quota: quota, Deserved: quota, Guarantee: quota}
 		if n, set := deserved[name]; set {
 			p.Deserved = min(n, quota)
@@ -112,11 +115,11 @@ type Guarantees struct {
 	stated []map[string]float64 // by queue
 }
 
-// GuaranteesOf returns the guarantees of the queues of a tree. annotations is as for Promises.
-func GuaranteesOf(tree *index.Tree, annotations func(queue string) map[string]string) Guarantees {
+// GuaranteesOf returns the guarantees of the queues of a tree.
+func GuaranteesOf(tree *index.Tree, amounts Amounts) Guarantees {
 	g := Guarantees{tree: tree, stated: make([]map[string]float64, tree.Len())}
 	for q := range g.stated {
-		g.stated[q] = Cards(annotations(tree.Name(index.Queue(q)))[card.GuaranteeKey])
+		g.stated[q] = amounts(tree.Name(index.Queue(q)), card.GuaranteeKey)
 	}
 	return g
 }

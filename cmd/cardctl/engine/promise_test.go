@@ -51,16 +51,10 @@ func TestPromises(t *testing.T) {
 				nodes = append(nodes, index.Node{Name: root})
 			}
 
-			got := Promises(index.BuildTree(nodes, root), func(name string) map[string]string {
-				all := map[string]string{}
+			got := Promises(index.BuildTree(nodes, root), func(name, key string) map[string]float64 {
 				q := test.queues[name]
-				amounts := map[string]string{quota: q.quota, deserved: q.deserved, guarantee: q.guarantee}
-				for key, amount := range amounts {
-					if amount != "" {
-						all[key] = `{"A": ` + amount + `}`
-					}
-				}
-				return all
+				amount := map[string]string{quota: q.quota, deserved: q.deserved, guarantee: q.guarantee}[key]
+				return Cards(`{"A": ` + amount + `}`)
 			})
 			assert.Equal(t, map[string]Promise{"A": test.want}, got)
 		})

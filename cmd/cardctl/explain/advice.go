@@ -9,7 +9,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
@@ -334,7 +333,7 @@ func (e *explainer) configured(queue, resource string) (most float64, set bool) 
 		return quantity.AsApproximateFloat64(), true
 	}
 
-	most, set = engine.Cards(e.Quota.Annotations(queue)[card.QuotaKey])[resource]
+	most, set = e.Amounts(queue, card.QuotaKey)[resource]
 	return most, set
 }
 

@@ -90,7 +90,7 @@ func newQueue(world *engine.World, a inspect.Account) Queue {
 // bounds returns the resources and cards that a queue itself bounds.
 func bounds(session *engine.Session, queue string) map[string]bool {
 	all := map[string]bool{}
-	for name := range engine.Cards(session.Quota.Annotations(queue)[card.QuotaKey]) {
+	for name := range session.Amounts(queue, card.QuotaKey) {
 		all[name] = true
 	}
 	for name := range session.Quota.Spec(queue).Capability {

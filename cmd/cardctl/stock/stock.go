@@ -115,7 +115,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 	t.countGone()
 
 	tree, _ := w.Tree(s.Configuration)
-	for name, p := range engine.Promises(tree, s.Quota.Annotations) {
+	for name, p := range engine.Promises(tree, s.Amounts) {
 		c := t.card(name)
 		c.Quota = p.Quota
 		c.Deserved = p.Deserved
@@ -191,7 +191,7 @@ func inQueues(w *engine.World, s *engine.Session) []InQueue {
 	for _, a := range s.Tree() {
 		var quotas map[string]float64
 		if w.Queue(a.Queue) != nil {
-			quotas = engine.Cards(s.Quota.Annotations(a.Queue)[card.QuotaKey])
+			quotas = s.Amounts(a.Queue, card.QuotaKey)
 		}
 
 		for _, h := range a.Holdings {

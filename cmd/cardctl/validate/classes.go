@@ -67,8 +67,8 @@ func (ck *checker) classes(
 
 // checkGuarantee reports the cards of a queue that are guaranteed by default.
 func (ck *checker) checkGuarantee(q *scheduling.Queue, training bool) {
-	guarantee := ck.amounts(q, card.GuaranteeKey)
-	quota := ck.amounts(q, card.QuotaKey)
+	guarantee := ck.amounts(q.Name, card.GuaranteeKey)
+	quota := ck.amounts(q.Name, card.QuotaKey)
 	n := ck.tree.Lookup(q.Name)
 
 	var kept []string

@@ -29,8 +29,8 @@ func (ck *checker) checkLending(c *engine.Configuration) {
 
 	names := slices.Sorted(maps.Keys(ck.queues))
 	at := slices.IndexFunc(names, func(name string) bool {
-		quota := ck.amounts(ck.queues[name], card.QuotaKey)
-		for model, deserved := range ck.amounts(ck.queues[name], card.DeservedKey) {
+		quota := ck.amounts(name, card.QuotaKey)
+		for model, deserved := range ck.amounts(name, card.DeservedKey) {
 			if deserved < quota[model] {
 				return true
 			}

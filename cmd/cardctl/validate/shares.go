@@ -26,7 +26,7 @@ type siblings struct {
 
 // resolveShares finds the numbers that shares of the cards of the nodes are. Without nodes they are not known.
 func (ck *checker) resolveShares() {
-	ck.numbers = map[string]map[string]string{}
+	ck.numbers = map[stated]map[string]float64{}
 	for _, key := range cardKeys {
 		for at, all := range ck.siblings(key) {
 			ck.checkSum(key, at, all.amounts)
@@ -75,6 +75,9 @@ func (ck *checker) checkSum(key string, at scope, amounts []card.Amount) {
 	}
 }
 
+// stated is an annotation of a queue that states shares.
+type stated struct{ queue, key string }
+
 // resolve notes the number that each share of a card is, and puts it into numbers.
 func (ck *checker) resolve(key, name string, all *siblings) {
 	stock := ck.stock[name]
@@ -85,37 +88,17 @@ func (ck *checker) resolve(key, name string, all *siblings) {
 			continue
 		}
 
+		number := math.NaN() // neither more nor less than another amount
 		if len(ck.objects.Nodes) > 0 {
+			number = float64(n)
 			ck.report(Note, q, "Queue", annotation(key), "%q is %s: %d of the %v cards that the nodes give",
 				name, share, n, stock)
 		}
-		ck.setNumber(q, key, name, n)
-	}
-}
 
-// setNumber replaces a share in an annotation of a queue.
-func (ck *checker) setNumber(q *scheduling.Queue, key, name string, n int64) {
-	if ck.numbers[q.Name] == nil {
-		ck.numbers[q.Name] = maps.Clone(q.Annotations)
-	}
-
-	amounts, _ := card.ParseAmounts(ck.numbers[q.Name][key])
-	i := slices.IndexFunc(amounts, func(a card.Amount) bool { return a.Name == name })
-	amounts[i] = card.Amount{Name: name, Cards: n}
-	ck.numbers[q.Name][key] = card.WriteAmounts(amounts)
-}
-
-// unknown sets the amounts of shares to NaN where there are no nodes: such an amount is neither more nor less than
-// another one.
-func (ck *checker) unknown(q *scheduling.Queue, key string, all map[string]float64) {
-	if len(ck.objects.Nodes) > 0 || !slices.Contains(cardKeys, key) {
-		return
-	}
-
-	amounts, _ := card.ParseAmounts(q.Annotations[key])
-	for _, a := range amounts {
-		if a.Share != nil {
-			all[a.Name] = math.NaN()
+		at := stated{q.Name, key}
+		if ck.numbers[at] == nil {
+			ck.numbers[at] = map[string]float64{}
 		}
+		ck.numbers[at][name] = number
 	}
 }

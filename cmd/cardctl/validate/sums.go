@@ -40,7 +40,7 @@ func (ck *checker) checkPromises() {
 		return
 	}
 
-	promises := engine.Promises(ck.tree, ck.annotationsOf)
+	promises := engine.Promises(ck.tree, ck.amounts)
 	overlapping := ck.groups.Overlapping()
 	for _, name := range slices.Sorted(maps.Keys(promises)) {
 		p := promises[name]

@@ -120,8 +120,8 @@ func (ck *checker) checkAgainstParent(q *scheduling.Queue) {
 		}
 	}
 
-	above := ck.amounts(parent, card.QuotaKey)
-	own := ck.amounts(q, card.QuotaKey)
+	above := ck.amounts(parent.Name, card.QuotaKey)
+	own := ck.amounts(q.Name, card.QuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if most, ok := above[name]; ok && own[name] > most {
 			ck.report(Error, q, "Queue", annotation(card.QuotaKey), "%q is %v, more than the %v of its parent %s",
@@ -161,14 +161,14 @@ func (ck *checker) checkSums(q *scheduling.Queue) {
 		}
 	}
 
-	most := ck.amounts(q, card.QuotaKey)
+	most := ck.amounts(q.Name, card.QuotaKey)
 	for _, name := range exceeding(guarantees, most) {
 		ck.report(Warning, q, "Queue", annotation(card.QuotaKey),
 			"%q is %v, and its children are guaranteed %v (%s is the quota where it is not set)",
 			name, most[name], guarantees[name], card.GuaranteeKey).Topic = Sums
 	}
 
-	most = ck.amounts(q, card.DeservedKey)
+	most = ck.amounts(q.Name, card.DeservedKey)
 	for _, name := range exceeding(deserved, most) {
 		ck.report(Warning, q, "Queue", annotation(card.DeservedKey),
 			"%q is %v, and its children deserve %v (%s is the quota where it is not set)",
@@ -197,8 +197,8 @@ func exceeding(sums, most map[string]float64) (names []string) {
 // orQuota returns the deserved amount of each card, or the guarantee. Both default to the quota, and are at most the
 // quota.
 func (ck *checker) orQuota(q *scheduling.Queue, key string) map[string]float64 {
-	all := ck.amounts(q, card.QuotaKey)
-	for name, amount := range ck.amounts(q, key) {
+	all := ck.amounts(q.Name, card.QuotaKey)
+	for name, amount := range ck.amounts(q.Name, key) {
 		if most, ok := all[name]; !ok || amount < most {
 			all[name] = amount
 		}
@@ -213,7 +213,7 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 	}
 
 	// A quota of 0 keeps jobs off a card. It needs no node with the card.
-	quota := ck.amounts(q, card.QuotaKey)
+	quota := ck.amounts(q.Name, card.QuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(quota)) {
 		if quota[name] > 0 {
 			ck.checkCard(q, card.QuotaKey, name)
@@ -230,8 +230,8 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 // checkSoftQuota finds soft quotas that never decide: the queue deserves or is guaranteed as much, or may have no more.
 func (ck *checker) checkSoftQuota(q *scheduling.Queue) {
 	field := annotation(policy.SoftQuotaKey)
-	quota := ck.amounts(q, card.QuotaKey)
-	soft := ck.amounts(q, policy.SoftQuotaKey)
+	quota := ck.amounts(q.Name, card.QuotaKey)
+	soft := ck.amounts(q.Name, policy.SoftQuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(soft)) {
 		most, bounded := quota[name]
 		if bounded && soft[name] >= most {
@@ -257,8 +257,8 @@ func (ck *checker) checkHolders(q *scheduling.Queue) {
 
 // checkDeserved finds deserved amounts that a guarantee exceeds: nothing is taken from a queue below its guarantee.
 func (ck *checker) checkDeserved(q *scheduling.Queue) {
-	quota := ck.amounts(q, card.QuotaKey)
-	deserved := ck.amounts(q, card.DeservedKey)
+	quota := ck.amounts(q.Name, card.QuotaKey)
+	deserved := ck.amounts(q.Name, card.DeservedKey)
 	for _, name := range slices.Sorted(maps.Keys(deserved)) {
 		if deserved[name] < quota[name] {
 			ck.countsAs(q, annotation(card.DeservedKey), name, deserved[name], card.GuaranteeKey)
@@ -269,14 +269,14 @@ func (ck *checker) checkDeserved(q *scheduling.Queue) {
 // countsAs reports whether an amount of a card has no effect, because deserved or the guarantee is larger. It adds the
 // issue. Both default to the quota, except guarantees that yield to a guarantee of a queue above.
 func (ck *checker) countsAs(q *scheduling.Queue, field, name string, amount float64, key string) bool {
-	if keeps, set := ck.amounts(q, key)[name]; set {
+	if keeps, set := ck.amounts(q.Name, key)[name]; set {
 		if keeps > amount {
 			ck.noEffect(q, field, "%q counts as %v: %s is as much", name, keeps, policy.Short(key))
 		}
 		return keeps > amount
 	}
 
-	most, bounded := ck.amounts(q, card.QuotaKey)[name]
+	most, bounded := ck.amounts(q.Name, card.QuotaKey)[name]
 	if !bounded || math.IsNaN(most) {
 		return false
 	}
@@ -295,7 +295,7 @@ func (ck *checker) cardNames(q *scheduling.Queue, key string) []string {
 	case card.BudgetKey:
 		return policy.BudgetCardNames(q.Annotations)
 	}
-	return slices.Sorted(maps.Keys(ck.amounts(q, key)))
+	return slices.Sorted(maps.Keys(ck.amounts(q.Name, key)))
 }
 
 func (ck *checker) checkCard(q *scheduling.Queue, key, name string) {

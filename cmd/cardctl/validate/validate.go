@@ -73,8 +73,7 @@ type checker struct {
 	stock      map[string]float64 // whole cards of the nodes, by card and group
 	ready      map[string]float64 // the part of stock on nodes that are ready, and all devices
 	groups     card.Groups
-	// numbers are the annotations of queues that state shares, with the numbers that the shares are: 0 without nodes.
-	numbers map[string]map[string]string
+	numbers    map[stated]map[string]float64 // by card: what the shares are that queues state, NaN without nodes
 	issues  []Issue
 }
 
@@ -106,7 +105,7 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 	ck.tree, ck.places = world.Tree(c)
 	ck.countCards(c)
 	ck.resolveShares()
-	ck.guarantees = engine.GuaranteesOf(ck.tree, ck.annotationsOf)
+	ck.guarantees = engine.GuaranteesOf(ck.tree, ck.amounts)
 	ck.checkQueues()
 
 	r := &Result{Overlaps: ck.overlaps()}
@@ -128,17 +127,6 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 	})
 	r.Issues = ck.issues
 	return r, nil
-}
-
-// annotationsOf returns the annotations of a queue with numbers in place of shares, nil for a queue without an object.
-func (ck *checker) annotationsOf(queue string) map[string]string {
-	if numbers := ck.numbers[queue]; numbers != nil {
-		return numbers
-	}
-	if q := ck.queues[queue]; q != nil {
-		return q.Annotations
-	}
-	return nil
 }
 
 // report adds an issue, which the caller may complete before the next one.
@@ -282,7 +270,7 @@ func annotation(key string) string { return "metadata.annotations[" + key + "]" 
 
 // checkAnnotations reads the JSON of card annotations, key by key.
 func (ck *checker) checkAnnotations(q *scheduling.Queue) {
-	quota := ck.amounts(q, card.QuotaKey)
+	quota := ck.amounts(q.Name, card.QuotaKey)
 	for _, key := range cardKeys {
 		text, given := q.Annotations[key]
 		if !given {
@@ -297,7 +285,7 @@ func (ck *checker) checkAnnotations(q *scheduling.Queue) {
 			continue
 		}
 
-		own := ck.amounts(q, key)
+		own := ck.amounts(q.Name, key)
 		for _, name := range slices.Sorted(maps.Keys(own)) {
 			most, bounded := quota[name]
 			switch {
@@ -328,9 +316,14 @@ func boundsOf(q *scheduling.Queue) map[string]v1.ResourceList {
 	}
 }
 
-// amounts returns the entries of an annotation, without bad entries. A share is NaN where there are no nodes.
-func (ck *checker) amounts(q *scheduling.Queue, key string) map[string]float64 {
-	all := engine.Cards(ck.annotationsOf(q.Name)[key])
-	ck.unknown(q, key, all)
+// amounts returns the entries of an annotation of a queue, without bad entries. A share is the number that it is, NaN
+// where there are no nodes. A queue without an object has none.
+func (ck *checker) amounts(queue, key string) map[string]float64 {
+	q := ck.queues[queue]
+	if q == nil {
+		return nil
+	}
+	all := engine.Cards(q.Annotations[key])
+	maps.Copy(all, ck.numbers[stated{queue, key}])
 	return all
 }
