@@ -28,7 +28,8 @@ func (w *World) Clone() *World {
 }
 
 // Ahead runs the next cycles on a copy of the world, as Settle does, but only a few of them. Then it begins one more
-// cycle, and calls look with its session after the action reclaim. It returns the error of ctx.
+// cycle, and calls look with its session after the action reclaim. The events end with an event for each pod that has
+// notice then, which is in no cycle. Ahead returns the error of ctx.
 func Ahead(ctx context.Context, w *World, c *Configuration, look func(*Session)) (events []Event, err error) {
 	next := w.Clone()
 	configuration := *c
@@ -60,7 +61,7 @@ func Ahead(ctx context.Context, w *World, c *Configuration, look func(*Session))
 	}
 
 	look(s)
-	return events, nil
+	return append(events, notices(s, next.takers())...), nil
 }
 
 // IsReclaim reports whether an action takes from other queues.

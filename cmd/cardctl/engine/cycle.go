@@ -193,7 +193,7 @@ func notices(s *Session, takers map[api.JobID]*Taker) (events []Event) {
 func (w *World) takers() map[api.JobID]*Taker {
 	takers := map[api.JobID]*Taker{}
 	for _, g := range w.Groups {
-		takers[g.ID()] = &Taker{g.Namespace, g.Owner, g.Spec.Queue}
+		takers[g.ID()] = &Taker{g.Namespace, g.Owner, g.Spec.Queue, string(g.ID())}
 	}
 	return takers
 }

@@ -21,6 +21,8 @@ type Taker struct {
 	Namespace string `json:"namespace"`
 	Owner     string `json:"owner"`
 	Queue     string `json:"queue"`
+	// Group is the namespace/name of its PodGroup, "" if it is not known.
+	Group string `json:"-"`
 }
 
 // Evictions returns the pods that the first of some cycles evicts, in the order of their names.

@@ -27,7 +27,7 @@ type Options struct {
 
 	// Ahead runs the next cycles on a copy of the world. Findings then have victims and verdicts.
 	Ahead    bool
-	Events   func([]engine.Event) // is called with the events of these cycles, nil for nothing
+	Events   func([]engine.Event) // is called with the events of engine.Ahead, nil for nothing
 	Progress func(done, all int)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -34,17 +33,9 @@ func Small(w *engine.World) bool { return Pending(w)*len(w.Nodes) <= MostTried }
 
 // trial is the outcome of the next cycles on a copy of the cluster: the real actions for all jobs.
 type trial struct {
-	events    []engine.Event
-	claims    map[api.JobID]*Claim // of the jobs that wait afterwards
-	announced []announced
-	reclaims  bool // the configuration has the action reclaim
-}
-
-// announced is a pod that has notice, and the job that it is evicted for.
-type announced struct {
-	victim, taker *engine.Group
-	pod           string
-	until         time.Time
+	events   []engine.Event       // also of the pods that have notice
+	claims   map[api.JobID]*Claim // of the jobs that wait afterwards
+	reclaims bool                 // the configuration has the action reclaim
 }
 
 // Claim is the decision of the action reclaim about a job that it evicts nobody for.
@@ -79,19 +70,11 @@ func try(ctx context.Context, w *engine.World, c *engine.Configuration) (*trial,
 
 // look reads the session after the next cycles.
 func (t *trial) look(s *engine.Session, w *engine.World) {
-	x := newExplainer(s, w)
-	for _, a := range s.Quota.Announced() {
-		victim := x.groups[a.Task.Job]
-		taker := x.groups[a.For]
-		if victim != nil && taker != nil {
-			t.announced = append(t.announced, announced{victim, taker, a.Task.Name, a.Until})
-		}
-	}
-	slices.SortFunc(t.announced, func(a, b announced) int { return strings.Compare(a.pod, b.pod) })
-
 	if !t.reclaims {
 		return
 	}
+
+	x := newExplainer(s, w)
 	for id, job := range s.Jobs {
 		claim := s.Quota.Claim(job)
 		if claim != nil {
@@ -205,15 +188,10 @@ func (e *explainer) countSpared(all []inspect.Spare, wanted map[string]bool) (co
 // takesFor returns the pods that are evicted for a group, now or at the end of their notice.
 func (t *trial) takesFor(g *engine.Group) (all []Evictions) {
 	for _, e := range t.events {
-		if e.For != nil && e.For.Namespace == g.Namespace && e.For.Owner == g.Owner && e.Group != string(g.ID()) {
+		if e.For != nil && e.For.Group == string(g.ID()) {
 			namespace, _, _ := strings.Cut(e.Group, "/")
-			all = addEvicted(all, Evictions{Owner: namespace + "/" + e.Owner, Queue: e.Queue}, e.Pod)
-		}
-	}
-	for _, a := range t.announced {
-		if a.taker.ID() == g.ID() {
-			owner := a.victim.Namespace + "/" + a.victim.Owner
-			all = addEvicted(all, Evictions{Owner: owner, Queue: a.victim.Spec.Queue, Until: &a.until}, a.pod)
+			victim := Evictions{Owner: namespace + "/" + e.Owner, Queue: e.Queue, Until: e.Until}
+			all = addEvicted(all, victim, e.Pod)
 		}
 	}
 	return all
@@ -223,13 +201,8 @@ func (t *trial) takesFor(g *engine.Group) (all []Evictions) {
 func (t *trial) losesTo(g *engine.Group) (all []Evictions) {
 	for _, e := range t.events {
 		if e.Group == string(g.ID()) && e.For != nil {
-			all = addEvicted(all, Evictions{Owner: e.For.Namespace + "/" + e.For.Owner, Queue: e.For.Queue}, e.Pod)
-		}
-	}
-	for _, a := range t.announced {
-		if a.victim.ID() == g.ID() {
-			owner := a.taker.Namespace + "/" + a.taker.Owner
-			all = addEvicted(all, Evictions{Owner: owner, Queue: a.taker.Spec.Queue, Until: &a.until}, a.pod)
+			taker := Evictions{Owner: e.For.Namespace + "/" + e.For.Owner, Queue: e.For.Queue, Until: e.Until}
+			all = addEvicted(all, taker, e.Pod)
 		}
 	}
 	return all

@@ -87,15 +87,15 @@ func (r remedy) try(
 	}
 
 	events, err := engine.Ahead(ctx, changed, &then, func(*engine.Session) {})
+	id := f.Namespace + "/" + f.Name
 	placed := 0
 	for _, e := range events {
-		own := e.Group == f.Namespace+"/"+f.Name
-		switch {
+		switch own := e.Group == id; {
 		case own && e.Kind == engine.Placed:
 			placed++
 		case own && e.Kind == engine.Evicted:
 			placed--
-		case e.For != nil && e.For.Namespace == f.Namespace && e.For.Owner == f.Owner:
+		case e.Kind == engine.Evicted && e.For != nil && e.For.Group == id:
 			evicted++
 		}
 	}

@@ -260,7 +260,7 @@ func TestMake(t *testing.T) {
 
 	require.Len(t, m.Evictions, 1)
 	assert.Equal(t, engine.Eviction{Namespace: "team", Owner: "Job/borrows", Queue: "borrower", Pod: m.Evictions[0].Pod, Node: "node-1",
-		For: []engine.Taker{{Namespace: "team", Owner: "Job/claims", Queue: "owner"}}}, m.Evictions[0])
+		For: []engine.Taker{{Namespace: "team", Owner: "Job/claims", Queue: "owner", Group: "team/claims"}}}, m.Evictions[0])
 	assert.Equal(t, []Loan{{Resource: "X", Card: true, Borrower: "borrower", Lender: "owner", Amount: 2}}, Loans(m.Queues, true))
 	require.Len(t, m.Past, 6)
 	assert.Equal(t, []string{"claims", "owner", "X"}, []string{m.Past[5].PodGroup, m.Past[5].Queue, m.Past[5].Card}, "the pod was created again")
