@@ -98,22 +98,13 @@ func enforces(q *queue) bool {
 
 // jobs finds a limit of jobs that is not below the limit of a queue above, which refuses first.
 func (a *auditor) jobs(q *queue) {
-	most := q.own.MaxJobs()
-	if most == 0 || q.windowSets(policy.MaxJobsKey) {
-		return
-	}
-
-	for _, p := range q.Policies {
-		above := a.byName[p.Queue]
-		if p.Key != policy.MaxJobs || above == nil || above == q || above.windowSets(policy.MaxJobsKey) {
-			continue
-		}
-
-		n, err := strconv.Atoi(p.Value)
-		if err == nil && most >= n {
-			a.never(q, "", jobsText, strconv.Itoa(most), p.Queue, p.Value)
-			return
-		}
+	own := q.own.MaxJobs()
+	above := q.boundBy(policy.MaxJobsKey, func(above *policy.Values) bool {
+		bound := above.MaxJobs()
+		return bound > 0 && bound <= own
+	})
+	if above != nil {
+		a.never(q, "", jobsText, strconv.Itoa(own), above.name, strconv.Itoa(above.own.MaxJobs()))
 	}
 }
 
