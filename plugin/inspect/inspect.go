@@ -10,7 +10,6 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/admit"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
-	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
 	"github.com/capacity-card/capacity-card/plugin/constraint/evictions"
@@ -57,23 +56,6 @@ func (i Inspection) Allocate(task *api.TaskInfo) *report.Reason {
 
 	answer := s.Decide(constraint.Question{Task: task, Queue: s.QueueOf(task), Request: frame.Vector()})
 	return s.Explain.ExplainNode(answer.Fit, s.Refusal(frame, &answer))
-}
-
-// Preempt returns why the queue of a task may not reclaim for it, nil if it may.
-func (i Inspection) Preempt(task *api.TaskInfo) *report.Reason {
-	s := i.s
-	frame := s.Frames.Open()
-	defer frame.Close()
-
-	q, request := s.QueueOf(task), frame.Vector()
-	outcome := cards.Outcome{Verdict: s.Intake.Eligible(q)}
-	if outcome.Verdict.OK() {
-		s.PrepareQueue(q)
-		outcome = s.Reclaim.MayReclaim(q, request, task)
-	}
-
-	refusal := constraint.Refusal{Request: request, Task: task, Job: task.Job, Queue: q, Books: &s.Books.Future}
-	return s.Explain.Explain(s.Refused(frame, refusal, outcome))
 }
 
 // Levels returns the bounds of a queue and its ancestors that a quantity of a resource exceeds, from the queue up.

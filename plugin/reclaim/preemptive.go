@@ -37,13 +37,8 @@ func (s *Rules) Preemptive(q index.Queue, tasks []*api.TaskInfo) bool {
 	return outcome.Verdict.OK()
 }
 
-// MayReclaim decides whether q may take from other queues for a task. It sets request to the request of the
-// task, without cards.
-func (s *Rules) MayReclaim(q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
-	return s.mayReclaim(q, request, []*api.TaskInfo{task})
-}
-
-// mayReclaim is MayReclaim for some tasks together.
+// mayReclaim decides whether q may take from other queues for some tasks together. It sets request to their request,
+// without cards.
 func (s *Rules) mayReclaim(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome {
 	v := s.mayTakeAll(q, tasks)
 	if !v.OK() {

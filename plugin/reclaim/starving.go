@@ -29,7 +29,8 @@ func (s *Rules) JobStarving(obj any) bool {
 	defer frame.Close()
 	request := frame.Vector()
 	for _, task := range job.TaskStatusIndex[api.Pending] {
-		if !task.SchGated && !s.Books.Waits(task) && s.MayReclaim(q, request, task).Verdict.OK() {
+		waits := !task.SchGated && !s.Books.Waits(task)
+		if waits && s.mayReclaim(q, request, []*api.TaskInfo{task}).Verdict.OK() {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -51,10 +52,12 @@ func TestClassesOfOwners(t *testing.T) {
 // TestTrainingReason names the rule by which a training job takes nothing.
 func TestTrainingReason(t *testing.T) {
 	f := testbed.Tide(testbed.ByClass(), `{"A":0}`, "", "training").Open(t)
-	why := session.InspectionOf(f.Own).Preempt(f.Task("claim-0"))
+	why := session.InspectionOf(f.Own).Claim(f.Job("claim")).Refused
+	require.NotNil(t, why)
 	assert.Equal(t, report.TrainingJob, why.Rule)
 	assert.Equal(t, "Queue <day> takes nothing from other queues for the pod: its service class is training", why.String())
-	assert.Nil(t, session.InspectionOf(testbed.Tide(testbed.ByClass(), `{"A":0}`, "", "inference").Open(t).Own).Preempt(f.Task("claim-0")))
+	f = testbed.Tide(testbed.ByClass(), `{"A":0}`, "", "inference").Open(t)
+	assert.Nil(t, session.InspectionOf(f.Own).Claim(f.Job("claim")).Refused)
 }
 
 // TestWrongClass records one event for each wrong value.

@@ -39,7 +39,7 @@ func TestReclaimDelay(t *testing.T) {
 		}
 	}
 	f := build(1100, framework.Arguments{}).Open(t)
-	why := session.InspectionOf(f.Own).Preempt(f.Task("claim-0"))
+	why := session.InspectionOf(f.Own).Claim(f.Job("claim")).Refused
 	require.NotNil(t, why)
 	assert.Equal(t, report.ReclaimDelayed, why.Rule)
 	assert.Equal(t, "Queue <mine> takes nothing from other queues for the pod yet: the pod waits for less than volcano.sh/reclaim-delay", why.String())

@@ -47,7 +47,8 @@ func TestNothingIsTakenAtTheLimitOfTheNamespace(t *testing.T) {
 	may := func(task string) bool { return release.Preemptive(f.Session)(f.Queue("train"), f.Task(task)) }
 	assert.False(t, may("x.waits-0"), "x has 3 of 3 in train")
 	assert.True(t, may("z.waits-0"))
-	assert.Contains(t, session.InspectionOf(f.Own).Preempt(f.Task("x.waits-0")).String(), "namespace <x>")
+	f.Job("x.waits").PodGroup.Status.Phase = scheduling.PodGroupInqueue
+	assert.Contains(t, session.InspectionOf(f.Own).Claim(f.Job("x.waits")).Refused.String(), "namespace <x>")
 }
 
 // TestNodeOrderKnowsNamespaces scores the nodes of a list whose first card the namespace may have

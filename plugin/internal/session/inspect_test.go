@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
 
@@ -76,7 +77,9 @@ func TestInspectionOfCards(t *testing.T) {
 	assert.Equal(t, short, i.Node(task, "node").Shortages)
 	assert.Equal(t, report.NoSuchCard, i.Node(task, "other").Rule)
 	assert.Equal(t, "node(s) have none of the cards <A>", i.Node(task, "other").String())
-	assert.Equal(t, report.OverQuota, i.Preempt(task).Rule)
+	f.AddJobStarvingFns("capacity-card", func(any) bool { return true })
+	f.Job("waits").PodGroup.Status.Phase = scheduling.PodGroupInqueue
+	assert.Equal(t, report.OverQuota, i.Claim(f.Job("waits")).Refused.Rule)
 	assert.Equal(t, map[string]float64{"A": 2}, i.Charged(f.Task("runs-a")))
 
 	accounts := i.Accounts()
