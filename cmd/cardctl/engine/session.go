@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -232,23 +231,12 @@ func (s *Session) Amounts(queue, key string) map[string]float64 { return Cards(s
 
 // Tree returns the accounts of all queues. Each is followed by the queues below it. Siblings are in the order of their
 // names.
-func (s *Session) Tree() (all []inspect.Account) {
-	children := map[string][]inspect.Account{} // the root queues have the parent ""
-	for _, a := range s.Quota.Accounts() {
-		children[a.Parent] = append(children[a.Parent], a)
+func (s *Session) Tree() []inspect.Account {
+	all := s.Quota.Accounts() // parents first
+	paths := map[string][]string{}
+	for _, a := range all {
+		paths[a.Queue] = append(slices.Clone(paths[a.Parent]), a.Queue)
 	}
-
-	var walk func(parent string)
-	walk = func(parent string) {
-		siblings := children[parent]
-		delete(children, parent) // a queue without a name is its own parent
-		slices.SortFunc(siblings, func(a, b inspect.Account) int { return strings.Compare(a.Queue, b.Queue) })
-		for _, a := range siblings {
-			all = append(all, a)
-			walk(a.Queue)
-		}
-	}
-	walk("")
-
+	slices.SortFunc(all, func(a, b inspect.Account) int { return slices.Compare(paths[a.Queue], paths[b.Queue]) })
 	return all
 }
