@@ -171,7 +171,7 @@ func (s *source) queues(ctx context.Context, queue string) ([]queues.Queue, erro
 	if err != nil {
 		return nil, err
 	}
-	queues.CountWaiting(all, slices.Values(waiting))
+	queues.CountWaiting(all, waiting)
 
 	return slices.DeleteFunc(all, func(q queues.Queue) bool {
 		var own labels.Set

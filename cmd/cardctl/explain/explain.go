@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
@@ -94,18 +92,9 @@ func jobsIn(
 	return findings, nil
 }
 
-// Wait is a job that waits.
-type Wait struct {
-	Queue string
-	Since *metav1.Time // when the job was created, nil for a manifest
-}
-
-// Wait returns the wait of a finding that Waits.
-func (f *Finding) Wait() Wait { return Wait{f.Queue, f.Since} }
-
-// WaitingIn returns the waiting jobs: one for each finding of Jobs that Waits. It is cheap: it tries no pod on a node.
-// It changes the world as Jobs does.
-func WaitingIn(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Wait, error) {
+// WaitingIn returns the waiting jobs: one for each finding of Jobs that Waits, without the reason. It is cheap: it tries
+// no pod on a node. It changes the world as Jobs does.
+func WaitingIn(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Finding, error) {
 	s, _, err := enqueue(ctx, w, c)
 	if err != nil {
 		return nil, err
@@ -113,11 +102,11 @@ func WaitingIn(ctx context.Context, w *engine.World, c *engine.Configuration) ([
 	defer s.Close()
 
 	x := &explainer{Session: s}
-	var all []Wait
+	var all []Finding
 	for _, g := range w.Groups {
 		if f := x.begin(g); f.State == Waiting {
 			f.setSince(g)
-			all = append(all, f.Wait())
+			all = append(all, f)
 		}
 	}
 	return all, nil

@@ -3,7 +3,6 @@
 package queues
 
 import (
-	"iter"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,7 +111,7 @@ func (q *Queue) NextWindow() (next *time.Time) {
 }
 
 // CountWaiting counts the waiting jobs in each queue and below it. all contains every queue.
-func CountWaiting(all []Queue, waiting iter.Seq[explain.Wait]) {
+func CountWaiting(all []Queue, waiting []explain.Finding) {
 	byName := map[string]*Queue{}
 	for i := range all {
 		byName[all[i].Queue] = &all[i]
@@ -124,20 +123,20 @@ func CountWaiting(all []Queue, waiting iter.Seq[explain.Wait]) {
 		}
 		return ""
 	}
-	for w := range waiting {
-		for name := range index.Upward(w.Queue, parent) {
+	for i := range waiting {
+		for name := range index.Upward(waiting[i].Queue, parent) {
 			if q := byName[name]; q != nil {
-				q.count(w)
+				q.count(waiting[i].Since)
 			}
 		}
 	}
 }
 
-// count counts a waiting job.
-func (q *Queue) count(w explain.Wait) {
+// count counts a waiting job that was created at a time, nil for a manifest.
+func (q *Queue) count(since *metav1.Time) {
 	q.Waiting++
-	if w.Since != nil && (q.Since == nil || w.Since.Before(q.Since)) {
-		q.Since = w.Since
+	if since != nil && (q.Since == nil || since.Before(q.Since)) {
+		q.Since = since
 	}
 }
 

@@ -1,7 +1,6 @@
 package queues
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,9 +42,9 @@ func TestCountWaiting(t *testing.T) {
 	all := []Queue{{Queue: "root"}, {Queue: "a", Parent: "root"}, {Queue: "a1", Parent: "a"}, {Queue: "b", Parent: "root"}}
 	early := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	late := metav1.NewTime(early.Add(time.Hour))
-	CountWaiting(all, slices.Values([]explain.Wait{
+	CountWaiting(all, []explain.Finding{
 		{Queue: "a1"}, {Queue: "a1", Since: &late}, {Queue: "a", Since: &early}, {Queue: "gone", Since: &early},
-	}))
+	})
 	var counts []int
 	for _, q := range all {
 		counts = append(counts, q.Waiting)

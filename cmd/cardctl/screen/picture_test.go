@@ -4,7 +4,6 @@ import (
 	"flag"
 	"io"
 	"os"
-	"slices"
 	"testing"
 	"time"
 
@@ -44,7 +43,7 @@ func TestPicture(t *testing.T) {
 	session.Close()
 	waiting, err := explain.WaitingIn(t.Context(), world, configuration)
 	require.NoError(t, err)
-	queues.CountWaiting(all, slices.Values(waiting))
+	queues.CountWaiting(all, waiting)
 
 	renderer := lipgloss.NewRenderer(io.Discard)
 	renderer.SetColorProfile(termenv.ANSI)

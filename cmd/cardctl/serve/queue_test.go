@@ -150,7 +150,7 @@ func TestOneNumberOfWaitingJobs(t *testing.T) {
 	for i := range ofTop {
 		ofTop[i].Waiting = 0
 	}
-	queues.CountWaiting(ofTop, slices.Values(waiting))
+	queues.CountWaiting(ofTop, waiting)
 	assert.Len(t, waiting, 4)
 	for i, queue := range tree.Items {
 		assert.Equal(t, queue.WaitingJobs, ofTop[i].Waiting, queue.Queue)

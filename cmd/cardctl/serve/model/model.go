@@ -138,13 +138,7 @@ func (m *Model) explain(ctx context.Context, world *engine.World) error {
 			m.Waiting = append(m.Waiting, m.Jobs[i])
 		}
 	}
-	queues.CountWaiting(m.Queues, func(yield func(explain.Wait) bool) {
-		for i := range m.Waiting {
-			if !yield(m.Waiting[i].Wait()) {
-				return
-			}
-		}
-	})
+	queues.CountWaiting(m.Queues, m.Waiting)
 	return nil
 }
 
