@@ -229,19 +229,6 @@ func Cards(annotation string) map[string]float64 {
 	return all
 }
 
-// SetQueue replaces the queue of the same name, or adds the queue.
-func (w *World) SetQueue(queue *scheduling.Queue) {
-	for i, was := range w.Queues {
-		if was.Name == queue.Name {
-			queue.Generation = was.Generation + 1 // the plugin reads the annotations again
-			w.Queues[i] = queue
-			return
-		}
-	}
-
-	w.Queues = append(w.Queues, queue)
-}
-
 // addGroup adds a PodGroup with defaults.
 func (w *World) addGroup(given *v1beta1.PodGroup) (*Group, error) {
 	podGroup := &api.PodGroup{Version: api.PodGroupVersionV1Beta1}

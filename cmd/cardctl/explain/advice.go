@@ -120,7 +120,7 @@ func adviseFull(f *Finding) []string {
 	advice := []string{roomAdvice}
 	if f.Verdict != nil && f.Verdict.Kind == Never {
 		advice = []string{fmt.Sprintf("the nodes have room for %d of the %d pods that it needs, even if it is alone: "+
-			"add nodes with such cards, or request less", f.Verdict.fit, f.Pods.Minimum)}
+			"add nodes with such cards, or request less", f.Verdict.Fit, f.Pods.Minimum)}
 	}
 	if f.Unlabeled > 0 {
 		advice = append(advice, fmt.Sprintf("nodes whose cards have no name, and which may be such nodes: %d; "+

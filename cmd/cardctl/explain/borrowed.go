@@ -64,7 +64,7 @@ func (e *explainer) beyondMinimum() bool {
 // resourcesOf returns the resources of a task by their names in accounts: the cards that the task names. If it names
 // none, these are the requested resources and all cards that the nodes have of them.
 func (e *explainer) resourcesOf(task *api.TaskInfo) []string {
-	if names := e.namesOf(task); len(names) > 0 {
+	if names := card.NameOf(task.Pod.Annotations); len(names) > 0 {
 		return names
 	}
 
@@ -79,9 +79,6 @@ func (e *explainer) resourcesOf(task *api.TaskInfo) []string {
 	slices.Sort(all)
 	return all
 }
-
-// namesOf returns the cards that a task names.
-func (e *explainer) namesOf(task *api.TaskInfo) card.List { return card.NameOf(task.Pod.Annotations) }
 
 // findModels returns the cards of the nodes by their resource.
 func (e *explainer) findModels() map[v1.ResourceName][]string {

@@ -8,6 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -124,7 +125,7 @@ func (e *explainer) cardsRequested(task *api.TaskInfo) map[string]float64 {
 	for resource := range e.models() {
 		n := task.InitResreq.Get(resource) / 1000
 		if n > 0 {
-			name := e.namesOf(task).String()
+			name := card.NameOf(task.Pod.Annotations).String()
 			if name == "" {
 				name = string(resource)
 			}

@@ -31,7 +31,8 @@ type Verdict struct {
 	Kind  Kind       `json:"kind"`
 	Until *time.Time `json:"until,omitempty"`
 
-	fit int // the pods that have room on the empty cluster
+	// Fit is the number of its pods that have room on the empty cluster, for a job that can never run.
+	Fit int `json:"-"`
 }
 
 // String is the verdict in words.
@@ -76,7 +77,7 @@ func Alone(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Fin
 
 	for _, f := range open {
 		if complete {
-			f.Verdict = &Verdict{Kind: Never, fit: f.Pods.Fit}
+			f.Verdict = &Verdict{Kind: Never, Fit: f.Pods.Fit}
 		}
 	}
 	return findings, nil
@@ -194,9 +195,6 @@ func (f *Finding) never(changes bool) string {
 	}
 	return fmt.Sprintf("it can never run in %s as it is:", f.Queue)
 }
-
-// Fit returns the number of pods of a job that have room on the empty cluster, where the job cannot run alone.
-func (v Verdict) Fit() int { return v.fit }
 
 // SetRemedy records the change with which the next cycles start the job, and how many pods they evict for it.
 func (f *Finding) SetRemedy(what string, evicted int) {

@@ -3,9 +3,6 @@ package validate
 import (
 	"maps"
 	"slices"
-	"strings"
-
-	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
@@ -20,9 +17,7 @@ func (ck *checker) checkLending(c *engine.Configuration) {
 		return
 	}
 
-	reclaims := slices.ContainsFunc(c.Actions, func(a framework.Action) bool {
-		return strings.TrimPrefix(a.Name(), "gang") == "reclaim"
-	})
+	reclaims := slices.ContainsFunc(c.Actions, engine.IsReclaim)
 	if reclaims && !inspect.KeepsGangs(c.Plugin, c.Arguments, c.Tiers) {
 		return
 	}

@@ -205,13 +205,8 @@ func (ck *checker) countCards(c *engine.Configuration) {
 	}
 }
 
-// countNode counts the cards of a node.
+// countNode counts the cards of a node, which has the defaults of the API server.
 func (ck *checker) countNode(node *v1.Node, labels card.Labels, warn bool) {
-	if node.Status.Allocatable == nil {
-		node = node.DeepCopy()
-		node.Status.Allocatable = node.Status.Capacity
-	}
-
 	inventory := card.OnNode(node, labels)
 	for _, c := range inventory.Cards {
 		ck.addCards(c.Name, c.Milli.Cards(), engine.IsReady(node))

@@ -4,6 +4,7 @@ package whatif
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -62,7 +63,8 @@ func Set(w *engine.World, setting string) error {
 	if err := set(queue, field, value); err != nil {
 		return fmt.Errorf("%w %q: %w", ErrSetting, setting, err)
 	}
-	w.SetQueue(queue)
+	queue.Generation++ // the plugin reads the annotations again
+	w.Queues[slices.Index(w.Queues, was)] = queue
 	return nil
 }
 

@@ -325,7 +325,7 @@ func nodes(w *engine.World, f *explain.Finding) []remedy {
 			n++
 		}
 	}
-	fit := f.Verdict.Fit()
+	fit := f.Verdict.Fit
 	if like == nil || fit == 0 {
 		return nil
 	}
