@@ -76,15 +76,15 @@ type Report struct {
 	document.Head
 	Days int `json:"days"` // the number of the last days that count
 	// HalfLife and Saved describe the record of usage. Without a usable record, Lacks states the reason.
-	HalfLife string       `json:"halfLife,omitempty"`
-	Saved    *metav1.Time `json:"saved,omitempty"`
-	Lacks    string       `json:"lacks,omitempty"`
+	HalfLife *metav1.Duration `json:"halfLife,omitempty"`
+	Saved    *metav1.Time     `json:"saved,omitempty"`
+	Lacks    string           `json:"lacks,omitempty"`
 	// Judged is the number of quotas and guarantees with a known usage in these days. Short is the number with a record
 	// that covers less time, and Covered is the longest time among them.
-	Judged  int       `json:"judged"`
-	Short   int       `json:"short,omitempty"`
-	Covered string    `json:"covered,omitempty"`
-	Items   []Finding `json:"items"`
+	Judged  int              `json:"judged"`
+	Short   int              `json:"short,omitempty"`
+	Covered *metav1.Duration `json:"covered,omitempty"`
+	Items   []Finding        `json:"items"`
 }
 
 // The bounds of the number of days that count.
@@ -129,7 +129,7 @@ func Run(all []queues.Queue, checks *validate.Result, c *engine.Configuration, d
 	a.neverApplies(checks, c)
 
 	if a.report.Short > 0 {
-		a.report.Covered = a.covered.Truncate(time.Minute).String()
+		a.report.Covered = &metav1.Duration{Duration: a.covered.Truncate(time.Minute)}
 	}
 	slices.SortStableFunc(a.report.Items, func(x, y Finding) int {
 		return cmp.Compare(slices.Index(Checks, x.Check), slices.Index(Checks, y.Check))
@@ -192,7 +192,7 @@ func (a *auditor) readRecord(c *engine.Configuration) {
 		r.Lacks = "none was read"
 	default:
 		a.half = fairShare.HalfLife
-		r.HalfLife = fairShare.HalfLife.String()
+		r.HalfLife = &metav1.Duration{Duration: fairShare.HalfLife}
 		r.Saved = &metav1.Time{Time: c.Usage.Saved.UTC()}
 	}
 }

@@ -109,10 +109,10 @@ func auditRecord(r *audit.Report) string {
 
 	text := fmt.Sprintf("Use over time: averages with a half-life of %s, saved at %s. "+
 		"The use of %d quotas and guarantees in the last %d days is known.\n",
-		queues.ShortTimeOf(r.HalfLife), r.Saved.UTC().Format(time.RFC3339), r.Judged, r.Days)
+		queues.ShortTime(r.HalfLife.Duration), r.Saved.UTC().Format(time.RFC3339), r.Judged, r.Days)
 	if r.Short > 0 {
 		text += fmt.Sprintf("The use of %d is not: the record covers less, at most %s of it, "+
-			"or is of a release that did not keep when it began.\n", r.Short, queues.ShortTimeOf(r.Covered))
+			"or is of a release that did not keep when it began.\n", r.Short, queues.ShortTime(r.Covered.Duration))
 	}
 	return text
 }

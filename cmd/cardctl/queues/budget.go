@@ -25,7 +25,7 @@ type Budget struct {
 	Now      float64 `json:"now"` // cards
 	// SpentIn is the time until the budget is used up at this rate: 0s if it is used up, null if the window ends
 	// before.
-	SpentIn *string `json:"spentIn"`
+	SpentIn *metav1.Duration `json:"spentIn"`
 	// Next is the time when the next window begins, or when enough use leaves a sliding window; null for none.
 	Next *metav1.Time `json:"next"`
 }
@@ -84,7 +84,7 @@ func (b *Budget) SpentText() string {
 	if b.SpentIn == nil {
 		return ""
 	}
-	return remaining(*b.SpentIn, UsedUp)
+	return remaining(b.SpentIn.Duration, UsedUp)
 }
 
 // Amounts describes the quantities for readers.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestShortTime(t *testing.T) {
@@ -25,7 +26,7 @@ func TestShortTime(t *testing.T) {
 func TestRemaining(t *testing.T) {
 	low, high := 0.5, 1.5
 	for name, test := range map[string]struct {
-		until       *string
+		until       *metav1.Duration
 		level       *float64
 		spent, kept string
 	}{

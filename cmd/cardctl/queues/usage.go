@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
@@ -57,8 +58,8 @@ type Used struct {
 	Wanted  bool     `json:"wanted,omitempty"`
 	// EvenIdle is the time until Counted is at most Norm if the queue has no cards from now on. EvenKept is the same if
 	// the queue keeps the current amount. Both are 0s if the queue is even, null for never.
-	EvenIdle *string `json:"evenIfIdle"`
-	EvenKept *string `json:"evenAsNow"`
+	EvenIdle *metav1.Duration `json:"evenIfIdle"`
+	EvenKept *metav1.Duration `json:"evenAsNow"`
 }
 
 // Usages returns the usage of the wanted queues of a session, in the order of the tree. It is limited to one card or
@@ -145,7 +146,7 @@ func (u *Used) IdleText() string { return evenText(u.EvenIdle, u.Level) }
 // KeptText formats EvenKept for readers. It returns "" without a level.
 func (u *Used) KeptText() string { return evenText(u.EvenKept, u.Level) }
 
-func evenText(until *string, level *float64) string {
+func evenText(until *metav1.Duration, level *float64) string {
 	switch {
 	case level == nil:
 		return ""
@@ -154,19 +155,15 @@ func evenText(until *string, level *float64) string {
 	case until == nil:
 		return Never
 	}
-	return remaining(*until, AtOnce)
+	return remaining(until.Duration, AtOnce)
 }
 
 // seconds formats a duration in whole seconds, for JSON.
-func seconds(d time.Duration) *string {
-	text := d.Round(time.Second).String()
-	return &text
-}
+func seconds(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d.Round(time.Second)} }
 
-// remaining formats a duration of JSON for readers. It returns none for 0s.
-func remaining(text, none string) string {
-	d, err := time.ParseDuration(text)
-	if err != nil || d == 0 {
+// remaining formats a duration for readers. It returns none for 0s.
+func remaining(d time.Duration, none string) string {
+	if d == 0 {
 		return none
 	}
 	return duration.HumanDuration(d)
@@ -183,13 +180,4 @@ func ShortTime(d time.Duration) string {
 	}
 
 	return text
-}
-
-// ShortTimeOf formats a duration of JSON as ShortTime does. It returns "" for another text.
-func ShortTimeOf(text string) string {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return ""
-	}
-	return ShortTime(d)
 }

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strconv"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/audit"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
@@ -33,8 +36,8 @@ func auditView(q *request) (any, any, error) {
 	r := audit.Run(q.Model.Queues, &q.Checks.Result, q.Configuration, daysOf(q.query))
 	p := &auditPage{
 		Report:   r,
-		HalfLife: queues.ShortTimeOf(r.HalfLife),
-		Covered:  queues.ShortTimeOf(r.Covered),
+		HalfLife: queues.ShortTime(ptr.Deref(r.HalfLife, metav1.Duration{}).Duration),
+		Covered:  queues.ShortTime(ptr.Deref(r.Covered, metav1.Duration{}).Duration),
 		Only:     audit.Check(q.query.Get("check")),
 		Spans:    []int{1, 7, 30, 90},
 	}
