@@ -77,7 +77,7 @@ type budgetDocument struct {
 
 func (s *source) printBudgets(c *engine.Configuration, all []queues.Budget) error {
 	r := orText(budgetTable(all), noBudgets)
-	d := budgetDocument{Head: document.Of("BudgetList"), Lacks: c.BudgetsLack, Items: all}
+	d := &budgetDocument{Head: document.Of("BudgetList"), Lacks: c.BudgetsLack, Items: all}
 	if c.Budgets != nil {
 		d.Saved = &metav1.Time{Time: c.Budgets.Saved}
 		if !isData(s.output) {

@@ -202,7 +202,8 @@ func printEach[T any](s *source, all []found[T], results func(*source, T) []*res
 			continue
 		}
 		for _, r := range results(f.from, f.value) {
-			if err := m.add(s.output, f.from.name, f.from.withUnknown(r)); err != nil {
+			f.from.addUnknown(r)
+			if err := m.add(s.output, f.from.name, r); err != nil {
 				return err
 			}
 		}

@@ -71,7 +71,7 @@ type list struct {
 }
 
 // listOf returns a document with items of a kind.
-func listOf(kind string, items any) list { return list{document.Of(kind), items} }
+func listOf(kind string, items any) *list { return &list{document.Of(kind), items} }
 
 // printData prints a value in a format for programs.
 func printData(out io.Writer, format string, value any, headers bool) error {

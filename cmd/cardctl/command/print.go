@@ -54,7 +54,7 @@ func fold(text string, width, indent int) string {
 // result is the output of a command: data for JSON and YAML, and otherwise rows of a table or a text.
 type result struct {
 	rows *table
-	data any
+	data any    // nil, or a pointer to a document
 	text string // in place of rows
 }
 
@@ -83,21 +83,19 @@ func (s *source) print(all ...*result) error {
 		if i > 0 {
 			fmt.Fprintln(s.streams.Out)
 		}
-		if err := s.withUnknown(r).print(s.streams.Out, s.output, !s.noHeaders); err != nil {
+		s.addUnknown(r)
+		if err := r.print(s.streams.Out, s.output, !s.noHeaders); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// withUnknown returns a result with the facts that it leaves out.
-func (s *source) withUnknown(r *result) *result {
-	if len(s.unknown) == 0 || r.data == nil {
-		return r
+// addUnknown adds the facts to the document of a result that it leaves out.
+func (s *source) addUnknown(r *result) {
+	if d, is := r.data.(interface{ SetUnknown(facts []string) }); is {
+		d.SetUnknown(s.unknown)
 	}
-	partial := *r
-	partial.data = incomplete{r.data, s.unknown}
-	return &partial
 }
 
 // table is rows of columns. Some columns are only for -o wide.

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -175,24 +174,4 @@ func (s *source) sayRemembered(wrong []*scheduling.Queue, known *store.Remembere
 			}
 		}
 	}
-}
-
-// incomplete is data of a command with the field unknown: facts that the answers leave out.
-type incomplete struct {
-	data    any // an object
-	unknown []string
-}
-
-// MarshalJSON adds the field to the end of the object.
-func (i incomplete) MarshalJSON() ([]byte, error) {
-	var object, unknown bytes.Buffer
-	if err := printData(&object, asJSON, i.data, true); err != nil {
-		return nil, err
-	}
-	if err := printData(&unknown, asJSON, i.unknown, true); err != nil {
-		return nil, err
-	}
-
-	open := bytes.TrimSuffix(bytes.TrimSpace(object.Bytes()), []byte("}"))
-	return slices.Concat(open, []byte(`,"unknown":`), unknown.Bytes(), []byte("}")), nil
 }

@@ -118,7 +118,7 @@ type usageDocument struct {
 func (s *source) usageResults(u *used) []*result {
 	with := u.FairShare()
 	if isData(s.output) {
-		d := usageDocument{Head: document.Of("UsageList"), Lacks: u.UsageLacks, Items: u.queues}
+		d := &usageDocument{Head: document.Of("UsageList"), Lacks: u.UsageLacks, Items: u.queues}
 		if with.HalfLife > 0 {
 			d.HalfLife = with.HalfLife.String()
 			d.Horizon = with.Horizon.String()

@@ -103,6 +103,7 @@ func (s *source) show(ctx context.Context, view func(context.Context) (*result, 
 		}
 		failed = ""
 
+		s.addUnknown(fresh)
 		if err := s.showChanges(fresh.changes(last, s.output)); err != nil {
 			return err
 		}

@@ -8,7 +8,12 @@ import "github.com/capacity-card/capacity-card/plugin/status"
 type Head struct {
 	Version string `json:"version"`
 	Kind    string `json:"kind"`
+	// Unknown are facts that only the scheduler knows, and that the document leaves out.
+	Unknown []string `json:"unknown,omitempty"`
 }
 
+// SetUnknown sets the facts that the document leaves out.
+func (h *Head) SetUnknown(facts []string) { h.Unknown = facts }
+
 // Of returns the head of a document of a kind.
-func Of(kind string) Head { return Head{status.Version, kind} }
+func Of(kind string) Head { return Head{Version: status.Version, Kind: kind} }
