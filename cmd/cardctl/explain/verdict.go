@@ -11,6 +11,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index/override"
 	"github.com/capacity-card/capacity-card/plugin/constraint/joborder"
 	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/report"
@@ -64,7 +65,7 @@ func Alone(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Fin
 	for i := range findings {
 		open[findings[i].id()] = &findings[i]
 	}
-	times, complete := windows.changeTimes(c.Now())
+	times, complete := changeTimes(windows, c.Now())
 	for _, at := range times {
 		if len(open) == 0 {
 			break
@@ -112,7 +113,7 @@ func tryAt(
 // refusedAlone returns the findings on jobs of an empty world that cannot run alone, and the windows of the queues.
 func refusedAlone(
 	ctx context.Context, w *engine.World, c *engine.Configuration,
-) (findings []Finding, all windows, err error) {
+) (findings []Finding, windows override.Overrides, err error) {
 	s, err := engine.Open(ctx, w, c.WithoutPast())
 	if err != nil {
 		return nil, nil, err
