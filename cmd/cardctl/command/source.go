@@ -262,43 +262,34 @@ func (s *source) noteLeftOut(configuration *engine.Configuration) {
 
 // configure finds the scheduler's configuration and prints which one is in force.
 func (s *source) configure(objects *input.Objects) (*engine.Configuration, error) {
-	if s.configuration != "" {
-		given, err := input.ReadConfiguration(s.configuration)
-		if err != nil {
-			return nil, err
-		}
-		return s.configureFrom(given)
+	var given *input.Configuration
+	var missing string
+	var err error
+	switch {
+	case s.configuration != "":
+		given, err = input.ReadConfiguration(s.configuration)
+	case !s.pluginGiven:
+		given, missing, err = objects.Configuration()
 	}
-
-	if s.pluginGiven {
-		configuration, err := engine.Usual(s.plugin, objects.Queues)
-		if err == nil {
-			s.note("assumed for --plugin: %s", inForce(configuration))
-		}
-		return configuration, err
-	}
-
-	found, missing, err := objects.Configuration()
 	if err != nil {
 		return nil, err
 	}
-	if found != nil {
-		return s.configureFrom(found)
-	}
 
-	// The input has no configuration.
-	configuration, err := engine.Usual(s.plugin, objects.Queues)
-	if err == nil {
+	var configuration *engine.Configuration
+	if given != nil {
+		configuration, err = configured(given)
+	} else {
+		configuration, err = engine.Usual(s.plugin, objects.Queues)
+	}
+	switch {
+	case err != nil:
+	case given != nil:
+		s.note("%s (%s)", inForce(configuration), given.Short())
+	case s.pluginGiven:
+		s.note("assumed for --plugin: %s", inForce(configuration))
+	default:
 		s.warning("no scheduler configuration: %s. Assumed: %s (--scheduler-conf names a file)",
 			missing, inForce(configuration))
-	}
-	return configuration, err
-}
-
-func (s *source) configureFrom(c *input.Configuration) (*engine.Configuration, error) {
-	configuration, err := configured(c)
-	if err == nil {
-		s.note("%s (%s)", inForce(configuration), c.Short())
 	}
 	return configuration, err
 }

@@ -6,7 +6,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -70,14 +69,10 @@ func (g *Group) ID() api.JobID { return api.JobID(g.Namespace + "/" + g.Name) }
 
 // LabelSet returns the labels of the PodGroup and of its first pod. The PodGroup has the labels of its Volcano job.
 func (g *Group) LabelSet() labels.Set {
-	all := labels.Set{}
-	for _, pods := range [][]*v1.Pod{g.Coming, g.Pods} {
-		if len(pods) > 0 {
-			maps.Copy(all, pods[0].Labels)
-		}
+	all := labels.Set(g.Labels)
+	if pods := slices.Concat(g.Pods, g.Coming); len(pods) > 0 {
+		all = labels.Merge(pods[0].Labels, all)
 	}
-	maps.Copy(all, g.Labels)
-
 	return all
 }
 

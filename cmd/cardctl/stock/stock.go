@@ -100,7 +100,7 @@ type UnlabeledNode struct {
 // Count counts the cards of an open session.
 func Count(w *engine.World, s *engine.Session) *Stock {
 	t := tally{
-		stock:   &Stock{Head: document.Of("Stock"), Cards: []Card{}, Nodes: []OnNode{}, Queues: inQueues(w, s)},
+		stock:   &Stock{Head: document.Of("Stock"), Cards: []Card{}, Nodes: []OnNode{}, Queues: inQueues(s)},
 		session: s,
 		charged: chargedOn(s),
 		cards:   map[string]*Card{},
@@ -186,14 +186,10 @@ func lost(charged sums[onNode]) (all []LostCards) {
 }
 
 // inQueues returns the cards of all queues. Each queue is followed by its children.
-func inQueues(w *engine.World, s *engine.Session) []InQueue {
+func inQueues(s *engine.Session) []InQueue {
 	all := []InQueue{}
 	for _, a := range s.Tree() {
-		var quotas map[string]float64
-		if w.Queue(a.Queue) != nil {
-			quotas = s.Amounts(a.Queue, card.QuotaKey)
-		}
-
+		quotas := s.Amounts(a.Queue, card.QuotaKey)
 		for _, h := range a.Holdings {
 			quota, given := quotas[h.Resource]
 			if !h.Card || !given && h.Allocated == 0 && h.Inqueue == 0 {
