@@ -11,7 +11,6 @@
 package audit
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,6 +120,7 @@ func Run(all []queues.Queue, checks *validate.Result, c *engine.Configuration, d
 	a.readQueues(all)
 	a.readRecord(c)
 
+	// This is the order of Checks.
 	a.unusedQuotas()
 	a.eachLeaf(a.idleGuarantee)
 	a.eachLeaf(a.onlyBorrows)
@@ -131,10 +131,6 @@ func Run(all []queues.Queue, checks *validate.Result, c *engine.Configuration, d
 	if a.report.Short > 0 {
 		a.report.Covered = &metav1.Duration{Duration: a.covered.Truncate(time.Minute)}
 	}
-	slices.SortStableFunc(a.report.Items, func(x, y Finding) int {
-		return cmp.Compare(slices.Index(Checks, x.Check), slices.Index(Checks, y.Check))
-	})
-
 	return a.report
 }
 

@@ -1,7 +1,6 @@
 package preflight
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -215,7 +214,7 @@ func (p Place) less(other Place) bool {
 	return !p.Admitted && other.Admitted
 }
 
-// compareEvictions returns the evictions after the change.
+// compareEvictions returns the evictions after the change, in the order of the cycles.
 func compareEvictions(now, then []engine.Event) Check {
 	present := map[string]bool{}
 	for _, e := range now {
@@ -245,8 +244,5 @@ func compareEvictions(now, then []engine.Event) Check {
 		c.Result = Note
 		c.Do = []string{"no eviction at first: remove reclaim and preempt from actions, and add them later"}
 	}
-	slices.SortStableFunc(c.Details, func(a, b fmt.Stringer) int {
-		return cmp.Compare(a.(Eviction).Cycle, b.(Eviction).Cycle)
-	})
 	return c
 }

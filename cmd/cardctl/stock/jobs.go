@@ -11,12 +11,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 )
 
-// Job describes the pods and cards of a job of a session.
-type Job struct {
-	Priority int32
-	Nodes    []JobOnNode // in the order of their names
-}
-
 // JobOnNode counts the pods and cards of a job on a node.
 type JobOnNode struct {
 	Node  string   `json:"node"`
@@ -38,17 +32,8 @@ func Amounts(sums map[string]float64) (all []Amount) {
 	return all
 }
 
-// Jobs returns the jobs of an open session by namespace/name.
-func Jobs(s *engine.Session) map[string]Job {
-	all := make(map[string]Job, len(s.Jobs))
-	for id, job := range s.Jobs {
-		all[string(id)] = Job{Priority: job.Priority, Nodes: nodesOf(s, job)}
-	}
-	return all
-}
-
-// nodesOf returns the pods and cards of a job by node.
-func nodesOf(s *engine.Session, job *api.JobInfo) (all []JobOnNode) {
+// NodesOf returns the pods and cards of a job of an open session by node, in the order of the names.
+func NodesOf(s *engine.Session, job *api.JobInfo) (all []JobOnNode) {
 	pods := map[string]int{}
 	cards := sums[string]{}
 	for _, task := range job.Tasks {

@@ -139,8 +139,8 @@ func open(t *testing.T, text string, arguments map[string]any) (*engine.World, *
 	return w, s
 }
 
-// TestJobs counts the pods and cards of a job by node. A pod that terminates counts without its cards.
-func TestJobs(t *testing.T) {
+// TestNodesOf counts the pods and cards of a job by node. A pod that terminates counts without its cards.
+func TestNodesOf(t *testing.T) {
 	_, s := open(t, manifests+`
 ---
 apiVersion: v1
@@ -159,10 +159,11 @@ spec: {schedulerName: volcano, nodeName: b, containers: [{name: c, image: i, res
 status: {phase: Running}
 `, nil)
 
-	assert.Equal(t, map[string]Job{"default/g": {Nodes: []JobOnNode{
+	require.Len(t, s.Jobs, 1)
+	assert.Equal(t, []JobOnNode{
 		{Node: "a", Pods: 2, Cards: []Amount{{"A", 3}}},
 		{Node: "b", Pods: 1},
-	}}}, Jobs(s))
+	}, NodesOf(s, s.Jobs["default/g"]))
 }
 
 // TestCardLabels counts cards that a label of the argument cardLabels names.

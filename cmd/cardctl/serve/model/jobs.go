@@ -36,14 +36,16 @@ func (d *Detail) Has() []stock.Amount {
 // details finds the details of all jobs, by jobKey.
 func details(w *engine.World, s *engine.Session) map[string]*Detail {
 	all := map[string]*Detail{}
-	jobs := stock.Jobs(s)
 	settings := s.Settings().Cards
 	labels := settings.Labels
 	shared := engine.SharedCards(w.Nodes, labels, settings.Fractions)
 
 	for _, g := range w.Groups {
-		job := jobs[string(g.ID())]
-		d := &Detail{Priority: job.Priority, Nodes: job.Nodes, Requests: requestsOf(s, g, labels, shared)}
+		d := &Detail{Requests: requestsOf(s, g, labels, shared)}
+		if job := s.Jobs[g.ID()]; job != nil {
+			d.Priority = job.Priority
+			d.Nodes = stock.NodesOf(s, job)
+		}
 		if !g.CreationTimestamp.IsZero() {
 			d.Created = &g.CreationTimestamp
 		}
