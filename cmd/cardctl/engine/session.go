@@ -24,7 +24,6 @@ type Session struct {
 	*framework.Session
 	Quota inspect.Inspection
 	*Configuration
-	Devices      offline.DeviceObjects // of the world
 	interruption *interruption
 }
 
@@ -120,7 +119,7 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	cache.Informers = offline.NoInformers()
 	cache.SetDevices(w.Devices)
 
-	s := &Session{Configuration: c, Devices: w.Devices, interruption: &interruption{ctx: ctx}}
+	s := &Session{Configuration: c, interruption: &interruption{ctx: ctx}}
 	s.Session = framework.OpenSession(cache, s.interruption.before(c.Tiers), c.Configurations)
 	s.Quota, _ = plugin.Inspect(quota)
 
