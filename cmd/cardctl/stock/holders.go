@@ -90,27 +90,20 @@ func HeldCards(s *engine.Session, keys ...string) (all []Held) {
 
 // addGroups adds up the cards of the groups that a limit names.
 func (h *Held) addGroups(groups card.Groups) {
+	allocated := map[string]float64{}
+	for name, n := range h.allocated {
+		groups.Add(allocated, name, n)
+	}
+	waiting := map[string]float64{}
+	for name := range h.waiting {
+		groups.Add(waiting, name, 1)
+	}
+
 	for _, l := range h.limits {
-		name, isGroup := strings.CutPrefix(l.Card, card.GroupPrefix)
-		if !isGroup || h.allocated[l.Card] > 0 || h.waiting[l.Card] {
-			continue
+		if allocated[l.Card] > 0 {
+			h.allocated[l.Card] = allocated[l.Card]
 		}
-
-		sum := 0.0
-		for model, n := range h.allocated {
-			weight, _ := groups[name].Of(model)
-			sum += weight * n
-		}
-		waits := false
-		for model := range h.waiting {
-			_, has := groups[name].Of(model)
-			waits = waits || has
-		}
-
-		if sum > 0 {
-			h.allocated[l.Card] = sum
-		}
-		if waits {
+		if waiting[l.Card] > 0 {
 			h.waiting[l.Card] = true
 		}
 	}
