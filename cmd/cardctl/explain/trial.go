@@ -8,6 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/report"
@@ -43,20 +44,14 @@ type trial struct {
 type Claim struct {
 	// Needed are the pods that the job lacks to its minimum, or 1 for the next pod of a job that runs. Fit of them
 	// would have room. The others lack Cards.
-	Needed int      `json:"needed"`
-	Fit    int      `json:"fit"`
-	Cards  []Lack   `json:"cards,omitempty"`
-	Spared []Spared `json:"spared,omitempty"` // the running pods with such cards
+	Needed int            `json:"needed"`
+	Fit    int            `json:"fit"`
+	Cards  []stock.Amount `json:"cards,omitempty"`
+	Spared []Spared       `json:"spared,omitempty"` // the running pods with such cards
 	// Refused is why its queue may not take from others, or the bound that refuses the next pod.
 	Refused *report.Reason `json:"refused,omitempty"`
 
 	found bool // there is a plan, and another plugin refuses it
-}
-
-// Lack is a card, or a list of cards, that a job lacks.
-type Lack struct {
-	Card  string  `json:"card"`
-	Cards float64 `json:"cards"`
 }
 
 // try runs the next cycles on a copy of the world.
@@ -104,10 +99,7 @@ func (e *explainer) claim(job *api.JobInfo, found *inspect.Claim) *Claim {
 			sums[name] += n
 		}
 	}
-	for name, n := range sums {
-		c.Cards = append(c.Cards, Lack{name, n})
-	}
-	slices.SortFunc(c.Cards, func(a, b Lack) int { return strings.Compare(a.Card, b.Card) })
+	c.Cards = stock.Amounts(sums)
 
 	if c.Refused == nil || len(found.Spared) > 0 {
 		inTree := slices.DeleteFunc(found.Spared, func(s inspect.Spare) bool {
