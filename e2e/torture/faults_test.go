@@ -1,11 +1,11 @@
-package torture
+package torture_test
 
 import (
 	"context"
 	"fmt"
 	"time"
 
-	"github.com/capacity-card/capacity-card/e2e/history/check"
+	"github.com/capacity-card/capacity-card/e2e/torture"
 )
 
 // fault is one kind of failure. inject returns when the failure is over.
@@ -46,14 +46,14 @@ var faults = []fault{
 func (r *round) inject(ctx context.Context, f fault) error {
 	r.log("fault %s", f.name)
 	if f.blind {
-		r.writer.Mark(check.Fault, f.name, "")
+		r.writer.Mark(torture.Fault, f.name, "")
 	} else {
-		r.writer.Mark(check.Note, f.name, "")
+		r.writer.Mark(torture.Note, f.name, "")
 	}
 
 	err := f.inject(r, ctx)
 	if f.blind {
-		r.writer.Mark(check.FaultEnds, f.name, "")
+		r.writer.Mark(torture.FaultEnds, f.name, "")
 	}
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("fault %s: %w", f.name, err)

@@ -1,4 +1,4 @@
-package torture
+package torture_test
 
 import (
 	"context"
@@ -15,8 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
-	"github.com/capacity-card/capacity-card/e2e/history"
-	"github.com/capacity-card/capacity-card/e2e/history/check"
+	"github.com/capacity-card/capacity-card/e2e/torture"
 )
 
 const (
@@ -25,7 +24,7 @@ const (
 	// calm is the number of cycles without a change after which a cluster is at rest.
 	calm = 30
 	// between is the time between two faults. It is longer than the window in which a decision may miss changes.
-	between = check.Lag + 2*time.Second
+	between = torture.Lag + 2*time.Second
 )
 
 // Options of a round.
@@ -46,7 +45,7 @@ type Options struct {
 
 // Result is the findings of a round.
 type Result struct {
-	*check.Report
+	*torture.Report
 	// History is the path of the history.
 	History string
 	Acts    int64
@@ -60,8 +59,8 @@ type round struct {
 	Options
 	plane      *controlplane.ControlPlane
 	world      world
-	writer     *history.Writer
-	recorder   *history.Recorder
+	writer     *torture.Writer
+	recorder   *torture.Recorder
 	schedulers *schedulers
 	view       *view // nil for none
 	faultDraw  *rand.Rand
@@ -87,7 +86,7 @@ func Run(ctx context.Context, plane *controlplane.ControlPlane, options Options)
 	}
 
 	path := filepath.Join(options.Directory, fmt.Sprintf("history-%d.json.gz", options.Seed))
-	w, err := history.Create(path)
+	w, err := torture.Create(path)
 	if err != nil {
 		return nil, err
 	}
@@ -109,12 +108,12 @@ func Run(ctx context.Context, plane *controlplane.ControlPlane, options Options)
 
 // result checks the recorded history.
 func (r *round) result(path string) (*Result, error) {
-	records, err := history.Open(path)
+	records, err := torture.Open(path)
 	if err != nil {
 		return nil, err
 	}
 
-	report, err := check.Run(records)
+	report, err := torture.Run(records)
 	if err != nil {
 		return nil, err
 	}
@@ -140,12 +139,12 @@ func (r *round) record(ctx context.Context) error {
 		return errors.Join(err, r.writer.Close())
 	}
 
-	sources, err := history.Sources(ctx, client)
+	sources, err := torture.Sources(ctx, client)
 	if err != nil {
 		return errors.Join(err, r.writer.Close())
 	}
 
-	r.recorder, err = history.Start(r.writer, sources)
+	r.recorder, err = torture.Start(r.writer, sources)
 	if err != nil {
 		return errors.Join(err, r.writer.Close())
 	}
@@ -168,7 +167,7 @@ func (r *round) play(ctx context.Context) (err error) {
 
 	defer os.RemoveAll(directory)
 
-	r.writer.Mark(check.Configured, "", r.world.stated())
+	r.writer.Mark(torture.Configured, "", r.world.stated())
 	r.schedulers, err = startSchedulers(r.plane, r.Program, directory, r.world.configuration(), r.writer)
 	if err != nil {
 		return err
@@ -207,7 +206,7 @@ func (r *round) play(ctx context.Context) (err error) {
 
 // configure writes the configuration of a world.
 func (r *round) configure(w world) error {
-	r.writer.Mark(check.Configured, "", w.stated())
+	r.writer.Mark(torture.Configured, "", w.stated())
 	return r.schedulers.write(w.configuration())
 }
 

@@ -1,4 +1,4 @@
-package torture
+package torture_test
 
 import (
 	"bufio"
@@ -14,8 +14,7 @@ import (
 	"time"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
-	"github.com/capacity-card/capacity-card/e2e/history"
-	"github.com/capacity-card/capacity-card/e2e/history/check"
+	"github.com/capacity-card/capacity-card/e2e/torture"
 )
 
 // lease is the time for which a lost leader prevents others from leading.
@@ -52,7 +51,7 @@ func (s *schedulers) runs(program string) { s.program.Store(&program) }
 
 // startSchedulers starts two schedulers of a program.
 func startSchedulers(
-	cp *controlplane.ControlPlane, program, directory, configuration string, w *history.Writer,
+	cp *controlplane.ControlPlane, program, directory, configuration string, w *torture.Writer,
 ) (*schedulers, error) {
 	// The scheduler watches the whole directory of its configuration.
 	s := &schedulers{file: filepath.Join(directory, "conf", "volcano-scheduler.conf")}
@@ -117,7 +116,7 @@ func (s *schedulers) write(configuration string) error {
 }
 
 // supervise restarts the process whenever it ends.
-func (r *replica) supervise(w *history.Writer) {
+func (r *replica) supervise(w *torture.Writer) {
 	defer r.done.Done()
 	for {
 		select {
@@ -125,7 +124,7 @@ func (r *replica) supervise(w *history.Writer) {
 			return
 		case <-r.current().Exited():
 		}
-		w.Mark(check.Restart, r.name, "")
+		w.Mark(torture.Restart, r.name, "")
 
 		select {
 		case <-r.over:
@@ -205,7 +204,7 @@ func (s *schedulers) stop() error {
 	return nil
 }
 
-// metrics returns the series of a replica that package check reads, and the number of its cycles.
+// metrics returns the series of a replica that the checker reads, and the number of its cycles.
 func (r *replica) metrics() (string, error) {
 	response, err := http.Get(r.current().Metrics)
 	if err != nil {

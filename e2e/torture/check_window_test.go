@@ -1,4 +1,4 @@
-package check
+package torture
 
 import (
 	"slices"

@@ -1,16 +1,14 @@
-package check
+package torture
 
 import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
-
-	"github.com/capacity-card/capacity-card/e2e/history"
 )
 
 // Shorten returns a part of a history with the same finding. It drops the records after the finding, and all objects
 // that the finding does not need. It tries to drop ever smaller parts of the remaining objects.
-func Shorten(records []history.Record, finding Finding) ([]history.Record, error) {
+func Shorten(records []Record, finding Finding) ([]Record, error) {
 	changes, err := decodeAll(records)
 	if err != nil {
 		return nil, err
@@ -25,7 +23,7 @@ func Shorten(records []history.Record, finding Finding) ([]history.Record, error
 		return records, nil
 	}
 
-	var shortened []history.Record
+	var shortened []Record
 	for _, each := range finding.minimize(changes) {
 		shortened = append(shortened, each.Record)
 	}
