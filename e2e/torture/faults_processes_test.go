@@ -81,13 +81,13 @@ func (r *round) cutLeader(ctx context.Context) error {
 	}
 
 	process := leader.current()
-	leader.proxy.Cut()
+	leader.proxy.setCut(true)
 	select {
 	case <-process.Exited():
 	case <-time.After(patience):
 		err = fmt.Errorf("%s cannot renew its lease, and goes on", leader.name)
 	}
-	leader.proxy.Mend()
+	leader.proxy.setCut(false)
 	if err != nil {
 		return err
 	}
@@ -99,9 +99,9 @@ func (r *round) cutLeader(ctx context.Context) error {
 // cutWatches ends all connections of the schedulers several times.
 func (r *round) cutWatches(ctx context.Context) error {
 	for range 5 {
-		r.each(func(p *controlplane.Proxy) {
-			p.Cut()
-			p.Mend()
+		r.each(func(p *proxy) {
+			p.setCut(true)
+			p.setCut(false)
 		})
 		pause(ctx, 300*time.Millisecond)
 	}
@@ -109,49 +109,49 @@ func (r *round) cutWatches(ctx context.Context) error {
 	return nil
 }
 
-func (r *round) each(do func(*controlplane.Proxy)) {
+func (r *round) each(do func(*proxy)) {
 	for _, each := range r.schedulers.replicas {
 		do(each.proxy)
 	}
 }
 
 // interfere makes the proxies interfere with requests for a while.
-func (r *round) interfere(ctx context.Context, with func(*http.Request) controlplane.Interference) error {
-	r.each(func(p *controlplane.Proxy) { p.Interfere(with) })
+func (r *round) interfere(ctx context.Context, with func(*http.Request) interference) error {
+	r.each(func(p *proxy) { p.interfere(with) })
 	pause(ctx, 3*time.Second)
-	r.each(func(p *controlplane.Proxy) { p.Interfere(nil) })
+	r.each(func(p *proxy) { p.interfere(nil) })
 
 	_, err := r.schedulers.awaitLeader(patience)
 	return err
 }
 
 func (r *round) slow(ctx context.Context) error {
-	return r.interfere(ctx, func(*http.Request) controlplane.Interference {
-		return controlplane.Interference{Delay: time.Duration(rand.IntN(800)) * time.Millisecond}
+	return r.interfere(ctx, func(*http.Request) interference {
+		return interference{delay: time.Duration(rand.IntN(800)) * time.Millisecond}
 	})
 }
 
 // answerErrors makes three in ten requests fail: too many requests, an error, or a conflict if the request writes.
 func (r *round) answerErrors(ctx context.Context) error {
-	return r.interfere(ctx, func(request *http.Request) controlplane.Interference {
+	return r.interfere(ctx, func(request *http.Request) interference {
 		statuses := []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 		if writes(request) {
 			statuses = append(statuses, http.StatusConflict)
 		}
 
 		if rand.IntN(10) >= 3 {
-			return controlplane.Interference{}
+			return interference{}
 		}
 
-		return controlplane.Interference{Status: statuses[rand.IntN(len(statuses))]}
+		return interference{status: statuses[rand.IntN(len(statuses))]}
 	})
 }
 
 // loseAnswers makes the API server serve requests of the scheduler without an answer.
 func (r *round) loseAnswers(ctx context.Context) error {
-	return r.interfere(ctx, func(request *http.Request) controlplane.Interference {
+	return r.interfere(ctx, func(request *http.Request) interference {
 		candidate := writes(request) && !strings.Contains(request.URL.Path, "/leases/")
-		return controlplane.Interference{Lost: candidate && rand.IntN(10) < 3}
+		return interference{lost: candidate && rand.IntN(10) < 3}
 	})
 }
 

@@ -2,6 +2,7 @@ package torture_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -29,7 +30,7 @@ const leads = "uccessfully acquired lease"
 // replica is one of the schedulers: a process that restarts whenever it ends.
 type replica struct {
 	name  string
-	proxy *controlplane.Proxy
+	proxy *proxy
 	start func() (*controlplane.Process, error)
 
 	mu      sync.Mutex
@@ -68,13 +69,13 @@ func startSchedulers(
 
 	for i := range 2 {
 		r := &replica{name: fmt.Sprintf("scheduler-%d", i+1), over: make(chan struct{})}
-		r.proxy, err = cp.StartProxy(filepath.Join(directory, r.name+".kubeconfig"))
+		r.proxy, err = startProxy(cp, filepath.Join(directory, r.name+".kubeconfig"))
 		if err != nil {
 			return nil, err
 		}
 
 		r.start = func() (*controlplane.Process, error) {
-			return cp.StartProcess(*s.program.Load(), s.flags(r.proxy.Kubeconfig)...)
+			return cp.StartProcess(*s.program.Load(), s.flags(r.proxy.kubeconfig)...)
 		}
 		r.process, err = r.start()
 		if err != nil {
@@ -195,7 +196,7 @@ func (s *schedulers) stop() error {
 		}
 
 		// Only a kill ends a paused process.
-		err := r.current().Kill()
+		err := errors.Join(r.current().Kill(), r.proxy.server.Close())
 		if err != nil {
 			return err
 		}
