@@ -1,127 +1,256 @@
-package main
+package volcano
 
 import (
-	"flag"
+	"cmp"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
-	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-var rewrite = flag.Bool("update", false, "write the page")
+// outcome has the results of a spec with each scheduler, a letter for each attempt.
+type outcome struct{ upstream, ours string }
 
-// TestPageIsOfTheResults holds docs/volcano-e2e.md against the results.
-func TestPageIsOfTheResults(t *testing.T) {
-	t.Chdir("../..")
-	if *rewrite {
-		require.NoError(t, writePage())
+// String formats the outcome for the file of results, such as fp/pp.
+func (o outcome) String() string { return o.upstream + "/" + o.ours }
+
+func parseOutcome(text string) (outcome, error) {
+	upstream, ours, ok := strings.Cut(text, "/")
+	if !ok || strings.Trim(upstream+ours, passed+failed+skipped+leftOut) != "" {
+		return outcome{}, fmt.Errorf("%q is no outcome", text)
 	}
-	want, err := renderPage(resultsDirectory)
-	require.NoError(t, err)
-	got, err := os.ReadFile(page)
-	require.NoError(t, err)
-	assert.Equal(t, want, string(got))
+	return outcome{upstream, ours}, nil
 }
 
-// trials are those of two specs: one fails at first with our scheduler, the other one is left out.
-func trials(scheduler, outcome string) []finished {
-	t := trial{suite: suite{name: "jobp"}, configuration: configurations[0], scheduler: scheduler}
-	return []finished{{t, map[string]string{"job runs": outcome, "job mounts": leftOut}}}
+// A spec passes with a scheduler if one attempt does.
+func (o outcome) passedUpstream() bool { return strings.Contains(o.upstream, passed) }
+func (o outcome) passedOurs() bool     { return strings.Contains(o.ours, passed) }
+
+// differs reports whether the spec passes with exactly one scheduler.
+func (o outcome) differs() bool { return o.passedUpstream() != o.passedOurs() }
+
+// defect reports whether the spec passes with Volcano's scheduler only.
+func (o outcome) defect() bool { return o.passedUpstream() && !o.passedOurs() }
+
+// better reports whether the spec passes with our scheduler only.
+func (o outcome) better() bool { return o.passedOurs() && !o.passedUpstream() }
+
+// bothFail reports whether the spec fails with both schedulers.
+func (o outcome) bothFail() bool {
+	return !o.passedUpstream() && !o.passedOurs() && strings.Contains(o.upstream+o.ours, failed)
 }
 
-// TestAttempts follows a spec that fails at first with one scheduler.
-func TestAttempts(t *testing.T) {
-	r := &results{volcano: "v1.14.1", kubernetes: "v1.34.1"}
-	r.add(append(trials(upstream, passed), trials(ours, failed)...))
-	assert.Equal(t, []string{"job runs"}, r.differing("jobp", "proportion"))
-	assert.Equal(t, []string{"jobp, proportion: job runs"}, r.defects())
-	r.add(append(trials(upstream, passed), trials(ours, passed)...))
-	assert.Empty(t, r.defects())
-	assert.Equal(t, outcome{"pp", "fp"}, r.row("jobp", "job runs").outcomes["proportion"])
-	assert.Equal(t, outcome{leftOut, leftOut}, r.row("jobp", "job mounts").outcomes["proportion"])
-
-	text, err := r.text()
-	require.NoError(t, err)
-	again, err := parseResults(text)
-	require.NoError(t, err)
-	same, err := again.text()
-	require.NoError(t, err)
-	assert.Equal(t, text, same)
+// row is a spec and its outcomes by configuration.
+type row struct {
+	suite, spec string
+	outcomes    map[string]outcome
 }
 
-// TestReplace runs a suite again in one configuration.
-func TestReplace(t *testing.T) {
-	old := &results{volcano: "v1.14.1", kubernetes: "v1.34.1"}
-	old.row("jobp", "gone").outcomes["proportion"] = outcome{passed, failed}
-	old.row("jobp", "job runs").outcomes["capacity"] = outcome{passed, passed}
-	old.row("stress", "job runs").outcomes["proportion"] = outcome{failed, failed}
-	fresh := &results{}
-	fresh.add(append(trials(upstream, passed), trials(ours, passed)...))
-	old.replace(fresh)
-	text, err := old.text()
-	require.NoError(t, err)
-	assert.Equal(t, "suite\tVolcano v1.14.1 Kubernetes v1.34.1\tproportion\tcapacity\tcapacity-tree\tcapacity-first-tier\n"+
-		"jobp\tjob mounts\to/o\t/\t/\t/\n"+
-		"jobp\tjob runs\tp/p\tp/p\t/\t/\n"+
-		"stress\tjob runs\tf/f\t/\t/\t/\n", text)
+// results are the results of one release of Volcano.
+type results struct {
+	volcano, kubernetes string
+	rows                []*row
 }
 
-// TestOutcomes reads a report as Ginkgo writes it.
-func TestOutcomes(t *testing.T) {
-	report := `[{"SpecReports": [
-		{"LeafNodeType": "It", "ContainerHierarchyTexts": ["Job", "scales"], "LeafNodeText": "up", "State": "passed"},
-		{"LeafNodeType": "It", "ContainerHierarchyTexts": ["Job"], "LeafNodeText": "ends", "State": "timedout"},
-		{"LeafNodeType": "It", "ContainerHierarchyTexts": ["Job"], "LeafNodeText": "ends", "State": "passed"},
-		{"LeafNodeType": "It", "ContainerHierarchyTexts": ["Job"], "LeafNodeText": "flakes", "State": "skipped", "Failure": {"Message": "issue 911"}},
-		{"LeafNodeType": "It", "ContainerHierarchyTexts": ["Job"], "LeafNodeText": "later", "State": "pending"},
-		{"LeafNodeType": "It", "ContainerHierarchyTexts": ["Job"], "LeafNodeText": "not selected", "State": "skipped"},
-		{"LeafNodeType": "It", "ContainerHierarchyTexts": ["MPI E2E Test"], "LeafNodeText": "runs", "State": "skipped"},
-		{"LeafNodeType": "It", "ContainerHierarchyTexts": ["[sig-storage] volumes"], "LeafNodeText": "mount", "State": "skipped"},
-		{"LeafNodeType": "BeforeSuite", "State": "passed"}
-	]}]`
-	got, err := outcomesOf("jobseq", []byte(report))
-	require.NoError(t, err)
-	assert.Equal(t, map[string]string{
-		"Job scales up": passed, "Job ends": failed, "Job ends (2)": passed, "Job flakes": skipped, "Job later": skipped, "MPI E2E Test runs": leftOut,
-	}, got)
-	_, err = outcomesOf("jobseq", []byte("[]"))
-	assert.ErrorContains(t, err, "no specs")
+func newResults() *results {
+	return &results{volcano: releaseOfModule(), kubernetes: versionOf("k8s.io/kubernetes")}
 }
 
-// TestPatternSelectsOne expects the regular expression of a spec to select no other one.
-func TestPatternSelectsOne(t *testing.T) {
-	assert.Regexp(t, pattern([]string{"Job ends (2)", "[Stress] Job runs"}), "Suite [Stress] Job runs")
-	assert.Regexp(t, pattern([]string{"Job ends (2)"}), "Suite Job ends")
-	assert.NotRegexp(t, pattern([]string{"Job ends"}), "Suite Job ends well")
-}
-
-// TestConfigurations reads the configuration of Volcano's CI from its module and expects one quota plugin in each.
-func TestConfigurations(t *testing.T) {
-	for name, want := range map[string]string{
-		"proportion":          "  - name: proportion\n",
-		"capacity":            "  - name: capacity\n",
-		"capacity-tree":       "  - name: capacity\n    enableHierarchy: true\n",
-		"capacity-first-tier": "  - name: capacity\n- plugins:\n",
-	} {
-		chosen, err := selected(configurations, name, func(c configuration) string { return c.name })
-		require.NoError(t, err)
-		text, err := chosen[0].text()
-		require.NoError(t, err)
-		assert.Contains(t, text, want)
-		assert.Equal(t, name == "proportion", strings.Contains(text, "proportion"), text)
-		assert.Contains(t, text, "predicate.DynamicResourceAllocationEnable: true")
+// row returns the row of a spec. It adds a missing one.
+func (r *results) row(suite, spec string) *row {
+	i := slices.IndexFunc(r.rows, func(each *row) bool { return each.suite == suite && each.spec == spec })
+	if i >= 0 {
+		return r.rows[i]
 	}
+
+	added := &row{suite, spec, map[string]outcome{}}
+	r.rows = append(r.rows, added)
+
+	return added
 }
 
-// TestTrialsSurviveTheirText passes a trial to another process and back.
-func TestTrialsSurviveTheirText(t *testing.T) {
-	want := runner{work: "/programs"}.trial(suites[0], configurations[1], ours, 2, "")
-	got, err := parseTrial(want.String())
-	require.NoError(t, err)
-	assert.Equal(t, want.String(), got.String())
-	assert.Equal(t, "/programs/vcctl", got.program("vcctl"))
-	_, err = parseTrial("nothing,capacity,ours,/tmp")
-	assert.ErrorContains(t, err, "names no suite")
+// add adds an attempt of each spec of the trials.
+func (r *results) add(trials []finished) {
+	for _, t := range trials {
+		for spec, result := range t.outcomes {
+			row := r.row(t.suite.name, spec)
+			o := row.outcomes[t.configuration.name]
+			ran := result == passed || result == failed
+			switch {
+			case t.scheduler == upstream && (ran || o.upstream == ""):
+				o.upstream += result
+			case t.scheduler == ours && (ran || o.ours == ""):
+				o.ours += result
+			}
+			row.outcomes[t.configuration.name] = o
+		}
+	}
+
+	r.sort()
+}
+
+// sort orders rows by suite and name, so that equal results make equal files.
+func (r *results) sort() {
+	slices.SortFunc(r.rows, func(a, b *row) int {
+		return cmp.Or(cmp.Compare(a.suite, b.suite), cmp.Compare(a.spec, b.spec))
+	})
+}
+
+// differing returns the specs of a suite in which the schedulers differ in a configuration.
+func (r *results) differing(suite, configuration string) (specs []string) {
+	for _, row := range r.rows {
+		if row.suite == suite && row.outcomes[configuration].differs() {
+			specs = append(specs, row.spec)
+		}
+	}
+
+	return specs
+}
+
+// defects are the specs that pass with Volcano's scheduler and fail with ours.
+func (r *results) defects() (specs []string) {
+	for _, row := range r.rows {
+		for _, c := range configurations {
+			if row.outcomes[c.name].defect() {
+				specs = append(specs, fmt.Sprintf("%s, %s: %s", row.suite, c.name, row.spec))
+			}
+		}
+	}
+
+	return specs
+}
+
+// path returns the path of the file of a release.
+func path(release string) string { return filepath.Join(resultsDirectory, release+".tsv") }
+
+// header returns the first line of a file: the versions, and the configurations.
+func (r *results) header() []string {
+	columns := []string{"suite", "Volcano " + r.volcano + " Kubernetes " + r.kubernetes}
+	for _, c := range configurations {
+		columns = append(columns, c.name)
+	}
+	return columns
+}
+
+// text returns the text of the file: a line per spec, and a column per configuration.
+func (r *results) text() (string, error) {
+	lines := [][]string{r.header()}
+	for _, row := range r.rows {
+		line := []string{row.suite, row.spec}
+		for _, c := range configurations {
+			line = append(line, row.outcomes[c.name].String())
+		}
+		lines = append(lines, line)
+	}
+
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	w.Comma = '\t'
+	err := w.WriteAll(lines)
+	return b.String(), err
+}
+
+// parseResults parses the text of a file of results.
+func parseResults(text string) (*results, error) {
+	reader := csv.NewReader(strings.NewReader(text))
+	reader.Comma = '\t'
+	lines, err := reader.ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) == 0 {
+		return nil, errors.New("no header")
+	}
+
+	r := &results{}
+	_, err = fmt.Sscanf(lines[0][1], "Volcano %s Kubernetes %s", &r.volcano, &r.kubernetes)
+	if err != nil {
+		return nil, fmt.Errorf("reading the header: %w", err)
+	}
+
+	names := lines[0][2:]
+	for _, line := range lines[1:] {
+		row := r.row(line[0], line[1])
+		for i, name := range names {
+			row.outcomes[name], err = parseOutcome(line[2+i])
+			if err != nil {
+				return nil, fmt.Errorf("%s %s: %w", line[0], line[1], err)
+			}
+		}
+	}
+
+	return r, nil
+}
+
+// update replaces the repeated suites in the file of the release, and writes the page.
+func update(fresh *results) error {
+	text, err := os.ReadFile(path(fresh.volcano))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+
+	merged := fresh
+	if err == nil {
+		merged, err = parseResults(string(text))
+		if err != nil {
+			return err
+		}
+
+		merged.kubernetes = fresh.kubernetes
+		merged.replace(fresh)
+	}
+	updated, err := merged.text()
+	if err != nil {
+		return err
+	}
+
+	err = os.MkdirAll(resultsDirectory, 0o755)
+	if err != nil {
+		return err
+	}
+
+	err = os.WriteFile(path(fresh.volcano), []byte(updated), 0o644)
+	if err != nil {
+		return err
+	}
+
+	return writePage()
+}
+
+// replace takes over the suites and configurations that were run again.
+func (r *results) replace(fresh *results) {
+	type cell struct{ suite, configuration string }
+	ran := sets.New[cell]()
+	for _, row := range fresh.rows {
+		for name := range row.outcomes {
+			ran.Insert(cell{row.suite, name})
+		}
+	}
+
+	for _, row := range r.rows {
+		for _, c := range configurations {
+			if ran.Has(cell{row.suite, c.name}) {
+				delete(row.outcomes, c.name)
+			}
+		}
+	}
+	for _, row := range fresh.rows {
+		for name, o := range row.outcomes {
+			r.row(row.suite, row.spec).outcomes[name] = o
+		}
+	}
+
+	// A spec without outcomes does not exist any more.
+	r.rows = slices.DeleteFunc(r.rows, func(row *row) bool {
+		maps.DeleteFunc(row.outcomes, func(_ string, o outcome) bool { return o == outcome{} })
+		return len(row.outcomes) == 0
+	})
+	r.sort()
 }

@@ -1,4 +1,4 @@
-package main
+package volcano
 
 import (
 	"context"
@@ -117,7 +117,7 @@ func (r runner) runProcess(ctx context.Context, t trial) error {
 		return err
 	}
 
-	command := exec.CommandContext(ctx, self, "-run", t.String(), "-specs", t.specs)
+	command := exec.CommandContext(ctx, self, "-test.run", "^TestTrial$", "-trial", t.String(), "-specs", t.specs)
 	command.Stdout = log
 	command.Stderr = log
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
