@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/samples"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/cmd/internal/families"
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
 
@@ -128,28 +127,15 @@ func (b bed) count(ctx context.Context) (string, error) {
 // takeProfile returns a profile of the processor time of a scheduler with --enable-pprof.
 func takeProfile(
 	ctx context.Context, process *controlplane.Process, length time.Duration,
-) (p *profile.Profile, err error) {
+) (*profile.Profile, error) {
 	server := strings.TrimSuffix(process.Metrics, "/metrics")
 	url := fmt.Sprintf("%s/debug/pprof/profile?seconds=%.0f", server, length.Seconds())
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	raw, err := families.Open(ctx, url)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the scheduler gives no profile: %w", err)
 	}
-
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, response.Body.Close()) }()
-
-	raw, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the scheduler gives no profile: %s: %s", response.Status, raw)
-	}
-	return profile.ParseData(raw)
+	defer raw.Close()
+	return profile.Parse(raw)
 }
 
 // keepProfile writes a profile, and the table of its packages below a head.

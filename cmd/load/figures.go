@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"syscall"
@@ -45,17 +44,12 @@ func read(ctx context.Context, process *controlplane.Process) (f figures, err er
 		}
 	}()
 
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, process.Metrics, nil)
+	text, err := families.Open(ctx, process.Metrics)
 	if err != nil {
 		return f, err
 	}
-
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return f, err
-	}
-	defer response.Body.Close()
-	return readFigures(response.Body)
+	defer text.Close()
+	return readFigures(text)
 }
 
 // readFigures reads metrics in the text format.
@@ -76,18 +70,19 @@ func readFigures(text io.Reader) (figures, error) {
 		f.cycles = observed(m, 1000)
 	}
 	for _, m := range read["volcano_plugin_scheduling_latency_milliseconds"].GetMetric() {
-		plugin := label(m, "plugin")
+		plugin := families.Label(m, "plugin")
 		ours := plugin == capacity || plugin == capacityCard
-		if ours && label(m, "OnSession") == "OnSessionOpen" {
+		if ours && families.Label(m, "OnSession") == "OnSessionOpen" {
 			f.opens = observed(m, 1000)
 		}
 	}
 
 	for _, m := range read["volcano_action_scheduling_latency_milliseconds"].GetMetric() {
-		f.actions[label(m, "action")] = observed(m, 1000)
+		f.actions[families.Label(m, "action")] = observed(m, 1000)
 	}
 	for _, m := range read["rest_client_request_duration_seconds"].GetMetric() {
-		f.requests[label(m, "verb")] = f.requests[label(m, "verb")].plus(observed(m, 1))
+		verb := families.Label(m, "verb")
+		f.requests[verb] = f.requests[verb].plus(observed(m, 1))
 	}
 	return f, nil
 }
@@ -113,13 +108,13 @@ func served() (map[string]tally, error) {
 func servedOf(durations *dto.MetricFamily) map[string]tally {
 	requests := map[string]tally{}
 	for _, m := range durations.GetMetric() {
-		verb := label(m, "verb")
-		name := label(m, "resource")
+		verb := families.Label(m, "verb")
+		name := families.Label(m, "resource")
 		if verb == "WATCH" || name == "" {
 			continue
 		}
 
-		if part := label(m, "subresource"); part != "" {
+		if part := families.Label(m, "subresource"); part != "" {
 			name += "/" + part
 		}
 
@@ -141,15 +136,6 @@ func since(now, earlier map[string]tally) (requests []load.Request) {
 // observed returns the content of a histogram. A second has that many of its units.
 func observed(m *dto.Metric, units float64) tally {
 	return tally{float64(m.GetHistogram().GetSampleCount()), m.GetHistogram().GetSampleSum() / units}
-}
-
-func label(m *dto.Metric, name string) string {
-	for _, l := range m.GetLabel() {
-		if l.GetName() == name {
-			return l.GetValue()
-		}
-	}
-	return ""
 }
 
 // own is the processor time of this process so far, in seconds.

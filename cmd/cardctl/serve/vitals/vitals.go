@@ -3,10 +3,8 @@ package vitals
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"slices"
 	"time"
 
@@ -33,21 +31,12 @@ func Read(ctx context.Context, address string) ([]model.Timing, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	text, err := families.Open(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", address, response.Status)
-	}
-	return parse(io.LimitReader(response.Body, mostBytes))
+	defer text.Close()
+	return parse(io.LimitReader(text, mostBytes))
 }
 
 func parse(text io.Reader) ([]model.Timing, error) {
@@ -62,12 +51,9 @@ func parse(text io.Reader) ([]model.Timing, error) {
 	}
 
 	for _, m := range read[plugins].GetMetric() {
-		labels := map[string]string{}
-		for _, l := range m.GetLabel() {
-			labels[l.GetName()] = l.GetValue()
-		}
-		if slices.Contains(plugin.Names, labels["plugin"]) && labels["OnSession"] == "OnSessionOpen" {
-			all = append(all, timing("session open, plugin "+labels["plugin"], m.GetHistogram()))
+		name := families.Label(m, "plugin")
+		if slices.Contains(plugin.Names, name) && families.Label(m, "OnSession") == "OnSessionOpen" {
+			all = append(all, timing("session open, plugin "+name, m.GetHistogram()))
 		}
 	}
 	return all, nil
