@@ -143,3 +143,13 @@ func percentileOf(sorted []float64, n int, share float64) float64 {
 
 // Throughput returns the number of pods bound per second.
 func (r Result) Throughput() float64 { return float64(len(r.Bound)) / r.Total }
+
+// Average returns the load average of the machine in the last minute.
+func Average() (average float64, err error) {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0, err
+	}
+	_, err = fmt.Sscan(string(text), &average)
+	return average, err
+}

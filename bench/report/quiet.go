@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/capacity-card/capacity-card/bench/load"
 )
 
 const (
@@ -39,11 +41,11 @@ type quiet struct {
 
 // beginQuiet returns a quiet of this machine, and refuses a busy one.
 func beginQuiet() (*quiet, error) {
-	load, err := machineLoad()
+	average, err := load.Average()
 	if err != nil {
 		return nil, err
 	}
-	if err := idle(load, runtime.NumCPU()); err != nil {
+	if err := idle(average, runtime.NumCPU()); err != nil {
 		return nil, err
 	}
 	return newQuiet(canary), nil
@@ -102,16 +104,6 @@ func (q *quiet) spread() string {
 		return "unknown"
 	}
 	return fmt.Sprintf("%.0f %%", 100*(float64(q.slowest)/float64(q.fastest)-1))
-}
-
-// machineLoad returns the load average of a minute.
-func machineLoad() (load float64, err error) {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 0, err
-	}
-	_, err = fmt.Sscan(string(text), &load)
-	return load, err
 }
 
 // canary returns the time of a fixed computation of about a second that keeps all processors busy.

@@ -244,9 +244,10 @@ func (o choices) setting(command string, pods int) load.Setting {
 		command += " VOLCANO=" + strings.TrimPrefix(volcano, "v")
 	}
 
+	average, _ := load.Average() // 0 if the kernel does not report it
 	setting := load.Setting{
 		Command: command, Volcano: volcano, Nodes: o.nodes, Pods: pods, Queues: o.queues, Rounds: o.rounds,
-		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
+		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: average,
 	}
 	if o.scenario != waves {
 		setting.Limit = o.limit.Seconds()
@@ -286,13 +287,6 @@ func processor() string {
 		}
 	}
 	return runtime.GOARCH
-}
-
-// machineLoad returns the load average of the last minute, or 0 if the kernel does not report it.
-func machineLoad() (load float64) {
-	text, _ := os.ReadFile("/proc/loadavg")
-	_, _ = fmt.Sscan(string(text), &load)
-	return load
 }
 
 // write writes the raw results, makes the page and the charts again, and prints a table.
