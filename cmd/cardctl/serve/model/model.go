@@ -60,7 +60,6 @@ type Timing struct {
 // Model holds the results of the engine for a reading. Nobody changes it once it is made.
 type Model struct {
 	*Reading
-	Number     uint64        // counts the models of a process
 	Took       time.Duration // to make it
 	Queues     []queues.Queue
 	Policies   map[string]string // that hold in all queues because of arguments of the plugin
@@ -96,10 +95,7 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 		return nil, err
 	}
 
-	m := &Model{Reading: r, Number: 1, Ahead: explain.Small(world)}
-	if before != nil {
-		m.Number = before.Number + 1
-	}
+	m := &Model{Reading: r, Ahead: explain.Small(world)}
 	if err := m.count(ctx, world); err != nil {
 		return nil, err
 	}
