@@ -281,7 +281,7 @@ var layers = []layer{
 		reason: "collects what the scheduler has written, and opens no session",
 	},
 	{
-		dir: "cmd/cardctl/replay", allow: []string{std, "sigs.k8s.io/yaml", module + "/cmd/cardctl/document", module + "/cmd/cardctl/engine", module + "/index", module + "/index/card", module + "/plugin/offline/replay/..."},
+		dir: "cmd/cardctl/replay", allow: []string{std, "sigs.k8s.io/yaml", module + "/cmd/cardctl/document", module + "/cmd/cardctl/engine", module + "/cmd/cardctl/queues", module + "/index", module + "/index/card", module + "/plugin/offline/replay/..."},
 		reason: "shows what a replay found, and decides nothing",
 	},
 	{dir: "e2e", reason: "drives the built programs from outside"},

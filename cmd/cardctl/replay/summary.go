@@ -2,10 +2,10 @@ package replay
 
 import (
 	"math"
-	"strings"
 	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/plugin/offline/replay"
 	"github.com/capacity-card/capacity-card/plugin/offline/replay/measure"
 )
@@ -185,13 +185,5 @@ func Text(seconds float64) string {
 		unit = time.Second
 	}
 
-	text := d.Round(unit).String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-
-	return text
+	return queues.ShortTime(d.Round(unit))
 }
