@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/deployment"
 	"k8s.io/kubernetes/pkg/controller/job"
@@ -23,8 +22,6 @@ import (
 	"k8s.io/kubernetes/pkg/controller/replicaset"
 	"k8s.io/kubernetes/pkg/controller/replication"
 	"k8s.io/kubernetes/pkg/controller/resourceclaim"
-	"k8s.io/kubernetes/pkg/scheduler"
-	"k8s.io/kubernetes/pkg/scheduler/profile"
 )
 
 // namespaceResync is the resync period of deleted namespaces, as in kube-controller-manager.
@@ -162,27 +159,6 @@ func (cp *ControlPlane) deletePodsOf(ctx context.Context, node string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// StartKubeScheduler runs kube-scheduler with its default profile until ctx ends.
-func (cp *ControlPlane) StartKubeScheduler(ctx context.Context) error {
-	factory := scheduler.NewInformerFactory(cp.Kube, 0)
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: cp.Kube.EventsV1()})
-	instance, err := scheduler.New(ctx, cp.Kube, factory, nil, profile.NewRecorderFactory(broadcaster))
-	if err != nil {
-		return fmt.Errorf("creating kube-scheduler: %w", err)
-	}
-
-	broadcaster.StartRecordingToSink(ctx.Done())
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	err = instance.WaitForHandlersSync(ctx)
-	if err != nil {
-		return fmt.Errorf("starting kube-scheduler: %w", err)
-	}
-
-	go instance.Run(ctx)
-	return nil
 }
 
 // StartDefaultScheduler simulates kube-scheduler until ctx ends. It binds pods with the default scheduler to one node,

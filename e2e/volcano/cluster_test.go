@@ -8,6 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/profile"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
@@ -131,4 +134,25 @@ func connect(ctx context.Context, cp *controlplane.ControlPlane, node string) er
 
 	_, err := cp.Kube.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 	return err
+}
+
+// startKubeScheduler runs kube-scheduler with its default profile until ctx ends.
+func startKubeScheduler(ctx context.Context, cp *controlplane.ControlPlane) error {
+	factory := scheduler.NewInformerFactory(cp.Kube, 0)
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: cp.Kube.EventsV1()})
+	instance, err := scheduler.New(ctx, cp.Kube, factory, nil, profile.NewRecorderFactory(broadcaster))
+	if err != nil {
+		return fmt.Errorf("creating kube-scheduler: %w", err)
+	}
+
+	broadcaster.StartRecordingToSink(ctx.Done())
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	err = instance.WaitForHandlersSync(ctx)
+	if err != nil {
+		return fmt.Errorf("starting kube-scheduler: %w", err)
+	}
+
+	go instance.Run(ctx)
+	return nil
 }

@@ -127,7 +127,8 @@ func (t trial) install(ctx context.Context, cp *controlplane.ControlPlane) (*con
 	}
 
 	controllers := []func(context.Context) error{
-		cp.StartWorkloadControllers, cp.StartJobControllers, cp.StartKubeScheduler,
+		cp.StartWorkloadControllers, cp.StartJobControllers,
+		func(ctx context.Context) error { return startKubeScheduler(ctx, cp) },
 	}
 	for _, start := range controllers {
 		err := start(ctx)
