@@ -257,12 +257,12 @@ var layers = []layer{
 	},
 	{
 		dir: "cmd/cardctl/serve", allow: []string{std, "filippo.io/csrf", "github.com/felixge/httpsnoop", "github.com/klauspost/compress/gzhttp",
-			"github.com/prometheus/client_golang/...", "k8s.io/apimachinery/...", module + "/cmd/cardctl/..."},
+			"github.com/prometheus/client_golang/...", "k8s.io/apimachinery/...", "k8s.io/utils/ptr", module + "/cmd/cardctl/..."},
 		deny:   []string{module + "/cmd/cardctl/command", module + "/cmd/cardctl/screen/..."},
 		reason: "answers requests with what the engine finds, and decides nothing",
 	},
 	{
-		dir: "cmd/cardctl/serve/model", allow: []string{std, "k8s.io/api/...", "k8s.io/apimachinery/...", "volcano.sh/apis/...", module + "/cmd/cardctl/...", module + "/index", module + "/index/card", module + "/index/policy", module + "/plugin", module + "/plugin/report"},
+		dir: "cmd/cardctl/serve/model", allow: []string{std, "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/utils/ptr", "volcano.sh/apis/...", module + "/cmd/cardctl/...", module + "/index", module + "/index/card", module + "/index/policy", module + "/plugin", module + "/plugin/report"},
 		deny:   []string{module + "/cmd/cardctl/command", module + "/cmd/cardctl/screen/...", module + "/cmd/cardctl/serve/page", "net/http"},
 		reason: "has the results of the engine, however they are shown",
 	},

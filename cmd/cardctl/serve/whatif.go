@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
@@ -323,7 +325,8 @@ func resultOf(o *whatif.Trial, hidden *Hidden) *trialResult {
 
 	scales := map[string]float64{} // by card
 	for _, q := range c.Queues {
-		scales[q.Card] = max(scales[q.Card], q.Before, q.After, value(q.BeforeQuota), value(q.AfterQuota))
+		scales[q.Card] = max(scales[q.Card], q.Before, q.After, ptr.Deref(q.BeforeQuota, 0),
+			ptr.Deref(q.AfterQuota, 0))
 	}
 	for _, q := range c.Queues {
 		if q.Changed() {
@@ -356,13 +359,6 @@ func resultOf(o *whatif.Trial, hidden *Hidden) *trialResult {
 func firstRows[T any](all []T) (shown []T, more int) {
 	shown = all[:min(len(all), mostRows)]
 	return shown, len(all) - len(shown)
-}
-
-func value(x *float64) float64 {
-	if x == nil {
-		return 0
-	}
-	return *x
 }
 
 // changeBar returns the bar of a card before or after.

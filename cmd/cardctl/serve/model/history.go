@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"k8s.io/utils/ptr"
 )
 
 // mostSeries bounds the series. With all of them, the history has some 100 MiB.
@@ -75,7 +75,8 @@ func (h *History) Add(m *Model) {
 		put(seriesKey{queue: q.Queue, waiting: true}, value{allocated: float32(q.Waiting)})
 		for _, r := range q.Resources {
 			if r.Card {
-				put(seriesKey{queue: q.Queue, resource: r.Resource}, valueOf(r))
+				bound := float32(ptr.Deref(r.Capability, 0))
+				put(seriesKey{queue: q.Queue, resource: r.Resource}, value{float32(r.Allocated), float32(r.Inqueue), bound})
 			}
 		}
 	}
@@ -85,14 +86,6 @@ func (h *History) Add(m *Model) {
 
 	h.fine.add(m.Time, values)
 	h.coarse.add(m.Time, values)
-}
-
-func valueOf(h queues.Holding) value {
-	v := value{allocated: float32(h.Allocated), inqueue: float32(h.Inqueue)}
-	if h.Capability != nil {
-		v.bound = float32(*h.Capability)
-	}
-	return v
 }
 
 // waitingFor counts the jobs that wait by queue and card, in their queues, in the queues above, and in the cluster.
