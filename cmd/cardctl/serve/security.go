@@ -52,17 +52,12 @@ func loopbackOnly(next http.Handler) http.Handler {
 // AddressOf returns the address of the client of a request. For IPv6 it is the first 64 bits, because a client has
 // all addresses with them. Headers with addresses are not checked, so they do not count.
 func AddressOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	remote, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
 	}
 
-	address, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-
-	address = address.Unmap().WithZone("")
+	address := remote.Addr().Unmap().WithZone("")
 	if address.Is4() {
 		return address.String()
 	}
