@@ -53,8 +53,7 @@ func runBacklog(
 
 	err = onBed(ctx, w.Cluster(), s, controlplane.Options{}, func(ctx context.Context, b bed) error {
 		others := w.Waiting(waiting)
-		submit := func(ctx context.Context, j workload.Job) error { return b.submit(ctx, j, 0) }
-		if err := each(ctx, others, submit); err != nil {
+		if err := b.submitAll(ctx, others); err != nil {
 			return fmt.Errorf("submitting jobs that wait: %w", err)
 		}
 		if err := b.await(ctx, len(others), 0); err != nil {

@@ -71,8 +71,8 @@ func fullQueues(c *workload.Cluster, jobs int) (others []workload.Job) {
 }
 
 // block submits the jobs that wait, and returns when they are there and the first job of each queue runs.
-func (b bed) block(ctx context.Context, others []workload.Job, submit func(context.Context, workload.Job) error) error {
-	if err := each(ctx, others, submit); err != nil {
+func (b bed) block(ctx context.Context, others []workload.Job) error {
+	if err := b.submitAll(ctx, others); err != nil {
 		return err
 	}
 

@@ -84,8 +84,7 @@ func runKAI(ctx context.Context, scale workload.KAIScale, s scheduler) (load.Res
 // seconds. It is infinite if it exceeds the limit.
 func (b bed) startAll(ctx context.Context, jobs []workload.Job, r *load.Result) (float64, error) {
 	began := time.Now()
-	submit := func(ctx context.Context, j workload.Job) error { return b.submit(ctx, j, 0) }
-	if err := each(ctx, jobs, submit); err != nil {
+	if err := b.submitAll(ctx, jobs); err != nil {
 		return 0, fmt.Errorf("submitting jobs: %w", err)
 	}
 	return b.placeAll(ctx, jobs, began, r)

@@ -91,6 +91,11 @@ func (b bed) submit(ctx context.Context, j workload.Job, runs time.Duration) err
 	return err
 }
 
+// submitAll submits jobs with pods that run forever.
+func (b bed) submitAll(ctx context.Context, jobs []workload.Job) error {
+	return each(ctx, jobs, func(ctx context.Context, j workload.Job) error { return b.submit(ctx, j, 0) })
+}
+
 // run measures one scheduler on a control plane of its own, for limit at most. All jobs are submitted at once. The
 // other jobs are submitted before, and all except the first one of each queue wait.
 func run(
@@ -99,8 +104,7 @@ func run(
 	r := load.Result{Scheduler: s.name}
 	options := controlplane.Options{Environment: s.environment}
 	err := onBed(ctx, c, s, options, func(ctx context.Context, b bed) error {
-		submit := func(ctx context.Context, j workload.Job) error { return b.submit(ctx, j, 0) }
-		if err := b.block(ctx, others, submit); err != nil {
+		if err := b.block(ctx, others); err != nil {
 			return fmt.Errorf("submitting jobs that wait: %w", err)
 		}
 
@@ -116,7 +120,7 @@ func run(
 		}
 
 		began := time.Now()
-		if err := each(ctx, c.Jobs, submit); err != nil {
+		if err := b.submitAll(ctx, c.Jobs); err != nil {
 			return fmt.Errorf("submitting jobs: %w", err)
 		}
 
