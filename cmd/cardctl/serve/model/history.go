@@ -75,8 +75,11 @@ func (h *History) Add(m *Model) {
 		put(seriesKey{queue: q.Queue, waiting: true}, value{allocated: float32(q.Waiting)})
 		for _, r := range q.Resources {
 			if r.Card {
-				bound := float32(ptr.Deref(r.Capability, 0))
-				put(seriesKey{queue: q.Queue, resource: r.Resource}, value{float32(r.Allocated), float32(r.Inqueue), bound})
+				put(seriesKey{queue: q.Queue, resource: r.Resource}, value{
+					allocated: float32(r.Allocated),
+					inqueue:   float32(r.Inqueue),
+					bound:     float32(ptr.Deref(r.Capability, 0)),
+				})
 			}
 		}
 	}
