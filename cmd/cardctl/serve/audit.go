@@ -54,8 +54,7 @@ func auditView(q *request) (any, any, error) {
 		}
 	}
 
-	p.Pages = page.PagesOf(len(selected), rowsPerPage, number(q.query.Get("page")))
-	p.Rows = selected[p.Pages.From:p.Pages.To]
+	p.Rows, p.Pages = rowsOfPage(q, selected)
 	return p, r, nil
 }
 

@@ -50,8 +50,7 @@ func holdersView(q *request) (any, any, error) {
 	})
 
 	p.Limited = slices.ContainsFunc(all, func(h stock.Holder) bool { return len(h.Limits) > 0 })
-	p.Pages = page.PagesOf(len(all), rowsPerPage, number(q.query.Get("page")))
-	p.Rows = all[p.Pages.From:p.Pages.To]
+	p.Rows, p.Pages = rowsOfPage(q, all)
 	return p, list{Head: document.Of("HolderList"), Items: all, Hidden: p.Hidden, Unread: q.Objects.Unread}, nil
 }
 

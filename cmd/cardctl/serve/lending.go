@@ -32,9 +32,9 @@ type unsought struct {
 
 // lendingView shows the queues with more than they deserve, and the evictions that reclaim makes.
 func lendingView(q *request) (any, any, error) {
-	pages := page.PagesOf(len(q.Loans), rowsPerPage, number(q.query.Get("page")))
+	loans, pages := rowsOfPage(q, q.Loans)
 	p := &lendingPage{
-		Loans:   q.Loans[pages.From:pages.To],
+		Loans:   loans,
 		Pages:   pages,
 		Next:    q.seen.evictions(q.Evictions),
 		Evicted: q.seen.evicted(q.Past),

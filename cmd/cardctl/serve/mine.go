@@ -37,10 +37,8 @@ func mineView(q *request) (any, any, error) {
 		return nil, list{Head: document.Of("ExplanationList"), Items: q.rows(all), Unread: q.Objects.Unread}, nil
 	}
 
-	p := &minePage{Waiting: len(waiting), Running: len(running)}
-	p.Pages = page.PagesOf(len(all), rowsPerPage, number(q.query.Get("page")))
-	p.Jobs = q.rows(all[p.Pages.From:p.Pages.To])
-	return p, nil, nil
+	shown, pages := rowsOfPage(q, all)
+	return &minePage{q.rows(shown), pages, len(waiting), len(running)}, nil, nil
 }
 
 // mineCommand names the namespace if the viewer sees the jobs of one only.

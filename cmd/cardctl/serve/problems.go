@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
-	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
 )
 
@@ -83,16 +82,13 @@ func problemsOf(issues []validate.Issue, alike func(text string) string) []*prob
 
 // openProblems puts problems on the page, or the issues of the problem that the query opens.
 func (p *healthPage) openProblems(q *request) {
-	at := number(q.query.Get("page"))
 	i := slices.IndexFunc(p.Problems, func(each *problem) bool { return each.Key == q.query.Get("problem") })
 
 	if i < 0 {
-		p.Pages = page.PagesOf(len(p.Problems), rowsPerPage, at)
-		p.ShownProblems = p.Problems[p.Pages.From:p.Pages.To]
+		p.ShownProblems, p.Pages = rowsOfPage(q, p.Problems)
 		return
 	}
 
 	p.Opened = p.Problems[i]
-	p.Pages = page.PagesOf(p.Opened.Count, rowsPerPage, at)
-	p.ShownIssues = p.Opened.Issues[p.Pages.From:p.Pages.To]
+	p.ShownIssues, p.Pages = rowsOfPage(q, p.Opened.Issues)
 }

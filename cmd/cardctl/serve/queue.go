@@ -117,7 +117,7 @@ func queueView(q *request) (any, any, error) {
 		return nil, d, nil
 	}
 
-	pages := page.PagesOf(len(runs), rowsPerPage, number(q.query.Get("page")))
+	shown, pages := rowsOfPage(q, runs)
 	p := &queuePage{
 		Queue:       queue,
 		Path:        path,
@@ -126,7 +126,7 @@ func queueView(q *request) (any, any, error) {
 		Below:       len(children),
 		Hidden:      hidden,
 		Unseen:      unseen,
-		Running:     q.rows(runs[pages.From:pages.To]),
+		Running:     q.rows(shown),
 		Pages:       pages,
 		Waits:       q.rows(waits[:min(len(waits), waitingOfQueue)]),
 		More:        max(0, len(waits)-waitingOfQueue),

@@ -16,6 +16,12 @@ import (
 // rowsPerPage bounds the rows of a page.
 const rowsPerPage = 100
 
+// rowsOfPage returns the rows of the page that the query selects, and the place of the page in the list.
+func rowsOfPage[T any](q *request, all []T) ([]T, page.Pages) {
+	pages := page.PagesOf(len(all), rowsPerPage, number(q.query.Get("page")))
+	return all[pages.From:pages.To], pages
+}
+
 // queuesPage is the content of the view Queues.
 type queuesPage struct {
 	Rows      []queueRow
@@ -70,12 +76,12 @@ func queuesView(q *request) (any, any, error) {
 		Common:    q.query.Get("scale") == "common",
 		Fair:      slices.ContainsFunc(q.Model.Queues, func(queue queues.Queue) bool { return queue.Past != nil }),
 	}
-	p.Pages = page.PagesOf(len(rows), rowsPerPage, number(q.query.Get("page")))
+	rows, p.Pages = rowsOfPage(q, rows)
 	var scales map[string]float64
 	if p.Common {
 		scales = model.Scales(q.Model.Queues)
 	}
-	for _, r := range rows[p.Pages.From:p.Pages.To] {
+	for _, r := range rows {
 		p.Rows = append(p.Rows, queueRow{r, q.barsOf(r.Queue, selection.Resource, q.query.Has("wide"), scales)})
 	}
 
