@@ -25,7 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// image is an image that packaging built and unpacked: its files are in root.
+// image is an image that packaging built. Its files are in root.
 type image struct {
 	root   string
 	config struct {
@@ -72,15 +72,36 @@ func buildImage(t *testing.T, name string) (layout string) {
 	return layouts[name]
 }
 
-// unpack writes the files of an image to a new directory.
+// descriptor names a blob of an OCI layout.
+type descriptor struct {
+	Digest   string
+	Platform struct{ Architecture string }
+}
+
+// unpack writes the files of an image for this machine to a new directory, layer by layer.
 func unpack(t *testing.T, layout string) (i image) {
 	t.Helper()
 	i.root = t.TempDir()
 	// The files belong to root, and others have to reach them.
 	require.NoError(t, os.Chmod(i.root, 0o755))
-	output, err := exec.Command(packaging(t), "unpack", "-layout", layout, "-platforms", "linux/"+runtime.GOARCH, "-o", i.root).Output()
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(output, &struct{ Config any }{&i.config}))
+	path := func(d descriptor) string {
+		return filepath.Join(layout, "blobs", strings.Replace(d.Digest, ":", "/", 1))
+	}
+	var named, index struct{ Manifests []descriptor }
+	var manifest struct {
+		Config descriptor
+		Layers []descriptor
+	}
+	require.NoError(t, json.Unmarshal(read(t, filepath.Join(layout, "index.json")), &named))
+	require.NoError(t, json.Unmarshal(read(t, path(named.Manifests[0])), &index))
+	at := slices.IndexFunc(index.Manifests, func(d descriptor) bool { return d.Platform.Architecture == runtime.GOARCH })
+	require.GreaterOrEqual(t, at, 0, "there is no image for this machine")
+	require.NoError(t, json.Unmarshal(read(t, path(index.Manifests[at])), &manifest))
+	require.NoError(t, json.Unmarshal(read(t, path(manifest.Config)), &struct{ Config any }{&i.config}))
+	for _, layer := range manifest.Layers {
+		output, err := exec.Command("tar", "--extract", "--gzip", "--preserve-permissions", "--directory", i.root, "--file", path(layer)).CombinedOutput()
+		require.NoError(t, err, "%s", output)
+	}
 	return i
 }
 

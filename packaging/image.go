@@ -1,12 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -16,9 +14,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
-	"github.com/google/go-containerregistry/pkg/v1/match"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"golang.org/x/crypto/x509roots/fallback/bundle"
@@ -241,59 +237,4 @@ func layerOf(created time.Time, files ...file) (v1.Layer, error) {
 	}
 
 	return tarball.LayerFromOpener(opener, tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
-}
-
-// unpack writes the files of an image with their modes, and prints its configuration.
-func unpack(o options) error {
-	found, err := findImage(o.layout, o.platforms.String())
-	if err != nil {
-		return err
-	}
-
-	files := mutate.Extract(found)
-	defer files.Close()
-	command := exec.Command("tar", "--extract", "--preserve-permissions", "--directory", o.output)
-	command.Stdin = files
-	command.Stderr = os.Stderr
-	err = command.Run()
-	if err != nil {
-		return fmt.Errorf("unpacking %s: %w", o.layout, err)
-	}
-
-	config, err := found.ConfigFile()
-	if err != nil {
-		return err
-	}
-
-	return json.NewEncoder(os.Stdout).Encode(config)
-}
-
-// findImage returns the image for a platform.
-func findImage(directory, on string) (v1.Image, error) {
-	whole, err := layout.ImageIndexFromPath(directory)
-	if err != nil {
-		return nil, err
-	}
-
-	indexes, err := partial.FindIndexes(whole, match.MediaTypes(string(types.OCIImageIndex)))
-	if err != nil {
-		return nil, err
-	}
-
-	wanted, err := v1.ParsePlatform(on)
-	if err != nil {
-		return nil, err
-	}
-
-	for _, index := range indexes {
-		images, err := partial.FindImages(index, match.Platforms(*wanted))
-		if err != nil {
-			return nil, err
-		}
-		if len(images) > 0 {
-			return images[0], nil
-		}
-	}
-
-	return nil, fmt.Errorf("%s has no image for %s", directory, on)
 }

@@ -15,8 +15,8 @@ import (
 
 // options are the flags of all commands.
 type options struct {
-	source, binaries, output, layout, version string
-	programs, platforms                       list
+	source, binaries, output, version string
+	programs, platforms               list
 }
 
 // list is a flag with commas between its values.
@@ -37,7 +37,6 @@ var commands = []struct {
 	run                   func(options) error
 }{
 	{"image", "build images as OCI layouts", "bin/images", buildImages},
-	{"unpack", "unpack an image into a directory and print its configuration", "", unpack},
 	{"licenses", "build the programs, and list their modules with the licenses of these", "", printLicenses},
 	{"charts", "assemble the Helm chart", "bin/charts", printChart},
 	{"notes", "print the notes of a release", "", printNotes},
@@ -66,7 +65,6 @@ func run(arguments []string) error {
 			"the `directory` of the repository; of a release, a clean clone with its tag")
 		flags.StringVar(&o.binaries, "binaries", "bin/binaries", "the `directory` of the programs")
 		flags.StringVar(&o.output, "o", c.output, "the `directory` to write to")
-		flags.StringVar(&o.layout, "layout", "", "the `directory` of the image to unpack")
 		flags.StringVar(&o.version, "version", "", "the release, for example v0.1.0")
 		flags.Var(&o.programs, "programs", "only these programs, with commas between them")
 		flags.Var(&o.platforms, "platforms", "only these platforms, with commas between them")
