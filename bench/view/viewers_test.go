@@ -1,15 +1,11 @@
-// Command view measures cardctl serve with many viewers of a large cluster. A simulated API server
-// has the cluster of a shape, and changes a pod every second. The viewers follow it
-// as browsers do.
-//
-//	make cardctl && go run ./bench/view
-package main
+package view
 
 import (
 	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -22,8 +18,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -32,14 +30,16 @@ import (
 // views are the pages that viewers open in turn.
 var views = []string{"/", "/queues", "/waiting", "/cards", "/lending", "/history"}
 
-func main() {
-	program := flag.String("program", "bin/cardctl", "the cardctl to measure")
-	viewers := flag.Int("viewers", 200, "how many browsers are open")
-	duration := flag.Duration("time", time.Minute, "how long they are")
-	flag.Parse()
-	if err := measure(*program, *viewers, *duration); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+var (
+	program  = flag.String("program", "../../bin/cardctl", "the cardctl to measure")
+	viewers  = flag.Int("viewers", 0, "how many browsers are open; with 0 nothing is measured")
+	duration = flag.Duration("time", time.Minute, "how long they are")
+)
+
+// TestViewers prints how long pages take, and fails if a viewer does.
+func TestViewers(t *testing.T) {
+	if *viewers > 0 {
+		require.NoError(t, measure(*program, *viewers, *duration))
 	}
 }
 
@@ -84,8 +84,7 @@ func measure(program string, viewers int, duration time.Duration) error {
 	all.Wait()
 
 	s.report(fmt.Sprintf("with %d viewers for %s", viewers, duration))
-	summarize(results)
-	return nil
+	return summarize(results)
 }
 
 // result holds the measurements of one viewer.
@@ -96,14 +95,11 @@ type result struct {
 	err   error
 }
 
-// summarize prints a row for each page, and one for all pages.
-func summarize(results []result) {
-	failed := 0
+// summarize prints a row for each page, and one for all pages. It returns the errors of the viewers.
+func summarize(results []result) error {
+	var errs []error
 	for _, r := range results {
-		if r.err != nil {
-			failed++
-			fmt.Println("a viewer failed:", r.err)
-		}
+		errs = append(errs, r.err)
 	}
 
 	for _, path := range append([]string{""}, views...) {
@@ -124,7 +120,7 @@ func summarize(results []result) {
 		fmt.Printf("%-10s %5d pages of %4d KiB; p50 %8s  p90 %8s  p99 %8s  longest %8s\n",
 			cmp.Or(path, "all"), len(took), bytes/len(took)>>10, at(50), at(90), at(99), at(100))
 	}
-	fmt.Printf("%d viewers failed\n", failed)
+	return errors.Join(errs...)
 }
 
 // server is the measured process.
