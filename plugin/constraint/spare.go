@@ -20,7 +20,9 @@ func Placed(job *api.JobInfo) (tasks []*api.TaskInfo) {
 }
 
 // Missing returns how many pods a job lacks to its minimum, 0 or less for none.
-func Missing(job *api.JobInfo) int { return int(job.MinAvailable - job.ReadyTaskNum() - job.WaitingTaskNum()) }
+func Missing(job *api.JobInfo) int {
+	return int(job.MinAvailable - job.ReadyTaskNum() - job.WaitingTaskNum())
+}
 
 // Lacking returns the first pending tasks in an order that give a job its minimum. It is nil if the job has its
 // minimum, or if it has too few pending tasks without gates.

@@ -226,7 +226,9 @@ func (s *Session) Close() {
 }
 
 // Amounts returns what an annotation of a queue that is in force states, in whole cards.
-func (s *Session) Amounts(queue, key string) map[string]float64 { return Cards(s.Quota.Annotations(queue)[key]) }
+func (s *Session) Amounts(queue, key string) map[string]float64 {
+	return Cards(s.Quota.Annotations(queue)[key])
+}
 
 // Tree returns the accounts of all queues. Each is followed by the queues below it. Siblings are in the order of their
 // names.

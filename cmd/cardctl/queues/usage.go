@@ -159,7 +159,9 @@ func evenText(until *metav1.Duration, level *float64) string {
 }
 
 // seconds formats a duration in whole seconds, for JSON.
-func seconds(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d.Round(time.Second)} }
+func seconds(d time.Duration) *metav1.Duration {
+	return &metav1.Duration{Duration: d.Round(time.Second)}
+}
 
 // remaining formats a duration for readers. It returns none for 0s.
 func remaining(d time.Duration, none string) string {

@@ -74,7 +74,7 @@ type checker struct {
 	ready      map[string]float64 // the part of stock on nodes that are ready, and all devices
 	groups     card.Groups
 	numbers    map[stated]map[string]float64 // by card: what the shares are that queues state, NaN without nodes
-	issues  []Issue
+	issues     []Issue
 }
 
 // Check returns the issues of objects, errors first in each file, or the error of ctx. If there are nodes among the

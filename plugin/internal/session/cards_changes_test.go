@@ -258,7 +258,7 @@ func TestHeldCardsOfChurn(t *testing.T) {
 func TestQuotasFollowAnnotations(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 8).Node("b", "B", 8).Queue("q", "", "quota", `{"A":1,"B":1}`).Queue("other", "", "quota", `{"A":1}`)
 	run := testbed.NewSequence(t, s)
-	quotaOf := (*testbed.Fixture).BoundOf
+	quotaOf := boundOf
 	for _, step := range []struct {
 		text    string
 		a, b, c float64

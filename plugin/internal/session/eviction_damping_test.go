@@ -192,18 +192,22 @@ func TestOrderByEachPendingPod(t *testing.T) {
 		pods func(*testbed.Scene)
 		want bool
 	}{
-		"none":                        {func(s *testbed.Scene) {}, false},
-		"one":                         {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 1) }, true},
-		"one beside another card":     {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 1).Pods("other", "mine", "C", 1, 1) }, true},
-		"a list":                      {func(s *testbed.Scene) { s.Pods("one", "mine", "C|A", 1, 1) }, true},
-		"an untyped pod":              {func(s *testbed.Scene) { s.Pods("one", "mine", "", 1, 1) }, true},
-		"too large":                   {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 5) }, false},
-		"another card":                {func(s *testbed.Scene) { s.Pods("one", "mine", "C", 1, 1) }, false},
-		"one of a list is too large":  {func(s *testbed.Scene) { s.Pods("one", "mine", "B|A", 1, 4) }, true},
-		"small in one dimension each": {func(s *testbed.Scene) { s.Pods("cpu", "mine", "", 1, 0, batch(0, 1, 9)).Pods("memory", "mine", "", 1, 0, batch(0, 9, 1)) }, false},
-		"both small":                  {func(s *testbed.Scene) { s.Pods("large", "mine", "", 1, 0, batch(0, 9, 9)).Pods("small", "mine", "", 1, 0, batch(0, 1, 1)) }, true},
-		"without requests":            {func(s *testbed.Scene) { s.Pods("none", "mine", "", 1, 0, batch(0, 0, 0)) }, false},
-		"one of two that are needed":  {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 1, func(j *workload.Job) { j.MinMember = 2 }) }, false},
+		"none":                       {func(s *testbed.Scene) {}, false},
+		"one":                        {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 1) }, true},
+		"one beside another card":    {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 1).Pods("other", "mine", "C", 1, 1) }, true},
+		"a list":                     {func(s *testbed.Scene) { s.Pods("one", "mine", "C|A", 1, 1) }, true},
+		"an untyped pod":             {func(s *testbed.Scene) { s.Pods("one", "mine", "", 1, 1) }, true},
+		"too large":                  {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 5) }, false},
+		"another card":               {func(s *testbed.Scene) { s.Pods("one", "mine", "C", 1, 1) }, false},
+		"one of a list is too large": {func(s *testbed.Scene) { s.Pods("one", "mine", "B|A", 1, 4) }, true},
+		"small in one dimension each": {func(s *testbed.Scene) {
+			s.Pods("cpu", "mine", "", 1, 0, batch(0, 1, 9)).Pods("memory", "mine", "", 1, 0, batch(0, 9, 1))
+		}, false},
+		"both small": {func(s *testbed.Scene) {
+			s.Pods("large", "mine", "", 1, 0, batch(0, 9, 9)).Pods("small", "mine", "", 1, 0, batch(0, 1, 1))
+		}, true},
+		"without requests":           {func(s *testbed.Scene) { s.Pods("none", "mine", "", 1, 0, batch(0, 0, 0)) }, false},
+		"one of two that are needed": {func(s *testbed.Scene) { s.Pods("one", "mine", "A", 1, 1, func(j *workload.Job) { j.MinMember = 2 }) }, false},
 	} {
 		for phase, counts := range map[workload.Phase]bool{workload.Inqueue: true, workload.Pending: false} {
 			s := testbed.NewScene().Node("a", "A", 8).Node("b", "B", 8).Node("c", "C", 8).
