@@ -92,8 +92,8 @@ func jobsIn(
 	return findings, nil
 }
 
-// WaitingIn returns the waiting jobs: one for each finding of Jobs that Waits, without the reason. It is cheap: it tries
-// no pod on a node. It changes the world as Jobs does.
+// WaitingIn returns the waiting jobs: one for each finding of Jobs that Waits, without the reason. It is cheap: it
+// tries no pod on a node. It changes the world as Jobs does.
 func WaitingIn(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Finding, error) {
 	s, _, err := enqueue(ctx, w, c)
 	if err != nil {

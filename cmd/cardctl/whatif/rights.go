@@ -44,8 +44,8 @@ var (
 	errNamespaces = fmt.Errorf("%w: it needs the permission to list the pods of all namespaces", ErrRights)
 )
 
-// permit returns why a user may not add objects, nil if the user may. Devices are parts of nodes, and device classes and
-// claims select among them.
+// permit returns why a user may not add objects, nil if the user may. Devices are parts of nodes, and device classes
+// and claims select among them.
 func permit(add *input.Objects, rights Rights) error {
 	var nodes, namespaces error
 	if !rights.Nodes() {
