@@ -34,7 +34,7 @@ build/volcano/go.mod: build/apis
 # The control plane takes as long to compile as everything else together, so
 # what runs on it is left to "make demo", "make e2e", "make torture" and "make load".
 PLANE = ./e2e/... ./cmd/demo ./cmd/load
-PACKAGES = $$($(GO) list ./... | grep -v -e /e2e -e /cmd/demo -e /cmd/load)
+PACKAGES = $$($(GO) list ./... | grep -v -e /e2e -e /cmd/demo -e /cmd/load) ./e2e/history/...
 
 .PHONY: help
 help: ## what make can do

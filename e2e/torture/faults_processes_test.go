@@ -1,4 +1,4 @@
-package torture_test
+package torture
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
-	"github.com/capacity-card/capacity-card/e2e/torture"
+	"github.com/capacity-card/capacity-card/e2e/history/check"
 )
 
 func (r *round) killLeader(context.Context) error {
@@ -56,8 +56,8 @@ func (r *round) pauseLeader(ctx context.Context) error {
 
 	pause(ctx, lease+2*time.Second)
 
-	r.writer.Mark(torture.Fenced, leader.name, "")
-	defer r.writer.Mark(torture.FenceEnds, leader.name, "")
+	r.writer.Mark(check.Fenced, leader.name, "")
+	defer r.writer.Mark(check.FenceEnds, leader.name, "")
 	err = process.Continue()
 	if err != nil {
 		return err
@@ -187,8 +187,8 @@ func (r *round) rollBack(ctx context.Context) error {
 	other := r.world
 	other.plugin = "capacity"
 
-	r.writer.Mark(torture.Replaced, "", "")
-	defer r.writer.Mark(torture.ReplacedEnds, "", "")
+	r.writer.Mark(check.Replaced, "", "")
+	defer r.writer.Mark(check.ReplacedEnds, "", "")
 	err := r.replace(r.Volcano, other)
 	if err != nil {
 		return err

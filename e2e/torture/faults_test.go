@@ -1,11 +1,11 @@
-package torture_test
+package torture
 
 import (
 	"context"
 	"fmt"
 	"time"
 
-	"github.com/capacity-card/capacity-card/e2e/torture"
+	"github.com/capacity-card/capacity-card/e2e/history/check"
 )
 
 // fault is one kind of failure. inject returns when the failure is over.
@@ -46,14 +46,14 @@ var faults = []fault{
 func (r *round) inject(ctx context.Context, f fault) error {
 	r.log("fault %s", f.name)
 	if f.blind {
-		r.writer.Mark(torture.Fault, f.name, "")
+		r.writer.Mark(check.Fault, f.name, "")
 	} else {
-		r.writer.Mark(torture.Note, f.name, "")
+		r.writer.Mark(check.Note, f.name, "")
 	}
 
 	err := f.inject(r, ctx)
 	if f.blind {
-		r.writer.Mark(torture.FaultEnds, f.name, "")
+		r.writer.Mark(check.FaultEnds, f.name, "")
 	}
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("fault %s: %w", f.name, err)

@@ -1,4 +1,4 @@
-package torture_test
+package torture
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/capacity-card/capacity-card/e2e/torture"
+	"github.com/capacity-card/capacity-card/e2e/history/check"
 )
 
 // rest waits until nothing changes, and records the metrics of the leader. It looks again after the metrics are read,
@@ -73,8 +73,8 @@ func (r *round) observe(ctx context.Context, leader *replica, cycles int, seen *
 		return false, err
 	}
 
-	r.writer.MarkAt(revision, torture.Quiet, "", "")
-	r.writer.MarkAt(revision, torture.Metrics, "", seen.metrics)
+	r.writer.MarkAt(revision, check.Quiet, "", "")
+	r.writer.MarkAt(revision, check.Metrics, "", seen.metrics)
 
 	return true, nil
 }

@@ -1,4 +1,4 @@
-package torture_test
+package torture
 
 import (
 	"context"
@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
-	"github.com/capacity-card/capacity-card/e2e/torture"
+	"github.com/capacity-card/capacity-card/e2e/history"
+	"github.com/capacity-card/capacity-card/e2e/history/check"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 	// calm is the number of cycles without a change after which a cluster is at rest.
 	calm = 30
 	// between is the time between two faults. It is longer than the window in which a decision may miss changes.
-	between = torture.Lag + 2*time.Second
+	between = check.Lag + 2*time.Second
 )
 
 // Options of a round.
@@ -45,7 +46,7 @@ type Options struct {
 
 // Result is the findings of a round.
 type Result struct {
-	*torture.Report
+	*check.Report
 	// History is the path of the history.
 	History string
 	Acts    int64
@@ -59,8 +60,8 @@ type round struct {
 	Options
 	plane      *controlplane.ControlPlane
 	world      world
-	writer     *torture.Writer
-	recorder   *torture.Recorder
+	writer     *history.Writer
+	recorder   *history.Recorder
 	schedulers *schedulers
 	view       *view // nil for none
 	faultDraw  *rand.Rand
@@ -86,7 +87,7 @@ func Run(ctx context.Context, plane *controlplane.ControlPlane, options Options)
 	}
 
 	path := filepath.Join(options.Directory, fmt.Sprintf("history-%d.json.gz", options.Seed))
-	w, err := torture.Create(path)
+	w, err := history.Create(path)
 	if err != nil {
 		return nil, err
 	}
@@ -108,12 +109,12 @@ func Run(ctx context.Context, plane *controlplane.ControlPlane, options Options)
 
 // result checks the recorded history.
 func (r *round) result(path string) (*Result, error) {
-	records, err := torture.Open(path)
+	records, err := history.Open(path)
 	if err != nil {
 		return nil, err
 	}
 
-	report, err := torture.Run(records)
+	report, err := check.Run(records)
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +140,12 @@ func (r *round) record(ctx context.Context) error {
 		return errors.Join(err, r.writer.Close())
 	}
 
-	sources, err := torture.Sources(ctx, client)
+	sources, err := history.Sources(ctx, client)
 	if err != nil {
 		return errors.Join(err, r.writer.Close())
 	}
 
-	r.recorder, err = torture.Start(r.writer, sources)
+	r.recorder, err = history.Start(r.writer, sources)
 	if err != nil {
 		return errors.Join(err, r.writer.Close())
 	}
@@ -167,7 +168,7 @@ func (r *round) play(ctx context.Context) (err error) {
 
 	defer os.RemoveAll(directory)
 
-	r.writer.Mark(torture.Configured, "", r.world.stated())
+	r.writer.Mark(check.Configured, "", r.world.stated())
 	r.schedulers, err = startSchedulers(r.plane, r.Program, directory, r.world.configuration(), r.writer)
 	if err != nil {
 		return err
@@ -206,7 +207,7 @@ func (r *round) play(ctx context.Context) (err error) {
 
 // configure writes the configuration of a world.
 func (r *round) configure(w world) error {
-	r.writer.Mark(torture.Configured, "", w.stated())
+	r.writer.Mark(check.Configured, "", w.stated())
 	return r.schedulers.write(w.configuration())
 }
 

@@ -1,4 +1,4 @@
-package torture_test
+package torture
 
 import (
 	"bufio"
@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
-	"github.com/capacity-card/capacity-card/e2e/torture"
+	"github.com/capacity-card/capacity-card/e2e/history"
+	"github.com/capacity-card/capacity-card/e2e/history/check"
 )
 
 // lease is the time for which a lost leader prevents others from leading.
@@ -52,7 +53,7 @@ func (s *schedulers) runs(program string) { s.program.Store(&program) }
 
 // startSchedulers starts two schedulers of a program.
 func startSchedulers(
-	cp *controlplane.ControlPlane, program, directory, configuration string, w *torture.Writer,
+	cp *controlplane.ControlPlane, program, directory, configuration string, w *history.Writer,
 ) (*schedulers, error) {
 	// The scheduler watches the whole directory of its configuration.
 	s := &schedulers{file: filepath.Join(directory, "conf", "volcano-scheduler.conf")}
@@ -117,7 +118,7 @@ func (s *schedulers) write(configuration string) error {
 }
 
 // supervise restarts the process whenever it ends.
-func (r *replica) supervise(w *torture.Writer) {
+func (r *replica) supervise(w *history.Writer) {
 	defer r.done.Done()
 	for {
 		select {
@@ -125,7 +126,7 @@ func (r *replica) supervise(w *torture.Writer) {
 			return
 		case <-r.current().Exited():
 		}
-		w.Mark(torture.Restart, r.name, "")
+		w.Mark(check.Restart, r.name, "")
 
 		select {
 		case <-r.over:
@@ -205,7 +206,7 @@ func (s *schedulers) stop() error {
 	return nil
 }
 
-// metrics returns the series of a replica that the checker reads, and the number of its cycles.
+// metrics returns the series of a replica that package check reads, and the number of its cycles.
 func (r *replica) metrics() (string, error) {
 	response, err := http.Get(r.current().Metrics)
 	if err != nil {

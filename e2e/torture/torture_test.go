@@ -1,4 +1,4 @@
-package torture_test
+package torture
 
 import (
 	"context"
@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
-	"github.com/capacity-card/capacity-card/e2e/torture"
+	"github.com/capacity-card/capacity-card/e2e/history"
+	"github.com/capacity-card/capacity-card/e2e/history/check"
 )
 
 // What make torture sets.
@@ -71,7 +72,7 @@ func TestTorture(t *testing.T) {
 	if *length == 0 {
 		t.Run("readers", func(t *testing.T) { manyReaders(t, plane) })
 	}
-	total := &torture.Report{}
+	total := &check.Report{}
 	plugins := []string{"capacity-card", "capacity", "proportion"}
 	for end := time.Now().Add(*length); ; options.Seed++ {
 		if *only == "" {
@@ -103,7 +104,7 @@ func manyReaders(t *testing.T, plane *controlplane.ControlPlane) {
 }
 
 // run runs a round, and keeps what it finds.
-func run(t *testing.T, plane *controlplane.ControlPlane, options Options, total *torture.Report) {
+func run(t *testing.T, plane *controlplane.ControlPlane, options Options, total *check.Report) {
 	t.Helper()
 	result, err := Run(context.WithoutCancel(t.Context()), plane, options)
 	if !assert.NoError(t, err, "seed %d", options.Seed) {
@@ -117,19 +118,19 @@ func run(t *testing.T, plane *controlplane.ControlPlane, options Options, total 
 		return
 	}
 	t.Errorf("seed %d, %s: %d findings in %s", options.Seed, options.Plugin, len(result.Findings), result.History)
-	records, err := torture.Open(result.History)
+	records, err := history.Open(result.History)
 	require.NoError(t, err)
 	for i, finding := range result.Findings[:min(3, len(result.Findings))] {
-		shortened, err := torture.Shorten(records, finding)
+		shortened, err := check.Shorten(records, finding)
 		require.NoError(t, err)
 		path := filepath.Join(options.Directory, fmt.Sprintf("finding-%d-%d.json.gz", options.Seed, i))
-		require.NoError(t, torture.Write(path, shortened))
+		require.NoError(t, history.Write(path, shortened))
 		t.Logf("%s\n%d of %d records show it: %s", finding, len(shortened), len(records), path)
 	}
 }
 
 // figures has the report, and how often each fault was injected.
-func figures(r *torture.Report) string {
+func figures(r *check.Report) string {
 	return fmt.Sprintf("%sfaults and what else was marked: %v", r, r.Marks)
 }
 

@@ -1,4 +1,4 @@
-package torture_test
+package torture
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	"github.com/capacity-card/capacity-card/e2e/torture"
+	"github.com/capacity-card/capacity-card/e2e/history/check"
 )
 
 // The cards of the nodes, and the label and the resource that they have.
@@ -144,7 +144,7 @@ tiers:
 
 // stated returns the configuration for the checker.
 func (w world) stated() string {
-	text, _ := json.Marshal(torture.Configuration{Plugin: w.plugin, Plain: w.plain, Hierarchy: w.tree, Groups: w.groups})
+	text, _ := json.Marshal(check.Configuration{Plugin: w.plugin, Plain: w.plain, Hierarchy: w.tree, Groups: w.groups})
 	return string(text)
 }
 

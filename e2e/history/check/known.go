@@ -1,4 +1,4 @@
-package torture
+package check
 
 // The known defects that are not fixed yet. They excuse a breach of a rule, and the report counts them. Remove a line
 // together with its defect. Then the rule holds without the excuse.

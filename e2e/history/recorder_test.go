@@ -1,4 +1,4 @@
-package torture
+package history
 
 import (
 	"bytes"
@@ -44,7 +44,7 @@ func (s *stage) source() Source {
 	}
 }
 
-func podAt(name string, revision int) *unstructured.Unstructured {
+func pod(name string, revision int) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	object.SetName(name)
 	object.SetUID(types.UID(name))
@@ -83,13 +83,13 @@ func TestRecorder(t *testing.T) {
 	expired := apierrors.NewResourceExpired("compacted")
 	s := &stage{
 		over:  make(chan struct{}),
-		lists: []*unstructured.UnstructuredList{list(5, podAt("a", 3), podAt("b", 4)), list(20, podAt("a", 3), podAt("d", 18))},
+		lists: []*unstructured.UnstructuredList{list(5, pod("a", 3), pod("b", 4)), list(20, pod("a", 3), pod("d", 18))},
 		watches: []func(string) (watch.Interface, error){
-			watched(t, "5", event(watch.Added, podAt("c", 7)), event(watch.Modified, podAt("b", 8))),
+			watched(t, "5", event(watch.Added, pod("c", 7)), event(watch.Modified, pod("b", 8))),
 			func(string) (watch.Interface, error) { return nil, fmt.Errorf("connection refused") },
-			watched(t, "8", event(watch.Deleted, podAt("c", 9)), event(watch.Bookmark, podAt("", 12))),
+			watched(t, "8", event(watch.Deleted, pod("c", 9)), event(watch.Bookmark, pod("", 12))),
 			watched(t, "12", event(watch.Error, &expired.ErrStatus)),
-			watched(t, "20", event(watch.Added, podAt("e", 21))),
+			watched(t, "20", event(watch.Added, pod("e", 21))),
 		},
 	}
 	path := filepath.Join(t.TempDir(), "history.gz")
@@ -98,7 +98,7 @@ func TestRecorder(t *testing.T) {
 	r, err := Start(w, []Source{s.source()})
 	require.NoError(t, err)
 	<-s.over
-	s.lists = []*unstructured.UnstructuredList{list(21, podAt("a", 3), podAt("d", 18), podAt("e", 21)), list(22, podAt("a", 22), podAt("d", 18), podAt("e", 21)), list(23, podAt("a", 3))}
+	s.lists = []*unstructured.UnstructuredList{list(21, pod("a", 3), pod("d", 18), pod("e", 21)), list(22, pod("a", 22), pod("d", 18), pod("e", 21)), list(23, pod("a", 3))}
 	for _, want := range [][]string{nil, {"Pod"}, {"Pod"}} {
 		behind, err := r.Behind(t.Context(), "Pod")
 		require.NoError(t, err)

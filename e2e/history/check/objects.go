@@ -1,4 +1,4 @@
-package torture
+package check
 
 import (
 	"cmp"
@@ -16,6 +16,7 @@ import (
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/capacity-card/capacity-card/e2e/history"
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
@@ -330,7 +331,7 @@ func objectName(kind, namespace, name string) string {
 
 // change is a record with its object.
 type change struct {
-	Record
+	history.Record
 	object any
 	name   string // as objectName returns it
 	uid    types.UID
@@ -355,7 +356,7 @@ func newObject(kind string) metav1.Object {
 }
 
 // decode reads the object of a record, if rules look at it.
-func decode(record Record) (change, error) {
+func decode(record history.Record) (change, error) {
 	c := change{Record: record}
 	object := newObject(record.Kind)
 	if record.Object == nil || object == nil {

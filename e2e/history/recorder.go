@@ -1,4 +1,4 @@
-package torture
+package history
 
 import (
 	"context"
@@ -30,8 +30,8 @@ type Source struct {
 	Watch func(ctx context.Context, revision string) (watch.Interface, error)
 }
 
-// ofQueues is Volcano's API group of queues.
-var ofQueues = schema.GroupVersion{Group: "scheduling.volcano.sh", Version: "v1beta1"}
+// scheduling is Volcano's API group of queues.
+var scheduling = schema.GroupVersion{Group: "scheduling.volcano.sh", Version: "v1beta1"}
 
 // kinds are the kinds of objects in a history of a cluster with Volcano. Only some API servers serve the last ones.
 var kinds = []struct {
@@ -42,8 +42,8 @@ var kinds = []struct {
 	{"Pod", corev1.SchemeGroupVersion.WithResource("pods")},
 	{"ConfigMap", corev1.SchemeGroupVersion.WithResource("configmaps")},
 	{"Event", corev1.SchemeGroupVersion.WithResource("events")},
-	{"Queue", ofQueues.WithResource("queues")},
-	{"PodGroup", ofQueues.WithResource("podgroups")},
+	{"Queue", scheduling.WithResource("queues")},
+	{"PodGroup", scheduling.WithResource("podgroups")},
 	{"Job", schema.GroupVersionResource{Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "jobs"}},
 	{"ResourceClaim", schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaims"}},
 }

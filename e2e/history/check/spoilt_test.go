@@ -1,4 +1,4 @@
-package torture
+package check
 
 import (
 	"testing"
@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/e2e/history"
 )
 
 // spoilt are histories in which one thing is wrong, each, and the rule that has to find it.
@@ -31,7 +33,7 @@ var spoilt = map[string]struct {
 		s.node("n2", h200, 4)
 		s.place("b1", "loans", "n1", 2)
 		s.terminate("b1")
-		s.write(Deleted, "PodGroup", s.jobs["loans"])
+		s.write(history.Deleted, "PodGroup", s.jobs["loans"])
 		s.job("others", "borrower", 1, scheduling.PodGroupInqueue)
 		s.place("b2", "others", "n2", 2)
 	}, QuotaHolds},

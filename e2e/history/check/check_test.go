@@ -1,4 +1,4 @@
-package torture
+package check
 
 import (
 	"flag"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/e2e/history"
 )
 
 var (
@@ -20,7 +22,7 @@ func TestHistory(t *testing.T) {
 	if *file == "" {
 		return
 	}
-	records, err := Open(*file)
+	records, err := history.Open(*file)
 	require.NoError(t, err)
 	report, err := Run(records)
 	require.NoError(t, err)
@@ -33,7 +35,7 @@ func TestHistory(t *testing.T) {
 		seen[finding.Rule] = true
 		shortened, err := Shorten(records, finding)
 		require.NoError(t, err)
-		require.NoError(t, Write(fmt.Sprintf("%s-%d.json.gz", *shorten, i), shortened))
+		require.NoError(t, history.Write(fmt.Sprintf("%s-%d.json.gz", *shorten, i), shortened))
 	}
 	require.Empty(t, report.Findings)
 }
@@ -254,9 +256,9 @@ func TestExcused(t *testing.T) {
 			lending(s)
 			s.place("b1", "loans", "n1", 3)
 			s.submit("b2", "loans", h200, 1)
-			s.records = append(s.records, Record{Revision: s.revision + 1, Time: s.now, Type: Gap, Kind: "Pod", From: s.revision})
+			s.records = append(s.records, history.Record{Revision: s.revision + 1, Time: s.now, Type: history.Gap, Kind: "Pod", From: s.revision})
 			s.pods["b2"].Spec.NodeName = "n1"
-			s.write(Listed, "Pod", s.pods["b2"])
+			s.write(history.Listed, "Pod", s.pods["b2"])
 		},
 		"the bound was lowered when the pod was bound": func(s *story) {
 			lending(s)
@@ -297,7 +299,7 @@ func TestShorten(t *testing.T) {
 	report := s.check()
 	finding := report.Findings[0]
 	require.Equal(t, QuotaHolds, finding.Rule)
-	records, err := Shorten(Sorted(s.records), finding)
+	records, err := Shorten(history.Sorted(s.records), finding)
 	require.NoError(t, err)
 	require.Less(t, len(records), 15, "of %d", len(s.records))
 	again, err := Run(records)

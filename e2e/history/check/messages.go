@@ -1,4 +1,4 @@
-package torture
+package check
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/capacity-card/capacity-card/e2e/history"
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
@@ -104,9 +105,9 @@ func (c *cluster) checkConditions(group *scheduling.PodGroup) {
 }
 
 // takeEvent finds a warning about the annotations of a queue that never had a wrong one.
-func (c *cluster) takeEvent(event *corev1.Event, kind Type) {
+func (c *cluster) takeEvent(event *corev1.Event, kind history.Type) {
 	isWarning := event.InvolvedObject.Kind == "Queue" && event.Reason == "BadCardAnnotation"
-	if kind != Added || !isWarning {
+	if kind != history.Added || !isWarning {
 		return
 	}
 

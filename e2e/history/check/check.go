@@ -1,4 +1,4 @@
-package torture
+package check
 
 import (
 	"encoding/json"
@@ -10,11 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/capacity-card/capacity-card/e2e/history"
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // Run checks a history. Its records are in order of revision.
-func Run(records []Record) (*Report, error) {
+func Run(records []history.Record) (*Report, error) {
 	changes, err := decodeAll(records)
 	if err != nil {
 		return nil, err
@@ -23,7 +24,7 @@ func Run(records []Record) (*Report, error) {
 	return replay(changes)
 }
 
-func decodeAll(records []Record) ([]change, error) {
+func decodeAll(records []history.Record) ([]change, error) {
 	changes := make([]change, 0, len(records))
 	for _, record := range records {
 		c, err := decode(record)
@@ -87,7 +88,7 @@ func replay(changes []change) (*Report, error) {
 	}
 
 	for _, each := range changes {
-		if each.Revision != c.revision && each.Type != Marked {
+		if each.Revision != c.revision && each.Type != history.Marked {
 			c.report.Revisions++
 		}
 		c.revision = each.Revision
@@ -111,9 +112,9 @@ func replay(changes []change) (*Report, error) {
 // take advances the state to the next revision, and checks the changes.
 func (c *cluster) take(each change) error {
 	switch each.Type {
-	case Marked:
+	case history.Marked:
 		return c.takeMark(each.Mark)
-	case Gap:
+	case history.Gap:
 		// The order of the changes in a gap is not known.
 		c.faults = append(c.faults, interval{what: "gap", from: c.seen[each.Kind], until: c.now})
 		c.report.Marks["gap "+each.Kind]++
@@ -123,11 +124,11 @@ func (c *cluster) take(each change) error {
 	c.seen[each.Kind] = c.now
 	switch object := each.object.(type) {
 	case *corev1.Node:
-		c.takeNode(object, each.Type == Deleted)
+		c.takeNode(object, each.Type == history.Deleted)
 	case *scheduling.Queue:
 		c.takeQueue(object, each.Type)
 	case *scheduling.PodGroup:
-		c.takePodGroup(object, each.Type == Deleted)
+		c.takePodGroup(object, each.Type == history.Deleted)
 	case *corev1.Pod:
 		c.takePod(object, each.Type)
 	case *corev1.Event:
@@ -137,7 +138,7 @@ func (c *cluster) take(each change) error {
 	return nil
 }
 
-func (c *cluster) takeMark(mark *Mark) error {
+func (c *cluster) takeMark(mark *history.Mark) error {
 	c.report.Marks[strings.TrimSpace(mark.What+" "+firstWord(mark.Name))]++
 	if mark.What == Restart || mark.What == Fenced {
 		c.forgetCards()
@@ -199,10 +200,10 @@ func (c *cluster) takeNode(object *corev1.Node, deleted bool) {
 	c.changedAt = c.now
 }
 
-func (c *cluster) takeQueue(object *scheduling.Queue, kind Type) {
+func (c *cluster) takeQueue(object *scheduling.Queue, kind history.Type) {
 	all := c.queues[object.Name]
 	after := queue{}
-	if kind != Deleted {
+	if kind != history.Deleted {
 		after = readQueue(object, lastGood(all.since(c.view(c.now))))
 	}
 	if after.same(all.now()) {
@@ -214,7 +215,7 @@ func (c *cluster) takeQueue(object *scheduling.Queue, kind Type) {
 	c.changedAt = c.now
 	c.wrong[object.Name] = c.wrong[object.Name] || after.bad
 
-	if kind != Listed {
+	if kind != history.Listed {
 		c.countExcess(object.Name)
 	}
 }
@@ -230,9 +231,9 @@ func (c *cluster) takePodGroup(object *scheduling.PodGroup, deleted bool) {
 	c.checkConditions(object)
 }
 
-func (c *cluster) takePod(object *corev1.Pod, kind Type) {
+func (c *cluster) takePod(object *corev1.Pod, kind history.Type) {
 	before := c.pods[object.UID]
-	if kind == Deleted {
+	if kind == history.Deleted {
 		c.dropPod(object.UID)
 		return
 	}
@@ -245,10 +246,10 @@ func (c *cluster) takePod(object *corev1.Pod, kind Type) {
 	}
 
 	if after.bound == 0 && object.Spec.NodeName != "" {
-		c.bind(after, kind == Listed)
+		c.bind(after, kind == history.Listed)
 	}
 
-	if after.evicted && (before == nil || !before.evicted) && kind != Listed {
+	if after.evicted && (before == nil || !before.evicted) && kind != history.Listed {
 		c.evict(after)
 	}
 }

@@ -1,14 +1,16 @@
-package torture
+package check
 
 import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/capacity-card/capacity-card/e2e/history"
 )
 
 // Shorten returns a part of a history with the same finding. It drops the records after the finding, and all objects
 // that the finding does not need. It tries to drop ever smaller parts of the remaining objects.
-func Shorten(records []Record, finding Finding) ([]Record, error) {
+func Shorten(records []history.Record, finding Finding) ([]history.Record, error) {
 	changes, err := decodeAll(records)
 	if err != nil {
 		return nil, err
@@ -23,7 +25,7 @@ func Shorten(records []Record, finding Finding) ([]Record, error) {
 		return records, nil
 	}
 
-	var shortened []Record
+	var shortened []history.Record
 	for _, each := range finding.minimize(changes) {
 		shortened = append(shortened, each.Record)
 	}

@@ -1,4 +1,4 @@
-package torture
+package check
 
 import (
 	"encoding/json"
@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/e2e/history"
 )
 
 // The cards of stories.
@@ -24,7 +26,7 @@ const (
 // story is a history that a test makes up. A change takes a revision and 10 ms.
 type story struct {
 	t        *testing.T
-	records  []Record
+	records  []history.Record
 	revision int64
 	now      time.Time
 	nodes    map[string]*corev1.Node
@@ -42,29 +44,29 @@ func tell(t *testing.T) *story {
 	return s
 }
 
-func (s *story) write(kind Type, of string, object any) {
+func (s *story) write(kind history.Type, of string, object any) {
 	s.t.Helper()
 	s.revision++
 	s.now = s.now.Add(10 * time.Millisecond)
 	text, err := json.Marshal(object)
 	require.NoError(s.t, err)
-	s.records = append(s.records, Record{Revision: s.revision, Time: s.now, Type: kind, Kind: of, Object: text})
+	s.records = append(s.records, history.Record{Revision: s.revision, Time: s.now, Type: kind, Kind: of, Object: text})
 }
 
 func (s *story) mark(what, name, text string) {
-	s.records = append(s.records, Record{
-		Revision: s.revision, Time: s.now, Type: Marked, Mark: &Mark{What: what, Name: name, Text: text},
+	s.records = append(s.records, history.Record{
+		Revision: s.revision, Time: s.now, Type: history.Marked, Mark: &history.Mark{What: what, Name: name, Text: text},
 	})
 }
 
 // pass lets time pass, so that the scheduler knows all that was.
 func (s *story) pass() { s.now = s.now.Add(2 * Lag) }
 
-func kindOf(new bool) Type {
+func kindOf(new bool) history.Type {
 	if new {
-		return Added
+		return history.Added
 	}
-	return Modified
+	return history.Modified
 }
 
 // node has a node with so many cards of a model.
@@ -82,8 +84,8 @@ func (s *story) node(name, model string, cards int64) {
 // anew has a node that is deleted and made anew.
 func (s *story) anew(name string) {
 	s.t.Helper()
-	s.write(Deleted, "Node", s.nodes[name])
-	s.write(Added, "Node", s.nodes[name])
+	s.write(history.Deleted, "Node", s.nodes[name])
+	s.write(history.Added, "Node", s.nodes[name])
 	s.pass()
 }
 
@@ -127,14 +129,14 @@ func (s *story) submit(name, job, list string, cards int64) {
 	object.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: requests, Requests: requests}}}
 	object.Status.Phase = corev1.PodPending
 	s.pods[name] = object
-	s.write(Added, "Pod", object)
+	s.write(history.Added, "Pod", object)
 }
 
 // change changes a pod.
 func (s *story) change(name string, how func(*corev1.Pod)) {
 	s.t.Helper()
 	how(s.pods[name])
-	s.write(Modified, "Pod", s.pods[name])
+	s.write(history.Modified, "Pod", s.pods[name])
 }
 
 func (s *story) bind(name, node string) {
@@ -177,7 +179,7 @@ func (s *story) terminate(name string) {
 
 func (s *story) drop(name string) {
 	s.t.Helper()
-	s.write(Deleted, "Pod", s.pods[name])
+	s.write(history.Deleted, "Pod", s.pods[name])
 }
 
 func (s *story) evict(name string) {
@@ -203,7 +205,7 @@ func (s *story) saysOf(cards, name, queue string, requests, total, capability in
 
 func (s *story) warn(queue string) {
 	s.t.Helper()
-	s.write(Added, "Event", &corev1.Event{
+	s.write(history.Added, "Event", &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: queue}, Reason: "BadCardAnnotation",
 		InvolvedObject: corev1.ObjectReference{Kind: "Queue", Name: queue},
 	})
@@ -221,7 +223,7 @@ func (s *story) metrics(lines ...string) {
 // found has the rules of the findings, in order.
 func (s *story) check() *Report {
 	s.t.Helper()
-	report, err := Run(Sorted(s.records))
+	report, err := Run(history.Sorted(s.records))
 	require.NoError(s.t, err)
 	return report
 }

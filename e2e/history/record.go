@@ -1,4 +1,4 @@
-package torture
+package history
 
 import (
 	"bufio"
@@ -44,7 +44,7 @@ type Record struct {
 
 // Mark is an action or an observation of a test.
 type Mark struct {
-	// What is one of the words that the checker knows.
+	// What is one of the words that package check knows.
 	What string `json:"what"`
 	Name string `json:"name,omitempty"`
 	Text string `json:"text,omitempty"`
