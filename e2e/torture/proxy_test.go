@@ -1,4 +1,4 @@
-package torture_test
+package torture
 
 import (
 	"crypto/tls"
