@@ -38,7 +38,7 @@ const dark = `<style>@media (prefers-color-scheme:dark){text{fill:#e6edf3}[fill=
 // panel shows a card of a queue in all runs.
 type panel struct {
 	card, queue string
-	cells       []*measure.Cell // by run, nil for none
+	queueCards  []*measure.QueueCard // by run, nil for none
 }
 
 // SVG draws each card of each queue over time: a line for each configuration, and a dashed one for the deserved amount.
@@ -74,17 +74,17 @@ func panelsOf(results []*replay.Result) (all []*panel) {
 	type key struct{ card, queue string }
 	byKey := map[key]*panel{}
 	for i, r := range results {
-		for _, c := range r.Cells {
+		for _, c := range r.QueueCards {
 			if c.Allocated.Most() == 0 && c.Due == 0 {
 				continue
 			}
 
 			k := key{c.Card, c.Queue}
 			if byKey[k] == nil {
-				byKey[k] = &panel{c.Card, c.Queue, make([]*measure.Cell, len(results))}
+				byKey[k] = &panel{c.Card, c.Queue, make([]*measure.QueueCard, len(results))}
 				all = append(all, byKey[k])
 			}
-			byKey[k].cells[i] = c
+			byKey[k].queueCards[i] = c
 		}
 	}
 
@@ -118,7 +118,7 @@ func drawLegend(b *strings.Builder, in *Input, results []*replay.Result, omitted
 // draw draws a panel. The corner of its plot is at x and y.
 func (p *panel) draw(b *strings.Builder, x, y int, end time.Duration) {
 	most := 0.0
-	for _, c := range p.cells {
+	for _, c := range p.queueCards {
 		if c != nil {
 			most = max(most, c.Allocated.Most(), c.Deserved.Most())
 		}
@@ -138,12 +138,12 @@ func (p *panel) draw(b *strings.Builder, x, y int, end time.Duration) {
 	}
 	b.WriteString("\n")
 
-	for i, c := range p.cells {
+	for i, c := range p.queueCards {
 		if c == nil {
 			continue
 		}
 		// All runs have the same deserved amount. The first one draws it.
-		if i == 0 || p.cells[0] == nil {
+		if i == 0 || p.queueCards[0] == nil {
 			fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s" stroke-width="1.5" stroke-dasharray="5 3"/>`+"\n",
 				path(c.Deserved, end, most), grey)
 		}

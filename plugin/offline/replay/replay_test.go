@@ -104,7 +104,7 @@ func TestTinyTrace(t *testing.T) {
 	assert.InDelta(t, 200.0/204, r.Queues[1].Satisfied, 1e-12)
 	assert.Equal(t, measure.LockOut{Queue: "b", From: 10 * time.Second, Time: time.Second}, r.LockOut)
 	assert.Equal(t, measure.Series{{At: 0, Amount: 8}, {At: 10 * time.Second, Amount: 4}, {At: 61 * time.Second, Amount: 8},
-		{At: 100 * time.Second, Amount: 4}, {At: 161 * time.Second, Amount: 0}}, r.Cells[0].Allocated)
+		{At: 100 * time.Second, Amount: 4}, {At: 161 * time.Second, Amount: 0}}, r.QueueCards[0].Allocated)
 	assert.Equal(t, []measure.Waits{{Group: "a", Jobs: 1, Started: 1}, {Group: "b", Jobs: 1, Started: 1, P50: time.Second, P95: time.Second, Max: time.Second}}, r.ByQueue)
 }
 
@@ -211,7 +211,7 @@ func made(jobs int, shares []share) []trace.Job {
 func text(r *Result) string {
 	out := fmt.Sprintf("%+v %+v %+v %+v %+v %d %d %v %d %d %g %d", r.All, r.ByQueue, r.ByUser, r.ByCards, r.Queues, r.Ended, r.Sessions, r.End,
 		r.Evicted, r.Restarted, r.LostCardHours, r.Reclaimed)
-	for _, c := range r.Cells {
+	for _, c := range r.QueueCards {
 		out += fmt.Sprintf("\n%s %s %v %v %g %g %g", c.Queue, c.Card, c.Allocated, c.Deserved, c.Used, c.Due, c.Had)
 	}
 	return out
@@ -404,7 +404,7 @@ func TestStaleOrder(t *testing.T) {
 	r.loop(context.Background())
 	assert.Positive(t, stale)
 	assert.Equal(t, len(jobs), r.Ended)
-	for _, c := range r.book.Close(r.now).Cells {
+	for _, c := range r.book.Close(r.now).QueueCards {
 		if c.Queue == "b1" {
 			assert.InDelta(t, 6, c.Allocated[0].Amount, 0, "b1 has all its pods from the beginning")
 		}

@@ -58,13 +58,13 @@ func TestWeekOfPolicies(t *testing.T) {
 	require.Equal(t, time.Duration(epoch.Unix()%86400)*time.Second, ofUTC)
 	r := Run(context.Background(), weekOf(t), weekJobs())
 	assert.NotZero(t, r.Evicted)
-	require.Len(t, r.Cells, 3)
-	for _, cell := range r.Cells {
+	require.Len(t, r.QueueCards, 3)
+	for _, queueCard := range r.QueueCards {
 		spent, night := 0.0, 0
-		for i, p := range cell.Allocated {
+		for i, p := range queueCard.Allocated {
 			before, since := 0.0, time.Duration(0)
 			if i > 0 {
-				before, since = cell.Allocated[i-1].Amount, cell.Allocated[i-1].At
+				before, since = queueCard.Allocated[i-1].Amount, queueCard.Allocated[i-1].At
 			}
 			spent = used(spent, before, since, p.At)
 			bound := byDay
@@ -73,25 +73,25 @@ func TestWeekOfPolicies(t *testing.T) {
 				night++
 			}
 			if p.Amount > before {
-				assert.LessOrEqual(t, p.Amount, bound, "%s takes a card at %s", cell.Queue, p.At)
-				assert.Less(t, spent, hoursOfDay, "%s takes a card at %s", cell.Queue, p.At)
+				assert.LessOrEqual(t, p.Amount, bound, "%s takes a card at %s", queueCard.Queue, p.At)
+				assert.Less(t, spent, hoursOfDay, "%s takes a card at %s", queueCard.Queue, p.At)
 			}
 		}
 		assert.NotZero(t, night, "cards change hands at night")
 	}
-	assertLowered(t, r.Cells)
+	assertLowered(t, r.QueueCards)
 }
 
 // assertLowered expects queues to have no more than the quota of the night, once what is above it had the time to go.
-func assertLowered(t *testing.T, cells []*measure.Cell) {
-	for _, cell := range cells {
-		for i, p := range cell.Allocated {
+func assertLowered(t *testing.T, queueCards []*measure.QueueCard) {
+	for _, queueCard := range queueCards {
+		for i, p := range queueCard.Allocated {
 			until := p.At
-			if i+1 < len(cell.Allocated) {
-				until = cell.Allocated[i+1].At
+			if i+1 < len(queueCard.Allocated) {
+				until = queueCard.Allocated[i+1].At
 			}
 			if ofDay(p.At) < nightFrom+delay+settled && ofDay(p.At)+until-p.At > nightFrom+delay+settled {
-				assert.LessOrEqual(t, p.Amount, byNight, "%s keeps its cards from %s to %s", cell.Queue, p.At, until)
+				assert.LessOrEqual(t, p.Amount, byNight, "%s keeps its cards from %s to %s", queueCard.Queue, p.At, until)
 			}
 		}
 	}
@@ -123,5 +123,5 @@ func TestNobodyIsEvictedWithoutARule(t *testing.T) {
 	r.loop(context.Background())
 	r.finish()
 	assert.NotZero(t, evicted)
-	assertLowered(t, r.Cells)
+	assertLowered(t, r.QueueCards)
 }

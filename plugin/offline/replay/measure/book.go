@@ -9,11 +9,11 @@ import (
 
 // Book adds up a replay while it runs. Times must not go back.
 type Book struct {
-	cards map[string]float64 // of the cluster
-	cells map[[2]string]*Cell
-	jobs  []Started
-	locks lockouts
-	last  time.Duration // of the last submission
+	cards      map[string]float64 // of the cluster
+	queueCards map[[2]string]*QueueCard
+	jobs       []Started
+	locks      lockouts
+	last       time.Duration // of the last submission
 
 	// The cost of evictions.
 	Evicted       int     // pods
@@ -26,19 +26,19 @@ type Book struct {
 // NewBook returns a book for a cluster with cards.
 func NewBook(cards map[string]float64) *Book {
 	return &Book{
-		cards: cards,
-		cells: map[[2]string]*Cell{},
-		locks: lockouts{map[string]time.Duration{}, map[string]LockOut{}},
+		cards:      cards,
+		queueCards: map[[2]string]*QueueCard{},
+		locks:      lockouts{map[string]time.Duration{}, map[string]LockOut{}},
 	}
 }
 
-// cell returns a cell, with its integrals up to now.
-func (b *Book) cell(now time.Duration, queue, card string) *Cell {
+// queueCard returns a card of a queue, with its integrals up to now.
+func (b *Book) queueCard(now time.Duration, queue, card string) *QueueCard {
 	key := [2]string{queue, card}
-	c := b.cells[key]
+	c := b.queueCards[key]
 	if c == nil {
-		c = &Cell{Queue: queue, Card: card, since: now}
-		b.cells[key] = c
+		c = &QueueCard{Queue: queue, Card: card, since: now}
+		b.queueCards[key] = c
 	}
 
 	c.pass(now)
@@ -47,7 +47,7 @@ func (b *Book) cell(now time.Duration, queue, card string) *Cell {
 
 // Allocate changes the allocated cards of a queue.
 func (b *Book) Allocate(now time.Duration, queue, card string, cards float64) {
-	c := b.cell(now, queue, card)
+	c := b.queueCard(now, queue, card)
 	c.allocated += cards
 	c.Allocated = c.Allocated.set(now, c.allocated)
 }
@@ -60,19 +60,19 @@ func (b *Book) Submit(now time.Duration, queue, card string, cards float64) {
 
 // Want changes the cards that the waiting pods of a queue request.
 func (b *Book) Want(now time.Duration, queue, card string, cards float64) {
-	b.cell(now, queue, card).wanted += cards
+	b.queueCard(now, queue, card).wanted += cards
 }
 
 // Deserve sets the deserved cards of a queue, which are bounded by the cards of the cluster.
 func (b *Book) Deserve(now time.Duration, queue, card string, cards float64) {
-	c := b.cell(now, queue, card)
+	c := b.queueCard(now, queue, card)
 	c.deserved = min(cards, b.cards[card])
 	c.Deserved = c.Deserved.set(now, c.deserved)
 }
 
 // Room returns the deserved cards of a queue that are not allocated to it.
 func (b *Book) Room(queue, card string) float64 {
-	if c := b.cells[[2]string{queue, card}]; c != nil {
+	if c := b.queueCards[[2]string{queue, card}]; c != nil {
 		return c.deserved - c.allocated
 	}
 	return 0
@@ -119,21 +119,21 @@ type Totals struct {
 	Cards                    []OfCard
 	Utilisation              float64
 	Queues                   []OfQueue
-	Jain                     float64 // of Satisfied
-	JainOfUse                float64 // of allocated by deserved, until the last submission
-	LockOut                  LockOut // the longest
-	Cells                    []*Cell // by card and queue
+	Jain                     float64      // of Satisfied
+	JainOfUse                float64      // of allocated by deserved, until the last submission
+	LockOut                  LockOut      // the longest
+	QueueCards               []*QueueCard // by card and queue
 	ByQueue, ByUser, ByCards []Waits
 	All                      Waits
 }
 
 // Close adds up the events until now.
 func (b *Book) Close(now time.Duration) *Totals {
-	cells := slices.SortedFunc(maps.Values(b.cells), func(x, y *Cell) int {
+	queueCards := slices.SortedFunc(maps.Values(b.queueCards), func(x, y *QueueCard) int {
 		return cmp.Or(cmp.Compare(x.Card, y.Card), cmp.Compare(x.Queue, y.Queue))
 	})
-	t := &Totals{Cells: cells}
-	for _, c := range t.Cells {
+	t := &Totals{QueueCards: queueCards}
+	for _, c := range t.QueueCards {
 		c.pass(now)
 	}
 
@@ -153,7 +153,7 @@ func (b *Book) addCards(t *Totals, now time.Duration) {
 	used, all := 0.0, 0.0
 	for _, card := range slices.Sorted(maps.Keys(b.cards)) {
 		own := 0.0
-		for _, c := range t.Cells {
+		for _, c := range t.QueueCards {
 			if c.Card == card {
 				own += c.Used
 			}
@@ -169,8 +169,8 @@ func (b *Book) addCards(t *Totals, now time.Duration) {
 }
 
 func (b *Book) addQueues(t *Totals, locks []LockOut) {
-	sums := map[string]Cell{}
-	for _, c := range t.Cells {
+	sums := map[string]QueueCard{}
+	for _, c := range t.QueueCards {
 		sum := sums[c.Queue]
 		sum.Used += c.Used
 		sum.Due += c.Due
@@ -193,7 +193,7 @@ func (b *Book) addQueues(t *Totals, locks []LockOut) {
 	}
 
 	t.Jain = Jain(shares)
-	t.JainOfUse = Jain(b.uses(t.Cells))
+	t.JainOfUse = Jain(b.uses(t.QueueCards))
 	if len(locks) > 0 {
 		t.LockOut = locks[0]
 	}
@@ -201,9 +201,9 @@ func (b *Book) addQueues(t *Totals, locks []LockOut) {
 
 // uses returns the allocated cards of queues by their deserved. Queues that deserve nothing or never want anything are
 // left out. It ends at the last submission: afterwards, queues without work cannot use their part.
-func (b *Book) uses(cells []*Cell) (uses []float64) {
+func (b *Book) uses(queueCards []*QueueCard) (uses []float64) {
 	used, deserved := map[string]float64{}, map[string]float64{}
-	for _, c := range cells {
+	for _, c := range queueCards {
 		if due := c.Deserved.sum(b.last); due > 0 && c.Due > 0 {
 			used[c.Queue] += c.Allocated.sum(b.last)
 			deserved[c.Queue] += due

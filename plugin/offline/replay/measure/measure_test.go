@@ -92,7 +92,7 @@ func TestIntegrals(t *testing.T) {
 	assert.InDelta(t, 0.5, totals.JainOfUse, 1e-12, "until 50 s a has twice what it deserves, and b nothing")
 	assert.Equal(t, 1, b.Evicted)
 	assert.InDelta(t, 3.5, b.LostCardHours, 1e-12)
-	assert.Equal(t, Series{{0, 8}, {50 * time.Second, 2}}, totals.Cells[0].Allocated)
+	assert.Equal(t, Series{{0, 8}, {50 * time.Second, 2}}, totals.QueueCards[0].Allocated)
 }
 
 // TestDeservedIsBounded is a queue that deserves more than the cluster has.

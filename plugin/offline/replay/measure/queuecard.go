@@ -54,8 +54,8 @@ func (s Series) sum(end time.Duration) float64 {
 	return sum
 }
 
-// Cell is a card of a queue.
-type Cell struct {
+// QueueCard is a card of a queue.
+type QueueCard struct {
 	Queue, Card string
 	Allocated   Series
 	Deserved    Series
@@ -70,7 +70,7 @@ type Cell struct {
 }
 
 // pass adds the time until now to the integrals.
-func (c *Cell) pass(now time.Duration) {
+func (c *QueueCard) pass(now time.Duration) {
 	seconds := (now - c.since).Seconds()
 	c.since = now
 	c.Used += seconds * c.allocated
