@@ -1,6 +1,9 @@
 package command
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // merged is the results of several clusters as one.
 type merged struct {
@@ -79,7 +82,11 @@ func (m *merged) addDocument(cluster string, data any) error {
 			}
 			items, _ := value.([]any)
 			for _, item := range items {
-				item.(map[string]any)["cluster"] = cluster
+				fields, is := item.(map[string]any)
+				if !is {
+					return fmt.Errorf("%s: an item is no object", name)
+				}
+				fields["cluster"] = cluster
 			}
 			m.document[name] = append(all, items...)
 		default:

@@ -54,7 +54,7 @@ func fold(text string, width, indent int) string {
 // result is the output of a command: data for JSON and YAML, and otherwise rows of a table or a text.
 type result struct {
 	rows *table
-	data any    // nil, or a pointer to a document
+	data any    // nil, or a document; a pointer where its Head can get the field unknown
 	text string // in place of rows
 }
 
@@ -91,7 +91,7 @@ func (s *source) print(all ...*result) error {
 	return nil
 }
 
-// addUnknown adds the facts to the document of a result that it leaves out.
+// addUnknown adds to the document of a result the facts that the document leaves out.
 func (s *source) addUnknown(r *result) {
 	if d, is := r.data.(interface{ SetUnknown(facts []string) }); is {
 		d.SetUnknown(s.unknown)

@@ -8,7 +8,7 @@ import "github.com/capacity-card/capacity-card/plugin/status"
 type Head struct {
 	Version string `json:"version"`
 	Kind    string `json:"kind"`
-	// Unknown are facts that only the scheduler knows, and that the document leaves out.
+	// Unknown says what the document leaves out: facts that only the scheduler knows, or that the user may not list.
 	Unknown []string `json:"unknown,omitempty"`
 }
 

@@ -18,8 +18,8 @@ type Promise struct {
 // promises are amounts by card, or group of cards.
 type promises map[string]Promise
 
-// Amounts returns what an annotation of a queue states, in whole cards: nothing for a queue without an object. It
-// returns a new map each time.
+// Amounts returns what an annotation of a queue states, in whole cards: nothing for a queue without an object. The
+// caller may change the map.
 type Amounts func(queue, key string) map[string]float64
 
 // Promises adds up the quotas, deserved amounts and guarantees of all queues, by card and group of cards.

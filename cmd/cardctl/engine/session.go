@@ -225,7 +225,7 @@ func (s *Session) Close() {
 	}
 }
 
-// Amounts returns what an annotation of a queue that is in force states, in whole cards.
+// Amounts returns what an annotation that is in force in a queue states, in whole cards.
 func (s *Session) Amounts(queue, key string) map[string]float64 {
 	return Cards(s.Quota.Annotations(queue)[key])
 }

@@ -178,10 +178,10 @@ func (e *explainer) countSpared(all []inspect.Spare, wanted map[string]bool) (co
 	return counted
 }
 
-// takesFor returns the pods that are evicted for a group, now or at the end of their notice.
+// takesFor returns the pods of other groups that are evicted for a group, now or at the end of their notice.
 func (t *trial) takesFor(g *engine.Group) (all []Evictions) {
 	for _, e := range t.events {
-		if e.For != nil && e.For.Group == string(g.ID()) {
+		if e.For != nil && e.For.Group == string(g.ID()) && e.For.Group != e.Group {
 			namespace, _, _ := strings.Cut(e.Group, "/")
 			victim := Evictions{Owner: namespace + "/" + e.Owner, Queue: e.Queue, Until: e.Until}
 			all = addEvicted(all, victim, e.Pod)
@@ -190,10 +190,10 @@ func (t *trial) takesFor(g *engine.Group) (all []Evictions) {
 	return all
 }
 
-// losesTo returns the jobs that pods of a group are evicted for, with these pods.
+// losesTo returns the other jobs that pods of a group are evicted for, with these pods.
 func (t *trial) losesTo(g *engine.Group) (all []Evictions) {
 	for _, e := range t.events {
-		if e.Group == string(g.ID()) && e.For != nil {
+		if e.For != nil && e.Group == string(g.ID()) && e.For.Group != e.Group {
 			taker := Evictions{Owner: e.For.Namespace + "/" + e.For.Owner, Queue: e.For.Queue, Until: e.Until}
 			all = addEvicted(all, taker, e.Pod)
 		}

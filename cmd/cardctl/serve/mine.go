@@ -38,7 +38,7 @@ func mineView(q *request) (any, any, error) {
 	}
 
 	shown, pages := rowsOfPage(q, all)
-	return &minePage{q.rows(shown), pages, len(waiting), len(running)}, nil, nil
+	return &minePage{Jobs: q.rows(shown), Pages: pages, Waiting: len(waiting), Running: len(running)}, nil, nil
 }
 
 // mineCommand names the namespace if the viewer sees the jobs of one only.

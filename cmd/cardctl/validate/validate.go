@@ -73,7 +73,7 @@ type checker struct {
 	stock      map[string]float64 // whole cards of the nodes, by card and group
 	ready      map[string]float64 // the part of stock on nodes that are ready, and all devices
 	groups     card.Groups
-	numbers    map[stated]map[string]float64 // by card: what the shares are that queues state, NaN without nodes
+	numbers    map[stated]map[string]float64 // of the shares in an annotation, by card; NaN without nodes
 	issues     []Issue
 }
 
@@ -91,7 +91,6 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 	ck.reportInput()
 	ck.checkConfiguration(c)
 	ck.checkFlat(c)
-	ck.checkLending(c)
 	ck.checkJobs()
 	ck.checkRequests()
 	ck.checkKeys()
@@ -105,6 +104,7 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 	ck.tree, ck.places = world.Tree(c)
 	ck.countCards(c)
 	ck.resolveShares()
+	ck.checkLending(c)
 	ck.guarantees = engine.GuaranteesOf(ck.tree, ck.amounts)
 	ck.checkQueues()
 

@@ -6,15 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-
-	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
-	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 )
@@ -44,54 +37,72 @@ var (
 	errNamespaces = fmt.Errorf("%w: it needs the permission to list the pods of all namespaces", ErrRights)
 )
 
-// permit returns why a user may not add objects, nil if the user may. Devices are parts of nodes, and device classes
-// and claims select among them.
+// permit returns why a user may not add objects, nil if the user may.
 func permit(add *input.Objects, rights Rights) error {
-	var nodes, namespaces error
-	if !rights.Nodes() {
-		nodes = errNodes
-	}
-	if !rights.Namespace(v1.NamespaceAll) {
-		namespaces = errNamespaces
+	// Devices are parts of nodes, and device classes and claims select among them.
+	err := permitNodes(rights)
+	switch {
+	case err == nil:
+	case len(add.Nodes) > 0:
+		return refused("Node", add.Nodes[0].Name, err)
+	case len(add.ResourceSlices) > 0:
+		return refused("ResourceSlice", add.ResourceSlices[0].Name, err)
+	case len(add.DeviceClasses) > 0:
+		return refused("DeviceClass", add.DeviceClasses[0].Name, err)
 	}
 
-	return cmp.Or(
-		refusal("Node", add.Nodes, func(*v1.Node) error { return nodes }),
-		refusal("ResourceSlice", add.ResourceSlices, func(*resourcev1.ResourceSlice) error { return nodes }),
-		refusal("DeviceClass", add.DeviceClasses, func(*resourcev1.DeviceClass) error { return nodes }),
-		refusal("ResourceClaim", add.ResourceClaims, func(claim *resourcev1.ResourceClaim) error {
-			return cmp.Or(permitNamespaces(rights, claim.Namespace), nodes)
-		}),
-		refusal("PriorityClass", add.PriorityClasses, func(*schedulingv1.PriorityClass) error { return namespaces }),
-		refusal("PodGroup", add.PodGroups, func(g *scheduling.PodGroup) error {
-			return permitNamespaces(rights, g.Namespace)
-		}),
-		refusal("Pod", add.Pods, func(pod *v1.Pod) error {
-			err := permitPod(rights, pod.Namespace, &pod.Spec)
-			if err == nil && pod.Status.NominatedNodeName != "" {
-				err = nodes
-			}
-			return err
-		}),
-		refusal("Deployment", add.Deployments, func(d *appsv1.Deployment) error {
-			return permitPod(rights, d.Namespace, &d.Spec.Template.Spec)
-		}),
-		refusal("Job", add.Jobs, func(job *batch.Job) error {
-			err := permitNamespaces(rights, job.Namespace)
-			for i := range job.Spec.Tasks {
-				err = cmp.Or(err, permitPod(rights, job.Namespace, &job.Spec.Tasks[i].Template.Spec))
-			}
-			return err
-		}),
-	)
+	for _, claim := range add.ResourceClaims {
+		if err := cmp.Or(permitNamespaces(rights, claim.Namespace), err); err != nil {
+			return refused("ResourceClaim", claim.Name, err)
+		}
+	}
+
+	if len(add.PriorityClasses) > 0 && !rights.Namespace(v1.NamespaceAll) {
+		return refused("PriorityClass", add.PriorityClasses[0].Name, errNamespaces)
+	}
+	return permitWorkloads(add, rights)
 }
 
-// refusal returns why a user may not add the first object that the user may not add, nil if all are permitted.
-func refusal[T metav1.Object](kind string, objects []T, why func(T) error) error {
-	for _, object := range objects {
-		if err := why(object); err != nil {
-			return fmt.Errorf("%s %s: %w", kind, object.GetName(), err)
+// permitWorkloads returns why a user may not add pods, or objects that have pods.
+func permitWorkloads(add *input.Objects, rights Rights) error {
+	for _, g := range add.PodGroups {
+		if err := permitNamespaces(rights, g.Namespace); err != nil {
+			return refused("PodGroup", g.Name, err)
 		}
+	}
+	for _, pod := range add.Pods {
+		err := permitPod(rights, pod.Namespace, &pod.Spec)
+		if err == nil && pod.Status.NominatedNodeName != "" {
+			err = permitNodes(rights)
+		}
+		if err != nil {
+			return refused("Pod", pod.Name, err)
+		}
+	}
+
+	for _, d := range add.Deployments {
+		if err := permitPod(rights, d.Namespace, &d.Spec.Template.Spec); err != nil {
+			return refused("Deployment", d.Name, err)
+		}
+	}
+	for _, job := range add.Jobs {
+		err := permitNamespaces(rights, job.Namespace)
+		for i := range job.Spec.Tasks {
+			err = cmp.Or(err, permitPod(rights, job.Namespace, &job.Spec.Tasks[i].Template.Spec))
+		}
+		if err != nil {
+			return refused("Job", job.Name, err)
+		}
+	}
+	return nil
+}
+
+// refused returns why a user may not add an object.
+func refused(kind, name string, why error) error { return fmt.Errorf("%s %s: %w", kind, name, why) }
+
+func permitNodes(rights Rights) error {
+	if !rights.Nodes() {
+		return errNodes
 	}
 	return nil
 }
