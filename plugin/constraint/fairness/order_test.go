@@ -14,6 +14,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
@@ -24,7 +25,7 @@ type fairWorld struct {
 	*rand.Rand
 	parents  map[string]string
 	deserved map[string]map[string]float64
-	history  map[string]map[string]*usageHistory
+	history  map[string]map[string]*oracle.History
 	has      map[string]map[string]float64 // in the last session
 	wants    map[string]map[string]float64
 	clock    time.Duration
@@ -34,7 +35,7 @@ var fairCards = []string{"A", "B"}
 
 func newFairWorld(seed uint64) *fairWorld {
 	w := &fairWorld{Rand: rand.New(rand.NewPCG(seed, 7)), parents: map[string]string{}, deserved: map[string]map[string]float64{},
-		history: map[string]map[string]*usageHistory{}}
+		history: map[string]map[string]*oracle.History{}}
 	for d := range 2 + w.IntN(2) {
 		department := fmt.Sprint("d", d)
 		w.parents[department] = "root"
@@ -43,9 +44,9 @@ func newFairWorld(seed uint64) *fairWorld {
 		}
 	}
 	for queue := range w.parents {
-		w.history[queue], w.deserved[queue] = map[string]*usageHistory{}, map[string]float64{}
+		w.history[queue], w.deserved[queue] = map[string]*oracle.History{}, map[string]float64{}
 		for _, card := range fairCards {
-			w.history[queue][card] = &usageHistory{}
+			w.history[queue][card] = &oracle.History{}
 			w.deserved[queue][card] = 0
 		}
 	}
@@ -72,7 +73,7 @@ func (w *fairWorld) leaves() (all []string) {
 func (w *fairWorld) next(gap time.Duration) *testbed.Scene {
 	for queue, of := range w.has {
 		for card, n := range of {
-			w.history[queue][card].had(w.clock, w.clock+gap, n)
+			w.history[queue][card].Had(w.clock, w.clock+gap, n)
 		}
 	}
 	w.clock += gap
@@ -105,20 +106,20 @@ func (w *fairWorld) add(to map[string]map[string]float64, queue, card string, n 
 	}
 }
 
-func (w *fairWorld) queue(name string, halfLife time.Duration) *fairQueue {
-	q := &fairQueue{Usage: map[string]float64{}, Allocated: w.has[name], Pending: w.wants[name], Deserved: w.deserved[name]}
+func (w *fairWorld) queue(name string, halfLife time.Duration) *oracle.FairQueue {
+	q := &oracle.FairQueue{Usage: map[string]float64{}, Allocated: w.has[name], Pending: w.wants[name], Deserved: w.deserved[name]}
 	for _, n := range w.wants[name] {
 		q.Pods += int(n) // of one card each
 	}
 	for _, card := range fairCards {
-		q.Usage[card] = w.history[name][card].usage(w.clock, halfLife, w.has[name][card])
+		q.Usage[card] = w.history[name][card].Usage(w.clock, halfLife, w.has[name][card])
 	}
 	return q
 }
 
 // rivals returns two leaves as they are compared: themselves below one parent, or else their departments, when it is
 // their turn.
-func (w *fairWorld) rivals(l, r string, halfLife, horizon time.Duration) (lq, rq *fairQueue, sure bool) {
+func (w *fairWorld) rivals(l, r string, halfLife, horizon time.Duration) (lq, rq *oracle.FairQueue, sure bool) {
 	if w.parents[l] == w.parents[r] {
 		return w.queue(l, halfLife), w.queue(r, halfLife), true
 	}
@@ -129,21 +130,21 @@ func (w *fairWorld) rivals(l, r string, halfLife, horizon time.Duration) (lq, rq
 			free[card] -= w.has[leaf][card]
 		}
 	}
-	turn := func(leaf string) (*fairQueue, bool) {
-		var others []*fairQueue
+	turn := func(leaf string) (*oracle.FairQueue, bool) {
+		var others []*oracle.FairQueue
 		for _, other := range w.leaves() {
 			if other != leaf && w.parents[other] == w.parents[leaf] {
 				others = append(others, w.queue(other, halfLife))
 			}
 		}
-		return atTurn(w.queue(w.parents[leaf], halfLife), w.queue(leaf, halfLife), others, free, halfLife, horizon)
+		return oracle.AtTurn(w.queue(w.parents[leaf], halfLife), w.queue(leaf, halfLife), others, free, halfLife, horizon)
 	}
 	lq, left := turn(l)
 	rq, right := turn(r)
 	return lq, rq, left && right
 }
 
-// TestOrderFollowsTheDocumentation compares the order of all queues of random trees with that of order_oracle_test.go,
+// TestOrderFollowsTheDocumentation compares the order of all queues of random trees with that of the oracle,
 // over sessions at random times.
 func TestOrderFollowsTheDocumentation(t *testing.T) {
 	const halfLife = time.Hour
@@ -162,7 +163,7 @@ func TestOrderFollowsTheDocumentation(t *testing.T) {
 					if !sure {
 						continue
 					}
-					want, known := compareFair(lq, rq, halfLife, horizon)
+					want, known := oracle.CompareFair(lq, rq, halfLife, horizon)
 					if l != r && want == 0 {
 						continue // shares and names decide
 					}

@@ -15,7 +15,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
-	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
@@ -47,7 +46,7 @@ var modelCards = []string{"A", "B", "A/mig-1g.10gb-mixed"}
 func randomClaims(t *testing.T, r *rand.Rand, seen map[string]int) {
 	s, m := drawClaims(r)
 	for cycle := range 1 + r.IntN(3) {
-		f := openWith(t, s, m)
+		f := s.OpenWith(t, m)
 		if cycle == 0 {
 			checkMost(m, t)
 		}
@@ -55,7 +54,7 @@ func randomClaims(t *testing.T, r *rand.Rand, seen map[string]int) {
 		h := heldBy(f)
 		f.AddEventHandler(&framework.EventHandler{AllocateFunc: func(e *framework.Event) {
 			if e.Err == nil && !f.Own.NotCharged[e.Task.UID] {
-				m.notePlaced(e.Task)
+				m.NotePlaced(e.Task)
 				f.CheckCards(t)
 			}
 		}, DeallocateFunc: func(e *framework.Event) { f.CheckCards(t) }})
@@ -88,13 +87,13 @@ func (h held) checkNow(t *testing.T, f *testbed.Fixture) {
 	t.Helper()
 	for q, most := range h {
 		for d, n := range most {
-			require.LessOrEqual(t, f.Own.Index.Allocated(q).Get(d), n, "queue %s, card %s\n%v", f.Own.Index.Name(q), f.Own.Memory.Names.Name(d), f.Claims)
+			require.LessOrEqual(t, f.Own.Index.Allocated(q).Get(d), n, "queue %s, card %s\n%v", f.Own.Index.Name(q), f.Own.Memory.Names.Name(d), f.Model)
 		}
 	}
 }
 
 // follow starts the pods that a session bound, and allocates some of the claims of pods that run.
-func follow(m *claimModel, t *testing.T, r *rand.Rand, s *testbed.Scene, f *testbed.Fixture, seen map[string]int) {
+func follow(m *testbed.ClaimModel, t *testing.T, r *rand.Rand, s *testbed.Scene, f *testbed.Fixture, seen map[string]int) {
 	for name, c := range m.Claims { // what shares a claim is placed where its first pod is
 		if strings.HasPrefix(name, "shared") && m.Where[name] == "" {
 			c.Placed, c.Node = nil, ""
@@ -137,7 +136,7 @@ func follow(m *claimModel, t *testing.T, r *rand.Rand, s *testbed.Scene, f *test
 
 // keepPlaced keeps what the claims of a pod can get on its node, until they are allocated. Of pods that ran before, the
 // first one decides on the node of what they share.
-func keepPlaced(m *claimModel, task *workload.Task, ran bool) {
+func keepPlaced(m *testbed.ClaimModel, task *workload.Task, ran bool) {
 	for _, name := range m.Pods[task.Name] {
 		node := task.Node
 		if first := m.Opened[name]; ran && first != "" {
@@ -149,7 +148,7 @@ func keepPlaced(m *claimModel, task *workload.Task, ran bool) {
 	}
 }
 
-func allocatedOn(m *claimModel, node string) bool {
+func allocatedOn(m *testbed.ClaimModel, node string) bool {
 	for _, c := range m.Claims {
 		if c.Cards != nil && c.Pool == node {
 			return true
@@ -158,7 +157,7 @@ func allocatedOn(m *claimModel, node string) bool {
 	return false
 }
 
-func allocateSome(m *claimModel, t *testing.T, r *rand.Rand, task *workload.Task, seen map[string]int) {
+func allocateSome(m *testbed.ClaimModel, t *testing.T, r *rand.Rand, task *workload.Task, seen map[string]int) {
 	for _, name := range m.Pods[task.Name] {
 		c := m.Claims[name]
 		if c.Cards != nil || r.IntN(3) == 0 {
@@ -189,7 +188,7 @@ func allocateSome(m *claimModel, t *testing.T, r *rand.Rand, task *workload.Task
 }
 
 // checkMost compares what the model says of claims with all their possible allocations.
-func checkMost(m *claimModel, t *testing.T) {
+func checkMost(m *testbed.ClaimModel, t *testing.T) {
 	for name, c := range m.Claims {
 		for node, devices := range m.Devices {
 			most := c.Most(devices)
@@ -207,7 +206,7 @@ func checkMost(m *claimModel, t *testing.T) {
 }
 
 // allocations returns all sets of devices that a claim with these requests can be given.
-func allocations(requests []oracle.ClaimRequest, devices []string, taken map[int]bool) (all [][]int) {
+func allocations(requests []testbed.ModelRequest, devices []string, taken map[int]bool) (all [][]int) {
 	var choose func(request int, has []int)
 	choose = func(request int, has []int) {
 		if request == len(requests) {
@@ -226,7 +225,7 @@ func allocations(requests []oracle.ClaimRequest, devices []string, taken map[int
 }
 
 // setsOf returns the sets of devices that an alternative can get in addition to those that the claim has.
-func setsOf(a oracle.ClaimAlternative, devices []string, taken map[int]bool, has []int) [][]int {
+func setsOf(a testbed.ModelAlternative, devices []string, taken map[int]bool, has []int) [][]int {
 	var free []int
 	total := 0
 	for i, name := range devices {
@@ -264,8 +263,8 @@ func subsets(of []int, n int) (all [][]int) {
 }
 
 // drawClaims draws a cluster with claims.
-func drawClaims(r *rand.Rand) (*testbed.Scene, *claimModel) {
-	s, m := testbed.NewScene(), newClaimModel()
+func drawClaims(r *rand.Rand) (*testbed.Scene, *testbed.ClaimModel) {
+	s, m := testbed.NewScene(), testbed.NewClaimModel()
 	s.Node("plugin", "A", 1+r.Int64N(3))
 	for i := range 2 {
 		node := fmt.Sprint("dra", i)
@@ -303,10 +302,10 @@ func drawClaims(r *rand.Rand) (*testbed.Scene, *claimModel) {
 			pod := fmt.Sprintf("%s-%d", name, k)
 			if gpus == 0 || r.IntN(6) == 0 {
 				claims++
-				m.With(pod, map[string][]oracle.ClaimRequest{fmt.Sprint("own", claims): drawRequests(r)})
+				m.With(pod, map[string][]testbed.ModelRequest{fmt.Sprint("own", claims): drawRequests(r)})
 			}
 			if r.IntN(4) == 0 {
-				m.With(pod, map[string][]oracle.ClaimRequest{fmt.Sprint("shared", r.IntN(3)): drawRequests(r)})
+				m.With(pod, map[string][]testbed.ModelRequest{fmt.Sprint("shared", r.IntN(3)): drawRequests(r)})
 			}
 		}
 	}
@@ -317,15 +316,15 @@ func drawQuota(r *rand.Rand) string {
 	return fmt.Sprintf(`{"A":%d,"B":%d,"A/mig-1g.10gb-mixed":%d}`, r.IntN(5), r.IntN(4), r.IntN(4))
 }
 
-func drawRequests(r *rand.Rand) (all []oracle.ClaimRequest) {
+func drawRequests(r *rand.Rand) (all []testbed.ModelRequest) {
 	for range 1 + r.IntN(2) {
-		var request oracle.ClaimRequest
+		var request testbed.ModelRequest
 		for range 1 + r.IntN(2) {
 			names := slices.Clone(modelCards[:1+r.IntN(3)])
 			if r.IntN(3) == 0 {
 				names = []string{modelCards[r.IntN(3)]}
 			}
-			request = append(request, oracle.ClaimAlternative{Count: r.IntN(3), Cards: names})
+			request = append(request, testbed.ModelAlternative{Count: r.IntN(3), Cards: names})
 		}
 		all = append(all, request)
 	}

@@ -24,7 +24,7 @@ import (
 
 // compareClaims compares accounts, and the answers about each pending pod on each node, with the oracle. Earmarks are
 // left out: FuzzSession has them.
-func compareClaims(m *claimModel, t *testing.T, f *testbed.Fixture, c workload.Cluster, seen map[string]int) {
+func compareClaims(m *testbed.ClaimModel, t *testing.T, f *testbed.Fixture, c workload.Cluster, seen map[string]int) {
 	t.Helper()
 	if !f.Own.Books.Empty() {
 		return
@@ -52,7 +52,7 @@ func compareClaims(m *claimModel, t *testing.T, f *testbed.Fixture, c workload.C
 }
 
 // comparePod compares the answer about a pod on a node, and reports whether the pod may have it.
-func comparePod(m *claimModel, t *testing.T, f *testbed.Fixture, o *oracle.Oracle, task *api.TaskInfo, node string, seen map[string]int) bool {
+func comparePod(m *testbed.ClaimModel, t *testing.T, f *testbed.Fixture, o *oracle.Oracle, task *api.TaskInfo, node string, seen map[string]int) bool {
 	t.Helper()
 	for _, name := range m.Pods[task.Name] {
 		if first := m.Where[name]; first != "" && first != node && m.Claims[name].Cards == nil { // its devices are those of another node
@@ -89,7 +89,7 @@ func comparePod(m *claimModel, t *testing.T, f *testbed.Fixture, o *oracle.Oracl
 
 // onNode returns what a pod takes on a node alone, the claims that it shares, and whether the node has cards for all
 // that it requests, which are those that it names.
-func onNode(m *claimModel, f *testbed.Fixture, task *api.TaskInfo, node string) (own oracle.Amounts, shared []string, served bool) {
+func onNode(m *testbed.ClaimModel, f *testbed.Fixture, task *api.TaskInfo, node string) (own oracle.Amounts, shared []string, served bool) {
 	own, served = oracle.Amounts{}, true
 	named := task.Pod.Annotations[card.NameKey]
 	take := func(name string, n float64) {
@@ -119,7 +119,7 @@ func onNode(m *claimModel, f *testbed.Fixture, task *api.TaskInfo, node string) 
 }
 
 // group draws a group of cards that every queue bounds.
-func group(m *claimModel, r *rand.Rand, s *testbed.Scene) {
+func group(m *testbed.ClaimModel, r *rand.Rand, s *testbed.Scene) {
 	m.Groups = oracle.Groups{cardKey("@g"): {cardKey("A"): 1, cardKey("B"): 0.5, cardKey("A/mig-1g.10gb-mixed"): 0.125}}
 	s.Arguments = framework.Arguments{"cardGroups": map[string]any{"g": map[string]any{"A": 1, "B": "1/2", "A/*": "0.125"}}}
 	for _, q := range s.Queues {
@@ -132,7 +132,7 @@ func group(m *claimModel, r *rand.Rand, s *testbed.Scene) {
 }
 
 // counted returns the cards and groups that count.
-func counted(m *claimModel) []string {
+func counted(m *testbed.ClaimModel) []string {
 	if m.Groups == nil {
 		return modelCards
 	}
@@ -140,7 +140,7 @@ func counted(m *claimModel) []string {
 }
 
 // oracleOf makes an oracle of a session as it is now: all that runs is counted again.
-func oracleOf(m *claimModel, t *testing.T, f *testbed.Fixture, c workload.Cluster) *oracle.Oracle {
+func oracleOf(m *testbed.ClaimModel, t *testing.T, f *testbed.Fixture, c workload.Cluster) *oracle.Oracle {
 	s := oracleSession{Fixture: f, t: t}
 	from := oracle.Cluster{OpenRoot: f.Own.Settings.Bounds.OpenRoot, Total: oracle.Amounts{}}
 	if c.Hierarchy {
@@ -185,7 +185,7 @@ func oracleOf(m *claimModel, t *testing.T, f *testbed.Fixture, c workload.Cluste
 }
 
 // chargesOn returns what claims take, if those that no pod has got yet are placed on a node.
-func chargesOn(m *claimModel, node string) oracle.DeviceClaims {
+func chargesOn(m *testbed.ClaimModel, node string) oracle.DeviceClaims {
 	claims := oracle.DeviceClaims{}
 	for name, claim := range m.Claims {
 		claims[name] = oracle.Amounts{}
@@ -204,13 +204,13 @@ func TestGuaranteesBesideSharedClaims(t *testing.T) {
 		Queue("team", "root", "quota", `{"A":4}`, "guarantee", `{"A":0}`).
 		Queue("x", "team", "quota", `{"A":2}`, "guarantee", `{"A":0}`).Queue("y", "team", "quota", `{"A":2}`, "guarantee", `{"A":0}`).
 		Queue("other", "root", "quota", `{"A":1}`, "guarantee", `{"A":1}`)
-	m := newClaimModel()
+	m := testbed.NewClaimModel()
 	m.Devices["dra"] = []string{"A", "A", "A", "B", "A/mig-1g.10gb-mixed"}
 	s.Pods("one", "x", "", 1, 0, testbed.On("dra")).Pods("two", "y", "", 1, 0).Pods("own", "y", "", 1, 0)
-	m.With("one-0", map[string][]oracle.ClaimRequest{"shared": {exactlyOf(2, "A")}})
-	m.With("two-0", map[string][]oracle.ClaimRequest{"shared": {exactlyOf(2, "A")}})
-	m.With("own-0", map[string][]oracle.ClaimRequest{"own": {exactlyOf(1, "A")}})
-	f := openWith(t, s, m)
+	m.With("one-0", map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(2, "A")}})
+	m.With("two-0", map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(2, "A")}})
+	m.With("own-0", map[string][]testbed.ModelRequest{"own": {testbed.ExactlyOf(1, "A")}})
+	f := s.OpenWith(t, m)
 	compareClaims(m, t, f, s.Cluster, map[string]int{})
 	f.Schedule(t)
 	assert.Equal(t, map[string]string{"two-0": "dra"}, f.Cache.Bound)

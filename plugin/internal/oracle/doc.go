@@ -7,9 +7,7 @@
 //	holders_test.go        limits of the holders of jobs
 //	reclaim_test.go        victims and their order
 //	cards_test.go          TestRandomCards and FuzzCards: the cards of all pods, counted again
-//	claims_model_test.go   a model of resource claims and devices
-//	claims_test.go         accounts and answers with resource claims
-//	claims_charged_test.go, claims_shared_test.go  what queues are charged for claims, case by case
+//	claims_test.go         resource claims, as package testbed models them
 //	claims_random_test.go  TestRandomClaims and FuzzClaims: random claims over several sessions
 //
 // Run 100,000 sessions:

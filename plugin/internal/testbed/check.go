@@ -20,16 +20,6 @@ type cell struct {
 	card  string
 }
 
-// ClaimCharges says what queues are charged for the resource claims of pods, without the engine.
-type ClaimCharges interface {
-	// Begin begins to add up accounts.
-	Begin()
-	// Each visits the charges of the queues of a path for the claims of a task that has a node.
-	Each(path []index.Queue, task *api.TaskInfo, visit func(q index.Queue, card string, milli float64))
-	// End ends what Begin began.
-	End()
-}
-
 // CheckCards counts the cards of all tasks on their nodes again, and compares the sums with the accounts.
 func (f *Fixture) CheckCards(t *testing.T) {
 	t.Helper()
@@ -44,7 +34,7 @@ func (f *Fixture) CheckCards(t *testing.T) {
 			if names.IsCard(d) {
 				has := f.Own.Index.Allocated(q).Get(d)
 				require.Equal(t, want[cell{q, names.Name(d)}], has,
-					"queue %s, card %s\n%v", f.Own.Index.Name(q), names.Name(d), f.Claims)
+					"queue %s, card %s\n%v", f.Own.Index.Name(q), names.Name(d), f.Model)
 			}
 		}
 	}
@@ -53,11 +43,7 @@ func (f *Fixture) CheckCards(t *testing.T) {
 // countCards returns what all tasks are charged for, in thousandths of cards, with the groups of the cards.
 func (f *Fixture) countCards() map[cell]float64 {
 	sums := map[cell]float64{}
-	if f.Claims != nil {
-		f.Claims.Begin()
-		defer f.Claims.End()
-	}
-
+	f.Model.begin()
 	for _, job := range f.Jobs {
 		q := f.Own.Index.Lookup(string(job.Queue))
 		if q == index.None || !f.Own.Cards.Counted(q) {
@@ -69,6 +55,7 @@ func (f *Fixture) countCards() map[cell]float64 {
 			}
 		}
 	}
+	f.Model.end()
 
 	names := &f.Own.Memory.Names
 	for c, milli := range maps.Clone(sums) {
@@ -84,11 +71,9 @@ func (f *Fixture) countCards() map[cell]float64 {
 // countTask adds the charge of a task to the queues of a path.
 func (f *Fixture) countTask(sums map[cell]float64, leaf index.Queue, task *api.TaskInfo) {
 	path := f.Own.Index.Path(leaf)
-	if f.Claims != nil {
-		f.Claims.Each(path, task, func(q index.Queue, name string, milli float64) {
-			sums[cell{q, name}] += milli
-		})
-	}
+	f.Model.each(path, task, func(q index.Queue, name string, milli float64) {
+		sums[cell{q, name}] += milli
+	})
 
 	for p := range f.Own.Cards.Requests(f.Own.Cards.PodRequest(leaf, task.Pod)) {
 		if p.Resource == cards.Devices {

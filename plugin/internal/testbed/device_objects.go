@@ -6,8 +6,6 @@ import (
 
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/capacity-card/capacity-card/fuzz/oracle"
 )
 
 // Driver is the driver of all devices. Their device class has the same name.
@@ -59,7 +57,7 @@ func partOf(name string) (product, profile string, isPart bool) {
 }
 
 // DeviceRequest returns the i-th request of a claim: for one kind of devices, or with alternatives.
-func DeviceRequest(i int, alternatives oracle.ClaimRequest) resourcev1.DeviceRequest {
+func DeviceRequest(i int, alternatives []ModelAlternative) resourcev1.DeviceRequest {
 	request := resourcev1.DeviceRequest{Name: fmt.Sprint("r", i)}
 	for k, a := range alternatives {
 		sub := resourcev1.DeviceSubRequest{

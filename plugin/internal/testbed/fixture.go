@@ -25,7 +25,7 @@ type Fixture struct {
 	Own   *session.Session
 	Close func() // at the end of the test at the latest
 
-	Claims      ClaimCharges        // the charges for resource claims of pods, nil for none
+	Model       *ClaimModel         // the resource claims of pods, nil for none
 	terminating map[api.TaskID]bool // pods that were being deleted when the session opened, where they hold cards
 }
 

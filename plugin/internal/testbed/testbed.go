@@ -7,6 +7,7 @@
 //	check.go      counts the cards of all pods again, after each action
 //	sequence.go   a Sequence: sessions of one scheduler on a scene that changes
 //	scheduler.go  a Scheduler: the same with a clock and with stored state
+//	claims.go     a ClaimModel: resource claims and devices
 //	device_objects.go  devices and their requests as objects
 //	devices.go    quotas of device classes
 //	gates.go      queue allocation gates

@@ -1,4 +1,4 @@
-package oracle_test
+package claims_test
 
 import (
 	"fmt"
@@ -13,7 +13,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
-	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
@@ -21,9 +20,9 @@ import (
 )
 
 // claimScene returns a scene with a node of the device plugin and one of a DRA driver, with the same model.
-func claimScene(quota string) (*testbed.Scene, *claimModel) {
+func claimScene(quota string) (*testbed.Scene, *testbed.ClaimModel) {
 	s := testbed.NewScene().Node("plugin", "A", 4).MixedNode("dra", nil, workload.Resources{}).Queue("q", "", "quota", quota)
-	m := newClaimModel()
+	m := testbed.NewClaimModel()
 	m.Devices["dra"] = []string{"A", "A", "A", "B", "A/mig-1g.10gb-mixed"}
 	return s, m
 }
@@ -34,9 +33,9 @@ func TestClaimsAndPluginShareAnAccount(t *testing.T) {
 		s, m := claimScene(quota)
 		s.Pods("plugin", "q", "A", 2, 1).Pods("claims", "q", "", 3, 0)
 		for i := range 3 {
-			m.With(fmt.Sprint("claims-", i), map[string][]oracle.ClaimRequest{fmt.Sprint("own", i): {exactlyOf(1, "A")}})
+			m.With(fmt.Sprint("claims-", i), map[string][]testbed.ModelRequest{fmt.Sprint("own", i): {testbed.ExactlyOf(1, "A")}})
 		}
-		f := openWith(t, s, m).Schedule(t)
+		f := s.OpenWith(t, m).Schedule(t)
 		assert.Len(t, f.Cache.Bound, want, quota)
 		if want < 5 {
 			says := ""
@@ -53,9 +52,9 @@ func TestClaimOfSeveralCards(t *testing.T) {
 	s, m := claimScene(`{"A":8,"B":1}`)
 	s.Pods("any", "q", "", 3, 0)
 	for i := range 3 {
-		m.With(fmt.Sprint("any-", i), map[string][]oracle.ClaimRequest{fmt.Sprint("own", i): {exactlyOf(1, "A", "B")}})
+		m.With(fmt.Sprint("any-", i), map[string][]testbed.ModelRequest{fmt.Sprint("own", i): {testbed.ExactlyOf(1, "A", "B")}})
 	}
-	f := openWith(t, s, m).Schedule(t)
+	f := s.OpenWith(t, m).Schedule(t)
 	assert.Len(t, f.Cache.Bound, 1, "the second may get B as well")
 	var placed string
 	for pod := range f.Cache.Bound {
@@ -68,7 +67,7 @@ func TestClaimOfSeveralCards(t *testing.T) {
 		}
 	}
 	m.Claims["own"+strings.TrimPrefix(placed, "any-")].Allocate(m, "dra", []int{0})
-	f = openWith(t, s, m)
+	f = s.OpenWith(t, m)
 	assert.Equal(t, map[string]float64{"A": 1}, session.InspectionOf(f.Own).Charged(f.Task(placed)))
 	assert.Len(t, f.Schedule(t).Cache.Bound, 1)
 }
@@ -77,15 +76,15 @@ func TestClaimOfSeveralCards(t *testing.T) {
 func TestSharedClaimsOfCards(t *testing.T) {
 	s := testbed.NewScene().MixedNode("dra", nil, workload.Resources{}).Queue("root", "").
 		Queue("team", "root", "quota", `{"A":2}`).Queue("x", "team", "quota", `{"A":2}`).Queue("y", "team", "quota", `{"A":2}`)
-	m := newClaimModel()
+	m := testbed.NewClaimModel()
 	m.Devices["dra"] = []string{"A", "A", "A", "A"}
 	s.Pods("one", "x", "", 3, 0).Pods("two", "y", "", 3, 0).Pods("own", "y", "", 1, 0)
 	for i := range 3 {
-		m.With(fmt.Sprint("one-", i), map[string][]oracle.ClaimRequest{"shared": {exactlyOf(2, "A")}})
-		m.With(fmt.Sprint("two-", i), map[string][]oracle.ClaimRequest{"shared": {exactlyOf(2, "A")}})
+		m.With(fmt.Sprint("one-", i), map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(2, "A")}})
+		m.With(fmt.Sprint("two-", i), map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(2, "A")}})
 	}
-	m.With("own-0", map[string][]oracle.ClaimRequest{"own": {exactlyOf(1, "A")}})
-	f := openWith(t, s, m).Schedule(t)
+	m.With("own-0", map[string][]testbed.ModelRequest{"own": {testbed.ExactlyOf(1, "A")}})
+	f := s.OpenWith(t, m).Schedule(t)
 	assert.Len(t, f.Cache.Bound, 6)
 	has := func(queue string) float64 {
 		return f.Own.Index.Allocated(f.Own.Index.Lookup(queue)).Get(f.Dim(t, "A")) / 1000
@@ -101,7 +100,7 @@ func TestSharedClaimsOfCards(t *testing.T) {
 		testbed.On("dra")(&s.Jobs[i])
 	}
 	m.Claims["shared"].Allocate(m, "dra", []int{1, 3})
-	f = openWith(t, s, m)
+	f = s.OpenWith(t, m)
 	statement := framework.NewStatement(f.Session)
 	for i := range 3 {
 		assert.Equal(t, 2.0, has("x"))
@@ -120,27 +119,27 @@ func TestTerminatingPodsShareClaims(t *testing.T) {
 	s, m := claimScene(`{"A":1}`)
 	s.Pods("old", "q", "", 1, 0, testbed.On("dra")).Pods("new", "q", "", 1, 0)
 	s.Jobs[0].Tasks[0].Status = workload.TaskReleasing
-	m.With("old-0", map[string][]oracle.ClaimRequest{"shared-old": {exactlyOf(1, "A")}})
-	m.With("new-0", map[string][]oracle.ClaimRequest{"own": {exactlyOf(1, "A")}})
+	m.With("old-0", map[string][]testbed.ModelRequest{"shared-old": {testbed.ExactlyOf(1, "A")}})
+	m.With("new-0", map[string][]testbed.ModelRequest{"own": {testbed.ExactlyOf(1, "A")}})
 	m.Claims["shared-old"].Allocate(m, "dra", []int{0})
-	f := openWith(t, s, m)
+	f := s.OpenWith(t, m)
 	q, d := f.Own.Index.Lookup("q"), f.Dim(t, "A")
 	assert.Equal(t, 1000.0, f.Own.Books.Now.Queues.Allocated(q).Get(d))
 	assert.Equal(t, 0.0, f.Own.Books.Future.Queues.Allocated(q).Get(d))
 	assert.Empty(t, f.Schedule(t).Cache.Bound)
 	f.Close()
 	s.Jobs = s.Jobs[1:]
-	assert.Len(t, openWith(t, s, m).Schedule(t).Cache.Bound, 1)
+	assert.Len(t, s.OpenWith(t, m).Schedule(t).Cache.Bound, 1)
 }
 
 // TestCardClaimsInSimulations removes pods with claims in a simulation, and adds one.
 func TestCardClaimsInSimulations(t *testing.T) {
 	s, m := claimScene(`{"A":2}`)
 	s.Pods("run", "q", "", 2, 0, testbed.On("dra")).Pods("new", "q", "", 1, 0)
-	m.With("run-0", map[string][]oracle.ClaimRequest{"shared": {exactlyOf(1, "A")}})
-	m.With("run-1", map[string][]oracle.ClaimRequest{"shared": {exactlyOf(1, "A")}, "own1": {exactlyOf(1, "A")}})
-	m.With("new-0", map[string][]oracle.ClaimRequest{"own": {exactlyOf(2, "A")}})
-	f := openWith(t, s, m)
+	m.With("run-0", map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(1, "A")}})
+	m.With("run-1", map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(1, "A")}, "own1": {testbed.ExactlyOf(1, "A")}})
+	m.With("new-0", map[string][]testbed.ModelRequest{"own": {testbed.ExactlyOf(2, "A")}})
+	f := s.OpenWith(t, m)
 	node, task := f.Nodes["dra"], f.Task("new-0")
 	require.NoError(t, f.PrePredicateFn(task))
 	state := f.GetCycleState(task.UID)
@@ -160,12 +159,12 @@ func TestClaimsInNamespaces(t *testing.T) {
 	s.Queues[0].Annotations[card.HolderKey] = `{"namespace":{"*":{"A":2}}}`
 	s.Pods("run", "q", "", 4, 0).Pods("share", "q", "", 2, 0)
 	for i := range 4 {
-		m.With(fmt.Sprint("run-", i), map[string][]oracle.ClaimRequest{fmt.Sprint("own", i): {exactlyOf(1, "A")}})
+		m.With(fmt.Sprint("run-", i), map[string][]testbed.ModelRequest{fmt.Sprint("own", i): {testbed.ExactlyOf(1, "A")}})
 	}
 	for i := range 2 {
-		m.With(fmt.Sprint("share-", i), map[string][]oracle.ClaimRequest{"shared": {exactlyOf(2, "A")}})
+		m.With(fmt.Sprint("share-", i), map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(2, "A")}})
 	}
-	f := openWith(t, s, m).Schedule(t)
+	f := s.OpenWith(t, m).Schedule(t)
 	assert.Len(t, f.Cache.Bound, 2)
 	says := f.Job("run").JobFitErrors + f.Job("share").JobFitErrors
 	assert.Contains(t, says, "quota for namespace <"+f.Job("run").Namespace+">")
@@ -176,10 +175,10 @@ func TestReclaimForSeveralClaims(t *testing.T) {
 	s, m := claimScene(`{"A":4}`)
 	s.Queues[0].Annotations["volcano.sh/card.deserved"], s.Queues[0].Annotations["volcano.sh/card.guarantee"] = `{"A":1}`, `{"A":0}`
 	s.Pods("take", "q", "", 3, 0, testbed.InPhase(workload.Inqueue))
-	m.With("take-0", map[string][]oracle.ClaimRequest{"one": {exactlyOf(1, "A")}})
-	m.With("take-1", map[string][]oracle.ClaimRequest{"both": {exactlyOf(1, "A"), exactlyOf(1, "A")}})
-	m.With("take-2", map[string][]oracle.ClaimRequest{"first": {exactlyOf(1, "A")}, "second": {exactlyOf(1, "A")}})
-	f := openWith(t, s, m)
+	m.With("take-0", map[string][]testbed.ModelRequest{"one": {testbed.ExactlyOf(1, "A")}})
+	m.With("take-1", map[string][]testbed.ModelRequest{"both": {testbed.ExactlyOf(1, "A"), testbed.ExactlyOf(1, "A")}})
+	m.With("take-2", map[string][]testbed.ModelRequest{"first": {testbed.ExactlyOf(1, "A")}, "second": {testbed.ExactlyOf(1, "A")}})
+	f := s.OpenWith(t, m)
 	for name, may := range map[string]bool{"take-0": true, "take-1": false, "take-2": false} {
 		assert.Equal(t, may, f.Own.Preemptive(f.Queues["q"], []*api.TaskInfo{f.Task(name)}), name)
 	}
@@ -192,16 +191,16 @@ func TestReclaimOfClaims(t *testing.T) {
 		Queue("lender", "root", "quota", `{"A":4}`, "deserved", `{"A":2}`, "guarantee", `{"A":0}`).
 		Queue("borrower", "root", "quota", `{"A":4}`, "deserved", `{"A":0}`, "guarantee", `{"A":0}`)
 	s.Queues[0].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":4}`}
-	m := newClaimModel()
+	m := testbed.NewClaimModel()
 	m.Devices["dra"] = []string{"A", "A", "A", "A", "A", "A"}
 	s.Pods("borrow", "borrower", "", 2, 0, testbed.On("dra"), testbed.Members(0)).Pods("share", "borrower", "", 2, 0, testbed.On("dra"), testbed.Members(0)).
 		Pods("take", "lender", "", 1, 0, testbed.InPhase(workload.Inqueue))
-	m.With("take-0", map[string][]oracle.ClaimRequest{"take": {exactlyOf(1, "A")}})
+	m.With("take-0", map[string][]testbed.ModelRequest{"take": {testbed.ExactlyOf(1, "A")}})
 	for i := range 2 {
-		m.With(fmt.Sprint("borrow-", i), map[string][]oracle.ClaimRequest{fmt.Sprint("own", i): {exactlyOf(1, "A")}})
-		m.With(fmt.Sprint("share-", i), map[string][]oracle.ClaimRequest{"shared": {exactlyOf(2, "A")}})
+		m.With(fmt.Sprint("borrow-", i), map[string][]testbed.ModelRequest{fmt.Sprint("own", i): {testbed.ExactlyOf(1, "A")}})
+		m.With(fmt.Sprint("share-", i), map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(2, "A")}})
 	}
-	f := openWith(t, s, m).Run(t, allocate.New(), session.NewReclaim())
+	f := s.OpenWith(t, m).Run(t, allocate.New(), session.NewReclaim())
 	require.Len(t, f.Cache.Evicted, 1)
 	assert.Contains(t, f.Cache.Evicted[0], "borrow-")
 }
@@ -213,30 +212,30 @@ func TestPlansSeeDevices(t *testing.T) {
 		name    string
 		devices []string
 		pods    int
-		request oracle.ClaimRequest
+		request testbed.ModelRequest
 		evicted int
 	}{
-		{"all devices are taken", []string{"A", "A"}, 1, exactlyOf(1, "A"), 1},
-		{"a gang needs two", []string{"A", "A"}, 2, exactlyOf(1, "A"), 2},
-		{"a gang needs two, and one is idle", []string{"A", "A", "A"}, 2, exactlyOf(1, "A"), 1},
-		{"one is idle", []string{"A", "A", "A"}, 1, exactlyOf(1, "A"), 0},
-		{"another card of the list is idle", []string{"A", "A", "B"}, 1, exactlyOf(1, "A", "B"), 0},
-		{"no card of the list is idle", []string{"A", "A"}, 1, exactlyOf(1, "A", "B"), 1},
+		{"all devices are taken", []string{"A", "A"}, 1, testbed.ExactlyOf(1, "A"), 1},
+		{"a gang needs two", []string{"A", "A"}, 2, testbed.ExactlyOf(1, "A"), 2},
+		{"a gang needs two, and one is idle", []string{"A", "A", "A"}, 2, testbed.ExactlyOf(1, "A"), 1},
+		{"one is idle", []string{"A", "A", "A"}, 1, testbed.ExactlyOf(1, "A"), 0},
+		{"another card of the list is idle", []string{"A", "A", "B"}, 1, testbed.ExactlyOf(1, "A", "B"), 0},
+		{"no card of the list is idle", []string{"A", "A"}, 1, testbed.ExactlyOf(1, "A", "B"), 1},
 	} {
 		t.Run(of.name, func(t *testing.T) {
 			s := testbed.NewScene().MixedNode("dra", nil, workload.Resources{}).
 				Queue("lender", "", "quota", `{"A":9,"B":9}`, "deserved", `{"A":9,"B":9}`, "guarantee", `{"A":0,"B":0}`).
 				Queue("borrower", "", "quota", `{"A":9,"B":9}`, "deserved", `{"A":0,"B":0}`, "guarantee", `{"A":0,"B":0}`)
-			m := newClaimModel()
+			m := testbed.NewClaimModel()
 			m.Devices["dra"] = of.devices
 			s.Pods("borrow", "borrower", "", 2, 0, testbed.On("dra"), testbed.Members(0)).Pods("take", "lender", "", of.pods, 0, testbed.Members(int32(of.pods)), testbed.InPhase(workload.Inqueue))
 			for i := range 2 {
-				m.With(fmt.Sprint("borrow-", i), map[string][]oracle.ClaimRequest{fmt.Sprint("own", i): {exactlyOf(1, "A")}})
+				m.With(fmt.Sprint("borrow-", i), map[string][]testbed.ModelRequest{fmt.Sprint("own", i): {testbed.ExactlyOf(1, "A")}})
 			}
 			for i := range of.pods {
-				m.With(fmt.Sprint("take-", i), map[string][]oracle.ClaimRequest{fmt.Sprint("take", i): {of.request}})
+				m.With(fmt.Sprint("take-", i), map[string][]testbed.ModelRequest{fmt.Sprint("take", i): {of.request}})
 			}
-			f := openWith(t, s, m).Run(t, session.NewReclaim())
+			f := s.OpenWith(t, m).Run(t, session.NewReclaim())
 			assert.Len(t, f.Cache.Evicted, of.evicted)
 		})
 	}

@@ -1,4 +1,4 @@
-package fairness_test
+package oracle
 
 import (
 	"cmp"
@@ -8,26 +8,23 @@ import (
 	"time"
 )
 
-// The order of docs/spec/fairness.md in plain and slow Go. It shares no code with the engine: this file imports the
-// standard library alone.
-
-// usageHistory records the usage of one card by a queue since it was first seen. It keeps every step and adds them up
-// again for every answer.
-type usageHistory struct{ steps []step }
+// History records the usage of one card by a queue since it was first seen (docs/spec/fairness.md). It keeps every step
+// and adds them up again for every answer.
+type History struct{ steps []step }
 
 type step struct {
 	from, to time.Duration
 	cards    float64
 }
 
-// had adds the cards of the queue between two times.
-func (h *usageHistory) had(from, to time.Duration, cards float64) {
+// Had adds the cards of the queue between two times.
+func (h *History) Had(from, to time.Duration, cards float64) {
 	h.steps = append(h.steps, step{from, to, cards})
 }
 
-// usage returns the average at a time, in cards. A moment counts half as much as a moment that is a half-life later.
+// Usage returns the average at a time, in cards. A moment counts half as much as a moment that is a half-life later.
 // The queue counts as if it always had its first number of cards, which is now for a new queue.
-func (h *usageHistory) usage(at, halfLife time.Duration, now float64) (usage float64) {
+func (h *History) Usage(at, halfLife time.Duration, now float64) (usage float64) {
 	if len(h.steps) == 0 {
 		return now
 	}
@@ -41,14 +38,14 @@ func (h *usageHistory) usage(at, halfLife time.Duration, now float64) (usage flo
 	return usage
 }
 
-// fairQueue holds the quantities of a queue that are compared, by card.
-type fairQueue struct {
+// FairQueue holds the quantities of a queue that are compared, by card.
+type FairQueue struct {
 	Usage, Allocated, Pending, Deserved map[string]float64
 	Pods                                int // pending
 }
 
 // get adds a pending pod of another queue to the queue: a pod with the mean request.
-func (q *fairQueue) get(other *fairQueue) {
+func (q *FairQueue) get(other *FairQueue) {
 	allocated := maps.Clone(q.Allocated)
 	for card, n := range other.Pending {
 		allocated[card] += n / float64(other.Pods)
@@ -56,15 +53,15 @@ func (q *fairQueue) get(other *fairQueue) {
 	q.Allocated = allocated
 }
 
-// atTurn returns a department as it counts at the turn of one of its queues. The other queues that go before this queue
-// have got their pods then, as far as there are free cards. sure is as in compareFair.
-func atTurn(department, queue *fairQueue, others []*fairQueue, free map[string]float64,
-	halfLife, horizon time.Duration) (then *fairQueue, sure bool) {
+// AtTurn returns a department as it counts at the turn of one of its queues. The other queues that go before this queue
+// have got their pods then, as far as there are free cards. sure is as in CompareFair.
+func AtTurn(department, queue *FairQueue, others []*FairQueue, free map[string]float64,
+	halfLife, horizon time.Duration) (then *FairQueue, sure bool) {
 	own := *department
 	for _, other := range others {
 		now := *other
 		for range other.Pods {
-			order, known := compareFair(&now, queue, halfLife, horizon)
+			order, known := CompareFair(&now, queue, halfLife, horizon)
 			if !known || order == 0 {
 				return nil, false
 			}
@@ -85,7 +82,7 @@ func atTurn(department, queue *fairQueue, others []*fairQueue, free map[string]f
 }
 
 // cardsThatCount returns the cards that pending pods request. If there are none, it returns the cards of the queue.
-func (q *fairQueue) cardsThatCount() []string {
+func (q *FairQueue) cardsThatCount() []string {
 	if pending := positive(q.Pending); len(pending) > 0 {
 		return pending
 	}
@@ -102,7 +99,7 @@ func positive(quantities map[string]float64) (cards []string) {
 }
 
 // waitsForDeserved reports whether the queue waits, and has less than it deserves of all cards that count.
-func (q *fairQueue) waitsForDeserved() bool {
+func (q *FairQueue) waitsForDeserved() bool {
 	all := q.cardsThatCount()
 	enough := func(card string) bool { return q.Allocated[card] >= q.Deserved[card] }
 	return len(all) > 0 && !slices.ContainsFunc(all, enough)
@@ -110,7 +107,7 @@ func (q *fairQueue) waitsForDeserved() bool {
 
 // level returns the highest level of the cards that count. A queue that has some cards and deserves none is above every
 // other queue. beyond is the greatest average of such a card.
-func (q *fairQueue) level(halfLife, horizon time.Duration) (level, beyond float64) {
+func (q *FairQueue) level(halfLife, horizon time.Duration) (level, beyond float64) {
 	past := math.Pow(0.5, horizon.Seconds()/halfLife.Seconds())
 	for _, card := range q.cardsThatCount() {
 		average := past*q.Usage[card] + (1-past)*q.Allocated[card]
@@ -127,15 +124,12 @@ func (q *fairQueue) level(halfLife, horizon time.Duration) (level, beyond float6
 	return level, beyond
 }
 
-// compareFair compares two queues of one priority: below 0 if l goes first. 0 leaves the order to the share. sure is
+// CompareFair compares two queues of one priority: below 0 if l goes first. 0 leaves the order to the share. sure is
 // false if the difference is as small as rounding errors.
-func compareFair(l, r *fairQueue, halfLife, horizon time.Duration) (order int, sure bool) {
+func CompareFair(l, r *FairQueue, halfLife, horizon time.Duration) (order int, sure bool) {
 	lWaits := l.waitsForDeserved()
 	if lWaits != r.waitsForDeserved() {
-		if lWaits {
-			return -1, true
-		}
-		return 1, true
+		return before(lWaits), true
 	}
 
 	lLevel, lBeyond := l.level(halfLife, horizon)

@@ -1,4 +1,4 @@
-package oracle_test
+package claims_test
 
 import (
 	"testing"
@@ -8,7 +8,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
-	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
@@ -19,13 +18,13 @@ import (
 func TestJobsThatShareClaimsOfOthers(t *testing.T) {
 	s := testbed.NewScene().MixedNode("dra", nil, workload.Resources{}).Queue("root", "").
 		Queue("team", "root", "quota", `{"A":2}`).Queue("x", "team", "quota", `{"A":2}`).Queue("y", "team", "quota", `{"A":2}`)
-	m := newClaimModel()
+	m := testbed.NewClaimModel()
 	m.Devices["dra"] = []string{"A", "A"}
 	s.Pods("one", "x", "", 1, 0, testbed.On("dra")).Pods("two", "y", "", 1, 0).Pods("own", "y", "", 1, 0)
-	m.With("one-0", map[string][]oracle.ClaimRequest{"shared": {exactlyOf(2, "A")}})
-	m.With("two-0", map[string][]oracle.ClaimRequest{"shared": {exactlyOf(2, "A")}})
-	m.With("own-0", map[string][]oracle.ClaimRequest{"shared-other": {exactlyOf(1, "A")}})
-	f := openWith(t, s, m)
+	m.With("one-0", map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(2, "A")}})
+	m.With("two-0", map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(2, "A")}})
+	m.With("own-0", map[string][]testbed.ModelRequest{"shared-other": {testbed.ExactlyOf(1, "A")}})
+	f := s.OpenWith(t, m)
 	assert.Equal(t, util.Permit, f.Own.Admit.JobEnqueueable(f.Job("two")))
 	assert.NotEqual(t, util.Permit, f.Own.Admit.JobEnqueueable(f.Job("own")))
 	assert.Equal(t, map[string]string{"two-0": "dra"}, f.Schedule(t).Cache.Bound)
@@ -42,11 +41,11 @@ func TestClaimsOfUsers(t *testing.T) {
 		}
 		s.Pods("first", "q", "", 1, 0, testbed.On("dra"), user("ada")).Pods("own", "q", "", 1, 0, testbed.On("dra"), user("bob")).
 			Pods("second", "q", "", 1, 0, user("bob")).Pods("third", "q", "", 1, 0, user("ada"))
-		m.With("first-0", map[string][]oracle.ClaimRequest{"shared": {exactlyOf(1, "A")}})
-		m.With("own-0", map[string][]oracle.ClaimRequest{"own": {exactlyOf(1, "A")}})
-		m.With("second-0", map[string][]oracle.ClaimRequest{"shared": {exactlyOf(1, "A")}})
-		m.With("third-0", map[string][]oracle.ClaimRequest{"shared": {exactlyOf(1, "A")}})
-		f := openWith(t, s, m).Schedule(t)
+		m.With("first-0", map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(1, "A")}})
+		m.With("own-0", map[string][]testbed.ModelRequest{"own": {testbed.ExactlyOf(1, "A")}})
+		m.With("second-0", map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(1, "A")}})
+		m.With("third-0", map[string][]testbed.ModelRequest{"shared": {testbed.ExactlyOf(1, "A")}})
+		f := s.OpenWith(t, m).Schedule(t)
 		assert.Len(t, f.Cache.Bound, want, "%v", f.Cache.Bound)
 		assert.Contains(t, f.Cache.Bound, "third-0")
 		if want == 1 {
