@@ -31,7 +31,7 @@ import (
 var views = []string{"/", "/queues", "/waiting", "/cards", "/lending", "/history"}
 
 var (
-	program  = flag.String("program", "../../bin/cardctl", "the cardctl to measure")
+	program  = flag.String("program", "../../bin/cardctl", "the cardctl to measure, as seen from bench/view")
 	viewers  = flag.Int("viewers", 0, "how many browsers are open; with 0 nothing is measured")
 	duration = flag.Duration("time", time.Minute, "how long they are")
 )

@@ -6,9 +6,9 @@
 // pod groups. The scheduler enqueues, binds and evicts. The machines are simulated: a node is only an object, and a
 // small kubelet sets bound pods Running and removes deleted pods. With the option Commands, it ends pods as their
 // commands do. Of kube-controller-manager, only the garbage collector always runs. The controllers of Deployments,
-// ReplicaSets, ReplicationControllers, Jobs, ResourceClaims and namespaces, the collector of pods, kube-scheduler
-// and Volcano's webhooks run if they are started. Without the controller of namespaces, a deleted namespace is never
-// emptied.
+// ReplicaSets, ReplicationControllers, Jobs, ResourceClaims and namespaces, the collector of pods, a simulated
+// kube-scheduler and Volcano's webhooks run if they are started. Without the controller of namespaces, a deleted
+// namespace is never emptied.
 //
 // All files are below one temporary directory, which Stop removes. The API server listens on a free port of 127.0.0.1,
 // and etcd on unix sockets in that directory.

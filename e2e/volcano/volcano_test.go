@@ -25,7 +25,7 @@ const (
 // repeats is the number of times that a spec runs again with both schedulers, if its outcomes differ.
 const repeats = 2
 
-// What make e2e-volcano sets.
+// make e2e-volcano sets lanes. TestSuites sets trial and specs of its processes.
 var (
 	lanes                = flag.Int("lanes", 0, "suites that run side by side, each with 0.8 GiB of memory; with 0 none runs")
 	suitePattern         = flag.String("suites", "", "only suites that match this regular expression")
@@ -50,7 +50,7 @@ func TestSuites(t *testing.T) {
 	require.NoError(t, runAll(untilInterrupt(t)))
 }
 
-// TestTrial runs one suite, on a control plane in this process. TestSuites runs it in processes of their own.
+// TestTrial runs one suite, on a control plane in this process. TestSuites starts a process for each trial.
 func TestTrial(t *testing.T) {
 	if *alone == "" {
 		return

@@ -25,7 +25,7 @@ func Missing(job *api.JobInfo) int {
 }
 
 // Lacking returns the first pending tasks in an order that give a job its minimum. It is nil if the job has its
-// minimum, or if it has too few pending tasks without gates.
+// minimum, or if it has too few pending tasks with requests and without gates.
 func Lacking(job *api.JobInfo, compare func(x, y *api.TaskInfo) int) (tasks []*api.TaskInfo) {
 	n := Missing(job)
 	for _, task := range job.TaskStatusIndex[api.Pending] {

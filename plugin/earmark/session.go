@@ -210,15 +210,15 @@ func (s *Accounts) FollowClaims(q, account index.Queue, holders *index.Index, cl
 // followClaims applies a change of claims to ix, and adds the difference to the future of each level.
 func followClaims(ix *index.Index, q index.Queue, future *index.Overlay, claims []index.DeviceClaim,
 	change func(quota.Accounts, index.Queue, []index.DeviceClaim)) {
-	type cell struct {
+	type account struct {
 		queue index.Queue
 		dim   fastres.Dim
 	}
-	before := map[cell]float64{}
+	before := map[account]float64{}
 	for _, p := range ix.Path(q) {
 		for _, claim := range claims {
 			for _, device := range claim.Devices {
-				before[cell{p, device.Dim}] = ix.AllocatedAt(p, device.Dim)
+				before[account{p, device.Dim}] = ix.AllocatedAt(p, device.Dim)
 			}
 		}
 	}

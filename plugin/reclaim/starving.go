@@ -29,8 +29,8 @@ func (s *Rules) JobStarving(obj any) bool {
 	defer frame.Close()
 	request := frame.Vector()
 	for _, task := range job.TaskStatusIndex[api.Pending] {
-		waits := !task.SchGated && !s.Books.Waits(task)
-		if waits && s.mayReclaim(q, request, []*api.TaskInfo{task}).Verdict.OK() {
+		may := !task.SchGated && !s.Books.Waits(task) // nobody is evicted for a task with an earmark
+		if may && s.mayReclaim(q, request, []*api.TaskInfo{task}).Verdict.OK() {
 			return true
 		}
 	}

@@ -72,12 +72,15 @@ type entry struct {
 	waiting *waitingCount
 }
 
+// startingSessions is the number of sessions in which Volcano's cache may still be reading its first objects.
+const startingSessions = 60
+
 // NewJournal returns an empty Journal.
 func NewJournal() *Journal {
 	return &Journal{entries: map[api.JobID]*entry{}, waiting: waitingJobs{by: map[cause]*waitingCount{}}}
 }
 
-// Len returns the number of jobs with a reason.
+// Len returns the number of jobs with an entry.
 func (j *Journal) Len() int { return len(j.entries) }
 
 // Refuse sets the reason of a waiting job, and the condition of a job that is not admitted. Volcano copies the reason
@@ -295,10 +298,11 @@ func (j *Journal) Event(e *Explainer, job *api.JobInfo, dropIn bool) record.PodG
 
 // Open begins a session with these jobs. It drops the reasons of jobs that are gone.
 func (j *Journal) Open(jobs map[api.JobID]*api.JobInfo) {
-	// The scheduler before a restart has left annotations. An empty entry ends them as if they were of this one.
-	if j.waiting.session == 0 {
+	// The scheduler before a restart has left annotations. With an empty entry, Close deletes them as if this one had
+	// written them.
+	if j.waiting.session < startingSessions {
 		for id, job := range jobs {
-			if job.PodGroup != nil && job.PodGroup.Annotations[card.ReasonKey] != "" {
+			if j.entries[id] == nil && job.PodGroup != nil && job.PodGroup.Annotations[card.ReasonKey] != "" {
 				j.entries[id] = &entry{}
 			}
 		}

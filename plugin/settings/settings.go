@@ -85,7 +85,7 @@ type Setting struct {
 	Effect    Text
 	Page      string // the page below docs/, and its heading
 	Level     Level
-	Stability Stability // "" for Volcano's own, with the meaning that it has there
+	Stability Stability // "" for a setting of Volcano, which means here what it means there
 	Since     string    // the release
 }
 

@@ -1,4 +1,4 @@
-// Package families reads the metrics of a scheduler.
+// Package families asks a scheduler for metrics and profiles, and reads the metrics.
 package families
 
 import (
@@ -25,8 +25,9 @@ func Open(ctx context.Context, address string) (io.ReadCloser, error) {
 	}
 
 	if response.StatusCode != http.StatusOK {
-		_ = response.Body.Close() // nothing was written to it
-		return nil, fmt.Errorf("%s: %s", address, response.Status)
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 1000))
+		_ = response.Body.Close() // the status is the error
+		return nil, fmt.Errorf("%s: %s: %s", address, response.Status, text)
 	}
 	return response.Body, nil
 }

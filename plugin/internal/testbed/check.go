@@ -14,8 +14,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
-// cell is an account: a card, or a group of cards, of a queue.
-type cell struct {
+// account is a card, or a group of cards, of a queue.
+type account struct {
 	queue index.Queue
 	card  string
 }
@@ -33,7 +33,7 @@ func (f *Fixture) CheckCards(t *testing.T) {
 		for d := fastres.FirstFree; int(d) < names.Len(); d++ {
 			if names.IsCard(d) {
 				has := f.Own.Index.Allocated(q).Get(d)
-				require.Equal(t, want[cell{q, names.Name(d)}], has,
+				require.Equal(t, want[account{q, names.Name(d)}], has,
 					"queue %s, card %s\n%v", f.Own.Index.Name(q), names.Name(d), f.Model)
 			}
 		}
@@ -41,8 +41,8 @@ func (f *Fixture) CheckCards(t *testing.T) {
 }
 
 // countCards returns what all tasks are charged for, in thousandths of cards, with the groups of the cards.
-func (f *Fixture) countCards() map[cell]float64 {
-	sums := map[cell]float64{}
+func (f *Fixture) countCards() map[account]float64 {
+	sums := map[account]float64{}
 	f.Model.begin()
 	for _, job := range f.Jobs {
 		q := f.Own.Index.Lookup(string(job.Queue))
@@ -61,7 +61,7 @@ func (f *Fixture) countCards() map[cell]float64 {
 	for c, milli := range maps.Clone(sums) {
 		d, _ := names.LookupCard(c.card)
 		for _, share := range names.Groups(d) {
-			sums[cell{c.queue, names.Name(share.Group)}] += share.Of(milli)
+			sums[account{c.queue, names.Name(share.Group)}] += share.Of(milli)
 		}
 	}
 
@@ -69,10 +69,10 @@ func (f *Fixture) countCards() map[cell]float64 {
 }
 
 // countTask adds the charge of a task to the queues of a path.
-func (f *Fixture) countTask(sums map[cell]float64, leaf index.Queue, task *api.TaskInfo) {
+func (f *Fixture) countTask(sums map[account]float64, leaf index.Queue, task *api.TaskInfo) {
 	path := f.Own.Index.Path(leaf)
 	f.Model.each(path, task, func(q index.Queue, name string, milli float64) {
-		sums[cell{q, name}] += milli
+		sums[account{q, name}] += milli
 	})
 
 	for p := range f.Own.Cards.Requests(f.Own.Cards.PodRequest(leaf, task.Pod)) {
@@ -81,7 +81,7 @@ func (f *Fixture) countTask(sums map[cell]float64, leaf index.Queue, task *api.T
 		}
 		name := f.CardFor(task, p)
 		for _, q := range path {
-			sums[cell{q, name}] += float64(p.Amount)
+			sums[account{q, name}] += float64(p.Amount)
 		}
 	}
 }
