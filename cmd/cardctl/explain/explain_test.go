@@ -90,6 +90,30 @@ func TestCheckpointsAndNotices(t *testing.T) {
 	assert.Empty(t, findings[0].Unsaved+findings[0].Notice)
 }
 
+// TestJobLosesNothingToItself has a job in which a pod with a higher priority evicts another pod, and one in which both
+// are of different jobs.
+func TestJobLosesNothingToItself(t *testing.T) {
+	w, _ := read(t, []string{queue("q", "", `{"NVIDIA-H200": 2}`, ""),
+		group("high", "q", "Inqueue", pods{n: 1, minimum: 1, limits: gpu, card: h200}),
+		group("low", "q", "Running", pods{n: 1, minimum: 1, limits: gpu, card: h200}),
+	}, plugin.Name, unlimited(false))
+	high, low := w.Groups[0], w.Groups[1]
+	evictedFor := func(taker *engine.Group) *trial {
+		return &trial{events: []engine.Event{{
+			Kind: engine.Evicted, Group: "default/low", Owner: low.Owner, Queue: "q", Pod: "low-0",
+			For: &engine.Taker{Namespace: "default", Owner: taker.Owner, Queue: "q", Group: string(taker.ID())},
+		}}}
+	}
+
+	other := evictedFor(high)
+	assert.Equal(t, []Evictions{{Owner: "default/PodGroup/low", Queue: "q", Pods: []string{"low-0"}}}, other.takesFor(high))
+	assert.Equal(t, []Evictions{{Owner: "default/PodGroup/high", Queue: "q", Pods: []string{"low-0"}}}, other.losesTo(low))
+
+	itself := evictedFor(low)
+	assert.Empty(t, itself.takesFor(low))
+	assert.Empty(t, itself.losesTo(low))
+}
+
 func TestStartableJob(t *testing.T) {
 	w, c := read(t, []string{node("a", h200, 2), queue("q", "", `{"NVIDIA-H200": 2}`, ""),
 		job("one", "q", pods{n: 2, limits: gpu, card: h200, request: `{"NVIDIA-H200": 2}`}),
