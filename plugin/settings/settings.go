@@ -85,7 +85,7 @@ type Setting struct {
 	Effect    Text
 	Page      string // the page below docs/, and its heading
 	Level     Level
-	Stability Stability // "" for a setting of Volcano, which means here what it means there
+	Stability Stability // "" for a setting of Volcano, with its meaning in Volcano
 	Since     string    // the release
 }
 

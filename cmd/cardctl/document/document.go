@@ -8,7 +8,7 @@ import "github.com/capacity-card/capacity-card/plugin/status"
 type Head struct {
 	Version string `json:"version"`
 	Kind    string `json:"kind"`
-	// Unknown says what the document leaves out: facts that only the scheduler knows, or that the user may not list.
+	// Unknown has the facts that the document leaves out: only the scheduler knows them, or the user may not list them.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
