@@ -25,7 +25,7 @@ func TestPageIsOfTheResults(t *testing.T) {
 	assert.Equal(t, want, string(got))
 }
 
-// trials are those of two specs: one fails at first with our scheduler, the other one is left out.
+// trials returns the trials of two specs. One fails at first with our scheduler, and the other one is left out.
 func trials(scheduler, outcome string) []finished {
 	t := trial{suite: suite{name: "jobp"}, configuration: configurations[0], scheduler: scheduler}
 	return []finished{{t, map[string]string{"job runs": outcome, "job mounts": leftOut}}}

@@ -222,8 +222,8 @@ func TestOrderOfDevices(t *testing.T) {
 	assert.True(t, f.JobEnqueueable(f.Job("later")))
 }
 
-// TestDisplacedJobsReturnTheirDevices admits a job in place of another one of the session, whose
-// devices are all that the queue may have.
+// TestDisplacedJobsReturnTheirDevices admits a job in place of another one that has all devices of the queue. The
+// devices are free again in the same session.
 func TestDisplacedJobsReturnTheirDevices(t *testing.T) {
 	s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4}).
 		Pods("low", "q", "", 1, 0).Pods("high", "q", "", 1, 0, func(j *workload.Job) { j.Priority = 10 }).Pods("last", "q", "", 1, 0)
