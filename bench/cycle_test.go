@@ -178,7 +178,7 @@ func BenchmarkCycle(b *testing.B) {
 // capacity-card. For none and upstream, node affinity keeps the pods to the same nodes.
 func BenchmarkCycleCards(b *testing.B) {
 	conf.EnabledActionMap = map[string]bool{"enqueue": true, "allocate": true}
-	queues := []int{10, 1000}
+	queues := []int{10, 100, 1000}
 	if *full {
 		queues = append(queues, 5000)
 	}

@@ -36,7 +36,7 @@ type Index struct {
 	Reserved Rows
 
 	names     *Names // nil if no groups of cards are known
-	allocated ledger
+	allocated versionedRows
 	claims    deviceClaims
 	share     []float64 // a ratio without unit
 	lifts     []bool    // by queue: its bounds are Lifted

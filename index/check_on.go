@@ -12,7 +12,7 @@ import (
 // "invariants". Other builds do nothing.
 func (ix *Index) Check() {
 	ix.checkTree()
-	ix.checkLedger()
+	ix.checkVersions()
 	ix.checkDeviceClaims()
 
 	ix.checkSums("allocated", ix.withoutDeviceClaims)
@@ -131,12 +131,12 @@ func (ix *Index) checkTree() {
 	}
 }
 
-func (ix *Index) checkLedger() {
-	l := &ix.allocated
+func (ix *Index) checkVersions() {
+	v := &ix.allocated
 
 	for q := range Queue(ix.Len()) {
-		for row := l.newest[q]; l.previous[row] >= 0; row = l.previous[row] {
-			if l.version[row] <= l.version[l.previous[row]] || l.version[row] > l.current {
+		for row := v.newest[q]; v.previous[row] >= 0; row = v.previous[row] {
+			if v.version[row] <= v.version[v.previous[row]] || v.version[row] > v.current {
 				panic(fmt.Sprintf("index: rows of %q are out of order", ix.Name(q)))
 			}
 		}

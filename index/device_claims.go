@@ -22,7 +22,7 @@ type Held struct {
 }
 
 // deviceClaims keeps the device claims of all queues, with the older versions that snapshots read. It
-// works as ledger does for allocated, and shares its versions.
+// works as versionedRows does for allocated, and shares its versions.
 //
 // Invariant: along newest[k] and previous, versions strictly decrease.
 type deviceClaims struct {

@@ -11,7 +11,7 @@
 //	          the parents form a cycle
 //	account   one vector for each queue: capability, realCapability, deserved, guarantee,
 //	          allocated, request, inqueue, elastic
-//	ledger    allocated with its older versions
+//	version   a state of allocated; rows of earlier versions are kept for snapshots
 //	snapshot  allocated at one moment
 //	overlay   a snapshot with private changes
 //

@@ -11,7 +11,7 @@ import (
 type Version struct {
 	ix      *Index
 	session uint64
-	number  int // of the ledger
+	number  int // of versionedRows
 }
 
 // Version returns the present state. Later changes of the index do not show in it.

@@ -120,6 +120,7 @@ func cycles() (all []process) {
 		"^BenchmarkCycle$/^session=later$/^queues=1000$",
 		"^BenchmarkCycle$/^session=later$/^queues=5000$",
 		"^BenchmarkCycleCards$/^queues=10$/^request=one$",
+		"^BenchmarkCycleCards$/^queues=100$/^request=one$",
 		"^BenchmarkCycleCards$/^queues=1000$/.",
 		"^BenchmarkCycleCards$/^queues=5000$/^request=one$",
 	} {
@@ -140,9 +141,9 @@ func withUpstream(flags []string, queues ...int) (all []process) {
 // openings returns a process for each shape.
 func openings() []process {
 	return slices.Concat(
-		processesOf("3x", nil, "^BenchmarkOpening$/^shape=S$", "^BenchmarkOpening$/^shape=L$",
-			"^BenchmarkOpening$/^shape=jobs$"),
-		processesOf("1x", everything, "^BenchmarkOpening$/^shape=XL$"),
+		processesOf("100x", nil, "^BenchmarkOpening$/^shape=S$"),
+		processesOf("10x", nil, "^BenchmarkOpening$/^shape=L$", "^BenchmarkOpening$/^shape=jobs$"),
+		processesOf("2x", everything, "^BenchmarkOpening$/^shape=XL$"),
 	)
 }
 

@@ -5,19 +5,23 @@ import (
 	"strings"
 )
 
-// Cycles returns the table of whole cycles, by the number of queues.
+// Cycles returns the table of whole cycles, by the number of queues. Upstream is measured in the first cycle of a
+// process; goals are about later cycles.
 func (c contents) Cycles() string {
-	t := newTable("queues", "none", "upstream", "ours", "upstream ÷ ours", "allocated: upstream", "ours")
-	for _, queues := range []string{"10", "100", "1000", "5000"} {
-		name := "Cycle/session=first/queues=" + queues
-		upstream := name + upstreams
-		ours := name + oursOf
-		if _, measured := c.median(ours, timeUnit); !measured {
-			continue // 5,000 queues are measured with MODE=full
-		}
+	t := newTable("queues", "none", "ours", "ours ÷ none", "", "first cycle: upstream", "upstream ÷ ours",
+		"with a card: ours ÷ none", "")
+	for _, queues := range cycleSizes {
+		first := fmt.Sprintf("Cycle/session=first/queues=%d", queues)
+		later := capacityCycle(queues)
+		cards := cardCycle(queues)
+		outcome := later.outcome(c.set)
+		outcomeOfCards := cards.outcome(c.set)
 
-		t.exact(cell{words: queues}, c.cell(name+nones, timeUnit), c.cell(upstream, timeUnit), c.cell(ours, timeUnit),
-			c.times(upstream, ours, timeUnit), c.cell(upstream, bytesUnit), c.cell(ours, bytesUnit))
+		t.exact(cell{words: number(float64(queues))},
+			c.cell(later.base, timeUnit), c.cell(later.ours, timeUnit),
+			outcome.measured, cell{words: outcome.verdict.String()},
+			c.cell(first+upstreams, timeUnit), c.times(first+upstreams, first+oursOf, timeUnit),
+			outcomeOfCards.measured, cell{words: outcomeOfCards.verdict.String()})
 	}
 	return t.String()
 }
@@ -69,10 +73,10 @@ func (c contents) Rivals() string {
 		"and ours%s in %s: [Peers](docs/dev/PEERS.md).\n\n", words...)
 }
 
-// UserGoals returns the table of the goals that a user feels.
+// UserGoals returns the table of the goals that a user feels, without cycles that another table has.
 func (c contents) UserGoals() string {
 	t := newTable("what", "goal", "measured", "")
-	for _, g := range userGoals {
+	for _, g := range otherUserGoals {
 		o := g.outcome(c.set)
 		t.row(cell{words: g.title + ", " + g.shape}, cell{words: g.words}, o.measured, cell{words: o.verdict.String()})
 	}

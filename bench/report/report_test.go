@@ -51,7 +51,7 @@ func TestPage(t *testing.T) {
 	for range 20 {
 		require.Equal(t, got, rendered(t, raw), "equal results make equal pages")
 	}
-	slower := strings.ReplaceAll(string(raw), "impl=none-2\t1\t1", "impl=none-2\t1\t9")
+	slower := strings.ReplaceAll(string(raw), "impl=upstream-2\t1\t1", "impl=upstream-2\t1\t9")
 	assert.NotEqual(t, string(want), rendered(t, []byte(slower)), "other results make another page")
 }
 

@@ -1,16 +1,38 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
+
+// cycleSizes are the numbers of queues for which a whole cycle is measured.
+var cycleSizes = []int{10, 100, 1000, 5000}
 
 // userGoals are about costs that a user notices, in the order of the page.
-var userGoals = []goal{
-	cycleGoal("capacity", 10, "Cycle/session=later/queues=10"),
-	cycleGoal("capacity", 100, "Cycle/session=later/queues=100"),
-	cycleGoal("capacity", 1000, "Cycle/session=later/queues=1000"),
-	cycleGoal("capacity", 5000, "Cycle/session=later/queues=5000"),
-	cycleGoal("capacity-card, a card", 10, "CycleCards/queues=10/request=one"),
-	cycleGoal("capacity-card, a card", 1000, "CycleCards/queues=1000/request=one"),
-	cycleGoal("capacity-card, a card", 5000, "CycleCards/queues=5000/request=one"),
+var userGoals = slices.Concat(
+	goalsBySize(capacityCycle),
+	goalsBySize(cardCycle),
+	otherUserGoals,
+)
+
+func goalsBySize(of func(queues int) goal) (all []goal) {
+	for _, queues := range cycleSizes {
+		all = append(all, of(queues))
+	}
+	return all
+}
+
+// capacityCycle bounds a cycle of a scheduler that runs for some time.
+func capacityCycle(queues int) goal {
+	return cycleGoal("capacity", queues, fmt.Sprintf("Cycle/session=later/queues=%d", queues))
+}
+
+// cardCycle bounds a cycle in which each pod requests a card.
+func cardCycle(queues int) goal {
+	return cycleGoal("capacity-card, a card", queues, fmt.Sprintf("CycleCards/queues=%d/request=one", queues))
+}
+
+var otherUserGoals = []goal{
 	cycleGoal("capacity-card, one of three cards", 1000, "CycleCards/queues=1000/request=list"),
 	cycleGoal("capacity-card, any card", 1000, "CycleCards/queues=1000/request=untyped"),
 	openingGoal("S: 1,000 pods", "S"),

@@ -72,19 +72,19 @@ func (s *Rules) ClaimOf(job *api.JobInfo) *Claim {
 
 // sparesOf returns the pods that a plan spares, in the order of their names.
 func (p *planner) sparesOf(found *proposal) (all []Spare) {
-	l := found.ledger
+	t := found.trial
 	for victim, by := range found.Failure.Spared {
 		if by == plan.Taken {
 			continue
 		}
-		task := l.jobs[victim.Job].tasks[victim.Pod]
+		task := t.jobs[victim.Job].tasks[victim.Pod]
 		all = append(all, Spare{Task: task, By: by})
 	}
 
-	for _, job := range l.jobs {
+	for _, job := range t.jobs {
 		for _, task := range job.tasks {
 			keptFor := p.memory.notices.KeptFor(task.UID)
-			if keptFor != "" && keptFor != l.claimant.job.UID {
+			if keptFor != "" && keptFor != t.claimant.job.UID {
 				all = append(all, Spare{Task: task, Kept: true})
 			}
 		}

@@ -173,7 +173,7 @@ func beyond(requested, left *api.Resource) *api.Resource {
 
 // announce gives notice to the victims of a plan, and keeps the plan.
 func (s *Rules) announce(found *proposal) {
-	c := found.ledger.claimant
+	c := found.trial.claimant
 	p := &notice.Plan{Job: c.job.UID, Queue: c.job.Queue, Within: c.within}
 	for i, task := range c.tasks {
 		p.Pods = append(p.Pods, notice.Pod{Task: task.UID, Place: earmark.PlaceOf(task, found.nodeOf(i).Name)})

@@ -176,21 +176,21 @@ func (p *planner) mayClaim(c *claimant) bool {
 	return p.Preemptive(c.queue, c.tasks)
 }
 
-// proposal is a plan for a claimant, with the accounts that it was made with.
+// proposal is a plan for a claimant, with the trial that it was made on.
 type proposal struct {
 	plan.Plan
-	ledger *ledger
+	trial *trial
 }
 
 // nodeOf returns the node of a pod of the claimant.
 func (found *proposal) nodeOf(pod int) *api.NodeInfo {
-	return found.ledger.snapshot.nodes[found.Nodes[pod]]
+	return found.trial.snapshot.nodes[found.Nodes[pod]]
 }
 
 // victims returns the tasks that the plan evicts.
 func (found *proposal) victims() (tasks []*api.TaskInfo) {
 	for _, v := range found.Victims {
-		tasks = append(tasks, found.ledger.jobs[v.Job].tasks[v.Pod])
+		tasks = append(tasks, found.trial.jobs[v.Job].tasks[v.Pod])
 	}
 	return tasks
 }
@@ -224,9 +224,9 @@ func (p *planner) holdFor(found *proposal) {
 		return
 	}
 
-	l := found.ledger
+	t := found.trial
 	for pod, node := range found.Nodes {
-		p.holds = append(p.holds, hold{ask: l.ask(pod, l.spotOf(pod, node)), node: node})
+		p.holds = append(p.holds, hold{ask: t.ask(pod, t.spotOf(pod, node)), node: node})
 	}
 }
 
@@ -242,7 +242,7 @@ const (
 // carryOut evicts the victims of a plan and gives each pod of the claimant its node, all or nothing. If some victims
 // must have notice first, it announces the plan.
 func (p *planner) carryOut(found *proposal) result {
-	c := found.ledger.claimant
+	c := found.trial.claimant
 	var victims []*api.TaskInfo
 	for _, task := range found.victims() {
 		victims = append(victims, task.Clone())
@@ -316,7 +316,7 @@ func (p *planner) evictAll(statement *framework.Statement, c *claimant, victims 
 // pipelineAll has each pod of the claimant wait for its node. A node that another plugin refuses does not suit the kind
 // of the pod any more.
 func (p *planner) pipelineAll(statement *framework.Statement, found *proposal) result {
-	c := found.ledger.claimant
+	c := found.trial.claimant
 	for pod, task := range c.tasks {
 		node := found.nodeOf(pod)
 		err := p.Volcano.PredicateForPreemptAction(task, node) // again: pods of the claimant are there by now

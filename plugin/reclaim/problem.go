@@ -60,9 +60,9 @@ func (p *planner) planFor(c *claimant, from victimsFrom) *proposal {
 		problem.Pods = append(problem.Pods, plan.Pod{Kind: c.kindOf[i], Requests: requests})
 	}
 
-	l := p.openLedger(c, snap, jobs)
-	problem.Accounts = l
-	return &proposal{Plan: plan.Make(problem), ledger: l}
+	t := p.openTrial(c, snap, jobs)
+	problem.Accounts = t
+	return &proposal{Plan: plan.Make(problem), trial: t}
 }
 
 // freeNodes returns the nodes without the room that earlier claimants wait for.

@@ -5,9 +5,9 @@
 //	claimant.go     the pods that a plan is made for
 //	snapshot.go     the free resources of nodes, and the jobs that can lose pods
 //	losers.go       the order in which these jobs lose pods
-//	ledger.go       the answers of the session to a plan: its accounts
-//	ledger_evict.go which pods a plan may evict
-//	ledger_place.go where it may place the pods of the claimant
+//	trial.go        the answers of the session to a plan, on a draft
+//	trial_evict.go  which pods a plan may evict
+//	trial_place.go  where it may place the pods of the claimant
 //	votes.go        questions to the other plugins
 //	notices.go      plans with victims that get notice before they are evicted (package notice)
 //	evicted.go      who is evicted for whom in a session

@@ -33,7 +33,7 @@ type Card struct {
 	Used        float64 `json:"used"`    // by all pods, including pods without a queue
 	Free        float64 `json:"free"`
 	Unusable    float64 `json:"unusable"` // free, on nodes that accept no pods
-	// Quota, Deserved and Guarantee are sums over all queues, see engine.Promise.
+	// Quota, Deserved and Guarantee are sums over all queues, see engine.Sums.
 	Quota     float64 `json:"quota"`
 	Deserved  float64 `json:"deserved"`
 	Guarantee float64 `json:"guarantee"`
@@ -115,7 +115,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 	t.countGone()
 
 	tree, _ := w.Tree(s.Configuration)
-	for name, p := range engine.Promises(tree, s.Amounts) {
+	for name, p := range engine.SumsOf(tree, s.Amounts) {
 		c := t.card(name)
 		c.Quota = p.Quota
 		c.Deserved = p.Deserved

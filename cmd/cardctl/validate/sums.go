@@ -34,16 +34,16 @@ type Overlap struct {
 	Cards      []string
 }
 
-// checkPromises finds cards for which deserved or guarantees of all queues add up to more than the nodes have.
-func (ck *checker) checkPromises() {
+// checkTotals finds cards for which deserved or guarantees of all queues add up to more than the nodes have.
+func (ck *checker) checkTotals() {
 	if len(ck.objects.Nodes) == 0 {
 		return
 	}
 
-	promises := engine.Promises(ck.tree, ck.amounts)
+	sums := engine.SumsOf(ck.tree, ck.amounts)
 	overlapping := ck.groups.Overlapping()
-	for _, name := range slices.Sorted(maps.Keys(promises)) {
-		p := promises[name]
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		p := sums[name]
 		n := ck.ready[name]
 
 		// Other issues name groups that can only bound, and cards that no node has.

@@ -109,7 +109,7 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 	ck.checkQueues()
 
 	r := &Result{Overlaps: ck.overlaps()}
-	ck.checkPromises()
+	ck.checkTotals()
 	ck.checkLost(world)
 	for _, out := range world.LeftOut {
 		ck.report(Warning, out.Object, out.Kind, "", "%s", out.Problem())

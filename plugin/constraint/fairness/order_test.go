@@ -200,7 +200,7 @@ func TestHoldEndsInTime(t *testing.T) {
 	assert.Equal(t, slices.Concat(minutes(11, 21), minutes(31, 41)), held)
 }
 
-// TestHoldEndsWithoutRoom has the quota refuse the job for a minute while it holds the card. Its wait begins anew.
+// TestHoldEndsWithoutRoom has the quota refuse the job for a minute while it holds the card. Its wait begins again.
 func TestHoldEndsWithoutRoom(t *testing.T) {
 	c := testbed.NewScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.StateStore: "none"})
 	var held []int

@@ -10,9 +10,9 @@ import (
 	"github.com/capacity-card/capacity-card/quota/plan"
 )
 
-// ledger answers the questions of a plan with the accounts, constraints and policies of the session (plan.Accounts).
-// Its accounts are a draft: the accounts of the session do not change.
-type ledger struct {
+// trial has the evictions and placements that a plan tries. It answers the questions of the plan with the constraints
+// and policies of the session (plan.Accounts). Its books are a draft: the books of the session do not change.
+type trial struct {
 	*Rules
 	claimant *claimant
 	snapshot *snapshot
@@ -24,15 +24,15 @@ type ledger struct {
 	spots   map[spotKey]*spot
 	charges [][]fastres.Vector // the different charges of each kind
 
-	marks  []ledgerMark
+	marks  []trialMark
 	lost   []loss
 	placed []*spot
 }
 
-var _ plan.Accounts = (*ledger)(nil)
+var _ plan.Accounts = (*trial)(nil)
 
-// ledgerMark is a state that Undo returns to, with the lengths of lost and placed.
-type ledgerMark struct {
+// trialMark is a state that Undo returns to, with the lengths of lost and placed.
+type trialMark struct {
 	draft        quota.DraftMark
 	lost, placed int
 }
@@ -44,10 +44,10 @@ type loss struct {
 	charge fastres.Vector
 }
 
-// openLedger begins a plan for a claimant. Earlier claimants have the room that they wait for.
-func (p *planner) openLedger(c *claimant, snap *snapshot, jobs []*losingJob) *ledger {
+// openTrial begins a plan for a claimant. Earlier claimants have the room that they wait for.
+func (p *planner) openTrial(c *claimant, snap *snapshot, jobs []*losingJob) *trial {
 	length := p.Intake.Dims.Length()
-	l := &ledger{
+	t := &trial{
 		Rules:    p.Rules,
 		claimant: c,
 		snapshot: snap,
@@ -59,79 +59,79 @@ func (p *planner) openLedger(c *claimant, snap *snapshot, jobs []*losingJob) *le
 		charges:  make([][]fastres.Vector, c.kinds),
 	}
 	for _, task := range c.tasks {
-		l.addRequest(task)
+		t.addRequest(task)
 	}
 
 	p.beginVictims()
 	for _, h := range p.holds {
-		l.ChargeAll(l.books(), h.ask)
+		t.ChargeAll(t.books(), h.ask)
 	}
-	return l
+	return t
 }
 
-// books are the accounts of the draft.
-func (l *ledger) books() *quota.Books { return &l.memory.draft.Books }
+// books returns the draft.
+func (t *trial) books() *quota.Books { return &t.memory.draft.Books }
 
 // addRequest adds the request of a pod of the claimant. Of a list, each card counts as little as possible: the node
 // decides.
-func (l *ledger) addRequest(task *api.TaskInfo) {
-	pod := l.Cards.PodRequest(l.claimant.queue, task.Pod)
-	l.Intake.Dims.Set(l.scratch, task.InitResreq)
+func (t *trial) addRequest(task *api.TaskInfo) {
+	pod := t.Cards.PodRequest(t.claimant.queue, task.Pod)
+	t.Intake.Dims.Set(t.scratch, task.InitResreq)
 	if pod.None() {
-		l.request.Add(l.scratch)
+		t.request.Add(t.scratch)
 		return
 	}
 
 	// With damping, the queue need not deserve cpu and memory that pods with cards are exempt from.
-	if l.settings.Damping > 0 && l.settings.Cards.UnlimitedCPUMemory {
-		l.scratch.Set(fastres.CPU, 0)
-		l.scratch.Set(fastres.Memory, 0)
+	if t.settings.Damping > 0 && t.settings.Cards.UnlimitedCPUMemory {
+		t.scratch.Set(fastres.CPU, 0)
+		t.scratch.Set(fastres.Memory, 0)
 	}
-	l.request.Add(l.scratch)
+	t.request.Add(t.scratch)
 
-	for r := range l.Cards.Requests(pod) {
+	for r := range t.Cards.Requests(pod) {
 		for _, d := range r.Selector.Dims {
 			milli := 1.0
 			if len(r.Selector.Dims) == 1 {
 				milli = float64(r.Of(d))
 			}
-			l.Names.AddCard(l.request, d, milli)
-			l.most.Increase(d, float64(r.Of(d)))
+			t.Names.AddCard(t.request, d, milli)
+			t.most.Increase(d, float64(r.Of(d)))
 		}
 	}
 }
 
 // Mark returns the present state.
-func (l *ledger) Mark() int {
-	l.marks = append(l.marks, ledgerMark{draft: l.memory.draft.Mark(), lost: len(l.lost), placed: len(l.placed)})
-	return len(l.marks) - 1
+func (t *trial) Mark() int {
+	t.marks = append(t.marks, trialMark{draft: t.memory.draft.Mark(), lost: len(t.lost), placed: len(t.placed)})
+	return len(t.marks) - 1
 }
 
 // Undo returns to a state.
-func (l *ledger) Undo(mark int) {
-	m := l.marks[mark]
-	l.marks = l.marks[:mark]
-	l.memory.draft.Undo(m.draft)
+func (t *trial) Undo(mark int) {
+	m := t.marks[mark]
+	t.marks = t.marks[:mark]
+	t.memory.draft.Undo(m.draft)
 
-	for _, undone := range l.lost[m.lost:] {
-		l.CountVictim(undone.queue, l.claimant.queue, -1)
+	for _, undone := range t.lost[m.lost:] {
+		t.CountVictim(undone.queue, t.claimant.queue, -1)
 	}
-	l.lost = l.lost[:m.lost]
-	l.placed = l.placed[:m.placed]
+	t.lost = t.lost[:m.lost]
+	t.placed = t.placed[:m.placed]
 }
 
 // Settled decides whether the claimant's queue deserves all cards that are taken for it, together with the idle ones.
 // Loans were decided with each victim.
-func (l *ledger) Settled() quota.Verdict {
-	v := constraint.Admitted(l.claimant.queue)
-	if l.claimant.within || l.HasLoans() {
+func (t *trial) Settled() quota.Verdict {
+	v := constraint.Admitted(t.claimant.queue)
+	if t.claimant.within || t.HasLoans() {
 		return v
 	}
 
-	for _, loss := range l.lost {
+	for _, loss := range t.lost {
 		for d := range loss.charge.Requested() {
-			if v.OK() && l.request.Get(d) > 0 && l.isModel(d) {
-				v = l.deservesMore(d, 0)
+			if v.OK() && t.request.Get(d) > 0 && t.isModel(d) {
+				v = t.deservesMore(d, 0)
 			}
 		}
 	}
@@ -139,6 +139,6 @@ func (l *ledger) Settled() quota.Verdict {
 }
 
 // deservesMore decides whether the claimant's queue deserves a quantity of a card more than it has in the draft.
-func (l *ledger) deservesMore(d fastres.Dim, milli float64) quota.Verdict {
-	return l.deserves(l.memory.draft.Queues, l.claimant.queue, d, milli, fastres.Vector{})
+func (t *trial) deservesMore(d fastres.Dim, milli float64) quota.Verdict {
+	return t.deserves(t.memory.draft.Queues, t.claimant.queue, d, milli, fastres.Vector{})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-func TestPromises(t *testing.T) {
+func TestSumsOf(t *testing.T) {
 	const quota = "volcano.sh/card.quota"
 	const deserved = "volcano.sh/card.deserved"
 	const guarantee = "volcano.sh/card.guarantee"
@@ -16,28 +16,28 @@ func TestPromises(t *testing.T) {
 
 	for name, test := range map[string]struct {
 		queues map[string]queue
-		want   Promise
+		want   Sums
 	}{
-		"quotas alone": {map[string]queue{"a": {"root", "8", "", ""}, "b": {"root", "8", "", ""}}, Promise{16, 16, 16}},
+		"quotas alone": {map[string]queue{"a": {"root", "8", "", ""}, "b": {"root", "8", "", ""}}, Sums{16, 16, 16}},
 		"lending": {
-			map[string]queue{"a": {"root", "16", "8", "0"}, "b": {"root", "16", "8", "0"}}, Promise{32, 16, 0}},
-		"a guarantee is deserved": {map[string]queue{"a": {"root", "8", "2", ""}}, Promise{8, 8, 8}},
+			map[string]queue{"a": {"root", "16", "8", "0"}, "b": {"root", "16", "8", "0"}}, Sums{32, 16, 0}},
+		"a guarantee is deserved": {map[string]queue{"a": {"root", "8", "2", ""}}, Sums{8, 8, 8}},
 		"at most what the queue above has": {
 			map[string]queue{"d": {"root", "8", "8", "0"}, "a": {"d", "8", "4", "0"}, "b": {"d", "8", "6", "0"}},
-			Promise{8, 8, 0}},
+			Sums{8, 8, 0}},
 		"a queue above has more than the queues below use": {
-			map[string]queue{"d": {"root", "8", "8", "0"}, "a": {"d", "2", "1", "0"}}, Promise{2, 1, 0}},
+			map[string]queue{"d": {"root", "8", "8", "0"}, "a": {"d", "2", "1", "0"}}, Sums{2, 1, 0}},
 		"a queue above without a quota": {
 			map[string]queue{"d": {"root", "", "", ""}, "a": {"d", "8", "4", "0"}, "b": {"d", "8", "4", "0"}},
-			Promise{16, 8, 0}},
+			Sums{16, 8, 0}},
 		"a queue above keeps its quota": {
-			map[string]queue{"d": {"root", "8", "", ""}, "a": {"d", "8", "4", "0"}}, Promise{8, 8, 8}},
+			map[string]queue{"d": {"root", "8", "", ""}, "a": {"d", "8", "4", "0"}}, Sums{8, 8, 8}},
 		"a queue above that lends everything": {
 			map[string]queue{"d": {"root", "8", "8", "0"}, "a": {"d", "8", "4", ""}, "b": {"d", "8", "4", ""}},
-			Promise{8, 8, 0}},
+			Sums{8, 8, 0}},
 		"the root bounds": {
-			map[string]queue{"root": {"", "4", "", ""}, "a": {"root", "8", "2", "0"}}, Promise{4, 2, 0}},
-		"flat queues": {map[string]queue{"a": {"", "8", "", ""}, "b": {"", "8", "2", "0"}}, Promise{16, 10, 8}},
+			map[string]queue{"root": {"", "4", "", ""}, "a": {"root", "8", "2", "0"}}, Sums{4, 2, 0}},
+		"flat queues": {map[string]queue{"a": {"", "8", "", ""}, "b": {"", "8", "2", "0"}}, Sums{16, 10, 8}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var nodes []index.Node
@@ -51,12 +51,12 @@ func TestPromises(t *testing.T) {
 				nodes = append(nodes, index.Node{Name: root})
 			}
 
-			got := Promises(index.BuildTree(nodes, root), func(name, key string) map[string]float64 {
+			got := SumsOf(index.BuildTree(nodes, root), func(name, key string) map[string]float64 {
 				q := test.queues[name]
 				amount := map[string]string{quota: q.quota, deserved: q.deserved, guarantee: q.guarantee}[key]
 				return Cards(`{"A": ` + amount + `}`)
 			})
-			assert.Equal(t, map[string]Promise{"A": test.want}, got)
+			assert.Equal(t, map[string]Sums{"A": test.want}, got)
 		})
 	}
 }

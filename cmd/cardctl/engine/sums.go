@@ -7,32 +7,32 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// Promise has the sums of one card over all queues, in whole cards. The queues below a queue count together with at
+// Sums are the sums of one card over all queues, in whole cards. The queues below a queue count together with at
 // most the quota and the deserved amount of the queue.
-type Promise struct {
+type Sums struct {
 	Quota     float64
 	Deserved  float64 // at least Guarantee
 	Guarantee float64
 }
 
-// promises are amounts by card, or group of cards.
-type promises map[string]Promise
+// cardSums has the sums by card, or group of cards.
+type cardSums map[string]Sums
 
 // Amounts returns what an annotation of a queue states, in whole cards: nothing for a queue without an object. The
 // caller may change the map.
 type Amounts func(queue, key string) map[string]float64
 
-// Promises adds up the quotas, deserved amounts and guarantees of all queues, by card and group of cards.
-func Promises(tree *index.Tree, amounts Amounts) map[string]Promise {
+// SumsOf adds up the quotas, deserved amounts and guarantees of all queues, by card and group of cards.
+func SumsOf(tree *index.Tree, amounts Amounts) map[string]Sums {
 	guarantees := GuaranteesOf(tree, amounts)
-	below := make([]promises, tree.Len())
-	total := promises{}
+	below := make([]cardSums, tree.Len())
+	total := cardSums{}
 	for q := index.Queue(tree.Len()) - 1; q >= 0; q-- { // a queue comes before the queues below it
 		if tree.Broken(q) != nil {
 			continue
 		}
 
-		own := promisesOf(tree.Name(q), amounts)
+		own := statedBy(tree.Name(q), amounts)
 		for name, p := range own {
 			if guarantees.Yields(q, name) {
 				p.Guarantee = 0
@@ -46,7 +46,7 @@ func Promises(tree *index.Tree, amounts Amounts) map[string]Promise {
 		above := total
 		if p := tree.Parent(q); p != index.None {
 			if below[p] == nil {
-				below[p] = promises{}
+				below[p] = cardSums{}
 			}
 			above = below[p]
 		}
@@ -55,15 +55,15 @@ func Promises(tree *index.Tree, amounts Amounts) map[string]Promise {
 	return total
 }
 
-// promisesOf returns the amounts that one queue sets. Deserved and guarantee default to the quota, and are at most the
+// statedBy returns the amounts that one queue sets. Deserved and guarantee default to the quota, and are at most the
 // quota.
-func promisesOf(queue string, amounts Amounts) promises {
-	all := promises{}
+func statedBy(queue string, amounts Amounts) cardSums {
+	all := cardSums{}
 	deserved := amounts(queue, card.DeservedKey)
 	guarantees := amounts(queue, card.GuaranteeKey)
 
 	for name, quota := range amounts(queue, card.QuotaKey) {
-		p := Promise{Quota: quota, Deserved: quota, Guarantee: quota}
+		p := Sums{Quota: quota, Deserved: quota, Guarantee: quota}
 		if n, set := deserved[name]; set {
 			p.Deserved = min(n, quota)
 		}
@@ -77,7 +77,7 @@ func promisesOf(queue string, amounts Amounts) promises {
 
 // within caps the sums of the queues below a queue by the amounts of the queue. A queue without a quota of a card
 // counts with the sums. Only the root has no guarantee of its own.
-func (p promises) within(own promises, root bool) promises {
+func (p cardSums) within(own cardSums, root bool) cardSums {
 	for name, sum := range p {
 		most, set := own[name]
 		if !set {
@@ -85,7 +85,7 @@ func (p promises) within(own promises, root bool) promises {
 			continue
 		}
 
-		capped := Promise{
+		capped := Sums{
 			Quota:     min(sum.Quota, most.Quota),
 			Deserved:  min(sum.Deserved, most.Deserved),
 			Guarantee: min(sum.Guarantee, most.Quota),
@@ -98,10 +98,10 @@ func (p promises) within(own promises, root bool) promises {
 	return own
 }
 
-func (p promises) add(more promises) {
+func (p cardSums) add(more cardSums) {
 	for name, m := range more {
 		sum := p[name]
-		p[name] = Promise{
+		p[name] = Sums{
 			Quota:     sum.Quota + m.Quota,
 			Deserved:  sum.Deserved + max(m.Deserved, m.Guarantee),
 			Guarantee: sum.Guarantee + m.Guarantee,

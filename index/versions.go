@@ -2,7 +2,7 @@ package index
 
 import "github.com/capacity-card/capacity-card/fastres"
 
-// ledger keeps allocated of every queue, with the older versions that snapshots read. It
+// versionedRows keeps allocated of every queue, with the older versions that snapshots read. It
 // is multi-version concurrency control (MVCC) with one writer.
 //
 // A snapshot is the number of a version, so it costs nothing to take. The first write to
@@ -26,7 +26,7 @@ import "github.com/capacity-card/capacity-card/fastres"
 //
 //   - Along newest[q] and previous, versions strictly decrease.
 //   - Only rows of the current version are written, and no snapshot reads them.
-type ledger struct {
+type versionedRows struct {
 	rows     fastres.Rows
 	newest   []int32 // queue → its newest row
 	previous []int32 // row → the row that it replaced, or -1
@@ -35,63 +35,65 @@ type ledger struct {
 	frozen   bool    // a snapshot reads the current version, so the next write begins another
 }
 
-func (l *ledger) reset(n, dims int) {
-	l.rows.Reset(n, dims)
-	l.newest = l.newest[:0]
-	l.previous = l.previous[:0]
-	l.version = l.version[:0]
+func (v *versionedRows) reset(n, dims int) {
+	v.rows.Reset(n, dims)
+	v.newest = v.newest[:0]
+	v.previous = v.previous[:0]
+	v.version = v.version[:0]
 
 	for q := range n {
-		l.newest = append(l.newest, int32(q))
-		l.previous = append(l.previous, -1)
-		l.version = append(l.version, 0)
+		v.newest = append(v.newest, int32(q))
+		v.previous = append(v.previous, -1)
+		v.version = append(v.version, 0)
 	}
-	l.current = 0
-	l.frozen = false
+	v.current = 0
+	v.frozen = false
 }
 
 // row returns the newest row of q, for reading.
-func (l *ledger) row(q Queue) fastres.Vector { return l.rows.Row(int(l.newest[q])) }
+func (v *versionedRows) row(q Queue) fastres.Vector { return v.rows.Row(int(v.newest[q])) }
 
 // quantity returns the quantity of d in the newest row of q.
-func (l *ledger) quantity(q Queue, d fastres.Dim) float64 { return l.rows.At(int(l.newest[q]), d) }
+func (v *versionedRows) quantity(q Queue, d fastres.Dim) float64 {
+	return v.rows.At(int(v.newest[q]), d)
+}
 
 // mutable returns the row of q for writing. It copies a row that a snapshot may read.
-func (l *ledger) mutable(q Queue) fastres.Vector {
-	current := l.begin()
-	row := l.newest[q]
-	if l.version[row] == current {
-		return l.rows.Row(int(row))
+func (v *versionedRows) mutable(q Queue) fastres.Vector {
+	current := v.begin()
+	row := v.newest[q]
+	if v.version[row] == current {
+		return v.rows.Row(int(row))
 	}
 
-	copied := l.rows.Append(l.rows.Row(int(row)))
-	l.previous = append(l.previous, row)
-	l.version = append(l.version, current)
-	l.newest[q] = int32(copied)
-	return l.rows.Row(copied)
+	copied := v.rows.Append(v.rows.Row(int(row)))
+	v.previous = append(v.previous, row)
+	v.version = append(v.version, current)
+	v.newest[q] = int32(copied)
+	return v.rows.Row(copied)
 }
 
 // begin returns the version for a write: a new one if a snapshot reads the current one.
-func (l *ledger) begin() int {
-	if l.frozen {
-		l.current++
-		l.frozen = false
+func (v *versionedRows) begin() int {
+	if v.frozen {
+		v.current++
+		v.frozen = false
 	}
-	return l.current
+	return v.current
 }
 
 // snapshot returns the current version, for at.
-func (l *ledger) snapshot() int {
-	l.frozen = true
-	return l.current
+func (v *versionedRows) snapshot() int {
+	v.frozen = true
+	return v.current
 }
 
 // at returns the row of q that was the newest in a version.
-func (l *ledger) at(q Queue, version int) fastres.Vector {
-	row := l.newest[q]
-	for l.version[row] > version {
-		row = l.previous[row]
+func (v *versionedRows) at(q Queue, version int) fastres.Vector {
+	row := v.newest[q]
+	for v.version[row] > version {
+		row = v.previous[row]
 	}
 
-	return l.rows.Row(int(row))
+	return v.rows.Row(int(row))
 }
