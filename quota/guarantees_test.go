@@ -12,7 +12,7 @@ import (
 )
 
 // TestGuaranteesFollowCharges charges and refunds random queues. The answers are those of
-// Guarantees that read the same accounts anew.
+// Guarantees that read the same accounts again.
 func TestGuaranteesFollowCharges(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	refused := 0

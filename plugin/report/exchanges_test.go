@@ -11,7 +11,7 @@ import (
 )
 
 // TestExchanges reports a place from the third exchange on. A place that rests for a few
-// sessions, a place on another node, and a place that was not taken again start anew.
+// sessions, a place on another node, and a place that was not taken again start at zero.
 func TestExchanges(t *testing.T) {
 	job := api.NewJobInfo("default/job")
 	count := func(steps func(e *Exchanges, evict, place func(node string))) float64 {

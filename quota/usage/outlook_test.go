@@ -71,7 +71,7 @@ func TestReset(t *testing.T) {
 	assert.Equal(t, 1.0, used(h, tr)["a"])
 }
 
-// TestCovered has a record that begins, a queue and a column that come later, and a record that begins anew.
+// TestCovered has a record that begins, a queue and a column that come later, and a record that begins again.
 func TestCovered(t *testing.T) {
 	h, flat := &usage.History{}, tree("a", "root", "b", "root")
 	is := flat

@@ -38,7 +38,7 @@ func hoursUsed(f *testbed.Fixture, t *testing.T, queue string) float64 {
 	return 0
 }
 
-// TestBudgetsSurviveRestarts compares a scheduler that starts anew again and again with one that runs on, and both with
+// TestBudgetsSurviveRestarts compares a scheduler that restarts again and again with one that runs on, and both with
 // the exact sum. What pods used that ended while it was away is lost, and nothing else.
 func TestBudgetsSurviveRestarts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
@@ -97,7 +97,7 @@ func TestBudgetsSurviveRestarts(t *testing.T) {
 	assert.Greater(t, exact, 10.0)
 }
 
-// TestNothingStartsBeforeBudgetsAreKnown has a scheduler that starts anew when the budget is used up.
+// TestNothingStartsBeforeBudgetsAreKnown has a scheduler that restarts when the budget is used up.
 func TestNothingStartsBeforeBudgetsAreKnown(t *testing.T) {
 	for _, readable := range []bool{true, false} {
 		c := testbed.NewScheduler(framework.Arguments{arguments.StateSave: "1s"})

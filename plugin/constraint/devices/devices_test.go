@@ -493,7 +493,7 @@ func TestPodLevelResources(t *testing.T) {
 }
 
 // TestDevicesAcrossSessions opens session after session in which capacities of devices appear,
-// names start anew, quotas change and go, and the scheduler restarts.
+// names start again, quotas change and go, and the scheduler restarts.
 func TestDevicesAcrossSessions(t *testing.T) {
 	s := deviceScene().DeviceQueue("named", "", workload.Resources{testbed.GPUClass: 4}).Queue("free", "").
 		Pods("runs", "named", "", 2, 0, testbed.On("node")).Pods("waits", "named", "", 1, 0).Pods("passes", "free", "", 1, 0)
@@ -519,7 +519,7 @@ func TestDevicesAcrossSessions(t *testing.T) {
 	}
 	claims["waits-0"] = map[string]map[string]release.Devices{"ns/w": gpuDevices(1)}
 	run.Last.Own.Memory.MaxNames = 0
-	compare("names start anew", 3, true, true)
+	compare("names start again", 3, true, true)
 	s.Queues[0].Capability = workload.Resources{"cpu": 1 << 30, "memory": 1 << 50, testbed.GPUClass: 3}
 	compare("a lower quota", 3, false, true)
 	run.Builder = &session.Builder{Variant: run.Builder.Variant}

@@ -30,7 +30,7 @@ func enforced(c *testbed.Scheduler, t *testing.T, after time.Duration, quota, bu
 	return len(f.Evicted())
 }
 
-// TestEnforcementSurvivesRestarts has schedulers that start anew within the delay, and within the window of a budget.
+// TestEnforcementSurvivesRestarts has schedulers that restart within the delay, and within the window of a budget.
 // The store is saved once an hour, and after each change besides.
 func TestEnforcementSurvivesRestarts(t *testing.T) {
 	c := testbed.NewScheduler(framework.Arguments{arguments.StateSave: "1h"})

@@ -20,7 +20,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
-// TestUsageSurvivesRestarts compares a scheduler that starts anew again and again with one that runs
+// TestUsageSurvivesRestarts compares a scheduler that restarts again and again with one that runs
 // on. What pods had that ended while it was away is lost, and nothing else.
 func TestUsageSurvivesRestarts(t *testing.T) {
 	const halfLife = time.Hour
