@@ -16,9 +16,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// The hooks that Volcano calls for each task, job or queue, through the
-// session. With impl=none the hook is a stub that decides nothing: the cost is that of
-// Volcano's dispatch.
+// The hooks that Volcano calls for each task, job or queue, through the session. With impl=none the hook is a stub that
+// decides nothing, so the cost is the cost of Volcano's dispatch.
 
 // BenchmarkAllocatable checks a task that may be placed.
 func BenchmarkAllocatable(b *testing.B) {
@@ -178,9 +177,8 @@ func event(b *testing.B, s *bed) func() bool {
 	}
 }
 
-// lastHandler returns the event handler that was registered last. Volcano calls
-// handlers in the middle of what it does to jobs and nodes, which takes longer
-// than they do.
+// lastHandler returns the event handler that was registered last. Volcano calls handlers while it updates jobs and
+// nodes, and this update takes longer than the handlers.
 func lastHandler(ssn *framework.Session) *framework.EventHandler {
 	field := reflect.ValueOf(ssn).Elem().FieldByName("eventHandlers")
 	handlers := *(*[]*framework.EventHandler)(unsafe.Pointer(field.UnsafeAddr()))

@@ -13,7 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// beside returns what is compared on a content, without a bystander.
+// beside returns the implementations to compare on a content, without a bystander.
 func (c *content) beside() []implementation {
 	if c.plugin != plugin.CapacityName { // upstream has no cards
 		return []implementation{c.floor(), {"ours", newCards}}
@@ -21,7 +21,7 @@ func (c *content) beside() []implementation {
 	return []implementation{implementations[0], c.floor(), implementations[1]}
 }
 
-// besideNone returns what is compared on a content, and a plugin that permits everything.
+// besideNone returns the implementations to compare on a content, and a plugin that permits everything.
 func (c *content) besideNone() []implementation {
 	return append([]implementation{{none.name, bystanderOf(c.plugin)}}, c.beside()...)
 }

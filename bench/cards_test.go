@@ -17,8 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// The hooks under the name capacity-card. Upstream has no cards, so ours stands beside none and
-// the floor.
+// The hooks under the name capacity-card. Upstream has no cards, so ours is compared with none and the floor.
 
 // newCards is capacity-card with cpu and memory unlimited where queues set no capability: only
 // cards are short.
@@ -50,10 +49,10 @@ func vacate(c workload.Cluster, cards int) {
 	}
 }
 
-// newCardContent makes a cluster of a shape with cards and adds those who ask, and what they
-// ask about:
+// newCardContent makes a cluster of a shape with cards. It adds the jobs that request cards, and gives these roles to
+// queues:
 //
-//   - lends has more of the first model than it deserves, and keeps has what it deserves;
+//   - lends has more of the first model than it deserves, and keeps has the cards that it deserves;
 //   - full has all of the third model that its quota allows;
 //   - wants has quotas of three models, and runs nothing.
 func newCardContent(shape workload.Shape, a asks) (*content, error) {
@@ -151,7 +150,7 @@ func counts(cards map[string]int) string {
 // much memory.
 var cardContents = map[string]*content{}
 
-const mostCardContents = 3 // those of measureCards
+const mostCardContents = 3 // the contents of measureCards
 
 func withCardsOf(b *testing.B, shape workload.Shape, a asks) *content {
 	b.Helper()
@@ -221,8 +220,8 @@ func BenchmarkNodeOrderCards(b *testing.B) {
 	}, (*content).besideNone, "one", "list")
 }
 
-// openOnNode opens the plugin and returns a task, whose snapshot is taken, and a node that has
-// the first card of its list.
+// openOnNode opens the plugin and takes the snapshot of a task. It returns the task, and a node with the first card of
+// the task's list.
 func (s *bed) openOnNode(b *testing.B) (*api.TaskInfo, *api.NodeInfo) {
 	s.open(b)
 	task := s.task(s.waits, 0)

@@ -31,10 +31,10 @@ import (
 // cycle is one scheduling cycle: a session is opened, actions run, it is closed.
 type cycle struct {
 	cluster        workload.Cluster
-	alone          workload.Cluster // that of none and upstream, which have no cards; empty: the same
+	alone          workload.Cluster // for none and upstream, which have no cards; if empty, cluster is used
 	actions        func() []framework.Action
 	configurations []conf.Configuration
-	// done reports whether the cycle did what it is measured for.
+	// done reports whether the cycle did the work that is measured.
 	done func(*offline.Cache) error
 }
 
@@ -104,7 +104,7 @@ func (c cycle) run(b *testing.B, info *api.ClusterInfo, impl implementation, sta
 	cache := offline.NewCache(cloneCluster(info))
 	cache.Informers = informed()
 	tiers := tiersWith(impl)
-	runtime.GC() // frees what earlier content has left
+	runtime.GC() // frees the memory of earlier content
 	start()
 	ssn := framework.OpenSession(cache, tiers, c.configurations)
 	for _, action := range c.actions() {
@@ -205,8 +205,8 @@ func BenchmarkReclaimCards(b *testing.B) {
 	})
 }
 
-// BenchmarkReclaimGang has a gang of 64 whole nodes take back what its queue deserves, on 5,000 nodes with 20,000 pods
-// that can be evicted. Without a quota plugin, and with upstream, the action is Volcano's own.
+// BenchmarkReclaimGang has a gang of 64 whole nodes take back the GPUs that its queue deserves, on 5,000 nodes with
+// 20,000 pods that can be evicted. Without a quota plugin, and with upstream, the action is Volcano's own.
 func BenchmarkReclaimGang(b *testing.B) {
 	forQueues(b, []int{1000}, func(b *testing.B, queues int) {
 		cycle{
@@ -241,8 +241,7 @@ func forCards(b *testing.B, queues []int, measure func(b *testing.B, queues, nam
 	})
 }
 
-// BenchmarkReclaim has 100 pods take back what their queues deserve, on a cluster
-// without an idle GPU.
+// BenchmarkReclaim has 100 pods take back the GPUs that their queues deserve, on a cluster without an idle GPU.
 func BenchmarkReclaim(b *testing.B) {
 	queues := []int{100, 1000}
 	if *full {

@@ -113,8 +113,8 @@ func (f *floor) charged(task *api.TaskInfo, memory int) []amount {
 	return amounts
 }
 
-// fits compares a request with what is left at every level: all that is no card, and one of the
-// cards.
+// fits reports whether a request fits into the amounts that are left at every level. All resources other than cards
+// must fit, and one of the cards.
 func (f *floor) fits(allocated cells, q int, task *api.TaskInfo) bool {
 	for _, a := range f.read(task, 0) {
 		if !f.fitsAmount(allocated, q, a) {
@@ -179,7 +179,7 @@ func (f *floor) admitsJob(job *api.JobInfo) bool {
 	return false
 }
 
-// admits compares what a job needs with what no other job has or was promised.
+// admits reports whether an amount fits in a queue, together with the amounts that other jobs have or were promised.
 func (f *floor) admits(q int, a amount) bool {
 	for _, p := range f.paths[q] {
 		at := p*f.width + a.dim
@@ -231,9 +231,9 @@ func (f *floor) preemptive(q int, tasks []*api.TaskInfo) bool {
 	return len(pod.dims) == 0 && deserves
 }
 
-// reclaimable takes the tasks of queues that have more than they deserve and than is guaranteed,
-// without the tasks that it took before. What is guaranteed to an inner queue stays there, too, and there
-// are no victims unless the reclaimer fits at every level without them.
+// reclaimable takes the tasks of queues that have more than they deserve and more than their guarantee, without the
+// tasks that it took before. The guarantee of an inner queue stays there, too. There are no victims unless the
+// reclaimer fits at every level without them.
 func (f *floor) reclaimable(queue func(api.JobID) int, reclaimer *api.TaskInfo, from []*api.TaskInfo) []*api.TaskInfo {
 	own, claim := queue(reclaimer.Job), f.read(reclaimer, 0)
 	wants := &podCard{}
@@ -280,7 +280,7 @@ func evictionOrder(ssn *framework.Session, reclaimer *api.TaskInfo, from []*api.
 	return ordered
 }
 
-// without returns what a queue has without the victims of this question.
+// without returns the amounts of a queue without the victims of this question.
 func (f *floor) without(q int) []float64 {
 	left := f.left.row(q)
 	if f.calls[q] != f.call {
@@ -290,8 +290,7 @@ func (f *floor) without(q int) []float64 {
 	return left
 }
 
-// keepGuarantees reports whether each queue that loses amounts to another one has what is guaranteed to it without
-// them.
+// keepGuarantees reports whether each queue that loses amounts to another queue still has its guarantee without them.
 func (f *floor) keepGuarantees(q, to int, amounts []amount) bool {
 	for _, p := range f.paths[q] {
 		if slices.Contains(f.paths[to], p) {
@@ -307,8 +306,8 @@ func (f *floor) keepGuarantees(q, to int, amounts []amount) bool {
 	return true
 }
 
-// preemptable takes the tasks with a card that the preemptor can use, if its queues have room for
-// it once those of its own queue are gone.
+// preemptable takes the tasks with a card that the preemptor can use. The queues of the preemptor must have room for it
+// after the tasks of its own queue are gone.
 func (f *floor) preemptable(queue func(api.JobID) int, preemptor *api.TaskInfo, from []*api.TaskInfo) []*api.TaskInfo {
 	own, wants := queue(preemptor.Job), &f.pods.slot(preemptor.Pod).podCard
 	freed, victims := f.left.row(own), make([]*api.TaskInfo, 0, len(from))
@@ -332,7 +331,7 @@ func (f *floor) preemptable(queue func(api.JobID) int, preemptor *api.TaskInfo, 
 	return nil
 }
 
-// event charges the path of a queue, or refunds it, and publishes what changed.
+// event charges the path of a queue, or refunds it, and publishes the changes.
 func (f *floor) event(q int, task *api.TaskInfo, sign float64) {
 	amounts := f.charged(task, 0)
 	for _, p := range f.paths[q] {
@@ -406,7 +405,7 @@ func (f *floor) fitsState(s *floorState, q int, task *api.TaskInfo) bool {
 
 var errFloor = errors.New("the queue has none of the cards of the node left")
 
-// predicate looks up the card of a node, and what the queue has left of it.
+// predicate looks up the card of a node, and the amount of it that the queue has left.
 func (f *floor) predicate(q int, task *api.TaskInfo, node *api.NodeInfo) error {
 	pod := &f.pods.slot(task.Pod).podCard
 	if len(pod.dims) == 0 {
@@ -433,7 +432,7 @@ func (f *floor) nodeOrder(q int, task *api.TaskInfo, node *api.NodeInfo) float64
 	return math.Ldexp(100, -rank)
 }
 
-// leavesPromised compares a request with what no other task has and no job was promised.
+// leavesPromised reports whether an amount fits next to the amounts that other tasks have and jobs were promised.
 func (f *floor) leavesPromised(q int, a amount) bool {
 	for _, p := range f.paths[q] {
 		at := p*f.width + a.dim

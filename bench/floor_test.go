@@ -19,11 +19,10 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 )
 
-// floor is a quota plugin that does the least: impl=floor. A hook reads what its answer
-// depends on, compares it, and does nothing else. Queues, names and pods have numbers before
-// anything is measured; accounts are rows. There are no reasons, no logs, no snapshots of what
-// nobody changes, no broken trees and no reservations of card lists, and a comparison has no
-// tolerance.
+// floor is a quota plugin that does the least: impl=floor. A hook reads the data that its answer depends on, compares
+// it, and does nothing else. Queues, names and pods have numbers before anything is measured; accounts are rows. There
+// are no reasons, no logs, no snapshots of unchanged data, no broken trees and no reservations of card lists. A
+// comparison has no tolerance.
 //
 // It gives the answers that are measured: measure compares them.
 type floor struct {
@@ -73,7 +72,7 @@ const (
 
 const cardNameKey = "volcano.sh/card.name"
 
-// newFloor lays out what a cluster has, with its cards or without.
+// newFloor lays out the resources of a cluster, with its cards or without.
 func newFloor(c workload.Cluster, info *api.ClusterInfo, withCards bool) *floor {
 	f := &floor{numbers: map[string]int{}, dims: map[v1.ResourceName]int{"cpu": cpuDim, "memory": memoryDim}, nodes: map[string]int{}}
 	f.width = firstScalar
@@ -224,8 +223,8 @@ func (f *floor) setCards(q int, annotations map[string]string) {
 	}
 }
 
-// podCards has what pods state, by the address of their objects: a hash table with linear
-// probing, no more than half full.
+// podCards has the cards that pods state, by the address of their objects. It is a hash table with linear probing, no
+// more than half full.
 type podCards struct {
 	slots []podSlot
 	used  int

@@ -47,7 +47,8 @@ func BenchmarkGroups(b *testing.B) {
 	}
 }
 
-// contentWithGroups is a cluster whose pods ask for one card, with 16 groups of so many models each, or none.
+// contentWithGroups is a cluster with pods that ask for one card. It has 16 groups of width models each. With a width
+// of 0 it has no groups.
 func contentWithGroups(width int) (*content, map[string]any, error) {
 	const groupCount = 16
 	t, err := newCardContent(workload.L, asks{cards: 1})

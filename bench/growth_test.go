@@ -42,7 +42,7 @@ var (
 	depths      = []int{1, 2, 4, 8}
 )
 
-// byQueues has so many queues, whose number says nothing of the jobs.
+// byQueues has n queues, and a number of jobs that does not depend on n.
 func byQueues(n int) workload.Shape {
 	return workload.Shape{Nodes: 500, Fanout: workload.TwoLevels(n), Jobs: 1000, TasksPerJob: 10}
 }
@@ -61,8 +61,7 @@ func ofShape(shape func(n int) workload.Shape) func(*testing.B, int) *content {
 	return func(b *testing.B, n int) *content { return contentOf(b, shape(n).Make(1)) }
 }
 
-// withCards has so many models of cards, quotas of which ours counts and upstream
-// does not see.
+// withCards has n models of cards. Our plugin counts quotas of them, and upstream does not see these quotas.
 func withCards(b *testing.B, n int) *content {
 	shape := workload.Shape{Nodes: 500, Fanout: workload.TwoLevels(100), Jobs: 1000, TasksPerJob: 10, Models: n}
 	return contentOf(b, shape.MakeCards(1))

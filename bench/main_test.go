@@ -61,13 +61,13 @@ type content struct {
 	waits      workload.Job   // may be placed
 	stuck      workload.Job   // may not, its queue is full
 	neighbours []workload.Job // run in the queue of stuck
-	reclaimees []workload.Job // run in other queues than that of waits
+	reclaimees []workload.Job // run in queues other than the queue of waits
 }
 
 // errNone is a cluster without the jobs that an operation needs.
 var errNone = errors.New("no task or queue of this cluster fits the benchmark")
 
-// newContent fills one queue: it bounds it to what runs there.
+// newContent fills one queue: its bound is the use of the jobs that run there.
 func newContent(c workload.Cluster) (*content, error) {
 	t := &content{Cluster: c, plugin: plugin.CapacityName, sessions: map[string]*framework.Session{}}
 	running := map[string][]workload.Job{}
@@ -191,7 +191,7 @@ func (s *bed) tasks(jobs []workload.Job, most int) []*api.TaskInfo {
 	return tasks
 }
 
-// operation prepares what is measured, which reports whether the answer was the
+// operation prepares a measurement, and returns the call to measure. The call reports whether the answer was the
 // expected one.
 type operation func(b *testing.B, s *bed) func() bool
 

@@ -73,8 +73,8 @@ func BenchmarkSessionOpenCards(b *testing.B) {
 	}
 }
 
-// BenchmarkSessionOpenCold opens sessions whose content was cloned just before, as Volcano's
-// cache does for each session; capacity, and capacity-card on a cluster with cards.
+// BenchmarkSessionOpenCold opens sessions with content that was cloned just before, as Volcano's cache does for each
+// session. It measures capacity, and capacity-card on a cluster with cards.
 func BenchmarkSessionOpenCold(b *testing.B) {
 	b.Run("shape=L", func(b *testing.B) { openCold(b, theLarge(b)) })
 	b.Run("shape=L/cards=with", func(b *testing.B) { openCold(b, withCardsOf(b, workload.L, asks{cards: 1})) })
@@ -84,7 +84,7 @@ func openCold(b *testing.B, c *content) {
 	for _, impl := range c.beside() {
 		b.Run("impl="+impl.name, func(b *testing.B) {
 			s := c.bed(impl)
-			opening(b, s) // what the first session of a process reads is known from now on
+			opening(b, s) // later sessions know the data that the first session of a process reads
 			jobs := s.Session.Jobs
 			defer func() { s.Session.Jobs = jobs }()
 			var spent time.Duration

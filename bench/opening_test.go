@@ -71,7 +71,7 @@ func (s *served) measure(b *testing.B, impl implementation) {
 		return ssn, time.Since(start)
 	}
 
-	// What the first session of a process reads is known from now on.
+	// Later sessions know the data that the first session of a process reads.
 	ssn, _ := open()
 	if len(ssn.Jobs) != len(s.volcano.Jobs) || len(ssn.Nodes) != len(s.volcano.Nodes) {
 		b.Fatalf("the session has %d jobs and %d nodes", len(ssn.Jobs), len(ssn.Nodes))

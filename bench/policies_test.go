@@ -53,9 +53,9 @@ type policySet struct {
 	ofJobs      map[string]string // annotations of all PodGroups
 }
 
-// policySets are none, families, and all. The order of victims is left out: it asks all other
-// plugins. Limits of holders are for cards, so that they are compared with cards alone,
-// in the operations whose answers cards leave as they are.
+// policySets are none, families, and all. The order of victims is left out: it asks all other plugins. Limits of
+// holders apply to cards. So they are compared with cards alone, in the operations that give the same answers with and
+// without cards.
 var policySets = func() []policySet {
 	families := []policySet{
 		{"admission", map[string]string{
@@ -96,7 +96,7 @@ var policySets = func() []policySet {
 }()
 
 // largeWith is the shape L with annotations of the root, and of all PodGroups. Jobs that run have no service class, so
-// that what they lose does not change, and all others are of inference.
+// that the class does not change which pods they lose. All other jobs are of inference.
 func largeWith(annotations, ofJobs map[string]string) (*content, error) {
 	c := workload.L.Make(1)
 	for i := range c.Queues {

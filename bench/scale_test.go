@@ -39,7 +39,7 @@ func BenchmarkScale(b *testing.B) {
 	}
 }
 
-// grow measures what a plugin keeps between sessions, the opening, and a question.
+// grow measures the memory that a plugin keeps between sessions, the opening of a session, and two hooks.
 func grow(b *testing.B, c *content, impls []implementation) {
 	b.Run("of=Memory", func(b *testing.B) {
 		for _, impl := range impls {
@@ -65,8 +65,8 @@ func grow(b *testing.B, c *content, impls []implementation) {
 	b.Run("of=PrePredicate", func(b *testing.B) { measure(b, c, prePredicate, impls...) })
 }
 
-// BenchmarkCycleScale enqueues and allocates 2,000 pods on 10,000 nodes with 5,050 queues, beside
-// 18,000 pods that run. Upstream would keep 30 MiB for each pod until the session closes.
+// BenchmarkCycleScale enqueues and allocates 2,000 pods on 10,000 nodes with 5,050 queues and 18,000 running pods.
+// Upstream would keep 30 MiB for each pod until the session closes.
 func BenchmarkCycleScale(b *testing.B) {
 	if !*full {
 		b.Skip("needs -full")

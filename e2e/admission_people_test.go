@@ -23,7 +23,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// person is a user whom admission takes for a cluster administrator.
+// person is a user that admission treats as a cluster administrator.
 type person struct {
 	kube    kubernetes.Interface
 	volcano vcclientset.Interface
@@ -41,19 +41,19 @@ func (c *cluster) as(t *testing.T, name string, groups ...string) person {
 	return person{kube, volcano}
 }
 
-// whose are the annotations of a user and groups.
+// whose returns the annotations of a user and groups.
 func whose(user, groups string) map[string]string {
 	return map[string]string{policy.UserKey: user, policy.GroupsKey: groups}
 }
 
-// marks returns what an object says of whose it is.
+// marks returns the annotations of an object that name its user and groups.
 func marks(o *metav1.ObjectMeta) map[string]string {
 	all := maps.Clone(o.Annotations)
 	maps.DeleteFunc(all, func(key, _ string) bool { return key != policy.UserKey && key != policy.GroupsKey })
 	return all
 }
 
-// people applies deploy/admission/people until the test ends, with what mutates or without.
+// people applies deploy/admission/people until the test ends, with the mutating objects or without them.
 func (c *cluster) people(t *testing.T, mutating bool) {
 	t.Helper()
 	for _, object := range render(t, "../deploy/admission/people") {

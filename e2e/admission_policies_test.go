@@ -62,8 +62,8 @@ func maxJobs(t *testing.T, c *cluster) {
 	c.runs(t, "three", map[string]int{h200: 1}, 0)
 }
 
-// jobOrder has a job of 8 cards wait behind one that runs, and hold back a small one until its time is over. A restart
-// of the scheduler, which reads the conditions of PodGroups, is that of TestScenes.
+// jobOrder has a job of 8 cards wait behind a job that runs, and hold back a small job until its time is over.
+// TestScenes covers a restart of the scheduler, which reads the conditions of PodGroups.
 func jobOrder(t *testing.T, c *cluster) {
 	c.queue(t, "inorder", `{"NVIDIA-H200": 8}`)
 	c.annotate(t, "inorder", "volcano.sh/order", "fifo")
@@ -80,7 +80,7 @@ func jobOrder(t *testing.T, c *cluster) {
 	c.runs(t, "small", map[string]int{h200: 1}, 0)
 }
 
-// overcommitFactor admits jobs up to twice what the queue deserves, which is less than its quota.
+// overcommitFactor admits jobs up to twice the deserved amount of the queue. This amount is less than its quota.
 func overcommitFactor(t *testing.T, c *cluster) {
 	c.queue(t, "eager", `{"NVIDIA-H200": 8}`)
 	c.annotate(t, "eager", "volcano.sh/card.guarantee", `{"NVIDIA-H200": 0}`)

@@ -186,7 +186,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// problemsOfPlace are those of the annotations that place a queue in the tree. The one that a case leaves out is right.
+// problemsOfPlace are the problems of the annotations that place a queue in the tree. An annotation that a case leaves
+// out counts as right.
 func problemsOfPlace(annotations map[string]string) (problems []card.Problem) {
 	path, weights := annotations[index.PathKey], annotations[index.WeightsKey]
 	if path == "" && weights != "" {
@@ -216,7 +217,7 @@ func manyCards(n int) string {
 	return "{" + strings.Join(members, ", ") + "}"
 }
 
-// TestAdmissionLeavesOut shows what CEL cannot say, and where the policy is stricter than the scheduler, as
+// TestAdmissionLeavesOut shows the limits of CEL, and the cases in which the policy is stricter than the scheduler, as
 // docs/deploy.md describes.
 func TestAdmissionLeavesOut(t *testing.T) {
 	c := plane(t)
@@ -233,8 +234,8 @@ func TestAdmissionLeavesOut(t *testing.T) {
 	}
 }
 
-// TestAdmissionOfUpdates changes a queue that was broken before the policy: what an update leaves as it is stays
-// admitted.
+// TestAdmissionOfUpdates changes a queue that was broken before the policy. A broken value that an update does not
+// change stays admitted.
 func TestAdmissionOfUpdates(t *testing.T) {
 	c := plane(t)
 	c.queue(t, "old", `{"NVIDIA-H200": 2.5}`)

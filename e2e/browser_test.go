@@ -44,8 +44,8 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// browser is a window of a headless Chromium. It collects what browsers report in their console: errors of scripts,
-// requests that fail, and what the Content-Security-Policy forbids.
+// browser is a window of a headless Chromium. It collects the problems that browsers report in their console: errors of
+// scripts, requests that fail, and violations of the Content-Security-Policy.
 type browser struct {
 	ctx  context.Context
 	base string // the address of the server
@@ -54,7 +54,7 @@ type browser struct {
 	problems []string
 }
 
-// size is that of a window in CSS pixels.
+// size is the size of a window in CSS pixels.
 type size struct{ width, height int64 }
 
 // The windows: of a laptop, as narrow as 80 columns of text, and of a 4K screen.
@@ -70,7 +70,7 @@ func openBrowser(t *testing.T, base string) *browser {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.IgnoreCertErrors,
 		chromedp.Flag("lang", "en"), chromedp.Flag("font-render-hinting", "none"))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	// Chromium is newer than the description of its protocol: what is not known is not reported.
+	// Chromium is newer than the description of its protocol: unknown messages are not reported.
 	ctx, closeWindow := chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {}))
 	ctx, cancel := context.WithTimeout(ctx, 4*patience)
 	b := &browser{ctx: ctx, base: base}
@@ -111,7 +111,7 @@ func (b *browser) listen(event any) {
 	}
 }
 
-// takeProblems returns what the console has reported since the last call.
+// takeProblems returns the problems that the console has reported since the last call.
 func (b *browser) takeProblems() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -137,7 +137,7 @@ func (b *browser) evaluate(t *testing.T, expression string, value any) {
 	b.run(t, chromedp.Evaluate(expression, value, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 }
 
-// text returns what a reader of the page can read.
+// text returns the text that a reader of the page can read.
 func (b *browser) text(t *testing.T) (text string) {
 	t.Helper()
 	b.evaluate(t, "document.body.innerText", &text)

@@ -23,8 +23,8 @@ type explained struct {
 	Pods                               struct{ Placed, Waiting int }
 }
 
-// TestCardctl runs the operator's tool on a cluster with a running scheduler, and compares with what the
-// scheduler says itself.
+// TestCardctl runs the operator's tool on a cluster with a running scheduler, and compares its output with the messages
+// of the scheduler.
 func TestCardctl(t *testing.T) {
 	program := build(t, cardctl)
 	c := plane(t, "nodes.yaml")

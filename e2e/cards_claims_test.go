@@ -14,7 +14,7 @@ import (
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
-// driver is that of NVIDIA, whose ResourceSlices a test publishes in its place.
+// driver is the name of NVIDIA's driver. A test publishes ResourceSlices in place of the driver.
 const driver = "gpu.nvidia.com"
 
 // publish publishes the devices of a node as the driver does: whole H200, and MIG slices of another one.
@@ -118,8 +118,8 @@ func (c *cluster) onNodes(t *testing.T, workload string, placed, waiting int) {
 	})
 }
 
-// resourceClaims has pods with claims on the devices of a driver beside pods of the device plugin: both count against
-// the same quota. The claims are made from templates, shared, of MIG slices, and with alternatives.
+// resourceClaims has pods with claims on the devices of a driver, and pods of the device plugin. Both count against the
+// same quota. There are claims from templates, shared claims, claims on MIG slices, and claims with alternatives.
 func resourceClaims(t *testing.T, c *cluster) {
 	node := nodeOf(t, "cpu-1")
 	node.Name, node.Labels = "dra-1", map[string]string{"kubernetes.io/hostname": "dra-1"}

@@ -39,8 +39,8 @@ func (c *cluster) saysOfNodes(t *testing.T, workload string) {
 	})
 }
 
-// nodeLost takes a node away while pods are on it. They stay charged for the card that it had, others are scheduled as
-// before, and what needs the node waits until it is back.
+// nodeLost takes a node away while pods are on it. They stay charged for the card of the node. Other pods are scheduled
+// as before, and pods that need the node wait until it is back.
 func nodeLost(t *testing.T, c *cluster) {
 	c.apply(t, "queue.yaml", "queue-either-or.yaml", "deployment-either-or.yaml")
 	const service, lost = "cr-deployment-either-or", "rtx4090d-1"
@@ -56,7 +56,7 @@ func nodeLost(t *testing.T, c *cluster) {
 	c.deletePods(t, service, "rtx4090-1")
 	c.runs(t, service, map[string]int{rtx4090: 2, rtx4090D: 2}, 1)
 
-	// What Kubernetes does after some minutes: it deletes the pods of the node, and others take their place.
+	// Kubernetes deletes the pods of the node after some minutes, and other pods take their place.
 	c.deletePods(t, service, lost)
 	c.runs(t, service, map[string]int{rtx4090: 2}, 3)
 	c.saysOfNodes(t, service)
@@ -113,7 +113,8 @@ func sharesOfNodes(t *testing.T, c *cluster) {
 	c.says(t, "service", insufficient("half", h200, 1, 4, 3))
 }
 
-// lentCardsComeBack has a queue borrow from another, which takes back what it deserves, and no more than that.
+// lentCardsComeBack has a queue borrow from another queue. The lender takes back the cards that it deserves, and no
+// more.
 func lentCardsComeBack(t *testing.T, c *cluster) {
 	c.apply(t, "queue-lending.yaml")
 	c.submit(t, "borrower", "training", rtx4090D, 9)
@@ -127,8 +128,8 @@ func lentCardsComeBack(t *testing.T, c *cluster) {
 	c.runs(t, "owner-2", map[string]int{rtx4090D: 1}, 0)
 	c.runs(t, "borrower", map[string]int{rtx4090D: 4}, 5)
 
-	// Both have what they deserve: no queue takes any more, and who deserves more takes nothing from who has no more
-	// than that.
+	// Both queues have the cards that they deserve, so no queue takes any more. If inference deserves more later, it
+	// still takes nothing, because training has no more than it deserves.
 	nobodyIsEvicted := func() {
 		c.cycles(t, 6)
 		c.runs(t, "borrower", map[string]int{rtx4090D: 4}, 5)
@@ -139,7 +140,7 @@ func lentCardsComeBack(t *testing.T, c *cluster) {
 	c.annotate(t, "inference", "volcano.sh/card.deserved", `{"NVIDIA-GeForce-RTX-4090-D": 6}`)
 	nobodyIsEvicted()
 
-	// What training is guaranteed is not lent, even while it is idle.
+	// Cards that are guaranteed to training are not lent, even while they are idle.
 	require.NoError(t, c.Volcano.BatchV1alpha1().Jobs(c.namespace).Delete(t.Context(), "borrower", metav1.DeleteOptions{}))
 	c.runs(t, "owner-3", map[string]int{rtx4090D: 1}, 0)
 	c.submit(t, "owner-4", "inference", rtx4090D, 3)
@@ -147,8 +148,8 @@ func lentCardsComeBack(t *testing.T, c *cluster) {
 	c.says(t, "owner-4", insufficient("inference", rtx4090D, 1, 7, 6))
 }
 
-// deploymentTakesBack scales a Deployment whose queue deserves four cards, while an elastic job of another queue has
-// seven of eight. Volcano's actions skip a Deployment that has one pod, unless jobs reclaim beyond their minimum.
+// deploymentTakesBack scales a Deployment in a queue that deserves four cards. An elastic job of another queue has
+// seven of eight cards. Volcano's actions skip a Deployment that has one pod, unless jobs reclaim beyond their minimum.
 func deploymentTakesBack(t *testing.T, c *cluster) {
 	c.apply(t, "queue-lending.yaml")
 	c.deploy(t, "serve", "inference", rtx4090D, 1)
@@ -170,7 +171,7 @@ func deploymentTakesBack(t *testing.T, c *cluster) {
 	c.runs(t, "serve", map[string]int{rtx4090D: 4}, 2)
 }
 
-// schedulerRestart has a new scheduler take over: it counts what runs, on the cards that it runs on.
+// schedulerRestart has a new scheduler take over: it counts the running pods, on the cards that they run on.
 func schedulerRestart(t *testing.T, c *cluster) {
 	c.apply(t, "queue-either-or.yaml", "job-either-or.yaml")
 	c.runs(t, "cr-job-either-or", map[string]int{rtx4090: 2, rtx4090D: 1}, 0)
@@ -180,7 +181,7 @@ func schedulerRestart(t *testing.T, c *cluster) {
 	c.says(t, "next", insufficient(twoCards, rtx4090, 1, 3, 2)+"; "+insufficient(twoCards, rtx4090D, 1, 3, 2))
 }
 
-// urgent makes a class of high priority for a test, and returns what gives it to a job.
+// urgent makes a class of high priority for a test, and returns a function that gives it to a job.
 func (c *cluster) urgent(t *testing.T) func(*batch.Job) {
 	t.Helper()
 	classes := c.Kube.SchedulingV1().PriorityClasses()

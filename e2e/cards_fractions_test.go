@@ -16,8 +16,8 @@ import (
 
 const vgpuNode = "vgpu-1"
 
-// fractionsOfCards has Volcano's plugin deviceshare give pods fractions of two cards, beside whole cards of the model
-// on another node. One quota bounds both.
+// fractionsOfCards has Volcano's plugin deviceshare give pods fractions of two cards. Another node has whole cards of
+// the same model. One quota bounds both.
 func fractionsOfCards(t *testing.T, c *cluster) {
 	const before = "- name: predicates"
 	const after = "- name: deviceshare\n    arguments:\n      deviceshare.VGPUEnable: true\n  - name: predicates"

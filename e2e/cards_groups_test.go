@@ -43,9 +43,9 @@ func groupsOfCards(t *testing.T, c *cluster) {
 	c.runs(t, "either", map[string]int{h200: 1, rtx4090: 2}, 5)
 }
 
-// groupsInATree has two teams of a department that name a group of two cards, and no card. A team borrows what the
-// other one leaves idle, and gives back what the other one deserves of the group, and no more than that. Another
-// department keeps what it has.
+// groupsInATree has two teams of a department that name a group of two cards, and no card. A team borrows the cards
+// that the other team leaves idle. It gives back the cards of the group that the other team deserves, and no more.
+// Another department keeps its cards.
 func groupsInATree(t *testing.T, c *cluster) {
 	configuration := strings.NewReplacer("- name: capacity-card\n", "- name: capacity-card\n    enableHierarchy: true\n",
 		"reclaimGangs: whole", "reclaimGangs: whole\n      cardGroups:\n        hopper: {NVIDIA-H200: 1, NVIDIA-H800: 1}",
@@ -81,8 +81,8 @@ func groupsInATree(t *testing.T, c *cluster) {
 	c.runs(t, "owner-2", map[string]int{h200: 1}, 0)
 	c.runs(t, "borrower", map[string]int{h200: 2}, 5)
 
-	// Both teams have what they deserve, also in the eyes of a new scheduler. Another model of the group has no quota
-	// either.
+	// Both teams have the cards that they deserve, also after a new scheduler starts. The other model of the group has
+	// no quota left either.
 	c.schedule(t, configuration)
 	c.submit(t, "owner-3", "training", h200, 1)
 	c.submit(t, "owner-4", "training", h800, 1)
@@ -94,7 +94,7 @@ func groupsInATree(t *testing.T, c *cluster) {
 	c.runs(t, "owner-4", map[string]int{}, 1)
 	c.runs(t, "bystander", map[string]int{h800: 2}, 0)
 
-	// What ends is of use for either model.
+	// Cards of a job that ends can be used for either model.
 	c.complete(t, "owner-2", 1)
 	c.until(t, func() string {
 		if waiting := len(c.waiting("owner-3")) + len(c.waiting("owner-4")); waiting != 1 {

@@ -138,8 +138,8 @@ func preference(t *testing.T, c *cluster) {
 	c.runs(t, "ba", map[string]int{rtx4090D: 2, rtx4090: 1}, 0)
 }
 
-// eitherOrWithAffinity has pods that may take either card, but of which the nodes are given. They are charged for the
-// card that they land on, which leaves the other one to others.
+// eitherOrWithAffinity has pods that may take either card, with an affinity to the nodes of one card. They are charged
+// for the card of their node, and the other card is left to other pods.
 func eitherOrWithAffinity(t *testing.T, c *cluster) {
 	c.apply(t, "queue-either-or.yaml")
 	only := func(product string) func(*batch.Job) {

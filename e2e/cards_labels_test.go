@@ -50,8 +50,8 @@ func labelsGone(t *testing.T, c *cluster) {
 	c.runs(t, "before", map[string]int{h200: 2}, 0)
 }
 
-// labelsOfVendors has nodes whose cards are named by the labels that their vendors document, or that the argument
-// cardLabels names.
+// labelsOfVendors has nodes with labels that name their cards. The vendors document these labels, or the argument
+// cardLabels names them.
 func labelsOfVendors(t *testing.T, c *cluster) {
 	node := func(name string, labels map[string]string, cards corev1.ResourceName) {
 		labels["kubernetes.io/hostname"] = name

@@ -41,7 +41,8 @@ func (c *cluster) warned(t *testing.T, queue string, words ...string) {
 	})
 }
 
-// badAnnotation has a queue with good and bad values. The good ones count; a value that goes bad stays what it was.
+// badAnnotation has a queue with good and bad values. The good values count. If a value becomes bad, the last good
+// value stays in force.
 func badAnnotation(t *testing.T, c *cluster) {
 	c.queue(t, "typos", `{"NVIDIA-H200": 2, "NVIDIA-H800": 1.5, "NVIDIA-GeForce-RTX-4090": "2"}`)
 	c.warned(t, "typos", "volcano.sh/card.quota",
@@ -135,8 +136,8 @@ func (c *cluster) operate(t *testing.T, queue string, action bus.Action, becomes
 	})
 }
 
-// queueClosed closes a queue in which a job runs and a pod waits. What runs goes on; nothing else gets in until the
-// queue is open again. Other queues are none the wiser.
+// queueClosed closes a queue in which a job runs and a pod waits. Running pods go on, and nothing else gets in until
+// the queue is open again. Other queues are not affected.
 func queueClosed(t *testing.T, c *cluster) {
 	c.apply(t, "queue.yaml", "job-single.yaml", "queue-either-or.yaml")
 	c.runs(t, "cr-job", map[string]int{h200: 2}, 0)
@@ -152,7 +153,7 @@ func queueClosed(t *testing.T, c *cluster) {
 	c.runs(t, "late", map[string]int{h200: 1}, 0)
 }
 
-// metricsOfCards reads the metrics of a queue whose cards are used, waited for, and given back.
+// metricsOfCards reads the metrics of a queue with cards that are used, waited for, and given back.
 func metricsOfCards(t *testing.T, c *cluster) {
 	c.apply(t, "queue.yaml")
 	c.submit(t, "users", sixCards, h200, 4)

@@ -27,7 +27,7 @@ func deploymentScaling(t *testing.T, c *cluster) {
 	c.runs(t, "other", map[string]int{h200: 1}, 0)
 }
 
-// eitherOrDeployment has the example's Deployment take what it can get of two cards.
+// eitherOrDeployment has the example's Deployment take the cards that it can get of two models.
 func eitherOrDeployment(t *testing.T, c *cluster) {
 	c.apply(t, "queue-either-or.yaml", "deployment-either-or.yaml")
 	c.runs(t, "cr-deployment-either-or", map[string]int{rtx4090: 2, rtx4090D: 1}, 0)
@@ -36,8 +36,8 @@ func eitherOrDeployment(t *testing.T, c *cluster) {
 	c.says(t, "cr-deployment-either-or", insufficient(twoCards, rtx4090, 1, 3, 2)+"; "+insufficient(twoCards, rtx4090D, 1, 3, 2))
 }
 
-// autoscaler has Kubernetes' own autoscaler scale the example's Deployment. What it adds beyond the quota waits; what
-// it removes gives its cards to others.
+// autoscaler has Kubernetes' own autoscaler scale the example's Deployment. Pods that it adds beyond the quota wait.
+// Pods that it removes give their cards to others.
 func autoscaler(t *testing.T, c *cluster) {
 	c.load.set(20)
 	c.apply(t, "queue.yaml", "deployment-single.yaml", "hpa.yaml")

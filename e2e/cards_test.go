@@ -89,7 +89,7 @@ var cardTests = []struct {
 	{"SchedulerRestart", schedulerRestart},
 }
 
-// TestCards shows what the plugin capacity-card does with the manifests of examples/cards.
+// TestCards tests the plugin capacity-card with the manifests of examples/cards.
 func TestCards(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.schedule(t, exampleConfiguration(t))
@@ -183,8 +183,8 @@ func (c *cluster) setQuota(t *testing.T, queue, quota string) {
 	c.annotate(t, queue, "volcano.sh/card.quota", quota)
 }
 
-// submit creates a Volcano job like that of the example, of pods with one card each, which starts with the first of
-// them. It does not state its request beforehand.
+// submit creates a Volcano job like the job of the example. Its pods have one card each, and it starts with the first
+// of them. It does not state its request beforehand.
 func (c *cluster) submit(t *testing.T, name, queue, cards string, pods int32, change ...func(*batch.Job)) {
 	t.Helper()
 	job := example[*batch.Job](t, "job-single.yaml")
@@ -212,7 +212,7 @@ func request(pod *corev1.PodSpec, of corev1.ResourceName, n int64) {
 // gang has a job start with all its pods or not at all.
 func gang(job *batch.Job) { job.Spec.MinAvailable = job.Spec.Tasks[0].Replicas }
 
-// requesting has a job state what it requests.
+// requesting has a job state its request.
 func requesting(text string) func(*batch.Job) {
 	return func(job *batch.Job) { job.Annotations = map[string]string{"volcano.sh/card.request": text} }
 }
@@ -229,7 +229,7 @@ func (c *cluster) cpuJob(t *testing.T, name, queue, cpu, memory string) {
 	})
 }
 
-// deploy creates a Deployment like that of the example under another name.
+// deploy creates a Deployment like the Deployment of the example, under another name.
 func (c *cluster) deploy(t *testing.T, name, queue, cards string, replicas int32) {
 	t.Helper()
 	deployment := example[*apps.Deployment](t, "deployment-single.yaml")
@@ -257,8 +257,8 @@ func (c *cluster) complete(t *testing.T, job string, pods int) {
 	require.Equal(t, pods, n)
 }
 
-// cycles returns when the scheduler has opened at least n sessions: it has jobs go through one by one, each of which
-// takes a session to be admitted and another one to be placed.
+// cycles returns when the scheduler has opened at least n sessions. It runs jobs one by one. Each job takes a session
+// to be admitted and another session to be placed.
 func (c *cluster) cycles(t *testing.T, n int) {
 	t.Helper()
 	const queue = "ticker"

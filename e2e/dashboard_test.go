@@ -45,7 +45,7 @@ func (e *exposition) add(name string, value float64, labels ...string) {
 	fmt.Fprintf(&e.text, "} %g %d\n", value, e.at)
 }
 
-// cluster writes what the scheduler of a cluster without jobs has: cards, one queue, and cycles.
+// cluster writes the series of a cluster without jobs: cards, one queue, and cycles.
 func (e *exposition) cluster(sample int) {
 	e.add("cluster_milli_cpu", 640e6)
 	e.add("cluster_memory_bytes", 5e15)
@@ -81,8 +81,8 @@ func (e *exposition) queue(name string, leaf, deserved, cpu float64) {
 	}
 }
 
-// fullQueue writes what a queue has that holds, borrows or lends each card, waits, and is named by an alert. Which
-// queues hold most is different in each sample.
+// fullQueue writes the series of a queue that holds, borrows or lends each card, waits, and is named by an alert. The
+// queues that hold most are different in each sample.
 func (e *exposition) fullQueue(i, sample int) {
 	name, turn := fmt.Sprintf("dept-%02d-team-%02d", i/50, i%50), float64((i*37+sample*400)%1000)
 	e.queue(name, 1, 640, 300+turn)
@@ -105,8 +105,8 @@ func (e *exposition) fullQueue(i, sample int) {
 	fmt.Fprintf(&e.text, "ALERTS{alertname=\"QueueStarving\",alertstate=\"firing\",severity=\"warning\",queue_name=%q,resource=%q} 1 %d\n", name, card, e.at)
 }
 
-// generatedPrometheus runs a Prometheus that has the series of a new cluster, hours later none, and then those of a
-// cluster with 1,000 queues in 20 departments that all use all cards.
+// generatedPrometheus runs a Prometheus that has the series of a new cluster, and hours later no series. Then it has
+// the series of a cluster with 1,000 queues in 20 departments that all use all cards.
 func generatedPrometheus(t *testing.T) prometheus.API {
 	t.Helper()
 	var e exposition
@@ -208,7 +208,7 @@ func thousandQueuesAreReadable(t *testing.T, p prometheus.API) {
 		assert.LessOrEqual(t, len(rows), limit, "rows or lines of %s", panel.Title)
 	}
 
-	// What is counted in other units does not push out the cards.
+	// Resources in other units do not push out the cards.
 	for _, title := range []string{"Who borrows", "From whom"} {
 		require.NotEmpty(t, byTitle[title])
 		for _, value := range byTitle[title] {
@@ -220,7 +220,7 @@ func thousandQueuesAreReadable(t *testing.T, p prometheus.API) {
 		}
 	}
 
-	// What is not among the largest is not lost.
+	// Values that are not among the largest are not lost.
 	shown := map[model.Time]model.SampleValue{}
 	for _, value := range byTitle["Jobs that wait, by cause"] {
 		for _, stream := range value.(model.Matrix) {

@@ -65,7 +65,8 @@ func (c *cluster) send(t *testing.T, objects []*unstructured.Unstructured, manag
 	require.NoError(t, c.Apply(t.Context(), objects, manager, dryRun...))
 }
 
-// TestDeployIsValid has the API server validate what deploy/ says, and holds it against what the scheduler knows.
+// TestDeployIsValid has the API server validate the objects of deploy/. It checks their flags and configurations with
+// the scheduler.
 func TestDeployIsValid(t *testing.T) {
 	c := plane(t)
 	help, _ := exec.Command(build(t, ours), "--help").CombinedOutput() // its exit status is 2
@@ -88,8 +89,8 @@ func TestDeployIsValid(t *testing.T) {
 	require.Empty(t, guard.Warnings(exampleConfiguration(t)))
 }
 
-// TestDeployAllowsWhatVolcanoDoes holds the role against that of Volcano's installation, which it takes the name of.
-// One role serves all releases, so with an older one it has more.
+// TestDeployAllowsWhatVolcanoDoes compares the role with the role of the same name in Volcano's installation. One role
+// serves all releases, so with an older release it permits more.
 func TestDeployAllowsWhatVolcanoDoes(t *testing.T) {
 	role, original := find[rbac.ClusterRole](t, render(t, "../deploy/drop-in"), "ClusterRole"), find[rbac.ClusterRole](t, upstreamScheduler(t), "ClusterRole")
 	require.Equal(t, original.Name, role.Name)

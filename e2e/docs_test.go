@@ -40,12 +40,12 @@ var notHere = []string{
 // compare the translations with their originals.
 var otherwiseRun = []string{installPage, "../docs/zh/install.md", "../docs/zh/quickstart.md"}
 
-// kubectl is that of the Kubernetes version in go.mod.
+// kubectl is the kubectl of the Kubernetes version in go.mod.
 const kubectl = "k8s.io/kubernetes/cmd/kubectl"
 
-// TestDocs does what the documentation tells users to do: it runs the shell commands of each page, in its order, on a
-// cluster with the nodes of the examples and with Volcano installed, and has the API server validate the YAML. The
-// pages for the playground have a test of their own.
+// TestDocs follows the documentation as users do. It runs the shell commands of each page, in order, on a cluster with
+// the nodes of the examples and with Volcano installed. The API server validates the YAML. The pages for the playground
+// have a test of their own.
 //
 // For "make" it only checks that the target exists.
 func TestDocs(t *testing.T) {
@@ -83,7 +83,7 @@ func TestDocs(t *testing.T) {
 					shell(t, body, "")
 				case "yaml":
 					c.checkYAML(t, shell, body)
-				case "", "console": // what is seen
+				case "", "console": // output
 				default:
 					t.Errorf("no test checks blocks of %s", language)
 				}

@@ -43,7 +43,7 @@ func (c *cluster) bound(t *testing.T, workload string) int {
 }
 
 // TestSchedulerKilledMidGang kills the scheduler when some pods of a gang have their nodes and others do not. The next
-// one finishes what it began, and takes nothing else for that.
+// scheduler completes the gang, and takes nothing else for it.
 func TestSchedulerKilledMidGang(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	program, configuration := build(t, ours), exampleConfiguration(t)
@@ -62,8 +62,8 @@ func TestSchedulerKilledMidGang(t *testing.T) {
 	second.measures(t, `volcano_queue_allocated_scalar_resources{queue_name="gangs",resource="NVIDIA-H200"} 7000`)
 }
 
-// TestLeaderKilled has two schedulers, of which one leads, and kills that one in mid-cycle. The other one takes over
-// where it was, and no queue gets more than its quota in between.
+// TestLeaderKilled has two schedulers, and kills the leader in mid-cycle. The other scheduler goes on where the leader
+// was, and no queue gets more than its quota in between.
 func TestLeaderKilled(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	program, configuration := build(t, ours), exampleConfiguration(t)
@@ -136,7 +136,7 @@ func (w *wire) serve() {
 		w.set(w.isCut())
 		for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
 			go func() {
-				// An error is that of a wire that was cut.
+				// An error means that the wire was cut.
 				_, _ = io.Copy(pair[0], pair[1])
 				pair[0].Close()
 			}()
@@ -241,7 +241,7 @@ func loops(t *testing.T) (n int) {
 }
 
 // TestSwap replaces Volcano's own scheduler by ours on a cluster that is in use, with the same configuration, and goes
-// back. What runs keeps running and counts for whoever schedules.
+// back. Running pods keep running, and each scheduler counts them.
 func TestSwap(t *testing.T) {
 	c := plane(t, hierarchy+"nodes.yaml")
 	configuration := example[*corev1.ConfigMap](t, hierarchy+"scheduler.conf.yaml").Data["volcano-scheduler.conf"]

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// used returns the usage of a queue in thousandths of H200, as the metrics of a scheduler have it once it has read what
-// was saved.
+// used returns the usage of a queue in thousandths of H200. It is the value in the metrics after the scheduler has read
+// the saved usage.
 func (p *process) used(t *testing.T, queue string) (usage float64) {
 	t.Helper()
 	line := regexp.MustCompile(`(?m)^volcano_queue_fair_share_usage\{queue_name="` + queue + `",resource="NVIDIA-H200"\} (\S+)$`)

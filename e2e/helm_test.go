@@ -25,7 +25,7 @@ import (
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
 
-// helm is the program helm. It keeps what it caches in a directory of the test.
+// helm is the program helm. Its caches are in a directory of the test.
 type helm struct{ path, kubeconfig, home string }
 
 func newHelm(t *testing.T, kubeconfig string) *helm {
@@ -45,7 +45,7 @@ func (h *helm) command(arguments ...string) *exec.Cmd {
 	return command
 }
 
-// run returns what helm prints.
+// run returns the output of helm.
 func (h *helm) run(t *testing.T, arguments ...string) string {
 	t.Helper()
 	output, err := h.command(arguments...).CombinedOutput()
@@ -53,7 +53,7 @@ func (h *helm) run(t *testing.T, arguments ...string) string {
 	return string(output)
 }
 
-// refuses returns what helm prints when it fails.
+// refuses returns the output of helm when it fails.
 func (h *helm) refuses(t *testing.T, arguments ...string) string {
 	t.Helper()
 	output, err := h.command(arguments...).CombinedOutput()
@@ -111,7 +111,8 @@ func (c *cluster) startUpstream(t *testing.T) *process {
 	return c.runWith(t, build(t, upstreams), arguments...)
 }
 
-// chartOfVolcano is Volcano's own chart. Its controllers and webhooks are off: those of the control plane run already.
+// chartOfVolcano is Volcano's own chart. Its controllers and webhooks are off, because the control plane runs them
+// already.
 func chartOfVolcano(t *testing.T) []string {
 	t.Helper()
 	module, err := controlplane.VolcanoModule()
@@ -119,7 +120,8 @@ func chartOfVolcano(t *testing.T) []string {
 	return []string{filepath.Join(module, "installer/helm/chart/volcano"), "--set", "custom.controller_enable=false,custom.admission_enable=false"}
 }
 
-// removeChart removes what the charts leave, but not the definitions of Volcano's resources, which other tests need.
+// removeChart removes the objects that the charts leave, except the definitions of Volcano's resources, which other
+// tests need.
 func (c *cluster) removeChart(t *testing.T) {
 	t.Helper()
 	ctx, foreground := context.Background(), metav1.DeletePropagationForeground
@@ -129,8 +131,8 @@ func (c *cluster) removeChart(t *testing.T) {
 }
 
 // TestHelm converts an installation of Volcano's chart with values that docs/install.md describes, and goes back with
-// helm rollback. The image runs in containers as the rendered Deployment has it: literal arguments, user, volumes, two
-// replicas. What runs keeps running.
+// helm rollback. The image runs in containers as in the rendered Deployment: literal arguments, user, volumes, two
+// replicas. Running pods keep running.
 func TestHelm(t *testing.T) {
 	runc(t)
 	c := plane(t, "nodes.yaml")
@@ -172,7 +174,7 @@ func TestHelm(t *testing.T) {
 	require.Equal(t, original.Spec.Template, back.Spec.Template)
 	require.Equal(t, original.Spec.Replicas, back.Spec.Replicas)
 	c.startUpstream(t)
-	// Volcano's proportion counts what research has now as more than it deserves.
+	// For Volcano's proportion, research now has more than it deserves.
 	c.queue(t, "sales", "{}")
 	c.cpuJob(t, "after", "sales", "1", "1Gi")
 	c.runs(t, "after", map[string]int{"": 1}, 0)
@@ -191,7 +193,7 @@ func ownChart(t *testing.T) string {
 
 const allOfTheChart = "podDisruptionBudget.enabled=true,serviceMonitor.enabled=true,prometheusRule.enabled=true,view.enabled=true,viewer.subjects[0].kind=Group,viewer.subjects[0].name=gpu-users"
 
-// TestChart lints the chart and compares its objects with those of the kustomize directories.
+// TestChart lints the chart and compares its objects with the objects of the kustomize directories.
 func TestChart(t *testing.T) {
 	h, chart := newHelm(t, os.DevNull), ownChart(t)
 	require.Contains(t, h.run(t, "lint", "--strict", chart), "0 chart(s) failed")
@@ -250,7 +252,7 @@ func named(t *testing.T, objects []*unstructured.Unstructured, kind, name string
 	return found[0]
 }
 
-// cardctlImage is the image of cardctl, whose tag is another one in a release of the chart.
+// cardctlImage is the image of cardctl with its tag. A release of the chart has another tag.
 var cardctlImage = regexp.MustCompile(`(cardctl):v[^"]+`)
 
 // normal is a value without the spaces at the ends of its lines and texts, which YAML writes in several ways.
@@ -270,7 +272,7 @@ func TestChartInstalled(t *testing.T) {
 	h, chart, layout := newHelm(t, c.Kubeconfig()), ownChart(t), buildImage(t, "cardctl")
 	c.send(t, render(t, "../deploy/cards"), "kubectl")
 	t.Cleanup(func() { c.removeChart(t) })
-	notes := h.run(t, "install", "capacity-card", chart, "--take-ownership") // of what the pages apply with kubectl
+	notes := h.run(t, "install", "capacity-card", chart, "--take-ownership") // of objects that pages apply with kubectl
 	t.Cleanup(func() { c.removePolicy(t) })
 	require.Contains(t, notes, "helm test capacity-card -n volcano-system")
 	c.awaitPolicy(t, t.Context(), true)

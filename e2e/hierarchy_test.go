@@ -13,10 +13,10 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// hierarchy is where the manifests of a tree of queues are, seen from those of cards.
+// hierarchy is the directory of the manifests of a tree of queues, relative to the manifests of cards.
 const hierarchy = "../hierarchy/"
 
-// workers submits a job like that of the example, of pods without devices.
+// workers submits a job like the job of the example, with pods without devices.
 func (c *cluster) workers(t *testing.T, name, queue string, cpu int64, pods, minimum int32) {
 	t.Helper()
 	job := example[*batch.Job](t, hierarchy+"team.yaml")
@@ -26,8 +26,8 @@ func (c *cluster) workers(t *testing.T, name, queue string, cpu int64, pods, min
 	c.create(t, job)
 }
 
-// TestHierarchy has two departments of two teams share a cluster. A team borrows what others leave idle and gives it
-// back when they need it; jobs go to teams, not to departments. It is the same under both names.
+// TestHierarchy has two departments of two teams share a cluster. A team borrows idle resources, and gives them back
+// when the others need them. Jobs go to teams, not to departments. Both plugin names behave the same.
 func TestHierarchy(t *testing.T) {
 	configuration := example[*corev1.ConfigMap](t, hierarchy+"scheduler.conf.yaml").Data["volcano-scheduler.conf"]
 	t.Run("capacity", func(t *testing.T) {
@@ -43,8 +43,8 @@ func TestHierarchy(t *testing.T) {
 	})
 }
 
-// lend plays it with the examples, whose jobs get a suffix to their names: a job that takes the name of one just
-// deleted is now and then lost by Volcano's job controller.
+// lend uses the jobs of the examples, and adds a suffix to their names. Now and then, Volcano's job controller loses a
+// job that takes the name of a job just deleted.
 func lend(t *testing.T, c *cluster, suffix string) {
 	submit := func(file string) string {
 		job := example[*batch.Job](t, hierarchy+file)
@@ -63,7 +63,7 @@ func lend(t *testing.T, c *cluster, suffix string) {
 	dev := submit("team.yaml")
 	c.runs(t, dev, map[string]int{"": 15}, 0)
 
-	// prod takes back what it deserves, and no more than that from dev.
+	// prod takes back from dev the CPUs that it deserves, and no more.
 	c.workers(t, release, "prod", 4, 24, 24)
 	c.runs(t, release, map[string]int{"": 24}, 0)
 	c.runs(t, dev, map[string]int{"": 6}, 9)
@@ -117,8 +117,8 @@ func TestFenceOfDepartment(t *testing.T) {
 		}
 		c.annotate(t, "eng", fence, "true")
 	}
-	// waits has a job of one pod wait for a job across the fence, of which so many pods run and wait, until the fence
-	// is gone.
+	// waits has a job of one pod wait for a job across the fence, until the fence is gone. Until then, so many pods of
+	// the other job run and wait.
 	waits := func(t *testing.T, job, queue, other string, running, waiting int) {
 		c.workers(t, job, queue, 6, 1, 1)
 		c.cycles(t, 6)

@@ -263,7 +263,7 @@ func (c *cluster) bundle(t *testing.T, i image, namespace string, pod corev1.Pod
 	}
 }
 
-// environment is that of the image, that of the container, and the address of the API server.
+// environment is the variables of the image, the variables of the container, and the address of the API server.
 func environment(t *testing.T, i image, of corev1.Container) []string {
 	t.Helper()
 	variables := append(slices.Clone(i.config.Env), "KUBERNETES_SERVICE_HOST=127.0.0.1", "KUBERNETES_SERVICE_PORT=443")
@@ -308,7 +308,8 @@ func userOf(t *testing.T, i image, pod corev1.PodSpec, security corev1.SecurityC
 	return user
 }
 
-// mounts are those of every container, of the pod's volumes, and of its service account.
+// mounts are the mounts that every container has, the mounts of the pod's volumes, and the mount of its service
+// account.
 func (c *cluster) mounts(t *testing.T, namespace string, pod corev1.PodSpec, directory string) []map[string]any {
 	t.Helper()
 	mounts := []map[string]any{
@@ -403,7 +404,7 @@ func (m *container) answers(t *testing.T, path string, ports []corev1.ContainerP
 	require.Equal(t, http.StatusOK, response.StatusCode)
 }
 
-// TestImageFiles looks at the files of the images and at what they state.
+// TestImageFiles checks the files and the metadata of the images.
 func TestImageFiles(t *testing.T) {
 	for _, program := range []string{"vc-scheduler", "cardctl"} {
 		t.Run(program, func(t *testing.T) {

@@ -250,7 +250,7 @@ func (a *adoption) goBack(t *testing.T, way string) {
 	a.does(t, heading, 2)
 }
 
-// objects returns the objects of Volcano's chart in the cluster, without what counts their changes.
+// objects returns the objects of Volcano's chart in the cluster, without the fields that count their changes.
 func (a *adoption) objects(t *testing.T) []map[string]any {
 	t.Helper()
 	get := exec.Command(build(t, kubectl), "get", "--kubeconfig", a.Kubeconfig(), "-o", "json", "-f", "-")

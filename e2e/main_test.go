@@ -1,9 +1,9 @@
-// Package e2e shows on a real control plane what the plugins do. Tests apply manifests as users do and read what users
-// read: pods, conditions and events. They do not call the plugins.
+// Package e2e tests the plugins on a real control plane. As users do, tests apply manifests, and read pods, conditions
+// and events. They do not call the plugins.
 //
 // One control plane serves the whole package; it boots with the first test that needs it. Tests run one after the
-// other, and each leaves the cluster as it found it: with the nodes of examples/cards and nothing else. They wait for
-// what they expect by watching, never by the clock.
+// other, and each leaves the cluster as it found it: with the nodes of examples/cards and nothing else. They watch for
+// the state that they expect, and never wait by the clock.
 package e2e
 
 import (
@@ -29,15 +29,15 @@ import (
 // schedulePeriod is short, so that tests that span many scheduling cycles do not take long.
 const schedulePeriod = 100 * time.Millisecond
 
-// cluster is the control plane with what the tests need around it.
+// cluster is the control plane with the helpers that the tests need.
 type cluster struct {
 	*controlplane.ControlPlane
 	*mirror
 	load *load
-	// namespace is where what the tests create runs.
+	// namespace is the namespace of the objects that the tests create.
 	namespace string
 
-	// hangUp ends what watches the API server, so that it need not wait for that when it stops.
+	// hangUp ends the watches on the API server, so that the API server need not wait for them when it stops.
 	hangUp        func()
 	stopScheduler func()
 	// ticks counts the jobs of cycles.

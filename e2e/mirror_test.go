@@ -24,11 +24,11 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// patience is how long a test waits for what must happen. It takes a second or two on two cores.
+// patience is how long a test waits for an expected state, which takes a second or two on two cores.
 const patience = 30 * time.Second
 
 // models has the cards of the nodes of examples/cards: by node, the card that a pod gets for a resource. It is written
-// down here rather than read off the labels, so that the tests do not depend on what they test.
+// here and not read from the labels, so that the tests do not depend on the code under test.
 var models = map[string]map[corev1.ResourceName]string{
 	"h200-1": {
 		"nvidia.com/gpu":         "NVIDIA-H200",
@@ -171,7 +171,7 @@ func (m *mirror) byGroups(queue string) bool {
 	return false
 }
 
-// expectQuota notes what a queue may have from now on. Values that are no numbers of cards give nothing.
+// expectQuota notes the cards that a queue may have from now on. Values that are not numbers of cards give nothing.
 func (m *mirror) expectQuota(queue *scheduling.Queue) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -285,8 +285,8 @@ func scheduled(pod *corev1.Pod) corev1.PodCondition {
 	return corev1.PodCondition{}
 }
 
-// runs waits until a workload runs on these cards, and so many of its pods wait. Cards are those that the pods have on
-// their nodes; a pod without cards counts as "".
+// runs waits until a workload runs on these cards, and so many of its pods wait. It counts the cards of the pods on
+// their nodes. A pod without cards counts as "".
 func (m *mirror) runs(t *testing.T, workload string, want map[string]int, waiting int) {
 	t.Helper()
 	m.until(t, func() string {

@@ -135,7 +135,7 @@ func readDashboard(t *testing.T) (d dashboard) {
 	return d
 }
 
-// answers returns what is wrong with the answer to a query that should have data.
+// answers returns the problem of the answer to a query that should have data.
 func answers(t *testing.T, p prometheus.API, query string) string {
 	value, _, err := p.Query(t.Context(), query, time.Now())
 	if err != nil {
@@ -247,8 +247,8 @@ func TestServiceMonitor(t *testing.T) {
 }
 
 // TestObservability has a real Prometheus scrape the scheduler and answer every query of the dashboard and of the
-// alerting rules. In a cluster where all is well no alert fires; then each comes to fire, and no other, but for
-// SchedulerCycleSlow.
+// alerting rules. At first only CardOversubscribed fires, for a quota above the cards of the cluster. Then the alerts
+// on cards, starving queues and annotations fire, and no other alert. SchedulerDown fires when the scheduler is killed.
 func TestObservability(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.send(t, render(t, "../deploy/observability"), "test", metav1.DryRunAll)
@@ -317,7 +317,7 @@ func makeAlertsFire(t *testing.T, c *cluster) {
 	c.submit(t, "greedy", "oversold", h200, 200, gang, requesting(`{"NVIDIA-H200": 200}`))
 	c.refused(t, "greedy", insufficient("oversold", h200, 200, 206, 100))
 
-	// What a borrower does not have to give back keeps the lender waiting.
+	// The lender keeps waiting for cards that the borrower does not have to give back.
 	c.queue(t, "borrower", `{"NVIDIA-H800": 8}`)
 	c.annotate(t, "borrower", "volcano.sh/card.deserved", `{"NVIDIA-H800": 0}`)
 	c.annotate(t, "borrower", "volcano.sh/card.guarantee", `{"NVIDIA-H800": 0}`)

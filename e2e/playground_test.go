@@ -32,12 +32,12 @@ const demo = "github.com/capacity-card/capacity-card/cmd/demo"
 const startsDemo = "make demo DEMO_KEEP=1\n"
 
 // TestPlayground follows the pages as they stand, as a reader with two terminals does: make demo in one of them, and
-// all other sh blocks, in order, in the other. What a block prints on stdout and stderr is compared with the text block
-// that comes next, if there is one before the next sh block. No command may fail, except before "||".
+// all other sh blocks, in order, in the other. The output of a block on stdout and stderr is compared with the next
+// text block, if it comes before the next sh block. No command may fail, except before "||".
 //
-// It waits by repeating a block that only reads until it prints what the page shows. With -update it writes what the
-// blocks print into the pages. The pages show the rules of v1.14.1: with another release, the commands must succeed,
-// and what they print may differ.
+// It repeats a block that only reads until the block prints the text of the page. With -update it writes the output of
+// the blocks into the pages. The pages show the rules of v1.14.1. With another release, the commands must succeed, and
+// their output may differ.
 func TestPlayground(t *testing.T) {
 	clone := newClone(t)
 	for name, program := range map[string]string{"kubectl": kubectl, "cardctl": cardctl} {
@@ -127,7 +127,7 @@ func startDemo(t *testing.T, clone string) {
 	}
 }
 
-// terminal is one bash for all blocks, so that what a block sets is there for the next one.
+// terminal is one bash for all blocks, so that variables of a block are there for the next block.
 type terminal struct {
 	input  io.Writer
 	output *os.File
@@ -162,7 +162,7 @@ func openTerminal(t *testing.T, directory string) *terminal {
 	return terminal
 }
 
-// run runs a block, and returns what it prints and whether a command failed.
+// run runs a block, and returns its output and whether a command failed.
 func (terminal *terminal) run(t *testing.T, block string) (printed string, failed bool) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(terminal.script, []byte(block), 0o600))
@@ -182,7 +182,7 @@ func (terminal *terminal) run(t *testing.T, block string) (printed string, faile
 // reading are the commands that may be run again, by how they begin.
 var reading = []string{"kubectl get ", "kubectl events ", "cardctl ", "curl "}
 
-// shows runs a block and expects its output to be what the page shows. It returns the text for the page.
+// shows runs a block and expects the output that the page shows. It returns the text for the page.
 func (terminal *terminal) shows(t *testing.T, block, shown string) string {
 	t.Helper()
 	once := slices.ContainsFunc(commands(block), func(command string) bool {
@@ -226,8 +226,8 @@ var varying = []struct {
 	{regexp.MustCompile(`\b(\d+[dhms])+\b( \(x\d+ over (\d+[dhms])+\))?`), "AGE"},
 }
 
-// steady is a text without what varies, and without the spaces at the ends of lines. If something varies, its length
-// does, so the columns of such a text are one space apart.
+// steady is a text without the varying parts, and without the spaces at the ends of lines. The length of varying parts
+// varies as well, so the columns of such a text are one space apart.
 func steady(text string) string {
 	text = regexp.MustCompile(`(?m) +$`).ReplaceAllString(text, "")
 	before := text
@@ -257,7 +257,7 @@ func newClone(t *testing.T) string {
 	return clone
 }
 
-// TestSteady shows that what varies is left out of a comparison, and nothing else.
+// TestSteady expects a comparison to leave out the varying parts, and nothing else.
 func TestSteady(t *testing.T) {
 	for _, each := range []struct {
 		a, b string

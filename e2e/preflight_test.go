@@ -44,8 +44,8 @@ func preflight(t *testing.T, kubeconfig string, arguments ...string) (status int
 	return command.ProcessState.ExitCode(), r, errOut.String()
 }
 
-// TestPreflight runs cardctl preflight on a cluster with Volcano's own installation: once with all rights, and once as a
-// user who may list nothing but nodes.
+// TestPreflight runs cardctl preflight on a cluster with Volcano's own installation: once with all rights, and once as
+// a user who may list only nodes.
 func TestPreflight(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	install(t, c)
@@ -72,8 +72,8 @@ func TestPreflight(t *testing.T) {
 	assert.Contains(t, stderr, "error: the cluster https://127.0.0.1:1 cannot be reached: connection refused")
 }
 
-// TestPreflightHelm installs Volcano with its chart, and edits the configuration in the cluster. Preflight finds what the
-// next helm upgrade would reset.
+// TestPreflightHelm installs Volcano with its chart, and edits the configuration in the cluster. Preflight finds the
+// edit that the next helm upgrade would reset.
 func TestPreflightHelm(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	h := newHelm(t, c.Kubeconfig())

@@ -29,13 +29,13 @@ const (
 	upstreams = "volcano.sh/volcano/cmd/scheduler"
 )
 
-// volcanoNamespace is where Volcano is installed.
+// volcanoNamespace is the namespace in which Volcano is installed.
 const volcanoNamespace = controlplane.VolcanoNamespace
 
-// build builds a program into bin, once for as long as nothing changes, and returns where it is.
+// build builds a program into bin, only once while nothing changes, and returns its path.
 func build(t *testing.T, of string, flags ...string) string {
 	t.Helper()
-	// Its name is that of the package and of the flags, so that no two builds take turns.
+	// The name of the file has the package and the flags, so that no build replaces a different build.
 	name := strings.NewReplacer("/", "-", "=", "-", ".", "-").Replace(strings.Join(append([]string{of}, flags...), ""))
 	path, err := filepath.Abs(filepath.Join("..", "bin", "e2e", name))
 	require.NoError(t, err)
@@ -193,7 +193,7 @@ func TestRefusedConfigurations(t *testing.T) {
 }
 
 // TestEditedConfiguration edits the configuration of a scheduler that runs. A bad configuration changes nothing and is
-// reported; what is good counts from the next cycle on.
+// reported. A good configuration counts from the next cycle on.
 func TestEditedConfiguration(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	good := exampleConfiguration(t)

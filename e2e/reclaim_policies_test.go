@@ -14,7 +14,7 @@ import (
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
-// tidal is where the manifests of tidal scheduling are, seen from those of cards.
+// tidal is the directory of the manifests of tidal scheduling, relative to the manifests of cards.
 const tidal = "../tidal/"
 
 // TestReclaimPolicies sets the policies that decide who takes from whom (docs/spec/policies.md).
@@ -55,8 +55,8 @@ func tide(t *testing.T, c *cluster) {
 	c.runs(t, "training", map[string]int{}, 2)
 }
 
-// softQuota has the queue training borrow all eight cards, of which a queue that deserves none takes back what is above
-// the soft quota.
+// softQuota has the queue training borrow all eight cards. A queue that deserves none takes back the cards above the
+// soft quota.
 func softQuota(t *testing.T, c *cluster) {
 	c.apply(t, "queue-lending.yaml")
 	c.annotate(t, "training", "volcano.sh/card.guarantee", `{"NVIDIA-GeForce-RTX-4090-D": 0}`)
@@ -124,7 +124,7 @@ func reclaimDelay(t *testing.T, c *cluster) {
 	waitsUntil(t, c, "inference", "volcano.sh/reclaim-delay", "0s")
 }
 
-// preemptMinRuntime has two jobs in a queue, of which the second has the higher priority.
+// preemptMinRuntime has two jobs in a queue. The second job has the higher priority.
 func preemptMinRuntime(t *testing.T, c *cluster) {
 	c.reconfigure(t, "reclaim, backfill", "preempt, backfill")
 	urgent := c.urgent(t)
@@ -240,8 +240,8 @@ func enforceBudgets(t *testing.T, c *cluster) {
 	c.runs(t, "sweep", map[string]int{rtx4090D: 4}, 0)
 }
 
-// checkpoints has a pod that began first write a checkpoint. So its eviction loses less than that of one that began
-// later.
+// checkpoints has the pod that began first write a checkpoint. So its eviction loses less work than the eviction of a
+// pod that began later.
 func checkpoints(t *testing.T, c *cluster) {
 	c.reconfigure(t, "reclaimGangs: whole", "reclaimGangs: whole\n      victimOrder: leastWork",
 		"- name: gang\n", "- name: gang\n    enableReclaimable: false\n")

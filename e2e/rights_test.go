@@ -63,14 +63,14 @@ func without(rules []rbac.PolicyRule, r right) (left []rbac.PolicyRule) {
 	return left
 }
 
-// refused matches the complaint of a program that lacks a right, in its own words or in those of the API server.
+// refused matches the complaint of a program that lacks a right, in the words of the program or of the API server.
 func refused(r right) string {
 	return fmt.Sprintf(`(no permission to|cannot) %s [^\n]*(?i:%s)`, r.verb, strings.TrimSuffix(r.resource, "s"))
 }
 
 // TestEachRightOfTheViewIsNeeded takes one verb on one resource away from the role of deploy/view at a time. The server
-// then names what it may not do. Clients of later releases get a list with the watch, if the API server can send it so,
-// and need the right to list only elsewhere.
+// then names the missing right. Clients of later releases get a list with the watch, if the API server can send it so.
+// They need the right to list only for resources that they do not watch.
 func TestEachRightOfTheViewIsNeeded(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.scheduleInstalled(t)
@@ -98,9 +98,9 @@ func TestEachRightOfTheViewIsNeeded(t *testing.T) {
 	}
 }
 
-// TestEachRightOfThePluginsIsNeeded takes away, one at a time, the verbs of Volcano's role that the plugins use beyond
-// what Volcano's scheduler does: for the store, for events, and for notices on pods. The scheduler then names what it
-// may not do, and goes on.
+// TestEachRightOfThePluginsIsNeeded takes away, one at a time, verbs of Volcano's role that the plugins use and
+// Volcano's scheduler does not. They are for the store, for events, and for notices on pods. The scheduler then names
+// the missing right, and goes on.
 func TestEachRightOfThePluginsIsNeeded(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	program := build(t, ours)
@@ -125,7 +125,7 @@ func TestEachRightOfThePluginsIsNeeded(t *testing.T) {
 		t.Run(r.String(), func(t *testing.T) {
 			require.Contains(t, rights(rules), r)
 			named := regexp.MustCompile(refused(r))
-			if r.verb == "create" { // what is there is updated
+			if r.verb == "create" { // an existing ConfigMap is updated
 				err := maps.Delete(t.Context(), "capacity-card-usage", metav1.DeleteOptions{})
 				require.True(t, err == nil || apierrors.IsNotFound(err), err)
 			}
@@ -142,7 +142,8 @@ func TestEachRightOfThePluginsIsNeeded(t *testing.T) {
 }
 
 // TestCardStatus runs the scheduler with cardStatus. Without the right to patch queues, it names the right and goes on.
-// With the role of deploy/status, each queue has what cardctl top prints, and the next write is a minute away.
+// With the role of deploy/status, each queue has the numbers that cardctl top prints, and the next write is a minute
+// away.
 func TestCardStatus(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.policy(t)
@@ -200,8 +201,8 @@ func TestCardStatus(t *testing.T) {
 	assert.NotContains(t, p.log(t), "cardStatus: annotation")
 }
 
-// TestRightsInOneNamespace asks as a user who may list the objects of one namespace: cardctl explain answers with what
-// the scheduler has written there, and the first page of the server has the jobs of the namespace.
+// TestRightsInOneNamespace asks as a user who may list the objects of one namespace. cardctl explain answers with the
+// messages of the scheduler in that namespace, and the first page of the server has the jobs of the namespace.
 func TestRightsInOneNamespace(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.scheduleInstalled(t)

@@ -54,7 +54,8 @@ func TestSharedObjects(t *testing.T) {
 	})
 }
 
-// TestSharedObjectsOfAnotherBuild loads what was built for another scheduler: that one does not start, and says why.
+// TestSharedObjectsOfAnotherBuild loads shared objects that were built for another scheduler. The scheduler does not
+// start, and says why.
 func TestSharedObjectsOfAnotherBuild(t *testing.T) {
 	directory := shared(t, build(t, upstreams))
 	c := plane(t)

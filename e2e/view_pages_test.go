@@ -41,10 +41,10 @@ var viewPaths = []viewPath{
 	{"holders", "/holders?by=namespace", "Who has which cards"},
 }
 
-// illustrated are the pages of which docs/ has a picture.
+// illustrated are the pages with a picture in docs/.
 var illustrated = []string{"overview", "queues", "queue", "waiting", "job", "cards", "health", "history"}
 
-// paths are all pages: those of the navigation, that of a job, and those of queues.
+// paths are all pages: the pages of the navigation, and pages of a job, of queues and of a node.
 func (p *pages) paths(t *testing.T) []viewPath {
 	return append(viewPaths[:len(viewPaths):len(viewPaths)], viewPath{"job", p.jobPath(t, "Job/llm"), "default/Job/llm"},
 		viewPath{"queue", "/queue/research", "research"}, viewPath{"sorted", "/queues?sort=use&scale=common", "as a tree"},
@@ -95,7 +95,7 @@ func TestViewPages(t *testing.T) {
 				t.Run(of.name, func(t *testing.T) {
 					b.run(t, scripts(each.name != "still"))
 					b.open(t, of.path)
-					b.run(t, scripts(true)) // of the checks: those of the page do not run any more
+					b.run(t, scripts(true)) // scripts of the checks; scripts of the page do not run any more
 					picture := b.picture(t, of.name+"-"+each.name)
 					if each.name == "light" && slices.Contains(illustrated, of.name) {
 						illustrate(t, of.name, picture)
@@ -115,8 +115,8 @@ func TestViewPages(t *testing.T) {
 	}
 }
 
-// TestViewAnswers reads from the pages what a user wants to know: who has which cards, why llm waits, who could take
-// cards back, and what would let llm in.
+// TestViewAnswers reads the answers to questions of a user from the pages: who has which cards, why llm waits, who
+// could take cards back, and which change would let llm in.
 func TestViewAnswers(t *testing.T) {
 	p := servePages(t, "-f", viewExample)
 	b := openBrowser(t, p.address)
@@ -216,7 +216,7 @@ func TestViewOtherSites(t *testing.T) {
 		b.run(t, chromedp.Click("#follow", chromedp.ByQuery))
 		b.shows(t, "What if", "Simulate")
 		assert.NotContains(t, b.text(t), "before and after", "a link fills the form, and simulates nothing")
-		b.takeProblems() // what was refused
+		b.takeProblems() // the refused requests
 	}
 }
 
@@ -282,7 +282,7 @@ func TestViewLending(t *testing.T) {
 	late.accessible(t)
 }
 
-// hostile are objects whose names are scripts. The API server admits no such names, but files have them.
+// hostile are objects with scripts as names. The API server admits no such names, but files have them.
 const hostile = `
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue

@@ -113,7 +113,7 @@ func (c *cluster) installView(t *testing.T) *apps.Deployment {
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	require.NoError(t, err)
 	secrets, name := c.Kube.CoreV1().Secrets(volcanoNamespace), deployment.Spec.Template.Spec.Volumes[0].Secret.SecretName
-	err = secrets.Delete(t.Context(), name, metav1.DeleteOptions{}) // that of the page
+	err = secrets.Delete(t.Context(), name, metav1.DeleteOptions{}) // the Secret of the page
 	require.True(t, err == nil || apierrors.IsNotFound(err), err)
 	_, err = secrets.Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Type: corev1.SecretTypeTLS,
@@ -191,8 +191,8 @@ func listing(resources ...string) (rules []rbac.PolicyRule) {
 
 const listQueues = "queues.scheduling.volcano.sh"
 
-// TestViewAccess runs the server as deploy/view does, and expects users with different permissions to see what they may
-// list, until it is revoked.
+// TestViewAccess runs the server as deploy/view does. It expects users with different permissions to see the objects
+// that they may list, until a permission is revoked.
 func TestViewAccess(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.scheduleInstalled(t)
@@ -257,7 +257,7 @@ func TestViewAccess(t *testing.T) {
 		assert.Equal(collect, http.StatusUnauthorized, status)
 	}, access.CacheTime+patience, schedulePeriod)
 
-	// The reviews of a new user are kept for access.CacheTime from here on; those of the guest are older.
+	// The reviews of a new user are kept for access.CacheTime from here on. The reviews of the guest are older.
 	visitor := c.user(t, "visitor", listing(listQueues), nil)
 	p.answers(t, "/queues", visitor, http.StatusOK)
 	w.set(true)
@@ -338,7 +338,7 @@ func TestViewDeployed(t *testing.T) {
 	require.NotContains(t, m.readLog(t), "error")
 }
 
-// pages are those of a server in the container.
+// pages are the pages of a server in the container.
 func (m *container) pages() *pages {
 	return &pages{address: "https://127.0.0.1:8443", client: m.client}
 }

@@ -14,7 +14,7 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// weights is where the manifests of queues with weights are, seen from those of cards.
+// weights is the directory of the manifests of queues with weights, relative to the manifests of cards.
 const weights = "../weights/"
 
 // cpus is the line of the metrics that says how many CPUs a queue deserves.
@@ -37,8 +37,8 @@ func (c *cluster) scheduleByWeight(t *testing.T, name string) {
 	c.schedule(t, configuration)
 }
 
-// TestPlatform has an AI platform, a data team and infrastructure share a cluster. What others leave idle the data team
-// borrows, and gives it back when its owner comes; what is guaranteed is kept.
+// TestPlatform has an AI platform, a data team and infrastructure share a cluster. The data team borrows idle resources
+// of the others, and gives them back when an owner needs them. Guaranteed resources are kept.
 func TestPlatform(t *testing.T) {
 	for _, name := range []string{"capacity", "capacity-card"} {
 		t.Run(name, func(t *testing.T) {
@@ -54,10 +54,10 @@ func TestPlatform(t *testing.T) {
 				c.refusedFor(t, "greedy", insufficient("batch-etl", "nvidia.com/gpu", 17, 17, 16))
 			}
 
-			// batch-etl has 320 of the 105 that it deserves; guaranteed to others are 150.
+			// batch-etl has 320 CPUs and deserves 105. Other queues have guarantees of 150.
 			c.workers(t, etl, "batch-etl", 8, 40, 1)
 			c.runs(t, etl, map[string]int{"": 40}, 0)
-			// Training fits into what is idle; the others take back what they deserve.
+			// Training fits into the idle CPUs. The other queues take back the CPUs that they deserve.
 			c.workers(t, training, "ai-training", 8, 18, 18)
 			c.runs(t, training, map[string]int{"": 18}, 0)
 			c.workers(t, builds, "ci-cd", 8, 6, 6)
@@ -82,16 +82,16 @@ func (c *cluster) devices(t *testing.T, name, queue string, n int64) {
 	c.create(t, job)
 }
 
-// TestDepartments has two departments share a cluster, changes a weight while they do, and has a queue whose
-// annotations are wrong beside them.
+// TestDepartments has two departments share a cluster, and changes a weight while they do. Then it adds a queue with
+// wrong annotations.
 func TestDepartments(t *testing.T) {
 	c := plane(t, weights+"departments-nodes.yaml")
 	c.scheduleByWeight(t, "capacity")
 	c.apply(t, weights+"departments.yaml")
 	c.measures(t, cpus("rd-prod", 40), cpus("rd-staging", 10), cpus("qa-func", 15), cpus("qa-perf", 15))
 
-	// 40 are guaranteed to rd-prod; of the others qa-func has 25 more than its 15, until qa-perf comes. The nodes are
-	// full by then: the reclaim action of Volcano v1.15 evicts nothing where only a quota is short.
+	// 40 CPUs are guaranteed to rd-prod. Of the other CPUs, qa-func has 25 more than its 15, until qa-perf comes. The
+	// nodes are full by then: the reclaim action of Volcano v1.15 evicts nothing where only a quota is short.
 	c.workers(t, "functional", "qa-func", 5, 10, 1)
 	c.runs(t, "functional", map[string]int{"": 8}, 2)
 	c.workers(t, "release-rd", "rd-prod", 5, 8, 8)

@@ -69,7 +69,7 @@ func compareTolerated(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// compareEnforced draws jobs and what is above.
+// compareEnforced draws jobs and an excess over bounds. It compares the evicted pods with the oracle.
 func compareEnforced(t *testing.T, r *rand.Rand) {
 	excess, above := make([]float64, 1+r.IntN(2)), map[string]float64{}
 	for i := range excess {

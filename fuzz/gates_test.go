@@ -11,9 +11,9 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// FuzzGates reserves the requests of pending tasks that the rules admit, and of some that they
-// refuse, as of pods that never had a gate. Tasks with a reservation get nodes and lose them.
-// Accounts and verdicts equal those of the oracle after each event.
+// FuzzGates reserves the requests of pending tasks that the rules admit. It also reserves some requests that they
+// refuse, as for pods that never had a gate. Tasks with a reservation get nodes and lose them. After each event, the
+// engine and the oracle agree on accounts and verdicts.
 func FuzzGates(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

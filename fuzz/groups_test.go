@@ -35,7 +35,7 @@ func FuzzGroups(f *testing.F) {
 	})
 }
 
-// newGroupedWorld draws a cluster whose scalars are cards, with groups that some queues bound.
+// newGroupedWorld draws a cluster in which all scalars are cards, with groups of cards that some queues bound.
 func newGroupedWorld(t *testing.T, r *rand.Rand) *world {
 	w := &world{t: t, rand: r, ix: &index.Index{}, names: &index.Names{}, groups: oracle.Groups{}}
 	c := draw(r)
@@ -116,7 +116,7 @@ func (w *world) setGroups() {
 	})
 }
 
-// compareGroups adds the accounts of groups up from those of cards.
+// compareGroups checks that the account of each group is the weighted sum of the accounts of its cards.
 func (w *world) compareGroups() {
 	for _, name := range w.oracle.Names() {
 		q, want := w.number(name), w.oracle.Allocated(name)

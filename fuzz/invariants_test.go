@@ -12,10 +12,10 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// FuzzInvariants admits what the rules admit, and nothing else. It checks after each event:
+// FuzzInvariants admits only tasks and jobs that the rules admit. It checks after each event:
 //
-//   - No admission takes a queue above its realCapability, at any level, nor above what its
-//     overcommit factor allows.
+//   - No admission takes a queue above its realCapability, at any level, nor above the amount
+//     that its overcommit factor allows.
 //   - No admission takes a queue above its max-jobs, at any level.
 //   - The account of a queue is the sum of its jobs and its children, and its share is up
 //     to date.
@@ -141,7 +141,7 @@ func (w *world) checkDeserved() {
 	}
 }
 
-// checkVictims takes victims, and adds up what is left in their queues.
+// checkVictims takes victims, and checks that their queues keep their guarantees.
 func (w *world) checkVictims() {
 	reclaimer := pick(w.rand, w.tasks)
 	w.beginVictims()

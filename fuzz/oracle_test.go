@@ -19,8 +19,8 @@ func seeds(f *testing.F) {
 	}
 }
 
-// FuzzOracle makes the same changes in the engine and in the oracle, also those that the
-// rules refuse. It compares accounts and verdicts after each event.
+// FuzzOracle makes the same changes in the engine and in the oracle, including changes that the rules refuse. It
+// compares accounts and verdicts after each event.
 func FuzzOracle(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -176,7 +176,7 @@ func (w *world) at(v quota.Verdict) string {
 	return w.ix.Name(v.Queue)
 }
 
-// lends reports whether a request leaves what other queues are guaranteed.
+// lends reports whether a request leaves the guarantees of other queues free.
 func (w *world) lends(a quota.View, q index.Queue, request fastres.Vector) bool {
 	for d := range request.Requested() {
 		if !w.kept.Fits(a, q, d, request.Get(d)).OK() {

@@ -12,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/assign"
 )
 
-// returning draws who gives something back, and what preempt takes for a job.
+// returning draws the queues that give something back, and the amounts that preempt takes for a job.
 func (w *world) returning() (oracle.Returns, quota.Giving, oracle.Amounts) {
 	gives, fenced := map[string]bool{}, map[string]bool{}
 	for _, name := range w.oracle.Names() {

@@ -103,7 +103,7 @@ func drawSoftJob(r *rand.Rand, step float64) (j oracle.SoftJob) {
 	return j
 }
 
-// want tells the engine what the jobs of a queue request.
+// want tells the engine how much the waiting jobs of a queue want.
 func want(w *world, soft *quota.Soft, queue string, s oracle.Soft) {
 	if !w.oracle.Leaf(queue) || w.oracle.Broken(queue) {
 		return

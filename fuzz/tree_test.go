@@ -118,7 +118,7 @@ func FuzzPlaces(f *testing.F) {
 	})
 }
 
-// FuzzPlace places a queue with any annotations. A good queue beside it keeps its place.
+// FuzzPlace places a queue with any annotations. A good queue next to it keeps its place.
 func FuzzPlace(f *testing.F) {
 	for _, each := range [][2]string{{"root/eng/prod", "1/6/8"}, {"eng/prod", "6/8"}, {"root//", "//"}, {"root/good", "1/1"}, {"root", ""}, {"", "1"}, {"/", "/"}} {
 		f.Add(each[0], each[1])

@@ -61,8 +61,8 @@ func (w *world) compareSnapshots(taken []snapshot) {
 	}
 }
 
-// FuzzUndo changes simulations of several moments while the accounts change too, and undoes
-// most changes. Verdicts, overlays and accounts equal those of the oracle throughout.
+// FuzzUndo changes simulations of several moments while the accounts change too, and undoes most changes. The engine
+// and the oracle always agree on verdicts, overlays and accounts.
 func FuzzUndo(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

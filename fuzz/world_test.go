@@ -327,7 +327,7 @@ func pick[T any](r *rand.Rand, all []T) (one T) {
 	return one
 }
 
-// known returns the tasks whose queue exists.
+// known returns the tasks with a queue that exists.
 func (w *world) known() []*task {
 	return slices.DeleteFunc(slices.Clone(w.tasks), func(t *task) bool { return w.number(t.queue) == index.None })
 }

@@ -77,7 +77,8 @@ func TestNamesLen(t *testing.T) {
 	assert.Equal(t, int(fastres.FirstFree)+1, names.Len())
 }
 
-// TestSharesAreExact adds what a group has of parts of a card, and takes it away in the same order: nothing is left.
+// TestSharesAreExact adds the shares of a group in parts of a card, and subtracts them in the same order. Nothing is
+// left.
 func TestSharesAreExact(t *testing.T) {
 	share, sum := index.Share{Weight: 0.3}, 0.0
 	for n := range 64 {

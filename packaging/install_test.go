@@ -46,8 +46,8 @@ func TestReleaseImages(t *testing.T) {
 	}
 }
 
-// hasPlatforms expects an image for each platform with linux, and the files of the archive for
-// that platform in it. It returns what the programs are made of.
+// hasPlatforms expects an image for each platform with linux. The image has the files of the archive for that platform.
+// hasPlatforms returns the dependencies of the programs.
 func (r *release) hasPlatforms(t *testing.T, index v1.ImageIndex, program, volcano string) map[string]string {
 	t.Helper()
 	platforms, all := map[string]v1.Hash{}, map[string]string{}
@@ -90,8 +90,8 @@ func (r *release) hasPlatforms(t *testing.T, index v1.ImageIndex, program, volca
 // roots is the module of the root certificates, which are in the images alone.
 const roots = "golang.org/x/crypto/x509roots/fallback"
 
-// hasSBOM expects the SBOM of an image to have what its programs are made of, and the root
-// certificates in the version that this module requires.
+// hasSBOM expects the SBOM of an image to have the dependencies of its programs, and the root certificates in the
+// version that this module requires.
 func (r *release) hasSBOM(t *testing.T, stem, program, digest string, want map[string]string) {
 	t.Helper()
 	for line := range strings.Lines(string(read(t, "go.sum"))) {
@@ -154,8 +154,8 @@ func TestReleaseManifests(t *testing.T) {
 	require.Len(t, named, len(digests))
 }
 
-// TestReleaseChart renders the chart with all that it can install: it is that of the release,
-// and so are its images.
+// TestReleaseChart renders the chart with all optional objects. The chart and its images have the version of the
+// release.
 func TestReleaseChart(t *testing.T) {
 	r := openRelease(t)
 	chart := r.path("capacity-card-" + strings.TrimPrefix(r.version, "v") + ".tgz")

@@ -40,8 +40,7 @@ func TestLicenses(t *testing.T) {
 	}
 }
 
-// TestReplacedModule has a module whose files are in a directory: it has not the version that
-// is required.
+// TestReplacedModule has a module with its files in a directory. The module does not have the required version.
 func TestReplacedModule(t *testing.T) {
 	source := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(source, "m"), 0o700))

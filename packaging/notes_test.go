@@ -40,8 +40,8 @@ None.
 ### Added
 `
 
-// TestNotes takes the section of a release, with links to its pages, and refuses one that does not
-// say what people have to know.
+// TestNotes takes the section of a release, with links to its pages, and refuses a section without the parts that
+// people need.
 func TestNotes(t *testing.T) {
 	notes, err := notesOf(changelog, "v0.2.0")
 	require.NoError(t, err)

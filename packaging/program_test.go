@@ -146,7 +146,7 @@ func (b built) isBuiltFor(t *testing.T, program []byte) (commit string) {
 	return settings["vcs.revision"]
 }
 
-// started runs a program with --version and returns what it prints.
+// started runs a program with --version and returns its output.
 func started(t *testing.T, name string, program []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

@@ -35,7 +35,7 @@ func writeLayout(t *testing.T, directory, reference string) v1.Hash {
 	return digest
 }
 
-// push runs make push, and returns what it prints. The variables of a make that runs the tests do not count.
+// push runs make push, and returns its output. The variables of a make that runs the tests do not count.
 func push(arguments ...string) (string, error) {
 	command := exec.Command("make", append([]string{"--no-print-directory", "-C", "..", "push"}, arguments...)...)
 	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {

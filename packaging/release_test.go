@@ -65,7 +65,7 @@ func (r *release) stem(b built) string {
 	return b.program + "_" + r.version + "_volcano-" + b.volcano + "_" + b.os + "_" + b.arch
 }
 
-// programs are those that the release has to have.
+// programs are the programs that the release must have.
 func (r *release) programs() (all []built) {
 	for _, volcano := range r.volcanos {
 		for _, b := range []built{
@@ -165,8 +165,7 @@ func documentedFiles(t *testing.T) (rows []*regexp.Regexp) {
 	return rows
 }
 
-// TestReleaseChecksums compares the sums with the files, of which only the list itself has
-// none.
+// TestReleaseChecksums compares the sums with the files. Only the list of sums itself has no sum.
 func TestReleaseChecksums(t *testing.T) {
 	r := openRelease(t)
 	listed := map[string]string{}

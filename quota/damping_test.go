@@ -200,8 +200,8 @@ func TestOrderOfChoices(t *testing.T) {
 	assert.Zero(t, quota.OrderByReclaim(ix, pending, ix.Lookup("has"), ix.Lookup("all"), 1), "a task without a choice")
 }
 
-// TestPendingIsBounded adds many sizes of which none is smaller than another. The queue
-// still has a bounded number of them to compare.
+// TestPendingIsBounded adds many sizes, and no size is smaller than another. The queue still has a bounded number of
+// sizes to compare.
 func TestPendingIsBounded(t *testing.T) {
 	flat := session("", queue{name: "x", deserved: res{cpu: 1e6, memory: 1e6}})
 	pending := &quota.Pending{}

@@ -19,8 +19,8 @@ func deviceNames() (names *index.Names, gpus, gpuMemory, nics fastres.Dim) {
 	return names, gpus, gpuMemory, names.InternClass("deviceclass/nic")
 }
 
-// TestClaims charges claims that queues share, and compares the accounts and what still fits at
-// every level.
+// TestClaims charges claims that queues share, and compares the accounts and the requests that still fit at every
+// level.
 func TestClaims(t *testing.T) {
 	names, gpus, _, nics := deviceNames()
 	ix := session("root",
@@ -101,7 +101,7 @@ func TestBound(t *testing.T) {
 	assert.Equal(t, 7.0, quota.Bound(&ix.RealCapability, names, lookup(t, ix, "counts"), cpu), "a resource")
 }
 
-// TestEnqueueableDevices admits jobs, whose devices count in inqueue at every level.
+// TestEnqueueableDevices admits jobs. Their devices count in inqueue at every level.
 func TestEnqueueableDevices(t *testing.T) {
 	names, gpus, _, nics := deviceNames()
 	ix := session("root",

@@ -10,7 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// terminating makes a part of what a queue has that of pods which are being deleted.
+// terminating marks a part of the allocation of a queue as the allocation of pods that are being deleted.
 func terminating(t *testing.T, ix *index.Index, name string, part res) {
 	t.Helper()
 	for _, q := range ix.Path(lookup(t, ix, name)) {
@@ -27,8 +27,8 @@ func ended(ix *index.Index) index.Overlay {
 	return future
 }
 
-// TestRulesReadTheFuture asks about queues whose pods end: neither the reclaimer's nor the victim's
-// count them.
+// TestRulesReadTheFuture asks about queues with pods that terminate. These pods count neither for the reclaimer's queue
+// nor for the victim's queue.
 func TestRulesReadTheFuture(t *testing.T) {
 	ix := session("", queue{name: "to", allocated: res{gpu: 2}, bound: res{gpu: 2}, deserved: res{gpu: 2}},
 		queue{name: "q", allocated: res{gpu: 4}, deserved: res{gpu: 3}})

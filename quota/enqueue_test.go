@@ -144,7 +144,7 @@ func TestRollUpInqueue(t *testing.T) {
 	}
 }
 
-// TestChargeInqueue charges in steps what RollUpInqueue adds up at once.
+// TestChargeInqueue charges in steps the amounts that RollUpInqueue adds up at once.
 func TestChargeInqueue(t *testing.T) {
 	bound := res{cpu: 10, gpu: 10}
 	ix := session("root", queue{name: "root", bound: res{cpu: 100, gpu: 100}}, queue{name: "a", bound: res{cpu: 12, gpu: 100}},

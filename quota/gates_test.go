@@ -10,7 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// TestReserve reserves room in one queue, and compares what is left at every level.
+// TestReserve reserves room in two queues, and compares the room that is left at every level.
 func TestReserve(t *testing.T) {
 	ix := session("root",
 		queue{name: "root", bound: res{cpu: 12, gpu: 9}},

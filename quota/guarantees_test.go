@@ -11,8 +11,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// TestGuaranteesFollowCharges charges and refunds random queues. The answers are those of
-// Guarantees that read the same accounts again.
+// TestGuaranteesFollowCharges charges and refunds random queues. The answers equal the answers of Guarantees that read
+// the same accounts again.
 func TestGuaranteesFollowCharges(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	refused := 0
@@ -43,9 +43,9 @@ func TestGuaranteesFollowCharges(t *testing.T) {
 	require.Greater(t, refused, 1000)
 }
 
-// TestGuaranteesSeeVictims asks about accounts without some victims, or with a pod more. The
-// answers are those of Guarantees of just these accounts: what victims leave of a guarantee is
-// unused, and what a pod takes of its own is not.
+// TestGuaranteesSeeVictims asks about accounts without some victims, or with one more pod. The answers equal the
+// answers of Guarantees of just these accounts. The part of a guarantee that victims leave is unused, and the part that
+// a pod takes of its own guarantee is used.
 func TestGuaranteesSeeVictims(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	differ := 0
@@ -95,8 +95,8 @@ func guaranteed(r *rand.Rand) *index.Index {
 	return ix
 }
 
-// TestWhoseGuaranteesLack asks for a card of a queue of team, where b is guaranteed the two that are left. Who is below
-// team takes a part of what is lacking, and other does not.
+// TestWhoseGuaranteesLack asks for a card for a queue of team, where the two cards that are left are guaranteed to b.
+// Queues below team take a part of the missing cards, and other does not.
 func TestWhoseGuaranteesLack(t *testing.T) {
 	ix := session("root", queue{name: "root", bound: res{gpu: 9}}, queue{name: "team", bound: res{gpu: 4}},
 		queue{name: "a<team", bound: res{gpu: 4}}, queue{name: "b<team", bound: res{gpu: 4}, guarantee: res{gpu: 2}},
@@ -109,8 +109,8 @@ func TestWhoseGuaranteesLack(t *testing.T) {
 	}
 }
 
-// TestGuaranteesAboveTheirParent has two teams that are guaranteed four each, in a department that can have four of
-// eight. Four are kept free for the department, less what it has.
+// TestGuaranteesAboveTheirParent has two teams with a guarantee of four each, in a department that can have four of
+// eight. Four are kept free for the department, less its allocation.
 func TestGuaranteesAboveTheirParent(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, borrower float64 // allocated

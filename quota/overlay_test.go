@@ -10,8 +10,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// TestOverlayOfClaims refunds and charges resource claims in an overlay. The next one in the same memory
-// has those of the accounts below. Undo restores claims that the overlay had before the mark, and forgets later ones.
+// TestOverlayOfClaims refunds and charges resource claims in an overlay. The next overlay in the same memory has the
+// claims of the accounts below. Undo restores claims that the overlay had before the mark, and forgets later claims.
 func TestOverlayOfClaims(t *testing.T) {
 	_, gpus, _, _ := deviceNames()
 	ix := session("root", queue{name: "root"}, queue{name: "q"}, queue{name: "other"})

@@ -45,8 +45,8 @@ func resOf(x fastres.Vector) res {
 	return r
 }
 
-// queue is a queue as tests write it: its name, or "name<parent", and its own accounts
-// without those of its children.
+// queue is a queue as tests write it: its name, or "name<parent", and its own accounts without the accounts of its
+// children.
 type queue struct {
 	name                                   string
 	capability, bound, guarantee, deserved res // bound is realCapability
@@ -61,7 +61,7 @@ func session(root string, queues ...queue) *index.Index {
 	return ix
 }
 
-// build returns an index of the given queues, rolled up but for inqueue.
+// build returns an index of the given queues, rolled up except for inqueue.
 func build(root string, queues ...queue) *index.Index {
 	var nodes []index.Node
 	for _, q := range queues {

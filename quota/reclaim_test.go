@@ -185,8 +185,8 @@ func TestTakeAllocatesNothing(t *testing.T) {
 	assert.Greater(t, taken, 400)
 }
 
-// TestTakeContended compares the ancestors of a victim with what they deserve, two levels up. The reclaimer's queue is
-// to, and sub and flat are queues of the same department.
+// TestTakeContended compares the ancestors of a victim with their deserved amounts, two levels up. The reclaimer's
+// queue is to, and sub and flat are queues of the same department.
 func TestTakeContended(t *testing.T) {
 	for _, test := range []struct {
 		name, from string

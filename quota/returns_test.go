@@ -11,7 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// TestReturns changes the example of Returns: a department of 8 cards, of which a1 has 8 and deserves 4. a2 deserves 4.
+// TestReturns changes the example of Returns: a department has 8 cards. a1 has 8 and deserves 4, and a2 deserves 4.
 func TestReturns(t *testing.T) {
 	type change = func(queues map[string]*queue)
 	allocated := func(name string, n float64) change {

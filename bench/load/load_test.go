@@ -39,7 +39,7 @@ func TestRead(t *testing.T) {
 	assert.ErrorContains(t, err, path)
 }
 
-// TestLeftPods has four pods of which one did not run.
+// TestLeftPods has four pods. One of them did not run.
 func TestLeftPods(t *testing.T) {
 	r := Result{Running: []float64{1, 2, 4}, Left: 1}
 	for share, want := range map[float64]float64{0.25: 1, 0.5: 2, 0.75: 4, 0.9: math.Inf(1)} {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sampleRun has a steady part from 10 s to 40 s with four pods, of which three ran.
+// sampleRun has a steady part from 10 s to 40 s with four pods. Three of them ran.
 var sampleRun = Run{
 	Scheduler: "capacity", From: 10, Until: 40, Bound: 60, Submitted: 4, Running: []float64{1, 2, 5},
 	Samples: []Sample{

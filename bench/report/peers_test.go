@@ -56,7 +56,7 @@ func TestSchedulers(t *testing.T) {
 	assert.NotContains(t, page, "KAI: 9.00 ms", "that of ours which does the most alike takes as much")
 }
 
-// TestPeersReasonsAreOfQuestions finds reasons for what is not on the page.
+// TestPeersReasonsAreOfQuestions expects each reason to belong to a question on the page.
 func TestPeersReasonsAreOfQuestions(t *testing.T) {
 	known := map[string]bool{"peers.md.tmpl": true, "peers.reasons.tmpl": true}
 	for _, a := range askings {

@@ -106,7 +106,7 @@ func rounds(n int, base, ours string, ratio float64, allocs int) *set {
 	return s
 }
 
-// TestVerdict is that of benchstat: p < 0.05, with ten rounds.
+// TestVerdict expects the verdict of benchstat: p < 0.05, with ten rounds.
 func TestVerdict(t *testing.T) {
 	ten := []float64{100, 101, 102, 103, 104, 105, 106, 107, 108, 109}
 	times := func(x float64) (scaled []float64) {
@@ -209,8 +209,8 @@ func TestNoisyRowsAreLeftOut(t *testing.T) {
 	assert.Equal(t, "Left out: 1 row, interval above 20 %.\n", none.String(), "no head without rows")
 }
 
-// TestOwnAllocations leaves out what a benchmark without a plugin allocates, and
-// expects the same of other inputs.
+// TestOwnAllocations leaves out the allocations of a benchmark without a plugin, and expects the same number with other
+// inputs.
 func TestOwnAllocations(t *testing.T) {
 	own := &allocations{most: 1, less: "None"}
 	words, v := own.outcome(rounds(6, "None", "Ours", 1, 1000), "Ours")

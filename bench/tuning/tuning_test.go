@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestDeployed compares the configuration of deploy/ with that of the page.
+// TestDeployed compares the configuration of deploy/ with the configuration of the page.
 func TestDeployed(t *testing.T) {
 	raw, err := os.ReadFile("../../deploy/cards/configuration.yaml")
 	require.NoError(t, err)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestShared adds up what runs, and checks the questions against it.
+// TestShared adds up the running jobs, and checks the questions against the sums.
 func TestShared(t *testing.T) {
 	for leaves, fanout := range SharedFanout {
 		s := NewShared(fanout, 1)

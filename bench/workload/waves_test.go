@@ -87,8 +87,8 @@ func TestWavesRun(t *testing.T) {
 	}
 }
 
-// TestWavesFit checks that each job can run: the nodes have what its queue may have, which is at
-// least the largest of its jobs.
+// TestWavesFit checks that each job can run: the nodes have the quota of its queue, which is at least the largest of
+// its jobs.
 func TestWavesFit(t *testing.T) {
 	w := Waves{Nodes: 5000, Queues: 500, Pods: 10000, PodsPerJob: 10, Duration: 10 * time.Minute, Cards: true}
 	c, arrivals := w.Make(1)

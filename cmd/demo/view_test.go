@@ -90,8 +90,9 @@ func story() snapshot {
 	return s
 }
 
-// TestViewRollsUp checks what the demo's own verdict rests on: what a job occupies is named by its node, counts for its
-// queue and every queue above, and a pod without a node or at its end occupies nothing.
+// TestViewRollsUp checks the data of the demo's own verdict. The node of a job names the cards that the job occupies.
+// They count for the queue of the job and for every queue above it. A pod without a node or at its end occupies
+// nothing.
 func TestViewRollsUp(t *testing.T) {
 	v := newView(story())
 
@@ -131,8 +132,8 @@ func TestDeploymentsCount(t *testing.T) {
 	}
 }
 
-// TestExcess is about the quotas that the demo watches: a leaf is bound to what it names, an inner queue is free in
-// what it does not name, and is bound for all below it.
+// TestExcess checks the quotas that the demo watches. A leaf may have only the cards that its quota names. An inner
+// queue may have any card that its quota does not name, and its quota bounds all queues below it together.
 func TestExcess(t *testing.T) {
 	excess := func(s snapshot) (found []string) {
 		for _, queue := range newView(s).queues {

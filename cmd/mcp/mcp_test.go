@@ -284,7 +284,7 @@ func TestNamesAreNoCommands(t *testing.T) {
 		(&call{command: "usage", flags: []string{"--card=-"}, names: []string{"reset"}}).words([]string{"-f", "x"}))
 }
 
-// TestAnswersAreBounded leaves out an answer that is too long, and says what to ask instead.
+// TestAnswersAreBounded leaves out an answer that is too long, and names a tool with a shorter answer.
 func TestAnswersAreBounded(t *testing.T) {
 	session := serving(t, append(input("cardctl"), "--max-bytes=3000")...)
 	assert.Contains(t, refused(t, session, "cards", nil),

@@ -35,7 +35,7 @@ func TestDefinitionsAreReadable(t *testing.T) {
 	}
 }
 
-// TestDefinitionsOutsideTheRepository expects an error that says what is missing.
+// TestDefinitionsOutsideTheRepository expects an error that says that the definitions need the repository.
 func TestDefinitionsOutsideTheRepository(t *testing.T) {
 	t.Chdir(t.TempDir())
 	_, err := readDefinitions()

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// TestKubeletRunsCommands brings pods up to date whose commands end sooner or later, or that are being deleted.
+// TestKubeletRunsCommands updates pods with commands that end sooner or later, and pods that are being deleted.
 func TestKubeletRunsCommands(t *testing.T) {
 	const gone = corev1.PodPhase("gone")
 	long, now := metav1.NewTime(time.Now().Add(-time.Hour)), metav1.Now()

@@ -77,7 +77,7 @@ func event(kind watch.EventType, object runtime.Object) watch.Event {
 	return watch.Event{Type: kind, Object: object}
 }
 
-// TestRecorder cuts watches, refuses one, and discards changes. Nothing is lost but what was discarded, and the history
+// TestRecorder cuts watches, refuses one, and discards changes. Only the discarded changes are lost, and the history
 // says so.
 func TestRecorder(t *testing.T) {
 	expired := apierrors.NewResourceExpired("compacted")

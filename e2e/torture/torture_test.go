@@ -20,7 +20,7 @@ import (
 	"github.com/capacity-card/capacity-card/e2e/history/check"
 )
 
-// What make torture sets.
+// The flags that make torture sets.
 var (
 	length = flag.Duration("torture-time", 0, "how long rounds are run; by default one short round")
 	seed   = flag.Uint64("torture-seed", 38, "seed of the first round")
@@ -30,7 +30,7 @@ var (
 )
 
 const (
-	// roundLength is how long tenants act in a round of make torture, and shortLength in that of make e2e.
+	// roundLength is how long tenants act in a round of make torture, and shortLength in a round of make e2e.
 	roundLength, shortLength = 45 * time.Second, 25 * time.Second
 )
 
@@ -103,7 +103,7 @@ func manyReaders(t *testing.T, plane *controlplane.ControlPlane) {
 	require.NoError(t, v.bounded())
 }
 
-// run runs a round, and keeps what it finds.
+// run runs a round, and keeps its findings.
 func run(t *testing.T, plane *controlplane.ControlPlane, options Options, total *check.Report) {
 	t.Helper()
 	result, err := Run(context.WithoutCancel(t.Context()), plane, options)

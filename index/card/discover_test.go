@@ -175,7 +175,7 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// shuffled returns a copy of m whose keys are inserted in random order.
+// shuffled returns a copy of m with keys that are inserted in random order.
 func shuffled[K comparable, V any](random *rand.Rand, m map[K]V) map[K]V {
 	keys := make([]K, 0, len(m))
 	for key := range m {

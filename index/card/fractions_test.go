@@ -38,7 +38,7 @@ func fractionOf(t *testing.T, pod *v1.Pod) *Fraction {
 	return all[0]
 }
 
-// TestFractionRequests reads what containers request. The model has 81920 MiB.
+// TestFractionRequests reads the requests of containers. The model has 81920 MiB.
 func TestFractionRequests(t *testing.T) {
 	h100 := Model{81920, 100}
 	for _, tt := range []struct {
@@ -129,7 +129,7 @@ func registeredNode(annotation, text string, pairs ...string) *v1.Node {
 	}
 }
 
-// TestRegistrations reads what device plugins write.
+// TestRegistrations reads the annotations that device plugins write.
 func TestRegistrations(t *testing.T) {
 	const volcano, hami = "volcano.sh/node-vgpu-register", "hami.io/node-nvidia-register"
 	for _, tt := range []struct {
@@ -190,7 +190,8 @@ func TestDevicesHaveTheNameOfTheLabel(t *testing.T) {
 	}, found.Cards, "the label cannot name both")
 }
 
-// TestBrokenRegistrations says what is wrong, and keeps what is right.
+// TestBrokenRegistrations reads registrations with a broken device. The problem is reported, and the valid devices
+// count.
 func TestBrokenRegistrations(t *testing.T) {
 	const volcano = "volcano.sh/node-vgpu-register"
 	right := "GPU-9,10,8192,NVIDIA-L4,true,hami-core:"
@@ -225,7 +226,7 @@ func TestBrokenRegistrations(t *testing.T) {
 	assert.Zero(t, OnNode(registeredNode(volcano, right, vgpu, "0"), nil).Cards[0].Milli, "the device plugin is gone")
 }
 
-// assigned returns what a pod is charged on a node with an A of 8192 and a B of 4096 MiB.
+// assigned returns the charge of a pod by card, on a node with two As of 8192 MiB and a B of 4096 MiB.
 func assigned(t *testing.T, annotation string, by FractionsBy, containers ...v1.Container) (map[string]Milli, bool) {
 	t.Helper()
 	node := registeredNode("volcano.sh/node-vgpu-register", "a0,10,8192,NVIDIA-A,true,m:a1,10,8192,NVIDIA-A,true,m:b0,10,4096,NVIDIA-B,true,m:", vgpu, "30")
@@ -239,7 +240,7 @@ func assigned(t *testing.T, annotation string, by FractionsBy, containers ...v1.
 	return byCard, ok
 }
 
-// TestAssignedDevices charges what a pod got.
+// TestAssignedDevices charges pods for the devices that they were assigned.
 func TestAssignedDevices(t *testing.T) {
 	quarter := container(vgpuMemory, "2048", vgpuCores, "10")
 	cores := container(vgpuMemory, "1024", vgpuCores, "50")
@@ -341,8 +342,8 @@ func TestChargeBeforeIsAtLeastTheExactOne(t *testing.T) {
 	}
 }
 
-// FuzzFractions reads broken annotations. Whatever they say, a pod is charged at most what it requests of
-// whole cards, and a node has no card that it does not register.
+// FuzzFractions reads broken annotations. In all cases, a pod is charged for at most the number of whole cards that it
+// requests. A node has no card that it does not register.
 func FuzzFractions(f *testing.F) {
 	f.Add("a,10,8192,NVIDIA-A,true,m:", "a,NVIDIA,1024,10:", "1", "1024", "10", uint8(0))
 	f.Add(strings.Repeat("a,10,8192,NVIDIA-A,true,m:", 16), strings.Repeat("a,NVIDIA,1024,10:", 16), "16", "-1024", "-10", uint8(1))

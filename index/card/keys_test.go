@@ -23,7 +23,7 @@ func TestUnknownKeys(t *testing.T) {
 		{QueueKeys, RequestKey, `"volcano.sh/card.request": is an annotation of jobs and has no effect here`},
 		{JobKeys, RequestKey, ""},
 		{JobKeys, "volcano.sh/card.card", `"volcano.sh/card.card": is an annotation of pods and has no effect here`},
-		{PodKeys, RequestKey, ""}, // that of a pod without a job
+		{PodKeys, RequestKey, ""}, // of a pod without a job
 		{PodKeys, "volcano.sh/card.nmae", `"volcano.sh/card.nmae": is unknown and has no effect; did you mean "volcano.sh/card.name"?`},
 		{PodKeys, QuotaKey, `"volcano.sh/card.quota": is an annotation of queues and has no effect here`},
 	} {

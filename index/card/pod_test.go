@@ -74,8 +74,7 @@ func TestRequests(t *testing.T) {
 	assert.Nil(t, Requests(nil))
 }
 
-// randomPod returns a pod whose containers have requests, limits, both or neither of each
-// resource.
+// randomPod returns a pod with containers that have a request, a limit, both or neither for each resource.
 func randomPod(random *rand.Rand) *v1.Pod {
 	names := []v1.ResourceName{"cpu", "memory", gpu, "nvidia.com/gpu.shared", "nvidia.com/mig-1g.18gb", "rdma/ib"}
 	containers := func() []v1.Container {

@@ -141,7 +141,7 @@ func TestBrokenText(t *testing.T) {
 		"it is not a JSON object: it ends too early": {
 			`{`, `{"A`, `{"A"`, `{"A":`, `{"A":"`, `{"A":1`, `{"A":1,`, `{"A":[`, `{"A":1,"B":2,"C":tru`, strings.Repeat(`{"A":`, 9),
 		},
-		// The rest of the text is that of encoding/json.
+		// The rest of the text comes from encoding/json.
 		"it is not a JSON object: …": {
 			`{"A":1,}`, `{,"A":1}`, `{"A":1 "B":2}`, `{"A" 1}`, `{"A"::1}`, `{"A":}`, `{"A"}`, `{"A":1]`,
 			`{A:1}`, `{1:1}`, `{["A"]:1}`, `{{}:1}`, `{null:1}`, `{'A':1}`,

@@ -27,7 +27,7 @@ func at(t *testing.T, text string) time.Time {
 	return when
 }
 
-// TestProblems has what is wrong, and what the reason says. One problem refuses all windows.
+// TestProblems has invalid texts with the reasons of their problems. With any problem, there are no windows.
 func TestProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                       `"" is not a JSON list of windows`,
@@ -178,8 +178,8 @@ func TestWeekly(t *testing.T) {
 	}
 }
 
-// TestNextIsTheNextChange looks at every minute of the weeks around changes of the clock: what holds changes at the
-// stated time, and at no time before.
+// TestNextIsTheNextChange looks at every minute of the weeks around changes of the clock. The windows that hold change
+// at the stated time, and at no time before.
 func TestNextIsTheNextChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -237,8 +237,8 @@ func TestOverlaps(t *testing.T) {
 	assert.Len(t, must(t, many...).Overlaps(now), 10)
 }
 
-// FuzzOverrides parses any text. Windows of a text that parses hold or do not at any time, and what they set has no
-// problem.
+// FuzzOverrides parses any text. The windows of a valid text can be asked for any time. Valid values have no problem
+// after they are merged.
 func FuzzOverrides(f *testing.F) {
 	f.Add(`[{`+december+`, "card.quota": {"A": 32}}]`, int64(1796083200))
 	f.Add(`[{"days": "Mon-Fri", "from": "20:00", "until": "06:00", "zone": "Europe/Berlin", "max-jobs": "7", "weight": 3}]`, int64(1774746000))

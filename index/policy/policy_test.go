@@ -58,7 +58,7 @@ func TestParsers(t *testing.T) {
 	}
 }
 
-// TestProblems names the key, the value and what is expected, in few words.
+// TestProblems checks that a problem names the key, the value and the expected form, in few words.
 func TestProblems(t *testing.T) {
 	problems := Problems(map[string]string{MaxJobsKey: " 20 ", OvercommitFactorKey: strings.Repeat("9", 4096)})
 	require.Len(t, problems, 1)

@@ -50,8 +50,8 @@ func manifests[T any](t *testing.T, kind, pattern string) map[string]*T {
 	return found
 }
 
-// TestGoMemoryLimits expects each GOMEMLIMIT to leave some of the container's limit of memory: the
-// kernel ends a process whose collector begins at the limit.
+// TestGoMemoryLimits expects each GOMEMLIMIT to leave some of the container's limit of memory. If the garbage collector
+// began only at the limit, the kernel would end the process.
 func TestGoMemoryLimits(t *testing.T) {
 	limits := 0
 	for name, deployment := range manifests[apps.Deployment](t, "Deployment", "deploy/*.yaml") {
@@ -100,8 +100,8 @@ func TestProxyExample(t *testing.T) {
 	require.Equal(t, service.Spec.Ports[0].Name, backend.Port.Name)
 }
 
-// TestRolesReadAllUsage expects the roles of cardctl to permit the ConfigMaps of a history with three parts beside the
-// first, in both sets that saves take in turn.
+// TestRolesReadAllUsage expects the roles of cardctl to permit the ConfigMaps of a history with four parts, in both
+// sets that saves take in turn.
 func TestRolesReadAllUsage(t *testing.T) {
 	record := usage.Record{Queues: map[string]usage.QueueRecord{}}
 	noise := rand.New(rand.NewPCG(1, 1))

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// read returns what is in a file.
+// read returns the content of a file.
 func read(t *testing.T, file string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -48,8 +48,8 @@ func TestDifferencesAreDocumented(t *testing.T) {
 	}
 }
 
-// pages are the files whose tests and files are looked up beside all other pages, with the minimum
-// number of tests that each names.
+// pages are files that may name only tests and files that exist. All other pages are checked in the same way. The value
+// is the minimum number of tests that the file names.
 var pages = map[string]int{
 	"docs/spec/guarantees.md": 30, "docs/dev/SEEDS.md": 1, "docs/dev/ARCHITECTURE.md": 3, "docs/spec/deploy.md": 10,
 	"docs/dev/requirements/capacity.tsv": 150, "docs/dev/requirements/cards.tsv": 220, "docs/dev/requirements/proportion.tsv": 80,

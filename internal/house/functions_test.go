@@ -21,7 +21,7 @@ func complexity(function *ast.FuncDecl) int {
 	return v.sum
 }
 
-// complexityVisitor adds up the complexity of what it visits.
+// complexityVisitor adds up the complexity of the nodes that it visits.
 type complexityVisitor struct {
 	name    string // of the function
 	nesting int

@@ -95,8 +95,8 @@ func chart(t *testing.T) string {
 	return filepath.Join(volcanoSources(t), "installer/helm/chart/volcano")
 }
 
-// TestInstallChangesTheConfiguration applies the changes that docs/install.md shows to Volcano's own
-// configuration. The scheduler accepts what they make, without a warning.
+// TestInstallChangesTheConfiguration applies the changes that docs/install.md shows to Volcano's own configuration. The
+// scheduler accepts the result without a warning.
 func TestInstallChangesTheConfiguration(t *testing.T) {
 	var changes string
 	for _, block := range fenced.FindAllStringSubmatch(section(t, "docs/install.md", "## Change the configuration"), -1) {
@@ -141,9 +141,9 @@ func changed(t *testing.T, text, changes string) string {
 // configurations are the files that pages show.
 var configurations = map[string]string{"docs/cards.md": "examples/cards/scheduler.conf.yaml"}
 
-// TestConfigurationsOnPages expects each whole list of tiers on a page to have the plugin predicates:
-// without it, pods are placed without regard to taints, selectors and volumes. The first one of a
-// page that shows a file is that of the file.
+// TestConfigurationsOnPages expects each whole list of tiers on a page to have the plugin predicates. Without it, pods
+// are placed without regard to taints, selectors and volumes. If a page shows a file, its first list is the list of the
+// file.
 func TestConfigurationsOnPages(t *testing.T) {
 	tiers := regexp.MustCompile(`(?m)^tiers:$`)
 	shown := map[string]string{}

@@ -21,9 +21,9 @@ const (
 	bitset = "github.com/bits-and-blooms/bitset"
 )
 
-// layer lists the imports that the Go files of a directory, and of those below it that have no
-// layer of their own, may import. A pattern names one package, or with /... all
-// packages from there down. An empty allow allows everything.
+// layer lists the imports that the Go files of a directory may have. It includes the directories below without a layer
+// of their own. A pattern names one package, or with /... all packages from there down. An empty allow allows
+// everything.
 type layer struct {
 	dir    string
 	allow  []string
@@ -362,8 +362,7 @@ func match(pattern, target string) bool {
 	return target == pattern
 }
 
-// checkTree returns how many Go files it looked at below root and what is wrong
-// with them.
+// checkTree returns the number of Go files below root that it checked, and the problems that it found in the tree.
 func checkTree(root string) (files int, violations []string, err error) {
 	err = fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || name == "." {

@@ -1,5 +1,5 @@
-// Package house checks the repository as a whole: layers, style, and that documentation, manifests and workflows say what
-// the code does. It has tests alone, and they run in the root of the repository.
+// Package house checks the repository as a whole: layers, style, and that documentation, manifests and workflows agree
+// with the code. It has only tests, and they run in the root of the repository.
 package house
 
 import (

@@ -36,7 +36,7 @@ var numberWords = map[string]int{
 	"两": 2, "三": 3, "四": 4, "五": 5,
 }
 
-// TestCounts compares the numbers in pages with what they count.
+// TestCounts compares the numbers in pages with the items that they count.
 func TestCounts(t *testing.T) {
 	for _, c := range counts {
 		said := regexp.MustCompile(c.says).FindStringSubmatch(flowing(t, c.page))
@@ -73,13 +73,13 @@ func isGenerated(page []byte) bool {
 	return bytes.Contains(page[:min(len(page), 400)], []byte("DO NOT EDIT"))
 }
 
-// TestNoOtherCounts expects no sentence that counts what the sources have, unless TestCounts
-// compares it: nothing would say that it became wrong.
+// TestNoOtherCounts expects no sentence that counts items of the sources, unless TestCounts compares it. Nothing else
+// would report that the sentence became wrong.
 func TestNoOtherCounts(t *testing.T) {
 	count := regexp.MustCompile(`(?i)\b(?:\d[\d,]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|fifty|hundred) ` +
 		`(?:differences|mutants|(?:fuzz )?targets|tests|(?:random )?(?:worlds|clusters|sessions)|seeds|corpora|invariants|arguments|annotations|metrics|` +
 		`(?:sub)?packages|plugins|hooks|panels|alerts|lines)\b|[\d,一二两三四五六七八九十百千]+[个项种条](?:差异|变异|测试|参数|注解|指标|包|插件)`)
-	compared := map[string]string{} // pages without what TestCounts compares
+	compared := map[string]string{} // pages without the text that TestCounts compares
 	for _, c := range counts {
 		if _, found := compared[c.page]; !found {
 			compared[c.page] = flowing(t, c.page)

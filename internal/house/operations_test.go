@@ -22,8 +22,8 @@ func section(t *testing.T, page, heading string) string {
 	return text
 }
 
-// TestRunbook expects docs/operations.md to say of each alert, and of no other, what it means, how
-// to look and what to do, and each alert to have the address of its section.
+// TestRunbook expects docs/operations.md to describe each alert, and no other: its meaning, how to look and the
+// actions. Each alert must have the address of its section.
 func TestRunbook(t *testing.T) {
 	var rules struct {
 		Spec struct {
@@ -80,8 +80,8 @@ func TestSizingIsMeasured(t *testing.T) {
 	assert.GreaterOrEqual(t, rows, 8)
 }
 
-// TestSupport expects the pages to name the same releases of Volcano, and of the API server that is
-// tested with each: those of the two go.mod files.
+// TestSupport expects the pages to name the same releases of Volcano, and the release of the API server that is tested
+// with each. These are the releases in the two go.mod files.
 func TestSupport(t *testing.T) {
 	versionOf := func(file, module string) string {
 		found := regexp.MustCompile(`(?m)^\t` + regexp.QuoteMeta(module) + ` v(\S+)`).FindStringSubmatch(string(read(t, file)))

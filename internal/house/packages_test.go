@@ -44,7 +44,7 @@ func TestPackagesAreListed(t *testing.T) {
 	assert.True(t, string(read(t, packagesPage)) == want, "%s is out of date: run this test with -update", packagesPage)
 }
 
-// packageDirectories returns the directories with packages of this module and of those inside it, in order.
+// packageDirectories returns the directories with packages of this module and of the modules inside it, in order.
 func packageDirectories(t *testing.T) (directories []string) {
 	t.Helper()
 	listed, err := exec.Command("git", "ls-files", "*.go").Output()

@@ -123,7 +123,7 @@ func checkFunction(t *testing.T, fset *token.FileSet, function *ast.FuncDecl) {
 	assert.LessOrEqual(t, complexity(function), mostComplexity, "%s: complexity", at)
 }
 
-// checkInitialiser checks that an initialiser only defines what its condition reads.
+// checkInitialiser checks that an initialiser only defines variables that its condition reads.
 func checkInitialiser(t *testing.T, fset *token.FileSet, s ast.Stmt) {
 	assignment, is := s.(*ast.AssignStmt)
 	if s != nil && (!is || assignment.Tok != token.DEFINE) {

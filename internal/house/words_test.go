@@ -21,8 +21,8 @@ var (
 	readers     = regexp.MustCompile(`^# .+\n\n(?:For|You have) `)
 )
 
-// TestPagesForUsersAreRead keeps the pages for users plain: they open with whom they are for, and have few long
-// sentences, no dialect, and no file or test of the source. docs/spec, docs/dev and generated pages have rules of their own.
+// TestPagesForUsersAreRead keeps the pages for users plain: they begin with their readers, and have few long sentences,
+// no dialect, and no file or test of the source. docs/spec, docs/dev and generated pages have rules of their own.
 func TestPagesForUsersAreRead(t *testing.T) {
 	for _, page := range userPages(t) {
 		text := string(read(t, page))

@@ -19,8 +19,8 @@ type workflow struct {
 	}
 }
 
-// TestWorkflows expects the workflows to run nothing but targets of the Makefile, which
-// contributors can run as well, and to name actions by their commits.
+// TestWorkflows expects the workflows to run only targets of the Makefile, which contributors can run as well, and to
+// name actions by their commits.
 func TestWorkflows(t *testing.T) {
 	pages, err := filepath.Glob(".github/workflows/*.yaml")
 	if err != nil || len(pages) < 2 {
@@ -87,8 +87,8 @@ func TestRunsAgree(t *testing.T) {
 	}
 }
 
-// TestIssueForms expects the forms for issues to have what GitHub requires of them, or it does not show them, and the form of
-// a defect to send vulnerabilities to SECURITY.md.
+// TestIssueForms expects the forms for issues to have the fields that GitHub requires, or GitHub does not show them.
+// The form of a defect must send vulnerabilities to SECURITY.md.
 func TestIssueForms(t *testing.T) {
 	forms, err := filepath.Glob(".github/ISSUE_TEMPLATE/*.yml")
 	require.NoError(t, err)

@@ -25,8 +25,8 @@ func parsed(t *testing.T, plugin, text string) (arguments.Settings, []string) {
 	return arguments.Parse(variant(plugin), given)
 }
 
-// TestRenamed has a configuration of before for each argument that has another name now. It gives the problem, and
-// has no effect.
+// TestRenamed has a configuration of an earlier release for each argument that has another name now. The argument is
+// reported as a problem, and has no effect.
 func TestRenamed(t *testing.T) {
 	for old, want := range map[string]string{
 		"fairShareBy: weight":        "fairShareBy is fairShare: {by: deserved|weight} now",
@@ -48,7 +48,8 @@ func TestRenamed(t *testing.T) {
 	}
 }
 
-// TestTranslated translates configurations of before. The settings are what the arguments of before meant.
+// TestTranslated translates configurations of earlier releases. The new arguments give the settings that the old
+// arguments meant.
 func TestTranslated(t *testing.T) {
 	for name, test := range map[string]struct {
 		plugin   string

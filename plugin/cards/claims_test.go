@@ -132,7 +132,7 @@ func deviceFixture() (f *fixture, o *release.DeviceObjects) {
 	return f, f.devices
 }
 
-// onNode returns what a pod is charged for on a node, in whole cards.
+// onNode returns the cards that a pod is charged for on a node, in whole cards.
 func (f *fixture) onNode(p *PodRequest, node string) map[string]float64 {
 	x := fastres.NewVector(f.names.Len())
 	f.AddTo(x, p, node)
@@ -209,7 +209,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestAllocatedClaims charges claims for what is allocated, wherever the slices are by then.
+// TestAllocatedClaims charges allocated claims for their devices, even if the slices have changed or are gone.
 func TestAllocatedClaims(t *testing.T) {
 	f, o := deviceFixture()
 	open := claimOf("own", exactly("r", 2))
@@ -463,7 +463,8 @@ func TestProblemsOfClaims(t *testing.T) {
 	assert.Equal(t, NodeFits, f.FitNode(q, p, "mixed", permit).Reason)
 }
 
-// TestSharedClaimsOfPods are not a part of what a pod requests, but what it shares.
+// TestSharedClaimsOfPods expects shared claims to be no part of the requests of a pod. Snapshot lists them apart, as
+// the claims that the pod shares.
 func TestSharedClaimsOfPods(t *testing.T) {
 	f, o := deviceFixture()
 	o.Claims = []*resourcev1.ResourceClaim{claimOf("shared", exactly("r", 1)), claimOf("own", exactly("r", 1, product("A100")))}
@@ -483,7 +484,8 @@ func TestSharedClaimsOfPods(t *testing.T) {
 	assert.Equal(t, NodeFits, f.FitNode(q, p, "mixed", permit).Reason)
 }
 
-// TestClaimsOfRenewedNames begins the names of cards anew, and forgets pods: claims keep what they are charged for.
+// TestClaimsOfRenewedNames renews the names of cards, and forgets pods. Claims keep the cards that they are charged
+// for.
 func TestClaimsOfRenewedNames(t *testing.T) {
 	f, o := deviceFixture()
 	allocated, placed := with(claimOf("own", exactly("r", 2)), "mixed", "gpu-0", "gpu-3"), claimOf("placed", exactly("r", 1))
@@ -513,8 +515,8 @@ func TestClaimsOfRenewedNames(t *testing.T) {
 	require.Empty(t, f.registry.devices.shapes)
 }
 
-// FuzzDeviceObjects reads slices, classes and claims of any content. Nothing panics, what a claim takes is no number
-// below 0, and a pod with another claim gets what it got.
+// FuzzDeviceObjects reads slices, classes and claims of any content. Nothing panics, and no claim takes a number of
+// cards below 0. A pod with another claim gets the same cards as before.
 func FuzzDeviceObjects(f *testing.F) {
 	_, o := deviceFixture()
 	for _, claim := range []*resourcev1.ResourceClaim{claimOf("own", exactly("r", 1<<62)), claimOf("own", first("r", or("a", -1, "true"), or("b", 1, "1/0 == 1"))),

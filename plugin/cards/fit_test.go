@@ -25,8 +25,8 @@ func TestChargeFollowsTheNode(t *testing.T) {
 	}
 }
 
-// TestFitNode tries a pod of two cards of A|B on each kind of node. team is bound
-// to 3 cards of A, of which its leaf q uses 1, and 4 of B, of which q uses 3.
+// TestFitNode tries a pod of two cards of A|B on each kind of node. team has a quota of 3 cards of A and 4 of B. Its
+// leaf q uses 1 card of A and 3 of B.
 func TestFitNode(t *testing.T) {
 	f := newFixture().node("a", "A", 8).node("b", "B", 8).node("c", "C", 8).queue("root", "", `{}`).
 		queue("team", "root", `{"A":3,"B":4}`).queue("q", "team", `{"A":9,"B":9}`)

@@ -15,7 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// vgpu is Volcano's way to share cards, and hami that of HAMi.
+// vgpu is Volcano's way to share cards, and hami is HAMi's way.
 var vgpu, hami = card.Sharings[0], card.Sharings[1]
 
 // shared adds a node with cards of some models, each with a memory.
@@ -38,7 +38,7 @@ func part(list string, memory int64) *v1.Pod {
 	return pod(list, workload.Resources{string(vgpu.Number): 1, string(vgpu.Memory): memory})
 }
 
-// on returns what a pod is charged on a node, by card.
+// on returns the amount that a pod is charged for on a node, by card.
 func (f *fixture) on(p *PodRequest, node string) map[string]card.Milli {
 	charged := map[string]card.Milli{}
 	for r := range f.Requests(p) {
@@ -49,7 +49,7 @@ func (f *fixture) on(p *PodRequest, node string) map[string]card.Milli {
 	return charged
 }
 
-// most returns what a pod takes at most, and at most of one card.
+// most returns the largest amount that a pod can take, of any card and of one card.
 func (f *fixture) most(t *testing.T, p *PodRequest, name string) (any, of card.Milli) {
 	t.Helper()
 	for r := range f.Requests(p) {
@@ -83,7 +83,7 @@ func TestFractionsBeforeTheNodeIsKnown(t *testing.T) {
 	assert.Equal(t, card.Milli(1000), any, "no node has a C")
 }
 
-// TestPodsShareWhatTheyRequest reads equal pods once, but for those that have devices.
+// TestPodsShareWhatTheyRequest reads equal pods once, except for pods that have devices.
 func TestPodsShareWhatTheyRequest(t *testing.T) {
 	f := newFixture().shared("a", "A", "8000").queue("q", "", `{"A":8}`).open(t)
 	_, x := f.read("q", part("A", 1000))
@@ -157,7 +157,7 @@ func TestUnregisteredNodes(t *testing.T) {
 	assert.Nil(t, f.registry.models)
 }
 
-// TestFractionsOutliveChangesOfTheNode keeps what a running pod is charged, until the pod is gone.
+// TestFractionsOutliveChangesOfTheNode expects a running pod to keep its charge until the pod is gone.
 func TestFractionsOutliveChangesOfTheNode(t *testing.T) {
 	for name, change := range map[string]func(*workload.Node){
 		"another memory": func(n *workload.Node) {

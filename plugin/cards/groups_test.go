@@ -17,8 +17,8 @@ func group(t *testing.T, entries map[string]string) card.Group {
 	return g
 }
 
-// TestGroupsOfCards has queues name groups: what a queue may have of a card follows from its own quota of the
-// card, or else from the groups.
+// TestGroupsOfCards has queues with quotas for groups. The bound of a queue for a card follows from the quota of the
+// queue for this card. Without such a quota, the bound follows from the groups.
 func TestGroupsOfCards(t *testing.T) {
 	f := newFixture().
 		queue("both", "", `{"@hopper":16,"A":4}`).
@@ -38,7 +38,7 @@ func TestGroupsOfCards(t *testing.T) {
 	for queue, want := range map[string]map[string]float64{
 		"both":  {"A": 4000, "B": 16000, "C": 0, "@hopper": 16000},
 		"group": {"A": 16000, "B": 16000, "C": 0, "@hopper": 16000},
-		"third": {"A": 0, "B": 0, "C": 6001, "@third": 2000}, // a third is rounded down, so what three let in is rounded up
+		"third": {"A": 0, "B": 0, "C": 6001, "@third": 2000}, // a third is rounded down, so the bound for C is rounded up
 		"none":  {"A": 0, "B": 0, "C": 1000},
 	} {
 		for name, amount := range want {
@@ -54,8 +54,8 @@ func TestGroupsOfCards(t *testing.T) {
 	assert.Empty(t, f.GroupCards(a))
 }
 
-// TestGroupsThatARootDeserves has groups that share a card, and one that does not: the root deserves what the nodes
-// have of the latter alone.
+// TestGroupsThatARootDeserves has two groups that share a card, and one group that shares none. Of these groups, the
+// root deserves only the last one, in the amount that the nodes have.
 func TestGroupsThatARootDeserves(t *testing.T) {
 	f := newFixture().queue("q", "", `{"@hopper":2}`).node("a", "A", 8).node("b", "B", 8).node("c", "C", 8)
 	f.settings.Groups = card.Groups{
@@ -81,8 +81,8 @@ func TestGroupsThatARootDeserves(t *testing.T) {
 	assert.Equal(t, total, (*Snapshot)(nil).Deservable(total), "cards do not count")
 }
 
-// TestGroupsChange has the argument change from one session to the next. A group that is wrong stays what it
-// was.
+// TestGroupsChange has the argument change from one session to the next. A group with a wrong value keeps its last
+// good value.
 func TestGroupsChange(t *testing.T) {
 	f := newFixture().queue("q", "", `{"@g":2}`).node("n", "A", 8)
 	weight := func() float64 {
@@ -115,7 +115,7 @@ func TestGroupsChange(t *testing.T) {
 	}
 }
 
-// TestGroupProblems has annotations that name groups which do not exist, or whose deserved cannot count.
+// TestGroupProblems has annotations with groups that do not exist, and with a deserved amount that cannot count.
 func TestGroupProblems(t *testing.T) {
 	f := newFixture().queue("q", "", `{"@hoper":3,"@hopper":4,"@all":9}`)
 	f.Queues[0].Annotations[card.DeservedKey] = `{"@hopper":2}`

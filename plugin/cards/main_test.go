@@ -107,7 +107,7 @@ func (f *fixture) dim(t *testing.T, name string) fastres.Dim {
 	return d
 }
 
-// allocate adds milli-cards to what is allocated to a queue and its ancestors.
+// allocate adds milli-cards to the allocated cards of a queue and its ancestors.
 func (f *fixture) allocate(t *testing.T, queue, name string, milli float64) {
 	t.Helper()
 	for _, q := range f.ix.Path(f.ix.Lookup(queue)) {
@@ -127,7 +127,7 @@ func pod(list string, request workload.Resources) *v1.Pod {
 // gpus is a request for n GPUs.
 func gpus(n int64) workload.Resources { return workload.Resources{gpuName: n} }
 
-// read returns what a pod of a queue states about cards.
+// read returns the queue of a pod and the request of the pod for cards.
 func (f *fixture) read(queue string, pod *v1.Pod) (index.Queue, *PodRequest) {
 	q := f.ix.Lookup(queue)
 	return q, f.PodRequest(q, pod)

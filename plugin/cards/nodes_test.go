@@ -64,8 +64,8 @@ func TestHeldCards(t *testing.T) {
 	assert.Empty(t, f.registry.held, "the pods are gone")
 }
 
-// TestHeldCardsOfForgottenPods relabels a node in a session that forgets pods, or after names have
-// started anew. Its pods hold their card all the same.
+// TestHeldCardsOfForgottenPods relabels a node in a session that forgets pods, or after names were renewed. The pods
+// of the node still hold their card.
 func TestHeldCardsOfForgottenPods(t *testing.T) {
 	for name, forget := range map[string]func(*fixture){
 		"pods": func(f *fixture) { f.registry.pods.used = 1 << 20 },

@@ -21,9 +21,8 @@ func TestRenewNamesResolvesSelectors(t *testing.T) {
 	assert.Zero(t, r.names)
 }
 
-// TestRenewNamesReadsPodsAgain starts the names anew, which gives resources other numbers. A pod
-// whose object is the same requests what it requested before, and a resource that was a card's stays
-// one.
+// TestRenewNamesReadsPodsAgain renews the names, which gives resources other numbers. A pod with an unchanged object
+// keeps its requests, and a resource of cards stays a resource of cards.
 func TestRenewNamesReadsPodsAgain(t *testing.T) {
 	f := newFixture().queue("q", "", `{}`)
 	for _, name := range []string{"z.com/gpu", "a.com/gpu"} { // which get their numbers in this order

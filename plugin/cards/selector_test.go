@@ -59,8 +59,8 @@ func TestPodRequestFollowsAnnotationAndResource(t *testing.T) {
 	}
 }
 
-// TestSelectorOfAListIsShared reads two pods with one list: they share a
-// PodRequest, whose selector has the dimensions of the list in its order.
+// TestSelectorOfAListIsShared reads two pods with one list. They share a PodRequest. Its selector has the dimensions
+// of the list, in the order of the list.
 func TestSelectorOfAListIsShared(t *testing.T) {
 	f := newFixture().node("a", "A", 8).node("b", "B", 8).queue("q", "", `{"A":1}`).open(t)
 	_, one := f.read("q", pod("B|Z|A", gpus(1)))
@@ -80,7 +80,7 @@ func TestPodWithoutCountedQueue(t *testing.T) {
 	assert.True(t, (*Snapshot)(nil).PodRequest(0, pod("A", gpus(1))).None(), "cards count nowhere")
 }
 
-// TestAllowedDependsOnNoQuota refuses what no quota can admit.
+// TestAllowedDependsOnNoQuota refuses pods that no quota can admit.
 func TestAllowedDependsOnNoQuota(t *testing.T) {
 	f := newFixture().node("a", "A", 8).queue("q", "", `{"A":1,"E":1}`)
 	f.Nodes = append(f.Nodes, workload.Node{Name: "e", Labels: map[string]string{"example.com/gpu.product": "E"},
@@ -129,7 +129,7 @@ func TestJobRequestsWithoutPods(t *testing.T) {
 	}
 }
 
-// TestShownShortensNames bounds what a message quotes of a name.
+// TestShownShortensNames bounds the part of a name that a message quotes.
 func TestShownShortensNames(t *testing.T) {
 	long := make([]byte, 4096)
 	for i := range long {

@@ -50,7 +50,8 @@ func has(a index.Accounts) []float64 {
 	return []float64{a.AllocatedAt(root, cards), a.AllocatedAt(team, cards), a.AllocatedAt(other, cards)}
 }
 
-// TestFuture is the example of Accounts: three pods of one card, of which two end for a gang that needs four.
+// TestFuture is the example of Accounts: there are three pods of one card, and two of them end for a gang that needs
+// four cards.
 func TestFuture(t *testing.T) {
 	var s Accounts
 	ix := opened(&s, 3, 2, 1)

@@ -62,8 +62,8 @@ func some(r *rand.Rand) fastres.Vector {
 	return x
 }
 
-// TestGuaranteesFollowTheSession charges and refunds random queues, now and in the future. What is
-// guaranteed is then that of the same accounts, read anew.
+// TestGuaranteesFollowTheSession charges and refunds random queues, now and in the future. The guarantees are then
+// equal to guarantees that are read again from the same accounts.
 func TestGuaranteesFollowTheSession(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	refused := map[string]int{}
@@ -116,8 +116,9 @@ func TestGuaranteesFollowTheSession(t *testing.T) {
 	require.Greater(t, min(refused["now"], refused["future"]), 1000)
 }
 
-// TestEarmarksEndWithTheSession places the pod of an earmark. The next session has none if the pod is
-// bound. A pod whose place is discarded, or that is allocated beside pipelined ones of its gang, is not.
+// TestEarmarksEndWithTheSession places the pod of an earmark. The next session has no earmark if the pod is bound. It
+// still has the earmark if the place is discarded, or if the pod is allocated together with pipelined pods of its
+// gang.
 func TestEarmarksEndWithTheSession(t *testing.T) {
 	for status, want := range map[api.TaskStatus]int{api.Binding: 0, api.Allocated: 1, api.Pending: 1} {
 		of := newStage()

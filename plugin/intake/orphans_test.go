@@ -8,8 +8,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// TestOrphansAreOfTheLastSession keeps the jobs that had cards on nodes in the last session, and forgets those of
-// earlier ones.
+// TestOrphansAreOfTheLastSession keeps the jobs that had cards on nodes in the last session, and forgets the jobs of
+// earlier sessions.
 func TestOrphansAreOfTheLastSession(t *testing.T) {
 	var o orphans
 	for _, ids := range [][]api.JobID{{"ns/a", "ns/b"}, {"ns/b"}, nil} {

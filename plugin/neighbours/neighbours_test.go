@@ -51,14 +51,14 @@ const (
 	cards      = "capacity-card"
 )
 
-// pair is a scene whose result depends on a quota plugin and on a neighbour.
+// pair is a scene with a result that depends on a quota plugin and on a neighbour.
 type pair struct {
 	name      string
 	neighbour string
 	actions   string
 	tiers     [][]string // plugins by name, or as in a configuration
 	cluster   workload.Cluster
-	edit      func(*api.ClusterInfo) // what workload cannot describe
+	edit      func(*api.ClusterInfo) // makes changes that workload cannot describe
 	withCards bool                   // a scene of cards: for capacity-card alone
 	noCards   bool                   // a scene of Volcano's actions, which plans replace where cards count
 

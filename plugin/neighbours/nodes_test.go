@@ -69,9 +69,9 @@ func TestNodeOrder(t *testing.T) {
 	}.run(t)
 }
 
-// TestListDecidesBeforeScores has a node with the seventh card of a list, and another one with the eighth that all
-// else favours: it is empty, has no taint, and has what the pod prefers. The plugins are those of Volcano's default
-// configuration.
+// TestListDecidesBeforeScores has a node with the seventh card of a list and a node with the eighth card. Everything
+// else favours the second node: it is empty, has no taint, and has the label that the pod prefers. The plugins are
+// the plugins of Volcano's default configuration.
 func TestListDecidesBeforeScores(t *testing.T) {
 	favour := func(info *api.ClusterInfo) {
 		info.Nodes["seventh"].Node.Spec.Taints = []v1.Taint{{Key: "example.com/old", Effect: v1.TaintEffectPreferNoSchedule}}

@@ -62,8 +62,7 @@ func TestHierarchicalDRF(t *testing.T) {
 	}.run(t)
 }
 
-// TestSLA admits the job first whose waiting time is over, and only jobs within the
-// quota.
+// TestSLA admits the job with an expired waiting time first, and only jobs within the quota.
 func TestSLA(t *testing.T) {
 	pair{
 		neighbour: "sla", actions: "enqueue", tiers: [][]string{{"sla", quota}},
@@ -100,9 +99,9 @@ func TestOvercommit(t *testing.T) {
 	}.run(t)
 }
 
-// TestOvercommitRefusesOwners asks for a job of high priority on a full node. overcommit compares it with what idles,
-// so it refuses the job although preempt can take back what it lacks (admitReclaimable). Without its vote the job is
-// admitted.
+// TestOvercommitRefusesOwners asks for a job of high priority on a full node. overcommit compares the job with the
+// idle resources. So it refuses the job, although preempt can take back the resources that the job lacks
+// (admitReclaimable). Without the vote of overcommit, the job is admitted.
 func TestOvercommitRefusesOwners(t *testing.T) {
 	p := pair{
 		actions: "enqueue, preempt",

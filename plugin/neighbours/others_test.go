@@ -34,7 +34,7 @@ func TestResourceQuota(t *testing.T) {
 	}.run(t)
 }
 
-// TestUsage places no pods on nodes whose measured usage is high.
+// TestUsage places no pods on nodes with a high measured usage.
 func TestUsage(t *testing.T) {
 	pair{
 		neighbour: "usage", actions: "allocate", tiers: [][]string{{quota}, {"usage", binpack}}, cluster: drawn(),

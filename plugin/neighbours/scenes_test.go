@@ -30,7 +30,7 @@ func cardNode(name, model string, n int64) workload.Node {
 	return made
 }
 
-// bounded returns a queue whose capability and deserved are n cores.
+// bounded returns a queue with a capability and deserved of n cores.
 func bounded(name string, n int64) workload.Queue {
 	return workload.Queue{Name: name, Weight: 1, Capability: cores(n), Deserved: cores(n)}
 }

@@ -68,9 +68,8 @@ func (p protector) plugin(t *testing.T, verb string) string {
 	return p.option(t, verb)
 }
 
-// lent returns a full node. The queue "borrower" has two pods more than it deserves,
-// one of them protected; "modest" has what it deserves. Two pods of "claimant" are
-// pending.
+// lent returns a full node. The queue "borrower" has two pods more than it deserves, and one of them is protected.
+// "modest" has as many pods as it deserves. Two pods of "claimant" are pending.
 func lent() workload.Cluster {
 	return workload.Cluster{
 		Nodes:  []workload.Node{node("n", 4)},
@@ -164,9 +163,9 @@ func TestPreempt(t *testing.T) {
 	}
 }
 
-// TestTiersThatBypassDeserved shows the victims that Volcano evicts where plugins name
-// victims in several tiers, or where a third plugin does. Package guard warns of those
-// configurations. Where cards count, plans evict nobody against the rules, whatever the tiers.
+// TestTiersThatBypassDeserved shows the victims that Volcano evicts if plugins in several tiers name victims, or if a
+// third plugin names victims. Package guard warns of these configurations. Where cards count, plans evict nobody
+// against the rules, whatever the tiers.
 func TestTiersThatBypassDeserved(t *testing.T) {
 	gang := "{name: gang, enableJobStarving: false}"
 	for _, c := range []struct {

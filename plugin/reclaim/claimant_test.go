@@ -105,7 +105,7 @@ func TestAlike(t *testing.T) {
 func TestFirstBeyond(t *testing.T) {
 	_, pending := inRoles(0, nil, "a waits", "a waits", "b waits")
 	for _, task := range pending {
-		task.Pod.Spec.NodeName = task.TaskRole // other pods than those of the other role
+		task.Pod.Spec.NodeName = task.TaskRole // so that the pods of the two roles differ
 	}
 	assert.Equal(t, pending[:1], firstBeyond(pending, nil))
 	assert.Equal(t, pending[2:], firstBeyond(pending, pending[:1]))

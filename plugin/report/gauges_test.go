@@ -67,8 +67,8 @@ func TestMetricsPublish(t *testing.T) {
 	assert.Equal(t, 3, m.Len())
 }
 
-// TestMetricsFollowEvents writes the series of a leaf at each event, and those of
-// inner queues when the session closes.
+// TestMetricsFollowEvents writes the series of a leaf at each event, and the series of inner queues when the session
+// closes.
 func TestMetricsFollowEvents(t *testing.T) {
 	resetSeries(t)
 	f, m := newFixture(t), NewMetrics()
@@ -149,8 +149,8 @@ func TestVolcanosSeriesAreExported(t *testing.T) {
 	assert.Equal(t, 1, count(shareFamily, "research"))
 }
 
-// TestScrapesBesideSessions scrapes while queues and names come and go. The race detector and the registry, which
-// refuses equal series, find what is wrong.
+// TestScrapesBesideSessions scrapes while queues and names come and go. Faults are found by the race detector and by
+// the registry, which refuses equal series.
 func TestScrapesBesideSessions(t *testing.T) {
 	resetSeries(t)
 	registry := prometheus.NewRegistry()

@@ -89,8 +89,8 @@ func TestJournalKeepsReasonsWhenNamesStartAnew(t *testing.T) {
 	assert.Equal(t, []fastres.Dim{10 - fastres.Memory, 10 - fastres.CPU}, j.entries[waiting.UID].exceeded)
 }
 
-// TestJournalReportsNewDetails refuses a job for two causes of a budget of cards, the texts of which have the same
-// length.
+// TestJournalReportsNewDetails refuses a job for two causes of a budget of cards. The texts of the causes have the
+// same length.
 func TestJournalReportsNewDetails(t *testing.T) {
 	f, j, waiting := newFixture(t), NewJournal(), job("waiting")
 	refuse := func(detail string) bool {

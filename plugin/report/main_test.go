@@ -37,9 +37,8 @@ const (
 	h200, h800 = "NVIDIA-H200", "NVIDIA-H800"
 )
 
-// fixture is a session with a node of each of two cards, and the tree root, team,
-// research. The quotas of research are 3 NVIDIA-H200 and 1 NVIDIA-H800, of which
-// it uses 2 and 1.
+// fixture is a session with a node of each of two cards, and the tree root, team, research. The quotas of research
+// are 3 NVIDIA-H200 and 1 NVIDIA-H800. research uses 2 NVIDIA-H200 and 1 NVIDIA-H800.
 type fixture struct {
 	Explainer
 	session    constraint.Session
@@ -86,7 +85,7 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-// Refusal is that of the rules. Tests state the verdict, and refused adds the comparisons.
+// Refusal is the type of refusals of the rules. Tests state the verdict, and refused adds the comparisons.
 type Refusal = constraint.Refusal
 
 func (f *fixture) refused(r Refusal) *Refusal {
@@ -107,14 +106,14 @@ func (f *fixture) refuse(j *Journal, job *api.JobInfo, r Refusal) bool {
 	return j.Refuse(&f.Explainer, job, f.refused(r))
 }
 
-// allocate adds to what is allocated to research and its ancestors.
+// allocate adds a quantity to the allocated resources of research and its ancestors.
 func (f *fixture) allocate(d fastres.Dim, quantity float64) {
 	for _, p := range f.Index.Path(f.q) {
 		f.Index.Mutable(p).Increase(d, quantity)
 	}
 }
 
-// request returns what a pod with a card list, "" for an untyped pod, requests.
+// request returns the request of a pod with a card list, "" for an untyped pod.
 func (f *fixture) request(list string, n int64) cards.Request {
 	task := workload.Task{Name: "pod", Request: workload.Resources{gpuName: n}}
 	if list != "" {
@@ -161,7 +160,7 @@ func value(t *testing.T, all prometheus.Collector, labels ...string) float64 {
 	return 0
 }
 
-// collect returns what a scrape reads.
+// collect returns the metrics that a scrape reads.
 func collect(all prometheus.Collector) (read []*dto.Metric) {
 	sent := make(chan prometheus.Metric)
 	go func() {
@@ -178,7 +177,7 @@ func collect(all prometheus.Collector) (read []*dto.Metric) {
 	return read
 }
 
-// count returns the number of series whose label queue_name is a queue.
+// count returns the number of series with a queue in the label queue_name.
 func count(all prometheus.Collector, queue string) (n int) {
 	for _, m := range collect(all) {
 		for _, label := range m.Label {

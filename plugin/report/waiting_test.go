@@ -112,8 +112,8 @@ func TestAdmissionIsAReasonOfItsOwn(t *testing.T) {
 	assert.True(t, f.refuse(j, waiting, refusal))
 }
 
-// TestAdmissionWait measures from the first refusal to the admission. The condition
-// of the PodGroup outlasts the scheduler; the one that gang sets does not count.
+// TestAdmissionWait measures from the first refusal to the admission. The condition of the PodGroup outlasts the
+// scheduler. A condition that gang sets does not count.
 func TestAdmissionWait(t *testing.T) {
 	f := newFixture(t)
 	refusal := Refusal{Verdict: quota.Verdict{Reason: quota.ClosedQueue, Queue: f.q}, Admission: true}
@@ -220,8 +220,8 @@ func TestWaitingJobsByCause(t *testing.T) {
 		"an ancestor lacks the card, and a queue does not exist")
 }
 
-// TestWaitingJobsFollowSessions counts the jobs that the last session refused. A job
-// whose minimum runs does not wait, and a series without jobs is deleted.
+// TestWaitingJobsFollowSessions counts the jobs that the last session refused. A job with a running minimum does not
+// wait, and a series without jobs is deleted.
 func TestWaitingJobsFollowSessions(t *testing.T) {
 	resetSeries(t)
 	f, j := newFixture(t), NewJournal()

@@ -10,7 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
-// TestJobAccounts reads jobs and compares what the terms of the package state.
+// TestJobAccounts reads jobs and compares their accounts in the terms of the package.
 func TestJobAccounts(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -93,8 +93,7 @@ func TestJobAccounts(t *testing.T) {
 	}
 }
 
-// mixed is a job of two pods, of which the one that requests A runs and the one
-// that requests A or B is pending.
+// mixed is a job of two pods. The pod that requests A runs, and the pod that requests A or B is pending.
 func mixed() workload.Job {
 	j := with(pods("job", "A", 2, 1), 0, 1, running("a"))
 	either := pods("either", "A|B", 2, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/assign"
 )
 
-// reserve reserves what an admitted job waits for. A single card goes to inqueue.
+// reserve adds the reservations of an admitted job. A demand for a single card goes to inqueue.
 func (f *fixture) reserve(t testing.TB, r *Reservations, name string) {
 	t.Helper()
 	info, own := f.read(t, name)

@@ -90,8 +90,8 @@ func taskOf(job *api.JobInfo, name string) *api.TaskInfo {
 	return nil
 }
 
-// TestRestOfAPodBeyondTheMinimum has a minimum of one pod, which is the smallest. The other one leaves it the card that
-// it needs.
+// TestRestOfAPodBeyondTheMinimum has a minimum of one pod, which is the smallest pod. The other pod leaves it the
+// card that it needs.
 func TestRestOfAPodBeyondTheMinimum(t *testing.T) {
 	gang := pods("gang", "A", 0)
 	gang.Tasks = append(pods("small", "A|B", 1, 1).Tasks, pods("large", "A|B", 1, 2).Tasks...)

@@ -120,8 +120,8 @@ func TestRoomForAll(t *testing.T) {
 	assert.NotEmpty(t, r.assigner)
 }
 
-// TestPruneKeepsWhatIsUndecided has reservations for which the search finds no assignment
-// within its budget. They stay, and only what cannot be served at all is dropped.
+// TestPruneKeepsWhatIsUndecided has reservations for which the search finds no assignment within its budget. They
+// stay. Only reservations that cannot be served at all are dropped.
 func TestPruneKeepsWhatIsUndecided(t *testing.T) {
 	jobs := hardJobs(200, workload.Pending)
 	last := withoutPods("last", `{"A":1}`)

@@ -69,7 +69,7 @@ func TestInheritance(t *testing.T) {
 	}
 }
 
-// problem returns what is wrong with the text of an annotation, "" for nothing.
+// problem returns the problem with the text of an annotation, "" for none.
 func problem(s settings.Setting, text string) string {
 	var problems []card.Problem
 	switch s.Name {
@@ -106,7 +106,7 @@ func problem(s settings.Setting, text string) string {
 	return ""
 }
 
-// problemOfPath returns what is wrong with the annotations of a path.
+// problemOfPath returns the problem with the annotations of a path, "" for none.
 func problemOfPath(path, weights string) string {
 	places := index.Place([]index.Placement{{Queue: "q", Path: path, Weights: weights}}, index.RootName)
 	for _, err := range places.Problems {
@@ -117,7 +117,7 @@ func problemOfPath(path, weights string) string {
 
 // TestExamples has the parsers read the example of each setting. It is not the default.
 func TestExamples(t *testing.T) {
-	needs := map[string]map[string]any{ // what an argument needs to have an effect
+	needs := map[string]map[string]any{ // the other arguments that an argument needs to have an effect
 		"fairShare":                      {"fairShareHalfLife": "24h"},
 		"fairShareReclaim":               {"fairShareHalfLife": "24h"},
 		"podOwnerReferenceToServiceType": {"reclaimByServiceType": true},
@@ -203,7 +203,8 @@ func TestValues(t *testing.T) {
 }
 
 // TestPatterns compares the patterns with the parsers: on the examples, on texts with one byte more or less, and on
-// other texts. A pattern may refuse what a parser reads only where a person would not write it.
+// other texts. A pattern accepts each text that its parser accepts. Only the pattern of overrides may accept more
+// texts than its parser. Texts with a negative zero are left out.
 func TestPatterns(t *testing.T) {
 	for _, s := range settings.All() {
 		if s.Pattern == "" {

@@ -37,7 +37,7 @@ func TestAdmissionPolicy(t *testing.T) {
 // softQuota is the annotation of ofCards that has numbers only.
 const softQuota = "volcano.sh/soft-quota"
 
-// ofCards are the annotations with a JSON object of cards, whose wrong members the policy names.
+// ofCards are the annotations with a JSON object of cards. For these annotations, the policy names the wrong members.
 var ofCards = []string{card.QuotaKey, card.DeservedKey, card.GuaranteeKey, softQuota}
 
 // variables returns the variables with the patterns of annotations and the words for valid values.

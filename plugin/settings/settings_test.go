@@ -53,7 +53,7 @@ func TestCount(t *testing.T) {
 	assert.LessOrEqual(t, len(names), 53)
 }
 
-// objectKeys are the kinds of objects whose annotations package card checks, with the names that it knows.
+// objectKeys are the kinds of objects with annotations that package card checks, and the names that it knows.
 var objectKeys = map[string]card.Keys{
 	"Job": card.JobKeys, "Deployment": card.JobKeys, "Pod": card.PodKeys, "PodGroup": card.PodKeys,
 }

@@ -20,8 +20,8 @@ func (s *scheduler) part(t *testing.T) func(string) (*v1.ConfigMap, error) {
 	}
 }
 
-// TestAnotherWriterIsTakenOver has a program that changes the usage while a scheduler runs, whose save after
-// that does not overwrite it.
+// TestAnotherWriterIsTakenOver has a program that changes the usage while a scheduler runs. The next save of the
+// scheduler does not overwrite the change.
 func TestAnotherWriterIsTakenOver(t *testing.T) {
 	s := of(fake.NewClientset(), 1000, 8000)
 	s.idle = true // an idle scheduler looks as well

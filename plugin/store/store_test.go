@@ -41,7 +41,7 @@ type scheduler struct {
 	sessions int
 }
 
-// of returns a scheduler with some queues that have each their number of cards.
+// of returns a scheduler with one queue for each number of cards.
 func of(client *fake.Clientset, queues ...float64) *scheduler {
 	s := &scheduler{client: client}
 	var nodes []index.Node
@@ -57,8 +57,8 @@ func of(client *fake.Clientset, queues ...float64) *scheduler {
 	return s
 }
 
-// session does what a session does with the store, and waits for it. Something is used in the
-// session. It returns what was loaded.
+// session uses the store as a session does, and waits for it. Unless the scheduler is idle, a queue uses cards in the
+// session. session returns the state that was loaded.
 func (s *scheduler) session(now time.Time, with arguments.FairShare) *State {
 	if s.sessions++; !s.idle {
 		s.history.Set(0, 0, float64(s.sessions))
@@ -176,8 +176,8 @@ func TestInterruptedSaves(t *testing.T) {
 	}
 }
 
-// TestTheNewerSaveWins has two schedulers with one store: a leader that was suspended does not
-// overwrite what the next one saved.
+// TestTheNewerSaveWins has two schedulers with one store. A leader that was suspended does not overwrite the save of
+// the next leader.
 func TestTheNewerSaveWins(t *testing.T) {
 	client := fake.NewClientset()
 	first, second := of(client, 1000), of(client, 5000)

@@ -55,7 +55,7 @@ func (s *suite) leaveOutBroken(t *testing.T, root, volcano string) {
 	}
 }
 
-// compile builds the generated tests, and returns what the compiler prints.
+// compile builds the generated tests, and returns the output of the compiler.
 func (s *suite) compile(root string) (string, error) {
 	build := exec.Command("go", "test", "-c", "-vet=off", "-gcflags=-e", "-o", os.DevNull, "./"+filepath.Join(generatedDir, s.dir))
 	build.Dir = root
@@ -111,7 +111,8 @@ func functionsAt(text []byte, lines []int) (names []string, err error) {
 	return names, nil
 }
 
-// TestKeepDeclared expects the functions of a checkout to stay left out, and those of another release to be dropped.
+// TestKeepDeclared expects the functions of a checkout to stay left out, and the functions of another release to be
+// dropped.
 func TestKeepDeclared(t *testing.T) {
 	checkout := t.TempDir()
 	directory := filepath.Join(checkout, schedulerDir, "plugins/capacity")

@@ -37,8 +37,8 @@ type defect struct {
 	// sessions bounds the number of sessions that are opened until the defect shows, where the order of a map
 	// decides; 0 means one.
 	sessions int
-	// control is the content without the defect, and what shows is then with both plugins: it tells a
-	// defect from a scene in which nothing happens.
+	// control is the content without the defect, and without is the result of shows with it, for both plugins.
+	// control tells a defect from a scene in which nothing happens.
 	control *setup
 	without bool
 }
@@ -70,7 +70,7 @@ func (s setup) open(t *testing.T, build framework.PluginBuilder) *framework.Sess
 	return offline.Open(offline.NewCache(info), []conf.Tier{tiers[0]})
 }
 
-// outcome reports what shows with a plugin. A panic shows a defect.
+// outcome reports whether the defect shows with a plugin. A panic shows a defect.
 func (d defect) outcome(t *testing.T, s setup, build framework.PluginBuilder) (shows bool) {
 	t.Helper()
 	defer func() {

@@ -65,9 +65,8 @@ type edit struct {
 	text       string
 }
 
-// rewrite removes the named functions and redirects the imports of the plugins that
-// this module replaces. Line numbers stay those of upstream's file. It returns the
-// names of the functions that it removed.
+// rewrite removes the named functions and redirects the imports of the plugins that this module replaces. Line
+// numbers stay the same as in upstream's file. rewrite returns the names of the functions that it removed.
 func rewrite(src []byte, leftOut []string) ([]byte, []string, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", src, parser.ParseComments|parser.SkipObjectResolution)
@@ -123,7 +122,7 @@ func addQualifiers(names map[string]bool, node ast.Node) {
 	})
 }
 
-// redirect maps the import path of a replaced plugin to that of its shim.
+// redirect maps the import path of a replaced plugin to the import path of its shim.
 func redirect(target string) (string, bool) {
 	for _, s := range suites {
 		if s.constructor != "" && target == path.Join(volcanoModule, schedulerDir, s.dir) {
@@ -142,8 +141,8 @@ func apply(src []byte, edits []edit) []byte {
 	return src
 }
 
-// writeDir makes files the only Go files of the directory. It does not write files that
-// are equal already, so that a second run hits go's test cache.
+// writeDir makes files the only Go files of the directory. It does not write files that are already equal, so that a
+// second run hits the test cache of go.
 func writeDir(dir string, files map[string][]byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

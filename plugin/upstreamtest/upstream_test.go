@@ -27,7 +27,7 @@ const (
 // of a plugin invalidates its cached result.
 var _ = []framework.PluginBuilder{plugin.NewCapacity, plugin.NewProportion}
 
-// suite is one upstream package whose tests are run.
+// suite is one upstream package with tests to run.
 type suite struct {
 	dir string // below upstream's pkg/scheduler
 
@@ -36,7 +36,7 @@ type suite struct {
 	// upstream's sources, with imports redirected to the drop-ins.
 	constructor string
 
-	// constants are those of upstream's package that its tests name, with their values.
+	// constants are the constants that the tests of upstream's package name, with their values.
 	constants map[string]string
 
 	leftOut []string
@@ -49,7 +49,7 @@ type suite struct {
 // preemptKeys are the arguments of Volcano's action preempt that its tests set.
 var preemptKeys = map[string]string{"EnableTopologyAwarePreemptionKey": "enableTopologyAwarePreemption"}
 
-// suites are those of the release that the tests are built with.
+// suites are the suites of the release that the tests are built with.
 var suites = map[release.Release][]suite{
 	release.V1141: v1141, release.V1144: v1141, release.V115: v115, release.V116: v115,
 }[release.Built()]

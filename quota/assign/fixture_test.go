@@ -30,8 +30,8 @@ func (r res) addTo(x fastres.Vector) {
 	}
 }
 
-// queue is a queue as tests write it: its name, or "name<parent", and its own accounts
-// without those of its children. bound is realCapability.
+// queue is a queue as tests write it: its name, or "name<parent", and its own accounts without the accounts of its
+// children. bound is realCapability.
 type queue struct {
 	name                               string
 	bound, allocated, inqueue, elastic res
@@ -153,7 +153,7 @@ func randomDemands(r *rand.Rand, ix *index.Index, pods int) []assign.Demand {
 	return demands
 }
 
-// plant sets all rooms to what one assignment of the demands takes.
+// plant sets all rooms to the amounts that one assignment of the demands takes.
 func plant(r *rand.Rand, ix *index.Index, demands []assign.Demand) {
 	ix.Reset(ix.Tree, ix.Dims())
 	for _, n := range demands {
@@ -182,8 +182,8 @@ type shape struct{ inner, leaves, demands int }
 
 var stress = shape{30, 1000, 3000}
 
-// planted returns a cluster of a shape. The rooms at every level are exactly what one
-// assignment of its demands takes.
+// planted returns a cluster of a shape. The rooms at every level are exactly the amounts that one assignment of its
+// demands takes.
 func planted(r *rand.Rand, of shape, sizes ...float64) (*index.Index, []assign.Demand) {
 	var nodes []index.Node
 	for i := range of.inner {

@@ -10,7 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/assign"
 )
 
-// TestLoads has demands beside others that list the same cards.
+// TestLoads has demands together with other demands that list the same cards.
 func TestLoads(t *testing.T) {
 	seventh := index.RoundDown(1000.0 / 7)
 	tree := []queue{

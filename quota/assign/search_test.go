@@ -47,8 +47,8 @@ func unlikely(ix *index.Index, queue string) []assign.Demand {
 	return repeat(41, func(i int) assign.Demand { return demand{queue, float64(1000 + i), 1, of(cardA, cardB)}.of(ix) })
 }
 
-// TestHardComponentsAreSearchedForTheirOwnDemands has two queues whose demands the search
-// does not decide. A demand pays for the search of its own component alone.
+// TestHardComponentsAreSearchedForTheirOwnDemands has two queues with demands that the search does not decide. A demand
+// pays only for the search of its own component.
 func TestHardComponentsAreSearchedForTheirOwnDemands(t *testing.T) {
 	var a assign.Assigner
 	edge := res{cardA: 20915, cardB: 20915}
@@ -74,7 +74,7 @@ func TestHardComponentsAreSearchedForTheirOwnDemands(t *testing.T) {
 	assert.Less(t, budget, assign.Budget(20_000))
 }
 
-// TestSearchWithoutBudget decides demands of one size, and what a flow decides.
+// TestSearchWithoutBudget decides demands of one size, and demands that a flow decides.
 func TestSearchWithoutBudget(t *testing.T) {
 	var a assign.Assigner
 	ix := session("", queue{name: "q", bound: res{cardA: 20915, cardB: 20915}})

@@ -34,7 +34,7 @@ func column(t *testing.T, window string) budget.Column {
 	return budget.Column{Card: "H200", Window: w}
 }
 
-// hours returns what queues have used of a column, in card-hours.
+// hours returns the use of a column by each queue, in card-hours.
 func hours(l *budget.Ledger, tr *index.Tree, c budget.Column) map[string]float64 {
 	is := map[string]float64{}
 	for q, parts := range l.Sum(tr, l.Find(c)) {
@@ -91,8 +91,8 @@ func TestCutsDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestSlidingBound compares a window that slides with the exact use: never less than that of the window, and never
-// more than that of a window that is a 48th longer.
+// TestSlidingBound compares the use in a sliding window with the exact use. It is never less than the exact use. It is
+// never more than the exact use in a window that is a 48th longer.
 func TestSlidingBound(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	c, tr := column(t, "2d sliding"), tree("q", "")

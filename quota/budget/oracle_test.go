@@ -11,7 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
-// TestUseFollowsTheDocumentation compares what queues of a tree use with the oracle, in windows of all kinds. Queues
+// TestUseFollowsTheDocumentation compares the use of queues in a tree with the oracle, in windows of all kinds. Queues
 // move at random.
 func TestUseFollowsTheDocumentation(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))

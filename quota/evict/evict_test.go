@@ -210,8 +210,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestChooseIsSmallest draws jobs, and checks what the documentation promises: the excess is gone if anything suffices,
-// no unit can be left out, no gang is left with fewer pods than its minimum, and nothing that may not is evicted.
+// TestChooseIsSmallest draws jobs, and checks the promises of the documentation. The excess is gone if anything
+// suffices, and no unit can be left out. No gang keeps fewer pods than its minimum, and no fixed pod is evicted.
 func TestChooseIsSmallest(t *testing.T) {
 	some := map[string]int{}
 	for seed := range uint64(3000) {

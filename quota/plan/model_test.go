@@ -197,8 +197,8 @@ func (w *world) spares(j int, victims []Victim) bool {
 	return n <= job.Spare
 }
 
-// mayLose reports whether each queue can lose some victims, one unit after the other in some order: it has more than it
-// deserves before each, and what it is guaranteed afterwards. All pods have the same size.
+// mayLose reports whether each queue can lose some victims, one unit after the other in some order. Before each unit,
+// the queue has more than it deserves, and it keeps its guarantee afterwards. All pods have the same size.
 func (w *world) mayLose(victims []Victim) bool {
 	for q := 1; q < len(w.queues); q++ {
 		sum, largest := 0.0, 0.0

@@ -44,7 +44,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// TestSparedAreUseful names of the pods that are spared only those with something that is lacking.
+// TestSparedAreUseful names only spared pods that have some of the missing resources.
 func TestSparedAreUseful(t *testing.T) {
 	withCard := Candidate{Name: "card", Frees: []float64{1000, 0}, For: []bool{true, false}}
 	withCPU := Candidate{Name: "cpu", Frees: []float64{0, 1000}, For: []bool{true, true}, Order: 1}

@@ -111,7 +111,7 @@ func cards(text string, usual float64) float64 {
 	return 1000 * n
 }
 
-// spared are the names of what spares a candidate.
+// spared has the names of the reasons that spare a candidate.
 var spared = map[Spared]string{ByMinimum: "minimum", ByDeserved: "deserved", ByGuarantee: "guarantee", ByPolicy: "policy",
 	ByBudget: "budget", ByOthers: "others"}
 

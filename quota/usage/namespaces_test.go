@@ -64,7 +64,7 @@ func TestNamespaces(t *testing.T) {
 	assert.Nil(t, h.Record().Namespaces, "it had nothing for 40 half-lives")
 }
 
-// TestRecordOfNamespaces refuses what no History wrote.
+// TestRecordOfNamespaces refuses records that no History wrote.
 func TestRecordOfNamespaces(t *testing.T) {
 	for text, row := range map[string][]float64{"has 2 values for 1 columns": {1, 2}, "has the usage -1": {-1}} {
 		_, err := usage.New(usage.Record{Columns: []usage.Column{{Name: "A", Card: true}}, Namespaces: map[string]map[string][]float64{"q": {"one": row}}})

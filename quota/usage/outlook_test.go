@@ -115,7 +115,7 @@ func TestCovered(t *testing.T) {
 	assert.EqualError(t, err, "a column is known for 2")
 }
 
-// TestMostOnAverage draws what a queue has had, and compares the bound with the mean.
+// TestMostOnAverage draws the past amounts of a queue, and compares the bound with the mean.
 func TestMostOnAverage(t *testing.T) {
 	r := rand.New(rand.NewPCG(36, 8))
 	for range 200 {

@@ -27,7 +27,7 @@ func tree(pairs ...string) *index.Tree {
 	return index.BuildTree(nodes, index.RootName)
 }
 
-// hold sets what leaf queues have of the first column, rolled up, as a session does.
+// hold sets the amounts that leaf queues have of the first column, rolled up, as a session does.
 func hold(h *usage.History, t *index.Tree, held map[string]float64) {
 	sums := make([]float64, t.Len())
 	for name, x := range held {

@@ -36,7 +36,7 @@ func BenchmarkPeers(b *testing.B) { question.Measure(b, "kai", prepare) }
 
 const namespace = "default"
 
-// shard has what KAI's cache gives a session of one shard.
+// shard has the data that KAI's cache gives a session of one shard.
 type shard struct {
 	nodes  map[string]*node_info.NodeInfo
 	jobs   map[common_info.PodGroupID]*podgroup_info.PodGroupInfo
@@ -51,8 +51,8 @@ type objects struct {
 	shards  map[string]*shard // by model
 	waiting []*podgroup_info.PodGroupInfo
 	tasks   [][]*pod_info.PodInfo // of the waiting jobs
-	over    []string              // of each pair, a model of which the second queue has more than it deserves
-	victims []scenario            // a job of each queue beside that of the reclaims
+	over    []string              // of each pair, a model that the second queue has more of than it deserves
+	victims []scenario            // a job of each sibling of the queue of the reclaims
 }
 
 func prepare(w *question.World) (func() *question.Engine, error) {
@@ -249,8 +249,7 @@ func (o *objects) whatIf(i int) bool {
 	return fits
 }
 
-// lastHandler returns the event handler that was registered last: a statement calls it in the middle
-// of what it does to jobs and nodes.
+// lastHandler returns the event handler that was registered last. A statement calls it while it updates jobs and nodes.
 func lastHandler(ssn *framework.Session) *framework.EventHandler {
 	field := reflect.ValueOf(ssn).Elem().FieldByName("eventHandlers")
 	handlers := *(*[]*framework.EventHandler)(unsafe.Pointer(field.UnsafeAddr()))

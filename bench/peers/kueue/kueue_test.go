@@ -62,8 +62,8 @@ func prepare(w *question.World) (func() *question.Engine, error) {
 	return func() *question.Engine { return o.make(reader) }, nil
 }
 
-// describe makes the objects of a world but for the jobs that wait. A policy that is not set is none of
-// the API server's, which sets Never: Kueue would look for victims.
+// describe makes the objects of a world, except the jobs that wait. It sets both policies, because no API server sets
+// the default Never. Without a policy, Kueue would look for victims.
 func describe(w *question.World, reclaim api.PreemptionPolicy) *objects {
 	policy := api.ClusterQueuePreemption{WithinClusterQueue: api.PreemptionPolicyNever, ReclaimWithinCohort: reclaim}
 	o := &objects{world: w, flavors: []*api.ResourceFlavor{build.MakeResourceFlavor(node).Obj()}}

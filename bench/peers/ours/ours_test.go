@@ -232,8 +232,8 @@ func (e *engine) whatIf(i int) bool {
 	return fits
 }
 
-// lastHandler returns the event handler that was registered last. Volcano calls handlers in the
-// middle of what it does to jobs and nodes, which takes longer than they do.
+// lastHandler returns the event handler that was registered last. Volcano calls handlers while it updates jobs and
+// nodes, and this update takes longer than the handlers.
 func lastHandler(ssn *framework.Session) *framework.EventHandler {
 	field := reflect.ValueOf(ssn).Elem().FieldByName("eventHandlers")
 	handlers := *(*[]*framework.EventHandler)(unsafe.Pointer(field.UnsafeAddr()))

@@ -29,7 +29,7 @@ tiers:
     enableHierarchy: true
 `
 
-// nodes are the plugins that Volcano's users have beside it, with the arguments of docs/tuning.md.
+// nodes adds the plugins that Volcano's users run next to ours, with the arguments of docs/tuning.md.
 const nodes = quotas + `
 - plugins:
   - name: predicates
@@ -48,8 +48,7 @@ func BenchmarkSchedulers(b *testing.B) {
 	question.Decide(b, "ours-nodes", cycle(nodes))
 }
 
-// cycle is one cycle of Volcano's scheduler, of which the first action admits jobs and the second
-// gives them nodes.
+// cycle is one cycle of Volcano's scheduler. Its first action admits jobs, and its second action gives them nodes.
 func cycle(configuration string) question.Scheduler {
 	return func(w *question.World) (func(mark func()) []question.Placement, error) {
 		content := describe(w)

@@ -28,8 +28,8 @@ const (
 
 func BenchmarkSchedulers(b *testing.B) { question.Decide(b, "yunikorn", start) }
 
-// start starts the core, whose loop gives one pod a node at a time. It has the world when start
-// returns, and is held at the first node that it tries.
+// start starts the core. The loop of the core gives one pod a node at a time. When start returns, the core has the
+// world, and is held at the first node that it tries.
 func start(w *question.World) (func(mark func()) []question.Placement, error) {
 	quietly := map[string]string{"log.level": "ERROR"}
 	log.UpdateLoggingConfig(quietly)
@@ -177,7 +177,7 @@ func (s *shim) UpdateAllocation(r *si.AllocationResponse) error {
 		panic(fmt.Sprint("rejected: ", rejected))
 	}
 	if s.mark == nil {
-		return nil // what runs already
+		return nil // pods that run already
 	}
 	for _, a := range r.New {
 		s.placements = append(s.placements, question.Placement{Job: a.AllocationKey, Node: a.NodeID})

@@ -47,7 +47,7 @@ func allocation(j question.Job) *objects.Allocation { return objects.NewAllocati
 
 type described struct {
 	*question.World
-	requests map[string]*resources.Resource // of waiting jobs, and of those of the reclaims
+	requests map[string]*resources.Resource // of running and waiting jobs, by name
 	running  []*objects.Allocation
 	waiting  []*objects.Allocation // as asks
 	placed   []*objects.Allocation // the same on a node
@@ -182,7 +182,7 @@ func (e *engine) first(i int) bool {
 
 // candidates are the queues with pods that may be preempted for a reclaim.
 func (e *engine) candidates(i int) map[string]*objects.QueuePreemptionSnapshot {
-	j := e.Waiting[i] // the first jobs are those of the reclaims
+	j := e.Waiting[i] // the first jobs are the jobs of the reclaims
 	queue := e.queues[j.Queue]
 	return queue.FindEligiblePreemptionVictims(queue.QueuePath, e.waiting[i])
 }

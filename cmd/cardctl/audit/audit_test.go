@@ -35,7 +35,7 @@ tiers:
 	return c
 }
 
-// newQueue returns a queue with a quota of 8 of card A, of which it has had some on average in the time that the record covers.
+// newQueue returns a queue with a quota of 8 of card A. The average is its use of A in the time that the record covers.
 func newQueue(name, parent string, average float64, covered time.Duration) queues.Queue {
 	quota, deserved := 8.0, 8.0
 	return queues.Queue{Queue: name, Parent: parent, Bounds: map[string]bool{"A": true},
@@ -50,8 +50,8 @@ func found(r *Report) (all []string) {
 	return all
 }
 
-// TestUse has what the record tells of use, at its bounds: with the half-life of a day, an average of 0.004 is at most
-// 0.106 in 7 days, and one of 0.003 at most 0.079.
+// TestUse expects the findings that the record permits, at their bounds. With the half-life of a day, an average of
+// 0.004 is at most 0.106 in 7 days. An average of 0.003 is at most 0.079.
 func TestUse(t *testing.T) {
 	none := &validate.Result{}
 	for name, test := range map[string]struct {
@@ -96,8 +96,8 @@ func TestUse(t *testing.T) {
 	assert.Equal(t, "it has only what queues borrow (fairShare: {counts: borrowed})", r.Lacks)
 }
 
-// TestManyQueues has 2,000 queues below 20, of which the record covers all but one. A queue below one that is not used
-// is not named.
+// TestManyQueues has 20 queues with 1,980 queues below them. The record covers enough days of all queues except one. A
+// queue below an unused queue is not named.
 func TestManyQueues(t *testing.T) {
 	var all []queues.Queue
 	for i := range 20 {
@@ -120,8 +120,8 @@ func TestManyQueues(t *testing.T) {
 	assert.Len(t, r.Items, 1)
 }
 
-// TestUseInATree has what is said once: of the topmost queue that is not used, and of a leaf queue whose guarantee
-// those above have as well.
+// TestUseInATree expects each finding once: for the topmost queue that is not used, and for a leaf queue with a
+// guarantee that the queues above it have as well.
 func TestUseInATree(t *testing.T) {
 	unused := []queues.Queue{newQueue("a", "", 0, 7*day), newQueue("b", "a", 0, 7*day), newQueue("c", "b", 0, 7*day)}
 	assert.Equal(t, []string{"UnusedQuota a: used none of its quota of 8 in the last 7 days"},
@@ -135,7 +135,7 @@ func TestUseInATree(t *testing.T) {
 		found(Run(idle, &validate.Result{}, configuration(t, "all"), 7)))
 }
 
-// TestSums takes over what validate finds about sums.
+// TestSums takes over the findings of validate about sums.
 func TestSums(t *testing.T) {
 	issue := validate.Issue{Message: "queues deserve 16 A together, and the nodes have 8", Topic: validate.Sums}
 	assert.Equal(t, []string{"Sums : " + issue.Message},
@@ -237,7 +237,7 @@ func TestPoliciesThatApply(t *testing.T) {
 	assert.Empty(t, found(Run([]queues.Queue{q}, &validate.Result{}, configuration(t, "all", "reclaim"), 7)))
 }
 
-// TestBudgetsElsewhere has q enforce budgets, of which a queue beside it has one.
+// TestBudgetsElsewhere has a queue q that enforces budgets. Only a sibling of q has a budget.
 func TestBudgetsElsewhere(t *testing.T) {
 	all := []queues.Queue{newQueue("p", "", 4, 7*day), newQueue("q", "p", 4, 7*day), newQueue("r", "p", 4, 7*day)}
 	policyOf(&all[0], policy.MaxJobsKey, "5")
@@ -246,7 +246,7 @@ func TestBudgetsElsewhere(t *testing.T) {
 	assert.Equal(t, []string{"NeverApplies q: " + spentText}, found(Run(all, &validate.Result{}, configuration(t, "all"), 7)))
 }
 
-// TestWindowsSpare has a window change a value: what decides nothing now may then.
+// TestWindowsSpare has a window that changes a value. A setting that decides nothing now may decide during the window.
 func TestWindowsSpare(t *testing.T) {
 	for _, sets := range []string{"max-jobs", "card.budget", "eviction-budget"} {
 		all := []queues.Queue{newQueue("p", "", 4, 7*day), newQueue("q", "p", 4, 7*day)}

@@ -15,7 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
-// audited is a cluster with something of all that an audit finds, and auditedUse what its scheduler has saved.
+// audited is a cluster with something of all that an audit finds. auditedUse is the usage that its scheduler has saved.
 const (
 	audited    = "../../../examples/audit"
 	auditedUse = audited + "/usage.yaml"

@@ -18,13 +18,13 @@ import (
 	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
-// budgeted is a cluster with budgets, and usedFile what its scheduler has saved.
+// budgeted is a cluster with budgets. usedFile is the record that its scheduler has saved.
 const (
 	budgeted = "../../../examples/budgets"
 	usedFile = budgeted + "/used.yaml"
 )
 
-// TestUsedFile writes what is used in examples/budgets.
+// TestUsedFile writes the record of used card-hours in examples/budgets.
 func TestUsedFile(t *testing.T) {
 	if !*update {
 		t.Skip("only with -update")
@@ -79,8 +79,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestStoredEvictions has a queue whose pods were evicted as often as its budget allows, as the annotation has it or a
-// window: what is stored is read where no other feature needs it.
+// TestStoredEvictions has a queue with as many evicted pods as its budget allows. The annotation or a window sets the
+// budget. The stored record is read although no other feature needs it.
 func TestStoredEvictions(t *testing.T) {
 	lost := evict.CountRecord{Seconds: 3600, Times: [][2]int64{{time.Now().Add(-10 * time.Minute).UnixMilli(), 1}}}
 	all, err := store.Write(types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}, &store.Stored{Saved: time.Now(),

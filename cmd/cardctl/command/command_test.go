@@ -115,8 +115,8 @@ func TestFold(t *testing.T) {
 const assumed = "warning: no scheduler configuration: the input has no ConfigMap with one. Assumed: plugin capacity-card, queues are flat " +
 	"(--scheduler-conf names a file)\n"
 
-// TestBrokenDocument expects what was not read on stderr, the rest of the input to
-// count, and an exit code that a script notices.
+// TestBrokenDocument expects a message about the text that is not read, the rest of the input to count, and an exit
+// code that a script notices.
 func TestBrokenDocument(t *testing.T) {
 	text := queueText + "---\nkind: [\n---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
 	for _, arguments := range everyCommand {
@@ -135,7 +135,7 @@ func TestBrokenDocument(t *testing.T) {
 	}
 }
 
-// TestTooManyPods simulates the rest of the input, and says whose pods are left out.
+// TestTooManyPods simulates the rest of the input, and names the workloads with pods that are left out.
 func TestTooManyPods(t *testing.T) {
 	many := filepath.Join(t.TempDir(), "many.yaml")
 	require.NoError(t, os.WriteFile(many, []byte("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j}\n"+
@@ -195,8 +195,8 @@ func TestNames(t *testing.T) {
 	assert.Contains(t, help("/usr/bin/kubectl-card"), "  kubectl card explain [[job|pod|queue|setting] NAME] [flags]")
 }
 
-// TestFinishedJobs explains jobs that have ended: one whose PodGroup is deleted, one with
-// a pod that is left, and one that is no Volcano job.
+// TestFinishedJobs explains jobs that have ended: one with a deleted PodGroup, one with a pod that is left, and one
+// that is no Volcano job.
 func TestFinishedJobs(t *testing.T) {
 	job := func(name, phase string) string {
 		return "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: " + name + ", uid: u}\n" +

@@ -70,7 +70,7 @@ func writeDump(tb testing.TB, path string, c workload.Cluster) {
 	require.NoError(tb, out.Flush())
 }
 
-// run runs cardctl and returns what it prints.
+// run runs cardctl and returns its exit code and its output.
 func run(stdin string, arguments ...string) (code int, stdout, stderr string) {
 	var out, errOut bytes.Buffer
 	streams := genericiooptions.IOStreams{In: bytes.NewBufferString(stdin), Out: &out, ErrOut: &errOut}
@@ -78,8 +78,7 @@ func run(stdin string, arguments ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errOut.String()
 }
 
-// BenchmarkExplainDump explains a dump of 5,000 nodes and 100,000 pods, of which
-// half wait.
+// BenchmarkExplainDump explains a dump of 5,000 nodes and 100,000 pods. Half of the pods wait.
 func BenchmarkExplainDump(b *testing.B) {
 	path := *keptDump
 	if path == "" {

@@ -33,7 +33,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestNamesAreOfObjects refuses -o name for what is no object of the cluster.
+// TestNamesAreOfObjects refuses -o name for output that is no object of the cluster.
 func TestNamesAreOfObjects(t *testing.T) {
 	for command, kind := range map[string]string{"top --by user": "HolderList", "explain setting card.quota": "SettingList"} {
 		status, stdout, stderr := run("", append(strings.Fields(command), "-o", "name", "-f", "../../../examples/cardctl")...)

@@ -30,8 +30,8 @@ const (
 
 var session = regexp.MustCompile("(?s)```console\n(.*?)```")
 
-// TestSessions runs terminal sessions on the files of examples/cardctl, and expects what
-// they show. TestPlayground in e2e runs those of the page on a cluster.
+// TestSessions runs terminal sessions on the files of examples/cardctl, and compares the output with the sessions.
+// TestPlayground in e2e runs the sessions of the page on a cluster.
 func TestSessions(t *testing.T) {
 	if release.Built() != release.V1141 {
 		t.Skip("the pages show the rules of Volcano v1.14.1")

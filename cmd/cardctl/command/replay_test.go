@@ -71,7 +71,8 @@ func TestReplayBadInput(t *testing.T) {
 	}
 }
 
-// TestReplayPage runs the command of the page, and compares what it prints. TestPlayground in e2e does so as well.
+// TestReplayPage runs the command of the page, and compares its output with the page. TestPlayground in e2e does so as
+// well.
 func TestReplayPage(t *testing.T) {
 	if release.Built() != release.V1141 {
 		t.Skip("the pages show the rules of Volcano v1.14.1")
@@ -113,7 +114,8 @@ func (i *interruptsReplay) Write(p []byte) (int, error) {
 	return i.Buffer.Write(p)
 }
 
-// TestReplayInterrupted interrupts a replay: it writes what it has, and the exit code is that of an interrupt.
+// TestReplayInterrupted interrupts a replay. The replay writes its partial output, and exits with the code of an
+// interrupt.
 func TestReplayInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	out := filepath.Join(t.TempDir(), "report")

@@ -46,8 +46,8 @@ func answer(h http.Handler, method, path string, form url.Values) *httptest.Resp
 	return w
 }
 
-// TestPagesSayTheSame compares the JSON of the pages with that of the commands. Lists of jobs and cards
-// have more on the pages.
+// TestPagesSayTheSame compares the JSON of the pages with the JSON of the commands. Lists of jobs and cards have more
+// fields on the pages.
 func TestPagesSayTheSame(t *testing.T) {
 	stderr := &bytes.Buffer{}
 	h := pagesOf(t, stderr, scene)
@@ -110,7 +110,7 @@ func common(of, value any) any {
 	return value
 }
 
-// TestServeFlags refuses addresses that others can reach, and reports what it cannot read.
+// TestServeFlags refuses addresses that others can reach, and reports files and clusters that it cannot read.
 func TestServeFlags(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("HOME", t.TempDir())

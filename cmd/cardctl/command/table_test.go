@@ -45,7 +45,7 @@ const (
 // badInput is a row of the table: input in a file, in a cluster, or flags.
 type badInput struct {
 	name  string
-	text  string   // of in.yaml, beside a configuration and, after it, a Queue
+	text  string   // of in.yaml; a configuration and a Queue come after it
 	alone bool     // in.yaml is the only file
 	flags []string // in place of files
 

@@ -54,7 +54,7 @@ func (p *terminal) end() int {
 	return p.command.ProcessState.ExitCode()
 }
 
-// leaves restores the screen behind that of top, and shows the cursor.
+// leaves is the escape sequence that leaves the screen of top, and restores the previous screen.
 const leaves = "\x1b[?1049l"
 
 // TestTopOnTerminal ends top by each key and signal. The terminal is as it was before.
@@ -125,8 +125,7 @@ func (g *growing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"kind":"QueueList","apiVersion":"scheduling.volcano.sh/v1beta1","items":[%s]}`, strings.Join(items, ","))
 }
 
-// TestTopFollowsCluster expects the screen to follow the cluster, whose first reading has
-// one queue.
+// TestTopFollowsCluster expects the screen to follow the cluster. The first reading has one queue.
 func TestTopFollowsCluster(t *testing.T) {
 	server := httptest.NewServer(&growing{badInput: badInput{word: "nothing"}})
 	defer server.Close()

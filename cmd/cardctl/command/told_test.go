@@ -107,7 +107,7 @@ func TestExplainOneNamespace(t *testing.T) {
 	}
 }
 
-// TestExplainOneNamespaceAsJSON says in a field what is not seen.
+// TestExplainOneNamespaceAsJSON expects a field that names the permission for the objects that are not seen.
 func TestExplainOneNamespaceAsJSON(t *testing.T) {
 	server := httptest.NewServer(team{})
 	defer server.Close()

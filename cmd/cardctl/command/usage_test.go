@@ -30,7 +30,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
-// fair is a cluster with usage over time, and usageFile what its scheduler has saved.
+// fair is a cluster with usage over time. usageFile is the record that its scheduler has saved.
 const (
 	fair      = "../../../examples/fairness"
 	usageFile = fair + "/usage.yaml"
@@ -233,7 +233,7 @@ func TestUsageThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestUsagePage runs the commands of docs/cardctl.md on examples/fairness, and compares what they print.
+// TestUsagePage runs the commands of docs/cardctl.md on examples/fairness, and compares their output with the page.
 func TestUsagePage(t *testing.T) {
 	if release.Built() != release.V1141 {
 		t.Skip("the pages show the rules of Volcano v1.14.1")
@@ -248,8 +248,8 @@ func TestUsagePage(t *testing.T) {
 	}
 }
 
-// TestUsageOnPages has the level of queues, what a queue has had, and the queues that go before that of a job, and
-// nothing of it where the order is off.
+// TestUsageOnPages expects the level of queues, the past use of a queue, and the queues that go before the queue of a
+// job. Where the order is off, the pages have none of this.
 func TestUsageOnPages(t *testing.T) {
 	var stderr bytes.Buffer
 	pages := pagesOf(t, &stderr, fair)

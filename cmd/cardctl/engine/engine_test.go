@@ -30,8 +30,8 @@ func build(t *testing.T, manifests ...string) *World {
 	return w
 }
 
-// TestManifests expects of manifests what the API server, Volcano's webhook and its
-// controllers make of them.
+// TestManifests expects the objects that the API server, Volcano's webhook and Volcano's controllers make from
+// manifests.
 func TestManifests(t *testing.T) {
 	w := build(t, `
 apiVersion: batch.volcano.sh/v1alpha1
@@ -99,8 +99,8 @@ value: 7
 	assert.Equal(t, scheduling.QueueStateOpen, w.Queue("default").Status.State)
 }
 
-// TestObjectsOfACluster has the PodGroup and the pods of a job beside the job, a
-// finished job, pods of an unknown PodGroup, and pods that are not Volcano's.
+// TestObjectsOfACluster has a job with its PodGroup and its pods, and a finished job. It also has pods of an unknown
+// PodGroup, and pods that are not Volcano's.
 func TestObjectsOfACluster(t *testing.T) {
 	const container = "containers: [{name: c, image: i, resources: {limits: {cpu: 1}}}]"
 	w := build(t, `

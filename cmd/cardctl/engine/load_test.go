@@ -22,7 +22,7 @@ func deploymentText(name, metadata string, replicas int) string {
 	return fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %s%s}\nspec: {replicas: %d, template: {spec: {schedulerName: volcano}}}\n", name, metadata, replicas)
 }
 
-// TestTooManyPods makes no pods of workloads that have too many, and those of all others.
+// TestTooManyPods makes no pods of workloads that have too many, and makes the pods of all other workloads.
 func TestTooManyPods(t *testing.T) {
 	many := fmt.Sprint(math.MaxInt32)
 	w := build(t,
@@ -49,7 +49,7 @@ func TestTooManyPods(t *testing.T) {
 	assert.Contains(t, w.LeftOut[0].String(), "Job default/wide: its 1000 pods are left out")
 }
 
-// TestManyPodsOfOneGroup leaves a job whose PodGroup exists without pods, as in a cluster.
+// TestManyPodsOfOneGroup has a job with too many pods and an existing PodGroup. The job gets no pods, as in a cluster.
 func TestManyPodsOfOneGroup(t *testing.T) {
 	w := build(t, jobText("j", "{replicas: 2000000000}")+"status: {state: {phase: Pending}}\n",
 		"apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: j}\nspec: {minMember: 2000000000}\nstatus: {phase: Inqueue}\n")

@@ -145,8 +145,8 @@ func TestAdviceFitsTheTree(t *testing.T) {
 	assert.NotEqual(t, report.BrokenQueue, f.Rule, "its parent is the root")
 }
 
-// TestBrokenQueue has a queue whose path has an empty name. It has six of eight cards, which count in no queue above it
-// and which reclaim does not take; its sibling may have all eight, and waits.
+// TestBrokenQueue has a queue with an empty name in its path. The queue has six of eight cards. They count in no queue
+// above it, and reclaim does not take them. Its sibling may have all eight, and waits.
 func TestBrokenQueue(t *testing.T) {
 	placed := func(name, path string) string {
 		return withAnnotation(queue(name, "", `{"NVIDIA-H200": 8}`, ""), "volcano.sh/hierarchy: "+path)
@@ -179,7 +179,7 @@ func TestBrokenQueue(t *testing.T) {
 	assert.Empty(t, findings[0].Reclaimers)
 }
 
-// TestAdviceNamesUnlabeledNodes has a node without any label beside a full one.
+// TestAdviceNamesUnlabeledNodes has a full node and a node without any label.
 func TestAdviceNamesUnlabeledNodes(t *testing.T) {
 	f := adviceFor(t, "job", unlimited(false), node("a", h200, 1), node("bare", "", 8), queue("q", "", `{"NVIDIA-H200": 8}`, ""),
 		group("runs", "q", "Running", pods{n: 1, minimum: 1, limits: gpu, card: h200, node: "a"}), deployment("job", "q", pods{n: 1, limits: gpu, card: h200}))

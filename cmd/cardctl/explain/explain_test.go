@@ -27,8 +27,8 @@ func jobs(t *testing.T, w *engine.World, c *engine.Configuration, o Options) []F
 	return findings
 }
 
-// lending is a cluster of eight cards, of which borrower has six and deserves
-// four; owner deserves four, too, and waits for one more than is idle.
+// lending is a cluster of eight cards. The queue borrower has six and deserves four. The queue owner deserves four as
+// well, and waits for one more than is idle.
 func lending(preemptable string) []string {
 	annotated := func(name string) string {
 		return `

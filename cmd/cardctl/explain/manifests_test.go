@@ -85,14 +85,13 @@ func withAnnotation(queue, annotation string) string {
 
 func closed(queue string) string { return queue + "\nstatus: {state: Closed}" }
 
-// pods describes those of a job: what each requests, as YAML, the card that they
-// name, and more of their spec.
+// pods describes the pods of a job: the request of each pod as YAML, the card that they name, and more of their spec.
 type pods struct {
 	n, minimum       int
 	limits, card     string
 	request          string // card.request of the job
 	spec             string
-	node             string // where those of running run
+	node             string // of pods that run
 	extraAnnotations string
 }
 

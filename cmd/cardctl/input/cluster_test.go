@@ -97,8 +97,8 @@ func TestClusterThatCannotBeRead(t *testing.T) {
 	assert.NotContains(t, err.Error(), "\n", "reported once, not for each kind")
 }
 
-// TestClusterWithoutConfiguration expects the reason why there is no configuration, and
-// that of Volcano's chart only where no Deployment runs the scheduler.
+// TestClusterWithoutConfiguration expects the reason why there is no configuration. The reason names the ConfigMap of
+// Volcano's chart only where no Deployment runs the scheduler.
 func TestClusterWithoutConfiguration(t *testing.T) {
 	o, err := ReadCluster(t.Context(), apiServer(t, "/own-conf", http.StatusNotFound), true, nil)
 	require.NoError(t, err)

@@ -104,8 +104,8 @@ func TestJSON(t *testing.T) {
 	assert.Equal(t, int32(3), o.Queues[4].Spec.Weight)
 }
 
-// TestEscapedJSON reads names and values whose characters are escaped in each way
-// that JSON permits. Encoders of other languages than Go write a slash as \/.
+// TestEscapedJSON reads names and values with characters that are escaped in each way that JSON permits. Encoders of
+// languages other than Go write a slash as \/.
 func TestEscapedJSON(t *testing.T) {
 	o := readText(t,
 		"a.json", `{"apiVersion":"scheduling.volcano.sh\/v1beta1","kind":"Queue","metadata":{"name":"slash"}}`,
@@ -173,8 +173,8 @@ func TestBrokenLists(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere cuts a list at each byte: nothing panics or hangs, and what is
-// whole before is never lost to what is cut after it.
+// TestCutAnywhere cuts a list at each byte. Nothing panics or hangs. A cut list has a problem and gives no queue, and
+// the whole list gives its queue.
 func TestCutAnywhere(t *testing.T) {
 	text := `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"a\"b\\","x":[1,-2.5e3,true,null]}}]}`
 	for i := range len(text) {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// watched is an API server whose lists can be watched. It has one node, one pod and one queue.
+// watched is an API server with lists that can be watched. It has one node, one pod and one queue.
 type watched struct {
 	mu     sync.Mutex
 	away   bool
@@ -148,7 +148,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestReadPast reads evictions from events. What is known of a pod itself comes before its event.
+// TestReadPast reads evictions from events. The data of a pod itself replaces the data of its event.
 func TestReadPast(t *testing.T) {
 	server, live := newWatched(t, nil)
 	live.ReadPast(t.Context())
@@ -177,8 +177,8 @@ func TestReadPast(t *testing.T) {
 	assert.Contains(t, lacks, "no permission to list events")
 }
 
-// TestLostConnections expects the error of a call whose connection is closed. client-go alone
-// would repeat the call until its time is over.
+// TestLostConnections expects the error of a call on a connection that is closed. client-go alone would repeat the call
+// until its time is over.
 func TestLostConnections(t *testing.T) {
 	server, live := newWatched(t, nil)
 	_, err := live.Objects(t.Context())

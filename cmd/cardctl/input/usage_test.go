@@ -20,7 +20,7 @@ import (
 
 var usageName = types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}
 
-// TestUsageOfLiveCluster reads usage, and keeps what was read while the API server does not answer.
+// TestUsageOfLiveCluster reads usage, and keeps the last reading while the API server does not answer.
 func TestUsageOfLiveCluster(t *testing.T) {
 	o, err := ReadFiles([]string{"../../../examples/fairness"}, false, nil, nil)
 	require.NoError(t, err)

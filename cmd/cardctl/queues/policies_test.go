@@ -47,7 +47,7 @@ tiers:
     arguments: {victimOrder: leastWork, reclaimByServiceType: maybe}
 `
 
-// policiesOf returns the policies that hold in the queues of annotated, and those of arguments.
+// policiesOf returns the policies that hold in the queues of annotated, and the policies of arguments.
 func policiesOf(t *testing.T, plugin string) (of map[string][]Policy, arguments map[string]string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "queues.yaml")
@@ -68,8 +68,8 @@ func policiesOf(t *testing.T, plugin string) (of map[string][]Policy, arguments 
 	return of, session.Quota.Policies()
 }
 
-// TestPolicies lists what holds in a queue, with the queue or the argument that sets it. Values
-// that are wrong, or that lift what is inherited, do not.
+// TestPolicies lists the policies that hold in a queue, with the queue or the argument that sets each of them. Wrong
+// values do not hold, and neither do values that lift an inherited policy.
 func TestPolicies(t *testing.T) {
 	const prefix = "volcano.sh/"
 	factor := Policy{Policy: prefix + "overcommit-factor", Key: policy.OvercommitFactor, Value: "2", Queue: "root"}

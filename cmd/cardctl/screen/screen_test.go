@@ -99,7 +99,7 @@ func TestColumns(t *testing.T) {
 	assert.Equal(t, []string{"QUEUE", "RESOURCE"}, strings.Fields(lines(m)[1]))
 }
 
-// TestSummary expects below the table what does not fit into it.
+// TestSummary expects the values that do not fit into the table below it.
 func TestSummary(t *testing.T) {
 	m := newScreen(80, 24, Options{First: Reading{Queues: many(20)}})
 	press(m, "down", "down")
@@ -198,8 +198,8 @@ func TestFilter(t *testing.T) {
 	assert.Equal(t, "1001 queues, order: share", lines(m)[0])
 }
 
-// TestReadings takes over what is read again. The cursor stays on its queue, and the queues
-// stay where the cluster cannot be read.
+// TestReadings shows the queues of the next reading, and the cursor stays on its queue. If the cluster cannot be read,
+// the queues stay.
 func TestReadings(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	next := Reading{Queues: many(30), Time: at.Add(time.Minute), Lines: []string{"note: a\n", "warning: the configuration is gone\n"}}

@@ -49,7 +49,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// TestQueueHasWindowsAndBudgets shows which windows are in force until when, and what is left of budgets.
+// TestQueueHasWindowsAndBudgets shows which windows are in force until when, and the rest of each budget.
 func TestQueueHasWindowsAndBudgets(t *testing.T) {
 	s := newSource(t, write(t, fmt.Sprintf(windowed, "2020-01-01T00:00Z")))
 	body := words(get(newServer(t, s, nil).Handler(), "/queue/q").Body.String())

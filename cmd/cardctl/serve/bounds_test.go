@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// deployment is a Deployment whose pods have a content.
+// deployment is a Deployment with so many pods of a spec.
 func deployment(name string, replicas int, spec string) string {
 	return fmt.Sprintf("---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %s}\nspec: {replicas: %d, template: {spec: {schedulerName: volcano, %s}}}\n", name, replicas, spec)
 }
@@ -33,7 +33,7 @@ func each(n int, format string) string {
 	return text.String()
 }
 
-// add simulates objects. It quotes only what a form must quote, so that more fits into it.
+// add simulates objects. It quotes only the characters that a form must quote, so that more text fits into it.
 func add(h http.Handler, text string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, "/whatif.json", strings.NewReader("add="+strings.NewReplacer("&", "%26", "%", "%25", "+", "%2B", ";", "%3B").Replace(text)))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

@@ -79,8 +79,8 @@ spec: {schedulerName: volcano, containers: [{name: c, image: i}],
 status: {phase: Pending, resourceClaimStatuses: [{name: mine, resourceClaimName: two}]}
 `
 
-// TestWaitingShowsClaims shows the cards of pods that get them by resource claims alone: those of a claim that pods
-// share once.
+// TestWaitingShowsClaims shows the cards of pods that get them by resource claims alone. A claim that pods share counts
+// once.
 func TestWaitingShowsClaims(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "claims.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(claimsWait), 0o600))

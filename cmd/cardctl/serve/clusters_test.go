@@ -34,8 +34,8 @@ func twoClusters(t *testing.T) Clusters {
 	return all
 }
 
-// TestPagesOfClusters follows the links of all pages of a cluster. They stay in the cluster, but for the choice of
-// clusters.
+// TestPagesOfClusters follows the links of all pages of a cluster. All links stay in the cluster, except for the choice
+// of clusters.
 func TestPagesOfClusters(t *testing.T) {
 	h := twoClusters(t).Handler()
 	w := get(h, "/")

@@ -59,7 +59,7 @@ func TestBarsOfAPage(t *testing.T) {
 	assert.Contains(t, common, "All bars of a card have one scale.")
 }
 
-// TestSortedQueues sorts on the server, keeps what the form had, and says in the header what it did.
+// TestSortedQueues sorts on the server, keeps the values of the form, and shows the order in the header.
 func TestSortedQueues(t *testing.T) {
 	h := newServer(t, departments(t), nil).Handler()
 	body := get(h, "/queues?sort=use&resource=X").Body.String()
@@ -196,7 +196,7 @@ func TestWaitingIsShort(t *testing.T) {
 	assert.Len(t, links.FindAllString(get(h, "/waiting?page=1").Body.String(), -1), 10*jobsPerCause)
 }
 
-// TestUnread says what is not shown where a kind cannot be listed, and gives no number for it.
+// TestUnread names the objects that are not shown because a kind cannot be listed, and gives no number for them.
 func TestUnread(t *testing.T) {
 	s := newSource(t, examples)
 	s.objects.PodGroups, s.objects.Jobs, s.objects.Pods, s.objects.Nodes = nil, nil, nil, nil

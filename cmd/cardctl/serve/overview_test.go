@@ -20,14 +20,14 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
 )
 
-// words are those of a page, without its markup.
+// words are the words of a page, without its markup.
 func words(page string) string {
 	text := regexp.MustCompile(`<title>[^<]*</title>|<[^>]*>|\s+`).ReplaceAllString(page, " ")
 	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
 }
 
-// TestOverview shows what is free, who waits and borrows, what is wrong, and what changed since a reading half an hour
-// ago.
+// TestOverview shows the free cards, the jobs that wait, the queues that borrow, and the problems. It also shows the
+// changes since a reading half an hour ago.
 func TestOverview(t *testing.T) {
 	s := newSource(t, examples)
 	s.evicted = []input.Evicted{{Time: time.Now().Add(-time.Minute), Pod: "a"}, {Time: time.Now().Add(-2 * time.Hour), Pod: "b"}}
@@ -86,8 +86,8 @@ func TestOverview(t *testing.T) {
 	assert.Equal(t, 403, get(newServer(t, s, as(nil)).Handler(), "/overview").Code)
 }
 
-// TestTryForAllPods offers a quota that is enough for all pods that a gang needs to start, as the advice says, and to
-// remove a job that has what is missing, once.
+// TestTryForAllPods offers a quota that is enough for all pods that a gang needs to start, as the advice says. It also
+// offers once to remove a job that has the missing cards.
 func TestTryForAllPods(t *testing.T) {
 	text := `
 apiVersion: v1

@@ -22,7 +22,8 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 )
 
-// TestQueue shows what a queue has, who has it where, who waits for it, and its place in the tree.
+// TestQueue shows the cards of a queue, the jobs and nodes that have them, and the jobs that wait. It also shows the
+// place of the queue in the tree.
 func TestQueue(t *testing.T) {
 	h := newServer(t, newSource(t, examples), nil).Handler()
 	for path, texts := range map[string][]string{
@@ -58,7 +59,7 @@ func TestQueue(t *testing.T) {
 	assert.Contains(t, get(h, "/queue/lab").Body.String(), "cardctl top lab --once -o wide -f dump.json")
 }
 
-// TestChinesePunctuation finds no half-width comma, semicolon, colon or full stop beside Chinese characters.
+// TestChinesePunctuation finds no half-width comma, semicolon, colon or full stop next to Chinese characters.
 func TestChinesePunctuation(t *testing.T) {
 	h := newServer(t, newSource(t, examples), nil).Handler()
 	halfWidth := regexp.MustCompile(`.*\p{Han} ?[,;:.](?: .*|$)|.*[,;:] \p{Han}.*`)
@@ -114,8 +115,8 @@ spec: {queue: owns}
 status: {phase: Pending}
 `
 
-// TestOneNumberOfWaitingJobs counts the jobs that wait on each page and for cardctl top: also one that nothing refuses,
-// one of an inner queue, and one whose queue does not exist.
+// TestOneNumberOfWaitingJobs counts the jobs that wait on each page and for cardctl top. They include a job that
+// nothing refuses, a job of an inner queue, and a job of a queue that does not exist.
 func TestOneNumberOfWaitingJobs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shared.yaml")
 	text := shared + jobOf("a", "runs", "lends", "node-one") + jobOf("a", "starts", "lends", "") + jobOf("a", "big", "limits", "") +

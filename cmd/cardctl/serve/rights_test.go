@@ -47,8 +47,8 @@ func as(v Viewer) func(http.Handler) http.Handler {
 	}
 }
 
-// shared has two namespaces whose jobs run and wait in the same queues. Jobs have the names of
-// their namespaces, nodes and queues have names of their own.
+// shared has two namespaces with jobs that run and wait in the same queues. Jobs have the names of their namespaces.
+// Nodes and queues have names of their own.
 const shared = `
 apiVersion: v1
 kind: Node
@@ -223,7 +223,8 @@ func TestFirstPage(t *testing.T) {
 	}
 }
 
-// TestRightsOfSimulations changes what viewers may not see. The answer is the same whether it exists.
+// TestRightsOfSimulations changes objects that viewers may not see. The answer is the same whether or not the object
+// exists.
 func TestRightsOfSimulations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shared.yaml")
 	text := shared + jobOf("mine", "mine-runs", "lends", "node-one") + jobOf("theirs", "theirs-runs", "lends", "node-one") + jobOf("mine", "mine-waits", "owns", "")

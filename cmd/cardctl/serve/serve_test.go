@@ -30,7 +30,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
 )
 
-// examples has nodes, queues and jobs, of which some wait.
+// examples has nodes, queues and jobs. Some of the jobs wait.
 const examples = "../../../examples/cardctl"
 
 // source is a cluster that a test changes.
@@ -107,7 +107,7 @@ func post(h http.Handler, path string, form url.Values) *httptest.ResponseRecord
 	return do(h, r)
 }
 
-// paths are those of all views, on the examples.
+// paths are the paths of all views, on the examples.
 var paths = []string{"/overview", "/queues", "/queues?full=on", "/queues?search=lab&wide=on", "/queue/research", "/queue/train", "/waiting", "/job/default/llm", "/cards", "/lending", "/whatif", "/health", "/audit", "/audit?days=30&check=NeverApplies", "/history", "/holders", "/holders?by=namespace&queue=research"}
 
 // asJSON is the path of the JSON of a view.
@@ -147,7 +147,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// inline matches what the content security policy forbids.
+// inline matches content that the content security policy forbids.
 var inline = regexp.MustCompile(`(?i)<script(?:>|[^>]*[^>c]>[^<])|<style|\sstyle=|\son[a-z]+=|javascript:`)
 
 // TestNothingIsInline expects the security headers on all pages, and nothing that they forbid.
@@ -171,7 +171,7 @@ func TestNothingIsInline(t *testing.T) {
 	assert.Equal(t, 404, get(h, "/assets/0/style.css").Code)
 }
 
-// TestNamesAreEscaped shows a cluster whose names are markup. Dumps may have such names.
+// TestNamesAreEscaped shows a cluster with markup in its names. Dumps may have such names.
 func TestNamesAreEscaped(t *testing.T) {
 	const evil = `<script>alert(1)</script>'"&`
 	quoted, _ := json.Marshal(evil)
@@ -214,7 +214,7 @@ status: {phase: Pending}
 	assert.Contains(t, w.Body.String(), "kubectl patch")
 }
 
-// TestOnlyThisMachine refuses the requests of a page whose name resolves to this machine.
+// TestOnlyThisMachine refuses the requests of a page with a host name that resolves to this machine.
 func TestOnlyThisMachine(t *testing.T) {
 	h := newServer(t, newSource(t, examples), nil).Handler()
 	for host, code := range map[string]int{
@@ -350,8 +350,8 @@ func TestViewers(t *testing.T) {
 	}
 }
 
-// TestViewersOfOneModel opens all pages as somebody who may see everything, and then as somebody who may see
-// queues alone: what the first one has is not kept for the second one.
+// TestViewersOfOneModel opens all pages as a viewer who may see everything, and then as a viewer who may see queues
+// alone. The pages of the first viewer are not kept for the second viewer.
 func TestViewersOfOneModel(t *testing.T) {
 	s, all := newSource(t, examples), true
 	h := newServer(t, s, func(next http.Handler) http.Handler {
@@ -441,7 +441,7 @@ kind: Deployment
 metadata: {name: d}
 spec: {replicas: 2000000000, template: {spec: {schedulerName: volcano, containers: [{name: c, image: i}]}}}`
 
-// TestKeepsTheLastReading shows what was read before while the cluster is away.
+// TestKeepsTheLastReading shows the last reading while the cluster is away.
 func TestKeepsTheLastReading(t *testing.T) {
 	s := newSource(t)
 	s.objects = nil
@@ -502,7 +502,7 @@ func TestEvents(t *testing.T) {
 	assert.Equal(t, "event: reading", lines.Text(), "the page is older than the last reading")
 }
 
-// pipes is a listener whose connections have no buffer.
+// pipes is a listener for connections without a buffer.
 type pipes struct{ conns chan net.Conn }
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -556,8 +556,8 @@ func TestTooManyClients(t *testing.T) {
 	server.events.publish() // nobody reads, and it returns
 }
 
-// TestStreamsOfOneUser refuses streams beyond those of one user, and without names of one address. Others
-// get theirs.
+// TestStreamsOfOneUser refuses streams beyond the limit of one user. Without user names, the limit is for one address.
+// Other users and addresses get their streams.
 func TestStreamsOfOneUser(t *testing.T) {
 	for name, c := range map[string]struct {
 		access       func(http.Handler) http.Handler

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPickers adds what is picked to a form, and simulates it only with the button for that.
+// TestPickers adds the picked values to a form, and simulates the form only with the button for that.
 func TestPickers(t *testing.T) {
 	h := newServer(t, newSource(t, examples), nil).Handler()
 	for name, c := range map[string]struct {

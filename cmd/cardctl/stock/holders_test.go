@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestHolders has jobs of two users, of which one names no card, and a job that names no user.
+// TestHolders has jobs of two users, and a job that names no user.
 func TestHolders(t *testing.T) {
 	job := func(name, queue, more, node string) string {
 		phase := "Running"

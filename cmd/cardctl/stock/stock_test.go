@@ -13,8 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// manifests have a node with cards of a queue and of no queue, and one whose card has
-// no name.
+// manifests have a node with cards of a queue and of no queue, and a node with cards that have no name.
 const manifests = `
 apiVersion: v1
 kind: Node
@@ -175,7 +174,7 @@ func TestCardLabels(t *testing.T) {
 	assert.Empty(t, stock.Unlabeled)
 }
 
-// TestFractions counts what pods have of a shared card, of a queue and of none.
+// TestFractions counts the fractions of a shared card that pods of a queue and of no queue have.
 func TestFractions(t *testing.T) {
 	const text = `
 apiVersion: v1
@@ -214,7 +213,7 @@ status: {phase: Running}
 	assert.Empty(t, stock.Unlabeled)
 }
 
-// TestUnusable has eight cards on each of five nodes, of which two take pods.
+// TestUnusable has eight cards on each of five nodes. Two of the nodes take pods.
 func TestUnusable(t *testing.T) {
 	text := ""
 	for name, more := range map[string]string{"open": "}", "cordoned": "unschedulable: true}", "tainted": "taints: [{key: dedicated, value: x, effect: NoSchedule}]}",
@@ -247,7 +246,8 @@ func TestGroups(t *testing.T) {
 	assert.Equal(t, Card{Card: "@none"}, stock.Cards[1])
 }
 
-// claimed has a node whose cards are devices of a driver. Two pods have a claim of their own, and share one.
+// claimed has a node with cards that are devices of a driver. One of two pods has a claim of its own, and both share
+// another claim.
 const claimed = `
 apiVersion: v1
 kind: Node

@@ -13,7 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 )
 
-// configured reads a configuration as that of a ConfigMap in line 7 of a file.
+// configured reads a configuration as if it came from a ConfigMap in line 7 of a file.
 func configured(text string) func([]*scheduling.Queue) (*engine.Configuration, error) {
 	return func([]*scheduling.Queue) (*engine.Configuration, error) {
 		c, err := engine.Configure(text)

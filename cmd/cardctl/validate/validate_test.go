@@ -335,8 +335,8 @@ func TestUnlabeledNode(t *testing.T) {
 	assert.Empty(t, checkWith(t, with(plugin.CapacityName), bare, queue("q", "", "", open)))
 }
 
-// TestGuaranteesOfTraining has service classes, and queues whose guarantee of a card defaults to
-// the quota. With jobs of training that is most likely a mistake.
+// TestGuaranteesOfTraining has service classes, and queues with a guarantee of a card that defaults to the quota. For
+// jobs of training, this default is most likely a mistake.
 func TestGuaranteesOfTraining(t *testing.T) {
 	const conf = `
 actions: "enqueue, allocate, reclaim"

@@ -117,7 +117,7 @@ func outcome(t *testing.T, w *engine.World, c *engine.Configuration) *Outcome {
 	return o
 }
 
-// TestReclaim adds a job that takes back what its queue has lent.
+// TestReclaim adds a job that takes back the cards that its queue has lent.
 func TestReclaim(t *testing.T) {
 	before, c := settled(t, lending)
 	after, _ := settled(t, lending)
@@ -197,8 +197,8 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// TestEvictionsCount has three jobs that take back what was lent, with and without budgets of evictions. The evictions
-// of one cycle count in the next ones, beside those that are stored.
+// TestEvictionsCount has three jobs that take back lent cards, with and without budgets of evictions. The evictions of
+// one cycle count in the next cycles, together with the stored evictions.
 func TestEvictionsCount(t *testing.T) {
 	for name, test := range map[string]struct {
 		setting string
@@ -302,8 +302,8 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestSetTakesEffect expects the scheduler to follow a changed queue: a queue that cannot be
-// reclaimed keeps what it has borrowed.
+// TestSetTakesEffect expects the scheduler to follow a changed queue: a queue that cannot be reclaimed keeps its
+// borrowed cards.
 func TestSetTakesEffect(t *testing.T) {
 	w, c := settled(t, lending)
 	more, _ := world(t, claims)
@@ -369,7 +369,7 @@ func TestRemoveJob(t *testing.T) {
 	assert.Empty(t, owners())
 }
 
-// TestRemoveQueue removes queues: one whose job waits, and one whose job runs.
+// TestRemoveQueue removes queues: one with a job that waits, and one with a job that runs.
 func TestRemoveQueue(t *testing.T) {
 	child := "---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: child}\nspec: {parent: owner}\n"
 	w, c := settled(t, lending+child)

@@ -233,7 +233,7 @@ func TestExplanationsAreTrue(t *testing.T) {
 				assertHelps(t, before, configuration, &f, seed)
 			}
 		}
-		// What pods lose that get their node only in these cycles is not told.
+		// The explanations do not tell the evictions of pods that get their node only in these cycles.
 		after.evicted = slices.DeleteFunc(after.evicted, func(pod string) bool { return !running(before, pod) })
 		takes = slices.DeleteFunc(takes, func(pod string) bool { return !running(before, pod) })
 		slices.Sort(takes)

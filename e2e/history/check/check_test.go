@@ -211,7 +211,7 @@ func TestCleanHistories(t *testing.T) {
 	}
 }
 
-// TestExcused has histories that break a rule, and what excuses each.
+// TestExcused has histories that break a rule, each with a reason that excuses it.
 func TestExcused(t *testing.T) {
 	for reason, tells := range map[string]func(*story){
 		newNode: func(s *story) {
@@ -284,7 +284,7 @@ func TestExcused(t *testing.T) {
 	}
 }
 
-// TestShorten drops what a finding does not need, and finds the same in what is left.
+// TestShorten drops the records that a finding does not need, and finds the same in the records that are left.
 func TestShorten(t *testing.T) {
 	s := tell(t)
 	borrow(s)
@@ -307,7 +307,7 @@ func TestShorten(t *testing.T) {
 	require.True(t, again.Findings[0].same(finding), "%s", again)
 }
 
-// TestWindow extends what a decision may not have seen over faults that are close to it.
+// TestWindow extends the period that a decision may not have seen, over faults that are close to it.
 func TestWindow(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }

@@ -236,7 +236,7 @@ var spoilt = map[string]struct {
 	}, MetricsCount},
 }
 
-// TestSpoiltHistories has the checker find what is wrong, and nothing else.
+// TestSpoiltHistories has the checker find the error of each history, and nothing else.
 func TestSpoiltHistories(t *testing.T) {
 	for name, each := range spoilt {
 		t.Run(name, func(t *testing.T) {

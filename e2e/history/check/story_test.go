@@ -81,7 +81,7 @@ func (s *story) node(name, model string, cards int64) {
 	s.nodes[name] = object
 }
 
-// anew has a node that is deleted and made anew.
+// anew has a node that is deleted and created again.
 func (s *story) anew(name string) {
 	s.t.Helper()
 	s.write(history.Deleted, "Node", s.nodes[name])

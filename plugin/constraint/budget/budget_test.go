@@ -24,7 +24,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
-// hoursUsed returns what a queue has used of its budget, in card-hours.
+// hoursUsed returns the card-hours that a queue has used of its budget.
 func hoursUsed(f *testbed.Fixture, t *testing.T, queue string) float64 {
 	t.Helper()
 	rule := f.Own.Memory.Budgets.InForce()
@@ -38,8 +38,8 @@ func hoursUsed(f *testbed.Fixture, t *testing.T, queue string) float64 {
 	return 0
 }
 
-// TestBudgetsSurviveRestarts compares a scheduler that restarts again and again with one that runs on, and both with
-// the exact sum. What pods used that ended while it was away is lost, and nothing else.
+// TestBudgetsSurviveRestarts compares a scheduler that restarts again and again with a scheduler that runs on. It
+// also compares both with the exact sum. Only the usage of pods that ended while the scheduler was away is lost.
 func TestBudgetsSurviveRestarts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	with := framework.Arguments{arguments.StateSave: "1s"}
@@ -132,7 +132,7 @@ func TestNothingStartsBeforeBudgetsAreKnown(t *testing.T) {
 	}
 }
 
-// TestBudgetsAndUsageShareTheStore switches usage over time on and off beside a budget.
+// TestBudgetsAndUsageShareTheStore switches usage over time on, and removes the budget of a queue for some time.
 func TestBudgetsAndUsageShareTheStore(t *testing.T) {
 	c := testbed.NewScheduler(framework.Arguments{arguments.StateSave: "1s"})
 	used := func(after time.Duration, with framework.Arguments, annotated bool) (hours, cards float64) {
@@ -199,8 +199,8 @@ func TestWrongLength(t *testing.T) {
 	}
 }
 
-// TestDeadlinesAnnounceLengths has a job whose pods say by their deadline how long they run. What it still needs is not
-// left for others.
+// TestDeadlinesAnnounceLengths has a job with pods that announce their runtime by a deadline. The part of the budget
+// that the job still needs is not left for other jobs.
 func TestDeadlinesAnnounceLengths(t *testing.T) {
 	for seconds, want := range map[int64]bool{0: true, 3600: true, 7200: false} {
 		s := testbed.WithBudget("10h/day").Pods("runs", "q", "A", 4, 1, testbed.On("a")).

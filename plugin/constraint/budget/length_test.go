@@ -14,7 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
-// jobOf returns a job whose PodGroup announces a length, "" for none, with pods that wait.
+// jobOf returns a job with pending pods and a PodGroup that announces a length, "" for none.
 func jobOf(length string, pods ...*v1.Pod) *api.JobInfo {
 	group := &api.PodGroup{PodGroup: scheduling.PodGroup{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{policy.ExpectedRuntimeKey: length}}}}
 	job := &api.JobInfo{PodGroup: group, TaskStatusIndex: map[api.TaskStatus]api.TasksMap{api.Pending: {}}}

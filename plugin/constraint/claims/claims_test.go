@@ -153,7 +153,7 @@ func TestCardClaimsInSimulations(t *testing.T) {
 	f.CheckCards(t)
 }
 
-// TestClaimsInNamespaces limits what a namespace has by claims.
+// TestClaimsInNamespaces limits the cards that a namespace gets through claims.
 func TestClaimsInNamespaces(t *testing.T) {
 	s, m := claimScene(`{"A":9}`)
 	s.Queues[0].Annotations[card.HolderKey] = `{"namespace":{"*":{"A":2}}}`

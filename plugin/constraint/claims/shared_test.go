@@ -13,8 +13,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// TestJobsThatShareClaimsOfOthers has a job whose claim another queue of its department holds. It is admitted, though
-// the department has no room for the claim a second time.
+// TestJobsThatShareClaimsOfOthers has a job with a claim that another queue of its department holds. The job is
+// admitted, although the department has no room to count the claim twice.
 func TestJobsThatShareClaimsOfOthers(t *testing.T) {
 	s := testbed.NewScene().MixedNode("dra", nil, workload.Resources{}).Queue("root", "").
 		Queue("team", "root", "quota", `{"A":2}`).Queue("x", "team", "quota", `{"A":2}`).Queue("y", "team", "quota", `{"A":2}`)
@@ -30,8 +30,8 @@ func TestJobsThatShareClaimsOfOthers(t *testing.T) {
 	assert.Equal(t, map[string]string{"two-0": "dra"}, f.Schedule(t).Cache.Bound)
 }
 
-// TestClaimsOfUsers limits what each user has of cards. A user who shares a claim that another user of the queue holds
-// has its cards, too.
+// TestClaimsOfUsers limits the cards of each user. If two users of a queue share a claim, both have the cards of the
+// claim.
 func TestClaimsOfUsers(t *testing.T) {
 	for limit, want := range map[string]int{"1": 1, "2": 2} {
 		s, m := claimScene(`{"A":9}`)

@@ -173,8 +173,7 @@ func TestClaimsAreRestored(t *testing.T) {
 	}
 }
 
-// TestJobsWithDevices admits jobs one after the other: what is admitted counts until the
-// session ends.
+// TestJobsWithDevices admits jobs one after the other. The devices of an admitted job count until the session ends.
 func TestJobsWithDevices(t *testing.T) {
 	s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4}).
 		Pods("roles", "q", "", 3, 0).Pods("gang", "q", "", 3, 0).Pods("small", "q", "", 1, 0).
@@ -252,7 +251,7 @@ func TestDisplacedJobsReturnTheirDevices(t *testing.T) {
 	assert.False(t, f.JobEnqueueable(f.Job("low")))
 }
 
-// TestNoVictimsForClaims lets a pod whose claims have no quota preempt, and reclaim.
+// TestNoVictimsForClaims lets a pod with a claim preempt and reclaim. Without quota for the claim, no pod is evicted.
 func TestNoVictimsForClaims(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -322,8 +321,8 @@ func TestTerminatingPodsHoldNoClaims(t *testing.T) {
 	assert.True(t, fitsWithout(f, "wait-0", "run-0"))
 }
 
-// TestRefusedClaimsLeaveTheRequest asks what goroutines may ask at the same time about one request: a refusal does not
-// change it.
+// TestRefusedClaimsLeaveTheRequest expects a refusal to leave the request unchanged, because several goroutines may
+// ask about one request at the same time.
 func TestRefusedClaimsLeaveTheRequest(t *testing.T) {
 	s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 1}).Pods("wait", "q", "", 1, 0, testbed.Requesting("cpu", 1000))
 	f := openClaimed(t, s, testbed.PodClaims{"wait-0": {"ns/c": gpuDevices(2)}})
@@ -358,8 +357,8 @@ func TestSeriesOfDevices(t *testing.T) {
 	assert.Equal(t, 3000.0, added["queue_inqueue_scalar_resources "+series], added)
 }
 
-// TestDevicesOfTheFuture has cpu that is kept for a pod, so that the future differs from now: devices of a pod that
-// gets a node count in both.
+// TestDevicesOfTheFuture keeps cpu for a pod, so that the future differs from now. Devices of a pod that gets a node
+// count in both.
 func TestDevicesOfTheFuture(t *testing.T) {
 	s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 2}).
 		Pods("runs", "q", "", 1, 0, testbed.InPhase(workload.Inqueue)).Pods("waits", "q", "", 1, 0)
@@ -426,8 +425,8 @@ func texts(name string, arguments framework.Arguments, spec *scheduling.QueueSpe
 	return all
 }
 
-// TestDevicesCountAlone guarantees devices, and bounds those of the root alone. Neither concerns
-// cpu, memory, or pods without devices.
+// TestDevicesCountAlone guarantees devices to a queue, and bounds only the devices of the root. Neither concerns cpu,
+// memory, or pods without devices.
 func TestDevicesCountAlone(t *testing.T) {
 	s := deviceScene().Queue("root", "").Queue("a", "root").Queue("b", "root").
 		Pods("has", "b", "", 1, 0, testbed.On("node")).Pods("wants", "a", "", 1, 0)

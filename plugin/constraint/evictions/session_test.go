@@ -20,8 +20,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/record"
 )
 
-// TestNobodyIsEvictedBeforeBudgetsAreRead has reclaim in the first session of a scheduler, which reads what is stored
-// meanwhile.
+// TestNobodyIsEvictedBeforeBudgetsAreRead runs reclaim in the first session of a scheduler. This session reads the
+// stored budgets at the same time, and evicts nobody.
 func TestNobodyIsEvictedBeforeBudgetsAreRead(t *testing.T) {
 	c := testbed.NewScheduler(nil)
 	for _, want := range []int{0, 1} {
@@ -34,8 +34,8 @@ func TestNobodyIsEvictedBeforeBudgetsAreRead(t *testing.T) {
 	}
 }
 
-// TestShuffleCountsForNoBudget has the action shuffle evict pods after reclaim has, in one session. Only those of
-// reclaim count.
+// TestShuffleCountsForNoBudget has the action shuffle evict pods after reclaim, in the same session. Only evictions
+// by reclaim count for budgets.
 func TestShuffleCountsForNoBudget(t *testing.T) {
 	c := testbed.NewScheduler(framework.Arguments{arguments.StateStore: "none"})
 	s := testbed.NewScene().Node("a", "A", 8).Lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).Lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`)
@@ -57,8 +57,8 @@ func TestShuffleCountsForNoBudget(t *testing.T) {
 	assert.Equal(t, []int{4, 4}, left())
 }
 
-// TestGangsBeyondTheirBudget has an event once on each job whose minimum a budget on its path never has room for. The
-// event names the smallest budget. That of a queue beside the path does not matter.
+// TestGangsBeyondTheirBudget expects one event for each job with a minimum that exceeds a budget on its path. The
+// event names the smallest budget. The budget of a queue outside the path does not matter.
 func TestGangsBeyondTheirBudget(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 26).Queue("p", "").Queue("q", "p", "quota", `{"A":26}`).Queue("r", "", "quota", `{"A":26}`)
 	s.Queue("beside", "", "quota", `{"A":26}`).Annotate("beside", policy.EvictionBudgetKey, "lose=2/1h")

@@ -20,8 +20,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
-// TestUsageSurvivesRestarts compares a scheduler that restarts again and again with one that runs
-// on. What pods had that ended while it was away is lost, and nothing else.
+// TestUsageSurvivesRestarts compares a scheduler that restarts again and again with a scheduler that runs on. Only
+// the usage of pods that ended while the scheduler was away is lost.
 func TestUsageSurvivesRestarts(t *testing.T) {
 	const halfLife = time.Hour
 	r := rand.New(rand.NewPCG(3, 3))
@@ -114,14 +114,14 @@ func fillBeside(c *testbed.Scheduler, t *testing.T, after time.Duration, cards, 
 // TestSharesFollowWeights has three queues that always wait, for 20 hours. Jobs run for at most a fiftieth of the
 // half-life.
 //
-// With strict history, what a queue gets does not count before the next session, so that the first queue gets all cards
-// that are free. The part of the time that a queue with the weight w (of 1) has them is then off by
+// With strict history, the cards that a queue gets do not count before the next session. So the first queue gets all
+// free cards. The part of the time in which a queue with the weight w (of 1) has them is then off by
 //
 //	(1 − 2^(−runtime / half-life)) / 2 × free / cards × (1/w − number of queues)
 //
-// of its weight: here (1 − 2^(−1/60)) / 2 × (8 − 3) = 2.9 % for the smallest queue if all cards are free at once, and
-// less than 1 % if a third of them is. The number of cards does not matter where they become free one by one, from
-// three on.
+// of its weight. Here, this is (1 − 2^(−1/60)) / 2 × (8 − 3) = 2.9 % for the smallest queue if all cards are free at
+// once. It is less than 1 % if a third of the cards is free at once. If cards become free one by one, their number
+// does not matter, provided that there are at least three.
 func TestSharesFollowWeights(t *testing.T) {
 	for _, test := range []struct {
 		horizon     string
@@ -159,9 +159,9 @@ func TestSharesFollowWeights(t *testing.T) {
 	}
 }
 
-// TestLockOutIsBounded has a queue that had all cards for long, and then waits beside another one. Where it has a part
-// 1/n of the weights, it gets a card after h·log2(n) − p and one pod of a minute at the latest, and not long before
-// that.
+// TestLockOutIsBounded has a queue that held all cards for a long time, and then waits together with another queue.
+// With a part 1/n of the weights, it waits for at most h·log2(n) − p plus the minute of one pod, and not much less. h
+// is the half-life, and p is the horizon.
 func TestLockOutIsBounded(t *testing.T) {
 	for horizon, p := range map[string]int{"0s": 0, "30m": 30, "1h": 60} {
 		for log, n := range []int32{1: 2, 2: 4, 3: 8} {
@@ -183,7 +183,8 @@ func TestLockOutIsBounded(t *testing.T) {
 	}
 }
 
-// TestClockSetBack lets no time pass for a scheduler whose clock is set back, while it runs and over a restart.
+// TestClockSetBack sets the clock of a scheduler back, while the scheduler runs and over a restart. No time passes
+// for the scheduler then.
 func TestClockSetBack(t *testing.T) {
 	c := testbed.NewScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.StateSave: "1s"})
 	used := func(after time.Duration, cards int) float64 {
@@ -201,7 +202,7 @@ func TestClockSetBack(t *testing.T) {
 	assert.InDelta(t, 4, used(-30*24*time.Hour, 8), 1e-9, "the clock is set back")
 	assert.InDelta(t, 6, used(time.Hour, 8), 1e-9)
 	c.Restart()
-	used(-30*24*time.Hour, 8) // reads what was saved in the future
+	used(-30*24*time.Hour, 8) // reads usage that was saved in the future
 	assert.InDelta(t, 6, used(0, 8), 1e-9)
 	assert.InDelta(t, 7, used(time.Hour, 8), 1e-9)
 }
@@ -235,7 +236,7 @@ func TestExampleOfFairness(t *testing.T) {
 	assert.Equal(t, map[string]int{"a": 8, "b": 8}, fill(c, t, 10*time.Minute, 16, 4, both))
 }
 
-// TestLevelOfProportion opens a session under the name proportion, which computes what queues deserve.
+// TestLevelOfProportion opens a session under the name proportion, which computes the deserved of queues.
 func TestLevelOfProportion(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 8).Queue("q", "").Pods("runs", "q", "", 4, 1, testbed.On("a"))
 	s.Build, s.Arguments = session.BuilderOf(session.ProportionName).Build, framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.StateStore: "none"}

@@ -19,12 +19,12 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// A game has two departments of equal weight that always wait for 64 cards. honest submits pods that run for
-// a minute; player does what a test says. A session is every 5 seconds, and the half-life is 50 minutes.
+// A game has two departments of equal weight that always wait for 64 cards. honest submits pods that run for a
+// minute; player makes the moves of each test. A session is every 5 seconds, and the half-life is 50 minutes.
 const (
 	gameCards    = 64
 	gameGap      = 5 * time.Second
-	gameSessions = 360 // of which the first fifth does not count
+	gameSessions = 360 // the first fifth does not count
 )
 
 // gameMove holds the jobs that one leaf of player submits in a session.
@@ -124,7 +124,7 @@ func subqueues(list string) (all []gameMove) {
 	return all
 }
 
-// TestGamingGainsNothing compares what player gets with what it gets by playing as honest does.
+// TestGamingGainsNothing compares the share of player with its share when it plays as honest does.
 func TestGamingGainsNothing(t *testing.T) {
 	always := func(p gameMove) func(int) []gameMove { return func(int) []gameMove { return []gameMove{p} } }
 	plain := gameMove{queue: "p", pods: gameCards, runs: 12}

@@ -20,7 +20,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// fairWorld is a random tree whose queues have and request random cards, with its history.
+// fairWorld is a random tree of queues and its history. The queues have and request random cards.
 type fairWorld struct {
 	*rand.Rand
 	parents  map[string]string
@@ -69,7 +69,7 @@ func (w *fairWorld) leaves() (all []string) {
 	return all
 }
 
-// next lets time pass, and draws what the queues have and request then.
+// next lets time pass, and draws the cards that the queues have and request after that.
 func (w *fairWorld) next(gap time.Duration) *testbed.Scene {
 	for queue, of := range w.has {
 		for card, n := range of {
@@ -144,7 +144,7 @@ func (w *fairWorld) rivals(l, r string, halfLife, horizon time.Duration) (lq, rq
 	return lq, rq, left && right
 }
 
-// TestOrderFollowsTheDocumentation compares the order of all queues of random trees with that of the oracle,
+// TestOrderFollowsTheDocumentation compares the order of all queues of random trees with the order of the oracle,
 // over sessions at random times.
 func TestOrderFollowsTheDocumentation(t *testing.T) {
 	const halfLife = time.Hour
@@ -181,8 +181,8 @@ func TestOrderFollowsTheDocumentation(t *testing.T) {
 	assert.Greater(t, all, 5000)
 }
 
-// TestHoldEndsInTime has a job that never gets what it needs. It holds its card for as long as it has waited,
-// and then waits again.
+// TestHoldEndsInTime has a job that never gets the cards that it needs. It holds its card for as long as it has
+// waited, and then waits again.
 func TestHoldEndsInTime(t *testing.T) {
 	c := testbed.NewScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.StateStore: "none"})
 	var held []int
@@ -222,7 +222,8 @@ func TestHoldEndsWithoutRoom(t *testing.T) {
 	assert.Equal(t, slices.Concat(minutes(11, 15), minutes(25, 31)), held)
 }
 
-// TestUsageOfNamespacesOrdersNoQueues compares jobs of one queue, whose namespaces take turns, and jobs of two queues.
+// TestUsageOfNamespacesOrdersNoQueues compares jobs of one queue with namespaces that take turns, and jobs of two
+// queues.
 func TestUsageOfNamespacesOrdersNoQueues(t *testing.T) {
 	c := testbed.NewScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.StateStore: "none"})
 	f := c.Open(t, testbed.NewScene().Node("a", "A", 8).Queue("x", "", "quota", `{"A":8}`).Queue("y", "", "quota", `{"A":8}`).

@@ -22,8 +22,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
-// gatesRemoved runs allocate and returns the pods whose gate it removes, sorted. Before v1.15
-// it does what allocate does from then on.
+// gatesRemoved runs allocate and returns the pods with a gate that it removes, sorted. Before v1.15, gatesRemoved
+// finds these pods itself, as allocate does from v1.15 on.
 func gatesRemoved(f *testbed.Fixture, t *testing.T) (names []string) {
 	t.Helper()
 	set := reflect.ValueOf(f.Session).MethodByName("SetSchGateManager")
@@ -48,8 +48,7 @@ func gatesRemoved(f *testbed.Fixture, t *testing.T) (names []string) {
 	}
 }
 
-// removeGates asks for the pods with the gate, queue by queue, and returns those that may have
-// theirs removed.
+// removeGates asks for the pods with the gate, queue by queue. It returns the pods with a gate that may be removed.
 func removeGates(f *testbed.Fixture) (names []string) {
 	var pods []*api.TaskInfo
 	for _, job := range f.Jobs {
@@ -70,7 +69,7 @@ func removeGates(f *testbed.Fixture) (names []string) {
 	return names
 }
 
-// reservedOf returns what is reserved in a queue of a card, in whole cards.
+// reservedOf returns the reserved amount of a card in a queue, in whole cards.
 func reservedOf(f *testbed.Fixture, queue, name string) float64 {
 	d, ok := f.Own.Memory.Names.LookupCard(name)
 	if !ok || f.Own.Index.Reserved.Len() == 0 {
@@ -79,8 +78,8 @@ func reservedOf(f *testbed.Fixture, queue, name string) float64 {
 	return f.Own.Index.Reserved.Row(f.Own.Index.Lookup(queue)).Get(d) / 1000
 }
 
-// TestCardQuotaKeepsGates has pods with the gate in queues whose card quota, or that of an
-// ancestor, has room for some of them. No node has a free card.
+// TestCardQuotaKeepsGates has pods with the gate in queues with a card quota. The quota of the queue or of an
+// ancestor has room for some, all or none of the pods. No node has a free card.
 func TestCardQuotaKeepsGates(t *testing.T) {
 	full := func(t *testing.T) *testbed.Scene {
 		return testbed.GatedScene(t).Node("a", "A", 2).Node("b", "B", 1).Queue("root", "").
@@ -142,8 +141,8 @@ func TestOtherQuotasKeepGates(t *testing.T) {
 	assert.Equal(t, 300.0, f.Own.Index.Reserved.Row(f.Own.Index.Lookup("team")).Get(fastres.CPU))
 }
 
-// TestRemovedGateGetsItsNode has a node for one of two pods with equal requests. The one whose
-// gate is removed gets the card, though the other one comes first.
+// TestRemovedGateGetsItsNode has a node for one of two pods with equal requests. The pod with the removed gate gets
+// the card, although the other pod comes first.
 func TestRemovedGateGetsItsNode(t *testing.T) {
 	f := testbed.GatedScene(t).Node("a", "A", 1).Queue("q", "", "quota", `{"A":1}`).
 		Pods("plain", "q", "A", 1, 1, testbed.InPhase(workload.Inqueue), func(j *workload.Job) { j.Priority = 9 }).
@@ -220,8 +219,8 @@ func TestOtherCardOfTheList(t *testing.T) {
 	}
 }
 
-// TestNoVictimsForWhatIsReserved has a reclaimer whose team has no room beside what is reserved
-// in another queue of the team. No pod is evicted for it.
+// TestNoVictimsForWhatIsReserved has a reclaimer in a team. Another queue of the team has reserved cards. If the
+// quota of the team has no room for both, no pod is evicted.
 func TestNoVictimsForWhatIsReserved(t *testing.T) {
 	for quota, victims := range map[string]int{`{"A":4}`: 1, `{"A":3}`: 0} {
 		f := testbed.GatedScene(t).Node("a", "A", 4).Queue("root", "").Queue("team", "root", "quota", quota, "guarantee", `{"A":0}`).
@@ -235,8 +234,9 @@ func TestNoVictimsForWhatIsReserved(t *testing.T) {
 	}
 }
 
-// TestNoPreemptionOfWhatIsReserved asks about a pod that fits beside what is reserved for another pod once a third pod
-// of its queue is gone, or does not fit then either. In both cases the third pod takes room that is lacking.
+// TestNoPreemptionOfWhatIsReserved asks whether a pod fits next to the reservation of another pod once a third pod of
+// its queue is gone. In one case the pod fits then, and in the other case it does not. In both cases, the third pod
+// takes room that the pod lacks.
 func TestNoPreemptionOfWhatIsReserved(t *testing.T) {
 	for capability, want := range map[int64]bool{12000: true, 11000: false} {
 		s := testbed.GatedScene(t).Node("a", "A", 4).Queue("q", "").Pods("low", "q", "", 1, 0, testbed.On("a"), testbed.Requesting("cpu", 4000), testbed.Members(0)).
@@ -250,7 +250,7 @@ func TestNoPreemptionOfWhatIsReserved(t *testing.T) {
 	}
 }
 
-// TestReservedReason says what a pod without a reservation waits for.
+// TestReservedReason checks the text that says why a pod without a reservation waits.
 func TestReservedReason(t *testing.T) {
 	f := testbed.GatedScene(t).Node("a", "A", 8).Queue("q", "", "quota", `{"A":4}`).Pods("gate", "q", "A", 1, 3, testbed.OptedIn(true)).
 		Pods("plain", "q", "A", 1, 2, testbed.InPhase(workload.Inqueue)).OpenGated(t)
@@ -285,8 +285,7 @@ func TestQueueGatesOff(t *testing.T) {
 	}
 }
 
-// TestQueueGateCountsInInqueue has a job with the gate, whose minimum an admitted job reserves
-// from v1.15 on.
+// TestQueueGateCountsInInqueue has an admitted job with the gate. From v1.15 on, the job reserves its minimum.
 func TestQueueGateCountsInInqueue(t *testing.T) {
 	for _, rules := range []release.Release{release.V1141, release.V115} {
 		s := testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":4}`).Pods("gate", "q", "A", 2, 1, testbed.Members(2), testbed.OptedIn(false),

@@ -66,7 +66,7 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// TestWriter writes annotations in the background, and tries again what failed.
+// TestWriter writes annotations in the background, and tries failed writes again.
 func TestWriter(t *testing.T) {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "1"}}
 	client := fake.NewSimpleClientset(pod)

@@ -142,7 +142,8 @@ func TestNoticeIsWrittenAgain(t *testing.T) {
 	assert.Equal(t, 4, n.cycle(4*time.Minute))
 }
 
-// TestWrongGrace records an event for what a pod asks for that is no duration, where a queue grants grace.
+// TestWrongGrace has a job and a pod with an annotation that is no duration of 0 or more. Each gets an event if a
+// queue grants grace.
 func TestWrongGrace(t *testing.T) {
 	for _, grants := range []bool{true, false} {
 		s := testbed.Lent(nil).Pods("x", "other", "A", 2, 1, testbed.Members(0), testbed.On("a"))

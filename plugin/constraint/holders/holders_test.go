@@ -96,7 +96,7 @@ func TestHolderMetrics(t *testing.T) {
 	assert.Empty(t, ofHolders())
 }
 
-// TestNamespaceSimulation removes and adds pods in a what-if. The session's accounts stay.
+// TestNamespaceSimulation removes and adds pods in a simulation. The accounts of the session do not change.
 func TestNamespaceSimulation(t *testing.T) {
 	f := testbed.Namespaced().Pods("x.runs", "train", "A", 3, 1, testbed.On("a")).Pods("x.next", "train", "A", 1, 1, testbed.InPhase(workload.Inqueue)).Open(t, testbed.ByPrefix)
 	next, runs := f.Task("x.next-0"), f.Task("x.runs-0")
@@ -127,8 +127,8 @@ func TestNamespaceEvents(t *testing.T) {
 	assert.True(t, f.Own.AllocatableOf(queue, next))
 }
 
-// TestNamespaceVictims evicts for a job whose namespace has all that it may have, only if that
-// makes room for it.
+// TestNamespaceVictims reclaims for a job with a quota for its namespace. If this quota is full, the eviction of pods
+// of other namespaces makes no room, and nobody is evicted.
 func TestNamespaceVictims(t *testing.T) {
 	s := func() *testbed.Scene {
 		s := testbed.Namespaced().Annotate("team", card.HolderKey, "").Annotate("train", card.DeservedKey, `{"A":8}`).Annotate("serve", card.DeservedKey, `{"A":1}`)

@@ -12,8 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 )
 
-// checkAdmission checks that no job waits that fits beside all that others have and were
-// promised.
+// checkAdmission checks that no job waits although it fits in addition to all that other jobs have and were promised.
 func (c *chaosCycle) checkAdmission(name string) { c.admission(name, false, false) }
 
 // checkBoundedAdmission is checkAdmission where a queue is promised no more than it can
@@ -51,8 +50,8 @@ func (c *chaosCycle) admission(name string, bounded, own bool) {
 	}
 }
 
-// minimum returns what a job needs to be admitted. Where a pod leaves the choice between
-// cards, it needs all of them, and the result is not certain.
+// minimum returns the amounts that a job needs to be admitted. Where a pod leaves the choice between cards, it needs
+// all of them, and the result is not certain.
 func (c *chaosCycle) minimum(j *Job) (a amounts, certain bool) {
 	a, certain = amounts{}, true
 	for name := range j.Spec.MinResources {
@@ -103,7 +102,7 @@ func (w *chaos) onlyOtherwise(name, resource string) bool {
 	return otherwise
 }
 
-// lessAllocated subtracts what a job has from its minimum.
+// lessAllocated subtracts the amounts of a job's allocated pods from its minimum.
 func (c *chaosCycle) lessAllocated(minimum amounts, j *Job, job *api.JobInfo) {
 	for _, p := range j.Pods {
 		if task := job.Tasks[api.TaskID(p.Object.UID)]; api.AllocatedStatus(task.Status) {
@@ -114,7 +113,7 @@ func (c *chaosCycle) lessAllocated(minimum amounts, j *Job, job *api.JobInfo) {
 	}
 }
 
-// promised returns what is reserved for admitted jobs, at most, by queue.
+// promised returns the largest amounts that can be reserved for admitted jobs, by queue.
 func (c *chaosCycle) promised(has map[string]amounts, bounded bool) map[string]amounts {
 	own := map[string]amounts{}
 	for _, j := range c.World.Jobs {

@@ -194,8 +194,8 @@ func (w *chaos) setsCapability(capability workload.Resources) bool {
 	return cpu || memory || w.Plugin != session.Name && len(capability) > 0
 }
 
-// guarantee returns what is guaranteed to a queue and, in a tree, to those below it, as far as its own bound lets them
-// have it. One that is closed is guaranteed what it still has.
+// guarantee returns the larger of a queue's own guarantee and the sum of its children's guarantees within its own
+// bound. The own guarantee of a closed queue is at most the amount that it had when the session opened.
 func (c *chaosCycle) guarantee(queue, dimension string) float64 {
 	own, below := c.ownGuarantee(queue, dimension), 0.0
 	if q := c.World.Queues[queue]; q != nil && q.Spec.Queue.Closed && c.counted(queue) {
@@ -239,7 +239,7 @@ func (w *chaos) children(queue string) []string {
 	return w.below[queue]
 }
 
-// stock returns what the cluster has.
+// stock returns how much of a dimension the cluster has.
 func (w *chaos) stock(dimension string) (sum float64) {
 	for _, n := range w.Nodes {
 		if n.Lost {
@@ -268,7 +268,7 @@ func (w *chaos) stock(dimension string) (sum float64) {
 	return sum
 }
 
-// free returns what the guarantees of others leave of an amount for one of some queues.
+// free returns the rest of an amount that one of some queues can have, without the guarantees of the others.
 func (c *chaosCycle) free(queue string, among []string, of float64, dimension string) float64 {
 	for _, other := range among {
 		of -= c.guarantee(other, dimension)
@@ -276,7 +276,7 @@ func (c *chaosCycle) free(queue string, among []string, of float64, dimension st
 	return max(0, of) + c.guarantee(queue, dimension)
 }
 
-// openRoot reports whether the root has no bound but its own.
+// openRoot reports whether the root has no bound except its own.
 func (w *chaos) openRoot() bool {
 	if how := w.Arguments[arguments.RootCapability]; how != nil {
 		return how == "own"
@@ -284,7 +284,8 @@ func (w *chaos) openRoot() bool {
 	return w.Arguments[arguments.Semantics] == "v1.14.4" || w.Arguments[arguments.Semantics] == "v1.15"
 }
 
-// ownRoot returns the capability of the root, or no bound on what some node names, be it 0.
+// ownRoot returns the capability of the root. Without one, a resource that some node names has no bound, even if the
+// node has 0 of it.
 func (w *chaos) ownRoot(dimension string) float64 {
 	if q := w.Queues[index.RootName]; q != nil && w.setsCapability(w.specCapability(q)) {
 		n, _ := quantity(w.specCapability(q), dimension)
@@ -301,9 +302,9 @@ func (w *chaos) ownRoot(dimension string) float64 {
 	return 0
 }
 
-// limit returns realCapability, by its formula. The stock bounds no card at the root, only
-// what is lent. What pods on lost nodes have raises the bound of the root, and cards that no node
-// gives any more raise what flat queues share.
+// limit returns realCapability, by its formula. At the root, the stock does not bound cards, it only bounds lending.
+// Resources of pods on lost nodes raise the bound of the root. Cards that no node gives any more raise the amount that
+// flat queues share.
 func (c *chaosCycle) limit(queue, dimension string) float64 {
 	switch {
 	case !c.Tree && c.Arguments[arguments.RootCapability] == "unlimited":
@@ -325,8 +326,8 @@ func (c *chaosCycle) limit(queue, dimension string) float64 {
 	return min(c.capability(queue, dimension), c.free(queue, c.children(parent), c.limit(parent, dimension), dimension))
 }
 
-// unused returns what is guaranteed to a queue, or to those below it, and not used. A queue keeps no more free for
-// those below it than it can still have.
+// unused returns the unused part of the guarantees of a queue, or of the queues below it. A queue keeps no more free
+// for the queues below it than it can still have.
 func (c *chaosCycle) unused(queue, dimension string, has map[string]amounts) float64 {
 	below := 0.0
 	for _, child := range c.children(queue) {
@@ -338,10 +339,9 @@ func (c *chaosCycle) unused(queue, dimension string, has map[string]amounts) flo
 	return max(below, c.guarantee(queue, dimension)-has[queue][dimension], 0)
 }
 
-// lends reports where the charge of an amount takes what is guaranteed to others: the
-// queue whose children are guaranteed the rest, and what is too much. A queue that uses
-// its own guarantee takes nothing. has and present include the charge; present
-// counts only pods whose node is there. Less than tolerance is not too much.
+// lends reports where the charge of an amount takes resources that are guaranteed to others. It returns the parent of
+// the queues with these guarantees, and the excess. A queue that uses its own guarantee takes nothing. has and present
+// include the charge. present counts only pods on nodes that exist. An excess within tolerance does not count.
 func (c *chaosCycle) lends(path []string, dimension string, amount float64, has map[string]amounts, present, tolerance float64) (at string, excess float64) {
 	before := maps.Clone(has)
 	for _, queue := range path {
@@ -365,7 +365,7 @@ func (c *chaosCycle) lends(path []string, dimension string, amount float64, has 
 		excess := present - c.stock(dimension) - c.beyond(dimension)
 		switch parent {
 		case "":
-		case index.RootName: // its quota of cards bounds what is lent as well
+		case index.RootName: // its quota of cards bounds lending as well
 			excess = max(excess, has[parent][dimension]-c.limit(parent, dimension))
 		default:
 			excess = has[parent][dimension] - c.limit(parent, dimension)
@@ -377,8 +377,8 @@ func (c *chaosCycle) lends(path []string, dimension string, amount float64, has 
 	return "", 0
 }
 
-// anyUnsure reports whether it is not certain what the queues are charged that share what
-// guarantees leave: those below the root, or all flat queues.
+// anyUnsure reports whether a charge is not certain among the queues that share the rest beyond all guarantees. These
+// are the queues below the root, or all flat queues.
 func (c *chaosCycle) anyUnsure(path []string, unsure map[string]bool) bool {
 	all := path[len(path)-1:]
 	if !c.Tree {
@@ -387,8 +387,7 @@ func (c *chaosCycle) anyUnsure(path []string, unsure map[string]bool) bool {
 	return slices.ContainsFunc(all, func(queue string) bool { return unsure[queue] })
 }
 
-// present returns what queues are charged of a dimension for pods on nodes that are there
-// and give it.
+// present returns how much of a dimension queues are charged for pods on nodes that exist and give it.
 func (c *chaosCycle) present(dimension string) (sum float64) {
 	c.eachCharge(func(_ *Job, p *Pod, task *api.TaskInfo, charge amounts) {
 		sum += c.given(p, task.NodeName, charge)[dimension]
@@ -400,7 +399,7 @@ func (c *chaosCycle) gives(n workload.Node, dimension string) bool {
 	return !isCard(dimension) || slices.Contains(c.Pools[n.Name].Gives(), dimension[len(cardPrefix):]) || slices.ContainsFunc(cardResources, func(resource string) bool { return cardPrefix+cardOf(n, resource) == dimension })
 }
 
-// eligible reports whether a queue takes jobs.
+// takesJobs reports whether a queue takes jobs.
 func (w *chaos) takesJobs(queue string) bool {
 	q := w.Queues[queue]
 	return q != nil && w.Path(queue) != nil && w.leaf(queue) && !q.Spec.Queue.Closed
@@ -466,8 +465,8 @@ func fitsUnder(path []string, has map[string]amounts, more amounts, limit func(q
 	return true
 }
 
-// fitsLent is fitsBeside for what is guaranteed to others. present returns what is charged of a
-// dimension on nodes that are there.
+// fitsLent is fitsBeside for the guarantees of others. present returns how much of a dimension is charged on nodes that
+// exist.
 func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amounts, present func(string) float64) bool {
 	after := map[string]amounts{}
 	for queue, of := range has {

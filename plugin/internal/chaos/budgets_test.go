@@ -79,12 +79,12 @@ func (c *chaosCycle) noteUse() {
 	u.at = now
 }
 
-// noteHeld notes what queues have until the next session.
+// noteHeld notes the amounts that queues hold until the next session.
 func (c *chaosCycle) noteHeld() {
 	c.use.held = map[string]amounts{}
 	sharers := sharers{}
 	c.use.doubt = c.use.doubt || slices.ContainsFunc(slices.Concat(c.World.Jobs, c.World.Orphans), func(j *Job) bool {
-		return c.Path(j.Spec.Queue) == nil // its pods count, and nothing says here for what, while their queue does not reach the root
+		return c.Path(j.Spec.Queue) == nil // its pods count, but their charge is not known here
 	})
 	c.eachChargeAt(true, func(j *Job, p *Pod, task *api.TaskInfo, charge amounts) {
 		if task.Status == api.Pipelined {
@@ -103,20 +103,19 @@ func (c *chaosCycle) noteHeld() {
 	})
 }
 
-// mostUsed returns the most that a queue, and those that are below it now, can have used of a dimension in a window.
+// mostUsed returns the most that a queue and the queues that are below it now can have used of a dimension in a window.
 func (c *chaosCycle) mostUsed(queue, d, window string) float64 {
 	all := &oracle.Use{}
 	for name, own := range c.use.own {
 		if own[d] != nil && (c.World.Queues[name] == nil || slices.Contains(c.Path(name), queue)) {
-			all.Add(own[d]) // what a deleted queue used may count anywhere
+			all.Add(own[d]) // the use of a deleted queue may count anywhere
 		}
 	}
 	_, most := all.Used(window, c.Clock())
 	return most
 }
 
-// checkBudgets checks that no pod gets a card of which the budget is used up, as the session sums it up, and that the
-// session sums up no more than was used.
+// checkBudgets checks that no pod gets a card with a budget that is used up, by the sums of the session.
 func (c *chaosCycle) checkBudgets(name string, p placement) {
 	rule := c.own.Memory.Budgets.InForce()
 	if rule == nil {
@@ -136,7 +135,7 @@ func (c *chaosCycle) checkBudgets(name string, p placement) {
 	}
 }
 
-// checkUse compares what the session sums up with what the pods of the world have used.
+// checkUse checks that the session sums up no more than the pods of the world have used.
 func (c *chaosCycle) checkUse(name string) {
 	rule := c.own.Memory.Budgets.InForce()
 	if rule == nil {

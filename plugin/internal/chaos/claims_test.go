@@ -21,16 +21,17 @@ import (
 // as long as pods have the claim, also if the claim is deleted.
 type claimedCards struct {
 	uid types.UID
-	// placed is the most that the claim could get on a node when the first of its pods got it, nil before that.
+	// placed is the most that the claim could get on its node when its first pod was placed there, nil before that.
 	placed map[string]float64
 	node   string
 	cards  []string // the current devices of the node at that time
-	// known are the cards of the devices that are allocated, "" for one of which nothing is known; nil before that.
+	// known has the cards of the allocated devices, "" for an unknown card. It is nil before the allocation.
 	known map[int]string
 	doubt bool
 }
 
-// charge returns what the claim takes on a node, in cards. first is the card that the pod names first.
+// charge returns the number of cards that the claim takes on a node, by card. first is the card that the pod names
+// first.
 func (h *claimedCards) charge(requests []oracle.ClaimRequest, devices []string, node, first string) map[string]float64 {
 	switch {
 	case h != nil && h.known != nil:
@@ -42,7 +43,7 @@ func (h *claimedCards) charge(requests []oracle.ClaimRequest, devices []string, 
 		}
 		return sum
 	case h != nil && len(h.placed) > 0 && (h.node == node || strings.HasPrefix(string(h.uid), "c")):
-		return h.placed // what pods share is where the first of them is
+		return h.placed // a shared claim is on the node of its first pod
 	}
 	return oracle.Most(requests, devices)
 }
@@ -96,7 +97,8 @@ func claimKeys(j *Job, p *Pod) (keys []string) {
 	return keys
 }
 
-// readClaims follows the claims: what is allocated counts, and before that the most that a claim could get.
+// readClaims follows the claims. The allocated devices of a claim count. Before the allocation, the most that the claim
+// could get counts.
 func (w *chaos) readClaims() {
 	if w.claimed == nil || !w.counts() {
 		w.claimed = map[string]*claimedCards{}
@@ -180,7 +182,7 @@ func (w *chaos) checkAllocation(h *claimedCards, c *Claim) {
 	}
 }
 
-// noteClaims notes what the claims of a pod can get on the node that it gets.
+// noteClaims notes the most that the claims of a pod can get on the pod's node.
 func (w *chaos) noteClaims(j *Job, p *Pod, node string) {
 	if hasClaims(p.Spec) {
 		w.seen["pods placed with claims"]++
@@ -231,7 +233,7 @@ func (w *chaos) ownClaim(p *Pod, i int) *claimedCards {
 	return w.claimed[p.Object.Namespace+"/"+*p.Object.Status.ResourceClaimStatuses[i].ResourceClaimName]
 }
 
-// goneDevices returns what a pod has of devices that are gone, or that are other cards now.
+// goneDevices returns the cards of a pod by devices that are gone, or that are other cards now.
 func (w *chaos) goneDevices(p *Pod, node string) amounts {
 	gone, gives := amounts{}, w.Pools[node].Gives()
 	first, _, _ := strings.Cut(p.Spec.Cards, "|")
@@ -249,14 +251,14 @@ func (w *chaos) goneDevices(p *Pod, node string) amounts {
 	return gone
 }
 
-// shared is a claim that a pod shares, with what it takes.
+// shared is a claim that a pod shares, with its charge.
 type shared struct {
 	key    string
 	charge amounts
 	doubt  bool
 }
 
-// shares returns what a pod shares on a node.
+// shares returns the claims that a pod shares, with their charges on a node.
 func (c *chaosCycle) shares(j *Job, p *Pod, node string) (all []shared) {
 	if c.Plugin == session.ProportionName || !c.counted(j.Spec.Queue) {
 		return nil
@@ -284,7 +286,7 @@ func (c *chaosCycle) shares(j *Job, p *Pod, node string) (all []shared) {
 	return all
 }
 
-// sharers adds what pods share to what queues or holders have: each claim once.
+// sharers adds the charges of shared claims to the amounts of queues or holders, each claim once.
 type sharers map[string]map[string]bool
 
 func (s sharers) add(to string, has amounts, all []shared) (unsure bool) {
@@ -311,8 +313,7 @@ func (c *chaosCycle) sharing() bool {
 	})
 }
 
-// firstOf returns what a queue gets with a pod of the claims that it shares and that no other pod of the queue, or
-// below, has.
+// firstOf returns the charge of a pod's shared claims that no other pod in a queue, or below it, has.
 func (c *chaosCycle) firstOf(queue string, p placement) amounts {
 	more := amounts{}
 	for _, of := range c.shares(p.job, p.pod, p.task.NodeName) {
@@ -409,7 +410,7 @@ func (w *chaos) remembersClaims() bool {
 	return false
 }
 
-// claims draws devices on nodes, and jobs whose pods get them by resource claims.
+// claims draws devices on nodes, and jobs with pods that get them by resource claims.
 func (d *draw) claims() {
 	if d.plain || !d.chance(25) {
 		return
@@ -466,12 +467,12 @@ func (d *draw) makeClaim(name string) {
 	}
 }
 
-// claim draws what a claim requests.
+// claim draws the requests of a claim.
 func (d *draw) claim() string {
 	return pick(d, "1xA", "1xA", "2xA", "1xB", "1xA|B", "2xA|B", "1xA;1xB", "2xA;1xA/mig-1g.10gb-mixed", "1xA/mig-1g.10gb-mixed", "allxB", "1xA+1xB", "1xA+1xA|B")
 }
 
-// claimant draws a job with claims, and what becomes of it.
+// claimant draws a job with claims, and the later events of the job.
 func (d *draw) claimant(name string, shares bool) {
 	j := JobSpec{Name: name, Queue: d.home()}
 	p := PodSpec{Claims: d.claim(), Requests: workload.Resources{"cpu": 100, "memory": 1 << 29}}

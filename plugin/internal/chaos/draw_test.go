@@ -58,13 +58,12 @@ var values = map[string][]any{
 	arguments.VictimOrder:          {"leastWork"},
 }
 
-// draw draws scenarios. It knows the queues, jobs and nodes that it has made, not what
-// becomes of them.
+// draw draws scenarios. It knows the queues, jobs and nodes that it has made, but not their later states.
 type draw struct {
 	*rand.Rand
 	s      *Scenario
 	plain  bool // no cards
-	lends  bool // quotas are large, and what is deserved and guaranteed is little
+	lends  bool // quotas are large, and deserved amounts and guarantees are small
 	rules  bool // queues have policies
 	crowd  bool // little else binds, and jobs can lose most of their pods
 	queues []QueueSpec
@@ -349,7 +348,7 @@ func (d *draw) submit(cycle int) {
 		j.Priority = int32(d.IntN(3))
 	}
 	n, p := 1+d.IntN(6), d.pod()
-	late := cycle > 1 && d.crowd && d.chance(70) // a claim on what others have borrowed
+	late := cycle > 1 && d.crowd && d.chance(70) // it claims resources that others have borrowed
 	if late {
 		n = 1 + d.IntN(2)
 	}
@@ -437,7 +436,8 @@ func (d *draw) list() string {
 	return pick(d, "A", "A", "A", "A", "A", "B", "B", "A|B", "B|A", "A|B|C", "C", "Z|A")
 }
 
-// checkpoints draws when jobs and pods write checkpoints. Some write what is no time, or a time in the future.
+// checkpoints draws the cycles in which jobs and pods write checkpoints. Some write an invalid time, or a time in the
+// future.
 func (d *draw) checkpoints() {
 	if !d.chance(50) {
 		return
@@ -453,7 +453,7 @@ func (d *draw) checkpoints() {
 	}
 }
 
-// act draws what happens before a cycle.
+// act draws the events before a cycle.
 func (d *draw) act(cycle int) {
 	job := func() string { return d.jobs[d.IntN(len(d.jobs))].Name }
 	switch n := d.IntN(100); {

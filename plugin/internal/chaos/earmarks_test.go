@@ -10,8 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 )
 
-// mark is a pod for which others were evicted, as the world knows it: docs/spec/cards.md says what it
-// is owed.
+// mark is a pod for which others were evicted, as the world knows it. docs/spec/cards.md describes its earmark.
 type mark struct {
 	cycle int
 	job   *Job
@@ -111,8 +110,8 @@ func (w *chaos) sure(m mark) bool {
 	return w.pending(m) && !m.doubt && m.cycle > w.Edited && m.cycle+1+w.Grace+patience > w.Cycle
 }
 
-// future returns what queues will have: what they have, less what terminating pods hold, and
-// what is marked for pods of other jobs, of those that chosen selects.
+// future returns the amounts that queues will have. It subtracts the charges of terminating pods from has, and adds the
+// earmarks of other jobs that chosen selects.
 func (c *chaosCycle) future(has map[string]amounts, other *Job, chosen func(mark) bool) map[string]amounts {
 	will := map[string]amounts{}
 	for queue, of := range has {
@@ -147,7 +146,7 @@ func (c *chaosCycle) future(has map[string]amounts, other *Job, chosen func(mark
 	return will
 }
 
-// leaves returns what pods hold that count as gone in the future, by queue.
+// leaves returns the amounts of the pods that count as gone in the future, by queue.
 func (c *chaosCycle) leaves() map[string]amounts {
 	all, leaving := map[string]amounts{}, c.leaving()
 	c.eachCharge(func(j *Job, p *Pod, task *api.TaskInfo, charge amounts) {
@@ -166,7 +165,7 @@ func (c *chaosCycle) leaves() map[string]amounts {
 	return all
 }
 
-// leavesOf returns what such pods hold of a dimension, on nodes that are there.
+// leavesOf returns how much of a dimension these pods hold, on nodes that exist.
 func (c *chaosCycle) leavesOf(dimension string) (sum float64) {
 	leaving := c.leaving()
 	c.eachCharge(func(_ *Job, p *Pod, task *api.TaskInfo, charge amounts) {
@@ -177,8 +176,8 @@ func (c *chaosCycle) leavesOf(dimension string) (sum float64) {
 	return sum
 }
 
-// leaving returns which pods count as gone in the future: those that are being deleted, those that were evicted when
-// the session opened, and those that have notice and are kept for others (docs/spec/policies.md, "eviction-grace").
+// leaving returns which pods count as gone in the future. These pods are being deleted, or were evicted when the
+// session opened, or have notice and are kept for others (docs/spec/policies.md, "eviction-grace").
 func (c *chaosCycle) leaving() func(p *Pod, task *api.TaskInfo) bool {
 	kept := map[api.TaskID]bool{}
 	for task := range c.own.Reclaim.Kept() {
@@ -194,7 +193,7 @@ func (c *chaosCycle) terminates(p *Pod, task *api.TaskInfo) bool {
 	return task.Status == api.Releasing && p.Object.DeletionTimestamp != nil
 }
 
-// requestOn returns what the queue of a pending task would be charged for it on a node.
+// requestOn returns the amounts that the queue of a pending task would be charged for it on a node.
 func (c *chaosCycle) requestOn(j *Job, p *Pod, task *api.TaskInfo, node string) amounts {
 	before := task.NodeName
 	task.NodeName = node
@@ -202,7 +201,7 @@ func (c *chaosCycle) requestOn(j *Job, p *Pod, task *api.TaskInfo, node string) 
 	return c.request(j, p, task)
 }
 
-// fitsLater reports whether amounts fit beside what will be, earmarks in doubt included.
+// fitsLater reports whether amounts fit in addition to the future charges, including earmarks in doubt.
 func (c *chaosCycle) fitsLater(j *Job, has map[string]amounts, more amounts) bool {
 	will, path := c.future(has, j, c.pending), c.Path(j.Spec.Queue)
 	present := func(d string) float64 {
@@ -217,7 +216,7 @@ func (c *chaosCycle) fitsLater(j *Job, has map[string]amounts, more amounts) boo
 	return c.fitsBeside(path, will, more) && c.fitsLent(path, will, more, present)
 }
 
-// roomLater reports whether a node has room for a task beside the pods that it is marked for.
+// roomLater reports whether a node has room for a task in addition to the pods of other jobs that it is marked for.
 func (c *chaosCycle) roomLater(j *Job, task *api.TaskInfo, node *api.NodeInfo) bool {
 	needs := task.InitResreq.Clone()
 	for _, m := range c.marks {
@@ -228,7 +227,7 @@ func (c *chaosCycle) roomLater(j *Job, task *api.TaskInfo, node *api.NodeInfo) b
 	return needs.LessEqual(node.FutureIdle(), api.Zero)
 }
 
-// checkMarks checks that a placed pod leaves what victims leave to whom they were evicted for.
+// checkMarks checks that a placed pod does not take cards that victims free for other pods.
 func (c *chaosCycle) checkMarks(name string, p placement) {
 	if p.task.Status != api.Allocated || len(c.marks) == 0 || c.sharing() || c.Plugin == session.ProportionName {
 		return

@@ -46,7 +46,7 @@ func rateOf(text string) (r rate) {
 	return r
 }
 
-// loss is an eviction that counts for the budget of a queue. Taken: it is one of what the queue takes.
+// loss is an eviction that counts for a budget of a queue. taken: it counts for the budget of evictions by the queue.
 type loss struct {
 	queue string
 	taken bool
@@ -97,7 +97,7 @@ func (c *chaosCycle) checkLosses(name string) {
 			}
 		}
 	}
-	c.losses = slices.DeleteFunc(c.losses, func(l loss) bool { // those of queues that are deleted, too
+	c.losses = slices.DeleteFunc(c.losses, func(l loss) bool { // also losses of deleted queues
 		return !l.at.After(c.Clock().Add(-c.lossLengths[keys[l.taken]+l.queue]))
 	})
 	for queue := range c.World.Queues {

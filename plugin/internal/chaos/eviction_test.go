@@ -17,8 +17,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 )
 
-// checkLeaves checks that reclaim took no queue below what is guaranteed to it. What is earmarked for
-// its pods counts: the queue will have it.
+// checkLeaves checks that reclaim took no queue below its guarantee. Earmarks for pods of the queue count, because the
+// queue will have these amounts.
 func (c *chaosCycle) checkLeaves(name string) {
 	if c.action != "reclaim" || c.Plugin == session.ProportionName {
 		return
@@ -41,7 +41,7 @@ func (c *chaosCycle) checkLeaves(name string) {
 	}
 }
 
-// earmarked returns what is earmarked for the pods of a queue itself, earmarks in doubt included.
+// earmarked returns how much is earmarked for the pods of a queue itself, including earmarks in doubt.
 func (c *chaosCycle) earmarked(queue, dimension string) (sum float64) {
 	for _, m := range c.marks {
 		if job := c.jobOf(m.job); m.job.Spec.Queue == queue && job != nil && c.pending(m) {
@@ -53,7 +53,7 @@ func (c *chaosCycle) earmarked(queue, dimension string) (sum float64) {
 	return sum
 }
 
-// earmarkedBelow returns what is earmarked for the pods of a queue and of those below it.
+// earmarkedBelow returns how much is earmarked for the pods of a queue and of the queues below it.
 func (c *chaosCycle) earmarkedBelow(queue, dimension string) (sum float64) {
 	for name := range c.World.Queues {
 		if slices.Contains(c.Path(name), queue) {
@@ -134,7 +134,8 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 	}
 }
 
-// checkWholeJobs checks that jobs of which the queue deserves a pod that reclaim evicted have lost all their pods.
+// checkWholeJobs checks jobs that lost a pod to reclaim although their queue deserves it. These jobs have lost all
+// their pods.
 func (c *chaosCycle) checkWholeJobs(name string) {
 	for j, text := range c.companions {
 		for _, task := range c.jobOf(j).Tasks {
@@ -268,9 +269,9 @@ func (c *chaosCycle) noteLosers() {
 	}
 }
 
-// noteBorrowers records that a queue which lost pods to reclaim has another pending pod that
-// it deserves, and for which a node has room. It looks when the session that took them ends, and
-// when those begin in which the pods come back.
+// noteBorrowers records that a queue that lost pods to reclaim has another pending pod that it deserves, and for which
+// a node has room. It looks when the session that took the pods ends, and when sessions begin in which the pods come
+// back.
 func (c *chaosCycle) noteBorrowers() {
 	has, _ := c.expected()
 	for _, j := range c.World.Jobs {
@@ -310,9 +311,9 @@ func (c *chaosCycle) claimsFor(j *Job, has amounts) bool {
 // have ended.
 const patience = 5
 
-// checkEvictors checks that the pods for which others were evicted got a node, but for those of a gang that
-// request nothing: only backfill places these. Where cards count
-// nowhere, the place of a victim goes to the queue that comes first, as upstream.
+// checkEvictors checks that the pods for which others were evicted got a node. Pods of a gang that request nothing are
+// an exception: only backfill places them. Where cards count nowhere, the place of a victim goes to the queue that
+// comes first, as upstream.
 func (w *chaos) checkEvictors() {
 	if (w.exchanges() || w.preemptsInVain()) && !w.counts() {
 		return

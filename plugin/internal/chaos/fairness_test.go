@@ -27,8 +27,8 @@ func (c *chaosCycle) mayBeHeld(j *Job, has map[string]amounts, request amounts) 
 		})
 }
 
-// checkHolds checks that nobody borrows a card that another job holds, but for pods that others were
-// evicted for. A pod that waits for room gets it when its queue has lost what terminates now.
+// checkHolds checks that nobody borrows a card that another job holds, except for pods for which others were evicted. A
+// pod that waits for room is compared with the accounts without the pods that terminate now.
 func (c *chaosCycle) checkHolds(name string, p placement) {
 	if c.evictedFor(p.pod) {
 		return

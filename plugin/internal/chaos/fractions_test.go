@@ -50,7 +50,7 @@ func sharedOf(n workload.Node) (s sharedCards) {
 	return s
 }
 
-// fractionOf returns what a pod takes of the shared cards of a node, in thousandths.
+// fractionOf returns how much of the shared cards of a node a pod takes, in thousandths.
 func (w *chaos) fractionOf(p PodSpec, s sharedCards) float64 {
 	memory := part(float64(p.Requests[vgpuMemory]), s.memory)
 	if p.Requests[vgpuMemory] == 0 {

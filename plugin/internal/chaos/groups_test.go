@@ -91,7 +91,7 @@ func (w *chaos) disjoint(group string) bool {
 	return true
 }
 
-// withGroups adds what groups have of the cards of a.
+// withGroups adds to a the amounts of groups for the cards of a.
 func (w *chaos) withGroups(a amounts) amounts {
 	for d, amount := range maps.Clone(a) {
 		if isCard(d) {

@@ -18,7 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// whose draws whose a job is, or what its pods say of it.
+// whose draws the labels, the user and the groups of a job or of its pods.
 func (d *draw) whose() (o Whose) {
 	if d.chance(50) {
 		o.Labels = map[string]string{"team": pick(d, "alpha", "alpha", "beta")}
@@ -62,8 +62,7 @@ func quantityOf(amount json.RawMessage) (quantity resource.Quantity, is bool) {
 	return quantity, is
 }
 
-// holderLimit returns what a holder may have of a dimension in a queue and below, and
-// whether the queue says so.
+// holderLimit returns the limit of a holder for a dimension in a queue and below it, and whether the queue sets one.
 func (c *chaosCycle) holderLimit(queue string, h oracle.Holder, dimension string) (most float64, limited bool) {
 	var by map[string]map[string]map[string]json.RawMessage
 	_ = json.Unmarshal([]byte(c.ownPolicy(queue, card.HolderKey)), &by)
@@ -85,13 +84,13 @@ func (c *chaosCycle) holderLimit(queue string, h oracle.Holder, dimension string
 	return float64(quantity.MilliValue()), c.Plugin != session.Name || dimension == "cpu"
 }
 
-// limitsHolders reports whether a queue or an ancestor limits what a holder has.
+// limitsHolders reports whether a queue or an ancestor has limits of holders.
 func (c *chaosCycle) limitsHolders(queue string) bool {
 	return slices.ContainsFunc(c.Path(queue), func(q string) bool { return c.ownPolicy(q, card.HolderKey) != "" })
 }
 
-// ofHolder returns what a holder has in a queue and below, or will have when those have left that count as gone, and
-// whether that is certain.
+// ofHolder returns the amounts that a holder has in a queue and below it, and whether they are not certain. If later,
+// the amounts are without the pods that count as gone.
 func (c *chaosCycle) ofHolder(queue string, h oracle.Holder, later bool) (has amounts, unsure bool) {
 	has = amounts{}
 	sharers, leaves := sharers{}, func(*Pod, *api.TaskInfo) bool { return false }
@@ -100,7 +99,7 @@ func (c *chaosCycle) ofHolder(queue string, h oracle.Holder, later bool) (has am
 	}
 	c.eachCharge(func(j *Job, p *Pod, task *api.TaskInfo, charge amounts) {
 		if slices.Contains(c.Path(j.Spec.Queue), queue) && slices.Contains(c.World.Orphans, j) {
-			unsure = unsure || c.unsure(p) // nor is it certain whose it is
+			unsure = unsure || c.unsure(p) // its holders are not certain either
 		}
 		if !slices.Contains(c.Path(j.Spec.Queue), queue) || !slices.Contains(testbed.HoldersOf(c.jobOf(j)), h) || leaves(p, task) {
 			return
@@ -113,7 +112,7 @@ func (c *chaosCycle) ofHolder(queue string, h oracle.Holder, later bool) (has am
 	return has, unsure
 }
 
-// checkHolders compares what the engine has charged to holders with the tasks.
+// checkHolders compares the amounts that the engine has charged to holders with the tasks.
 func (c *chaosCycle) checkHolders(name string) {
 	if c.own.Intake.Holders == nil {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// What scenes and random worlds read of a session beside Volcano's hooks is in this file, and in the
-// methods row and accounts of the random worlds.
+// This file has the code with which scenes and random worlds read a session without Volcano's hooks. More such code is
+// in the methods row and accounts of the random worlds.
 
 // gangVictims returns how many running pods of each job the gang actions may evict for a job.
 func (c *chaosCycle) gangVictims(kind release.EvictionKind, j *Job) map[string]int {

@@ -180,7 +180,7 @@ func isCard(dimension string) bool {
 	return len(dimension) > len(cardPrefix) && dimension[:len(cardPrefix)] == cardPrefix
 }
 
-// checkAccounts compares what the engine has charged with the tasks.
+// checkAccounts compares the amounts that the engine has charged with the tasks.
 func (c *chaosCycle) checkAccounts(name string) {
 	want, unsure := c.expected()
 	for queue, has := range c.allocated() {

@@ -14,8 +14,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// drawLent draws a world in which gangs of some queues borrow all cards, and gangs of others want back what their
-// queues deserve. Nothing but nodes and quotas decides.
+// drawLent draws a world in which gangs of some queues borrow all cards. Gangs of other queues want back the cards that
+// their queues deserve. Only nodes and quotas decide.
 func drawLent(seed uint64) *Scenario {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed, 0x1e27))}
 	d.s = &Scenario{Config: Config{Plugin: pick(d, session.Name, session.Name, session.CapacityName), Tree: d.chance(50), Grace: pick(d, 0, 0, 5, 59),

@@ -49,8 +49,8 @@ func borrowingScene(r *rand.Rand) string {
 	return b.String()
 }
 
-// TestLoansComeToRest has queues take from one another by their levels, beside jobs that hold cards. After some
-// half-lives nobody loses a pod any more.
+// TestLoansComeToRest has queues that take cards from one another by their levels, and jobs that hold cards. After some
+// half-lives, no pod is evicted any more.
 func TestLoansComeToRest(t *testing.T) {
 	defer testbed.OneAtATime()()
 	all := 0

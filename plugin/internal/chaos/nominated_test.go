@@ -12,8 +12,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// TestDiscardedPlansNominate shows what Volcano writes to status.nominatedNodeName of a gang of which reclaim could
-// serve one pod and not the other: the node of a plan that it has discarded, by which nobody is evicted.
+// TestDiscardedPlansNominate has a gang of two pods, and reclaim could serve only one of them. Volcano discards its
+// plan and evicts nobody, but writes the node of the plan to status.nominatedNodeName. With cards, no pod is nominated.
 func TestDiscardedPlansNominate(t *testing.T) {
 	for _, of := range []struct {
 		name, lends, own, pod string

@@ -127,7 +127,7 @@ func (c *chaosCycle) checkCard(name string, p placement) {
 	}
 }
 
-// checkReasons checks that what waits has a reason.
+// checkReasons checks that jobs that are not admitted or have pending pods have a reason.
 func (c *chaosCycle) checkReasons(name string) {
 	if len(c.NodeList) == 0 || !slices.Contains(c.Actions, "allocate") {
 		return // nobody asks about pods

@@ -17,7 +17,7 @@ import (
 )
 
 // gangs turns jobs into gangs: their minimum is all their pods. Some have a launcher without cards. In half of these
-// worlds little but quotas decides, and gangs come last that want back what others have borrowed.
+// worlds, almost only quotas decide. There, gangs that want back borrowed resources come last.
 func (d *draw) gangs() {
 	if !d.chance(50) {
 		return
@@ -295,7 +295,7 @@ func (c *chaosCycle) newTrial(j *Job, waiting []*Pod, back unitOf) *trial {
 	return t
 }
 
-// take subtracts a task from what a node has left, which may become negative.
+// take subtracts a task from the free resources of a node, which may become negative.
 func (t *trial) take(node string, task *api.TaskInfo) {
 	free := t.free[node]
 	if free == nil {
@@ -308,7 +308,7 @@ func (t *trial) take(node string, task *api.TaskInfo) {
 	}
 }
 
-// charge adds what a pod requests on a node to the accounts, with a sign.
+// charge adds the request of a pod on a node to the accounts, multiplied by sign.
 func (t *trial) charge(j *Job, p *Pod, task *api.TaskInfo, node string, sign float64) {
 	for d, amount := range t.requestOn(j, p, task, node) {
 		t.present[d] += sign * amount
@@ -321,7 +321,7 @@ func (t *trial) charge(j *Job, p *Pod, task *api.TaskInfo, node string, sign flo
 	}
 }
 
-// place tries all nodes for each pod, and returns those where all have room, nil for none.
+// place tries all nodes for each pod. It returns nodes on which all pods have room, nil if there are none.
 func (t *trial) place(pods []*Pod) (nodes []string) {
 	if len(pods) == 0 {
 		return []string{}
@@ -504,7 +504,7 @@ func (t *trial) giveBack(u unitOf) {
 	}
 }
 
-// keepsGuarantees reports whether all queues of a job keep what is guaranteed to them.
+// keepsGuarantees reports whether all queues of a job keep their guarantees without a request of the job.
 func (t *trial) keepsGuarantees(j *Job, request amounts) bool {
 	for d, amount := range request {
 		for _, queue := range t.Path(j.Spec.Queue) {

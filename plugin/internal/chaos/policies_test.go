@@ -319,7 +319,7 @@ func (c *chaosCycle) admissionLimit(queue, dimension string) float64 {
 	return min(c.limit(queue, dimension), max(deserved, c.guarantee(queue, dimension))*factor)
 }
 
-// named returns the quantities of a vector by dimension, with those of 0.
+// named returns the quantities of a vector by dimension, including quantities of 0.
 func (c *chaosCycle) named(x fastres.Vector) map[string]float64 {
 	all := c.row(x)
 	for d := range x.Present() {
@@ -334,8 +334,8 @@ func (c *chaosCycle) named(x fastres.Vector) map[string]float64 {
 	return all
 }
 
-// checkOvercommit checks that the jobs which a session admits keep within the bounds of
-// admission, in what their minimum names and they do not have. Lists of cards are not looked at.
+// checkOvercommit checks that the jobs that a session admits keep within the bounds of admission. It compares the
+// dimensions of their minimum that they do not have yet. Lists of cards are not compared.
 func (c *chaosCycle) checkOvercommit(name string) {
 	if c.action != "enqueue" {
 		return
@@ -400,8 +400,8 @@ func (w *chaos) watchPromises() {
 	}
 }
 
-// promiseTime returns the time at which a job was admitted, as far as that matters, and whether what it lacks is
-// reserved for it no more.
+// promiseTime has the time at which a job was admitted, as far as that matters. over: the missing part of the job's
+// minimum is no longer reserved for it.
 type promiseTime struct {
 	known, over, unsure bool
 	since               time.Time
@@ -426,13 +426,13 @@ func (c *chaosCycle) noteAdmitted() {
 	}
 }
 
-// promises reports whether what an admitted job lacks may be reserved for it.
+// promises reports whether the missing part of an admitted job's minimum may be reserved for it.
 func (w *chaos) promises(j *Job, job *api.JobInfo) bool {
 	return job.PodGroup.Status.Phase != scheduling.PodGroupInqueue || w.promise(j).unsure || !w.promise(j).over || w.timeout(j.Spec.Queue) == 0 ||
 		int(job.AllocatedTaskNum()) >= j.Spec.MinMember
 }
 
-// checkPromises compares the condition Inqueue of each job with what the world knows.
+// checkPromises compares the condition Inqueue of each job with the promise that the world has recorded.
 func (c *chaosCycle) checkPromises(name string) {
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)

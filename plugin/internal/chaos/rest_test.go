@@ -33,7 +33,7 @@ func (c *chaosCycle) checkOwed(name string) {
 			continue
 		}
 		if slices.Contains(c.Actions, "preempt") && c.anotherWaits(j) {
-			continue // preempt gives a part of another job what is free, before reclaim runs
+			continue // preempt gives free resources to a part of another job, before reclaim runs
 		}
 		for _, p := range j.Pods {
 			task := job.Tasks[api.TaskID(p.Object.UID)]
@@ -82,7 +82,7 @@ func (c *chaosCycle) jobOf(j *Job) *api.JobInfo {
 	return job
 }
 
-// deserves returns what a queue deserves of a dimension.
+// deserves returns how much of a dimension a queue deserves.
 func (c *chaosCycle) deserves(queue, dimension string) float64 {
 	return c.row(c.own.Index.Deserved.Row(c.own.Index.Lookup(queue)))[dimension]
 }
@@ -185,9 +185,8 @@ func hasCards(p PodSpec) bool {
 	return slices.ContainsFunc(cardResources, func(resource string) bool { return p.Requests[resource] > 0 })
 }
 
-// borrowed reports whether the queue of a pod has more than it deserves of everything
-// that the pod requests, and keeps its guarantees without it. As in upstream, what is
-// guaranteed and not used protects all pods of the queue.
+// borrowed reports whether the queue of a pod has more than it deserves of all requested resources, and keeps its
+// guarantees without the pod. As in upstream, an unused guarantee protects all pods of the queue.
 func (c *chaosCycle) borrowed(j *Job, p *Pod, task *api.TaskInfo, has map[string]amounts) bool {
 	request := c.request(j, p, task)
 	for d, amount := range request {
@@ -223,9 +222,8 @@ func (c *chaosCycle) dimensions() []string {
 // podsName is the dimension of pods, as byName returns it.
 const podsName = "falsepods"
 
-// checkFresh opens a second session on the same cluster, with the memory of a scheduler
-// that has just started. Its accounts are the same, unless the world has what only a
-// memory knows.
+// checkFresh opens a second session on the same cluster, with the memory of a scheduler that has just started. Its
+// accounts are the same, unless the world has facts that only a memory knows.
 func (c *chaosCycle) checkFresh(name string) {
 	if c.Cycle%5 != 0 || c.remembers() {
 		return
@@ -235,7 +233,7 @@ func (c *chaosCycle) checkFresh(name string) {
 	defer framework.CloseSession(again.Session)
 	for name, node := range c.Session.Nodes {
 		if len(node.Tasks) != len(again.Session.Nodes[name].Tasks) {
-			return // a new scheduler does not know that the node was made anew
+			return // a new scheduler does not know that the node was deleted and created again
 		}
 	}
 	for q := range index.Queue(c.own.Index.Len()) {
@@ -247,7 +245,7 @@ func (c *chaosCycle) checkFresh(name string) {
 		theirs := accountsOf(again.own, p)
 		for what, x := range accountsOf(c.own, q) {
 			is, fresh := testbed.ByName(&c.own.Memory.Names, x), testbed.ByName(&again.own.Memory.Names, theirs[what])
-			if strings.Contains("capability realCapability deserved", what) { // what a group is worth in cards that are gone
+			if strings.Contains("capability realCapability deserved", what) { // groups also bound cards that are gone
 				maps.DeleteFunc(is, func(d string, _ float64) bool {
 					name, isCard := strings.CutPrefix(d, "true")
 					return isCard && !c.known(name) && !strings.HasPrefix(name, card.GroupPrefix)
@@ -273,8 +271,7 @@ func accountsOf(s *session.Session, q index.Queue) map[string]fastres.Vector {
 	}
 }
 
-// forgotten reports whether the scheduler may have missed what became of the nodes of a
-// job.
+// forgotten reports whether the scheduler may have missed changes of the nodes of a job.
 func (w *chaos) forgotten(j *Job) bool {
 	return unchecked(outlivesQueue) && w.orphaned[j] && slices.ContainsFunc(j.Pods, (*Pod).Placed)
 }
@@ -296,8 +293,8 @@ func (w *chaos) known(name string) bool {
 	return false
 }
 
-// remembers reports whether the scheduler knows what a new one would not: good values of
-// annotations that are bad now, and cards that nodes do not name any more.
+// remembers reports whether the scheduler knows more than a new one would. It keeps good values of annotations that are
+// bad now, and cards that nodes do not name any more.
 func (w *chaos) remembers() bool {
 	for _, q := range w.Queues {
 		if w.readOf(q).bad {

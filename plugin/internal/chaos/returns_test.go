@@ -10,7 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 )
 
-// returns reports whether what reclaim and preempt can take back does not count against admission.
+// returns reports whether resources that reclaim and preempt can take back do not count against admission.
 func (c *chaosCycle) returns() bool {
 	given, set := c.Arguments[arguments.AdmitReclaimable]
 	return given == true || !set && c.Plugin == session.Name
@@ -44,7 +44,7 @@ func (c *chaosCycle) preempted(leaf index.Queue, d string, admitted []*Job) floa
 	return 0
 }
 
-// net returns what counts against the bound of a queue.
+// net returns the amount that counts against the bound of a queue.
 func (c *chaosCycle) net(q index.Queue, d string) float64 {
 	ix := c.own.Index
 	return c.row(ix.Allocated(q))[d] + c.row(ix.Inqueue.Row(q))[d] - c.row(ix.Elastic.Row(q))[d]
@@ -70,9 +70,9 @@ func (c *chaosCycle) givenBack(queue, d string, admitted []*Job) (sum float64) {
 	return sum
 }
 
-// checkReturned checks what is promised to the jobs that a session admits. Beside what others keep, it is within the
-// bounds of admission of all queues. Where it is not without what others give back, some queue of these jobs stays
-// within what it deserves. Lists of cards and groups are not looked at.
+// checkReturned checks the promises to the jobs that a session admits. Together with the amounts that others keep, the
+// promises are within the bounds of admission of all queues. If they fit only because others give something back, some
+// queue of these jobs stays within its deserved amount. Lists of cards and groups are not checked.
 func (c *chaosCycle) checkReturned(name string) {
 	if c.action != "enqueue" || c.Plugin == session.ProportionName || c.Arguments[arguments.CardUnlimitedCPUMemory] == true {
 		return

@@ -90,8 +90,8 @@ func resetVolcano() {
 	util.NewPredicateHelper().PredicateNodes(task, []*api.NodeInfo{node}, func(*api.TaskInfo, *api.NodeInfo) error { return nil }, false, nil)
 }
 
-// orderly is a plugin that decides what Volcano leaves to chance: the order of victims, which is
-// another one in each cycle, and that of nodes with the same score.
+// orderly is a plugin that decides two orders that Volcano leaves to chance. The order of victims is another one in
+// each cycle. Nodes with the same score have the order of the session.
 type orderly struct{ cycle int }
 
 func (orderly) Name() string                          { return orderlyName }
@@ -134,15 +134,15 @@ type chaosCycle struct {
 	// enforced are the tasks that were evicted when the session opened. They are charged until the next one.
 	enforced map[api.TaskID]bool
 	before   map[string]map[string]float64 // allocated before the action, by queue
-	lost     amounts                       // what pods have that no node gives any more: no action changes it
+	lost     amounts                       // amounts that pods have and no node gives any more: no action changes them
 	// outside has the cards of pods on nodes that no queue is charged for. stockDiffers: some node gives queues more or
 	// less than it has.
 	outside      map[nodeCard]float64
 	stockDiffers bool
 	// outsideLeaves: some of these pods are being deleted, so the stock will change.
 	outsideLeaves bool
-	opened        map[string]amounts // what queues were charged when the session opened
-	// companions are jobs that lost a pod which their queue deserves, with the words for it.
+	opened        map[string]amounts // the charges of queues when the session opened
+	// companions are jobs that lost a pod that their queue deserves, each with a message.
 	companions map[*Job]string
 }
 
@@ -284,14 +284,14 @@ func (c *chaosCycle) onEvent(task *api.TaskInfo, allocated bool) {
 	c.checkEvent(task, allocated)
 }
 
-// follow carries out what a session decided.
+// follow carries out the decisions of a session.
 func (w *chaos) follow(jobs map[api.JobID]*api.JobInfo) {
 	w.Follow(jobs)
 	w.seen["pods evicted"] += w.Evictions[len(w.Evictions)-1]
 	w.seen["cycles"]++
 }
 
-// charged returns what a queue is charged for the cards of a task, in thousandths.
+// charged returns the charge of a queue for the cards of a task, in thousandths.
 func (c *chaosCycle) charged(j *Job, p *Pod, task *api.TaskInfo) map[string]float64 {
 	if c.Plugin == session.ProportionName || !c.counted(j.Spec.Queue) {
 		return nil
@@ -306,8 +306,7 @@ func (c *chaosCycle) charged(j *Job, p *Pod, task *api.TaskInfo) map[string]floa
 	return charge
 }
 
-// on returns a pod with the cards that it has on its node, or would have on the one on
-// which the session puts it.
+// on returns a pod with the cards that it has on its node, or would have on the node that the session gives it.
 func (c *chaosCycle) on(p *Pod, task *api.TaskInfo) *Pod {
 	if p.Object.Spec.NodeName == "" {
 		p = &Pod{Spec: p.Spec, Object: p.Object}
@@ -370,8 +369,8 @@ func (c *chaosCycle) eachCharge(visit func(j *Job, p *Pod, task *api.TaskInfo, c
 	c.eachChargeAt(false, visit)
 }
 
-// eachChargeAt visits those of the session, or those until the next one: pods that the session has evicted have their
-// cards until they are gone.
+// eachChargeAt visits the charges of the session or, if close, the charges until the next session. Pods that the
+// session has evicted keep their cards until they are gone.
 func (c *chaosCycle) eachChargeAt(close bool, visit func(j *Job, p *Pod, task *api.TaskInfo, charge amounts)) {
 	for _, j := range slices.Concat(c.World.Jobs, c.World.Orphans) {
 		job := c.jobOf(j)
@@ -381,7 +380,7 @@ func (c *chaosCycle) eachChargeAt(close bool, visit func(j *Job, p *Pod, task *a
 		for _, p := range j.All() {
 			task := job.Tasks[api.TaskID(p.Object.UID)]
 			if task == nil {
-				continue // an orphan whose node is lost
+				continue // an orphan on a lost node
 			}
 			holds := task.Status == api.Releasing && (close || p.Object.DeletionTimestamp != nil) && c.holds()
 			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined && !holds && !c.enforced[task.UID] || c.own.NotCharged[task.UID] {
@@ -396,8 +395,8 @@ func (c *chaosCycle) eachChargeAt(close bool, visit func(j *Job, p *Pod, task *a
 	}
 }
 
-// expected returns what all queues are charged, from the tasks alone. unsure are the
-// queues with tasks whose cards are not certain.
+// expected returns the charges of all queues, from the tasks alone. unsure are the queues with tasks that have
+// uncertain cards.
 func (c *chaosCycle) expected() (all map[string]amounts, unsure map[string]bool) {
 	all, unsure = map[string]amounts{}, map[string]bool{}
 	sharers := sharers{}
@@ -421,7 +420,7 @@ func (w *chaos) holds() bool {
 	return how == "hold" || !set && w.Plugin == session.Name
 }
 
-// allocated returns what the engine has charged to all queues.
+// allocated returns the amounts that the engine has charged to all queues.
 func (c *chaosCycle) allocated() map[string]map[string]float64 {
 	all := map[string]map[string]float64{}
 	for q := range c.own.Index.Len() {

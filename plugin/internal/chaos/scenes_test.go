@@ -27,7 +27,7 @@ import (
 //
 //	go test ./plugin/internal/chaos -run TestScenes -rewrite
 //
-// writes what is the case below the commands.
+// writes the results below the commands.
 func TestScenes(t *testing.T) {
 	defer testbed.OneAtATime()()
 	for _, dir := range []string{"scenes", "found"} {
@@ -44,7 +44,7 @@ type scenes struct {
 	runs    []*sceneRun // of the scene, by variant
 }
 
-// run runs a command of a file, and returns what is the case then.
+// run runs a command of a file, and returns its result.
 func (s *scenes) run(t *testing.T, d *datadriven.TestData) string {
 	var known bool
 	for _, arg := range d.CmdArgs {
@@ -93,7 +93,7 @@ func (s *scenes) run(t *testing.T, d *datadriven.TestData) string {
 	return s.text()
 }
 
-// text returns the text of the first run, and that of the others where it differs.
+// text returns the text of the first run, and the texts of the other runs where they differ.
 func (s *scenes) text() string {
 	b := &strings.Builder{}
 	for i, r := range s.runs {
@@ -217,8 +217,7 @@ func (r *sceneRun) take() []Deed {
 	return deeds
 }
 
-// admit asks whether jobs are admitted, in their order, and admits those that are, as the action
-// enqueue does.
+// admit asks whether jobs can be admitted, in their order, and admits them, as the action enqueue does.
 func (r *sceneRun) admit(t *testing.T, w *chaos, names []string) *chaosCycle {
 	quietly := names[0] == "quietly"
 	if quietly {
@@ -254,8 +253,8 @@ func (r *sceneRun) admit(t *testing.T, w *chaos, names []string) *chaosCycle {
 	return c
 }
 
-// promises returns what is promised. A question may settle which lists of cards can be served at all,
-// except where promises are displaced.
+// promises returns the promised amounts. They include the number of lists only where promises are displaced. Elsewhere,
+// a question may decide which lists of cards can be served at all.
 func (r *sceneRun) promises(c *chaosCycle) map[string]float64 {
 	all := testbed.Promises(c.own.Index, c.own.Intake, &c.own.Memory.Names, c.own.Memory.Admit.Reservations.Len())
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.World.Queues)), c.displaces) {
@@ -264,7 +263,7 @@ func (r *sceneRun) promises(c *chaosCycle) map[string]float64 {
 	return all
 }
 
-// ask asks whom the gang actions of Volcano v1.15 may evict for a job, in any release.
+// ask asks which pods the gang actions of Volcano v1.15 may evict for a job, in any release.
 func (r *sceneRun) ask(t *testing.T, w *chaos, words []string) {
 	kind := map[string]release.EvictionKind{"gang-reclaim": release.GangReclaim, "gang-preempt": release.GangPreempt}[words[0]]
 	require.NotZero(t, kind, "ask: unknown: %s", words[0])
@@ -283,7 +282,7 @@ func listed[N int | float64](all map[string]N) (text string) {
 	return cmp.Or(text, " nothing")
 }
 
-// show says what is the case.
+// show writes facts about the world, such as the evicted pods.
 func (r *sceneRun) show(t *testing.T, words []string) {
 	shows := map[string]func(job *Job) string{
 		"running": func(j *Job) string { return strconv.Itoa(j.Running()) },

@@ -10,9 +10,9 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 )
 
-// TestEqualPodsStandForEachOther places a pod of a job for another pod of which others were evicted. Random worlds take
-// that one as served if both request the same and the nodes have the same card (docs/spec/cards.md, "Pods are evicted for
-// another one").
+// TestEqualPodsStandForEachOther has victims for one pod of a job, and places another pod of the job. In random worlds,
+// the first pod counts as served if both pods request the same and the nodes have the same card (docs/spec/cards.md,
+// "Pods are evicted for another one").
 func TestEqualPodsStandForEachOther(t *testing.T) {
 	const nodes = `
 node a cards=A:4

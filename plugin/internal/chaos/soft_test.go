@@ -11,8 +11,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 )
 
-// softQuota returns the soft quota of a queue itself, and whether it has one. It counts as at least what the queue
-// deserves and is guaranteed.
+// softQuota returns the soft quota of a queue itself, and whether it has one. The soft quota counts as at least the
+// deserved amount and the guarantee of the queue.
 func (c *chaosCycle) softQuota(queue, dimension string) (most float64, set bool) {
 	entries, _ := card.ParseQuota(c.ownPolicy(queue, policy.SoftQuotaKey))
 	for _, e := range entries {
@@ -28,8 +28,8 @@ func (w *chaos) hasSoftQuota(queue string) bool {
 	return slices.ContainsFunc(w.Path(queue), func(q string) bool { return w.ownPolicy(q, policy.SoftQuotaKey) != "" })
 }
 
-// wantedBy returns what a queue, and those below it, want at least: pods of admitted jobs that name one card, which no
-// other policy may hold back.
+// wantedBy returns the least amount that a queue and the queues below it want. It counts pods of admitted jobs that
+// name one card and that no other policy may hold back.
 func (c *chaosCycle) wantedBy(queue, dimension string, has map[string]amounts) (sum float64) {
 	room := c.limit(queue, dimension)
 	if most, set := c.softQuota(queue, dimension); set {
@@ -50,7 +50,7 @@ func (c *chaosCycle) wantedBy(queue, dimension string, has map[string]amounts) (
 	return min(sum, room)
 }
 
-// wantedByJob returns what a job wants at least.
+// wantedByJob returns the least amount that a job wants.
 func (c *chaosCycle) wantedByJob(job *api.JobInfo, j *Job, dimension string, room float64) (sum float64) {
 	lacks, waiting, all := int(job.MinAvailable-job.ReadyTaskNum()-job.WaitingTaskNum()), 0, 0.0
 	for _, p := range j.Pods {
@@ -70,7 +70,7 @@ func (c *chaosCycle) wantedByJob(job *api.JobInfo, j *Job, dimension string, roo
 	return sum
 }
 
-// wantOf returns what a pod that names one card requests of it, 0 where that is not certain.
+// wantOf returns how much a pod that names one card requests of this card, 0 where that is not certain.
 func (c *chaosCycle) wantOf(p *Pod, dimension string) float64 {
 	names := card.ParseList(p.Spec.Cards)
 	if len(names) != 1 || cardPrefix+names[0] != dimension || !c.known(names[0]) {
@@ -105,7 +105,8 @@ func (c *chaosCycle) checkSoft(name string, p placement) {
 	}
 }
 
-// checkLeft checks that a pod which takes the first queue of a path above its soft quota leaves others what they want.
+// checkLeft checks a pod that takes the first queue of a path above its soft quota. The pod leaves other queues the
+// amounts that they want.
 func (c *chaosCycle) checkLeft(name string, p placement, d string, path []string, has map[string]amounts) {
 	others := 0.0
 	for i := 1; i < len(path); i++ {

@@ -11,8 +11,8 @@ import (
 // nodeCard is a card of a node.
 type nodeCard struct{ node, card string }
 
-// noteStock finds when a session opens what pods have of the cards of nodes that no queue is charged for, and whether
-// the stock of a node differs from what it gives.
+// noteStock runs when a session opens. It finds the cards that pods have on nodes and that no queue is charged for. It
+// also finds whether the stock of a node differs from the cards that the node gives.
 func (c *chaosCycle) noteStock() {
 	c.outside = map[nodeCard]float64{}
 	for _, jobs := range [][]*Job{c.World.Jobs, c.World.Orphans} {
@@ -50,7 +50,7 @@ func (c *chaosCycle) noteOutside(j *Job, p *Pod) {
 	}
 }
 
-// heldOn returns what queues are charged for of the cards that nodes give.
+// heldOn returns how much of the cards that nodes give is charged to queues.
 func (c *chaosCycle) heldOn() map[nodeCard]float64 {
 	held := map[nodeCard]float64{}
 	c.eachCharge(func(j *Job, p *Pod, task *api.TaskInfo, charge amounts) {
@@ -68,7 +68,7 @@ func (c *chaosCycle) heldOn() map[nodeCard]float64 {
 	return held
 }
 
-// givenOf returns what a node gives of a card.
+// givenOf returns how much of a card a node gives, in thousandths.
 func (c *chaosCycle) givenOf(at nodeCard) (sum float64) {
 	n := c.World.Nodes[at.node]
 	for _, resource := range cardResources {
@@ -84,8 +84,8 @@ func (c *chaosCycle) givenOf(at nodeCard) (sum float64) {
 	return sum
 }
 
-// beyond returns by how much the stock that queues share differs from the cards that the nodes give. Of a node it is
-// max(gives − outside, held).
+// beyond returns by how much the stock that queues share differs from the cards that the nodes give. The stock of a
+// node is max(gives − outside, held).
 func (c *chaosCycle) beyond(dimension string) (sum float64) {
 	if !c.stockDiffers || !isCard(dimension) {
 		return 0

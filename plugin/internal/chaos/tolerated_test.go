@@ -60,7 +60,7 @@ func (w *chaos) spreads() bool {
 	return false
 }
 
-// refills reports whether a queue gets cards again whenever a budget begins anew, and loses them when it is used up.
+// refills reports whether a queue gets cards again whenever a budget starts again, and loses them when it is used up.
 func (w *chaos) refills() bool {
 	for queue := range w.Queues {
 		if strings.HasSuffix(w.policy(queue, policy.EnforceQuotaKey), "budgets") && w.hasBudgets(queue) {
@@ -127,8 +127,8 @@ func (c *chaosCycle) spent(queue, d string) bool {
 	})
 }
 
-// checkTolerated compares the pods that are evicted when a session opens with those that the documentation says. A
-// budget of evictions leaves out some of them.
+// checkTolerated compares the pods that are evicted when a session opens with the rules of the documentation. A budget
+// of evictions leaves out some of the pods.
 func (c *chaosCycle) checkTolerated(name string) {
 	if c.Plugin == session.ProportionName || c.sharing() {
 		c.doubtAbove = true
@@ -170,8 +170,8 @@ func (c *chaosCycle) checkTolerated(name string) {
 	}
 }
 
-// gangs returns the jobs with pods as the oracle knows them, and whether budgets or notices bound some. toldBefore: the
-// pods of which this session has found that they have notice got it when the one before closed, and not now.
+// gangs returns the jobs with pods as the oracle knows them, and whether budgets or notices bound some. toldBefore:
+// notices that this session was the first to find were given when the session before closed, and not now.
 func (c *chaosCycle) gangs(excess map[string]float64, toldBefore bool) (gangs []oracle.Gang, bounded bool) {
 	for _, j := range c.World.Jobs {
 		if job := c.jobOf(j); job != nil && c.Path(j.Spec.Queue) != nil && c.Queues[job.Queue] != nil {

@@ -62,7 +62,7 @@ func ParseClaim(text string) (requests []oracle.ClaimRequest, err error) {
 	return requests, nil
 }
 
-// claimed checks a list of what claims request.
+// claimed checks a list of the requests of claims.
 func (w *words) claimed(text string) {
 	for _, claim := range strings.Split(text, ",") {
 		if _, err := ParseClaim(claim); err != nil {

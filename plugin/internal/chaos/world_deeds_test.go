@@ -40,7 +40,7 @@ type Whose struct {
 // PodSpec describes a pod.
 type PodSpec struct {
 	Cards      string // card list, "" for a pod that names no card
-	Claims     string // what resource claims request that are made for it alone, such as 2xA,1xB
+	Claims     string // requests of resource claims that are made for it alone, such as 2xA,1xB
 	Shares     string // names of resource claims that it shares with other pods, such as c1,c2
 	Requests   workload.Resources
 	Kept       bool          // must not be evicted

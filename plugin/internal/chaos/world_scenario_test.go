@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Scenario is everything that a run of a world depends on: the configuration of the scheduler, and
-// what happens before each cycle. The world is empty at first.
+// Scenario is everything that a run of a world depends on: the configuration of the scheduler, and the events before
+// each cycle. The world is empty at first.
 type Scenario struct {
 	Config
 	Cycles int // cycles with deeds; quiet ones follow

@@ -17,7 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// chaos is a world, and what invariants know of its past.
+// chaos is a world, and the facts about its past that invariants use.
 type chaos struct {
 	*World
 	cycles  int              // with deeds
@@ -53,7 +53,7 @@ type chaos struct {
 	below        map[string][]string // memory of children, nil before the first call in a cycle
 }
 
-// annotations has those of a queue, as the scheduler knows them.
+// annotations has the annotations of a queue, as the scheduler knows them.
 type annotations struct {
 	// good are the last valid values of the card annotations: by key, nil for an annotation
 	// that is not there.
@@ -143,7 +143,7 @@ func (w *chaos) noteClaimServed(j *Job, p *Pod, node string) {
 	}
 }
 
-// readOf returns what the scheduler knows of the annotations of a queue.
+// readOf returns the annotations of a queue, as the scheduler knows them.
 func (w *chaos) readOf(q *Queue) *annotations {
 	if w.read[q] == nil {
 		w.read[q] = &annotations{good: map[string]map[string]int64{}, shares: map[string]map[string]modelShare{}}
@@ -151,7 +151,7 @@ func (w *chaos) readOf(q *Queue) *annotations {
 	return w.read[q]
 }
 
-// promise returns what is known of the promise of a job.
+// promise returns the record of the promise to a job.
 func (w *chaos) promise(j *Job) *promiseTime {
 	if w.promiseTimes[j] == nil {
 		w.promiseTimes[j] = &promiseTime{}
@@ -250,7 +250,7 @@ func (w *chaos) isCardResource(resource string) bool {
 	return false
 }
 
-// unsure reports whether it is not certain what a pod is charged for.
+// unsure reports whether the charge of a pod is not certain.
 func (w *chaos) unsure(p *Pod) bool {
 	for _, has := range w.has[p] {
 		if has.doubt {

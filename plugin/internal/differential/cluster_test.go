@@ -15,7 +15,7 @@ func (d *differential) breakCluster() {
 		return
 	}
 	if !c.Hierarchy || d.name == session.ProportionName {
-		// Upstream panics on a job whose queue is gone.
+		// Upstream panics on a job if its queue is gone.
 		c.Jobs = append(c.Jobs, workload.Job{Name: "orphan", Queue: "gone", Phase: workload.Pending})
 		return
 	}
@@ -36,8 +36,8 @@ func (d *differential) breakCluster() {
 	}
 }
 
-// bringBackNodes adds the nodes of a tree that are gone, with nothing to give: what pods on
-// them have then counts against the root's total, as it always does upstream.
+// bringBackNodes adds the nodes of a tree that are gone, with nothing to give. The resources of pods on these nodes
+// then count against the root's total, as they always do upstream.
 func (d *differential) bringBackNodes() {
 	if d.name != session.CapacityName || !d.cluster.Hierarchy {
 		return
@@ -57,8 +57,8 @@ func (d *differential) bringBackNodes() {
 	}
 }
 
-// forUpstream returns the cluster without what stops upstream, and with the effective
-// guarantees, which the engine derives, in the specs.
+// forUpstream returns the cluster without objects that stop upstream. The specs have the effective guarantees, which
+// the engine derives.
 func (d *differential) forUpstream() workload.Cluster {
 	c := d.cluster
 	c.Queues, c.Jobs = slices.Clone(c.Queues), slices.Clone(c.Jobs)

@@ -95,7 +95,7 @@ func (d *differential) drawClaims(r *rand.Rand, job, pod string) map[string]map[
 	return claims
 }
 
-// claimDevices returns what the nth claim requests.
+// claimDevices returns the devices that the nth claim requests.
 func claimDevices(n int) map[string]release.Devices {
 	devices := map[string]release.Devices{"gpu.example.com": {Count: int64(1 + n%3)}}
 	if n%2 == 0 {
@@ -118,7 +118,7 @@ func (d *differential) giveClaims(info *api.ClusterInfo) {
 	}
 }
 
-// devicesAloneIn takes the quotas of devices out of what is deserved and guaranteed.
+// devicesAloneIn removes the quotas of devices from the deserved amounts and the guarantees of queues.
 func (d *differential) devicesAloneIn(c *workload.Cluster) {
 	for i := range c.Queues {
 		for _, bounds := range []*workload.Resources{&c.Queues[i].Deserved, &c.Queues[i].Guarantee} {
@@ -169,7 +169,7 @@ func (d *differential) heldClaims(queue string, gone []*api.TaskInfo) map[string
 	return held
 }
 
-// claimed adds up what claims request, by the key of the quota.
+// claimed adds up the requests of claims, by the key of the quota.
 func (d *differential) claimed(claims map[string]int) map[string]float64 {
 	sums := map[string]float64{}
 	for claim := range claims {
@@ -223,8 +223,8 @@ func classNamed(quota map[string]int64, key string) bool {
 	return false
 }
 
-// compareDevices compares the devices that queues have with a recount from the pods. With mend
-// it corrects upstream's accounts, in which ancestors do not know what ran before the session.
+// compareDevices compares the devices that queues have with a recount from the pods. With mend it corrects upstream's
+// accounts, in which ancestors do not know the pods that ran before the session.
 func (d *differential) compareDevices(mend bool) error {
 	if !d.devices {
 		return nil

@@ -144,7 +144,7 @@ type differential struct {
 	devices          bool // quotas bound devices
 	claims           testbed.PodClaims
 	roles            map[string]int32 // of jobs: the minimum of their one role
-	initialPipelined map[string]bool  // pods whose node was not charged at open
+	initialPipelined map[string]bool  // pods that were pipelined at open: they were not charged
 }
 
 // excuse counts an intended difference.

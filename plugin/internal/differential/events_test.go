@@ -64,7 +64,7 @@ func (d *differential) compareAdmission() error {
 		own := ours[i]
 		for i, queue := range []string{string(d.theirs.Jobs[task.Job].Queue), d.queues[d.rand.IntN(len(d.queues))]} {
 			if reserve.OptedIn(task) && (i > 0 || task.Status != api.Pending) {
-				continue // actions ask for pending pods in their own queue, and upstream reserves what they ask for
+				continue // actions ask for pending pods in their own queue, and upstream reserves their requests
 			}
 			tq, oq := d.theirs.Queues[api.QueueID(queue)], d.ours.Queues[api.QueueID(queue)]
 			if oq == nil {
@@ -204,8 +204,8 @@ func (d *differential) refused(path []string, reclaimer *api.TaskInfo, victims [
 	return ""
 }
 
-// withoutSpared returns the victims but for those that have an ancestor which has no more than
-// it deserves without the victims before.
+// withoutSpared returns the victims that are not spared. A victim is spared if an ancestor of its queue has no more
+// than it deserves, after the loss of the victims before.
 func (d *differential) withoutSpared(reclaimer string, want []*api.TaskInfo) (kept []*api.TaskInfo) {
 	levels, _ := d.arguments[arguments.AncestorReclaimLevel].(int)
 	to := d.ancestorNames(reclaimer)
@@ -397,7 +397,7 @@ func (d *differential) move(keep func(*api.TaskInfo) bool, do func(*framework.St
 	return nil
 }
 
-// afterMove compares what an event changes.
+// afterMove compares the metrics and accounts that an event changes.
 func (d *differential) afterMove(queue string, ours map[string]float64) error {
 	for name, value := range eventSeries(queue, testbed.TheirSeries) {
 		if ours[name] != value {
@@ -497,7 +497,7 @@ func (d *differential) enqueue() error {
 		switch {
 		case close(withoutPods(d.upstream.account(name, "inqueue")), d.inqueue(name), false):
 			continue
-		case !theirs.Allocated.IsEmpty(): // the engine reserves what is not allocated yet
+		case !theirs.Allocated.IsEmpty(): // the engine reserves the part that is not allocated yet
 			d.excuse(inqueueUnit)
 		case i > 0 && d.overRoom(path[:i]):
 			d.excuse(boundedInqueue)

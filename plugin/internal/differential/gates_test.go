@@ -42,8 +42,7 @@ func (d *differential) simulated(state fwk.CycleState) quota.View {
 	return sim.Queues
 }
 
-// compareAllocatable compares an answer of Allocatable on some accounts, and what is reserved
-// afterwards.
+// compareAllocatable compares an answer of Allocatable on some accounts, and the reservations afterwards.
 func (d *differential) compareAllocatable(what, queue string, task *api.TaskInfo, a quota.View, theirs, ours bool) error {
 	reserved := d.upstream.reserved[api.QueueID(queue)]
 	switch {
@@ -60,8 +59,8 @@ func (d *differential) compareAllocatable(what, queue string, task *api.TaskInfo
 	return d.compareReserved()
 }
 
-// crowdedOut reports whether what upstream has reserved in all queues below some ancestor of
-// a task leaves no room for it there.
+// crowdedOut reports whether some ancestor of a task's queue has no room for the task. The reservations of upstream in
+// all queues below the ancestor take room there.
 func (d *differential) crowdedOut(queue string, task *api.TaskInfo, a quota.View) bool {
 	for _, name := range d.path(queue)[1:] {
 		sum := d.own.Intake.Dims.Resource(a.Allocated(d.own.Index.Lookup(name))).Add(task.Resreq).Add(d.reservedForOthers(name, task))
@@ -72,7 +71,7 @@ func (d *differential) crowdedOut(queue string, task *api.TaskInfo, a quota.View
 	return false
 }
 
-// reservedForOthers returns what upstream has reserved in a queue and below for other tasks.
+// reservedForOthers returns the sum that upstream has reserved for other tasks in a queue and below it.
 func (d *differential) reservedForOthers(queue string, task *api.TaskInfo) *api.Resource {
 	sum := api.EmptyResource()
 	for below, tasks := range d.upstream.reserved {
@@ -117,7 +116,7 @@ func (d *differential) compareReserved() error {
 	return nil
 }
 
-// mendEvicted takes back what upstream reserves for a pod that is evicted.
+// mendEvicted takes back the reservation of upstream for a pod that is evicted.
 func (d *differential) mendEvicted(task *api.TaskInfo) {
 	tasks := d.upstream.reserved[d.theirs.Jobs[task.Job].Queue]
 	if task.Status == api.Releasing && tasks[task.UID] != nil {

@@ -96,12 +96,11 @@ func withoutPods(r *api.Resource) *api.Resource {
 	return r
 }
 
-// ruledInqueue returns what the jobs of a queue have reserved, and what its children
-// promise.
+// ruledInqueue returns the sum of the reservations of the jobs of a queue and the promises of its children.
 func (d *differential) ruledInqueue(name string) *api.Resource { return d.promised(name, true) }
 
-// promised adds up what jobs have reserved in a queue and below, as far as each queue below
-// has room for it if bounded.
+// promised adds up the reservations of jobs in a queue and below it. If bounded, a queue below counts only as far as it
+// has room.
 func (d *differential) promised(name string, bounded bool) *api.Resource {
 	sum := d.reserved(name)
 	for _, child := range d.own.Index.Children(d.own.Index.Lookup(name)) {

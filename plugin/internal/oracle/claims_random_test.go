@@ -19,9 +19,10 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// TestRandomClaims runs random clusters over several sessions. After each event, the accounts are what the model adds
-// up; a charge before the allocation is at least each possible allocation, and equal afterwards; no session exceeds a
-// quota. After each action, the answers about all pending pods on all nodes are those of the oracle.
+// TestRandomClaims runs random clusters over several sessions. After each event, the accounts equal the sums of the
+// model, and no session exceeds a quota. The charge of a claim is at least each possible allocation, and equals the
+// allocation afterwards. After each action, the engine and the oracle give the same answers about all pending pods on
+// all nodes.
 func TestRandomClaims(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(*testbed.Clusters) {
@@ -125,7 +126,7 @@ func follow(m *testbed.ClaimModel, t *testing.T, r *rand.Rand, s *testbed.Scene,
 			}
 		}
 	}
-	if r.IntN(3) == 0 { // the driver of a node publishes other devices: what pods have stays
+	if r.IntN(3) == 0 { // the driver of a node publishes other devices: pods keep their devices
 		node := fmt.Sprint("dra", r.IntN(2))
 		if devices := m.Devices[node]; len(devices) > 0 && !allocatedOn(m, node) {
 			m.Devices[node] = append(slices.Clone(devices), modelCards[r.IntN(len(modelCards))])
@@ -134,8 +135,8 @@ func follow(m *testbed.ClaimModel, t *testing.T, r *rand.Rand, s *testbed.Scene,
 	}
 }
 
-// keepPlaced keeps what the claims of a pod can get on its node, until they are allocated. Of pods that ran before, the
-// first one decides on the node of what they share.
+// keepPlaced keeps the most that the claims of a pod can get on its node, until they are allocated. Among pods that ran
+// before, the first one decides on the node of a shared claim.
 func keepPlaced(m *testbed.ClaimModel, task *workload.Task, ran bool) {
 	for _, name := range m.Pods[task.Name] {
 		node := task.Node
@@ -187,7 +188,7 @@ func allocateSome(m *testbed.ClaimModel, t *testing.T, r *rand.Rand, task *workl
 	}
 }
 
-// checkMost compares what the model says of claims with all their possible allocations.
+// checkMost checks that the most that a claim can get in the model is at least each of its possible allocations.
 func checkMost(m *testbed.ClaimModel, t *testing.T) {
 	for name, c := range m.Claims {
 		for node, devices := range m.Devices {

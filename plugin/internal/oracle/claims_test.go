@@ -55,7 +55,7 @@ func compareClaims(m *testbed.ClaimModel, t *testing.T, f *testbed.Fixture, c wo
 func comparePod(m *testbed.ClaimModel, t *testing.T, f *testbed.Fixture, o *oracle.Oracle, task *api.TaskInfo, node string, seen map[string]int) bool {
 	t.Helper()
 	for _, name := range m.Pods[task.Name] {
-		if first := m.Where[name]; first != "" && first != node && m.Claims[name].Cards == nil { // its devices are those of another node
+		if first := m.Where[name]; first != "" && first != node && m.Claims[name].Cards == nil { // its devices are elsewhere
 			fit := f.FitsNode(task, node)
 			require.NotEqual(t, cards.NodeFits, fit.Reason, "%s on %s, the claim %s is on %s\n%v", task.Name, node, name, first, m)
 			return false
@@ -87,8 +87,8 @@ func comparePod(m *testbed.ClaimModel, t *testing.T, f *testbed.Fixture, o *orac
 	return fits
 }
 
-// onNode returns what a pod takes on a node alone, the claims that it shares, and whether the node has cards for all
-// that it requests, which are those that it names.
+// onNode returns the cards that a pod takes on a node alone, and the claims that it shares. served reports whether the
+// node has cards for all requests, and whether the pod allows these cards.
 func onNode(m *testbed.ClaimModel, f *testbed.Fixture, task *api.TaskInfo, node string) (own oracle.Amounts, shared []string, served bool) {
 	own, served = oracle.Amounts{}, true
 	named := task.Pod.Annotations[card.NameKey]
@@ -184,7 +184,7 @@ func oracleOf(m *testbed.ClaimModel, t *testing.T, f *testbed.Fixture, c workloa
 	return o
 }
 
-// chargesOn returns what claims take, if those that no pod has got yet are placed on a node.
+// chargesOn returns the charges of claims, if the claims that no pod has got yet are placed on a node.
 func chargesOn(m *testbed.ClaimModel, node string) oracle.DeviceClaims {
 	claims := oracle.DeviceClaims{}
 	for name, claim := range m.Claims {
@@ -197,8 +197,8 @@ func chargesOn(m *testbed.ClaimModel, node string) oracle.DeviceClaims {
 	return claims
 }
 
-// TestGuaranteesBesideSharedClaims has a pod that shares a claim which another queue of its department holds: the
-// department and the root get nothing more, so what is guaranteed to another queue stays free.
+// TestGuaranteesBesideSharedClaims has a pod that shares a claim with a pod in another queue of its department. The
+// department and the root are charged nothing more, so the guarantee of another queue stays free.
 func TestGuaranteesBesideSharedClaims(t *testing.T) {
 	s := testbed.NewScene().MixedNode("dra", nil, workload.Resources{}).Queue("root", "").
 		Queue("team", "root", "quota", `{"A":4}`, "guarantee", `{"A":0}`).

@@ -17,8 +17,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// reservation returns what a job lacks of its minimum: the minimum, what it has, and what its
-// gated tasks request.
+// reservation returns the terms of a job's reservation: its minimum, the resources that it has, and the requests of its
+// gated tasks.
 func (m *oracleSession) reservation(job *api.JobInfo) (min, placed, gated oracle.Amounts) {
 	gated = oracle.Amounts{}
 	for _, task := range job.Tasks {
@@ -39,8 +39,8 @@ func (m *oracleSession) admits(o *oracle.Oracle, n *oracle.Holders, job *api.Job
 	return counted == oracle.CountRefusal{} && fits && n.Admits(name, testbed.HoldersOf(job), lacks).Queue == ""
 }
 
-// returns reports whether what reclaim can take back does not count against admission. The session has no plugin that
-// lets preempt take anything.
+// returns reports whether resources that reclaim can take back do not count against admission. The session has no
+// plugin that lets preempt take anything.
 func (m *oracleSession) returns() bool {
 	given, set := m.given[arguments.AdmitReclaimable]
 	return conf.EnabledActionMap["reclaim"] && (given == true || !set && m.Own.Variant.Name == session.Name)
@@ -57,7 +57,7 @@ func (m *oracleSession) returning(o *oracle.Oracle) oracle.Returns {
 	}
 }
 
-// withdraw takes back what is reserved for a job that is Inqueue.
+// withdraw takes back the reservation for a job that is Inqueue.
 func (m *oracleSession) withdraw(o *oracle.Oracle, n *oracle.Holders, job *api.JobInfo) {
 	name := string(job.Queue)
 	o.LeaveJob(name)
@@ -90,9 +90,9 @@ func (m *oracleSession) displaces(job *api.JobInfo) bool {
 	return queue != nil && queue.Queue.Annotations[policy.OrderKey] == "displace"
 }
 
-// inPlaceOf returns the jobs in place of which a job is admitted that the rules refuse, none if it
-// is not: without all that have a lower priority it would be, and the most important of them keep
-// their place where they can.
+// inPlaceOf returns the jobs that lose their places so that a refused job is admitted, none if it is not admitted. The
+// job is admitted if the rules would admit it without all jobs of a lower priority. The most important of these jobs
+// keep their places where they can.
 func (m *oracleSession) inPlaceOf(job *api.JobInfo) (losers []*api.JobInfo) {
 	if !m.displaces(job) {
 		return nil
@@ -125,14 +125,14 @@ func (m *oracleSession) inPlaceOf(job *api.JobInfo) (losers []*api.JobInfo) {
 	return losers
 }
 
-// displace takes back what is reserved for some jobs.
+// displace takes back the reservations for some jobs.
 func (m *oracleSession) displace(losers []*api.JobInfo) {
 	for _, each := range losers {
 		m.withdraw(m.oracle, m.holders, each)
 	}
 }
 
-// compareDisplaced compares the jobs that are not admitted any more, of those that were.
+// compareDisplaced checks which of the admitted jobs are not admitted any more.
 func (m *oracleSession) compareDisplaced(before, losers []*api.JobInfo) {
 	for _, job := range before {
 		lost := job.PodGroup.Status.Phase != scheduling.PodGroupInqueue

@@ -17,8 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// configureHolders gives the oracle the limits of holders, and what they have when the
-// session opens.
+// configureHolders gives the oracle the limits of holders, and the amounts that they have when the session opens.
 func (m *oracleSession) configureHolders(c workload.Cluster) {
 	limits := map[string]oracle.Limits{}
 	for _, q := range c.Queues {
@@ -65,8 +64,8 @@ func (m *oracleSession) configureHolders(c workload.Cluster) {
 	m.holders = oracle.NewHolders(m.oracle, limits, jobs)
 }
 
-// limitOf returns what a limit names and the plugin counts, nil for nothing: a number counts cards, and a text is a
-// quantity of a resource.
+// limitOf returns the entries of a limit that the plugin counts, nil if there are none. A number counts cards, and a
+// text is a quantity of a resource.
 func (m *oracleSession) limitOf(amounts map[string]any) (limit oracle.Amounts) {
 	set := func(key string, amount float64) {
 		if limit == nil {
@@ -91,7 +90,7 @@ func (m *oracleSession) limitOf(amounts map[string]any) (limit oracle.Amounts) {
 	return limit
 }
 
-// drawHolders writes on some jobs, or on their pods, whose they are.
+// drawHolders writes a user, groups and a team on some jobs, or on their pods.
 func drawHolders(r *rand.Rand, job *api.JobInfo) {
 	draw := func(o metav1.Object) {
 		annotations, labels := maps.Clone(o.GetAnnotations()), maps.Clone(o.GetLabels())
@@ -117,8 +116,8 @@ func drawHolders(r *rand.Rand, job *api.JobInfo) {
 	}
 }
 
-// compareHolders compares what each holder has in each queue with a limit. As those of
-// queues, inqueue and elastic of jobs with cards are left out.
+// compareHolders compares the accounts of each holder in each queue with a limit. As in the accounts of queues, inqueue
+// and elastic of jobs with cards are left out.
 func (m *oracleSession) compareHolders() {
 	if m.Own.Intake.Holders == nil {
 		return

@@ -128,7 +128,7 @@ func (m *oracleSession) mayTake(task *api.TaskInfo) bool {
 	return m.classOf(task) != "training" && waits
 }
 
-// protection returns what protects a running task from a reclaimer.
+// protection returns the rule that protects a running task from a reclaimer.
 func (m *oracleSession) protection(reclaimer, task *api.TaskInfo) string {
 	from := m.queueOf(task)
 	if m.oracle.Fenced(from, m.queueOf(reclaimer)) || float64(ran(task)) < m.oracle.MinRuntime(from) {

@@ -459,7 +459,7 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 	m.findPending()
 }
 
-// ownBound returns the capability that the root sets, or no bound on what nodes have.
+// ownBound returns the capability that the root sets. Without one, the resources of the nodes have no bound.
 func (m *oracleSession) ownBound(c workload.Cluster) oracle.Amounts {
 	for _, q := range c.Queues {
 		set := m.list(q.Capability)
@@ -474,8 +474,8 @@ func (m *oracleSession) ownBound(c workload.Cluster) oracle.Amounts {
 	return bound
 }
 
-// stockChange returns by how much the cards that queues can have differ from those that the nodes give: of each node,
-// max(gives − outside, held). ending is the part that is gone once pods that are being deleted are.
+// stockChange returns by how much the cards that queues can have differ from the cards that the nodes give. Queues can
+// have max(gives − outside, held) of each node. ending is the part that is gone once terminating pods are gone.
 func (m *oracleSession) stockChange() (change, ending oracle.Amounts) {
 	change, ending = oracle.Amounts{}, oracle.Amounts{}
 	if m.Own.Cards == nil {
@@ -516,8 +516,8 @@ func (m *oracleSession) stockChange() (change, ending oracle.Amounts) {
 	return change, ending
 }
 
-// gone returns what queues that reach the root are charged for pods on unknown nodes, and for
-// cards that their nodes do not have.
+// gone returns the charges for pods on unknown nodes, and for cards that their nodes do not have. It counts queues that
+// reach the root.
 func (m *oracleSession) gone() oracle.Amounts {
 	gone := oracle.Amounts{}
 	for _, job := range m.Jobs {
@@ -699,7 +699,7 @@ func (m *oracleSession) cardsHeld(task *api.TaskInfo) oracle.Amounts {
 	return held
 }
 
-// request returns what a task requests, with its cards where it is placed.
+// request returns the request of a task, with its cards where it is placed.
 func (m *oracleSession) request(task *api.TaskInfo, placed bool) oracle.Amounts {
 	a := m.resource(task.Resreq)
 	for p := range m.cardRequests(task) {
@@ -728,7 +728,7 @@ func (m *oracleSession) queueOf(task *api.TaskInfo) string { return string(m.Job
 // on the order of its terms.
 const exact = 1 << 53
 
-// same compares an account with that of the oracle.
+// same compares an account with the account of the oracle.
 func (m *oracleSession) same(want oracle.Amounts, got fastres.Vector, cards bool, what ...any) {
 	for d := range fastres.Dim(m.Own.Memory.Names.Len()) {
 		if m.Own.Memory.Names.IsCard(d) && !cards {
@@ -775,18 +775,18 @@ func (m *oracleSession) compareAllocated() {
 	m.compareHolders()
 }
 
-// holdersOf returns for whom the job of a task counts.
+// holdersOf returns the holders for which the job of a task counts.
 func (m *oracleSession) holdersOf(task *api.TaskInfo) []oracle.Holder {
 	return testbed.HoldersOf(m.Jobs[task.Job])
 }
 
-// event allocates a pending task, with no check but that of cards, or evicts a running
-// one. A gated task is never allocated.
+// event allocates a pending task, without any check except for cards, or evicts a running task. A gated task is never
+// allocated.
 func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate bool) {
 	statement := framework.NewStatement(m.Session)
 	known := m.Own.Index.Lookup(m.queueOf(task)) != index.None
 	before, _ := m.stockChange()
-	defer func() { // what pods hold beyond what their node gives is there as long as they hold it
+	defer func() { // cards that pods hold and their node does not give exist as long as pods hold them
 		after, _ := m.stockChange()
 		for d := range after {
 			m.oracle.Has(oracle.Amounts{d: after[d] - before[d]}, 1)

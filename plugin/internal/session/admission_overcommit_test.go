@@ -13,8 +13,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// TestOvercommitFactor admits jobs up to 1.5 times what the queue deserves: 6 of 16 cards. Pods
-// of jobs that are admitted may have more.
+// TestOvercommitFactor admits jobs up to 1.5 times the deserved cards of the queue: 6 of 16 cards. Pods of admitted
+// jobs may have more.
 func TestOvercommitFactor(t *testing.T) {
 	lends := func() *testbed.Scene {
 		return testbed.NewScene().Node("a", "A", 16).Node("b", "B", 16).

@@ -10,9 +10,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// TestPromisesDoNotStarveSiblings has a job in queue bad that is Inqueue and whose minimum
-// its queue can never serve. The sibling's job is admitted as far as the rest allows, and
-// the siblings' bound stays what it is.
+// TestPromisesDoNotStarveSiblings has a job in queue bad that is Inqueue, with a minimum that its queue can never
+// serve. The sibling's job is admitted as far as the rest allows, and the siblings' bound does not change.
 func TestPromisesDoNotStarveSiblings(t *testing.T) {
 	inqueue := testbed.InPhase(workload.Inqueue)
 	cpu := func(cores int64) func(*workload.Job) {
@@ -68,7 +67,7 @@ func TestPromisesDoNotStarveSiblings(t *testing.T) {
 	}
 }
 
-// TestQuotaLoweredUnderAPromise lowers the quota of a queue whose job is Inqueue.
+// TestQuotaLoweredUnderAPromise lowers the quota of a queue with a job that is Inqueue.
 func TestQuotaLoweredUnderAPromise(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 64).Queue("root", "").Queue("team", "root", "quota", `{"A":8}`).
 		Queue("bad", "team", "quota", `{"A":8}`, "guarantee", `{"A":0}`).Queue("good", "team", "quota", `{"A":8}`, "guarantee", `{"A":0}`).
@@ -83,8 +82,8 @@ func TestQuotaLoweredUnderAPromise(t *testing.T) {
 	assert.False(t, f.JobEnqueueable(f.Job("six")), "six of eight are reserved now, and two are promised to bad")
 }
 
-// TestGangThatLostAPod has a gang of three of which two pods are bound. The third pod was
-// deleted and created again, and the job is Pending: its own pods do not count twice.
+// TestGangThatLostAPod has a gang with all pods bound except for the last one. This pod was deleted and created again,
+// and the job is Pending. The job's own pods do not count twice.
 func TestGangThatLostAPod(t *testing.T) {
 	for name, build := range map[string]func() *testbed.Scene{
 		"one card": func() *testbed.Scene { return testbed.NewScene().Pods("gang", "q", "A", 3, 1, testbed.Members(3)) },
@@ -117,8 +116,7 @@ func TestGangThatLostAPod(t *testing.T) {
 	assert.True(t, f.JobEnqueueable(f.Job("gang")))
 }
 
-// TestPromisedCardsComeLast schedules a pod that prefers A beside a job that was promised the
-// whole quota of A and can use no other card.
+// TestPromisedCardsComeLast schedules a pod that prefers A. Another job was promised two A and can use no other card.
 func TestPromisedCardsComeLast(t *testing.T) {
 	for quota, want := range map[string]map[string]int{
 		`{"A":2,"B":2}`: {"B": 1},

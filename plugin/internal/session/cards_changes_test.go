@@ -233,8 +233,7 @@ func TestPodsWithoutPodGroup(t *testing.T) {
 	}
 }
 
-// TestHeldCardsOfChurn keeps what the pods of a lost node hold while names and pods come
-// and go.
+// TestHeldCardsOfChurn keeps the cards that the pods of a lost node hold while names and pods come and go.
 func TestHeldCardsOfChurn(t *testing.T) {
 	s := testbed.NewScene().Node("n", "A", 8).Node("other", "B", 8).Queue("q", "", "quota", `{"A":2,"B":2}`).Pods("run", "q", "B|A", 2, 1, testbed.On("n"))
 	run := testbed.NewSequence(t, s)
@@ -467,9 +466,9 @@ func TestJobScalesBetweenSessions(t *testing.T) {
 	}
 }
 
-// TestJobsDoNotTellThatTheirPodsChanged has two sessions with a job whose pod was replaced in
-// between: all that Volcano keeps of the job as a whole is the same, and its cards are others. So
-// the opening of a session has to visit each task.
+// TestJobsDoNotTellThatTheirPodsChanged has two sessions with a job, and its pod is replaced in between. The data that
+// Volcano keeps for the job as a whole is the same, but its cards differ. So the opening of a session has to visit each
+// task.
 func TestJobsDoNotTellThatTheirPodsChanged(t *testing.T) {
 	open := func(node string) *testbed.Fixture {
 		return testbed.NewScene().Node("a", "A", 8).Node("b", "B", 8).Queue("q", "", "quota", `{"A":4,"B":4}`).

@@ -16,9 +16,9 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// TestLabelsGone has all nodes lose the labels that name their cards, as when the feature discovery
-// of the device plugin is removed. Untyped pods do not get the cards past the quota: a resource that
-// ever was a card's stays one, and those of vendors are known after a restart as well.
+// TestLabelsGone removes the labels that name cards from all nodes, as when the feature discovery of the device plugin
+// is removed. Untyped pods do not get the cards past the quota. A resource of cards stays one, and the resources of
+// vendors are known after a restart as well.
 func TestLabelsGone(t *testing.T) {
 	const mig, ascend, own = "nvidia.com/mig-1g.5gb", "huawei.com/Ascend910", "example.com/gpu"
 	for _, test := range []struct {
@@ -74,8 +74,8 @@ func TestLabelsGone(t *testing.T) {
 	}
 }
 
-// TestResourceOfNoNode has a pod request a resource of cards that no node has, beside one that the
-// session has never seen. It is refused as on an unlabeled node.
+// TestResourceOfNoNode has a pod that requests a resource of cards that no node has. The pod is refused as on an
+// unlabeled node. A pod with an unknown resource that is no card is allowed.
 func TestResourceOfNoNode(t *testing.T) {
 	s := testbed.NewScene().MixedNode("n", nil, workload.Resources{}).Queue("q", "", "quota", `{"A":2}`).
 		Pods("job", "q", "", 1, 0, testbed.Requesting("amd.com/cpx_nps4", 1)).Pods("plain", "q", "", 1, 0, testbed.Requesting("rdma/ib", 1)).
@@ -88,7 +88,7 @@ func TestResourceOfNoNode(t *testing.T) {
 }
 
 // TestCardLabelsChange names the label of a resource while a scheduler runs. Nodes and pods are the same objects as
-// before, and are read again: the node has cards now, and what no node has is known as a card resource.
+// before, and are read again. The node has cards now, and a resource that no node has is known as a card resource.
 func TestCardLabelsChange(t *testing.T) {
 	const own, other = "example.com/gpu", "example.com/npu"
 	s := testbed.NewScene().MixedNode("n", map[string]string{"example.com/model": "B"}, workload.Resources{own: 8}).Queue("q", "", "quota", `{"B":3}`).

@@ -107,8 +107,7 @@ func TestBoundsFollowCards(t *testing.T) {
 	}
 }
 
-// TestCardsThatAppearLater schedules a pod whose card gets a quota first, and a node
-// later.
+// TestCardsThatAppearLater schedules a pod with a card that gets a quota first, and a node later.
 func TestCardsThatAppearLater(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":1}`).Pods("job", "q", "Z", 1, 1)
 	run := testbed.NewSequence(t, s)

@@ -17,8 +17,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// TestReasonsOfLists refuses a pod with a list whose cards do not fit for different causes. The
-// reason names each card with its own, in the order of the list.
+// TestReasonsOfLists refuses a pod with a list of cards that do not fit for different causes. The reason names each
+// card with its own cause, in the order of the list.
 func TestReasonsOfLists(t *testing.T) {
 	const (
 		a    = "What is left of <A> at queue <root> is guaranteed to other queues: requested <1>"
@@ -68,8 +68,8 @@ func TestReasonsOfLists(t *testing.T) {
 	}
 }
 
-// TestReasonsOfListsChange has a queue use up its quota of A, of which others are guaranteed the
-// rest: the cause of A is another one, and so is the reason.
+// TestReasonsOfListsChange has a queue that lacks A because the rest is guaranteed to others. Then the queue uses up
+// its own quota of A. The cause for A changes, and so does the reason.
 func TestReasonsOfListsChange(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 4).Queue("root", "").Queue("q", "root", "quota", `{"A":2,"B":0}`, "guarantee", `{"A":0}`).
 		Queue("owner", "root", "quota", `{"A":3}`).Pods("run", "q", "A", 1, 1, testbed.On("a")).Pods("job", "q", "B|A", 1, 1)
@@ -83,7 +83,7 @@ func TestReasonsOfListsChange(t *testing.T) {
 	assert.Contains(t, f.Job("job").JobFitErrors, "Queue <q> has insufficient <A> quota: requested <1>, total would be <3>")
 }
 
-// TestReasonsOfListsWithEarmarks refuses a pod with a list, because what is left of A is earmarked.
+// TestReasonsOfListsWithEarmarks refuses a pod with a list, because the rest of A is earmarked.
 func TestReasonsOfListsWithEarmarks(t *testing.T) {
 	f := testbed.NewScene().Node("a", "A", 4).Queue("q", "", "quota", `{"A":2,"B":0,"C":2}`).
 		Pods("mixed", "q", "A|B", 1, 1).Pods("equal", "q", "A|C", 1, 1).Open(t)
@@ -105,8 +105,8 @@ func TestReasonsOfListsWithEarmarks(t *testing.T) {
 	}
 }
 
-// TestReasonsHaveTheNumbersThatDecided refuses a pod by the accounts as they will be, in which two of the cards
-// are earmarked for others. Those of now would let it in.
+// TestReasonsHaveTheNumbersThatDecided refuses a pod by the future accounts, in which two of the cards are earmarked
+// for others. The current accounts would admit it.
 func TestReasonsHaveTheNumbersThatDecided(t *testing.T) {
 	f := testbed.NewScene().Node("a", "A", 4).Queue("q", "", "quota", `{"A":2}`).Pods("job", "q", "A", 1, 1).Open(t)
 	q, task := f.Own.Index.Lookup("q"), f.Task("job-0")

@@ -44,8 +44,8 @@ func lacks(f *testbed.Fixture, t *testing.T, pod, of string) bool {
 	return f.Own.Lacks(&f.Own.Books.Future, &a, f.Own.QueueOf(victim), victim, d, 1000)
 }
 
-// TestWhoseEvictionMakesRoom has pods in a queue that is full, beside it, and in its namespace. A
-// bound of another queue or namespace than their own is not raised by what they leave.
+// TestWhoseEvictionMakesRoom has candidates inside and outside of a full queue, and in the same and another namespace.
+// An eviction makes room only within the bounds of the pod's own queues and namespace.
 func TestWhoseEvictionMakesRoom(t *testing.T) {
 	f := testbed.NewScene().Node("a", "A", 8).Queue("root", "").Queue("team", "root", "quota", `{"A":2}`).
 		Queue("x", "team", "quota", `{"A":8}`).Queue("y", "team", "quota", `{"A":8}`).Queue("z", "root", "quota", `{"A":8}`, "guarantee", `{"A":0}`).
@@ -60,7 +60,8 @@ func TestWhoseEvictionMakesRoom(t *testing.T) {
 	assert.False(t, lacks(f, t, "x.waits-0", "y.runs-0"), "another namespace")
 }
 
-// TestRoomOfWhatEnds asks whose eviction makes room where a pod ends: it leaves enough.
+// TestRoomOfWhatEnds asks whether an eviction makes room while another pod terminates. No eviction is needed, because
+// that pod leaves enough room.
 func TestRoomOfWhatEnds(t *testing.T) {
 	f := testbed.NewScene().Node("a", "A", 8).Queue("root", "").Queue("team", "root", "quota", `{"A":2}`).Queue("x", "team", "quota", `{"A":8}`).
 		Queue("y", "team", "quota", `{"A":8}`).Pods("near", "y", "A", 2, 1, testbed.On("a"), terminate(1)).Pods("waits", "x", "A", 1, 1).Open(t)
@@ -69,7 +70,7 @@ func TestRoomOfWhatEnds(t *testing.T) {
 	assert.False(t, lacks(f, t, "x.waits-0", "x.runs-1"))
 }
 
-// TestBoundsOfTheQueueItself asks what no eviction in another queue makes room for.
+// TestBoundsOfTheQueueItself asks for the bounds for which no eviction in another queue makes room.
 func TestBoundsOfTheQueueItself(t *testing.T) {
 	own := func(f *testbed.Fixture, pod string) quota.Reason {
 		a, d := asks(f, t, pod, "A")

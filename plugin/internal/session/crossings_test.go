@@ -37,8 +37,8 @@ func TestDisplacesJobsOfTheSession(t *testing.T) {
 	assert.False(t, f.JobEnqueueable(f.Job("low")), "its cards are promised to high")
 }
 
-// TestNothingIsTakenAtTheLimitOfTheNamespace asks for whom train may take a card that serve
-// borrows. Nothing that serve has counts in the limit of train.
+// TestNothingIsTakenAtTheLimitOfTheNamespace asks for which pods train may take a card that serve borrows. Nothing that
+// serve has counts in the limit of train.
 func TestNothingIsTakenAtTheLimitOfTheNamespace(t *testing.T) {
 	s := testbed.Namespaced().Annotate("train", card.DeservedKey, `{"A":8}`).Annotate("serve", card.DeservedKey, `{"A":8}`).
 		Pods("x.runs", "train", "A", 3, 1, testbed.On("a")).Pods("y.runs", "serve", "A", 13, 1, testbed.On("a")).
@@ -51,8 +51,8 @@ func TestNothingIsTakenAtTheLimitOfTheNamespace(t *testing.T) {
 	assert.Contains(t, session.InspectionOf(f.Own).Claim(f.Job("x.waits")).Refused.String(), "namespace <x>")
 }
 
-// TestNodeOrderKnowsNamespaces scores the nodes of a list whose first card the namespace may have
-// no more of.
+// TestNodeOrderKnowsNamespaces scores nodes for a pod with a list of cards. The namespace of the pod has reached its
+// limit of the first card.
 func TestNodeOrderKnowsNamespaces(t *testing.T) {
 	s := testbed.Namespaced().Pods("x.runs", "train", "A", 3, 1, testbed.On("a")).Pods("x.waits", "train", "A|B", 1, 1).Pods("z.waits", "train", "A|B", 1, 1)
 	f := s.Open(t, testbed.ByPrefix)

@@ -257,8 +257,8 @@ func preemption(topologyAware bool) conf.Configuration {
 	return conf.Configuration{Name: "preempt", Arguments: map[string]any{preempt.EnableTopologyAwarePreemptionKey: topologyAware}}
 }
 
-// TestSimulationAsksTheQueue simulates for a task of a queue that is not open: what allocatable refuses, the
-// simulation refuses, where cards count.
+// TestSimulationAsksTheQueue simulates for a task of a queue that is not open. Where cards count, the simulation
+// refuses a task that allocatable refuses.
 func TestSimulationAsksTheQueue(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 8).Queue("q", "", "quota", `{"A":2}`).Pods("next", "q", "A", 1, 1, testbed.InPhase(workload.Inqueue))
 	s.Queues[len(s.Queues)-1].Closed = true

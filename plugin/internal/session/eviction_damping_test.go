@@ -23,8 +23,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// cycles is a sequence of scheduling cycles whose decisions take effect: bound pods
-// run, and evicted pods are pending again in the next cycle.
+// cycles is a sequence of scheduling cycles with decisions that take effect: bound pods run, and evicted pods are
+// pending again in the next cycle.
 type cycles struct{ *testbed.Sequence }
 
 func newCycles(t *testing.T, s *testbed.Scene) cycles { return cycles{testbed.NewSequence(t, s)} }
@@ -111,8 +111,8 @@ var exchanges = map[string]struct {
 	}, map[string]int{"mine": 1, "claim": 4, "other": 0}},
 }
 
-// TestExchangesEnd runs 100 cycles on each of exchanges. With damping the evictions
-// end. They end as well where a reclaimer gets what its victims leave.
+// TestExchangesEnd runs 100 cycles on each of exchanges. With damping the evictions end. They end as well where a
+// reclaimer gets the resources of its victims.
 func TestExchangesEnd(t *testing.T) {
 	for name, exchange := range exchanges {
 		for _, v := range []arguments.Variant{session.BuilderOf(session.CapacityName).Variant, session.BuilderOf(session.Name).Variant} {
@@ -184,9 +184,9 @@ func TestDampedOrderOfCards(t *testing.T) {
 	}
 }
 
-// TestOrderByEachPendingPod orders two queues, of which one borrows and has the higher
-// priority. The other one goes first if it deserves one of its pending pods. Pods of other
-// sizes and with other cards do not matter, nor do gated pods and those of pending jobs.
+// TestOrderByEachPendingPod orders two queues. One of them borrows and has the higher priority. The other one goes
+// first if it deserves one of its pending pods. Pods of other sizes or with other cards do not matter. Gated pods and
+// pods of pending jobs do not matter either.
 func TestOrderByEachPendingPod(t *testing.T) {
 	for name, test := range map[string]struct {
 		pods func(*testbed.Scene)
@@ -229,8 +229,7 @@ func TestOrderByEachPendingPod(t *testing.T) {
 	}
 }
 
-// crowded returns a random cluster of four queues, in a tree or flat, whose pods
-// request more than the cluster has.
+// crowded returns a random cluster of four queues, in a tree or flat, with pods that request more than the cluster has.
 func crowded(seed uint64) *testbed.Scene {
 	r := rand.New(rand.NewPCG(seed, 0xda))
 	s, hierarchy := sharing(24, 24), r.IntN(2) == 0
@@ -255,8 +254,8 @@ func crowded(seed uint64) *testbed.Scene {
 	return s
 }
 
-// TestRandomExchangesEnd runs cycles on random clusters. Queues reclaim what they
-// deserve, and then the evictions end.
+// TestRandomExchangesEnd runs cycles on random clusters. Queues reclaim the resources that they deserve, and then the
+// evictions end.
 func TestRandomExchangesEnd(t *testing.T) {
 	endless, evicted := 0, 0
 	for seed := range uint64(25) {
@@ -277,7 +276,7 @@ func TestRandomExchangesEnd(t *testing.T) {
 	assert.Greater(t, evicted, 10, "damped reclaim evicts hardly any pod")
 }
 
-// TestOrderByPodsThatCanRun orders two queues, of which one borrows and has the higher priority. The other one goes
+// TestOrderByPodsThatCanRun orders two queues. One of them borrows and has the higher priority. The other one goes
 // first if it deserves one of its pending pods that can get a node. Node b has no cpu left.
 func TestOrderByPodsThatCanRun(t *testing.T) {
 	const npu = "example.com/npu"
@@ -317,8 +316,8 @@ func TestOrderByPodsThatCanRun(t *testing.T) {
 	}
 }
 
-// TestOrderByPodsWithInitContainers has pods that request the same but for their init containers. One of them can get a
-// node.
+// TestOrderByPodsWithInitContainers has pods that request the same, except for their init containers. At most one of
+// them can get a node.
 func TestOrderByPodsWithInitContainers(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 8).Lending("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`).Lending("other", `{"A":8}`, `{"A":2}`, `{"A":0}`).
 		Pods("pods", "mine", "A", 64, 1, testbed.InPhase(workload.Inqueue))

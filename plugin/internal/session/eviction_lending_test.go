@@ -39,8 +39,8 @@ func lendingTree(t *testing.T, arguments framework.Arguments, annotated bool) cy
 	return d
 }
 
-// TestLentCPUIsReclaimed lends the idle cpu of prod to dev. When prod has pods, it
-// reclaims what it deserves and no more, from its own department alone.
+// TestLentCPUIsReclaimed lends the idle cpu of prod to dev. When prod has pods, it reclaims the cpu that it deserves
+// and no more, only from its own department.
 func TestLentCPUIsReclaimed(t *testing.T) {
 	for _, compares := range []string{"queue", "damped=2"} {
 		for _, annotated := range []bool{false, true} {
@@ -83,9 +83,9 @@ func TestNotReclaimable(t *testing.T) {
 	}
 }
 
-// TestNearestQueueIsReclaimedFirst has borrowing queues in two departments. Pods of
-// the reclaimer's own department are evicted first, until it has what it deserves.
-// Each pod of prod requests the two cores of one victim.
+// TestNearestQueueIsReclaimedFirst has borrowing queues in two departments. Pods of the borrower in the reclaimer's own
+// department are evicted first, until the borrower is down to its deserved amount. Each pod of prod requests the two
+// cores of one victim.
 func TestNearestQueueIsReclaimedFirst(t *testing.T) {
 	s := &testbed.Scene{Build: session.NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()},
 		Arguments: framework.Arguments{"deservedFrom": "weight", "reclaimCompares": "damped=2"}}

@@ -21,8 +21,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// TestVictimsSuffice reclaims under a parent that is full because of queues that keep what
-// they have: the reclaimer would be refused after the evictions, so nothing is evicted.
+// TestVictimsSuffice reclaims under a parent that is full because of queues that lose nothing. The reclaimer would be
+// refused after the evictions, so nothing is evicted.
 func TestVictimsSuffice(t *testing.T) {
 	cores := func(n int64) workload.Resources { return workload.Resources{"cpu": n * 1000, "memory": 1 << 40} }
 	build := func(team int64) *testbed.Scene {
@@ -108,8 +108,8 @@ func TestVictimsFreeWhatIsLacking(t *testing.T) {
 	}
 }
 
-// TestRestOfVictims evicts more pods for a claim than its node lacks, so that what late is guaranteed stays free.
-// Nobody is evicted where gang refuses the claim.
+// TestRestOfVictims evicts more pods for a claim than its node lacks, so that the guarantee of late stays free. Nobody
+// is evicted where gang refuses the claim.
 func TestRestOfVictims(t *testing.T) {
 	for name, test := range map[string]struct {
 		gang   int
@@ -131,7 +131,8 @@ func TestRestOfVictims(t *testing.T) {
 	}
 }
 
-// TestPreemptionIsNoExchange counts the places that a queue loses to another one, and not those within a queue.
+// TestPreemptionIsNoExchange counts the places that a queue loses to another one, and not the places that change within
+// a queue.
 func TestPreemptionIsNoExchange(t *testing.T) {
 	for _, from := range []string{"mine", "other"} {
 		s := testbed.NewScene().Node("a", "A", 1).Lending("mine", `{"A":1}`, `{"A":1}`, `{"A":0}`).Lending("other", `{"A":1}`, `{"A":0}`, `{"A":0}`).
@@ -144,8 +145,8 @@ func TestPreemptionIsNoExchange(t *testing.T) {
 	}
 }
 
-// TestTakesForSeveralPods asks for several pods of a job at once, as gang reclaim of Volcano v1.15 does: what they
-// request together counts.
+// TestTakesForSeveralPods asks for several pods of a job at once, as gang reclaim of Volcano v1.15 does. The sum of
+// their requests counts.
 func TestTakesForSeveralPods(t *testing.T) {
 	cpu := sharing(8, 200).Deserving("mine", "", 4, 50).Deserving("other", "", 4, 50).
 		Pods("runs", "other", "", 8, 0, batch(8, 1, 1)).Pods("claim", "mine", "", 3, 0, batch(0, 2, 1))
@@ -204,7 +205,7 @@ func TestPreemptReservesNoPartOfAGang(t *testing.T) {
 	}
 }
 
-// TestReclaimerWithoutAQueue asks for a pod whose queue is deleted. From v1.15 on, nobody is evicted for it.
+// TestReclaimerWithoutAQueue asks for a pod in a deleted queue. From v1.15 on, nobody is evicted for it.
 func TestReclaimerWithoutAQueue(t *testing.T) {
 	for rules, want := range map[string]int{"v1.14.1": 1, "v1.15": 0} {
 		f := testbed.NewScene().WithArguments(framework.Arguments{arguments.Semantics: rules}).Node("a", "A", 1).
@@ -253,8 +254,9 @@ func TestPlacesWhileOthersTerminate(t *testing.T) {
 	assert.NoError(t, release.Pipeline(statement, f.Task("claim-1"), "a", false))
 }
 
-// TestPreemptiveWithoutRequests asks for a pod that requests nothing. Under the name proportion, such a pod fits under
-// what its queue deserves, as upstream; elsewhere a queue takes only what it has less of than it deserves.
+// TestPreemptiveWithoutRequests asks for a pod that requests nothing. Under the name proportion, such a pod fits within
+// the deserved amount of its queue, as in upstream. Under other names, a queue takes only resources that it has less of
+// than it deserves.
 func TestPreemptiveWithoutRequests(t *testing.T) {
 	for name, want := range map[string]bool{session.ProportionName: true, session.CapacityName: false} {
 		s := sharing(8, 200).Deserving("mine", "", 4, 50).

@@ -27,7 +27,7 @@ var (
 
 const FewNames = fewNames
 
-// NewWhatIf returns what PrePredicate keeps of a task.
+// NewWhatIf returns the state that PrePredicate keeps for a task.
 func NewWhatIf(v index.Version) any { return &whatIf{queues: v} }
 
 func (b *Builder) Lend() *Memory      { return b.lend() }

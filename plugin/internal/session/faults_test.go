@@ -20,7 +20,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// fault is an invalid configuration or object beside a good queue.
+// fault is an invalid configuration or object next to a good queue.
 type fault struct {
 	name  string
 	scene func(*testbed.Scene)
@@ -102,8 +102,8 @@ var faults = []fault{
 	}},
 }
 
-// TestFaults runs all of Volcano's actions in two sessions with each of faults beside
-// a good queue. Nothing panics, and the pods of the good queue run as they would alone.
+// TestFaults runs all of Volcano's actions in two sessions with a good queue and each of faults. Nothing panics, and
+// the pods of the good queue run as they would without the fault.
 func TestFaults(t *testing.T) {
 	for _, variant := range []arguments.Variant{session.BuilderOf(session.Name).Variant, session.BuilderOf(session.CapacityName).Variant, session.BuilderOf(session.ProportionName).Variant} {
 		for _, hierarchy := range []bool{false, true} {

@@ -18,8 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// openFixture opens a session. edit changes what package workload cannot describe,
-// such as a missing PodGroup.
+// openFixture opens a session. edit makes changes that package workload cannot describe, such as a missing PodGroup.
 func openFixture(
 	t *testing.T, c workload.Cluster, build framework.PluginBuilder, edit ...func(*api.ClusterInfo),
 ) *testbed.Fixture {

@@ -19,8 +19,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// gangScene has a queue that borrows A and B, one that has what it deserves, and a job
-// that waits for two pods with cards of a list.
+// gangScene has a queue that borrows A and B, and a queue with exactly the cards that it deserves. A job waits for two
+// pods with cards of a list.
 func gangScene(list string) *testbed.Scene {
 	return testbed.NewScene().Node("a", "A", 8).Node("b", "B", 8).
 		Queue("borrower", "", "quota", `{"A":8,"B":8}`, "deserved", `{"A":4,"B":4}`, "guarantee", `{"A":0,"B":0}`).
@@ -31,7 +31,7 @@ func gangScene(list string) *testbed.Scene {
 		Pods("gang", "owner", list, 2, 2, testbed.InPhase(workload.Inqueue))
 }
 
-// TestVictimsForAGang has a candidate whose job is gone. It is no victim.
+// TestVictimsForAGang has a candidate of a job that is gone. The candidate is no victim.
 func TestVictimsForAGang(t *testing.T) {
 	f := gangScene("A|B").Open(t)
 	var running []*api.TaskInfo

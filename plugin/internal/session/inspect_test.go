@@ -114,8 +114,8 @@ func TestReasonNamesEachCardOfAList(t *testing.T) {
 		"Queue <leaf> has insufficient <B> quota: requested <2>, total would be <2>, but capability is <1>", i.Allocate(f.Task("waits-a")).String())
 }
 
-// TestReasonNamesWhereTheBoundIsSet refuses a task whose queue inherits its bound. The reason
-// names the queue that sets it, with what that queue has.
+// TestReasonNamesWhereTheBoundIsSet refuses a task in a queue that inherits its bound. The reason names the queue that
+// sets the bound, with the total of that queue.
 func TestReasonNamesWhereTheBoundIsSet(t *testing.T) {
 	waits, runs := pendingJob("waits", "leaf", 1), runningJob("runs", "sibling", 1)
 	for _, test := range []struct {
@@ -134,7 +134,7 @@ func TestReasonNamesWhereTheBoundIsSet(t *testing.T) {
 	}
 }
 
-// TestAccountsOfATree inspects a tree whose root is added and has no bound of cards.
+// TestAccountsOfATree inspects a tree with an added root that has no bound of cards.
 func TestAccountsOfATree(t *testing.T) {
 	_, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{
 		{Name: "top"}, {Name: "leaf", Parent: "top", Annotations: map[string]string{"volcano.sh/card.quota": `{"A":3}`}}, {Name: "lost", Parent: "gone"},
@@ -153,8 +153,8 @@ func TestAccountsOfATree(t *testing.T) {
 	assert.Equal(t, 3.0, byName["leaf"].Holdings[2].Capability)
 }
 
-// TestAccountsOfRootSpec inspects a root whose spec has the deserved that Volcano writes
-// there: it deserves the cards of the cluster all the same.
+// TestAccountsOfRootSpec inspects a root with the spec.deserved that Volcano writes there. The root deserves the cards
+// of the cluster all the same.
 func TestAccountsOfRootSpec(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 8).Queue("root", "").Queue("q", "root", "quota", `{"A":3}`)
 	s.Queues[0].Deserved = workload.Resources{"cpu": 4000, "memory": 4 << 30}

@@ -77,8 +77,8 @@ func pastOf(t *testing.T, i inspect.Inspection, queue string) inspect.Past {
 	return inspect.Past{}
 }
 
-// TestInspectionBeginsWithStoredUsage compares a session that begins with what a scheduler has saved with the session
-// of the scheduler itself.
+// TestInspectionBeginsWithStoredUsage begins a session with the usage that a scheduler has saved. It compares this
+// session with the session of the scheduler itself.
 func TestInspectionBeginsWithStoredUsage(t *testing.T) {
 	c := testbed.NewScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.StateSave: "1s"})
 	idle := borrower()
@@ -153,8 +153,8 @@ func TestNoPastWithoutFairShare(t *testing.T) {
 	assert.Nil(t, i.ForgetUsage("a"))
 }
 
-// TestInspectionBeginsWithStoredBudgets begins days after a scheduler has saved what is used of a budget: a dump of
-// that time is in the same day, and a cluster of today is not.
+// TestInspectionBeginsWithStoredBudgets begins days after a scheduler has saved the use of a budget. A dump from that
+// time is in the same day, and a cluster of today is not.
 func TestInspectionBeginsWithStoredBudgets(t *testing.T) {
 	c := testbed.NewScheduler(framework.Arguments{arguments.StateSave: "1s"})
 	busy := func() *testbed.Scene {

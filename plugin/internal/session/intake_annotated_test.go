@@ -101,8 +101,8 @@ func TestAnnotatedTreeFollowsAnnotations(t *testing.T) {
 	assert.Equal(t, []float64{0, 100}, []float64{cpus(f, "eng-dev"), cpus(f, "eng-prod")}, "below the root, without a weight")
 }
 
-// TestBadPlaces puts a good queue beside each kind of invalid hierarchy annotations.
-// The bad queue is refused with a reason, which one event on the Queue shows.
+// TestBadPlaces puts a good queue next to a queue with each kind of invalid hierarchy annotations. The bad queue is
+// refused with a reason, and one event on the Queue shows this reason.
 func TestBadPlaces(t *testing.T) {
 	for path, weights := range map[string]string{
 		"eng/prod":      "6/8",

@@ -119,9 +119,8 @@ func churn(r *rand.Rand, session int) workload.Cluster {
 	return c
 }
 
-// TestThousandSessions opens and closes sessions with Volcano's actions on clusters
-// that change each time. Each session equals that of a scheduler that has just
-// started, and neither memory nor the number of goroutines grows.
+// TestThousandSessions opens and closes sessions with Volcano's actions on clusters that change each time. Each session
+// equals the session of a scheduler that has just started. Neither memory nor the number of goroutines grows.
 func TestThousandSessions(t *testing.T) {
 	for _, v := range []arguments.Variant{session.BuilderOf(session.Name).Variant, session.BuilderOf(session.CapacityName).Variant, session.BuilderOf(session.ProportionName).Variant} {
 		t.Run(v.Name, func(t *testing.T) {
@@ -228,9 +227,9 @@ func (s *stream) expectAsFresh(t *testing.T, o *session.Session, c workload.Clus
 	require.Equal(t, f.Memory.Admit.Reservations.Len(), o.Memory.Admit.Reservations.Len())
 }
 
-// TestNamesStartAnew uses so many names that they start anew. What is known by name
-// alone stays known: the last good value of an invalid key, and the card of a lost
-// node. The names of the first session are dropped, so all dimensions change.
+// TestNamesStartAnew uses so many names that the table of names starts again. Facts that are known only by name stay
+// known: the last good value of an invalid key, and the card of a lost node. The names of the first session are
+// dropped, so all dimensions change.
 func TestNamesStartAnew(t *testing.T) {
 	s := testbed.NewScene().MixedNode("first", map[string]string{
 		"x.com/1.product": "X1", "x.com/2.product": "X2", "x.com/3.product": "X3",
@@ -296,7 +295,7 @@ func TestNamesStartAnew(t *testing.T) {
 	assert.Positive(t, renewed, "names never started anew")
 }
 
-// TestUnusedNamesAreDropped starts the names anew. A name without a use is dropped.
+// TestUnusedNamesAreDropped renews the names. A name without a use is dropped.
 func TestUnusedNamesAreDropped(t *testing.T) {
 	m := session.NewMemory()
 	m.MaxNames = 0

@@ -26,8 +26,8 @@ func TestTimePassesByTheMonotonicClock(t *testing.T) {
 	assert.Contains(t, session.NewMemory().Now().String(), " m=+")
 }
 
-// TestMemoryForgetsGoneObjects opens sessions with other queues and jobs each time. The
-// memory holds those of the last session alone.
+// TestMemoryForgetsGoneObjects opens sessions with other queues and jobs each time. The memory holds only the queues
+// and jobs of the last session.
 func TestMemoryForgetsGoneObjects(t *testing.T) {
 	m := session.NewMemory()
 	for i := range 50 {

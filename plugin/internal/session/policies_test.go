@@ -120,8 +120,8 @@ func TestPoliciesChange(t *testing.T) {
 	assert.Contains(t, (<-events).Message, "; it counts as not set")
 }
 
-// TestLimitsOfUncountedResources limits what a namespace has of resources that the plugin does not
-// count. Each is a Warning event on the queue, once.
+// TestLimitsOfUncountedResources limits resources of holders that the plugin does not count. Each such resource causes
+// a Warning event on the queue, once.
 func TestLimitsOfUncountedResources(t *testing.T) {
 	const scalars = "annotation volcano.sh/card.quota.by: %q has no effect: capacity-card counts cpu, memory and cards; a number without quotes is a limit of cards"
 	const odd = `annotation volcano.sh/card.quota.by: "gpus" has no effect: Volcano does not count it`

@@ -19,11 +19,10 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// TestNoPromiseOfCardsLeaks runs 1,000 sessions in which jobs of one card, and of lists of cards,
-// come, are admitted, displace others, get nodes, are Inqueue for too long, and go; limits of
-// namespaces and timeouts change, and the scheduler restarts. After each round of admissions, the
-// promises of all queues and namespaces are those that the next session reads from the jobs, and
-// those that a new scheduler reads. None is left once all jobs are gone.
+// TestNoPromiseOfCardsLeaks runs 1,000 sessions with jobs of one card, and of lists of cards. The jobs come, are
+// admitted, displace others, get nodes, are Inqueue for too long, and go. Limits of namespaces and timeouts change, and
+// the scheduler restarts. After each round of admissions, the next session and a new scheduler read the same promises
+// of all queues and namespaces from the jobs. No promise is left once all jobs are gone.
 func TestNoPromiseOfCardsLeaks(t *testing.T) {
 	const rounds = 500
 	r := rand.New(rand.NewPCG(2, 0x1eaf))
@@ -87,8 +86,8 @@ func TestNoPromiseOfCardsLeaks(t *testing.T) {
 	assert.Greater(t, min(admitted, displaced*10), 100, "%d admitted, %d displaced", admitted, displaced)
 }
 
-// promisesOfAccounts returns the promises without the number of those of lists: a session drops
-// reservations that no cards can serve.
+// promisesOfAccounts returns the promises without the number of lists, because a session drops reservations that no
+// cards can serve.
 func promisesOfAccounts(f *testbed.Fixture) map[string]float64 {
 	all := testbed.Promises(f.Own.Index, f.Own.Intake, &f.Own.Memory.Names, f.Own.Memory.Admit.Reservations.Len())
 	delete(all, "lists")

@@ -160,7 +160,8 @@ func TestSeriesOfManyCards(t *testing.T) {
 	assert.Len(t, shown["root"], 40, "the root deserves the cards of all nodes")
 }
 
-// TestSeriesOfGroups has series of a group of cards beside those of its cards: what queues have of it, and its quota.
+// TestSeriesOfGroups has series of a group of cards, in addition to the series of its cards. They are the allocation of
+// queues, and the quota of the group.
 func TestSeriesOfGroups(t *testing.T) {
 	testbed.Reset(report.UpstreamSeries())
 	s := testbed.NewScene().Node("a", "A", 8).Node("b", "B", 8).Queue("root", "").Queue("q", "root", "quota", `{"@credits":9,"B":8}`).
@@ -189,7 +190,7 @@ func TestSeriesOfAQueue(t *testing.T) {
 	assert.Equal(t, two-one, one-none-1, "and the series of problems with card annotations")
 	require.True(t, f.JobEnqueueable(f.Job("later")))
 	f.JobEnqueued(f.Job("later"))
-	admitted := seriesOf(t, "two") - two - 1 // and that of the reserved card
+	admitted := seriesOf(t, "two") - two - 1 // and the series of the reserved card
 	page, err := os.ReadFile("../../../docs/observability.md")
 	require.NoError(t, err)
 	assert.Contains(t, strings.ReplaceAll(string(page), "\n", " "), fmt.Sprintf(
@@ -208,7 +209,7 @@ func seriesOf(t *testing.T, queue string) (n int) {
 				if slices.ContainsFunc(metric.Label, func(l *dto.LabelPair) bool { return l.GetName() == "queue_name" && l.GetValue() == queue }) {
 					n++
 					if h := metric.GetHistogram(); h != nil {
-						n += len(h.Bucket) + 2 // of +Inf, the sum and the count, of which one is counted already
+						n += len(h.Bucket) + 2 // +Inf, the sum and the count, and one of these is counted already
 					}
 				}
 			}

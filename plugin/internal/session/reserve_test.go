@@ -119,7 +119,7 @@ func TestEnqueue(t *testing.T) {
 				Queue("q", "", "quota", test.quota)
 			test.jobs(s)
 			f := s.Open(t)
-			for i := range s.Jobs { // in their order, which differs from that of a session
+			for i := range s.Jobs { // in the order of the scene, which is not the order of a session
 				job := f.Job(fmt.Sprintf("j%d", i))
 				if job.IsPending() && f.JobEnqueueable(job) {
 					f.JobEnqueued(job)
@@ -188,8 +188,8 @@ func TestEnqueueChangesNothing(t *testing.T) {
 	assert.False(t, f.JobEnqueueable(f.Job("job")))
 }
 
-// TestElasticKeepsPreferredCards runs a job on two cards with more than its minimum.
-// Its elastic cards are those that it prefers less.
+// TestElasticKeepsPreferredCards runs a job on two cards with more than its minimum. Its elastic cards are the cards
+// that it prefers less.
 func TestElasticKeepsPreferredCards(t *testing.T) {
 	for least, want := range map[int32][]float64{4: {0, 0}, 3: {0, 1000}, 2: {0, 2000}, 1: {1000, 2000}} {
 		s := testbed.NewScene().Node("a", "A", 8).Node("b", "B", 8).Queue("q", "", "quota", `{"A":2,"B":2}`).

@@ -46,7 +46,7 @@ func TestHardJobsOfOneTenant(t *testing.T) {
 			run := testbed.NewSequence(t, s)
 			f := run.Open(t)
 			admitted, refused := map[string]int{}, 0.0
-			for _, j := range s.Jobs { // those of hard first
+			for _, j := range s.Jobs { // the jobs of queue hard first
 				job := f.Job(j.Name)
 				if f.JobEnqueueable(job) {
 					f.JobEnqueued(job)
@@ -69,8 +69,7 @@ func TestHardJobsOfOneTenant(t *testing.T) {
 	}
 }
 
-// TestRefundMakesRoomForAList evicts a pod in a session. A job whose list was refused before
-// is admitted then.
+// TestRefundMakesRoomForAList evicts a pod in a session. A job with a list that was refused before is admitted then.
 func TestRefundMakesRoomForAList(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 8).Node("b", "B", 8).Queue("q", "", "quota", `{"A":1,"B":1}`).
 		Pods("a", "q", "A", 1, 1, testbed.On("a")).Pods("b", "q", "B", 1, 1, testbed.On("b")).

@@ -26,8 +26,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// TestBadConfiguration puts a good queue beside each kind of invalid one. The good
-// queue works as before, and the bad one is refused with a reason.
+// TestBadConfiguration puts a good queue next to each kind of invalid queue. The good queue works as before, and the
+// bad one is refused with a reason.
 func TestBadConfiguration(t *testing.T) {
 	tree := []workload.Queue{{Name: "root"}, {Name: "good"}}
 	tests := []struct {
@@ -208,8 +208,8 @@ func TestRefundsSaturate(t *testing.T) {
 	assert.Equal(t, 2000.0, f.Allocated("root").MilliCPU, "the parent is no longer the sum of its children")
 }
 
-// TestMetricsOfEvents deallocates a task. The series of its queue change at once,
-// those of the ancestors when the session closes.
+// TestMetricsOfEvents deallocates a task. The series of its queue change at once, and the series of the ancestors
+// change when the session closes.
 func TestMetricsOfEvents(t *testing.T) {
 	c := workload.Cluster{Hierarchy: true, Nodes: oneNode,
 		Queues: []workload.Queue{{Name: "root"}, {Name: "team"}, {Name: "leaf", Parent: "team", Deserved: workload.Resources{"cpu": 4000}}},
@@ -234,8 +234,8 @@ func TestMetricsOfEvents(t *testing.T) {
 	assert.Equal(t, [3]float64{2000, 2000, 2000}, cpus())
 }
 
-// TestMinimumOfUnknownResources enqueues jobs whose minimum names resources that
-// nothing in the session has, more of them than the vectors have dimensions for.
+// TestMinimumOfUnknownResources enqueues jobs with a minimum that names resources that nothing in the session has. The
+// vectors do not have dimensions for all of them.
 func TestMinimumOfUnknownResources(t *testing.T) {
 	job := pendingJob("job", "a", 0)
 	job.MinResources = workload.Resources{"cpu": 1}
@@ -294,8 +294,8 @@ func TestNodesGoneInATree(t *testing.T) {
 	assert.True(t, f.Allocatable(f.Queue("y"), f.Task("y-0")), "after a restart")
 }
 
-// TestNodesGoneOfAQueueWithoutAPlace loses a node with pods of a queue whose parent does not exist. They count nowhere,
-// so the root may not have them beside what the nodes give.
+// TestNodesGoneOfAQueueWithoutAPlace loses a node with pods of a queue with a missing parent. The pods count nowhere,
+// so they do not raise the bound of the root above the resources of the nodes.
 func TestNodesGoneOfAQueueWithoutAPlace(t *testing.T) {
 	s := testbed.NewScene().Node("lost", "A", 40).Node("left", "A", 32).Queue("root", "").Queue("x", "root").Queue("orphan", "missing").
 		Pods("run", "orphan", "", 40, 1, testbed.On("lost"))
@@ -345,8 +345,8 @@ func TestVolcanoClosesTheSession(t *testing.T) {
 	}
 }
 
-// TestBoundsFollowConfiguration opens sessions one after the other, as Volcano does.
-// Each session sees what changed since the one before.
+// TestBoundsFollowConfiguration opens sessions one after the other, as Volcano does. Each session sees the changes
+// since the one before.
 func TestBoundsFollowConfiguration(t *testing.T) {
 	c := workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "b"}}}
 	var objects []*scheduling.Queue

@@ -39,14 +39,14 @@ func TestStatusOfQueues(t *testing.T) {
 	}
 }
 
-// TestSimulationsWriteNoStatus has a session without a client of Kubernetes, as those of cardctl.
+// TestSimulationsWriteNoStatus has a session without a Kubernetes client, like the sessions of cardctl.
 func TestSimulationsWriteNoStatus(t *testing.T) {
 	s := lender()
 	s.Arguments = framework.Arguments{arguments.CardStatus: "1m"}
 	assert.Empty(t, closeAndWrite(s.Open(t)))
 }
 
-// closeAndWrite closes a session with a Queue object that has a UID, and returns what is patched.
+// closeAndWrite closes a session with a Queue object that has a UID, and returns the patches.
 func closeAndWrite(f *testbed.Fixture) (all []clienttesting.PatchAction) {
 	f.Queues["own"].Queue.UID = "7"
 	memory := f.Own.Memory

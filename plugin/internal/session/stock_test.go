@@ -94,8 +94,8 @@ func (c *stockCluster) open() *testbed.Fixture {
 }
 
 // TestStockInVolcanosCache breaks a card of a full node, and runs pods of another scheduler, in Volcano's own cache.
-// Queue q may have all cards that the nodes give and pods of queues hold, without those of the other scheduler and
-// without the two that g is guaranteed.
+// Queue q may have all cards that the nodes give and pods of queues hold. Exceptions are the cards of the other
+// scheduler's pods and the two that are guaranteed to g.
 func TestStockInVolcanosCache(t *testing.T) {
 	defer testbed.OneAtATime()()
 	for _, variant := range []arguments.Variant{session.BuilderOf(session.Name).Variant, session.BuilderOf(session.CapacityName).Variant} {
@@ -123,7 +123,7 @@ func TestStockInVolcanosCache(t *testing.T) {
 					framework.CloseSession(c.open().Session)
 					c.node("a", test.gives, 2)
 
-					for _, builder := range []*session.Builder{c.builder, {Variant: variant}} { // goes on, or starts anew
+					for _, builder := range []*session.Builder{c.builder, {Variant: variant}} { // goes on, or restarts
 						c.builder = builder
 						f, fits := c.open(), 0
 						for cards := range 8 {

@@ -49,8 +49,8 @@ func TestTerminatingPodsHoldCards(t *testing.T) {
 	}
 }
 
-// TestTerminatingPodsAreNoVictims reclaims while victims of an earlier cycle still terminate.
-// They free what the reclaimer lacks, so nothing more is evicted, and the reclaimer waits.
+// TestTerminatingPodsAreNoVictims reclaims while victims of an earlier cycle still terminate. They free the card that
+// the reclaimer lacks, so nothing more is evicted, and the reclaimer waits.
 func TestTerminatingPodsAreNoVictims(t *testing.T) {
 	s := testbed.NewScene().Node("a", "A", 4).Lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).Lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
 		Pods("run", "other", "A", 4, 1, testbed.On("a"), testbed.Members(0), terminate(1)).Pods("claim", "mine", "A", 1, 1, testbed.InPhase(workload.Inqueue)).

@@ -47,7 +47,7 @@ func newTimed(t *testing.T, s *testbed.Scene) *timed {
 	return run
 }
 
-// restart starts the scheduler anew.
+// restart restarts the scheduler.
 func (r *timed) restart() {
 	r.Builder = &session.Builder{Variant: r.Builder.Variant, Now: func() time.Time { return r.now }}
 }
@@ -116,8 +116,8 @@ func TestInqueueTimeout(t *testing.T) {
 	}
 }
 
-// TestInqueueTimeoutBegins sets the timeout when a job is Inqueue already: its time begins then.
-// A job that has its minimum, or runs, keeps what it is promised.
+// TestInqueueTimeoutBegins sets the timeout when a job is Inqueue already: its time begins then. A job that has its
+// minimum, or runs, keeps its promise.
 func TestInqueueTimeoutBegins(t *testing.T) {
 	s := testbed.NewScene().Node("c", "C", 8).Node("a", "A", 8).Queue("q", "", "quota", `{"A":8,"C":1}`).
 		Pods("stuck", "q", "A", 2, 1, testbed.Members(2), testbed.InPhase(workload.Inqueue)).
@@ -140,7 +140,7 @@ func TestInqueueTimeoutBegins(t *testing.T) {
 	assert.Equal(t, 2000.0, f.Own.Index.Inqueue.Row(f.Own.Index.Lookup("q")).Get(d), "without a timeout, all is as before")
 }
 
-// TestInqueueTimeoutAgain admits a job again, whose time begins anew.
+// TestInqueueTimeoutAgain admits a job again. The time of the job restarts.
 func TestInqueueTimeoutAgain(t *testing.T) {
 	s := testbed.NewScene().Node("c", "C", 8).Queue("q", "", "quota", `{"A":8}`).Pods("job", "q", "A", 2, 1, testbed.Members(2)).Annotate("q", policy.InqueueTimeoutKey, "10m")
 	run := newTimed(t, s)
@@ -168,10 +168,9 @@ func TestInqueueTimeoutBelow(t *testing.T) {
 	assert.Equal(t, time.Duration(0), s.Open(t).Own.Intake.InqueueTimeout(0))
 }
 
-// TestNoPromiseLeaks runs 1,000 sessions in which jobs come, are admitted, get nodes, lose them
-// and go, timeouts change, and the scheduler restarts. In each session inqueue of every queue is
-// what the jobs that are Inqueue still wait for, without those whose time is over; and it is 0
-// once all jobs are gone.
+// TestNoPromiseLeaks runs 1,000 sessions. Jobs come, are admitted, get nodes, lose them and go. Timeouts change, and
+// the scheduler restarts. In each session, inqueue of every queue is the amount that its Inqueue jobs still wait for,
+// without jobs past their timeout. It is 0 once all jobs are gone.
 func TestNoPromiseLeaks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0x1eaf))
 	s := &testbed.Scene{Build: session.NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(100)}}

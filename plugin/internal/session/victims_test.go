@@ -41,8 +41,8 @@ func TestVictimOrderOfGangs(t *testing.T) {
 	assert.Equal(t, allowed(nil), allowed(testbed.ByWork()))
 }
 
-// nodesOfWork is three nodes with four cards each, all of which the queue other has borrowed, and
-// the queue mine, which deserves them. The time is 1000.
+// nodesOfWork returns a scene of three nodes with four cards each. The queue mine deserves all cards, and the queue
+// other can only borrow them. The time is 1000.
 func nodesOfWork(a framework.Arguments) *testbed.Scene {
 	return testbed.NewScene().Node("a", "A", 4).Node("b", "A", 4).Node("c", "A", 4).Lending("mine", `{"A":12}`, `{"A":12}`, `{"A":0}`).
 		Lending("other", `{"A":12}`, `{"A":0}`, `{"A":0}`).WithArguments(a).At(1000)

@@ -30,7 +30,7 @@ func jobOf(group map[string]string, pods ...map[string]string) *api.JobInfo {
 	return job
 }
 
-// TestHoldersOf reads for whom a job counts: the PodGroup goes before the pods.
+// TestHoldersOf reads the holders for which a job counts: the PodGroup goes before the pods.
 func TestHoldersOf(t *testing.T) {
 	user := func(name string) map[string]string { return map[string]string{"volcano.sh/user": name} }
 	holders := func(user string, groups ...string) []oracle.Holder {
@@ -58,7 +58,7 @@ func TestPinned(t *testing.T) {
 	assert.Equal(t, want, testbed.Pinned(arguments.CapacityCard, named))
 }
 
-// TestByName leaves out what is zero, and bounds that are none.
+// TestByName leaves out zeros and unlimited bounds.
 func TestByName(t *testing.T) {
 	var names index.Names
 	d := names.InternCard("A")

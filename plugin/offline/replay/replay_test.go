@@ -27,13 +27,14 @@ import (
 
 const gpu = "nvidia.com/gpu"
 
-// share is a queue of a test, with what it deserves of 8 cards for each node.
+// share is a queue of a test, with the cards that it deserves. Each node has 8 cards.
 type share struct {
 	name, parent string
 	deserved     int
 }
 
-// setup is a cluster of nodes with 8 cards H, with reclaim and preempt. arguments are those of capacity-card.
+// setup returns a cluster of nodes with 8 cards H, with reclaim and preempt. arguments are further arguments of
+// capacity-card.
 func setup(t testing.TB, nodes int, shares []share, arguments string) Setup {
 	t.Helper()
 	plugin.Register()
@@ -81,9 +82,9 @@ func jobOf(name, queue string, submit, runtime time.Duration, pods, minimum int,
 	return trace.Job{Name: name, Namespace: "team-" + queue, Queue: queue, Submit: submit, Runtime: runtime, Pods: pods, Minimum: minimum, Cards: cards, Card: "H", CPU: 1000}
 }
 
-// TestTinyTrace has an outcome that is written by hand. Queue a has all 8 cards. At 10 s, queue b takes the 4
-// that it deserves: 4 pods of a lose 10 s each, and b starts a second later. At 61 s b ends, and the 4 pods
-// of a run their 100 s anew.
+// TestTinyTrace has an outcome that is written by hand. Queue a has all 8 cards. At 10 s, queue b takes the 4 cards
+// that it deserves: 4 pods of queue a lose 10 s each, and b starts a second later. At 61 s b ends, and the 4 pods of
+// queue a run their 100 s again.
 func TestTinyTrace(t *testing.T) {
 	jobs := []trace.Job{
 		jobOf("elastic", "a", 0, 100*time.Second, 8, 1, 1),
@@ -181,7 +182,7 @@ func TestGangIsEvictedWhole(t *testing.T) {
 	assert.Equal(t, 161*time.Second, r.End, "the gang runs again once the other job has ended")
 }
 
-// TestNever has a job that its quota never admits: the replay ends all the same.
+// TestNever has a job that its quota never admits. The replay still ends.
 func TestNever(t *testing.T) {
 	s := setup(t, 2, two, "")
 	s.Queues[0].Annotations[card.QuotaKey] = `{"H":2}`
@@ -352,8 +353,8 @@ func TestSeedDecides(t *testing.T) {
 	assert.Greater(t, len(places), 2)
 }
 
-// TestSeedChoosesVictims has Volcano's action reclaim on nodes of which all could lose a pod: the seed chooses the
-// node. Plans depend on no seed.
+// TestSeedChoosesVictims has Volcano's action reclaim on nodes that could each lose a pod. The seed chooses the node.
+// Plans depend on no seed.
 func TestSeedChoosesVictims(t *testing.T) {
 	shares := []share{{"a", "", 32}, {"b", "", 32}}
 	var jobs []trace.Job

@@ -27,9 +27,9 @@ type kept struct {
 	sessions           int
 }
 
-// TestSoak simulates days of a busy cluster whose queues have all that lasts from one session to the next: usage over
-// time, budgets of card-hours and of evictions, enforced quotas, windows and damping. What the process has does not
-// grow.
+// TestSoak simulates days of a busy cluster. Its queues use all settings that keep state from one session to the
+// next: usage over time, budgets of card-hours and of evictions, enforced quotas, windows and damping. The heap,
+// goroutines and series of the process do not grow.
 func TestSoak(t *testing.T) {
 	s := setup(t, 4, []share{{"root", "", 32}, {"a", "root", 16}, {"b", "root", 8}, {"c", "root", 8}},
 		", fairShareHalfLife: 24h, stateStore: none, reclaimCompares: damped=3")
@@ -67,7 +67,8 @@ func TestSoak(t *testing.T) {
 	assert.LessOrEqual(t, after[len(after)-1].goroutines, after[0].goroutines, "goroutines: one of the start of the process may have ended")
 }
 
-// smallest and largest return the bounds of a figure: jobs that wait come and go, and what is kept with them.
+// smallest and largest return the bounds of a figure. A figure varies because waiting jobs come and go, together with
+// the data that is kept for them.
 func smallest(days []kept, of func(kept) uint64) uint64 {
 	return of(slices.MinFunc(days, func(a, b kept) int { return cmp.Compare(of(a), of(b)) }))
 }
@@ -76,7 +77,7 @@ func largest(days []kept, of func(kept) uint64) uint64 {
 	return of(slices.MaxFunc(days, func(a, b kept) int { return cmp.Compare(of(a), of(b)) }))
 }
 
-// measured returns what the process has once the garbage is collected.
+// measured returns the heap, goroutines and series of the process after a garbage collection.
 func measured(t *testing.T, sessions int) kept {
 	t.Helper()
 	runtime.GC()

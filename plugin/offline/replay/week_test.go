@@ -26,8 +26,8 @@ const (
 	someJobs       = 1e6
 )
 
-// weekOf has queues whose quota is lowered each night, and whose pods above it are evicted, with budgets of card-hours
-// and of evictions.
+// weekOf returns a cluster of queues with a quota that is lowered each night. Pods above the lowered quota are
+// evicted. The queues also have budgets of card-hours and of evictions.
 func weekOf(t *testing.T) Setup {
 	s := setup(t, 6, []share{{"root", "", 48}, {"a", "root", 16}, {"b", "root", 16}, {"c", "root", 16}}, ", stateStore: none")
 	for _, q := range s.Queues[1:] {
@@ -82,7 +82,7 @@ func TestWeekOfPolicies(t *testing.T) {
 	assertLowered(t, r.QueueCards)
 }
 
-// assertLowered expects queues to have no more than the quota of the night, once what is above it had the time to go.
+// assertLowered expects queues to have no more than the quota of the night, once pods above it had the time to end.
 func assertLowered(t *testing.T, queueCards []*measure.QueueCard) {
 	for _, queueCard := range queueCards {
 		for i, p := range queueCard.Allocated {
@@ -97,7 +97,7 @@ func assertLowered(t *testing.T, queueCards []*measure.QueueCard) {
 	}
 }
 
-// used adds what a queue used from since to at, of the day of at alone.
+// used adds the card-hours that a queue used from since to at. Only the hours on the day of at count.
 func used(spent, amount float64, since, at time.Duration) float64 {
 	if midnight := at - ofDay(at); since < midnight {
 		spent, since = 0, midnight

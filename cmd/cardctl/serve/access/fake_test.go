@@ -42,7 +42,7 @@ func newAPIServer(t *testing.T) (*apiServer, *rest.Config) {
 	return a, &rest.Config{Host: server.URL, BearerToken: "own", ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 }
 
-// change changes what the API server answers.
+// change changes the answers of the API server.
 func (a *apiServer) change(change func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

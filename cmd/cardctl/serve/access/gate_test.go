@@ -17,7 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve"
 )
 
-// site is a gate before a page that shows what the viewer may see.
+// site is a gate in front of a page. The page shows the permissions of the viewer.
 type site struct {
 	handler http.Handler
 	gate    *Gate
@@ -27,7 +27,7 @@ type site struct {
 	log []string
 }
 
-// newSite returns a gate whose answers count for a time.
+// newSite returns a site with a gate that keeps answers for cacheTime.
 func newSite(t *testing.T, cacheTime time.Duration) *site {
 	return newSiteAt(t, cacheTime, clock.RealClock{})
 }
@@ -152,7 +152,7 @@ func TestOutageOfAccess(t *testing.T) {
 	assert.Contains(t, s.lines(), `error: the access of "ann" could not be reviewed: `)
 }
 
-// TestRevoked expects what is revoked to be gone when the answers no longer count.
+// TestRevoked expects revoked permissions and tokens to be gone when the kept answers no longer count.
 func TestRevoked(t *testing.T) {
 	s := newSite(t, time.Millisecond)
 	sees := func(want string) {

@@ -27,8 +27,8 @@ func (s *site) from(address, token string) int {
 	return w.Code
 }
 
-// TestNobodyWaitsBehindStrangers has 1,500 requests with unknown tokens, whose reviews the API server
-// does not answer. Users are reviewed meanwhile, also one who comes for the first time.
+// TestNobodyWaitsBehindStrangers has 1,500 requests with unknown tokens. The API server does not answer the reviews of
+// these tokens. Users are reviewed meanwhile, including a user who comes for the first time.
 func TestNobodyWaitsBehindStrangers(t *testing.T) {
 	const requests = 1500
 	s := newSiteAt(t, 0, clocktest.NewFakeClock(time.Unix(1, 0))) // each request is reviewed

@@ -90,7 +90,7 @@ func TestPeriods(t *testing.T) {
 	assert.LessOrEqual(t, len(h.coarse.samples), coarseSlots)
 }
 
-// TestChanges finds what differs between the begin and the end of a window.
+// TestChanges finds the differences between the start and the end of a window.
 func TestChanges(t *testing.T) {
 	h := NewHistory()
 	all, since := h.Changes(every, hour(0))

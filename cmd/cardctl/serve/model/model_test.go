@@ -71,7 +71,7 @@ func TestRows(t *testing.T) {
 	assert.Equal(t, map[string]float64{"X": 4}, Scales(all))
 }
 
-// TestManyRows closes levels for which a page has no room, and opens what is asked for.
+// TestManyRows closes levels for which a page has no room, and opens the queues of the selection.
 func TestManyRows(t *testing.T) {
 	lines := []string{"root"}
 	for i := range 50 {
@@ -86,8 +86,8 @@ func TestManyRows(t *testing.T) {
 	assert.Len(t, Rows(all, Selection{All: true}), 5051)
 }
 
-// TestLoans has a queue that borrows from its sibling first, then from a cousin, and then
-// what no queue deserves.
+// TestLoans has a queue that borrows from its sibling first and then from a cousin. At last it borrows cards that no
+// queue deserves.
 func TestLoans(t *testing.T) {
 	all := treeOf("root", "a root", "a1 a", "a2 a", "b root")
 	holds := func(allocated, deserved, guarantee float64) []queues.Holding {

@@ -8,7 +8,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 )
 
-// TestOrders sorts queues by each order, all of them and those of one card.
+// TestOrders sorts queues by each order: all queues, and the queues of one card.
 func TestOrders(t *testing.T) {
 	all := treeOf("root", "a root", "a1 a", "a2 a", "b root")
 	all[2].Resources = []queues.Holding{{Resource: "X", Card: true, Allocated: 4, Deserved: to(1), Capability: to(8)}}
@@ -63,7 +63,7 @@ func TestGroups(t *testing.T) {
 	assert.Equal(t, map[string]string{"x": "x", "y": "y"}, Groups(flat, "", []string{"x", "y"}, 1), "queues without a root")
 }
 
-// TestScales has bars end at the quota of the queue, or at what it has where that is more.
+// TestScales has bars end at the quota of the queue, or at its allocated and promised amounts if they are more.
 func TestScales(t *testing.T) {
 	for want, h := range map[float64]queues.Holding{
 		8:  {Allocated: 2, Inqueue: 1, Capability: to(8), Deserved: to(9), Guarantee: 9},

@@ -69,8 +69,8 @@ func message(text string) string {
 	return text
 }
 
-// TestIssuesAreInChinese has a translation of each text that cardctl validate puts together, and of those that packages
-// of objects and of the plugin give it, and no other.
+// TestIssuesAreInChinese has a translation of each text that cardctl validate puts together. It also has translations
+// of the texts from packages of objects and of the plugin, and no other translation.
 func TestIssuesAreInChinese(t *testing.T) {
 	all := ""
 	for _, p := range issues {
@@ -106,8 +106,8 @@ func TestIssuesAreInChinese(t *testing.T) {
 	}
 }
 
-// TestIssue translates what differs, and the reason of a job from that of its page. Groups of issues leave out names
-// and numbers.
+// TestIssue translates the variable parts of issues. It takes the reason of a job from the page of the job. Groups of
+// issues leave out names and numbers.
 func TestIssue(t *testing.T) {
 	job := waits(report.OverQuota, "research", "", report.Shortage{Queue: "research", Resource: "X", Requested: 4, Total: 9, Bound: 6})
 	for _, c := range []struct {
@@ -133,7 +133,7 @@ func TestIssue(t *testing.T) {
 	}
 }
 
-// TestAdvise translates the names of fields, and leaves what is not known.
+// TestAdvise translates the names of fields, and keeps texts that it does not know.
 func TestAdvise(t *testing.T) {
 	for text, want := range map[string]string{
 		"there is no lease volcano-system/volcano: the scheduler runs without an election, or not at all":         "没有 lease volcano-system/volcano：调度器未启用选举，或没有运行",

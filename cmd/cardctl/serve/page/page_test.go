@@ -70,8 +70,8 @@ func TestAllIsInChinese(t *testing.T) {
 	}
 }
 
-// TestTablesFitATelephone expects a table with three columns or more to be one whose rows become blocks in a narrow
-// window, unless it has bars, or all but one column are numbers.
+// TestTablesFitATelephone expects the rows of tables with three columns or more to become blocks in a narrow window.
+// Tables with bars, and tables with numbers in all columns except one, need not.
 func TestTablesFitATelephone(t *testing.T) {
 	files, err := fs.Glob(templates, "templates/*.html")
 	require.NoError(t, err)
@@ -126,8 +126,7 @@ func TestCount(t *testing.T) {
 	assert.Equal(t, "1 个作业", count("zh", 1, "jobs"))
 }
 
-// TestLibraries expects the committed libraries to be those of the lock file: "make assets"
-// writes their sums.
+// TestLibraries expects the committed libraries to match the lock file: "make assets" writes their sums.
 func TestLibraries(t *testing.T) {
 	var lock struct {
 		Packages map[string]struct{ Version, Integrity string }

@@ -19,7 +19,8 @@ func waits(rule report.Rule, level, cards string, all ...report.Shortage) *expla
 	return f
 }
 
-// TestLead says in one sentence, with words and units, what a job lacks. It has the numbers of the event.
+// TestLead says in one sentence, with words and units, which resources a job lacks. The sentence has the numbers of the
+// event.
 func TestLead(t *testing.T) {
 	over := func(resource string, requested, total, bound float64) report.Shortage {
 		return report.Shortage{Queue: "research", Resource: resource, Requested: requested, Total: total, Bound: bound, Against: "capability"}

@@ -103,8 +103,8 @@ func TestDeservedIsBounded(t *testing.T) {
 	assert.Zero(t, b.Room("b", "H"))
 }
 
-// TestJainOfUse: until the last submission at 100 s, a has 8 for 50 s and 2 for 50 s of 4 that it deserves,
-// and b 2 of 1 for 50 s. What they have afterwards does not count, and neither does c, which wants nothing.
+// TestJainOfUse has the last submission at 100 s. Until then, a has 8 cards for 50 s and 2 for 50 s, and deserves 4.
+// b has 2 cards for 50 s, and deserves 1. Later cards do not count, and neither does c, which wants nothing.
 func TestJainOfUse(t *testing.T) {
 	b := NewBook(map[string]float64{"H": 16})
 	for queue, deserved := range map[string]float64{"a": 4, "b": 1, "c": 8} {

@@ -105,7 +105,7 @@ func TestOrder(t *testing.T) {
 	assert.Equal(t, time.Minute, found.Jobs[1].Submit)
 }
 
-// TestMade draws equal traces from equal seeds, and reads what it writes.
+// TestMade draws equal traces from equal seeds, and reads the trace that it writes.
 func TestMade(t *testing.T) {
 	loads := []Load{{Queue: "a", Users: []string{"x", "y"}, Card: "H", Node: 8, Most: 32, Night: 2, Day: 20, Hours: 1}, {Queue: "b", Card: "V", Node: 4, Most: 2, Night: 3, Day: 1, Hours: 2}}
 	jobs := Make(3, 48*time.Hour, 1000, loads)
