@@ -88,9 +88,11 @@ func PodGroup(j workload.Job) *api.PodGroup {
 	pg.Namespace = Namespace
 	pg.UID = types.UID(Namespace + "/" + j.Name)
 	pg.Annotations = j.Annotations
+
 	pg.Spec.Queue = j.Queue
 	pg.Spec.MinMember = j.MinMember
 	pg.Status.Phase = scheduling.PodGroupPhase(j.Phase)
+
 	if j.MinResources != nil {
 		list := List(j.MinResources)
 		pg.Spec.MinResources = &list

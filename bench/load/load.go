@@ -78,6 +78,7 @@ func (r *Result) Reach(step string, took float64) {
 	if math.IsInf(took, 1) {
 		return
 	}
+
 	if r.Steps == nil {
 		r.Steps = map[string]float64{}
 	}
@@ -150,6 +151,7 @@ func Average() (average float64, err error) {
 	if err != nil {
 		return 0, err
 	}
+
 	_, err = fmt.Sscan(string(text), &average)
 	return average, err
 }

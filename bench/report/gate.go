@@ -84,6 +84,7 @@ func calibrate(volcano string) error {
 	if err := os.RemoveAll(filepath.Dir(calibrations)); err != nil {
 		return err
 	}
+
 	for i := range calibrating {
 		if err := gatePlan.measure(fmt.Sprintf(calibrations, i+1), volcano); err != nil {
 			return err
@@ -123,11 +124,13 @@ func gate(volcano string) error {
 		if err := gatePlan.measure(gated, volcano); err != nil {
 			return err
 		}
+
 		s, err := readFile(gated)
 		if err != nil {
 			return err
 		}
 
+		// A row fails only if it exceeds its limit in each attempt.
 		now := exceeded(os.Stdout, s.costs(), bounds)
 		failed = slices.DeleteFunc(failed, func(row string) bool { return !slices.Contains(now, row) })
 		if len(failed) == 0 {

@@ -187,6 +187,7 @@ func (g goal) width(m benchmath.Summary) float64 {
 // judge compares ours with the bound.
 func (g goal) judge(s *set) verdict {
 	ours := s.values[g.ours][g.unit]
+
 	switch g.kind {
 	case within:
 		return judge(ours, slices.Repeat([]float64{g.bound}, len(ours)))
@@ -228,6 +229,7 @@ func (g goal) outcome(s *set) outcome {
 		allocs:       "–",
 		allocsWanted: "–",
 	}
+
 	if m, ok := g.measured(s); ok {
 		o.measured = cell{g.format(m), g.width(m)}
 	}
@@ -239,6 +241,7 @@ func (g goal) outcome(s *set) outcome {
 
 	if g.allocations != nil {
 		o.allocsWanted = g.allocations.words
+
 		var allocated verdict
 		o.allocs, allocated = g.allocations.outcome(s, g.ours)
 		o.verdict = o.and(allocated)

@@ -144,6 +144,7 @@ func record(release string) error {
 	if err != nil {
 		return err
 	}
+
 	h, err := readHistory(historyFile)
 	if err != nil {
 		return err

@@ -66,6 +66,7 @@ func (c contents) Rivals() string {
 		if !ok {
 			return ""
 		}
+
 		version, _, _ := strings.Cut(c.peers.config[key], " ")
 		words = append(words, version, quantity(m.Center, timeUnit))
 	}

@@ -47,6 +47,7 @@ func peersPages(s *set, files, charts map[string]string) error {
 	for key, title := range map[string]string{"open": "Open", "fits": "Does this job fit?"} {
 		curve := c.curve(key)
 		curve.title = title
+
 		var err error
 		charts["peers-"+key+".svg"], err = curve.chart()
 		if err != nil {

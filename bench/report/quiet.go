@@ -66,6 +66,7 @@ func (q *quiet) rounds(n int, measure func(to io.Writer, round int) error) ([]by
 		if err := measure(&all, round); err != nil {
 			return nil, err
 		}
+
 		if !q.noisy() {
 			round++
 			continue
@@ -109,6 +110,7 @@ func (q *quiet) spread() string {
 // canary returns the time of a fixed computation of about a second that keeps all processors busy.
 func canary() time.Duration {
 	start := time.Now()
+
 	var running sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		running.Add(1)

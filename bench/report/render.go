@@ -125,6 +125,7 @@ func (c contents) Lost() string {
 			if !differ(c.values[r.name+upstreams][unit], c.values[r.name+oursOf][unit]) {
 				certain = ", which may be noise"
 			}
+
 			x, _ := c.median(r.name+upstreams, unit)
 			y, _ := c.median(r.name+oursOf, unit)
 			what := ""
@@ -152,6 +153,7 @@ func (c contents) table(title string) string {
 	floored := slices.ContainsFunc(c.rows, func(r row) bool {
 		return r.title == title && c.values[r.name+floors] != nil
 	})
+
 	head := []string{"", "none", "upstream", "ours", "upstream ÷ ours"}
 	if floored {
 		head = append(head, "floor", "ours ÷ floor")
@@ -278,6 +280,7 @@ func (t *table) row(cells ...cell) {
 			t.noisy++
 			return
 		}
+
 		words = append(words, c.words)
 	}
 	t.texts(words...)
@@ -307,6 +310,7 @@ func (t *table) String() string {
 	if t.noisy == 1 {
 		rows = "row"
 	}
+
 	leftOut := fmt.Sprintf("Left out: %d %s, interval above %.0f %%.\n", t.noisy, rows, 100*widest)
 	if strings.Count(lines, "\n") == headLines {
 		return leftOut

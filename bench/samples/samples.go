@@ -88,6 +88,7 @@ func packages(sample *profile.Sample) (names []string) {
 // "k8s.io/api/core/v1.(*Pod).DeepCopy".
 func packageOf(function string) string {
 	function, _, _ = strings.Cut(function, "[") // type arguments have slashes, too
+
 	directory, last := "", function
 	if slash := strings.LastIndexByte(function, '/'); slash >= 0 {
 		directory, last = function[:slash+1], function[slash+1:]
@@ -126,6 +127,7 @@ func relative(file string) string {
 			return after
 		}
 	}
+
 	if working, err := os.Getwd(); err == nil {
 		return strings.TrimPrefix(file, working+"/")
 	}

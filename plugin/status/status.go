@@ -56,6 +56,7 @@ func Holdings(a inspect.Account) []Holding {
 			Borrowed:   max(0, h.Allocated-h.Deserved),
 			Capability: Bounded(h.Capability),
 		}
+
 		unrelated := h.Card && h.Allocated == 0 && h.Inqueue == 0 && h.Deserved == 0 && listed.Capability == nil
 		if h.Resource != "pods" && !unrelated {
 			all = append(all, listed)
@@ -115,6 +116,7 @@ func countWaiting(accounts []inspect.Account, jobs map[api.JobID]*api.JobInfo) m
 		if !waits(job) {
 			continue
 		}
+
 		for name := range index.Upward(string(job.Queue), func(name string) string { return parents[name] }) {
 			w := waiting[name]
 			w.jobs++
