@@ -85,7 +85,7 @@ var goals = []goal{
 		kind:        atMost,
 		bound:       1.1,
 		words:       "≤ 1.1× of none",
-		allocations: &allocations{most: 1, less: "PrePredicate/shape=L" + nones, words: "≤ 1 beside Volcano's own"},
+		allocations: &allocations{most: 1, less: "PrePredicate/shape=L" + nones, words: "≤ 1 more than Volcano's own"},
 	},
 	floored("simulate: remove 8, check, on one clone", "L", "Simulate/shape=L/removed=8", 2.5, &allocations{
 		most:  16,

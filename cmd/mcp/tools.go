@@ -131,8 +131,8 @@ func newServer(r *runner) *mcp.Server {
 	add[topArguments](s, r, "top", "What each queue deserves and has, its share, policies and waiting jobs. "+
 		"With by, who has which cards.")
 	add[cardsArguments](s, r, "cards", "Cards by model, node and queue: which are there, free, used and unusable.")
-	add[usageArguments](s, r, "usage", "What queues have had over time, if the scheduler orders them by it.")
-	add[budgetArguments](s, r, "budget", "What queues have used of their budgets of card-hours, and what is left.")
+	add[usageArguments](s, r, "usage", "Usage of queues over time, if the scheduler orders them by it.")
+	add[budgetArguments](s, r, "budget", "The used and the remaining card-hours of the budgets of queues.")
 	add[preflightArguments](s, r, "preflight", "What a change from Volcano's own scheduler to capacity-card would do.")
 	return s
 }

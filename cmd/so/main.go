@@ -81,7 +81,7 @@ func matches(host, self *debug.BuildInfo, goVersion string) error {
 		differs("it was built with -buildmode=pie, which compiles packages differently")
 	}
 	if host.Main.Path == volcano && host.Main.Sum == "" {
-		differs("it was built in a source tree of Volcano, whose packages are not those of the module")
+		differs("it was built in a source tree of Volcano: its packages differ from the packages of the module")
 	}
 
 	versions := map[string]string{}

@@ -46,7 +46,7 @@ func loadPlugins(server *options.ServerOption) error {
 	if err := framework.LoadCustomPlugins(server.PluginsDir); err != nil {
 		return fmt.Errorf("loading the plugins of --plugins-dir %s: %w "+
 			"(shared objects have to be built of the same versions and with the same flags as this program, with cgo: "+
-			"\"make so SCHEDULER=...\" does that for those of capacity-card, or says why it cannot be)",
+			"\"make so SCHEDULER=...\" does that for the shared objects of capacity-card, or says why it cannot be)",
 			server.PluginsDir, err)
 	}
 	server.PluginsDir = ""

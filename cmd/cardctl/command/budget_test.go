@@ -62,7 +62,7 @@ func TestBudget(t *testing.T) {
 		"one queue, as JSON": {"budget batch -o json -f " + budgeted, `"used": 100`, "", 0},
 		"one card":           {"budget --card NVIDIA-H100 -f " + budgeted, "", `no budget of card "NVIDIA-H100" in the input; did you mean "NVIDIA-H200"?`, 2},
 		"no such queue":      {"budget visio -f " + budgeted, "", `no queue "visio" in the input; did you mean "vision"?`, 2},
-		"nothing is stored":  {"budget -f " + budgeted + "/cluster.yaml", "vision", "what queues have used of their budgets is not known, but for pods that run: ConfigMap", 0},
+		"nothing is stored":  {"budget -f " + budgeted + "/cluster.yaml", "vision", "the usage of budgets is not known, except for pods that run: ConfigMap", 0},
 		"no budgets":         {"budget -f " + fair, "No queue has a budget", "", 0},
 		"why a job waits": {"explain job sweep -f " + budgeted, "Queue <vision> has insufficient <NVIDIA-H200> budget: the job needs <96> card-hours, " +
 			"<78> of <300> are left until 2026-11-30T00:00Z", "", 0},

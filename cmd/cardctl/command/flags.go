@@ -18,10 +18,10 @@ func (s *source) bindShared(cmd *cobra.Command) {
 	flags.StringArrayVarP(&s.files, "filename", "f", nil,
 		"File or directory with objects, - for standard input; may be given several times. "+
 			"Without it, the cluster of the kubeconfig is read")
-	flags.BoolVarP(&s.recursive, "recursive", "R", false, "Also read the directories below those of -f")
+	flags.BoolVarP(&s.recursive, "recursive", "R", false, "Also read the subdirectories of the directories of -f")
 	flags.StringVar(&s.configuration, "scheduler-conf", "",
 		"File with the scheduler's configuration, or with the ConfigMap that has it. Without it, "+
-			"that of the ConfigMap which the scheduler's Deployment mounts, in the cluster or in the files")
+			"the ConfigMap that the scheduler's Deployment mounts, in the cluster or in the files")
 	flags.StringVar(&s.plugin, "plugin", plugin.Name,
 		"Assume a configuration with this quota plugin: "+strings.Join(plugin.Names, ", "))
 	complete(cmd, "plugin", plugin.Names)

@@ -39,7 +39,7 @@ var dryRuns = []string{"none", "client", "server"}
 func newReset(s *source) *cobra.Command {
 	r := &reset{}
 	cmd := &cobra.Command{
-		Use: "reset QUEUE", Short: "Forget what a queue has had", Long: resetLong, Example: resetExamples,
+		Use: "reset QUEUE", Short: "Forget the usage of a queue", Long: resetLong, Example: resetExamples,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.completeFirst(s.queueNames),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
@@ -59,7 +59,7 @@ func newReset(s *source) *cobra.Command {
 
 	cmd.Flags().StringVar(&r.dryRun, "dry-run", "none",
 		"none, client to write nothing, or server to let the API server check what would be written")
-	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "Confirm that what the queue has had is forgotten")
+	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "Confirm that the usage of the queue is forgotten")
 	complete(cmd, "dry-run", dryRuns)
 
 	s.bind(cmd)

@@ -105,7 +105,7 @@ func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "Versions of cardctl, Volcano and Kubernetes", Args: cobra.NoArgs,
 		Long: "Prints the release and the commit of cardctl, and the versions of Volcano and\n" +
-			"Kubernetes whose scheduler it runs.",
+			"Kubernetes that its scheduler is built with.",
 		RunE: func(*cobra.Command, []string) error {
 			if err := checkFormat(output, versionFormats); err != nil {
 				return err

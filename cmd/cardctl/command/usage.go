@@ -27,12 +27,12 @@ import (
 const usageLong = `Shows what queues have had over time, which orders them where the scheduler's
 configuration has the argument fairShareHalfLife.
 
-AVERAGE is what a queue has had of a card on average, where a moment counts half as much
+AVERAGE is the average number of cards that a queue had, where a moment counts half as much
 as one that is a half-life later. LEVEL compares AVERAGE and NOW with what the queue
 deserves. A queue is compared by the highest level of the cards that its pods WAIT for.
 PLACE is its place among the queues below the same parent that wait. EVEN IF IDLE is the
 time until the level of the card is 1 if the queue has none of it from now on, and EVEN AS
-NOW if it keeps what it has. CARD-HOURS are the hours that AVERAGE stands for, in which
+NOW if it keeps its cards. CARD-HOURS are the hours that AVERAGE stands for, in which
 hours of the past count less in the same way.`
 
 const usageExamples = `  cardctl usage
@@ -46,7 +46,7 @@ const usageOff = "Queues are not ordered by usage over time. To switch it on, se
 func newUsage(s *source) *cobra.Command {
 	card := ""
 	cmd := &cobra.Command{
-		Use: "usage [QUEUE]", Short: "What queues have had over time", Long: usageLong, Example: usageExamples,
+		Use: "usage [QUEUE]", Short: "Usage of queues over time", Long: usageLong, Example: usageExamples,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeFirst(s.queueNames),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
@@ -232,13 +232,13 @@ func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read
 
 	if lacks != "" && budgets {
 		c.BudgetsLack = lacks
-		s.warning("what queues have used of their budgets is not known, but for pods that run: %s", lacks)
+		s.warning("the usage of budgets is not known, except for pods that run: %s", lacks)
 	}
 	if lacks != "" && evictions {
 		s.warning("what was evicted before, and since when queues are above their bounds, is not known: %s", lacks)
 	}
 	if c.UsageLacks != "" {
-		s.warning("what queues have had over time is not known, so their order may differ: %s", c.UsageLacks)
+		s.warning("the usage of queues over time is not known, so their order may differ: %s", c.UsageLacks)
 	}
 }
 

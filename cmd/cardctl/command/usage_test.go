@@ -219,7 +219,7 @@ func TestUsageThatIsNotKnown(t *testing.T) {
 	code, out, stderr := run("", "usage", "vision", "--server", address)
 	require.Zero(t, code, stderr)
 	assert.Contains(t, out, "    vision   -       NVIDIA-H200   yes     4          6     -         -       -\n")
-	assert.Contains(t, stderr, "warning: what queues have had over time is not known, so their order may differ: "+
+	assert.Contains(t, stderr, "warning: the usage of queues over time is not known, so their order may differ: "+
 		"ConfigMap volcano-system/capacity-card-usage: no permission to get it in")
 	_, out, _ = run("", "usage", "vision", "--server", address, "-o", "json")
 	assert.Contains(t, out, `"average": null`)
@@ -256,7 +256,7 @@ func TestUsageOnPages(t *testing.T) {
 	for path, wanted := range map[string][]string{
 		"/queues":                    {"Usage level", `<td class="number">1.77</td>`},
 		"/queues?sort=level":         {"2.42"},
-		"/queue/research":            {"What it has had", "It is number 3 of the 3 queues beside it that wait.", "18.4", "4h50m", "never"},
+		"/queue/research":            {"Past usage", "It is number 3 of 3 sibling queues that wait.", "18.4", "4h50m", "never"},
 		"/queue/research?lang=zh":    {"它的历史占用", "它排第 3，共有 3 个同级队列在等待。"},
 		"/job/default/next":          {"queue research is third for NVIDIA-H200: averaged 14.2 of 8 deserved; serving and batch go first"},
 		"/job/default/next?lang=zh":  {"队列 research 对 NVIDIA-H200 排在第 3：平均占用 14.2，应得 8；serving、batch 先行"},
@@ -270,7 +270,7 @@ func TestUsageOnPages(t *testing.T) {
 	}
 	for _, path := range []string{"/queues", "/queue/train", "/queue/train/json"} {
 		body := answer(pagesOf(t, &stderr, scene), http.MethodGet, path, nil).Body.String()
-		for _, text := range []string{"Usage level", "What it has had", `"past"`} {
+		for _, text := range []string{"Usage level", "Past usage", `"past"`} {
 			assert.NotContains(t, body, text, path)
 		}
 	}

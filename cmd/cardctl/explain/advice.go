@@ -123,7 +123,7 @@ func adviseFull(f *Finding) []string {
 			"add nodes with such cards, or request less", f.Verdict.Fit, f.Pods.Minimum)}
 	}
 	if f.Unlabeled > 0 {
-		advice = append(advice, fmt.Sprintf("nodes whose cards have no name, and which may be such nodes: %d; "+
+		advice = append(advice, fmt.Sprintf("nodes with cards without a name, which may be such nodes: %d; "+
 			"cardctl cards names the label that they lack", f.Unlabeled))
 	}
 	return advice

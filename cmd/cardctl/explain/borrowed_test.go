@@ -185,7 +185,7 @@ func TestAdviceNamesUnlabeledNodes(t *testing.T) {
 		group("runs", "q", "Running", pods{n: 1, minimum: 1, limits: gpu, card: h200, node: "a"}), deployment("job", "q", pods{n: 1, limits: gpu, card: h200}))
 	assert.Equal(t, NodesFull, f.Rule, f.Message)
 	assert.Contains(t, f.Message, "1 × node(s) have <nvidia.com/gpu> but lack the label nvidia.com/gpu.product")
-	assert.Contains(t, f.Advice, "nodes whose cards have no name, and which may be such nodes: 1; cardctl cards names the label that they lack")
+	assert.Contains(t, f.Advice, "nodes with cards without a name, which may be such nodes: 1; cardctl cards names the label that they lack")
 }
 
 // TestAdviceNamesGuarantees has all cards that are left guaranteed to queues without pods.

@@ -153,7 +153,7 @@ var Rules = []RuleText{
 	},
 	{
 		Rule:    report.ResourceMismatch,
-		Because: Words{"pods request another resource than that of their cards", "Pod 申请的资源与其卡不符"},
+		Because: Words{"pods request another resource than their cards have", "Pod 申请的资源与其卡不符"},
 		Do:      Words{"correct the limits, or `volcano.sh/card.name`", "更正 limits 或 `volcano.sh/card.name`"},
 	},
 	{

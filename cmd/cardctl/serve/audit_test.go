@@ -19,7 +19,7 @@ func TestAuditPage(t *testing.T) {
 	h := newServer(t, newSource(t, examples), nil).Handler()
 	body := words(get(h, "/audit").Body.String())
 	for _, text := range []string{"There is no record of use over time: the scheduler keeps none: the argument fairShareHalfLife is not set.",
-		"UnusedQuota a quota of which hardly anything was used not known", "Sums deserved amounts and guarantees that add up to more than there is"} {
+		"UnusedQuota a quota that was hardly used not known", "Sums deserved amounts and guarantees that add up to more than there is"} {
 		assert.Contains(t, body, text)
 	}
 	assert.Contains(t, get(h, "/audit?days=30").Body.String(), "cardctl audit --days 30")

@@ -203,7 +203,7 @@ func TestFirstPage(t *testing.T) {
 			"explain -n mine", `href="/mine.json"`, `href="/waiting"`, "Not shown, since you may not list them: queues", "capacity-card-viewer"},
 			[]string{"theirs-", `href="/queues"`, "/queue/"}},
 		"one namespace, in Chinese": {restricted{namespaces: []string{"mine"}}, "/?lang=zh", []string{"<h1>您的作业</h1>", "未显示"}, []string{"Not shown", "running"}},
-		"no namespace":              {restricted{}, "/", []string{"No namespace of which you may list the pods has a job."}, []string{"mine-", "theirs-", "lends"}},
+		"no namespace":              {restricted{}, "/", []string{"No namespace has a job where you may list the pods."}, []string{"mine-", "theirs-", "lends"}},
 		"as JSON":                   {restricted{namespaces: []string{"mine"}}, "/mine.json", []string{`"kind": "ExplanationList"`, "mine-waits", "mine-runs"}, []string{"theirs-"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,7 +40,7 @@ func (b Bounds) Check(add *input.Objects) error {
 		return fmt.Errorf("the templates of all pods have %d MiB; at most %d are simulated",
 			pods.Bytes>>20, b.Pods.Bytes>>20)
 	case objects > b.Objects:
-		return fmt.Errorf("the manifest has %d objects beside pods; at most %d are simulated", objects, b.Objects)
+		return fmt.Errorf("the manifest has %d objects other than pods; at most %d are simulated", objects, b.Objects)
 	case named > b.Names:
 		return fmt.Errorf("the manifest names %d resources and cards; at most %d are simulated", named, b.Names)
 	}

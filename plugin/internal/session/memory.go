@@ -83,7 +83,7 @@ func (m *Memory) parse(v arguments.Variant, given map[string]any) arguments.Sett
 	s, problems := arguments.Parse(v, given)
 	if r, _ := arguments.Release(given); r != release.Built() {
 		problems = append(problems, fmt.Sprintf("decisions follow the rules of Volcano %s, "+
-			"and not those of %s that it is built with", r, release.Built()))
+			"and not the rules of %s that it is built with", r, release.Built()))
 	}
 
 	for _, problem := range problems {

@@ -2,7 +2,7 @@
 // simulation. Nothing here changes what a page says.
 const pad = (n) => String(n).padStart(2, "0");
 
-// Times are UTC in the page. Here they are those of the browser's zone; the title keeps UTC.
+// Times are UTC in the page. Here they are in the zone of the browser; the title keeps UTC.
 function local(time) {
   const t = new Date(time.dateTime);
   if (isNaN(t)) return;
