@@ -114,7 +114,7 @@ axe: ## bin/axe: axe-core from npm, which checks the accessibility of the pages
 	mkdir -p bin/axe && cp e2e/testdata/axe/package*.json bin/axe/ && npm ci --prefix bin/axe --no-audit --no-fund && \
 	cp e2e/testdata/axe/package-lock.json bin/axe/installed
 
-# A round of torture runs behind the other tests: beside them it takes long.
+# A round of torture runs after the other tests: at the same time, it takes long.
 .PHONY: e2e
 e2e: build/apis $(APIS) prometheus runc chromium axe bin/packaging bin/tools/helm ## what users deploy, on a real control plane in one process: examples/ applied through its API
 	$(GO) vet $(PLANE)
@@ -214,7 +214,7 @@ mutants: ## break the rules in 250 places, one at a time, and see that the test 
 # What "make bench" measures: quick writes BENCHMARKS.md in one to two hours; full the same, the goals of contributors, and
 # larger clusters in three of the rounds, which takes three hours and 22 GiB of memory; scale clusters of up to 50,000 nodes
 # and 2,000,000 tasks, with 16 GiB, for docs/dev/SCALE.md; check what has a goal, and fails where one is missed; gate what CI
-# measures in two minutes, and fails where allocations or ratios exceed those of bench/results/gate; calibrate what the gate
+# measures in two minutes, and fails where allocations or ratios exceed bench/results/gate; calibrate what the gate
 # compares with, ten times. A busy or noisy machine is refused, except for gate and calibrate.
 MODE = quick
 
@@ -227,7 +227,7 @@ bench-gate: ## make bench MODE=gate, as CI runs it
 	@$(MAKE) --no-print-directory bench MODE=gate
 
 .PHONY: bench-peers
-bench-peers: ## measure the quota engines of Kueue, KAI and YuniKorn beside ours and write docs/dev/PEERS.md; the first time, each compiles its Kubernetes
+bench-peers: ## compare the quota engines of Kueue, KAI and YuniKorn with ours and write docs/dev/PEERS.md; the first time, each compiles its Kubernetes
 	GOFLAGS= $(GO) run ./bench/report -measure peers
 	@sed -n '/^## Figures/,/^## Growth/p' docs/dev/PEERS.md | sed '1d;$$d'
 
@@ -325,10 +325,10 @@ reproduce: bin/packaging ## compare bin/release with a second build of VERSION
 	@rm -rf build/again
 
 # Where the images go. A release pushes to ghcr.io/capacity-card, and to docker.io/capacitycard, where Volcano's chart
-# finds the scheduler beside Volcano's other images.
+# finds the scheduler next to Volcano's other images.
 REGISTRY =
 
-# What is pushed: the images of "make image", or with VERSION those of "make release".
+# What is pushed: the images of "make image", or with VERSION the images of "make release".
 LAYOUTS = $(if $(VERSION),bin/release/images,bin/images)
 
 # The Volcano in the names of the images. By default it is the release that they are built with. A checkout has none, so
@@ -341,7 +341,7 @@ bin/tools/crane: packaging/go.mod packaging/go.sum
 # No name and tag of a release is pushed twice with another content. The scheduler has a second name, with our release in the
 # name and Volcano's in the tag: Volcano's chart has one tag for all images before v1.15.
 .PHONY: push
-push: bin/tools/crane ## push the images of make image to REGISTRY=host/name, or with VERSION=v0.1.0 those of make release
+push: bin/tools/crane ## push the images of make image to REGISTRY=host/name, or with VERSION=v0.1.0 the images of make release
 	@test -n "$(REGISTRY)" || { echo "make push REGISTRY=registry.example.com/volcano, after make image"; exit 1; }
 	@ls $(LAYOUTS)/*/index.json >/dev/null 2>&1 || { echo "$(LAYOUTS) has no images: $(if $(VERSION),make release VERSION=$(VERSION),make image) builds them"; exit 1; }
 	@set -e; for index in $(LAYOUTS)/*/index.json; do \
