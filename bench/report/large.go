@@ -87,7 +87,7 @@ func (c contents) largePage() string {
 Commit %s, %s, %s, %s in use; rounds: %s.
 
 %s
-A cycle of enqueue and allocate, 2,000 pods that wait beside 18,000 that run. Two runs of a row differ by up to a third,
+A cycle of enqueue and allocate, 2,000 pods that wait and 18,000 that run. Two runs of a row differ by up to a third,
 because most of the time is Volcano's own. Upstream has no row: for each pending pod it keeps a copy of all queues until
 the session closes, which is 109 GiB.
 

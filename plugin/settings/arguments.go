@@ -97,7 +97,7 @@ var arguments = []Setting{
 			"Pods with cards are neither checked nor counted for cpu and memory.",
 			"有卡的 Pod 不检查也不统计 cpu 和内存。",
 		},
-		Page: "settings.md#3-cpu-and-memory-beside-cards", Level: Team, Stability: Stable, Since: first,
+		Page: "settings.md#3-cpu-and-memory-of-pods-with-cards", Level: Team, Stability: Stable, Since: first,
 	},
 	{
 		Name: "deservedFrom", Place: Argument, Values: Text{English: "`spec` or `weight`"}, Example: "weight",

@@ -196,7 +196,7 @@ func defects() []defect {
 			shows: refuses("j"),
 		},
 		{
-			name: "An admitted job reserves its minimum beside its pods", until: release.V1144, theirs: theirs, ours: ours,
+			name: "An admitted job reserves its minimum in addition to its pods", until: release.V1144, theirs: theirs, ours: ours,
 			part: "Accounts", where: "v1.14.1 to v1.14.4, pkg/scheduler/plugins/capacity/capacity.go. v1.15 has the mend.",
 			happens: "A job in phase Inqueue reserves all of its minimum, even where its pods have a node.",
 			mend:    "Reserve max(0, min − allocated of the job), in the releases of v1.14, too.",
@@ -294,7 +294,7 @@ func defects() []defect {
 		{
 			name: "Pods with a reservation block one another", since: release.V115, until: latest, theirs: theirs, ours: ours,
 			part: "Eviction", where: "pkg/scheduler/plugins/capacity/capacity.go 1656–1668, with queue allocation gates, from v1.15 on",
-			happens: "A pod with a reservation must fit beside the reservations of all others. If a bound is lowered below the sum of the reservations, none of them gets a node again.",
+			happens: "A pod with a reservation must fit together with the reservations of all others. If a bound is lowered below the sum of the reservations, none of them gets a node again.",
 			mend:    "Compare a pod with a reservation with allocated alone.",
 			setup: setup{gates: true, cluster: flat(bounded("q", "", 2)).with(
 				job("j", "q", workload.Inqueue, queueGated(pods("j", 2, 2))))},

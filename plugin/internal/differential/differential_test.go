@@ -42,7 +42,7 @@ const (
 	ownPodsOnce     = "a job's own pods do not count twice"
 	goneEverywhere  = "a victim counts as gone for all its ancestors"
 	gatesUpwards    = "what is reserved for a pod without its gate counts at every level"
-	gatesKept       = "no victims for a task without room beside what is reserved"
+	gatesKept       = "no victims for a task if the reservations leave it no room"
 	gatesSettle     = "pods with a reservation do not block one another"
 	evictedReserve  = "an evicted pod reserves nothing"
 	claimsExact     = "resource claims that ran before the session count once for each ancestor"
