@@ -461,6 +461,15 @@ func TestProblemsOfClaims(t *testing.T) {
 	o.Classes = []*resourcev1.DeviceClass{o.Classes[0], classOf("bad", "true")}
 	f.open(t)
 	assert.Equal(t, NodeFits, f.FitNode(q, p, "mixed", permit).Reason)
+
+	// Without a class, nothing is known of the cards that a claim requests.
+	_, p = f.read("q", claiming("", "bad"))
+	assert.NotEmpty(t, f.asked(p))
+	o.Classes = o.Classes[:1]
+	f.open(t)
+	_, p = f.read("q", claiming("", "bad"))
+	assert.Empty(t, f.asked(p))
+	assert.Equal(t, ClaimRefused, f.FitNode(q, p, "mixed", permit).Reason)
 }
 
 // TestSharedClaimsOfPods expects shared claims to be no part of the requests of a pod. Snapshot lists them apart, as

@@ -195,7 +195,11 @@ func (s *shape) read(session *Snapshot) {
 	s.on = map[string]*nodeShape{}
 	s.problem = ""
 	for i := range s.requests {
+		s.requests[i].list = nil
 		s.requests[i].least = math.MaxInt64
+	}
+
+	for i := range s.requests {
 		s.problem = s.requests[i].problem(d)
 		if s.problem != "" {
 			return
