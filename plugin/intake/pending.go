@@ -23,7 +23,12 @@ type Pending struct {
 	tasks   []pendingTask
 	picks   []pick // of the choices of all tasks
 	picked  []pick // of one choice
+	steps   int    // of the search for choices of a task
 }
+
+// mostSteps bounds the search for choices of a task. A claim can have 32 requests with a choice each, and all
+// combinations of them would end no session. The choices that are found first stay.
+const mostSteps = 1024
 
 // podShape identifies pods of one queue with equal requests. One of the pods that need the same room is enough. Pods
 // that request the same extended resources share one PodRequest.
@@ -105,6 +110,7 @@ func (p *Pending) readTask(ix *index.Index, session *Inputs, q index.Queue, task
 
 	p.choices.Reset(0, session.Dims.length)
 	first := len(p.picks)
+	p.steps = 0
 	p.choose(ix.RealCapability.Row(q), requests)
 	p.tasks = append(p.tasks, pendingTask{task, first, len(p.picks), len(requests)})
 	if p.choices.Len() > 0 {
@@ -113,8 +119,13 @@ func (p *Pending) readTask(ix *index.Index, session *Inputs, q index.Queue, task
 }
 
 // choose appends the request to choices, once for each choice of cards for the remaining requests that fits under
-// bound.
+// bound. It takes mostSteps at most.
 func (p *Pending) choose(bound fastres.Vector, requests []cards.Request) {
+	if p.steps == mostSteps {
+		return
+	}
+	p.steps++
+
 	if len(requests) == 0 {
 		p.choices.Append(p.request)
 		p.picks = append(p.picks, p.picked...)
