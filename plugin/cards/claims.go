@@ -34,6 +34,7 @@ type Claim struct {
 	placedAt uint64   // the session that noted placed
 
 	named   bool   // pods name the claim, and may share it
+	unread  bool   // no pod has been read with the claim since forget
 	first   string // the node of the first pod with the claim that got one in this session
 	sharers int    // number of pods with the claim that got a node in this session
 }
@@ -81,6 +82,7 @@ func (d *devices) readClaims(s *Snapshot, objects []*resourcev1.ResourceClaim) {
 		c.sharers = 0
 	}
 
+	d.objects = len(objects)
 	for _, o := range objects {
 		d.claim(o.Namespace, o.Name).set(o)
 	}
@@ -117,21 +119,30 @@ func (d *devices) claim(namespace, name string) *Claim {
 		c = &Claim{Name: key}
 		d.claims[key] = c
 	}
+	c.unread = false
 	return c
 }
 
-// forget forgets the claims that are gone, when no pod refers to one.
+// forget begins to forget the claims that are gone, when no pod refers to one. Running pods stay charged for such a
+// claim. They are read again in this session, so the next call knows the claims that no pod has.
 func (d *devices) forget() {
 	if d == nil {
 		return
 	}
 
 	for key, c := range d.claims {
-		if c.object == nil {
+		switch {
+		case c.object != nil:
+		case c.unread:
 			delete(d.claims, key)
+		default:
+			c.unread = true
 		}
 	}
 }
+
+// crowded reports whether most claims are gone.
+func (d *devices) crowded() bool { return d != nil && len(d.claims) > 2*d.objects+1024 }
 
 // set gives a claim its object. A new claim of the same name replaces the state of the old one.
 func (c *Claim) set(o *resourcev1.ResourceClaim) {

@@ -516,12 +516,39 @@ func TestClaimsOfRenewedNames(t *testing.T) {
 		f.open(t)
 	}
 	o.Claims = nil
-	f.registry.pods.used = 1 << 20
-	f.open(t)
-	f.registry.pods.used = 1 << 20
-	f.open(t)
+	for range 3 {
+		f.registry.pods.used = 1 << 20
+		f.open(t)
+	}
 	require.Empty(t, f.registry.devices.claims, "no pod refers to a claim that is gone")
 	require.Empty(t, f.registry.devices.shapes)
+}
+
+// TestDeletedClaimsStayCharged deletes the claim of a running pod. The pods are read again in each session.
+func TestDeletedClaimsStayCharged(t *testing.T) {
+	f, o := deviceFixture()
+	o.Claims = []*resourcev1.ResourceClaim{with(claimOf("own", exactly("r", 2)), "mixed", "gpu-0", "gpu-3")}
+	f.open(t)
+	o.Claims = nil
+	for range 5 {
+		_, p := f.read("q", claiming("", "own"))
+		assert.Equal(t, map[string]float64{"H100": 1, "A100": 1}, f.onNode(p, "mixed"))
+		f.registry.pods.used = 1 << 20
+		f.open(t)
+	}
+}
+
+// TestClaimsOfOthersAreForgotten has many claims of pods of another scheduler, which come and go.
+func TestClaimsOfOthersAreForgotten(t *testing.T) {
+	f, o := deviceFixture()
+	for session := range 20 {
+		o.Claims = nil
+		for i := range 300 {
+			o.Claims = append(o.Claims, claimOf(fmt.Sprintf("other-%d-%d", session, i), exactly("r", 1)))
+		}
+		f.open(t)
+	}
+	assert.LessOrEqual(t, len(f.registry.devices.claims), 2*300+1024+2*300)
 }
 
 // FuzzDeviceObjects reads slices, classes and claims of any content. Nothing panics, and no claim takes a number of

@@ -31,6 +31,7 @@ type devices struct {
 	free    map[fastres.Dim]float64 // of idle; nil until it is called
 
 	claims  map[string]*Claim
+	objects int // ResourceClaims of the last session, also of pods of other schedulers
 	queries map[string]*query
 	shapes  map[string]*shape
 	only    map[fastres.Dim]*Selector // see onlyOf

@@ -184,7 +184,7 @@ func (r *Registry) reset() {
 
 // forgetGone forgets the pods and claims that are gone, once most of them are.
 func (r *Registry) forgetGone(jobs []*api.JobInfo) {
-	if r.pods.used <= 2*r.visited+1024 && len(r.requests) <= 2*len(jobs)+1024 {
+	if r.pods.used <= 2*r.visited+1024 && len(r.requests) <= 2*len(jobs)+1024 && !r.devices.crowded() {
 		return
 	}
 
