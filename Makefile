@@ -114,7 +114,7 @@ axe: ## bin/axe: axe-core from npm, which checks the accessibility of the pages
 	mkdir -p bin/axe && cp e2e/testdata/axe/package*.json bin/axe/ && npm ci --prefix bin/axe --no-audit --no-fund && \
 	cp e2e/testdata/axe/package-lock.json bin/axe/installed
 
-# A round of torture runs after the other tests: at the same time, it takes long.
+# A round of torture runs after the other tests: at the same time as them, it takes long.
 .PHONY: e2e
 e2e: build/apis $(APIS) prometheus runc chromium axe bin/packaging bin/tools/helm ## what users deploy, on a real control plane in one process: examples/ applied through its API
 	$(GO) vet $(PLANE)
@@ -214,7 +214,7 @@ mutants: ## break the rules in 250 places, one at a time, and see that the test 
 # What "make bench" measures: quick writes BENCHMARKS.md in one to two hours; full the same, the goals of contributors, and
 # larger clusters in three of the rounds, which takes three hours and 22 GiB of memory; scale clusters of up to 50,000 nodes
 # and 2,000,000 tasks, with 16 GiB, for docs/dev/SCALE.md; check what has a goal, and fails where one is missed; gate what CI
-# measures in two minutes, and fails where allocations or ratios exceed bench/results/gate; calibrate what the gate
+# measures in two minutes, and fails where allocations or ratios exceed the values in bench/results/gate; calibrate what the gate
 # compares with, ten times. A busy or noisy machine is refused, except for gate and calibrate.
 MODE = quick
 

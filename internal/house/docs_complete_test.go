@@ -290,7 +290,7 @@ func TestChartIsDocumented(t *testing.T) {
 	if err := yaml.Unmarshal(read(t, "deploy/charts/capacity-card/values.yaml"), &values); err != nil {
 		t.Fatal(err)
 	}
-	page := section(t, "docs/deploy.md", "## Beside the scheduler") + section(t, "docs/operations.md", "## Metrics of the pages")
+	page := section(t, "docs/deploy.md", "## Around the scheduler") + section(t, "docs/operations.md", "## Metrics of the pages")
 	var has, documented []string
 	for part, of := range values {
 		if on, found := of["enabled"]; found {

@@ -50,7 +50,8 @@ func newTop(s *source) *cobra.Command {
 	var once bool
 	var by string
 	cmd := &cobra.Command{
-		Use: "top [QUEUE]", Short: "Queues with their deserved amounts and their usage", Long: topLong, Example: topExamples,
+		Use: "top [QUEUE]", Short: "Queues with their deserved amounts and their usage",
+		Long: topLong, Example: topExamples,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeFirst(s.queueNames),
 		RunE: func(cmd *cobra.Command, arguments []string) error {

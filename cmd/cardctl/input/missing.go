@@ -66,7 +66,7 @@ func (o *Objects) Missing() (all []string) {
 		name, effect string
 	}{
 		{Queues, "Queue", "%d PodGroups name a queue, and none exists"},
-		{PodGroups, "PodGroup", "the PodGroups of %d pods are derived from the jobs and annotations that name their queue"},
+		{PodGroups, "PodGroup", "PodGroups of %d pods are derived from the jobs and annotations that name their queue"},
 		{Pods, "Pod", "%d PodGroups run, and no queue is charged for their pods"},
 		{PriorityClasses, "PriorityClass", "%d PodGroups name one, and have the priority 0"},
 	} {

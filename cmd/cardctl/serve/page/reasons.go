@@ -99,7 +99,8 @@ func shortage(lang string, f *explain.Finding, s report.Shortage) string {
 		return say(lang, "needs %s; in %s, %s has %s of %s",
 			needs, s.Queue, holder(lang, s.Holder), amount(used), amount(s.Bound))
 	case full && f.Rule == report.OverDeserved:
-		return say(lang, "needs %s; %s has its deserved amount, %s of %s", needs, s.Queue, amount(used), amount(s.Bound))
+		return say(lang, "needs %s; %s has its deserved amount, %s of %s",
+			needs, s.Queue, amount(used), amount(s.Bound))
 	case full:
 		return say(lang, "needs %s; %s is full, %s of %s", needs, s.Queue, amount(used), amount(s.Bound))
 	}

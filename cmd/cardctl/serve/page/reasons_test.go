@@ -55,7 +55,7 @@ func TestLead(t *testing.T) {
 		{"either card", waits(report.OverQuota, "research", "X|Y", over("X", 4, 9, 6), over("Y", 4, 5, 4)), "needs 1 more Y; research has 3 of 4 left",
 			"还需要 1 Y；research 剩余 3，共 4"},
 		{"any card", untyped, "needs 1 of any card; no quota of research has room", "需要任意一种卡 1 张；research 的配额都没有空间"},
-		{"deserved", waits(report.OverDeserved, "research", "", over("X", 1, 4, 3)), "needs 1 more X; research has what it deserves, 3 of 3",
+		{"deserved", waits(report.OverDeserved, "research", "", over("X", 1, 4, 3)), "needs 1 more X; research has its deserved amount, 3 of 3",
 			"还需要 1 X；research 已得到其应得量，3 / 3"},
 		{"a namespace", waits(report.OverNamespace, "research", "", namespaced), "needs 1 more X; in research, namespace b has 1 of 1",
 			"还需要 1 X；在 research 中，命名空间 b 已用 1 / 1"},
