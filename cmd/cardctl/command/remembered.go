@@ -128,6 +128,11 @@ func (s *source) sayMoved(moved []*v1.Pod, known *store.Remembered, why string) 
 	if len(unknown) == 0 {
 		return
 	}
+	if s.heard != nil { // by viewers who may not see the names of pods and nodes
+		s.warnUnknown("pods on nodes that do not state their cards, or that are gone: %d. "+
+			"The scheduler may charge them for the cards that the node had, which are not known: %s", len(unknown), why)
+		return
+	}
 
 	s.warnUnknown("pods on nodes that do not state their cards, or that are gone: %d, such as %s/%s on node %s. "+
 		"The scheduler may charge them for the cards that the node had, which are not known: %s",
@@ -144,6 +149,11 @@ func (s *source) sayEvicted(ending []*v1.Pod, nominated sets.Set[string], known 
 		return saved.Has(api.TaskID(pod.UID)) || nominated.Has(pod.Spec.NodeName)
 	})
 	if len(unknown) == 0 {
+		return
+	}
+	if s.heard != nil { // by viewers who may not see the names of pods and nodes
+		s.warnUnknown("evicted pods that have not ended: %d. The scheduler may keep their room "+
+			"for the pods that they were evicted for, which are not known: %s", len(unknown), why)
 		return
 	}
 

@@ -2,6 +2,8 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,10 +12,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/objects"
@@ -124,6 +128,18 @@ func TestLastGoodValuesOfALiveCluster(t *testing.T) {
 		"last good values, which are not known: ConfigMap volcano-system/capacity-card-usage: no permission to get it in "+url)
 }
 
+// heardOf returns the notes of the pages of a text. Viewers see them who may not list pods and nodes.
+func heardOf(t *testing.T, text string) string {
+	t.Helper()
+	s := newSource(genericiooptions.IOStreams{In: strings.NewReader(text), ErrOut: io.Discard})
+	s.files, s.plugin = []string{"-"}, plugin.Name
+	reader, err := s.newReader(t.Context())
+	require.NoError(t, err)
+	reading, err := reader.Read(t.Context())
+	require.NoError(t, err)
+	return fmt.Sprint(reading.Notes)
+}
+
 // movedText is a cluster with a pod that names two cards. Its node had the first one, and states another one now.
 const movedText = `
 apiVersion: v1
@@ -156,6 +172,8 @@ func TestCardsOfMovedPods(t *testing.T) {
 	})
 	for _, node := range []string{"node-1", "gone"} {
 		text := strings.Replace(movedText, "NODE", node, 1)
+		assert.Contains(t, heardOf(t, text), "or that are gone: 1. The scheduler may charge them ")
+		assert.NotContains(t, heardOf(t, text), "runs-0")
 		for _, command := range []string{"top --once -o json", "cards -o json", "explain job runs -o json"} {
 			_, out, stderr := run(text, append(strings.Fields(command), "-f", "-")...)
 			assert.Contains(t, stderr, unknown+node)
@@ -209,6 +227,8 @@ status: {phase: Pending, nominatedNodeName: node-1}
 			}
 			assert.Contains(t, stderr, test.want)
 			assert.Contains(t, out, `"unknown":`)
+			assert.Contains(t, heardOf(t, test.input), "evicted pods that have not ended: 1. The scheduler may keep ")
+			assert.NotContains(t, heardOf(t, test.input), "default/ends")
 		})
 	}
 }
