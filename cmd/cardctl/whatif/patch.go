@@ -5,13 +5,18 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/apis/pkg/apis/scheduling/scheme"
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 )
 
@@ -45,23 +50,62 @@ func commands(
 		all = append(all, Quote("kubectl", "apply", "-f", "manifest.yaml"))
 	}
 	for _, object := range change.Remove {
-		all = append(all, deletion(object))
+		all = append(all, deletions(after, object, change)...)
 	}
 	return all, back, nil
 }
 
-// deletion returns the command that deletes an object, which is named as Remove takes it.
-func deletion(object string) string {
+// deletions returns the commands that delete an object, which is named as Remove takes it. A job has one for each of its
+// workloads.
+func deletions(w *engine.World, object string, change Change) (all []string) {
 	kind, name, _ := strings.Cut(object, "/")
-	words := []string{"kubectl", "delete", map[string]string{
-		"job": "jobs.batch.volcano.sh", "queue": "queues.scheduling.volcano.sh", "node": "node",
-	}[kind]}
-
-	if namespace, job, both := strings.Cut(name, "/"); both {
-		words = append(words, "-n", namespace)
-		name = job
+	if kind != "job" {
+		resource := map[string]string{"queue": "queues.scheduling.volcano.sh", "node": "node"}[kind]
+		return []string{Quote("kubectl", "delete", resource, name)}
 	}
-	return Quote(append(words, name)...)
+
+	isRemoved := isNamed(name, change.Namespace, change.Rights)
+	for _, g := range w.Groups {
+		if !isRemoved(g) {
+			continue
+		}
+
+		// A Deployment can have several PodGroups.
+		command := Quote("kubectl", "delete", resourceOf(g), "-n", g.Namespace, explain.JobName(g))
+		if !slices.Contains(all, command) {
+			all = append(all, command)
+		}
+
+		// No controller deletes the pods of a PodGroup that has no owner.
+		if strings.HasPrefix(g.Owner, "PodGroup/") && len(g.Pods) > 0 {
+			words := []string{"kubectl", "delete", "pods", "-n", g.Namespace}
+			for _, pod := range g.Pods {
+				words = append(words, pod.Name)
+			}
+			all = append(all, Quote(words...))
+		}
+	}
+	return all
+}
+
+// apiGroups are the API groups of owners without a reference to them.
+var apiGroups = map[string]string{
+	"Job": batch.GroupName, "Deployment": appsv1.GroupName, "PodGroup": scheduling.GroupName,
+}
+
+// resourceOf returns the resource of the workload of a group, as kubectl takes it.
+func resourceOf(g *engine.Group) string {
+	kind, _, _ := strings.Cut(g.Owner, "/")
+	of := schema.GroupVersionKind{Group: apiGroups[kind], Kind: kind}
+	if len(g.OwnerReferences) > 0 {
+		of.Group = schema.FromAPIVersionAndKind(g.OwnerReferences[0].APIVersion, kind).Group
+	}
+	if kind == "ReplicaSet" { // its Deployment would create it again
+		of.Kind = "Deployment"
+	}
+
+	resource, _ := meta.UnsafeGuessKindToResource(of)
+	return resource.GroupResource().String()
 }
 
 // patch returns the commands that change a queue.

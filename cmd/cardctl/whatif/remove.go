@@ -45,12 +45,18 @@ func Remove(w *engine.World, object, namespace string, rights Rights) error {
 	return nil
 }
 
-// removeJob removes the PodGroups and the pods of a job.
-func removeJob(w *engine.World, name, namespace string, rights Rights) error {
-	isNamed := func(g *engine.Group) bool {
+// isNamed returns a function that reports which groups belong to a job. namespace is "" for any. Jobs that the user may
+// not see do not exist.
+func isNamed(name, namespace string, rights Rights) func(*engine.Group) bool {
+	return func(g *engine.Group) bool {
 		return (namespace == "" || g.Namespace == namespace) && explain.IsNamed(g, name) &&
 			rights.Namespace(g.Namespace)
 	}
+}
+
+// removeJob removes the PodGroups and the pods of a job.
+func removeJob(w *engine.World, name, namespace string, rights Rights) error {
+	isRemoved := isNamed(name, namespace, rights)
 	var known []string
 	namespaces := sets.New[string]()
 	for _, g := range w.Groups {
@@ -58,7 +64,7 @@ func removeJob(w *engine.World, name, namespace string, rights Rights) error {
 			continue
 		}
 
-		if isNamed(g) {
+		if isRemoved(g) {
 			namespaces.Insert(g.Namespace)
 		}
 		known = append(known, explain.JobName(g))
@@ -68,7 +74,7 @@ func removeJob(w *engine.World, name, namespace string, rights Rights) error {
 	case 0:
 		return unknown("job", name, known)
 	case 1:
-		w.Groups = slices.DeleteFunc(slices.Clone(w.Groups), isNamed)
+		w.Groups = slices.DeleteFunc(slices.Clone(w.Groups), isRemoved)
 		return nil
 	}
 	return fmt.Errorf("namespaces %s have one; name it job/NAMESPACE/NAME", strings.Join(sets.List(namespaces), ", "))

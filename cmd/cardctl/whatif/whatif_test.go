@@ -434,7 +434,7 @@ func TestPatches(t *testing.T) {
 		`kubectl patch queues.scheduling.volcano.sh owner --type=merge -p '{"metadata":{"annotations":{"volcano.sh/card.quota":"{\"A\":9}"}},"spec":{"capability":{"cpu":"4"},"weight":3}}'`,
 		"kubectl apply -f manifest.yaml",
 		"kubectl delete node node-1",
-		"kubectl delete jobs.batch.volcano.sh borrows",
+		"kubectl delete jobs.batch.volcano.sh -n default borrows",
 		"kubectl delete jobs.batch.volcano.sh -n default claims",
 	}, trial.Patches)
 	assert.Equal(t, []string{
