@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	schedulerconf "volcano.sh/volcano/pkg/scheduler/conf"
@@ -331,13 +332,13 @@ func nodes(w *engine.World, f *explain.Finding) []remedy {
 	}
 
 	more := int(math.Ceil(float64(f.Pods.Minimum-fit) / (float64(fit) / float64(n))))
-	what := fmt.Sprintf("%d more nodes such as %s", more, like.Name)
+	what := fmt.Sprintf("%d more nodes that have such cards", more)
 	return []remedy{{what, func(w *engine.World, _ *engine.Configuration) error {
 		for i := range more {
 			node := like.DeepCopy()
 			node.Name = fmt.Sprintf("%s-more-%d", like.Name, i)
 			node.UID = types.UID(node.Name)
-			node.Labels[v1.LabelHostname] = node.Name
+			metav1.SetMetaDataLabel(&node.ObjectMeta, v1.LabelHostname, node.Name)
 			w.Nodes = append(w.Nodes, node)
 		}
 		return nil

@@ -8,10 +8,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // explained explains the jobs of a file at half past nine.
@@ -79,7 +82,7 @@ func TestExplain(t *testing.T) {
 			"nothing is evicted for it: 8 of the 20 pods it needs would have room; it lacks 12 NVIDIA-L40S",
 			"the nodes have room for 8 of the 20 pods that it needs, even if it is alone: " +
 				"add nodes with such cards, or request less",
-			"tried: with 2 more nodes such as a, it starts",
+			"tried: with 2 more nodes that have such cards, it starts",
 		}},
 		"parent": {verdict: "never", rule: "OverQuota at department", advice: []string{
 			`it can never run in own as it is: raise volcano.sh/card.quota of "NVIDIA-L40S" of queue department to 3, ` +
@@ -120,4 +123,18 @@ func TestExplain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNodesWithoutLabels adds nodes like one that has no label and registers its cards.
+func TestNodesWithoutLabels(t *testing.T) {
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{
+		"volcano.sh/node-vgpu-register": "g0,10,8000,NVIDIA-A,true,hami-core:",
+	}}}
+	w := &engine.World{Nodes: []*v1.Node{node}}
+	f := &explain.Finding{Cards: card.List{"A"}, Pods: explain.Pods{Minimum: 3}, Verdict: &explain.Verdict{Fit: 1}}
+	all := nodes(w, f)
+	require.Len(t, all, 1)
+	require.NoError(t, all[0].apply(w, nil))
+	require.Len(t, w.Nodes, 3)
+	assert.Equal(t, "a-more-1", w.Nodes[2].Labels[v1.LabelHostname])
 }
