@@ -312,6 +312,22 @@ func TestRightsOfSimulations(t *testing.T) {
 	}
 }
 
+// TestHiddenEventsDiffer counts the pod of one hidden job that is placed in place of the pod of another.
+func TestHiddenEventsDiffer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "two.yaml")
+	queue := "---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: %s, annotations: {volcano.sh/card.quota: '{\"X\": %d}'}}\n"
+	text := shared + fmt.Sprintf(queue, "has", 1) + fmt.Sprintf(queue, "lacks", 0) +
+		jobOf("theirs", "theirs-first", "has", "") + jobOf("theirs", "theirs-second", "lacks", "")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	for name, who := range map[string]restricted{"hidden": {queues: true}, "seen": {queues: true, nodes: true, namespaces: []string{"theirs"}}} {
+		h := newServer(t, newSource(t, path), as(who)).Handler()
+		body := post(h, "/whatif", url.Values{"set": {"queue/has:cards.X=0\nqueue/lacks:cards.X=1"}}).Body.String()
+		assert.Contains(t, body, "With the change: 1 pod placed, 0 pods evicted", name)
+		assert.Equal(t, name == "seen", strings.Contains(body, "theirs-second"), name)
+		assert.Equal(t, name == "seen", strings.Contains(body, "node-one"), name)
+	}
+}
+
 // TestNamesOfQueues hides the children of an inner queue from viewers who may not list queues, and
 // queues that do not exist from all who may not see the jobs in them.
 func TestNamesOfQueues(t *testing.T) {

@@ -162,10 +162,12 @@ func whatIfView(q *request) (any, any, error) {
 		return nil, nil, err
 	}
 
+	events := o.NewEvents() // without names, events are equal
+	q.hideEvents(events)
 	hidden := q.hide(o.Comparison)
 	added := strings.TrimSpace(c.Add) != ""
 	p.Warnings = o.Warnings
-	p.Result = resultOf(o, hidden)
+	p.Result = resultOf(o, events, hidden)
 	p.Result.Back = len(c.Remove) > 0 || added && !slices.Contains(o.Undo, whatif.DeleteManifest)
 	return p, struct {
 		*whatif.Comparison
@@ -292,9 +294,13 @@ func (q *request) hide(c *whatif.Comparison) (hidden *Hidden) {
 func (q *request) hideOutcome(o *whatif.Outcome) {
 	o.Findings = q.seen.jobs(o.Findings)
 	o.Stock = q.seen.stock(o.Stock)
+	q.hideEvents(o.Events)
+}
 
-	for i := range o.Events {
-		e := &o.Events[i]
+// hideEvents removes such names from events.
+func (q *request) hideEvents(events []engine.Event) {
+	for i := range events {
+		e := &events[i]
 		e.Node = q.seen.node(e.Node)
 		if e.For != nil {
 			e.For = &q.seen.takers([]engine.Taker{*e.For})[0]
@@ -307,8 +313,8 @@ func (q *request) hideOutcome(o *whatif.Outcome) {
 	}
 }
 
-// resultOf returns the differences of a comparison for the page.
-func resultOf(o *whatif.Trial, hidden *Hidden) *trialResult {
+// resultOf returns the differences of a comparison for the page. events are the new ones.
+func resultOf(o *whatif.Trial, events []engine.Event, hidden *Hidden) *trialResult {
 	c := o.Comparison
 	r := &trialResult{Hidden: hidden, Patches: o.Patches, Undo: o.Undo}
 	if c.Before.Evicts() {
@@ -342,7 +348,6 @@ func resultOf(o *whatif.Trial, hidden *Hidden) *trialResult {
 		}
 	}
 
-	events := c.NewEvents()
 	for _, e := range events {
 		r.Placed += bit(e.Kind == engine.Placed)
 		r.Evicted += bit(e.Kind == engine.Evicted)

@@ -145,7 +145,7 @@ func TestTrialNotes(t *testing.T) {
 			"After: the cluster does not settle: pods keep evicting each other. The page shows the last cycle.",
 		}},
 	} {
-		result := resultOf(&whatif.Trial{Comparison: whatif.Compare(test.before, test.after)}, nil)
+		result := resultOf(&whatif.Trial{Comparison: whatif.Compare(test.before, test.after)}, nil, nil)
 		assert.Equal(t, test.want, result.Notes, name)
 	}
 }
