@@ -185,13 +185,20 @@ func mounts(deployments []*appsv1.Deployment) (all []mount) {
 	return all
 }
 
+// LeaderElect is the flag of the scheduler for leader election. It is boolean, so the next word is not its value.
+const LeaderElect = "--leader-elect"
+
 // FlagValues returns the values of a flag in the command line of a container, in their order.
 func FlagValues(c *v1.Container, name string) (values []string) {
 	words := strings.Fields(strings.Join(slices.Concat(c.Command, c.Args), " "))
 	for i, word := range words {
-		if value, ok := strings.CutPrefix(word, name+"="); ok {
+		value, ok := strings.CutPrefix(word, name+"=")
+		switch {
+		case ok:
 			values = append(values, value)
-		} else if word == name && i+1 < len(words) {
+		case word == name && name == LeaderElect:
+			values = append(values, "true")
+		case word == name && i+1 < len(words):
 			values = append(values, words[i+1])
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -14,7 +15,7 @@ import (
 
 // shown are the flags that operators ask about first.
 var shown = []string{
-	"--scheduler-name", "--schedule-period", "--leader-elect", "--feature-gates", "--percentage-nodes-to-find",
+	"--scheduler-name", "--schedule-period", input.LeaderElect, "--feature-gates", "--percentage-nodes-to-find",
 }
 
 // checkDeployment checks that the flags of the scheduler work with the image of this project. deploy/patch keeps them.
@@ -58,7 +59,10 @@ func (s *Subject) checkDeployment() Check {
 			"mount an emptyDir at /tmp, or set the variable TMPDIR to a volume")
 	}
 
-	elects := slices.Contains(input.FlagValues(container, "--leader-elect"), "true")
+	elects := true // without the flag
+	for _, value := range input.FlagValues(container, input.LeaderElect) {
+		elects, _ = strconv.ParseBool(value)
+	}
 	if replicas := ptr.Deref(d.Spec.Replicas, 1); replicas > 1 && !elects {
 		c.detail(Note, fmt.Sprintf("%d replicas decide at once, without leader election", replicas),
 			"flag of the scheduler: --leader-elect=true")

@@ -122,6 +122,12 @@ func TestKubernetes(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
+	replicas := func(flags ...string) func(*Subject) {
+		return func(s *Subject) {
+			s.Schedulers[0].Deployment.Spec.Replicas = ptr.To[int32](2)
+			s.scheduler().Args = flags
+		}
+	}
 	flag := func(values ...string) func(*Subject) {
 		return func(s *Subject) { s.scheduler().Args = append(s.scheduler().Args, values...) }
 	}
@@ -135,7 +141,9 @@ func TestFlags(t *testing.T) {
 		"shared objects": {flag("--plugins-dir=/plugins"), []string{"stop: ", "- --plugins-dir loads shared objects", "do: compile your plugins"}},
 		"a shell":        {func(s *Subject) { s.scheduler().Command = []string{"sh", "-c"} }, []string{"stop: ", "the container runs sh"}},
 		"the program":    {func(s *Subject) { s.scheduler().Command = []string{"/vc-scheduler"} }, []string{"ok: "}},
-		"replicas":       {func(s *Subject) { s.Schedulers[0].Deployment.Spec.Replicas = ptr.To[int32](2) }, []string{"note: ", "2 replicas decide at once", "--leader-elect=true"}},
+		"replicas":       {replicas("--leader-elect", "--leader-elect=False"), []string{"note: ", "2 replicas decide at once", "--leader-elect=true"}},
+		"the default":    {replicas("--schedule-period=1s"), []string{"ok: --schedule-period=1s and all"}},
+		"elections":      {replicas("--leader-elect=false", "--leader-elect", "-v=3"), []string{"ok: --leader-elect=false,true and all"}},
 		"two schedulers": {func(s *Subject) { s.Schedulers = append(s.Schedulers, s.Schedulers[0]) }, []string{"stop: ", "2 Deployments run the scheduler volcano"}},
 		"another name":   {func(s *Subject) { s.scheduler().Name = "main" }, []string{"note: ", "its container main", "deploy/patch/scheduler.yaml"}},
 		"read-only": {func(s *Subject) {
