@@ -54,7 +54,7 @@ func (c Clusters) Handler() http.Handler {
 	all.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		answerReady(w, slices.ContainsFunc(c, (*Server).isReady))
 	})
-	return secure(all)
+	return secure(loopbackOnly(all))
 }
 
 // withoutCluster returns a request for a page of a cluster as the server of this cluster has the page. The name of a

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"html"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -100,6 +101,19 @@ func TestClusterThatIsAway(t *testing.T) {
 	all[1].keeper.read(t.Context(), true)
 	assert.NotContains(t, get(h, "/cluster/near/queues").Body.String(), "not read")
 	assert.Contains(t, get(h, "/cluster/team%2Ffar/queues").Body.String(), "research")
+}
+
+// TestClustersOfThisMachine tells another site nothing, not even which clusters there are.
+func TestClustersOfThisMachine(t *testing.T) {
+	h := twoClusters(t).Handler()
+	for _, path := range []string{"/", "/cluster/near/", "/cluster/nowhere/", "/cluster/near/livez"} {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Host = "rebound.example.com"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		assert.Equal(t, http.StatusMisdirectedRequest, w.Code, path)
+		assert.Empty(t, w.Header().Get("Location"), path)
+	}
 }
 
 // TestOneClusterHasNoChoice has no mark of several clusters on the pages of one.
