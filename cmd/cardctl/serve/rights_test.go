@@ -16,8 +16,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // restricted is a viewer of some namespaces.
@@ -325,6 +327,36 @@ func TestHiddenEventsDiffer(t *testing.T) {
 		assert.Contains(t, body, "With the change: 1 pod placed, 0 pods evicted", name)
 		assert.Equal(t, name == "seen", strings.Contains(body, "theirs-second"), name)
 		assert.Equal(t, name == "seen", strings.Contains(body, "node-one"), name)
+	}
+}
+
+// TestJobsThatGoFirst hides the job that holds back another one from viewers who may not see it.
+func TestJobsThatGoFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "line.yaml")
+	text := shared + "---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\n" +
+		"metadata: {name: line, annotations: {volcano.sh/order: fifo, volcano.sh/card.quota: '{\"X\": 3}'}}\n" +
+		jobOf("mine", "mine-runs", "line", "node-one") + strings.Replace(jobOf("theirs", "theirs-first", "line", ""), "minMember: 1", "minMember: 2", 1) +
+		strings.Replace(jobOf("mine", "mine-later", "line", ""), "namespace: mine}", "namespace: mine, creationTimestamp: '2026-01-01T00:00:00Z'}", 1)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+
+	held := "job <theirs/theirs-first> of queue <lends>"
+	reason := &report.Reason{Rule: report.HeldForFairShare, Queue: "owns", Detail: held}
+	waits := explain.Finding{Message: reason.String(), Reason: reason, Claim: &explain.Claim{Refused: reason}, Untaken: held, Advice: []string{held}}
+	for name, who := range map[string]restricted{
+		"all": {queues: true, namespaces: []string{"mine", "theirs"}}, "one namespace": {queues: true, namespaces: []string{"mine"}}, "no queues": {namespaces: []string{"mine"}},
+	} {
+		h := newServer(t, newSource(t, path), as(who)).Handler()
+		for _, path := range []string{"/job/mine/mine-later", "/job/mine/mine-later/json?", "/waiting.json"} {
+			body := get(h, path).Body.String()
+			assert.Contains(t, body, "HeldByOrder", "%s %s", name, path)
+			assert.Equal(t, name == "all", strings.Contains(body, "theirs-first"), "%s %s", name, path)
+		}
+
+		visible := newSeen(WithViewer(t.Context(), who)).job(waits)
+		text := fmt.Sprint(visible.Message, visible.Reason, visible.Claim.Refused, visible.Untaken, visible.Advice)
+		assert.Equal(t, name == "all", strings.Contains(text, "theirs"), "%s: %s", name, text)
+		assert.Equal(t, name != "no queues", strings.Contains(text, "lends"), "%s: %s", name, text)
+		assert.Equal(t, held, reason.Detail, "other viewers see it")
 	}
 }
 

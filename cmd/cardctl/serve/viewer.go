@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // Viewer decides which objects a request may see.
@@ -143,7 +145,10 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 		return !s.owner(c.Owner)
 	})
 
-	f.Advice = slices.Clone(f.Advice)
+	f.Message = s.first(f.Message)
+	f.Reason = s.reason(f.Reason)
+	f.Untaken = s.first(f.Untaken)
+	f.Advice = changed(f.Advice, func(line *string) { *line = s.first(*line) })
 	f.Wanted = slices.DeleteFunc(slices.Clone(f.Wanted), func(w explain.Wanted) bool { return !s.owner(w.Owner) })
 	f.Evicts = s.evicts(f.Advice, f.Evicts)
 	f.Claim = s.claim(f.Advice, f.Claim)
@@ -159,6 +164,30 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 	f.Behind = s.behind(f.Behind)
 	f.Nodes = changed(f.Nodes, func(n *explain.Nodes) { n.Names = s.nodes(n.Names) })
 	return f
+}
+
+// goesFirst matches the job that goes first in the text of a reason, and its queue.
+var goesFirst = regexp.MustCompile(`job (<[^/>]+/[^>]+>)(?: of queue <([^>]+)>)?`)
+
+// first hides the names of another job that goes first, and of its queue, in the text of a reason.
+func (s *seen) first(text string) string {
+	for _, found := range goesFirst.FindAllStringSubmatch(text, -1) {
+		if !s.owner(found[1][1:]) {
+			text = strings.ReplaceAll(text, found[1], "<"+hiddenName+">")
+		}
+		text = strings.ReplaceAll(text, "of queue <"+found[2]+">", "of queue <"+s.otherQueue(found[2])+">")
+	}
+	return text
+}
+
+// reason returns a reason without such names.
+func (s *seen) reason(r *report.Reason) *report.Reason {
+	if r == nil {
+		return nil
+	}
+	visible := *r
+	visible.Detail = s.first(r.Detail)
+	return &visible
 }
 
 // owner reports whether an owner with its namespace may be seen.
@@ -185,6 +214,7 @@ func (s *seen) claim(advice []string, c *explain.Claim) *explain.Claim {
 	}
 
 	visible := *c
+	visible.Refused = s.reason(c.Refused)
 	visible.Spared = hideQueues(s, advice, c.Spared, func(p *explain.Spared) *string {
 		if !s.owner(p.Owner) {
 			p.Owner = hiddenName
