@@ -14,7 +14,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
-	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // Viewer decides which objects a request may see.
@@ -146,7 +145,11 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 	})
 
 	f.Message = s.first(f.Message)
-	f.Reason = s.reason(f.Reason)
+	if f.Reason != nil {
+		reason := *f.Reason
+		reason.Detail = s.first(reason.Detail)
+		f.Reason = &reason
+	}
 	f.Untaken = s.first(f.Untaken)
 	f.Advice = changed(f.Advice, func(line *string) { *line = s.first(*line) })
 	f.Wanted = slices.DeleteFunc(slices.Clone(f.Wanted), func(w explain.Wanted) bool { return !s.owner(w.Owner) })
@@ -180,16 +183,6 @@ func (s *seen) first(text string) string {
 	return text
 }
 
-// reason returns a reason without such names.
-func (s *seen) reason(r *report.Reason) *report.Reason {
-	if r == nil {
-		return nil
-	}
-	visible := *r
-	visible.Detail = s.first(r.Detail)
-	return &visible
-}
-
 // owner reports whether an owner with its namespace may be seen.
 func (s *seen) owner(name string) bool {
 	namespace, _, _ := strings.Cut(name, "/")
@@ -214,7 +207,11 @@ func (s *seen) claim(advice []string, c *explain.Claim) *explain.Claim {
 	}
 
 	visible := *c
-	visible.Refused = s.reason(c.Refused)
+	if c.Refused != nil {
+		refused := *c.Refused
+		refused.Detail = s.first(refused.Detail)
+		visible.Refused = &refused
+	}
 	visible.Spared = hideQueues(s, advice, c.Spared, func(p *explain.Spared) *string {
 		if !s.owner(p.Owner) {
 			p.Owner = hiddenName

@@ -55,8 +55,8 @@ func commands(
 	return all, back, nil
 }
 
-// deletions returns the commands that delete an object, which is named as Remove takes it. A job has one for each of its
-// workloads.
+// deletions returns the commands that delete an object, which is named as Remove takes it. A job has one for each
+// workload.
 func deletions(w *engine.World, object string, change Change) (all []string) {
 	kind, name, _ := strings.Cut(object, "/")
 	if kind != "job" {
