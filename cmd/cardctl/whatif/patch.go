@@ -96,15 +96,15 @@ var apiGroups = map[string]string{
 // resourceOf returns the resource of the workload of a group, as kubectl takes it.
 func resourceOf(g *engine.Group) string {
 	kind, _, _ := strings.Cut(g.Owner, "/")
-	of := schema.GroupVersionKind{Group: apiGroups[kind], Kind: kind}
+	gvk := schema.GroupVersionKind{Group: apiGroups[kind], Kind: kind}
 	if len(g.OwnerReferences) > 0 {
-		of.Group = schema.FromAPIVersionAndKind(g.OwnerReferences[0].APIVersion, kind).Group
+		gvk.Group = schema.FromAPIVersionAndKind(g.OwnerReferences[0].APIVersion, kind).Group
 	}
 	if kind == "ReplicaSet" { // its Deployment would create it again
-		of.Kind = "Deployment"
+		gvk.Kind = "Deployment"
 	}
 
-	resource, _ := meta.UnsafeGuessKindToResource(of)
+	resource, _ := meta.UnsafeGuessKindToResource(gvk)
 	return resource.GroupResource().String()
 }
 
