@@ -48,7 +48,7 @@ type Admission struct {
 	displacing displacement
 	promises   promises
 	returns    returns
-	chosen     choice
+	chosen     choices
 }
 
 // Settings are the arguments that concern admission.
@@ -161,35 +161,47 @@ func (s *Admission) decideOnce(a constraint.JobAsk) cards.Outcome {
 	}
 
 	s.PrepareCards()
-	outcome := s.admitCards(a)
+	outcome, chosen := s.admitCards(a)
 	if outcome.Verdict.OK() {
 		outcome = s.AdmitsCards(a)
+	}
+
+	// A refusal keeps the choice: decideInPlace goes on to ask after an answer that admits the job.
+	if outcome.Verdict.OK() {
+		s.chosen.set(a.Job, chosen)
 	}
 	return outcome
 }
 
-// choice is a job that is admitted with other pods as its minimum than usual. It is about the job that was decided on
-// last, and JobEnqueued reserves for these pods. The zero choice is the usual minimum.
-type choice struct {
-	job    *api.JobInfo
-	chosen reserve.Chosen
+// choices are the jobs of the session for which other pods than usual are the minimum, as in the last decision that
+// admitted the job. Promises are made for these pods, and taken back. The zero choices are empty.
+type choices map[api.JobID]reserve.Chosen
+
+// set notes the choice for a job. nil is the usual minimum.
+func (c *choices) set(job *api.JobInfo, chosen reserve.Chosen) {
+	if chosen == nil {
+		delete(*c, job.UID)
+		return
+	}
+
+	if *c == nil {
+		*c = choices{}
+	}
+	(*c)[job.UID] = chosen
 }
 
 // admitCards decides about the cards of a job. If its smallest pods do not fit together, other pods may be its minimum.
-func (s *Admission) admitCards(a constraint.JobAsk) cards.Outcome {
-	s.chosen = choice{}
-	outcome := s.admitMinimum(a)
+func (s *Admission) admitCards(a constraint.JobAsk) (outcome cards.Outcome, chosen reserve.Chosen) {
+	outcome = s.admitMinimum(a)
 	if outcome.Verdict.OK() || !a.Cards.SeveralKinds() {
-		return outcome
+		return outcome, nil
 	}
 
 	chosen, ok := a.Cards.ChooseMinimum(s.Cards, func() bool { return s.admitMinimum(a).Verdict.OK() })
-	if !ok {
-		return outcome
+	if ok {
+		outcome = cards.Outcome{Verdict: constraint.Admitted(a.Queue)}
 	}
-
-	s.chosen = choice{job: a.Job, chosen: chosen}
-	return cards.Outcome{Verdict: constraint.Admitted(a.Queue)}
+	return outcome, chosen
 }
 
 // admitMinimum decides about the cards of a job with its minimum as it is.

@@ -21,8 +21,9 @@ func (s *Admission) admitted(frame constraint.Frame, q index.Queue, job *api.Job
 	}
 
 	a.Inqueue.Reset()
-	if a.Cards != nil && s.chosen.job == job {
-		a.Cards.UseChosen(s.Cards, s.chosen.chosen)
+	chosen, other := s.chosen[job.UID]
+	if a.Cards != nil && other {
+		a.Cards.UseChosen(s.Cards, chosen)
 	}
 	return a
 }

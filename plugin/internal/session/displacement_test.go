@@ -51,3 +51,34 @@ func TestDisplacementThatOthersRefuse(t *testing.T) {
 	f.JobEnqueued(f.Job("free"))
 	assert.Equal(t, scheduling.PodGroupInqueue, f.Job("low").PodGroup.Status.Phase)
 }
+
+// TestChosenMinimumIsPromised has a job that states cards A first. They are used up, so that cards B are its minimum.
+// Nothing else is promised to it when others want to displace it, and when it displaces others.
+func TestChosenMinimumIsPromised(t *testing.T) {
+	either := func(j *workload.Job) {
+		testbed.CardRequest(`{"A":4,"B":4}`, workload.Pending)(j)
+		j.MinResources = workload.Resources{testbed.GPU: 4}
+	}
+	for name, test := range map[string]struct {
+		build func(*testbed.Scene) *testbed.Scene
+		high  bool // it is admitted
+		low   scheduling.PodGroupPhase
+	}{
+		"another job asks for its place in vain": {func(s *testbed.Scene) *testbed.Scene {
+			return s.Pods("low", "q", "", 0, 0, either).Pods("high", "q", "A", 4, 1, testbed.Members(4), ofPriority(5))
+		}, false, scheduling.PodGroupInqueue},
+		"it displaces another job": {func(s *testbed.Scene) *testbed.Scene {
+			return s.Pods("low", "q", "B", 4, 1, testbed.Members(4)).Pods("high", "q", "", 0, 0, either, ofPriority(5))
+		}, true, scheduling.PodGroupPending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := testbed.NewScene().Node("a", "A", 4).Node("b", "B", 4).Queue("q", "", "quota", `{"A":4,"B":4}`).
+				Pods("runs", "q", "A", 4, 1, testbed.Members(4), testbed.On("a"))
+			f := test.build(s.Annotate("q", policy.OrderKey, "displace")).Open(t)
+			require.True(t, admit(f, "low"))
+			assert.Equal(t, test.high, admit(f, "high"))
+			assert.Equal(t, test.low, f.Job("low").PodGroup.Status.Phase)
+			assert.Equal(t, map[string]float64{"q B": 4000}, promisesOfAccounts(f))
+		})
+	}
+}
