@@ -3,9 +3,7 @@ package admit
 import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
-	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -42,31 +40,5 @@ func (s *Admission) possible(a constraint.JobAsk) bool {
 		}
 	}
 
-	if a.Cards == nil {
-		return true
-	}
-
-	for part := range a.Cards.Selectors() {
-		request := a.Cards.Missing(part)
-		if float64(request.Amount) > s.mostOf(a.Queue, request) {
-			return false
-		}
-	}
-	return true
-}
-
-// mostOf returns the most that q can have of the cards of a request, where no queue has any.
-func (s *Admission) mostOf(q index.Queue, request cards.Request) (most float64) {
-	bounds := s.Index.AdmissionBounds(q)
-	for _, d := range request.Selector.Dims {
-		bound := fastres.MaxQuantity
-		for _, p := range s.Index.Path(q) {
-			bound = min(bound, bounds.At(p, d))
-			for _, share := range s.Names.Groups(d) {
-				bound = min(bound, bounds.At(p, share.Group)/share.Weight)
-			}
-		}
-		most += bound
-	}
-	return most
+	return a.Cards == nil || s.memory.Reservations.Possible(s.Index, s.Cards, a.Queue, a.Cards)
 }

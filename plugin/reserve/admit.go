@@ -35,6 +35,33 @@ func (r *Reservations) Admit(ix *index.Index, s *cards.Snapshot, q, at index.Que
 	}
 }
 
+// Possible reports whether the missing cards of the minimum of a job of q can be assigned within all quotas if nothing
+// is allocated or reserved. Other pods of the job may be its minimum. If the search does not decide, Possible returns
+// true.
+func (r *Reservations) Possible(ix *index.Index, s *cards.Snapshot, q index.Queue, job *Job) bool {
+	bounds := ix.AdmissionBounds(q)
+	least := func(d fastres.Dim) float64 {
+		bound := fastres.MaxQuantity
+		for _, p := range ix.Path(q) {
+			bound = min(bound, bounds.At(p, d))
+		}
+		return bound
+	}
+
+	// All demands are of one queue, so the least bound on its path is the bound of each card.
+	fits := func() bool {
+		r.asked = job.appendMissing(r.asked[:0], s, 0)
+		r.empty.open(ix.Dims(), r.asked, least)
+		return r.empty.serves(r.asked) != assign.No
+	}
+
+	ok := fits()
+	if !ok && job.SeveralKinds() {
+		_, ok = job.ChooseMinimum(s, fits)
+	}
+	return ok
+}
+
 // ask answers whether the asked demands of q can be served together with all reservations.
 func (r *Reservations) ask(ix *index.Index, q index.Queue) assign.Answer {
 	r.addGiven(ix)

@@ -40,6 +40,7 @@ type Reservations struct {
 	demands, asked []assign.Demand // memory of one call
 	text           []byte          // memory of one call
 	assigner       assign.Assigner
+	empty          room // see Possible
 }
 
 // Reservation is a demand of an admitted job.
@@ -62,6 +63,7 @@ func (r Reservation) In(account index.Queue) Reservation {
 func (r *Reservations) Begin(waiting []bool, names *index.Names) {
 	r.assigner.Names = names
 	r.loads.Names = names
+	r.empty.assigner.Names = names
 
 	clear(r.pending)
 	r.pending = r.pending[:0]

@@ -6,27 +6,21 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
-	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/quota/assign"
 )
-
-// restBudget is the number of arcs that one answer of Rest may visit.
-const restBudget assign.Budget = 1 << 12
 
 // Rest finds the cards that a pod leaves to the rest of its job. If a pod with the list A|B takes the
 // only A, and another pod of its gang can use only A, the gang never starts.
 //
 // The zero Rest is ready for use. Its memory lasts across sessions.
 type Rest struct {
-	job      Job
-	last     *api.JobInfo // the job that was read last
-	alike    bool         // all its pods with cards request the same cards
-	others   []assign.Demand
-	room     index.Index // one queue; its bound of a card is the amount that the nodes and quotas leave
-	account  *index.Tree
-	dims     int
-	assigner assign.Assigner
+	job    Job
+	last   *api.JobInfo // the job that was read last
+	alike  bool         // all its pods with cards request the same cards
+	others []assign.Demand
+	room   room // the cards that the nodes and quotas leave to the other pods
+	dims   int
 }
 
 // Begin begins a session with vectors of dims dimensions.
@@ -57,8 +51,8 @@ func (r *Rest) Needs(s *cards.Snapshot, job *api.JobInfo, task *api.TaskInfo, p 
 		return nil
 	}
 
-	r.open(left)
-	if r.assignable() != assign.Yes {
+	r.room.open(r.dims, r.others, left)
+	if r.room.serves(r.others) != assign.Yes {
 		return nil
 	}
 
@@ -77,38 +71,16 @@ func (r *Rest) Needs(s *cards.Snapshot, job *api.JobInfo, task *api.TaskInfo, p 
 	return needs
 }
 
-// open sets the bounds of the cards that the other pods can use.
-func (r *Rest) open(left func(fastres.Dim) float64) {
-	if r.account == nil {
-		r.account = index.BuildTree([]index.Node{{Name: "rest"}}, "")
-	}
-
-	r.room.Reset(r.account, r.dims)
-	bound := r.room.RealCapability.Row(0)
-	for _, demand := range r.others {
-		for _, d := range demand.Cards {
-			if bound.Get(d) == 0 { // left may look at all nodes
-				bound.Set(d, max(0, left(d)))
-			}
-		}
-	}
-}
-
 // without reports whether some of the other pods lack cards once an amount of a card is gone.
 func (r *Rest) without(d fastres.Dim, milli float64) bool {
-	bound := r.room.RealCapability.Row(0)
+	bound := r.room.bound()
 	had := bound.Get(d)
 	if had < milli {
 		return false // no other pod can use it, or the pod does not get it
 	}
 
 	bound.Set(d, had-milli)
-	answer := r.assignable()
+	answer := r.room.serves(r.others)
 	bound.Set(d, had)
 	return answer == assign.No
-}
-
-func (r *Rest) assignable() assign.Answer {
-	budget := restBudget
-	return r.assigner.Feasible(&r.room, nil, r.others, &budget)
 }
