@@ -52,9 +52,9 @@ func (s *Session) EvictionRoom(from index.Queue) (now, most int) {
 }
 
 // NoteEvicted counts a task of a queue that is evicted for a task of the queue to, n = 1, or takes that back, n = -1.
-// It is not called for a task that is evicted for its own queue: that does not count.
+// A task that is evicted for its own queue, by preempt, does not count.
 func (s *Session) NoteEvicted(from, to index.Queue, n int) {
-	if from == index.None {
+	if from == index.None || from == to {
 		return
 	}
 	for _, h := range s.with(onEvictions) {
