@@ -65,12 +65,12 @@ func (c *claimant) reclaimer() constraint.Reclaimer {
 	return constraint.Reclaimer{Queue: c.queue, Gang: c.job}
 }
 
-// claimantOf returns the pods that a job of q lacks to its minimum, or else one pod. skip has kinds of pods that are
-// not asked for again. It returns nil for none.
+// claimantOf returns the pods that a job of q lacks to its minimum, or else one pod, unless the job starves only until
+// the notices for it are over. skip has kinds of pods that are not asked for again. It returns nil for none.
 func (s *Rules) claimantOf(job *api.JobInfo, q index.Queue, within bool, skip []*api.TaskInfo) *claimant {
 	pending := s.pendingOf(job)
 	tasks, optional, starts := s.lacking(job, pending, skip)
-	if starts {
+	if starts && s.starvesBooked(job) {
 		tasks = firstBeyond(pending, skip)
 	}
 	if len(tasks) == 0 || slices.ContainsFunc(tasks, constraint.NeverPreempts) {

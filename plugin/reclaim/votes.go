@@ -59,6 +59,19 @@ func (s *Rules) agreedInQueue(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []
 	})
 }
 
+// starvesBooked reports whether a job starves as if its pods in plans with notice had their nodes. Gang counts these as
+// missing, so it is asked as if the job needed as many pods less.
+func (s *Rules) starvesBooked(job *api.JobInfo) bool {
+	minimum := job.MinAvailable
+	defer func() { job.MinAvailable = minimum }()
+	for _, m := range s.memory.notices.Booked() {
+		if m.Task.Job == job.UID && s.Books.Waits(m.Task) {
+			job.MinAvailable--
+		}
+	}
+	return s.Volcano.JobStarving(job)
+}
+
 // agreedWithoutGang returns the tasks that all other plugins allow to evict for a task. Gang is asked as if no job had
 // a minimum: the planner keeps minimums.
 func (s *Rules) agreedWithoutGang(evictor *api.TaskInfo, tasks []*api.TaskInfo, within bool) []*api.TaskInfo {
