@@ -121,8 +121,8 @@ func TestVictimsFrom(t *testing.T) {
 	free, told := pod{"", false}, pod{"", true}
 	ours, oursTold, theirs := pod{"a", false}, pod{"a", true}, pod{"b", false}
 	for from, want := range map[victimsFrom][]pod{
-		anyVictims:   {free, told, ours, oursTold},
-		readyVictims: {free, ours},
+		anyVictims:   {free, told},
+		readyVictims: {free},
 		dueVictims:   {ours},
 	} {
 		var got []pod

@@ -19,9 +19,10 @@ const (
 	dueVictims               // victims of the claimant's own plan, once their notice is over
 )
 
-// allows reports whether a pod that is kept for a job, "" for none, can be a victim for the claimant of a job.
+// allows reports whether a pod that is kept for a job, "" for none, can be a victim for the claimant of a job. Other
+// pods of that job may have plans of their own, so the pods that are kept for it count only once they are due.
 func (from victimsFrom) allows(keptFor, claimant api.JobID, hasNotice bool) bool {
-	if keptFor != "" && keptFor != claimant {
+	if keptFor != "" && (from != dueVictims || keptFor != claimant) {
 		return false
 	}
 
