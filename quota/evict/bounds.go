@@ -30,15 +30,16 @@ func (b *Bounds) Note(queue, resource string, now time.Time, bound float64) bool
 		b.steps = map[account][]step{}
 	}
 
-	// Earlier bounds that are not higher count no longer: the queue may keep as much as the new bound allows.
+	// Earlier bounds that are not higher count no longer: the queue may keep as much as the new bound allows. Nor
+	// do bounds of a time that is not earlier: the clock was set back.
 	key := account{queue, resource}
 	steps := b.steps[key]
 	next := step{ceil(now), bound}
 	lower := true
-	for n := len(steps); n > 0 && steps[n-1].bound <= bound; n = len(steps) {
-		next.at = steps[n-1].at
+	for n := len(steps); n > 0 && (steps[n-1].bound <= bound || steps[n-1].at >= next.at); n = len(steps) {
+		lower = lower && steps[n-1].bound > bound
+		next.at = min(next.at, steps[n-1].at)
 		steps = steps[:n-1]
-		lower = false
 	}
 
 	steps = append(steps, next)

@@ -31,10 +31,15 @@ func (c *Counter) Begin(now time.Time, length func(queue string) time.Duration) 
 		from := now.Add(-evicted.length).UnixMilli()
 		evicted.times = slices.DeleteFunc(evicted.times, func(m moment) bool { return m.at <= from })
 
-		// A time in the future was noted before the clock was set back.
+		// Times in the future were noted before the clock was set back. They become one, since Record has each once.
 		latest := ceil(now)
-		for i := range evicted.times {
-			evicted.times[i].at = min(evicted.times[i].at, latest)
+		ahead := 0
+		for n := len(evicted.times); n > 0 && evicted.times[n-1].at >= latest; n = len(evicted.times) {
+			ahead += evicted.times[n-1].n
+			evicted.times = evicted.times[:n-1]
+		}
+		if ahead > 0 {
+			evicted.times = append(evicted.times, moment{latest, ahead})
 		}
 
 		if len(evicted.times) == 0 {

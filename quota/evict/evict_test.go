@@ -80,6 +80,37 @@ func TestCounterRemembers(t *testing.T) {
 	assert.Empty(t, c.queues)
 }
 
+// TestClockSetBack sets the clock back by nine seconds. What is stored then can be read, and says the same.
+func TestClockSetBack(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, c := range map[string]struct {
+		bound, want float64
+		lower       bool
+	}{
+		"a lower bound":  {4, 4, true},
+		"the same bound": {6, 6, false},
+		"a higher bound": {7, 7, false},
+		"the first one":  {8, 8, false},
+	} {
+		var l Ledger
+		for i, bound := range []float64{8, 6} {
+			at := noon.Add(time.Duration(1+2*i) * time.Second)
+			l.Lost.Add("q", at, day, 1)
+			l.Above.Note("q", "A", at, bound)
+		}
+
+		now := noon.Add(-6 * time.Second)
+		l.Lost.Begin(now, func(string) time.Duration { return day })
+		assert.Equal(t, c.lower, l.Above.Note("q", "A", now, c.bound), name)
+
+		again, err := New(l.Record())
+		require.NoError(t, err, name)
+		assert.Equal(t, 2, again.Lost.Used("q", now, day), name)
+		assert.Equal(t, c.want, again.Above.Allowed("q", "A", now, 0), name)
+		assert.Equal(t, math.Inf(1), again.Above.Allowed("q", "A", now, time.Minute), name)
+	}
+}
+
 // TestBounds compares with the most of all bounds in the time.
 func TestBounds(t *testing.T) {
 	type held struct {
