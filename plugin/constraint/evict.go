@@ -32,15 +32,15 @@ func (s *Session) AllowsVictim(from, to index.Queue) bool {
 	return true
 }
 
-// CountVictim adds n victims to the question: 1, or -1 to take one back.
+// CountVictim adds n victims to the question: -1 takes one back.
 func (s *Session) CountVictim(from, to index.Queue, n int) {
 	for _, h := range s.with(onEvictions) {
 		h.Evictions.Count(from, to, n)
 	}
 }
 
-// EvictionRoom returns how many tasks of a queue may be evicted now for no other task, and the most that may ever be
-// evicted at once.
+// EvictionRoom returns how many tasks of a queue may be evicted now for no other task, after the victims of the
+// question, and the most that may ever be evicted at once.
 func (s *Session) EvictionRoom(from index.Queue) (now, most int) {
 	now, most = math.MaxInt, math.MaxInt
 	for _, h := range s.with(onEvictions) {

@@ -106,10 +106,10 @@ type Evictions interface {
 	Begin()
 	// Allows reports whether there is room for one more victim, after the victims of the question.
 	Allows(from, to index.Queue) bool
-	// Count adds n victims to the question: 1, or -1 to take one back.
+	// Count adds n victims to the question: -1 takes one back.
 	Count(from, to index.Queue, n int)
-	// Room returns how many tasks of a queue may be evicted now, without the victims of the question, and the most
-	// that may ever be evicted at once.
+	// Room returns how many tasks of a queue may be evicted now, after the victims of the question, and the most that
+	// may ever be evicted at once.
 	Room(from, to index.Queue) (now, most int)
 	// Evicted counts an eviction, n = 1, or takes it back, n = -1.
 	Evicted(from, to index.Queue, n int)

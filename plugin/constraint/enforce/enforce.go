@@ -83,10 +83,7 @@ func (r *rule) evictExcess() {
 		left[i] = e.has - e.due
 	}
 
-	if r.session.GivesNotice() {
-		r.session.BeginVictims()
-	}
-
+	r.session.BeginVictims()
 	for _, u := range evict.Choose(left, jobs) {
 		first := tasks[u.Job][u.Pods[0]]
 		if now, _ := r.session.EvictionRoom(r.session.QueueOf(first)); now < len(u.Pods) {
@@ -102,24 +99,20 @@ func (r *rule) evictExcess() {
 	}
 }
 
-// waits gives notice to pods of a job, and reports whether they may not be evicted yet. Pods that got notice earlier in
-// this session use up the budgets of evictions first: where nothing is left, the pods wait as well.
+// waits gives notice to pods of a job, and reports whether they may not be evicted yet. Then the budgets of evictions
+// leave room for them in this session.
 func (r *rule) waits(tasks []*api.TaskInfo, pods []int) (waits bool) {
 	s := r.session
-	for _, pod := range pods {
-		q := s.QueueOf(tasks[pod])
-		if !s.AllowsVictim(q, index.None) {
-			return true
-		}
-		s.CountVictim(q, index.None, 1)
-	}
-
 	for _, pod := range pods {
 		q := s.QueueOf(tasks[pod])
 		if s.NoticeOf(q, tasks[pod]).After(s.Now) {
 			waits = true
 			s.GiveNotice(q, tasks[pod], policy.Short(policy.EnforceQuotaKey))
 		}
+	}
+
+	if waits {
+		s.CountVictim(s.QueueOf(tasks[pods[0]]), index.None, len(pods))
 	}
 	return waits
 }

@@ -210,11 +210,11 @@ func (b *Budgets) Count(from, to index.Queue, n int) {
 	b.each(from, to, func(budget *Budget) { budget.asked += n })
 }
 
-// Room returns what all budgets have room for, now and ever.
+// Room returns what all budgets have room for, now after the victims of the question, and ever.
 func (b *Budgets) Room(from, to index.Queue) (now, most int) {
 	now, most = math.MaxInt, math.MaxInt
 	b.each(from, to, func(budget *Budget) {
-		now = min(now, budget.Left())
+		now = min(now, budget.Left()-budget.asked)
 		most = min(most, budget.Rate.Most)
 	})
 
