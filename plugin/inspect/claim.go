@@ -34,6 +34,7 @@ const (
 	ByMinimum   Protector = "minimum"       // its job needs it
 	ByDeserved  Protector = "deserved"      // its queue has no more than it deserves
 	ByGuarantee Protector = "guarantee"     // of its queue, or of an ancestor
+	ByLending   Protector = "lending"       // another rule of lending, such as a soft quota
 	ByClass     Protector = "service class" // of its job
 	ByNotice    Protector = "notice"        // it has notice, for another job
 	ByOthers    Protector = "plugin"        // another plugin of the scheduler
@@ -57,6 +58,7 @@ var protectors = map[plan.Spared]Protector{
 	plan.ByMinimum:   ByMinimum,
 	plan.ByDeserved:  ByDeserved,
 	plan.ByGuarantee: ByGuarantee,
+	plan.ByLending:   ByLending,
 	plan.ByOthers:    ByOthers,
 }
 

@@ -70,16 +70,31 @@ func (t *trial) evictPod(loser *losingJob, pod int, protectedBy quota.Protection
 	case !t.keepsUntilDue(q, charge):
 		return plan.ByGuarantee
 	case !t.takes(q, charge, task, protectedBy):
-		if t.memory.victims.AboveDeserved(q, charge) {
-			return plan.ByGuarantee
-		}
-		return plan.ByDeserved
+		return t.refusalOf(q, charge)
 	}
 
 	t.leave(q, task, charge)
 	t.CountVictim(q, t.claimant.queue, 1)
 	t.lost = append(t.lost, loss{task: task, queue: q, charge: charge})
 	return plan.Taken
+}
+
+// refusalOf returns which rule of reclaim protects a pod of q that takes refuses.
+func (t *trial) refusalOf(q index.Queue, charge fastres.Vector) plan.Spared {
+	if !t.memory.victims.AboveDeserved(q, charge) {
+		return plan.ByDeserved
+	}
+
+	keeps := t.keeps(q, charge)
+	mark := t.Mark()
+	defer t.Undo(mark)
+	switch {
+	case !t.memory.victims.TakeForGang(q, charge, t.claimant.queue, quota.ByGuarantee):
+		return plan.ByGuarantee
+	case keeps:
+		return plan.ByDeserved
+	}
+	return plan.ByLending
 }
 
 // keepsUntilDue reports whether the queues of a pod keep their guarantees without it, as long as notices run. Until

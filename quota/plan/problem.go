@@ -111,6 +111,7 @@ const (
 	ByMinimum                 // its job needs it
 	ByDeserved                // its queue has no more than it deserves
 	ByGuarantee               // a guarantee of its queue or of an ancestor protects it
+	ByLending                 // another rule of lending, such as a soft quota, lets its queue keep it
 	ByPolicy                  // a fence, a service class or a minimum run time
 	ByBudget                  // a budget of evictions is used up
 	ByOthers                  // another plugin of the scheduler, such as pdb or conformance

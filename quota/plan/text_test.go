@@ -112,8 +112,8 @@ func cards(text string, usual float64) float64 {
 }
 
 // spared has the names of the reasons that spare a candidate.
-var spared = map[Spared]string{ByMinimum: "minimum", ByDeserved: "deserved", ByGuarantee: "guarantee", ByPolicy: "policy",
-	ByBudget: "budget", ByOthers: "others"}
+var spared = map[Spared]string{ByMinimum: "minimum", ByDeserved: "deserved", ByGuarantee: "guarantee",
+	ByLending: "lending", ByPolicy: "policy", ByBudget: "budget", ByOthers: "others"}
 
 // text describes a plan.
 func (w *textWorld) text(p Plan) string {

@@ -77,6 +77,7 @@ var spares = map[inspect.Protector]string{
 	inspect.ByMinimum:   "their job needs them",
 	inspect.ByDeserved:  "their queue has no more than it deserves",
 	inspect.ByGuarantee: "a guarantee of their queue protects them",
+	inspect.ByLending:   "by the rules of lending, their queue keeps them",
 	inspect.ByClass:     "their service class protects them",
 	inspect.ByNotice:    "they have notice for another job",
 	inspect.ByOthers:    "another plugin protects them",

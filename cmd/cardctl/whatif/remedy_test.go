@@ -67,6 +67,17 @@ func TestExplain(t *testing.T) {
 			"default/Job/owner in queue own lacks such cards, and its pods are spared: " +
 				"volcano.sh/eviction-budget (lose) of queue borrower",
 		}},
+		"soft-quota": {verdict: "now", rule: "NodesFull", advice: []string{
+			"queue own has 0 NVIDIA-L40S and deserves 2", "queue borrower has 8 NVIDIA-L40S and deserves 2",
+			"nothing is evicted for it: 0 of the 1 pods it needs would have room; it lacks 6 NVIDIA-L40S",
+			"2 pods of default/Job/elastic are spared: by the rules of lending, their queue keeps them",
+			"the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards",
+		}, holder: []string{
+			"the next cycles evict none of its pods; " +
+				"queue borrower has more than it deserves: 6 NVIDIA-L40S (8 of 2 deserved)",
+			"default/Job/owner in queue own lacks such cards, and its pods are spared: " +
+				"by the rules of lending, their queue keeps them",
+		}},
 		"over-deserved": {verdict: "now", rule: "NodesFull", advice: []string{
 			parts, borrows,
 			"nothing is evicted for it: Queue <own> has insufficient <NVIDIA-L40S> quota: requested <6>, total would be <6>, but deserved is <4>",
