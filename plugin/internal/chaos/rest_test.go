@@ -61,7 +61,7 @@ func (c *chaosCycle) anotherWaits(j *Job) bool {
 // do not count in its queue.
 func (c *chaosCycle) jobOf(j *Job) *api.JobInfo {
 	if !slices.Contains(c.World.Orphans, j) {
-		return c.Jobs[j.ID()]
+		return c.all[j.ID()]
 	}
 	if c.World.Queues[j.Spec.Queue] == nil || !c.counted(j.Spec.Queue) {
 		return nil

@@ -125,6 +125,7 @@ type chaosCycle struct {
 	*framework.Session
 	cache  *offline.Cache
 	own    *session.Session
+	all    map[api.JobID]*api.JobInfo // the jobs of the session. Volcano's preempt sees a part of them
 	broken sabotage
 	action string // the one that runs
 	// evictor is the action that evicted a task, by its name.
@@ -263,6 +264,7 @@ func (c *chaosCycle) openWith(b *session.Builder) {
 		c.tiers = tiers
 	}
 	c.Session = offline.Open(c.cache, c.tiers)
+	c.all = c.Session.Jobs
 	if b == nil {
 		return
 	}
