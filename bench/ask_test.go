@@ -21,7 +21,7 @@ import (
 
 // BenchmarkAllocatable checks a task that may be placed.
 func BenchmarkAllocatable(b *testing.B) {
-	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), allocatable, theLarge(b).besideNone()...) })
+	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), allocatable, theLarge(b).comparedWithNone()...) })
 }
 
 func allocatable(b *testing.B, s *bed) func() bool {
@@ -32,7 +32,7 @@ func allocatable(b *testing.B, s *bed) func() bool {
 
 // BenchmarkJobEnqueueable checks a job that is admitted.
 func BenchmarkJobEnqueueable(b *testing.B) {
-	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), jobEnqueueable, theLarge(b).besideNone()...) })
+	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), jobEnqueueable, theLarge(b).comparedWithNone()...) })
 }
 
 // jobEnqueueable has the job request very little, because upstream charges it
@@ -50,7 +50,7 @@ func jobEnqueueable(b *testing.B, s *bed) func() bool {
 // BenchmarkPreemptive checks a queue that may take from others for a task.
 func BenchmarkPreemptive(b *testing.B) {
 	b.Run("shape=L", func(b *testing.B) {
-		measure(b, theLarge(b), preemptive, theLarge(b).besideNone()...)
+		measure(b, theLarge(b), preemptive, theLarge(b).comparedWithNone()...)
 	})
 }
 
@@ -79,13 +79,13 @@ func BenchmarkQueueOrder(b *testing.B) {
 				b.Fatal("the implementations disagree")
 			}
 			return func() bool { return s.QueueOrderFn(l, r) == want }
-		}, theLarge(b).besideNone()...)
+		}, theLarge(b).comparedWithNone()...)
 	})
 }
 
 // BenchmarkReclaimable has the plugin choose victims among 100 candidates.
 func BenchmarkReclaimable(b *testing.B) {
-	b.Run("shape=L/candidates=100", func(b *testing.B) { measure(b, theLarge(b), reclaimable(100), theLarge(b).beside()...) })
+	b.Run("shape=L/candidates=100", func(b *testing.B) { measure(b, theLarge(b), reclaimable(100), theLarge(b).compared()...) })
 }
 
 func reclaimable(candidates int) operation {
@@ -155,7 +155,7 @@ func names(tasks []*api.TaskInfo) []string {
 // BenchmarkEvent has a task taken away and placed again: two events, with the
 // metrics that they set.
 func BenchmarkEvent(b *testing.B) {
-	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), event, theLarge(b).beside()...) })
+	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), event, theLarge(b).compared()...) })
 }
 
 func event(b *testing.B, s *bed) func() bool {

@@ -13,17 +13,17 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// beside returns the implementations to compare on a content, without a bystander.
-func (c *content) beside() []implementation {
+// compared returns the implementations to compare on a content, without a bystander.
+func (c *content) compared() []implementation {
 	if c.plugin != plugin.CapacityName { // upstream has no cards
 		return []implementation{c.floor(), {"ours", newCards}}
 	}
 	return []implementation{implementations[0], c.floor(), implementations[1]}
 }
 
-// besideNone returns the implementations to compare on a content, and a plugin that permits everything.
-func (c *content) besideNone() []implementation {
-	return append([]implementation{{none.name, bystanderOf(c.plugin)}}, c.beside()...)
+// comparedWithNone returns the implementations to compare on a content, and a plugin that permits everything.
+func (c *content) comparedWithNone() []implementation {
+	return append([]implementation{{none.name, bystanderOf(c.plugin)}}, c.compared()...)
 }
 
 // bystander permits everything, under the name of the plugin that it stands in for.

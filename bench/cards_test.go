@@ -186,27 +186,27 @@ func measureCards(b *testing.B, prepare operation, compared func(*content) []imp
 }
 
 func BenchmarkAllocatableCards(b *testing.B) {
-	measureCards(b, allocatable, (*content).besideNone, "one", "list", "untyped")
+	measureCards(b, allocatable, (*content).comparedWithNone, "one", "list", "untyped")
 }
 
 func BenchmarkPreemptiveCards(b *testing.B) {
-	measureCards(b, preemptive, (*content).besideNone, "one", "list")
+	measureCards(b, preemptive, (*content).comparedWithNone, "one", "list")
 }
 
 func BenchmarkPrePredicateCards(b *testing.B) {
-	measureCards(b, prePredicate, (*content).besideNone, "one")
+	measureCards(b, prePredicate, (*content).comparedWithNone, "one")
 }
 
-func BenchmarkEventCards(b *testing.B) { measureCards(b, event, (*content).beside, "one") }
+func BenchmarkEventCards(b *testing.B) { measureCards(b, event, (*content).compared, "one") }
 
-func BenchmarkSimulateCards(b *testing.B) { measureCards(b, simulate, (*content).beside, "one") }
+func BenchmarkSimulateCards(b *testing.B) { measureCards(b, simulate, (*content).compared, "one") }
 
 // BenchmarkPredicateCards asks about one node.
 func BenchmarkPredicateCards(b *testing.B) {
 	measureCards(b, func(b *testing.B, s *bed) func() bool {
 		task, node := s.openOnNode(b)
 		return func() bool { return s.PredicateFn(task, node) == nil }
-	}, (*content).besideNone, "one", "list")
+	}, (*content).comparedWithNone, "one", "list")
 }
 
 // BenchmarkNodeOrderCards scores one node.
@@ -217,7 +217,7 @@ func BenchmarkNodeOrderCards(b *testing.B) {
 			score, err := s.NodeOrderFn(task, node)
 			return err == nil && (score > 0 || s.name == none.name)
 		}
-	}, (*content).besideNone, "one", "list")
+	}, (*content).comparedWithNone, "one", "list")
 }
 
 // openOnNode opens the plugin and takes the snapshot of a task. It returns the task, and a node with the first card of
@@ -235,7 +235,7 @@ func (s *bed) openOnNode(b *testing.B) (*api.TaskInfo, *api.NodeInfo) {
 // BenchmarkReclaimableCards has the plugin choose victims.
 func BenchmarkReclaimableCards(b *testing.B) {
 	for _, candidates := range []int{100, 1000} {
-		b.Run(fmt.Sprintf("candidates=%d", candidates), func(b *testing.B) { measureCards(b, reclaimable(candidates), (*content).beside, "one", "list") })
+		b.Run(fmt.Sprintf("candidates=%d", candidates), func(b *testing.B) { measureCards(b, reclaimable(candidates), (*content).compared, "one", "list") })
 	}
 }
 
@@ -258,7 +258,7 @@ func BenchmarkPreemptableCards(b *testing.B) {
 					from[i].Job = preemptor.Job
 				}
 				return func() bool { return len(s.Preemptable(preemptor, from)) == candidates }
-			}, (*content).beside, "one")
+			}, (*content).compared, "one")
 		})
 	}
 }
@@ -275,7 +275,7 @@ func agree(b *testing.B, s *bed) {
 // BenchmarkJobEnqueueableCards checks a job that is admitted: with one card or a list of them,
 // and where jobs of the same queue are admitted and have no pods yet.
 func BenchmarkJobEnqueueableCards(b *testing.B) {
-	measureCards(b, jobEnqueueable, (*content).besideNone, "one", "list", "untyped")
+	measureCards(b, jobEnqueueable, (*content).comparedWithNone, "one", "list", "untyped")
 	for _, a := range []asks{
 		{cards: 1, promised: 1000, sizes: []int64{1}},
 		{cards: 3, promised: 1000, sizes: []int64{1}},

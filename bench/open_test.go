@@ -34,7 +34,7 @@ func BenchmarkSessionOpen(b *testing.B) {
 			if shape.Name != workload.L.Name {
 				c = contentOf(b, shape.Make(1))
 			}
-			measure(b, c, opening, c.beside()...)
+			measure(b, c, opening, c.compared()...)
 		})
 	}
 }
@@ -68,7 +68,7 @@ func BenchmarkSessionOpenCards(b *testing.B) {
 	for _, shape := range openShapes() {
 		b.Run("shape="+shape.Name, func(b *testing.B) {
 			c := withCardsOf(b, shape, asks{cards: 1})
-			measure(b, c, opening, c.beside()...)
+			measure(b, c, opening, c.compared()...)
 		})
 	}
 }
@@ -81,7 +81,7 @@ func BenchmarkSessionOpenCold(b *testing.B) {
 }
 
 func openCold(b *testing.B, c *content) {
-	for _, impl := range c.beside() {
+	for _, impl := range c.compared() {
 		b.Run("impl="+impl.name, func(b *testing.B) {
 			s := c.bed(impl)
 			opening(b, s) // later sessions know the data that the first session of a process reads

@@ -33,7 +33,7 @@ func BenchmarkScale(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				grow(b, c, c.beside())
+				grow(b, c, c.compared())
 			})
 		})
 	}

@@ -15,7 +15,7 @@ import (
 
 // BenchmarkPrePredicate takes the snapshot that every pending task gets.
 func BenchmarkPrePredicate(b *testing.B) {
-	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), prePredicate, theLarge(b).besideNone()...) })
+	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), prePredicate, theLarge(b).comparedWithNone()...) })
 }
 
 func prePredicate(b *testing.B, s *bed) func() bool {
@@ -31,7 +31,7 @@ func (s *bed) drop(task *api.TaskInfo) { s.GetCycleState(task.UID).Delete(fwk.St
 // BenchmarkSimulate clones a snapshot, takes 8 tasks out of the clone, and asks
 // whether another fits; it does, and did not before.
 func BenchmarkSimulate(b *testing.B) {
-	b.Run("shape=L/removed=8", func(b *testing.B) { measure(b, theLarge(b), simulate, theLarge(b).beside()...) })
+	b.Run("shape=L/removed=8", func(b *testing.B) { measure(b, theLarge(b), simulate, theLarge(b).compared()...) })
 }
 
 func simulate(b *testing.B, s *bed) func() bool {

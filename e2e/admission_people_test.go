@@ -41,8 +41,8 @@ func (c *cluster) as(t *testing.T, name string, groups ...string) person {
 	return person{kube, volcano}
 }
 
-// whose returns the annotations of a user and groups.
-func whose(user, groups string) map[string]string {
+// annotationsOf returns the annotations of a user and groups.
+func annotationsOf(user, groups string) map[string]string {
 	return map[string]string{policy.UserKey: user, policy.GroupsKey: groups}
 }
 
@@ -64,7 +64,7 @@ func (c *cluster) people(t *testing.T, mutating bool) {
 	forger := c.as(t, "forger")
 	await := func(ctx context.Context, holds func(*corev1.Pod, error) bool) {
 		require.NoError(t, wait.PollUntilContextTimeout(ctx, schedulePeriod, patience, true, func(ctx context.Context) (bool, error) {
-			return holds(forger.pod(ctx, whose("someone", ""))), nil
+			return holds(forger.pod(ctx, annotationsOf("someone", ""))), nil
 		}))
 	}
 	t.Cleanup(func() {
@@ -114,16 +114,16 @@ func TestAdmissionOfPeople(t *testing.T) {
 	c.people(t, true)
 	ctx := t.Context()
 	ann, bob := c.as(t, "ann", "research", "CN=a,OU=50%"), c.as(t, "bob")
-	own := whose("ann", "research,CN=a%2COU=50%25")
+	own := annotationsOf("ann", "research,CN=a%2COU=50%25")
 
-	for _, forged := range []map[string]string{nil, whose("bob", "admins")} {
+	for _, forged := range []map[string]string{nil, annotationsOf("bob", "admins")} {
 		pod, err := ann.pod(ctx, forged)
 		require.NoError(t, err)
 		assert.Equal(t, own, marks(&pod.ObjectMeta))
 	}
-	pod, err := bob.pod(ctx, whose("ann", "research"))
+	pod, err := bob.pod(ctx, annotationsOf("ann", "research"))
 	require.NoError(t, err)
-	assert.Equal(t, whose("bob", ""), marks(&pod.ObjectMeta))
+	assert.Equal(t, annotationsOf("bob", ""), marks(&pod.ObjectMeta))
 
 	deployment := &apps.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "admitted"}, Spec: apps.DeploymentSpec{
 		Selector: &metav1.LabelSelector{MatchLabels: podOf().Labels}, Template: podOf(), Replicas: new(int32)}}
@@ -142,7 +142,7 @@ func TestAdmissionOfPeople(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		latest.Annotations[policy.UserKey], latest.Spec.Template.Annotations = "bob", whose("bob", "")
+		latest.Annotations[policy.UserKey], latest.Spec.Template.Annotations = "bob", annotationsOf("bob", "")
 		changed, err = bob.kube.AppsV1().Deployments(metav1.NamespaceDefault).Update(ctx, latest, metav1.UpdateOptions{})
 		return err
 	}))
@@ -154,7 +154,7 @@ func TestAdmissionOfPeople(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, own, marks(&cron.Spec.JobTemplate.Spec.Template.ObjectMeta))
 
-	group, err := ann.group(ctx, whose("bob", ""))
+	group, err := ann.group(ctx, annotationsOf("bob", ""))
 	require.NoError(t, err)
 	assert.Equal(t, own, marks(&group.ObjectMeta))
 
@@ -178,10 +178,10 @@ func TestAdmissionWithoutMutation(t *testing.T) {
 	ann := c.as(t, "ann", "research")
 	_, err := ann.pod(ctx, nil)
 	assert.ErrorContains(t, err, "the annotation volcano.sh/user has to be ann")
-	_, err = ann.pod(ctx, whose("bob", "research"))
+	_, err = ann.pod(ctx, annotationsOf("bob", "research"))
 	assert.ErrorContains(t, err, "the annotation volcano.sh/user has to be ann")
-	_, err = ann.pod(ctx, whose("ann", "admins"))
+	_, err = ann.pod(ctx, annotationsOf("ann", "admins"))
 	assert.ErrorContains(t, err, "the annotation volcano.sh/groups has to be research")
-	_, err = ann.pod(ctx, whose("ann", "research"))
+	_, err = ann.pod(ctx, annotationsOf("ann", "research"))
 	assert.NoError(t, err)
 }

@@ -15,9 +15,9 @@ var userGoals = slices.Concat(
 	otherUserGoals,
 )
 
-func goalsBySize(of func(queues int) goal) (all []goal) {
+func goalsBySize(bound func(queues int) goal) (all []goal) {
 	for _, queues := range cycleSizes {
-		all = append(all, of(queues))
+		all = append(all, bound(queues))
 	}
 	return all
 }

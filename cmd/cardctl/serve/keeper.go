@@ -12,7 +12,7 @@ import (
 type keeper struct {
 	source   model.Source
 	interval time.Duration
-	clock    time.Duration // the longest time between two readings, but quietShare
+	clock    time.Duration // the longest time between two readings, except for quietShare
 	log      func(format string, arguments ...any)
 	history  *model.History
 	events   *broadcaster

@@ -218,7 +218,7 @@ func TestExcused(t *testing.T) {
 			plain(s)
 			s.queue("borrower")
 			s.place("b1", "loans", "n1", 2)
-			s.anew("n1")
+			s.recreateNode("n1")
 			s.place("b2", "loans", "n1", 3)
 		},
 		line: func(s *story) {

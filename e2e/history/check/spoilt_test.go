@@ -63,11 +63,11 @@ var spoilt = map[string]struct {
 		s.place("b1", "loans", "n1", 2)
 		s.place("b2", "loans", "n2", 2)
 	}, QuotaHolds},
-	"pods in the place of others on a node that was made anew": {func(s *story) {
+	"pods in the place of others on a node that was created again": {func(s *story) {
 		lending(s)
 		s.node("n2", h200, 4)
 		s.place("b1", "loans", "n1", 2)
-		s.anew("n1")
+		s.recreateNode("n1")
 		s.place("l1", "own", "n1", 3)
 	}, NodeHolds},
 	"a queue above": {func(s *story) {

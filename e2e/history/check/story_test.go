@@ -81,8 +81,8 @@ func (s *story) node(name, model string, cards int64) {
 	s.nodes[name] = object
 }
 
-// anew has a node that is deleted and created again.
-func (s *story) anew(name string) {
+// recreateNode deletes a node and creates it again.
+func (s *story) recreateNode(name string) {
 	s.t.Helper()
 	s.write(history.Deleted, "Node", s.nodes[name])
 	s.write(history.Added, "Node", s.nodes[name])

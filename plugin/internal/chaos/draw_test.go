@@ -380,9 +380,9 @@ func (d *draw) submit(cycle int) {
 	if j.Later = d.chance(30); j.Later && !d.plain && d.chance(60) {
 		j.CardRequest = fmt.Sprintf("{%q:%d}", d.list(), 1+d.IntN(6))
 	}
-	if j.Whose = d.whose(); d.chance(30) {
+	if j.Whose = d.ownership(); d.chance(30) {
 		for i := range j.Pods {
-			j.Pods[i].Whose = d.whose()
+			j.Pods[i].Whose = d.ownership()
 		}
 	}
 	j.Service, j.Owner = pick(d, "", "", "inference", "training", "other"), pick(d, "", "ReplicaSet", "Job")
@@ -468,7 +468,7 @@ func (d *draw) act(cycle int) {
 	case n < 59:
 		d.do(cycle, OpenGates{Job: job()})
 	case n < 61 && d.chance(30):
-		d.do(cycle, RelabelJob{Job: job(), Whose: d.whose()})
+		d.do(cycle, RelabelJob{Job: job(), Whose: d.ownership()})
 	case n < 62:
 		most := pick(d, 2, 8, 100)
 		d.do(cycle, EditGroup{Job: job(), MinMember: 1 + d.IntN(most), MinResources: d.resources(90, most)})

@@ -18,8 +18,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 )
 
-// whose draws the labels, the user and the groups of a job or of its pods.
-func (d *draw) whose() (o Whose) {
+// ownership draws the labels, the user and the groups of a job or of its pods.
+func (d *draw) ownership() (o Whose) {
 	if d.chance(50) {
 		o.Labels = map[string]string{"team": pick(d, "alpha", "alpha", "beta")}
 	}

@@ -292,7 +292,7 @@ func TestNamesStartAnew(t *testing.T) {
 		}
 		last = f.Own.Memory.Names.Len()
 	}
-	assert.Positive(t, renewed, "names never started anew")
+	assert.Positive(t, renewed, "names were never renewed")
 }
 
 // TestUnusedNamesAreDropped renews the names. A name without a use is dropped.
