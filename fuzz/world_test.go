@@ -124,7 +124,7 @@ func (w *world) build(c workload.Cluster, shuffle func(n int, swap func(i, j int
 		if len(c.Jobs)%3 == 1 && q.Weight%2 == 0 { // some clusters have overcommit factors
 			factor = 500 * float64(q.Weight)
 		}
-		from.Queues = append(from.Queues, oracle.Queue{MaxJobs: most, Overcommit: factor, Name: q.Name, Parent: q.Parent, Closed: q.Closed,
+		from.Queues = append(from.Queues, oracle.Queue{Counts: oracle.Counts{MaxJobs: most}, Overcommit: factor, Name: q.Name, Parent: q.Parent, Closed: q.Closed,
 			Capability: amounts(q.Capability), Deserved: amounts(q.Deserved), Guarantee: amounts(q.Guarantee), Weight: float64(q.Weight)})
 	}
 	for _, j := range c.Jobs {
@@ -264,7 +264,7 @@ func (w *world) buildIndex(c oracle.Cluster) {
 		}
 		return 0
 	})
-	jobs, most := make([]int, w.ix.Len()), make([]int, w.ix.Len())
+	jobs, most := make([]int, w.ix.Len()), map[index.Queue]int{}
 	for _, j := range c.Jobs {
 		if q := w.ix.Lookup(j.Queue); q != index.None {
 			w.countJob(q, j)
@@ -276,7 +276,7 @@ func (w *world) buildIndex(c oracle.Cluster) {
 	for _, queue := range c.Queues {
 		most[w.ix.Lookup(queue.Name)] = queue.MaxJobs
 	}
-	w.bounded.Reset(w.ix.Tree, jobs, most)
+	w.bounded.Reset(w.ix.Tree, jobs, func(q index.Queue) int { return most[q] })
 	w.ix.RollUp()
 	available := fastres.NewVector(w.names.Len())
 	available.Fill(fastres.MaxQuantity)

@@ -25,30 +25,37 @@ import "github.com/capacity-card/capacity-card/index"
 type Jobs struct {
 	tree     *index.Tree
 	admitted []int // by queue, with the jobs of the queues below
-	most     []int // by queue, 0 for no bound; empty if no queue has a bound
+	most     []int // by queue, 0 for no bound; empty: no queue has a bound
 }
 
-// Reset prepares j for a session. own are the numbers of admitted jobs of the queues
-// themselves, and most are the bounds. Both are empty if no queue has a bound.
-func (j *Jobs) Reset(t *index.Tree, own, most []int) {
+// Reset prepares j for a session, and reports whether any queue has a bound. own are the numbers of admitted jobs of
+// the queues themselves. most returns the bound of a queue, 0 for none.
+func (j *Jobs) Reset(t *index.Tree, own []int, most func(index.Queue) int) (found bool) {
 	j.tree = t
-	j.admitted = append(j.admitted[:0], own...)
-	j.most = append(j.most[:0], most...)
+	j.most = j.most[:0]
+	for q := range index.Queue(t.Len()) {
+		bound := most(q)
+		j.most = append(j.most, bound)
+		found = found || bound > 0
+	}
+	if !found {
+		j.most = j.most[:0]
+		return false
+	}
 
+	j.admitted = append(j.admitted[:0], own...)
 	for q := index.Queue(len(j.admitted)) - 1; q >= 0; q-- {
 		if p := t.Parent(q); p != index.None {
 			j.admitted[p] += j.admitted[q]
 		}
 	}
+	return true
 }
-
-// Bounded reports whether some queue has a bound. If not, Fits admits all jobs.
-func (j *Jobs) Bounded() bool { return len(j.most) > 0 }
 
 // Fits decides whether one more job of q is admitted. A refusal has the reason TooManyJobs
 // and the lowest queue with an exceeded bound.
 func (j *Jobs) Fits(q index.Queue) Verdict {
-	if !j.Bounded() {
+	if len(j.most) == 0 {
 		return Verdict{Admitted, q}
 	}
 
@@ -63,7 +70,7 @@ func (j *Jobs) Fits(q index.Queue) Verdict {
 
 // Count adds n admitted jobs of q: 1, or -1 to take one back.
 func (j *Jobs) Count(q index.Queue, n int) {
-	if !j.Bounded() {
+	if len(j.most) == 0 {
 		return
 	}
 

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -24,15 +26,13 @@ func TestJobs(t *testing.T) {
 		"a queue without a bound":     {map[string]int{"free": 1000}, map[string]string{"free": "Admitted at free", "train": "Admitted at train"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			own, most := make([]int, ix.Len()), make([]int, ix.Len())
-			for queue, n := range map[string]int{"team": 3, "train": 2, "serve": 2} {
-				most[lookup(t, ix, queue)] = n
-			}
+			own := make([]int, ix.Len())
+			most := map[index.Queue]int{lookup(t, ix, "team"): 3, lookup(t, ix, "train"): 2, lookup(t, ix, "serve"): 2}
 			for queue, n := range test.own {
 				own[lookup(t, ix, queue)] = n
 			}
 			var jobs quota.Jobs
-			jobs.Reset(ix.Tree, own, most)
+			assert.True(t, jobs.Reset(ix.Tree, own, func(q index.Queue) int { return most[q] }))
 			for queue, want := range test.want {
 				assert.Equal(t, want, verdict(ix, jobs.Fits(lookup(t, ix, queue))), queue)
 			}
@@ -44,17 +44,23 @@ func TestJobs(t *testing.T) {
 func TestJobsThatAreAdmitted(t *testing.T) {
 	ix := session("root", queue{name: "root"}, queue{name: "team"}, queue{name: "train<team"}, queue{name: "serve<team"})
 	team, train, serve := lookup(t, ix, "team"), lookup(t, ix, "train"), lookup(t, ix, "serve")
-	most := make([]int, ix.Len())
-	most[team] = 2
+	most := 2
+	bound := func(q index.Queue) int {
+		if q == team {
+			return most
+		}
+		return 0
+	}
 	var jobs quota.Jobs
-	jobs.Reset(ix.Tree, make([]int, ix.Len()), most)
+	require.True(t, jobs.Reset(ix.Tree, make([]int, ix.Len()), bound))
 	jobs.Count(train, 1)
 	assert.True(t, jobs.Fits(serve).OK())
 	jobs.Count(serve, 1)
 	assert.Equal(t, quota.Verdict{Reason: quota.TooManyJobs, Queue: team}, jobs.Fits(train))
 	assert.Equal(t, quota.Numbers{Total: 3, Bound: 2}, jobs.Numbers(team))
 
-	jobs.Reset(ix.Tree, nil, nil)
+	most = 0
+	assert.False(t, jobs.Reset(ix.Tree, make([]int, ix.Len()), bound), "no queue has a bound any more")
 	jobs.Count(train, 1)
 	assert.True(t, jobs.Fits(train).OK())
 }

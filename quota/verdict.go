@@ -69,6 +69,9 @@ func (r Reason) Whole() bool {
 	return false
 }
 
+// EndsWithPromises reports whether a refusal may end when admitted jobs lose their promise.
+func (r Reason) EndsWithPromises() bool { return r == OverQuota || r.OfHolder() || r == TooManyJobs }
+
 // OfHolder reports whether the limit of a holder refuses.
 func (r Reason) OfHolder() bool { return r == OverNamespace || r == OverHolder }
 

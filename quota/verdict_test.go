@@ -38,3 +38,13 @@ func TestVerdictOK(t *testing.T) {
 		assert.False(t, quota.Verdict{Reason: reason, Queue: index.None}.OK(), "reason %d", reason)
 	}
 }
+
+// TestEndsWithPromises says which refusals may end when admitted jobs lose their promise.
+func TestEndsWithPromises(t *testing.T) {
+	for reason, want := range map[quota.Reason]bool{
+		quota.Admitted: false, quota.ClosedQueue: false, quota.TooManyJobs: true, quota.HeldByOrder: false, quota.OverQuota: true,
+		quota.OverNamespace: true, quota.OverHolder: true, quota.OverBudget: false, quota.Guaranteed: false,
+	} {
+		assert.Equal(t, want, reason.EndsWithPromises(), reason.String())
+	}
+}

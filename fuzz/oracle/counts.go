@@ -1,10 +1,40 @@
 package oracle
 
-// MaxJobs is the annotation that bounds the admitted jobs of a queue and the queues below it.
-const MaxJobs = "volcano.sh/max-jobs"
+import "strconv"
 
-// MaxJobsTexts are bounds for random clusters.
-var MaxJobsTexts = []string{"1", "2", "3", "5"}
+// Counts are the policies of a queue that bound how many jobs are admitted in it and below. The zero Counts bound
+// nothing.
+type Counts struct {
+	MaxJobs int // the number of admitted jobs; 0 is no bound
+}
+
+const maxJobs = "volcano.sh/max-jobs"
+
+// CountTexts are values for random clusters, by the annotation that has them.
+var CountTexts = map[string][]string{maxJobs: {"1", "2", "3", "5"}}
+
+// WrongCounts are texts that no count may be.
+var WrongCounts = []string{"0", "some"}
+
+// IsCount reports whether a text is a count: a whole number above 0.
+func IsCount(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && n > 0
+}
+
+// CountsOf reads the annotations of a queue, which are counts.
+func CountsOf(annotations map[string]string) Counts {
+	jobs, _ := strconv.Atoi(annotations[maxJobs])
+	return Counts{MaxJobs: jobs}
+}
+
+// Refuse returns why a queue with a number of admitted jobs in it and below admits no further job, "" if it does.
+func (c Counts) Refuse(jobs int) (reason string) {
+	if c.MaxJobs > 0 && jobs+1 > c.MaxJobs {
+		return "TooManyJobs"
+	}
+	return ""
+}
 
 // CountRefusal is the reason of a policy that refuses a job, and the lowest queue with an exceeded bound. The zero
 // CountRefusal refuses nothing.
@@ -12,14 +42,12 @@ type CountRefusal struct{ Reason, Queue string }
 
 // CountsRefuse refuses a job of a queue that would exceed the bound of the queue or of one above.
 func (o *Oracle) CountsRefuse(name string) CountRefusal {
-	full := o.first(name, func(q string) bool {
-		most := o.queues[q].MaxJobs
-		return most > 0 && o.jobsBelow(q)+1 > most
-	})
-	if full == "" {
-		return CountRefusal{}
+	for _, q := range o.Path(name) {
+		if reason := o.queues[q].Refuse(o.jobsBelow(q)); reason != "" {
+			return CountRefusal{reason, q}
+		}
 	}
-	return CountRefusal{"TooManyJobs", full}
+	return CountRefusal{}
 }
 
 // jobsBelow returns the number of jobs that are admitted in a queue and below.

@@ -40,7 +40,7 @@ type Queue struct {
 	Weight                          float64
 	Fence                           bool // no reclaim across it
 	Times                           Times
-	MaxJobs                         int     // that are admitted in it and below; 0 is no bound
+	Counts                          // of admitted jobs
 	Overcommit                      float64 // thousandths of deserved that bound admission; 0 is no bound
 
 	// The three annotations of cards, if cards count in the queue.

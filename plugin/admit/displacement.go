@@ -13,7 +13,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
-	"github.com/capacity-card/capacity-card/quota"
 )
 
 // displacement is a job that is admitted in place of others, and the jobs that lose their promise for it. It is about
@@ -30,7 +29,7 @@ type displacement struct {
 // longer life keep their promise before others. It changes no account.
 func (s *Admission) decideInPlace(outcome cards.Outcome, job *api.JobInfo) cards.Outcome {
 	s.displacing = displacement{}
-	if !s.displaces(job) || !endsWithPromises(outcome.Verdict.Reason) {
+	if !s.displaces(job) || !outcome.Verdict.Reason.EndsWithPromises() {
 		return outcome
 	}
 	withdrawn := s.withdrawBelow(job)
@@ -87,11 +86,6 @@ func (s *Admission) withdrawBelow(job *api.JobInfo) (withdrawn []*promise) {
 		)
 	})
 	return withdrawn
-}
-
-// endsWithPromises reports whether a refusal may end when others lose their promises.
-func endsWithPromises(reason quota.Reason) bool {
-	return reason == quota.OverQuota || reason.OfHolder() || reason == quota.TooManyJobs
 }
 
 // displaceFor ends the admission of the jobs that lose their promise to a job. They wait to be

@@ -10,8 +10,6 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
-
-	"github.com/capacity-card/capacity-card/quota"
 )
 
 // jobIn returns a job of the queue q in a phase, with a task of each status.
@@ -66,14 +64,6 @@ func TestPromises(t *testing.T) {
 	jobs[later.UID] = later
 	p.readFrom(jobs)
 	assert.Equal(t, []*api.JobInfo{early, late}, p.jobs["q"], "they are read once")
-}
-
-// TestEndsWithPromises says which refusals may end when others lose their promises.
-func TestEndsWithPromises(t *testing.T) {
-	assert.True(t, endsWithPromises(quota.OverQuota))
-	assert.True(t, endsWithPromises(quota.TooManyJobs))
-	assert.False(t, endsWithPromises(quota.Admitted))
-	assert.False(t, endsWithPromises(quota.ClosedQueue))
 }
 
 // TestPreemptor takes a pending task of a job, or one that stands for the pods to come.

@@ -17,7 +17,6 @@ type policies struct {
 	session  uint64                    // in which the annotations were read, see objects.Queues
 	read     map[string]*policy.Values // by name of a queue with policy annotations
 	inForce  []*policy.Values          // by queue; nil where no queue has any
-	maxJobs  []int                     // by queue; nil where no queue bounds its jobs
 	budgeted []bool                    // by queue: it or an ancestor has a budget of card-hours; nil where none has
 	problems []objects.Problems        // of the annotations that this session has read
 }
@@ -38,7 +37,6 @@ func (p *policies) update(queues *objects.Queues, session *Inputs) {
 	}
 
 	session.policies = p.inForce
-	session.maxJobs = p.maxJobs
 	session.budgeted = p.budgeted
 }
 
@@ -82,7 +80,6 @@ func (p *policies) readQueue(queue *objects.Queue, settings Settings) (found []s
 // hierarchy, each queue inherits from the queue root.
 func (p *policies) inherit() {
 	p.inForce = nil
-	p.maxJobs = nil
 	p.budgeted = nil
 	if len(p.read) == 0 {
 		return
@@ -103,25 +100,14 @@ func (p *policies) inherit() {
 		own := p.read[p.tree.Name(q)]
 		p.inForce[q], below[q] = policy.Inherit(own, inherited)
 
-		if p.inForce[q] != nil && p.inForce[q].MaxJobs() > 0 {
-			p.maxJobs = resized(p.maxJobs, p.tree.Len())
-			p.maxJobs[q] = p.inForce[q].MaxJobs()
-		}
-
 		above := parent != index.None && p.budgeted != nil && p.budgeted[parent]
 		if above || own != nil && len(own.Budgets()) > 0 {
-			p.budgeted = resized(p.budgeted, p.tree.Len())
+			if p.budgeted == nil {
+				p.budgeted = make([]bool, p.tree.Len())
+			}
 			p.budgeted[q] = true
 		}
 	}
-}
-
-// resized returns values if there are any, and otherwise n zero values.
-func resized[T any](values []T, n int) []T {
-	if values == nil {
-		return make([]T, n)
-	}
-	return values
 }
 
 // noPolicies holds the values of a queue without policy annotations.
@@ -142,10 +128,6 @@ func (s *Inputs) Policies(q index.Queue) *policy.Values {
 func (s *Inputs) AnyPolicy(has func(*policy.Values) bool) bool {
 	return slices.ContainsFunc(s.policies, func(p *policy.Values) bool { return p != nil && has(p) })
 }
-
-// MaxJobs returns the bound of admitted jobs by queue, for the queue and all below it. 0 is no bound. It returns nil
-// if no queue has a bound.
-func (s *Inputs) MaxJobs() []int { return s.maxJobs }
 
 // Budgeted reports by queue whether it or an ancestor has a budget of card-hours. It returns nil if no queue has one.
 func (s *Inputs) Budgeted() []bool { return s.budgeted }

@@ -65,7 +65,7 @@ func (s *State) setQueues(ssn *framework.Session, session *Inputs) {
 
 	session.Jobs = make([]int, session.tree.Len())
 	session.Admitted = nil
-	if session.MaxJobs() != nil {
+	if session.HasPolicies() {
 		session.Admitted = make([]int, session.tree.Len())
 	}
 }

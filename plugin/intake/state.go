@@ -112,7 +112,7 @@ type Inputs struct {
 	// Queues are the queues by number; nil for a root without a Queue object.
 	Queues []*api.QueueInfo
 	Jobs   []int // number of jobs by queue
-	// Admitted is the number of jobs that are Inqueue or run, by queue. It is nil where no queue bounds it.
+	// Admitted is the number of jobs that are Inqueue or run, by queue. It is nil where no queue has a policy.
 	Admitted []int
 	Dims     Dimensions
 	Total    fastres.Vector // the resources of the nodes, including cards
@@ -153,7 +153,6 @@ type Inputs struct {
 	settings Settings
 	weights  []float64        // of annotations, by queue
 	policies []*policy.Values // by queue; nil where no queue has a policy
-	maxJobs  []int            // by queue; nil where no queue bounds its jobs
 	budgeted []bool           // see Budgeted
 	devices  bool             // the capability of any queue bounds devices
 	claims   map[api.TaskID][]index.DeviceClaim

@@ -1,7 +1,6 @@
 package whatif
 
 import (
-	"maps"
 	"slices"
 	"testing"
 
@@ -10,27 +9,29 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/settings"
 )
 
 // TestEveryPolicyCanBeTried sets each annotation of queues that is read: the policies, and those that place a queue.
 func TestEveryPolicyCanBeTried(t *testing.T) {
-	values := map[string]string{policy.MaxJobsKey: "3", policy.OrderKey: "fifo,hold=30m", policy.SoftQuotaKey: `{"A": 1}`, policy.OvercommitFactorKey: "1.5", policy.InqueueTimeoutKey: "30m", policy.ReclaimFenceKey: "true",
-		policy.MinRuntimeKey: "reclaim=1h", policy.ReclaimDelayKey: "5m",
-		card.HolderKey: `{"user": {"*": {"A": 1}}}`, policy.FairShareKey: "off,weight=2", card.BudgetKey: `{"A": "10h/day"}`,
-		policy.EvictionBudgetKey: "lose=10/1h", policy.EnforceQuotaKey: "after=30m", policy.EvictionGraceKey: "10m"}
-	require.ElementsMatch(t, policy.Keys(), slices.Collect(maps.Keys(values)), "a policy is new: give it a value")
-	values[index.PathKey], values[index.WeightsKey] = "root/eng/owner", "1/6/8"
+	keys := append(policy.Keys(), index.PathKey, index.WeightsKey)
 	w, _ := world(t, lending)
-	for key, value := range values {
-		setting := "queue/owner:" + policy.Short(key) + "="
-		require.Contains(t, Fields(w), policy.Short(key)+"=")
-		require.NoError(t, Set(w, setting+value), key)
-		assert.Equal(t, value, w.Queue("owner").Annotations[key])
-		require.NoError(t, Set(w, setting), key)
-		assert.NotContains(t, w.Queue("owner").Annotations, key, "an empty value removes it")
+	tried := 0
+	for _, s := range settings.In(settings.Queue) {
+		if !slices.Contains(keys, s.Name) {
+			continue
+		}
+
+		setting := "queue/owner:" + s.Short() + "="
+		require.Contains(t, Fields(w), s.Short()+"=")
+		require.NoError(t, Set(w, setting+s.Example), s.Name)
+		assert.Equal(t, s.Example, w.Queue("owner").Annotations[s.Name])
+		require.NoError(t, Set(w, setting), s.Name)
+		assert.NotContains(t, w.Queue("owner").Annotations, s.Name, "an empty value removes it")
+		tried++
 	}
+	assert.Equal(t, len(keys), tried, "the table of settings has each policy")
 }
 
 // TestWithoutEffect has settings of the tree that the configuration does not read.

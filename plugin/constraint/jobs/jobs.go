@@ -3,6 +3,7 @@ package jobs
 
 import (
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
@@ -13,8 +14,8 @@ type rule struct{ jobs *quota.Jobs }
 
 // Open returns the hooks, nil where no queue bounds its jobs.
 func Open(s *constraint.Session, jobs *quota.Jobs) *constraint.Hooks {
-	jobs.Reset(s.Index.Tree, s.Intake.Admitted, s.Intake.MaxJobs())
-	if !jobs.Bounded() {
+	most := func(q index.Queue) int { return s.Intake.Policies(q).MaxJobs() }
+	if !s.Intake.HasPolicies() || !jobs.Reset(s.Index.Tree, s.Intake.Admitted, most) {
 		return nil
 	}
 	return rule{jobs}.hooks()

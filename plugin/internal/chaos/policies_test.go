@@ -125,12 +125,12 @@ var validPolicies = map[string]func(text string) bool{
 	policy.ReclaimFenceKey:  func(text string) bool { return text == "true" || text == "false" },
 }
 
-func validCount(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 }
-
-// The bound of jobs stands in the oracle, with texts to draw. Worlds draw wrong texts as well.
+// The oracle has the bounds of the number of jobs. Worlds draw wrong texts as well.
 func init() {
-	policyTexts[oracle.MaxJobs] = append(slices.Clone(oracle.MaxJobsTexts), "0", "some")
-	validPolicies[oracle.MaxJobs] = validCount
+	for key, texts := range oracle.CountTexts {
+		policyTexts[key] = slices.Concat(texts, oracle.WrongCounts)
+		validPolicies[key] = oracle.IsCount
+	}
 }
 
 func validRate(text string) bool { return rateOf(text).most > 0 }
@@ -266,23 +266,30 @@ func wasPending(j *Job) bool {
 	return j.Group.Status.Phase == "" || j.Group.Status.Phase == scheduling.PodGroupPending
 }
 
-// fullQueue returns the lowest queue that admits no further job when so many are admitted in each queue, "" for none.
-func (c *chaosCycle) fullQueue(j *Job, jobs func(queue string) int) string {
+// countRefusal returns the lowest queue that admits no further job when so many are admitted in each queue, and why.
+func (c *chaosCycle) countRefusal(j *Job, jobs func(queue string) int) oracle.CountRefusal {
 	for _, q := range c.Path(j.Spec.Queue) {
-		most, _ := strconv.Atoi(c.ownPolicy(q, oracle.MaxJobs))
-		if most > 0 && jobs(q)+1 > most {
-			return q
+		if reason := c.counts(q).Refuse(jobs(q)); reason != "" {
+			return oracle.CountRefusal{Reason: reason, Queue: q}
 		}
 	}
-	return ""
+	return oracle.CountRefusal{}
+}
+
+// counts returns the bounds of the number of jobs that a queue itself sets.
+func (w *chaos) counts(queue string) oracle.Counts {
+	if q := w.Queues[queue]; q != nil {
+		return oracle.CountsOf(w.readOf(q).policies)
+	}
+	return oracle.Counts{}
 }
 
 // boundsJobs reports whether a queue itself bounds the number of its jobs.
-func (w *chaos) boundsJobs(queue string) bool { return w.ownPolicy(queue, oracle.MaxJobs) != "" }
+func (w *chaos) boundsJobs(queue string) bool { return w.counts(queue) != oracle.Counts{} }
 
 // refusedByCount reports whether the bound of jobs refuses a job that is not admitted yet.
 func (c *chaosCycle) refusedByCount(j *Job) bool {
-	return c.fullQueue(j, func(queue string) int { return c.jobsBelow(queue) }) != ""
+	return c.countRefusal(j, c.jobsBelow) != oracle.CountRefusal{}
 }
 
 // checkCounts checks that each job that a session admits was within the bounds of its queues, with all others that the
@@ -295,11 +302,11 @@ func (c *chaosCycle) checkCounts(name string) {
 		if !c.newlyAdmitted(j) {
 			continue
 		}
-		queue := c.fullQueue(j, func(queue string) int {
+		refusal := c.countRefusal(j, func(queue string) int {
 			return c.jobsBelow(queue) - 1 // without the job
 		})
-		if queue != "" {
-			violated(name, "queue %s has job %s, which %s does not admit", queue, j.Spec.Name, oracle.MaxJobs)
+		if refusal != (oracle.CountRefusal{}) {
+			violated(name, "queue %s has job %s, which it does not admit: %s", refusal.Queue, j.Spec.Name, refusal.Reason)
 		}
 	}
 	for _, queue := range sortedKeys(c.World.Queues) {

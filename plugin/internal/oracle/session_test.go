@@ -290,8 +290,10 @@ func drawPolicies(r *rand.Rand, c *workload.Cluster) {
 		if own == nil {
 			own = map[string]string{}
 		}
-		if r.IntN(3) == 0 {
-			own[oracle.MaxJobs] = oracle.MaxJobsTexts[r.IntN(len(oracle.MaxJobsTexts))]
+		for _, key := range slices.Sorted(maps.Keys(oracle.CountTexts)) {
+			if texts := oracle.CountTexts[key]; r.IntN(3) == 0 {
+				own[key] = texts[r.IntN(len(texts))]
+			}
 		}
 		if r.IntN(2) == 0 {
 			own[card.HolderKey] = testbed.Limits[r.IntN(len(testbed.Limits))]
@@ -634,7 +636,7 @@ func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 			*to = &seconds
 		}
 	}
-	from.MaxJobs, _ = strconv.Atoi(q.Annotations[oracle.MaxJobs])
+	from.Counts = oracle.CountsOf(q.Annotations)
 	if len(q.Capability) > 0 && len(from.Capability) == 0 {
 		from.Capability = oracle.Amounts{oracle.CPU: 0} // the capability is set, but no dimension of it counts
 	}

@@ -25,6 +25,24 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
+// features is the state of the features that lasts across sessions.
+type features struct {
+	jobs      quota.Jobs
+	fences    quota.Fences
+	Fairness  fairness.Memory
+	Budgets   budget.Memory
+	Evictions evictions.Memory
+	Grace     grace.Memory
+}
+
+// forget forgets usage, budgets, evictions and notices. The other fields are set again in each session.
+func (f *features) forget() {
+	f.Fairness.Forget()
+	f.Budgets.Forget()
+	f.Evictions = evictions.Memory{}
+	f.Grace.Forget()
+}
+
 // openFeatures makes the features active that are on, and opens admission and reclaim.
 func (s *Session) openFeatures() {
 	s.openStore()

@@ -10,10 +10,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
-	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
-	"github.com/capacity-card/capacity-card/plugin/constraint/evictions"
-	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
-	"github.com/capacity-card/capacity-card/plugin/constraint/grace"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/objects"
@@ -46,12 +42,7 @@ type Memory struct {
 	Admit      admit.Memory
 	rest       reserve.Rest
 	Reclaim    *reclaim.Memory
-	jobs       quota.Jobs
-	fences     quota.Fences
-	Fairness   fairness.Memory
-	Budgets    budget.Memory
-	Evictions  evictions.Memory
-	Grace      grace.Memory
+	features
 	Store      store.Store
 	remembered *store.Remembered // in the last saved record
 
@@ -95,10 +86,7 @@ func (m *Memory) parse(v arguments.Variant, given map[string]any) arguments.Sett
 
 // begin forgets the usage, budgets and evictions of earlier sessions, and begins with stored ones, nil for none.
 func (m *Memory) begin(with *store.Stored) {
-	m.Fairness.Forget()
-	m.Budgets.Forget()
-	m.Evictions = evictions.Memory{}
-	m.Grace.Forget()
+	m.features.forget()
 	m.Reclaim.Forget()
 	m.Store.Begin(with)
 

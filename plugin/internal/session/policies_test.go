@@ -20,6 +20,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/record"
+	"github.com/capacity-card/capacity-card/plugin/settings"
 )
 
 // policies returns the values in force in a queue.
@@ -118,6 +119,26 @@ func TestPoliciesChange(t *testing.T) {
 	f = run.Open(t)
 	assert.EqualValues(t, 3000, policies(f, "q").OvercommitFactor(), "that of the parent")
 	assert.Contains(t, (<-events).Message, "; it counts as not set")
+}
+
+// TestEachPolicyKeepsItsLastGoodValue gives a queue the example of each policy, and then a wrong value.
+func TestEachPolicyKeepsItsLastGoodValue(t *testing.T) {
+	for _, key := range policy.Keys() {
+		t.Run(policy.Short(key), func(t *testing.T) {
+			s := testbed.NewScene().Queue("q", "")
+			run := testbed.NewSequence(t, s)
+			for _, setting := range settings.In(settings.Queue) {
+				if setting.Name == key {
+					s.Annotate("q", key, setting.Example)
+				}
+			}
+			good := *policies(run.Open(t), "q")
+			require.NotEqual(t, policy.Values{}, good, "the table of settings has an example")
+
+			s.Annotate("q", key, "%")
+			assert.Equal(t, good, *policies(run.Open(t), "q"))
+		})
+	}
 }
 
 // TestLimitsOfUncountedResources limits resources of holders that the plugin does not count. Each such resource causes
