@@ -255,9 +255,9 @@ func (m *mirror) group(job string) *scheduling.PodGroup {
 }
 
 // events returns the events about an object.
-func (m *mirror) events(of types.UID) []*corev1.Event {
+func (m *mirror) events(object types.UID) []*corev1.Event {
 	all, _ := m.Kube.Core().V1().Events().Lister().List(labels.Everything())
-	all = slices.DeleteFunc(all, func(event *corev1.Event) bool { return event.InvolvedObject.UID != of })
+	all = slices.DeleteFunc(all, func(event *corev1.Event) bool { return event.InvolvedObject.UID != object })
 	slices.SortFunc(all, func(x, y *corev1.Event) int {
 		return cmp.Or(x.CreationTimestamp.Compare(y.CreationTimestamp.Time), strings.Compare(x.Name, y.Name))
 	})
@@ -265,9 +265,9 @@ func (m *mirror) events(of types.UID) []*corev1.Event {
 }
 
 // eventsOf counts how often an event about an object was recorded.
-func (m *mirror) eventsOf(of types.UID, kind, reason, message string) int {
+func (m *mirror) eventsOf(object types.UID, kind, reason, message string) int {
 	count := 0
-	for _, event := range m.events(of) {
+	for _, event := range m.events(object) {
 		if event.Type == kind && event.Reason == reason && event.Message == message {
 			count += int(event.Count)
 		}

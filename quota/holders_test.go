@@ -27,7 +27,10 @@ func holders(ix *index.Index, limits limitsOf, jobs ...quota.HolderJobs) (*quota
 		return limit, limited
 	}
 	h := &quota.Holders{}
-	accounts := h.Reset(ix.Tree, dims, jobs, func(q index.Queue, of quota.Holder) bool { _, limited := limitOf(q, of); return limited })
+	accounts := h.Reset(ix.Tree, dims, jobs, func(q index.Queue, holder quota.Holder) bool {
+		_, limited := limitOf(q, holder)
+		return limited
+	})
 	for account, place := range h.Places() {
 		limit, _ := limitOf(place.Queue, place.Holder)
 		h.Accounts.RealCapability.Row(account).Set(gpu, limit)

@@ -67,14 +67,14 @@ type Victims interface {
 }
 
 // Open begins to admit jobs.
-func (s *Admission) Open(of *constraint.Session, m *Memory, to Reports, with Settings) {
+func (s *Admission) Open(session *constraint.Session, m *Memory, reports Reports, settings Settings) {
 	*s = Admission{
-		Session: of,
-		Reports: to,
+		Session: session,
+		Reports: reports,
 		memory:  m,
-		gates:   with.Gates,
-		scalars: with.Scalars,
-		returns: openReturns(&m.returns, with),
+		gates:   settings.Gates,
+		scalars: settings.Scalars,
+		returns: openReturns(&m.returns, settings),
 	}
 }
 

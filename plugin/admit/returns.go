@@ -33,16 +33,16 @@ type preemptors struct {
 }
 
 // openReturns reads which actions the configuration has. Volcano sets them before it opens a session.
-func openReturns(b bounds, with Settings) returns {
+func openReturns(b bounds, settings Settings) returns {
 	has := func(actions ...string) bool {
 		return slices.ContainsFunc(actions, func(name string) bool { return conf.EnabledActionMap[name] })
 	}
 
 	return returns{
 		raising:  raising{bounds: b},
-		reclaims: with.Reclaimable && has("reclaim", "gangreclaim"),
-		preempts: with.Reclaimable && has("preempt", "gangpreempt"),
-		victims:  with.Victims,
+		reclaims: settings.Reclaimable && has("reclaim", "gangreclaim"),
+		preempts: settings.Reclaimable && has("preempt", "gangpreempt"),
+		victims:  settings.Victims,
 	}
 }
 

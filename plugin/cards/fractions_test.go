@@ -50,12 +50,12 @@ func (f *fixture) on(p *PodRequest, node string) map[string]card.Milli {
 }
 
 // most returns the largest amount that a pod can take, of any card and of one card.
-func (f *fixture) most(t *testing.T, p *PodRequest, name string) (any, of card.Milli) {
+func (f *fixture) most(t *testing.T, p *PodRequest, name string) (any, named card.Milli) {
 	t.Helper()
 	for r := range f.Requests(p) {
-		any, of = r.Amount, r.Of(f.dim(t, name))
+		any, named = r.Amount, r.Of(f.dim(t, name))
 	}
-	return any, of
+	return any, named
 }
 
 // TestFractionsBeforeTheNodeIsKnown takes the least memory that a card of the model has anywhere.

@@ -109,16 +109,17 @@ type Order interface {
 }
 
 // Open begins to evict pods, with the earmarks of earlier sessions.
-func (s *Rules) Open(of *constraint.Session, m *Memory, v arguments.Variant, with *arguments.Settings, to Reports) {
-	*s = Rules{Session: of, Reports: to, memory: m, settings: with}
+func (s *Rules) Open(session *constraint.Session, m *Memory, v arguments.Variant, settings *arguments.Settings,
+	reports Reports) {
+	*s = Rules{Session: session, Reports: reports, memory: m, settings: settings}
 
-	chooses := s.Cards != nil || s.HasPolicies() || s.GivesNotice() || with.ByWork || with.WholeGangs
+	chooses := s.Cards != nil || s.HasPolicies() || s.GivesNotice() || settings.ByWork || settings.WholeGangs
 	s.rules = rules{
 		proportion: v.Proportion,
-		ordered:    with.Rules.OrderVictims && !v.Proportion,
+		ordered:    settings.Rules.OrderVictims && !v.Proportion,
 		plans:      chooses && !v.Proportion,
-		places:     s.Cards != nil || !to.Exchanges.Empty(),
-		overused:   !v.Proportion && !with.Rules.OverusedByShare,
+		places:     s.Cards != nil || !reports.Exchanges.Empty(),
+		overused:   !v.Proportion && !settings.Rules.OverusedByShare,
 	}
 
 	m.victims.Reset(s.Index, s.Books.Queues(), s.Names)

@@ -71,9 +71,9 @@ func TestObjects(t *testing.T) {
 }
 
 // resolve returns a schema of the table for a validator.
-func resolve(t *testing.T, of *settings.Schema) *jsonschema.Resolved {
+func resolve(t *testing.T, described *settings.Schema) *jsonschema.Resolved {
 	t.Helper()
-	text, err := json.Marshal(of)
+	text, err := json.Marshal(described)
 	require.NoError(t, err)
 	schema := &jsonschema.Schema{}
 	require.NoError(t, json.Unmarshal(text, schema), string(text))

@@ -69,15 +69,15 @@ type Event struct {
 const mostEvents = 5
 
 // Jobs returns the jobs of a namespace, in the order of their creation.
-func Jobs(of *input.Namespace) (all []*Job) {
+func Jobs(namespace *input.Namespace) (all []*Job) {
 	byName := map[string]*Job{}
-	for _, g := range of.PodGroups {
+	for _, g := range namespace.PodGroups {
 		job := read(g)
 		byName[g.Name] = job
 		all = append(all, job)
 	}
 
-	for _, pod := range of.Pods {
+	for _, pod := range namespace.Pods {
 		if job := byName[pod.Annotations[scheduling.KubeGroupNameAnnotationKey]]; job != nil {
 			job.addPod(pod)
 		}
@@ -88,7 +88,7 @@ func Jobs(of *input.Namespace) (all []*Job) {
 	})
 	for _, job := range all {
 		job.finish()
-		job.addEvents(of.Events)
+		job.addEvents(namespace.Events)
 	}
 	setPlaces(all)
 	return all
