@@ -71,21 +71,8 @@ func (i Inspection) Claim(job *api.JobInfo) *Claim {
 	}
 
 	c := &Claim{Tasks: claim.Tasks, Fit: claim.Fit, Found: claim.Found, Takes: claim.Victims}
-	outcome := claim.Refused
-	if outcome.Verdict.OK() && !claim.Found {
-		outcome.Verdict = claim.Verdict
-	}
-	if !outcome.Verdict.OK() {
-		frame := s.Frames.Open()
-		defer frame.Close()
-		refusal := constraint.Refusal{
-			Request: claim.Request,
-			Task:    claim.Tasks[0],
-			Job:     job.UID,
-			Queue:   s.QueueOf(claim.Tasks[0]),
-			Books:   &s.Books.Future,
-		}
-		c.Refused = s.Explain.Explain(s.Refused(frame, refusal, outcome))
+	if claim.Refusal != nil {
+		c.Refused = s.Explain.Explain(claim.Refusal)
 	}
 
 	to := s.QueueOf(claim.Tasks[0])

@@ -8,8 +8,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/cards"
-	"github.com/capacity-card/capacity-card/quota"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota/plan"
 )
 
@@ -18,19 +17,17 @@ type Claim struct {
 	// Tasks are the pods that the plan is for: those that the job lacks to its minimum, or one pod beyond it.
 	Tasks []*api.TaskInfo
 
-	// Refused is why the queue of the job may not take from others, admitted if it may. Request is the request of the
-	// tasks together, without cards.
-	Refused cards.Outcome
-	Request fastres.Vector
+	// Refusal is why the queue of the job may not take from others, or which bound refuses the first task without a
+	// node, after all evictions that are allowed. It is nil if neither refuses.
+	Refusal *constraint.Refusal
 
 	Found   bool            // the plan has a node for each task
 	Victims []*api.TaskInfo // of the plan
 
-	// Fit is the number of tasks that would have a node, Verdict the bound that refuses the next one, and Spared the
-	// running pods that would help and are not evicted.
-	Fit     int
-	Verdict quota.Verdict
-	Spared  []Spare
+	// Fit is the number of tasks that would have a node, and Spared the running pods that would help and are not
+	// evicted.
+	Fit    int
+	Spared []Spare
 }
 
 // Spare is a running pod that is not evicted.
@@ -52,10 +49,13 @@ func (s *Rules) ClaimOf(job *api.JobInfo) *Claim {
 		return nil
 	}
 
-	claim := &Claim{Tasks: c.tasks, Request: fastres.NewVector(s.Intake.Dims.Length())}
+	claim := &Claim{Tasks: c.tasks}
 	s.PrepareQueue(q)
-	claim.Refused = s.mayReclaim(q, claim.Request, c.tasks)
-	if !claim.Refused.Verdict.OK() {
+	request := fastres.NewVector(s.Intake.Dims.Length())
+	outcome := s.mayReclaim(q, request, c.tasks)
+	if !outcome.Verdict.OK() {
+		asked := constraint.Refusal{Request: request, Task: c.tasks[0], Job: job.UID, Queue: q, Books: &s.Books.Future}
+		claim.Refusal = s.Refused(constraint.Frame{}, asked, outcome)
 		return claim
 	}
 
@@ -64,7 +64,7 @@ func (s *Rules) ClaimOf(job *api.JobInfo) *Claim {
 	claim.Victims = found.victims()
 	if !claim.Found && found.Failure != nil {
 		claim.Fit = found.Failure.Pod
-		claim.Verdict = found.Failure.Verdict
+		claim.Refusal = found.trial.refusal
 		claim.Spared = p.sparesOf(found)
 	}
 	return claim

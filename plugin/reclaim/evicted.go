@@ -36,13 +36,23 @@ func (e *evictions) prepare(evictor *api.TaskInfo, named ...*api.TaskInfo) {
 	e.named = named
 }
 
-// prepareJob begins evictions for a whole job. Volcano asks about one bundle of victims after the other. As long as it
-// asks for the same job, the named victims stay.
-func (e *evictions) prepareJob(job api.JobID) {
+// prepareJob makes a task the evictor of the next evictions for its whole job, nil for a job without tasks that wait.
+// Volcano asks about one bundle of victims after the other. As long as it asks for the same job, the named victims stay.
+func (e *evictions) prepareJob(job api.JobID, evictor *api.TaskInfo) {
 	if e.evictor == nil || e.evictor.Job != job {
 		e.named = nil
 	}
+	e.evictor = evictor
 }
+
+// name names the victims for the evictor, in place of others.
+func (e *evictions) name(victims []*api.TaskInfo) { e.named = victims }
+
+// nameMore names more victims for the evictor.
+func (e *evictions) nameMore(victims []*api.TaskInfo) { e.named = append(e.named, victims...) }
+
+// suffice notes that the evictor has its place, and needs no more victims.
+func (e *evictions) suffice() { e.named = nil }
 
 // evict records that a task is evicted for the evictor, and returns the eviction. Without an evictor, it is the zero
 // eviction.

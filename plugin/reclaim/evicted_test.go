@@ -42,12 +42,19 @@ func TestNamedVictims(t *testing.T) {
 	e := &evictions{}
 	e.prepare(taskOf("claim-0", "a"), first)
 
-	e.prepareJob("a")
-	e.named = append(e.named, second)
+	e.prepareJob("a", taskOf("claim-1", "a"))
+	e.nameMore([]*api.TaskInfo{second})
 	assert.True(t, e.evict(first).counted, "the bundle before is of the same job")
 
-	e.prepareJob("b")
+	e.prepareJob("b", taskOf("other", "b"))
 	assert.False(t, e.evict(second).counted, "the job before is another one")
+
+	e.name([]*api.TaskInfo{first})
+	e.suffice()
+	assert.False(t, e.evict(first).counted, "the evictor has its place")
+
+	e.prepareJob("c", nil)
+	assert.Zero(t, e.evict(second), "no task of the job waits")
 }
 
 // TestPlacesAreDiscardedFromTheLast forgets places as Volcano discards them.

@@ -13,7 +13,7 @@ import (
 // The room that victims leave belongs to the pod that they were evicted for, until that pod has a node. It is kept in
 // the queue of the pod and all ancestors, in its namespace, and on the node (package earmark).
 //
-// DIVERGES: upstream has no earmarks. A session in which cards count nowhere has none either.
+// DIVERGES: upstream has no earmarks.
 
 // openEarmarks reads the earmarks of earlier sessions.
 func (s *Rules) openEarmarks() {
@@ -70,7 +70,7 @@ func (s *Rules) Charged(a constraint.Ask) {
 	}
 
 	if a.Task.Status == api.Pipelined {
-		s.evictions.named = nil // the evictor needs no more victims
+		s.evictions.suffice()
 	}
 	if s.rules.places {
 		s.evictions.place(a.Task)

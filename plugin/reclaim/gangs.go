@@ -59,7 +59,7 @@ func (s *Rules) EvictableForGang(eviction release.Eviction, candidates []*api.Ta
 		klog.Infof("[%s] gang reclaim may evict %d of %d tasks: %v", s.Plugin, len(victims), len(candidates), victims)
 	}
 
-	s.evictions.named = append(s.evictions.named, victims...) // Volcano asks about one bundle of pods after the other
+	s.evictions.nameMore(victims) // Volcano asks about one bundle of pods after the other
 	return victims, util.Permit
 }
 
@@ -99,18 +99,18 @@ func (s *Rules) gangMayTake(q index.Queue, job *api.JobInfo) bool {
 // beginGang notes the job of the next evictions. It reports whether all pending tasks of the job wait for pods
 // that were evicted for them before.
 func (s *Rules) beginGang(job *api.JobInfo) (waits bool) {
-	s.evictions.prepareJob(job.UID)
-
+	var evictor *api.TaskInfo
 	others := false
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if task.SchGated || task.BestEffort {
 			continue
 		}
-		s.evictions.evictor = task
-		waits = true
+		evictor = task
 		others = others || !s.Books.Waits(task)
 	}
-	return waits && !others
+
+	s.evictions.prepareJob(job.UID, evictor)
+	return evictor != nil && !others
 }
 
 // gang is a whole job that others would be evicted for.

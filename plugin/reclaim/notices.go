@@ -20,29 +20,42 @@ func (s *Rules) OpenAnnounced() {
 		s.memory.notices = notice.Board{}
 		return
 	}
-	s.memory.notices.Resume(s.resume)
+	for _, p := range s.memory.notices.Plans() {
+		s.resume(p)
+	}
 }
 
-// resume continues a plan of an earlier session. It returns false for a plan that is not needed any more, or that the
-// rules do not allow any more.
-func (s *Rules) resume(p *notice.Plan) bool {
+// resume continues a plan of an earlier session. It ends a plan that is not needed any more, or that the rules do not
+// allow any more.
+func (s *Rules) resume(p *notice.Plan) {
 	tasks := s.claimantIn(p)
 	if tasks == nil || !s.hasVictims(p) {
-		return false
+		s.forget(p)
+		return
 	}
 
 	until := s.endOf(p)
 	switch notice.StateAt(until, s.Now) {
 	case notice.Running:
-		frame := s.Frames.Open()
-		defer frame.Close()
-		allowed := p.Within || s.mayReclaim(s.QueueOf(tasks[0]), frame.Vector(), tasks).Verdict.OK()
-		return allowed && s.book(p, tasks, until)
+		if marks := s.bookAgain(p, tasks); marks != nil {
+			s.memory.notices.Run(p, until, marks)
+			return
+		}
 	case notice.Due:
 		s.memory.notices.Expire(p, until)
-		return true
+		return
 	}
-	return false
+	s.forget(p)
+}
+
+// bookAgain books a plan of an earlier session if the rules still allow it. It returns nil if they do not.
+func (s *Rules) bookAgain(p *notice.Plan, tasks []*api.TaskInfo) []*earmark.Mark {
+	frame := s.Frames.Open()
+	defer frame.Close()
+	if !p.Within && !s.mayReclaim(s.QueueOf(tasks[0]), frame.Vector(), tasks).Verdict.OK() {
+		return nil
+	}
+	return s.book(p, tasks)
 }
 
 // claimantIn returns the pods of the claimant of a plan, nil where they do not need it any more.
@@ -103,15 +116,15 @@ func (s *Rules) endOf(p *notice.Plan) (until time.Time) {
 	return until
 }
 
-// book takes the victims of a plan from the future, and gives its pods their places. It reports whether these can run
-// there. The plan is Running then.
-func (s *Rules) book(p *notice.Plan, tasks []*api.TaskInfo, until time.Time) bool {
+// book takes the victims of a plan from the future, and gives its pods their places, which it returns. It returns nil
+// if a pod cannot run in its place.
+func (s *Rules) book(p *notice.Plan, tasks []*api.TaskInfo) (marks []*earmark.Mark) {
 	var places []earmark.Mark
 	for i, task := range tasks {
 		e := s.evictorOf(task, fastres.NewVector(s.Intake.Dims.Length()), fastres.Vector{})
 		node := p.Pods[i].Node
 		if e.Queue == index.None || !s.place(&e, node) {
-			return false
+			return nil
 		}
 
 		places = append(places, earmark.Mark{
@@ -130,12 +143,10 @@ func (s *Rules) book(p *notice.Plan, tasks []*api.TaskInfo, until time.Time) boo
 		leave(places, v.Node, task.Resreq)
 	}
 
-	var marks []*earmark.Mark
 	for _, place := range places {
 		marks = append(marks, s.Books.Add(place))
 	}
-	s.memory.notices.Run(p, until, marks)
-	return true
+	return marks
 }
 
 // chargeOf returns the charge of a running task, which its queue gets back once it is evicted.
@@ -189,8 +200,8 @@ func (s *Rules) announce(found *proposal) {
 		s.GiveNotice(s.QueueOf(task), task, why)
 	}
 
-	if s.book(p, c.tasks, s.endOf(p)) {
-		s.memory.notices.Add(p)
+	if marks := s.book(p, c.tasks); marks != nil {
+		s.memory.notices.Add(p, s.endOf(p), marks)
 	}
 }
 

@@ -38,7 +38,7 @@ func (s *Rules) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo)
 		reclaimees = s.evictionOrder(reclaimer, reclaimees)
 	}
 	victims := s.victimsAmong(e, reclaimees)
-	s.evictions.named = victims
+	s.evictions.name(victims)
 
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s may evict %d of %d tasks: %v",

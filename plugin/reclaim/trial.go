@@ -24,9 +24,10 @@ type trial struct {
 	spots   map[spotKey]*spot
 	charges [][]fastres.Vector // the different charges of each kind
 
-	marks  []trialMark
-	lost   []loss
-	placed []*spot
+	marks   []trialMark
+	lost    []loss
+	placed  []*spot
+	refusal *constraint.Refusal // see Explain; nil where the bounds admit the pod
 }
 
 var _ plan.Accounts = (*trial)(nil)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
 	"github.com/capacity-card/capacity-card/quota/plan"
@@ -32,6 +33,26 @@ func (t *trial) Place(pod, node int) quota.Verdict {
 	if v.OK() {
 		t.ChargeAll(t.books(), a)
 		t.placed = append(t.placed, at)
+	}
+	return v
+}
+
+// Explain decides as Place does, and keeps the refusal with the comparison by which a bound refuses.
+func (t *trial) Explain(pod, node int) quota.Verdict {
+	t.refusal = nil
+	mark := t.Mark()
+	v := t.Place(pod, node)
+	t.Undo(mark)
+
+	if !v.OK() {
+		a := t.ask(pod, t.spotOf(pod, node))
+		t.refusal = t.Refused(constraint.Frame{}, constraint.Refusal{
+			Request: a.Request,
+			Task:    a.Task,
+			Job:     t.claimant.job.UID,
+			Queue:   a.Queue,
+			Books:   t.books(),
+		}, cards.Outcome{Verdict: v})
 	}
 	return v
 }

@@ -20,10 +20,7 @@ func (s *search) explain(pod int) *Failure {
 			least = missing
 			failure.Node = node
 			failure.Lacks = lacks
-
-			mark := s.Accounts.Mark()
-			failure.Verdict = s.Accounts.Place(pod, node)
-			s.Accounts.Undo(mark)
+			failure.Verdict = s.Accounts.Explain(pod, node)
 		}
 		s.addGone(taken)
 		s.undo(before)

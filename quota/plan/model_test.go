@@ -66,6 +66,12 @@ func (w *world) Place(pod, _ int) quota.Verdict {
 	return quota.Verdict{Reason: quota.Admitted}
 }
 
+func (w *world) Explain(pod, node int) quota.Verdict {
+	mark := w.Mark()
+	defer w.Undo(mark)
+	return w.Place(pod, node)
+}
+
 func (w *world) MayTake(pod, _ int) bool {
 	q := w.queues[w.claim]
 	return q.allocated+w.p.Pods[pod].Requests[0] <= q.deserved

@@ -81,6 +81,9 @@ type Accounts interface {
 	// Place charges a pod of the claimant on a node. If a bound refuses it, nothing changes.
 	Place(pod, node int) quota.Verdict
 
+	// Explain decides as Place does, and keeps the comparison by which a bound refuses. It charges nothing.
+	Explain(pod, node int) quota.Verdict
+
 	// MayTake reports whether others may be evicted for a pod on a node: its queue deserves the request.
 	MayTake(pod, node int) bool
 

@@ -91,6 +91,25 @@ func TestInspectionOfCards(t *testing.T) {
 	assert.Equal(t, inspect.Holding{Resource: "A", Card: true, Allocated: 2, Request: 4, Elastic: card.Elastic, Capability: 3, Deserved: 3, Guarantee: 3}, card)
 }
 
+// TestClaimNamesTheBound has a gang with pods that fit one by one. A queue above has room for one of them, whatever is
+// evicted.
+func TestClaimNamesTheBound(t *testing.T) {
+	none := []string{"guarantee", `{"A":0}`}
+	f := testbed.NewScene().Node("a", "A", 8).Queue("root", "").Queue("top", "root", append(none, "quota", `{"A":6}`)...).
+		Queue("own", "top", append(none, "quota", `{"A":6}`, "deserved", `{"A":3}`)...).
+		Queue("q", "top", append(none, "quota", `{"A":6}`, "deserved", `{"A":4}`)...).
+		Queue("lends", "root", append(none, "quota", `{"A":8}`, "deserved", `{"A":0}`)...).
+		Pods("keeps", "own", "A", 3, 1, testbed.On("a")).Pods("lent", "lends", "A", 5, 1, testbed.Members(0), testbed.On("a")).
+		Pods("gang", "q", "A", 2, 2, testbed.InPhase(workload.Inqueue), testbed.Members(2)).Open(t)
+	f.AddJobStarvingFns("capacity-card", func(any) bool { return true })
+
+	claim := session.InspectionOf(f.Own).Claim(f.Job("gang"))
+	require.NotNil(t, claim)
+	assert.Equal(t, 1, claim.Fit)
+	require.NotNil(t, claim.Refused)
+	assert.Equal(t, "Queue <top> has insufficient <A> quota: requested <2>, total would be <7>, but capability is <6>", claim.Refused.String())
+}
+
 // TestReasonNamesEachCardOfAList refuses the cards of a list in different queues: the
 // preferred one in an ancestor.
 func TestReasonNamesEachCardOfAList(t *testing.T) {

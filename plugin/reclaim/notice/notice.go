@@ -102,20 +102,14 @@ func (b *Board) Suspend() {
 	}
 }
 
-// Resume asks about each plan, in the order of Add, whether it is still needed. Plans that are not are Ended. needed
-// calls Run or Expire for the others.
-func (b *Board) Resume(needed func(*Plan) bool) {
-	b.plans = slices.DeleteFunc(b.plans, func(p *Plan) bool {
-		if needed(p) {
-			return false
-		}
-		p.state = Ended
-		return true
-	})
-}
+// Plans returns all plans, in the order of Add.
+func (b *Board) Plans() []*Plan { return slices.Clone(b.plans) }
 
-// Add keeps a new plan.
-func (b *Board) Add(p *Plan) { b.plans = append(b.plans, p) }
+// Add keeps a new plan, which is Running until a time. marks are the places of its pods in the session.
+func (b *Board) Add(p *Plan, until time.Time, marks []*earmark.Mark) {
+	b.plans = append(b.plans, p)
+	b.Run(p, until, marks)
+}
 
 // Run makes a plan Running until a time. marks are the places of its pods in the session.
 func (b *Board) Run(p *Plan, until time.Time, marks []*earmark.Mark) {
@@ -144,8 +138,10 @@ func (b *Board) keep(p *Plan) {
 
 // End ends a plan. It returns the places that the session has to take back.
 func (b *Board) End(p *Plan) []*earmark.Mark {
-	for _, v := range p.Victims {
-		delete(b.kept, v.Task)
+	if p.state != Suspended { // otherwise the victims may be kept for another plan
+		for _, v := range p.Victims {
+			delete(b.kept, v.Task)
+		}
 	}
 	b.plans = slices.DeleteFunc(b.plans, func(other *Plan) bool { return other == p })
 

@@ -64,8 +64,7 @@ func places(node string) []*earmark.Mark {
 func TestPlanFromNoticeToEviction(t *testing.T) {
 	b := &notice.Board{}
 	p := planOf("a", false, "v1", "v2")
-	b.Add(p)
-	b.Run(p, now, places("n"))
+	b.Add(p, now, places("n"))
 	assert.Equal(t, []string{"n"}, booked(b))
 	assert.Equal(t, api.JobID("a"), b.KeptFor("v1"))
 	assert.Nil(t, b.DueFor("a", false), "its notices run")
@@ -76,7 +75,8 @@ func TestPlanFromNoticeToEviction(t *testing.T) {
 	assert.Empty(t, kept(b))
 	assert.Nil(t, b.DueFor("a", false), "nobody has decided about it")
 
-	b.Resume(func(p *notice.Plan) bool { b.Expire(p, now); return true })
+	assert.Equal(t, []*notice.Plan{p}, b.Plans())
+	b.Expire(p, now)
 	assert.Empty(t, booked(b), "only plans that run have places")
 	assert.Equal(t, []api.TaskID{"v1", "v2"}, kept(b))
 	assert.Nil(t, b.DueFor("a", true), "the plan is for victims of other queues")
@@ -93,8 +93,7 @@ func TestEndOfRunningPlans(t *testing.T) {
 	b := &notice.Board{}
 	first, second := planOf("a", false, "v1"), planOf("b", true, "v2", "v3")
 	for node, p := range map[string]*notice.Plan{"n1": first, "n2": second} {
-		b.Add(p)
-		b.Run(p, now, places(node))
+		b.Add(p, now, places(node))
 	}
 	assert.Equal(t, []*notice.Plan{second}, b.With("v3"))
 	assert.Empty(t, b.With("v4"))
@@ -104,21 +103,22 @@ func TestEndOfRunningPlans(t *testing.T) {
 	assert.Equal(t, []api.TaskID{"v1"}, kept(b))
 }
 
-// TestResumeForgets keeps only the plans that are needed.
-func TestResumeForgets(t *testing.T) {
+// TestEndOfSuspendedPlans ends a plan that the next session does not need. Another plan keeps the victim that both
+// have.
+func TestEndOfSuspendedPlans(t *testing.T) {
 	b := &notice.Board{}
-	gone, needed := planOf("gone", false, "v1"), planOf("needed", false, "v2")
-	b.Add(gone)
-	b.Add(needed)
+	needed, gone := planOf("needed", false, "v1"), planOf("gone", false, "v1", "v2")
+	b.Add(needed, now, places("n"))
+	b.Add(gone, now, places("m"))
 	b.Suspend()
 
-	b.Resume(func(p *notice.Plan) bool {
-		if p == gone {
-			return false
+	for _, p := range b.Plans() {
+		if p == needed {
+			b.Run(p, now, places("n"))
+		} else {
+			assert.Empty(t, b.End(p))
 		}
-		b.Run(p, now, places("n"))
-		return true
-	})
-	assert.Empty(t, b.With("v1"))
-	assert.Equal(t, []api.TaskID{"v2"}, kept(b))
+	}
+	assert.Empty(t, b.With("v2"))
+	assert.Equal(t, []api.TaskID{"v1"}, kept(b))
 }
