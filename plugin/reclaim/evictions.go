@@ -13,7 +13,7 @@ import (
 // The room that victims leave belongs to the pod that they were evicted for, until that pod has a node. It is kept in
 // the queue of the pod and all ancestors, in its namespace, and on the node (package earmark).
 //
-// DIVERGES: upstream has no earmarks.
+// DIVERGES: upstream has no earmarks. A session that plans no evictions has none either.
 
 // openEarmarks reads the earmarks of earlier sessions.
 func (s *Rules) openEarmarks() {

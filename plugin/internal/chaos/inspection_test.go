@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"context"
 	"errors"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -9,7 +10,7 @@ import (
 )
 
 // checkInspection asks the inspection and the hooks about each pod that waits, and about each node for it. Both
-// answer the same, with the same reason.
+// answer the same, with the same reason. A simulation without changes admits what the hooks admit.
 func (c *chaosCycle) checkInspection(name string) {
 	i := session.InspectionOf(c.own)
 	for _, j := range c.World.Jobs {
@@ -20,13 +21,35 @@ func (c *chaosCycle) checkInspection(name string) {
 		shown := job.JobFitErrors
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			why := i.Allocate(task)
-			if may := c.own.AllocatableOf(c.Queues[job.Queue], task); may != (why == nil) {
+			may := c.own.AllocatableOf(c.Queues[job.Queue], task)
+			switch {
+			case may != (why == nil):
 				violated(name, "allocatable answers %t for %s, the inspection: %v", may, task.Name, why)
+			case may:
+				c.checkSimulation(name, job, task)
 			}
 			c.checkInspectedNodes(name, task)
 		}
 		job.JobFitErrors = shown
 	}
+}
+
+// checkSimulation asks a simulation without changes about a task that may be allocated. The earmarks of its job count in
+// a simulation alone.
+func (c *chaosCycle) checkSimulation(name string, job *api.JobInfo, task *api.TaskInfo) {
+	for _, sibling := range job.Tasks {
+		if c.own.Books.Waits(sibling) {
+			return
+		}
+	}
+	if c.own.PrePredicate(task) != nil {
+		return
+	}
+	clone := c.GetCycleState(task.UID).Clone()
+	if !c.SimulateAllocatableFn(context.Background(), clone, c.Queues[job.Queue], task) {
+		violated(name, "a simulation refuses %s, which may be allocated", task.Name)
+	}
+	c.seen["simulations of pods that may be allocated"]++
 }
 
 func (c *chaosCycle) checkInspectedNodes(name string, task *api.TaskInfo) {
