@@ -52,7 +52,9 @@ func (s *Rules) resume(p *notice.Plan) {
 func (s *Rules) bookAgain(p *notice.Plan, tasks []*api.TaskInfo) []*earmark.Mark {
 	frame := s.Frames.Open()
 	defer frame.Close()
-	if !p.Within && !s.mayReclaim(s.QueueOf(tasks[0]), frame.Vector(), tasks).Verdict.OK() {
+	q := s.QueueOf(tasks[0])
+	s.PrepareQueue(q)
+	if !p.Within && !s.mayReclaim(q, frame.Vector(), tasks).Verdict.OK() {
 		return nil
 	}
 	return s.book(p, tasks)

@@ -125,11 +125,15 @@ func (p *planner) serve(job *api.JobInfo) {
 		if c == nil {
 			return
 		}
-		if p.satisfy(c) {
+		end := p.satisfy(c)
+		if end == served {
 			if c.minimum {
 				skip = nil
 			}
 			continue
+		}
+		if end == waits && c.minimum {
+			return // nobody is evicted for pods in place of these
 		}
 
 		hardest := c.hardest()
@@ -140,32 +144,39 @@ func (p *planner) serve(job *api.JobInfo) {
 	}
 }
 
-// satisfy plans for a claimant and carries the plan out. It reports whether somebody is evicted, now or at the end of a
-// notice.
-func (p *planner) satisfy(c *claimant) bool {
+// service is what a claimant gets.
+type service int
+
+const (
+	refusedService service = iota // nothing
+	waits                         // room without evictions, now or once terminating pods are gone
+	served                        // somebody is evicted for it, now or at the end of a notice
+)
+
+// satisfy plans for a claimant and carries the plan out.
+func (p *planner) satisfy(c *claimant) service {
 	p.PrepareQueue(c.queue)
 	if !p.mayClaim(c) {
-		return false
+		return refusedService
 	}
 
 	for range mostAttempts {
 		found := p.choose(c)
 		if !found.Found() {
-			return false
+			return refusedService
 		}
 		if len(found.Victims) == 0 {
-			p.holdFor(found)
-			return false
+			return p.holdFor(found)
 		}
 
 		switch p.carryOut(found) {
 		case carriedOut:
-			return true
+			return served
 		case failed:
-			return false
+			return refusedService
 		}
 	}
-	return false
+	return refusedService
 }
 
 // mayClaim reports whether the queue of a claimant may take from others, or within itself.
@@ -217,17 +228,36 @@ func (p *planner) choose(c *claimant) *proposal {
 	return p.planFor(c, anyVictims)
 }
 
-// holdFor keeps the room of a claimant that fits on idle resources. If allocate has run in this session and left the
-// claimant pending, something that plans do not see refuses it. Then it holds nothing.
-func (p *planner) holdFor(found *proposal) {
+// holdFor keeps the room of a claimant that fits without evictions, if allocate has not run in this session.
+func (p *planner) holdFor(found *proposal) service {
 	if p.allocated {
-		return
+		if found.fitsNow() {
+			return refusedService // by something that plans do not see: allocate has left the claimant pending
+		}
+		return waits
 	}
 
 	t := found.trial
 	for pod, node := range found.Nodes {
 		p.holds = append(p.holds, hold{ask: t.ask(pod, t.spotOf(pod, node)), node: node})
 	}
+	return waits
+}
+
+// fitsNow reports whether the nodes of a plan without victims have room for its pods before terminating pods are gone.
+func (found *proposal) fitsNow() bool {
+	idle := map[*api.NodeInfo]*api.Resource{}
+	for pod, task := range found.trial.claimant.tasks {
+		node := found.nodeOf(pod)
+		if idle[node] == nil {
+			idle[node] = node.Idle.Clone()
+		}
+		if !task.InitResreq.LessEqual(idle[node], api.Zero) {
+			return false
+		}
+		idle[node].Sub(task.InitResreq)
+	}
+	return true
 }
 
 // result is how the execution of a plan ends.

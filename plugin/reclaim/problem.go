@@ -1,6 +1,7 @@
 package reclaim
 
 import (
+	"maps"
 	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -91,7 +92,8 @@ func (p *planner) offers(c *claimant, job *losingJob) bool {
 	return job.queue != c.queue && p.Volcano.Queues[job.info.Queue].Reclaimable()
 }
 
-// offeredOf returns a job for a problem. Pods that cannot be victims for the claimant are fixed.
+// offeredOf returns a job for a problem. Pods that cannot be victims for the claimant are fixed. Those that are kept for
+// another plan count as gone, so the job can spare fewer.
 func (p *planner) offeredOf(c *claimant, job *losingJob, from victimsFrom) plan.Job {
 	offered := job.Job
 	if !p.GivesNotice() {
@@ -99,14 +101,30 @@ func (p *planner) offeredOf(c *claimant, job *losingJob, from victimsFrom) plan.
 	}
 
 	offered.Pods = slices.Clone(offered.Pods)
+	offered.Roles = maps.Clone(offered.Roles)
 	for i, task := range job.tasks {
 		keptFor := p.memory.notices.KeptFor(task.UID)
-		if !from.allows(keptFor, c.job.UID, p.hasNotice(task)) {
-			offered.Pods[i].Fixed = true
+		if from.allows(keptFor, c.job.UID, p.hasNotice(task)) {
+			continue
+		}
+
+		offered.Pods[i].Fixed = true
+		if keptFor != "" {
+			spareLess(&offered, task.TaskRole)
 		}
 	}
 
 	return offered
+}
+
+// spareLess counts a pod of a job as gone. The job is not broken before its pods are.
+func spareLess(job *plan.Job, role string) {
+	if job.Spare > 0 {
+		job.Spare--
+	}
+	if job.Roles[role] > 0 {
+		job.Roles[role]--
+	}
 }
 
 // classOf is added to the classes of the pods of a queue. Queues above their soft quota lose first, then those that are

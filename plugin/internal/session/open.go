@@ -38,14 +38,15 @@ func Open(ssn *framework.Session, v arguments.Variant, with arguments.Settings, 
 	s.setShares()
 	s.openFeatures()
 
+	if s.Intake.HasPolicies() {
+		quota.BoundAdmission(s.Index, func(q index.Queue) int64 { return s.Intake.Policies(q).OvercommitFactor() })
+	}
+
 	// Evictions come before the hooks: the handler of events is not registered yet.
 	s.Enforce()
 	s.Reclaim.OpenAnnounced()
 	s.saveStore()
 
-	if s.Intake.HasPolicies() {
-		quota.BoundAdmission(s.Index, func(q index.Queue) int64 { return s.Intake.Policies(q).OvercommitFactor() })
-	}
 	if s.Gates != nil {
 		s.Gates.Begin()
 	}
