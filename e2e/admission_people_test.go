@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	flow "volcano.sh/apis/pkg/apis/flow/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	vcclientset "volcano.sh/apis/pkg/client/clientset/versioned"
 
@@ -168,6 +170,74 @@ func TestAdmissionOfPeople(t *testing.T) {
 func never(of corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	of.Spec.RestartPolicy = corev1.RestartPolicyNever
 	return of
+}
+
+// TestAdmissionOfTemplates has two users write the annotations of others into what controllers copy to jobs and pods.
+func TestAdmissionOfTemplates(t *testing.T) {
+	c := plane(t)
+	c.people(t, true)
+	ctx := t.Context()
+	ann, bob := c.as(t, "ann", "research"), c.as(t, "bob")
+	controller := c.as(t, "system:serviceaccount:volcano-system:volcano-controllers", "system:serviceaccounts:volcano-system")
+	own := annotationsOf("ann", "research")
+	named := metav1.ObjectMeta{Name: "admitted"}
+	forged := metav1.ObjectMeta{Annotations: annotationsOf("x1", "vision")}
+
+	require.Eventually(t, func() bool {
+		planned, err := ann.volcano.BatchV1alpha1().CronJobs(metav1.NamespaceDefault).Create(ctx, &batch.CronJob{ObjectMeta: named,
+			Spec: batch.CronJobSpec{Schedule: "@daily", JobTemplate: batch.JobTemplateSpec{ObjectMeta: forged}}}, dry)
+		return err == nil && maps.Equal(own, marks(&planned.ObjectMeta)) && maps.Equal(own, marks(&planned.Spec.JobTemplate.ObjectMeta))
+	}, patience, schedulePeriod, "the jobs of a CronJob of Volcano get the annotations")
+
+	template := podOf()
+	template.Annotations = forged.Annotations
+	replicated, err := ann.kube.CoreV1().ReplicationControllers(metav1.NamespaceDefault).Create(ctx, &corev1.ReplicationController{ObjectMeta: named,
+		Spec: corev1.ReplicationControllerSpec{Selector: podOf().Labels, Template: &template}}, dry)
+	require.NoError(t, err)
+	assert.Equal(t, own, marks(&replicated.ObjectMeta))
+	assert.Equal(t, own, marks(&replicated.Spec.Template.ObjectMeta))
+
+	for _, each := range []struct {
+		name   string
+		create func(by person, annotations map[string]string) error
+	}{
+		{"Volcano job", func(by person, annotations map[string]string) error {
+			_, err := by.volcano.BatchV1alpha1().Jobs(metav1.NamespaceDefault).Create(ctx, &batch.Job{ObjectMeta: named, Spec: tasksOf(annotations)}, dry)
+			return err
+		}},
+		{"Volcano CronJob", func(by person, annotations map[string]string) error {
+			_, err := by.volcano.BatchV1alpha1().CronJobs(metav1.NamespaceDefault).Create(ctx, &batch.CronJob{ObjectMeta: named,
+				Spec: batch.CronJobSpec{Schedule: "@daily", JobTemplate: batch.JobTemplateSpec{Spec: tasksOf(annotations)}}}, dry)
+			return err
+		}},
+		{"JobTemplate", func(by person, annotations map[string]string) error {
+			_, err := by.volcano.FlowV1alpha1().JobTemplates(metav1.NamespaceDefault).Create(ctx, &flow.JobTemplate{ObjectMeta: named, Spec: tasksOf(annotations)}, dry)
+			return err
+		}},
+		{"jobs of a CronJob", func(by person, annotations map[string]string) error {
+			_, err := by.kube.BatchV1().CronJobs(metav1.NamespaceDefault).Create(ctx, &batchv1.CronJob{ObjectMeta: named, Spec: batchv1.CronJobSpec{Schedule: "@daily",
+				JobTemplate: batchv1.JobTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}, Spec: batchv1.JobSpec{Template: never(podOf())}}}}, dry)
+			return err
+		}},
+	} {
+		t.Run(each.name, func(t *testing.T) {
+			require.Eventually(t, func() bool { return each.create(ann, forged.Annotations) != nil }, patience, schedulePeriod)
+			assert.ErrorContains(t, each.create(ann, map[string]string{policy.UserKey: "x1"}), "the annotation volcano.sh/user has to be ann")
+			assert.ErrorContains(t, each.create(ann, map[string]string{policy.GroupsKey: "vision"}), "the annotation volcano.sh/groups has to be research")
+			assert.ErrorContains(t, each.create(bob, map[string]string{policy.GroupsKey: "vision"}), "the annotation volcano.sh/groups has to be absent or empty")
+			assert.NoError(t, each.create(ann, nil))
+			assert.NoError(t, each.create(ann, own))
+			assert.NoError(t, each.create(bob, annotationsOf("bob", "")))
+			assert.NoError(t, each.create(controller, own))
+		})
+	}
+}
+
+// tasksOf is a job with pods that have no annotations, and with pods that have these.
+func tasksOf(annotations map[string]string) batch.JobSpec {
+	plain, annotated := podOf(), podOf()
+	annotated.Annotations = annotations
+	return batch.JobSpec{Tasks: []batch.TaskSpec{{Name: "plain", Replicas: 1, Template: plain}, {Name: "annotated", Replicas: 1, Template: annotated}}}
 }
 
 // TestAdmissionWithoutMutation has users write the annotations, where the API server does not.
