@@ -52,15 +52,23 @@ func nodesOf(ssn *framework.Session) iter.Seq[index.Node] {
 //
 // Volcano walks up to the root when it closes a session. An unknown parent makes it panic, and a cycle makes it loop
 // forever (framework/session.go, updateQueueStatus).
-func (s *State) MendParents(ssn *framework.Session, plugin string) {
-	for q := range index.Queue(s.parents.Len()) {
-		if s.parents.Parent(q) != index.None {
+func (s *State) MendParents(ssn *framework.Session, plugin string) { mendParents(ssn, s.parents, plugin) }
+
+// MendParents mends the parents of a session in which another plugin than ours decides.
+func MendParents(ssn *framework.Session, plugin string) {
+	mendParents(ssn, index.BuildTree(slices.Collect(nodesOf(ssn)), index.RootName), plugin)
+}
+
+// mendParents mends the parents of a session with this tree of parents.
+func mendParents(ssn *framework.Session, parents *index.Tree, plugin string) {
+	for q := range index.Queue(parents.Len()) {
+		if parents.Parent(q) != index.None {
 			break // queues are ordered by depth: all tops have been visited
 		}
 
-		queue := ssn.Queues[api.QueueID(s.parents.Name(q))]
-		isRoot := q == s.parents.Root()
-		if queue == nil || isRoot && queue.Queue.Spec.Parent == "" || !isRoot && s.parents.Broken(q) == nil {
+		queue := ssn.Queues[api.QueueID(parents.Name(q))]
+		isRoot := q == parents.Root()
+		if queue == nil || isRoot && queue.Queue.Spec.Parent == "" || !isRoot && parents.Broken(q) == nil {
 			continue
 		}
 
@@ -71,6 +79,6 @@ func (s *State) MendParents(ssn *framework.Session, plugin string) {
 		}
 		queue.Queue = &mended
 		klog.V(4).Infof("[%s] queue %s has the parent %q in this session: %v",
-			plugin, queue.UID, mended.Spec.Parent, s.parents.Broken(q))
+			plugin, queue.UID, mended.Spec.Parent, parents.Broken(q))
 	}
 }

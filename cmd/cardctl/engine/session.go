@@ -14,6 +14,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
+	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -216,6 +217,9 @@ func (s *Session) Close() {
 	defer func() { <-one }()
 
 	s.forgetLost()
+	if s.Upstream { // our plugins do it themselves
+		intake.MendParents(s.Session, s.Plugin)
+	}
 	jobs := s.Jobs
 	framework.CloseSession(s.Session)
 

@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -146,6 +147,24 @@ func TestDecisionsOfVolcano(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, checks[1].text(), "- default/PodGroup/owner of counted: present: 1 wait; next: 1 run")
 	assert.NotContains(t, checks[1].text(), "PodGroup/waits", "nobody starts it")
+}
+
+// TestDecisionsWithWrongParents has a queue that does not reach the root. Volcano walks up to the root when it closes a
+// session: it panics at an unknown parent, and never ends in a cycle.
+func TestDecisionsWithWrongParents(t *testing.T) {
+	const queue = "\n---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: %s}\nspec: {weight: 1%s}\n"
+	const actions = "enqueue, allocate, backfill"
+	wantQueues, wantJobs, _ := decide(t, cluster, actions, plugin.CapacityName, plugin.Name)
+	for name, parent := range map[string]string{"unknown": "ghost", "a cycle": "other"} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(cluster, "{name: free}\nspec: {weight: 1}", "{name: free}\nspec: {weight: 1, parent: "+parent+"}", 1)
+			require.NotEqual(t, cluster, text)
+			text += fmt.Sprintf(queue, "root", "") + fmt.Sprintf(queue, "other", ", parent: free")
+			queues, jobs, _ := decide(t, text, actions, plugin.CapacityName, plugin.Name)
+			assert.Equal(t, wantQueues.text(), queues.text())
+			assert.Equal(t, wantJobs.text(), jobs.text())
+		})
+	}
 }
 
 // TestDecisionsEvict names the pods that reclaim evicts for a queue that has less than it deserves.
