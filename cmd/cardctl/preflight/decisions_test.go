@@ -8,9 +8,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
@@ -128,6 +134,36 @@ func TestDecisionsWithoutQuota(t *testing.T) {
 	text, err := json.Marshal(jobs)
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"owner":"PodGroup/waits","queue":"free","present":{"admitted":true,"running":1,"waiting":0}`)
+}
+
+// TestRaiseQuotas raises quotas to whole cards, and changes nothing else of an annotation.
+func TestRaiseQuotas(t *testing.T) {
+	for name, test := range map[string]struct {
+		annotation string
+		has, quota float64
+		want       string // "" for no command
+	}{
+		"no annotation":               {"", 3, 0, `{"A":3}`},
+		"a part of a card":            {"", 0.25, 0, `{"A":1}`},
+		"a share of another card":     {`{"A": 2, "B": "25%"}`, 3, 2, `{"A":3,"B":"25%"}`},
+		"a window sets a lower quota": {`{"A": 8, "B": "25%"}`, 6, 4, ""},
+		"within the quota":            {`{"A": 8, "B": "25%"}`, 8, 8, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: "q", Annotations: map[string]string{card.QuotaKey: test.annotation}}}
+			s := &Subject{Objects: &input.Objects{Queues: []*scheduling.Queue{q}}}
+			over := overQuota(&stock.Stock{Queues: []stock.InQueue{
+				{Queue: "q", Leaf: true, Card: "A", Allocated: test.has, Quota: &test.quota},
+				{Queue: "q", Leaf: true, Card: "B", Allocated: 1, Quota: ptr.To(2.0)},
+				{Queue: "parent", Card: "A", Allocated: test.has, Quota: ptr.To(0.0)},
+			}})
+			var want []string
+			if test.want != "" {
+				want = []string{"kubectl annotate queue q --overwrite volcano.sh/card.quota='" + test.want + "'"}
+			}
+			assert.Equal(t, want, s.raiseQuotas(over))
+		})
+	}
 }
 
 // TestDecisionsOfVolcano has Volcano's own plugin decide now: in a tree, it refuses all jobs if one job is in a queue with

@@ -2,9 +2,9 @@ package preflight
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -74,11 +74,11 @@ func (s *Subject) checkQueues(ctx context.Context, now, next *engine.Configurati
 	}
 
 	// A queue without a quota of a card can have none of it. Its pods run on, and no more start.
-	over := quotas(after.stock)
+	over := overQuota(after.stock)
 	if len(over) > 0 {
 		c.Result = Note
 		c.Message += fmt.Sprintf("; %d queues have more cards than their quota", len(over))
-		c.Do = append(c.Do, over...)
+		c.Do = append(c.Do, s.raiseQuotas(over)...)
 	}
 	return c, nil
 }
@@ -139,29 +139,38 @@ func first(job *api.JobInfo) (found *api.TaskInfo) {
 	return found
 }
 
-// quotas returns a command for each leaf queue that has more cards than its quota: it raises the quota to the
-// cards of the queue.
-func quotas(s *stock.Stock) (commands []string) {
-	all := map[string]map[string]float64{}
-	over := map[string]bool{}
+// overQuota returns the leaf queues that have more cards than their quota, with the cards that they have.
+func overQuota(s *stock.Stock) map[string][]card.Amount {
+	over := map[string][]card.Amount{}
 	for _, q := range s.Queues {
-		if !q.Leaf || q.Quota == nil {
-			continue
+		if q.Leaf && q.Quota != nil && q.Allocated > *q.Quota {
+			has := card.Amount{Name: q.Card, Cards: int64(math.Ceil(q.Allocated))} // a quota is whole
+			over[q.Queue] = append(over[q.Queue], has)
 		}
-		if all[q.Queue] == nil {
-			all[q.Queue] = map[string]float64{}
-		}
-		all[q.Queue][q.Card] = max(*q.Quota, q.Allocated)
-		over[q.Queue] = over[q.Queue] || q.Allocated > *q.Quota
+	}
+	return over
+}
+
+// raiseQuotas returns a command for each queue that raises its annotation to the cards that it has.
+func (s *Subject) raiseQuotas(over map[string][]card.Amount) (commands []string) {
+	annotations := map[string]string{}
+	for _, q := range s.Objects.Queues {
+		annotations[q.Name] = q.Annotations[card.QuotaKey]
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(over)) {
-		if !over[name] {
-			continue
+		stated, _ := card.ParseAmounts(annotations[name])
+		raised := slices.DeleteFunc(over[name], func(has card.Amount) bool {
+			// A window that holds now sets less. A command must not lower the annotation to the cards of now.
+			return slices.ContainsFunc(stated, func(a card.Amount) bool {
+				return a.Name == has.Name && a.Share == nil && a.Cards >= has.Cards
+			})
+		})
+		if len(raised) > 0 {
+			text := card.WriteAmounts(append(stated, raised...)) // of one card, the last amount counts
+			commands = append(commands,
+				fmt.Sprintf("kubectl annotate queue %s --overwrite %s='%s'", name, card.QuotaKey, text))
 		}
-		text, _ := json.Marshal(all[name]) // of names and numbers, which have no error
-		commands = append(commands,
-			fmt.Sprintf("kubectl annotate queue %s --overwrite %s='%s'", name, card.QuotaKey, text))
 	}
 	return commands
 }
