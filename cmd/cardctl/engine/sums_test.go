@@ -60,3 +60,27 @@ func TestSumsOf(t *testing.T) {
 		})
 	}
 }
+
+// TestSumsOfFlatQueues adds up a parent and its child where the configuration does not read parents.
+func TestSumsOfFlatQueues(t *testing.T) {
+	w := build(t, `
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: team, annotations: {volcano.sh/card.quota: '{"A": 4}'}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: train, annotations: {volcano.sh/card.quota: '{"A": 8}'}}
+spec: {parent: team}
+`)
+	amounts := func(queue, key string) map[string]float64 {
+		if q := w.Queue(queue); q != nil {
+			return Cards(q.Annotations[key])
+		}
+		return map[string]float64{}
+	}
+	for hierarchy, want := range map[bool]float64{true: 4, false: 12} {
+		tree, _ := w.Tree(&Configuration{Hierarchy: hierarchy})
+		assert.InDelta(t, want, SumsOf(tree, amounts)["A"].Quota, 0, "hierarchy: %v", hierarchy)
+	}
+}

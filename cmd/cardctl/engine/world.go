@@ -180,8 +180,8 @@ func (w *World) Queue(name string) *scheduling.Queue {
 	return w.Queues[i]
 }
 
-// Tree returns the tree of the queues. The configuration selects the tree of their annotations or the tree of their
-// parents. places is nil for the tree of the parents.
+// Tree returns the tree of the queues. The configuration selects the tree of their annotations, the tree of their
+// parents, or flat queues. places is nil without the tree of annotations.
 func (w *World) Tree(c *Configuration) (tree *index.Tree, places *index.Places) {
 	var nodes []index.Node
 	for _, q := range w.Queues {
@@ -194,7 +194,11 @@ func (w *World) Tree(c *Configuration) (tree *index.Tree, places *index.Places) 
 		nodes = places.Nodes
 	}
 
-	return index.BuildTree(nodes, index.RootName), places
+	root := index.RootName
+	if !c.Hierarchy {
+		root = ""
+	}
+	return index.BuildTree(nodes, root), places
 }
 
 // QueueNames returns the names of all queues.

@@ -93,6 +93,10 @@ func OfQueues(s settings.Setting, world *engine.World, c *engine.Configuration) 
 			names = append(names, tree.Name(level))
 			path = append(path, annotations[tree.Name(level)])
 		}
+		if !tree.Rooted() { // flat queues inherit from the queue root alone
+			names = append(names, index.RootName)
+			path = append(path, annotations[index.RootName])
+		}
 
 		if text, set := path[0][s.Name]; set {
 			uses = append(uses, Use{By: names[0], Value: strings.TrimSpace(text)})

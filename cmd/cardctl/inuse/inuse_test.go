@@ -3,6 +3,7 @@ package inuse
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -96,6 +97,12 @@ func TestUses(t *testing.T) {
 	} {
 		assert.ElementsMatch(t, want, OfQueues(find(name), world, c), name)
 	}
+
+	flat, err := engine.Configure(strings.Replace(configuration, "enableHierarchy: true", "enableHierarchy: false", 1))
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []Use{{By: "root", Value: "30m"}, {By: "eng", Value: "10m"}, {By: "prod", Value: "0s"},
+		{By: "dev", Value: "30m", From: "root"}, {By: "default", Value: "30m", From: "root"},
+	}, OfQueues(find("inqueue-timeout"), world, flat), "flat queues inherit from the root alone")
 }
 
 func TestUsesAsText(t *testing.T) {

@@ -100,6 +100,14 @@ func TestFlat(t *testing.T) {
 	require.Empty(t, checkWith(t, configured(flat), queue("q", "root", "", "")))
 	expect(t, checkWith(t, configured(flat), child...), "conf:7: warning: ConfigMap/volcano-system/conf: "+
 		"queues such as q have a parent, and the queues are flat: set enableHierarchy: true for capacity-card")
+
+	bounded := []string{queue("p", "", quota(`{"A":4}`), "capability: {cpu: 2}"),
+		queue("q", "p", quota(`{"A":8}`), "capability: {cpu: 3}, guarantee: {resource: {cpu: 3}}")}
+	expect(t, checkWith(t, configured(flat), bounded...),
+		"4: error: Queue/p: spec.capability.cpu: 2, and its children are guaranteed 3", // Volcano's webhook refuses these
+		"9: error: Queue/q: spec.capability.cpu: 3 is more than the 2 of its parent p",
+		"conf:7: warning: ConfigMap/volcano-system/conf: queues such as q have a parent, and the queues are flat")
+	expect(t, checkWith(t, configured(flat), queue("q", "gone", "", "")), `4: error: Queue/q: spec.parent: there is no queue "gone"`)
 }
 
 // TestTreeOfAnnotations has a tree that annotations describe, with each mistake that they can have.

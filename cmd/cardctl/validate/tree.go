@@ -46,7 +46,7 @@ func (ck *checker) checkPlace(q *scheduling.Queue) {
 		return
 	}
 
-	err := ck.tree.Broken(ck.tree.Lookup(q.Name))
+	err := ck.placed.Broken(ck.placed.Lookup(q.Name))
 	switch {
 	case err == nil:
 	case errors.Is(err, index.ErrUnknownParent) && ck.queues[q.Spec.Parent] == nil:
@@ -95,10 +95,15 @@ func (ck *checker) cycle(q *scheduling.Queue) string {
 	return strings.Join(append(names, q.Name), " → ")
 }
 
-// above returns the nearest queue above another one that is in the input, nil for none.
-func (ck *checker) above(q *scheduling.Queue) *scheduling.Queue {
-	for _, p := range ck.tree.Path(ck.tree.Lookup(q.Name))[1:] {
-		if above := ck.queues[ck.tree.Name(p)]; above != nil {
+// above returns the nearest queue above another one that is in the input, nil for none. A queue that does not reach the
+// root has none.
+func (ck *checker) above(tree *index.Tree, q *scheduling.Queue) *scheduling.Queue {
+	n := tree.Lookup(q.Name)
+	if tree.Broken(n) != nil {
+		return nil
+	}
+	for _, p := range tree.Path(n)[1:] {
+		if above := ck.queues[tree.Name(p)]; above != nil {
 			return above
 		}
 	}
@@ -107,19 +112,21 @@ func (ck *checker) above(q *scheduling.Queue) *scheduling.Queue {
 
 // checkAgainstParent finds bounds of a queue that are above the bounds of its parent: the queue can never reach them.
 func (ck *checker) checkAgainstParent(q *scheduling.Queue) {
-	parent := ck.above(q)
-	if parent == nil || ck.tree.Broken(ck.tree.Lookup(q.Name)) != nil {
-		return
-	}
-
-	for _, name := range slices.Sorted(maps.Keys(q.Spec.Capability)) {
-		own := q.Spec.Capability[name]
-		if above, ok := parent.Spec.Capability[name]; ok && own.Cmp(above) > 0 {
-			ck.report(Error, q, "Queue", "spec.capability."+string(name), "%s is more than the %s of its parent %s",
-				own.String(), above.String(), parent.Name).Topic = NoEffect
+	if parent := ck.above(ck.placed, q); parent != nil {
+		for _, name := range slices.Sorted(maps.Keys(q.Spec.Capability)) {
+			own := q.Spec.Capability[name]
+			if above, ok := parent.Spec.Capability[name]; ok && own.Cmp(above) > 0 {
+				ck.report(Error, q, "Queue", "spec.capability."+string(name),
+					"%s is more than the %s of its parent %s",
+					own.String(), above.String(), parent.Name).Topic = NoEffect
+			}
 		}
 	}
 
+	parent := ck.above(ck.tree, q)
+	if parent == nil {
+		return
+	}
 	above := ck.amounts(parent.Name, card.QuotaKey)
 	own := ck.amounts(q.Name, card.QuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
@@ -130,7 +137,7 @@ func (ck *checker) checkAgainstParent(q *scheduling.Queue) {
 	}
 }
 
-// checkSums reports a queue if its children together are guaranteed, or deserve, more than the queue.
+// checkSums reports a queue if its children together are guaranteed, or deserve, more cards than the queue.
 func (ck *checker) checkSums(q *scheduling.Queue) {
 	n := ck.tree.Lookup(q.Name)
 	if ck.tree.Broken(n) != nil || ck.tree.IsLeaf(n) {
@@ -139,7 +146,6 @@ func (ck *checker) checkSums(q *scheduling.Queue) {
 
 	guarantees := map[string]float64{}
 	deserved := map[string]float64{}
-	resources := v1.ResourceList{}
 	for _, c := range ck.tree.Children(n) {
 		child := ck.queues[ck.tree.Name(c)]
 		if child == nil {
@@ -153,11 +159,6 @@ func (ck *checker) checkSums(q *scheduling.Queue) {
 		}
 		for name, amount := range ck.orQuota(child, card.DeservedKey) {
 			deserved[name] += amount
-		}
-		for name, amount := range child.Spec.Guarantee.Resource {
-			sum := resources[name]
-			sum.Add(amount)
-			resources[name] = sum
 		}
 	}
 
@@ -174,9 +175,30 @@ func (ck *checker) checkSums(q *scheduling.Queue) {
 			"%q is %v, and its children deserve %v (%s is the quota where it is not set)",
 			name, most[name], deserved[name], card.DeservedKey).Topic = Sums
 	}
+}
 
-	for _, name := range slices.Sorted(maps.Keys(resources)) {
-		sum := resources[name]
+// checkResourceSums reports a queue if its children together are guaranteed more than its capability.
+func (ck *checker) checkResourceSums(q *scheduling.Queue) {
+	n := ck.placed.Lookup(q.Name)
+	if ck.placed.Broken(n) != nil {
+		return
+	}
+
+	sums := v1.ResourceList{}
+	for _, c := range ck.placed.Children(n) {
+		child := ck.queues[ck.placed.Name(c)]
+		if child == nil {
+			continue // a name on a path, without a Queue object
+		}
+		for name, amount := range child.Spec.Guarantee.Resource {
+			sum := sums[name]
+			sum.Add(amount)
+			sums[name] = sum
+		}
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		sum := sums[name]
 		if most, ok := q.Spec.Capability[name]; ok && sum.Cmp(most) > 0 {
 			ck.report(Error, q, "Queue", "spec.capability."+string(name), "%s, and its children are guaranteed %s",
 				most.String(), sum.String()).Topic = Sums

@@ -68,6 +68,7 @@ type checker struct {
 	now        time.Time // the time of the configuration, otherwise of the clock
 	queues     map[string]*scheduling.Queue
 	tree       *index.Tree
+	placed     *index.Tree // the same, or the tree of the parents where quotas are flat
 	guarantees engine.Guarantees
 	places     *index.Places      // by the annotations of queues; nil where parents make the tree
 	stock      map[string]float64 // whole cards of the nodes, by card and group
@@ -102,6 +103,8 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Res
 		return nil, err
 	}
 	ck.tree, ck.places = world.Tree(c)
+	// Volcano's webhook checks the parents and the resources of flat queues, too.
+	ck.placed, _ = world.Tree(&engine.Configuration{Hierarchy: true, Annotated: c.Annotated})
 	ck.countCards(c)
 	ck.resolveShares()
 	ck.checkLending(c)
@@ -188,6 +191,7 @@ func (ck *checker) checkQueues() {
 
 	for _, q := range ck.objects.Queues {
 		ck.checkSums(q)
+		ck.checkResourceSums(q)
 	}
 }
 
