@@ -313,7 +313,8 @@ func withArgument(option schedulerconf.PluginOption, key, value string) schedule
 	return option
 }
 
-// nodes returns the change by which the cluster has as many nodes with the cards of a job as it needs.
+// nodes returns the change by which the cluster has as many nodes with the cards of a job as it needs. There is none if
+// the next cycles would take too long with so many nodes.
 func nodes(w *engine.World, f *explain.Finding) []remedy {
 	var like *v1.Node
 	n := 0
@@ -331,7 +332,13 @@ func nodes(w *engine.World, f *explain.Finding) []remedy {
 		return nil
 	}
 
+	// Pods that the controller creates later wait, too. The product may be too large for an int.
 	more := int(math.Ceil(float64(f.Pods.Minimum-fit) / (float64(fit) / float64(n))))
+	pods := max(explain.Pending(w), f.Pods.Minimum)
+	if float64(pods)*float64(len(w.Nodes)+more) > explain.MostTried {
+		return nil
+	}
+
 	what := fmt.Sprintf("%d more nodes that have such cards", more)
 	return []remedy{{what, func(w *engine.World, _ *engine.Configuration) error {
 		for i := range more {

@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
@@ -148,4 +150,18 @@ func TestNodesWithoutLabels(t *testing.T) {
 	require.NoError(t, all[0].apply(w, nil))
 	require.Len(t, w.Nodes, 3)
 	assert.Equal(t, "a-more-1", w.Nodes[2].Labels[v1.LabelHostname])
+}
+
+// TestManyNodes adds no nodes if the pods that wait, times all nodes, are too many for the next cycles.
+func TestManyNodes(t *testing.T) {
+	w := &engine.World{}
+	for range 50 {
+		node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"nvidia.com/gpu.product": "A"}}}
+		node.Status.Allocatable = v1.ResourceList{"nvidia.com/gpu": resource.MustParse("8")}
+		w.Nodes = append(w.Nodes, node)
+	}
+	for minimum, want := range map[int]int{2000: 0, 40: 1, math.MaxInt32: 0} {
+		f := &explain.Finding{Cards: card.List{"A"}, Pods: explain.Pods{Minimum: minimum}, Verdict: &explain.Verdict{Fit: 1}}
+		assert.Len(t, nodes(w, f), want, "%d pods", minimum)
+	}
 }
