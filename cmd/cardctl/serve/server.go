@@ -50,7 +50,7 @@ func New(o Options) *Server {
 	return &Server{
 		options:  o,
 		events:   events,
-		trials:   newTrials(),
+		trials:   newTrials(o.Log),
 		measures: measures,
 		started:  time.Now(),
 		keeper: &keeper{

@@ -40,13 +40,16 @@ var (
 	errBroken = errors.New("the scheduler cannot simulate this; the log of the server has the cause")
 )
 
-// trials bounds the simulations that run at once, and their time.
+// trials bounds the simulations that run at once, and their time. It logs simulations that panic.
 type trials struct {
 	running chan struct{}
 	time    time.Duration // of a simulation, with the time until its first session opens
+	log     func(format string, arguments ...any)
 }
 
-func newTrials() *trials { return &trials{running: make(chan struct{}, mostTrials), time: trialTime} }
+func newTrials(log func(format string, arguments ...any)) *trials {
+	return &trials{running: make(chan struct{}, mostTrials), time: trialTime, log: log}
+}
 
 // outcome holds the result of a simulation.
 type outcome struct {
@@ -74,7 +77,8 @@ func (t *trials) run(
 		defer func() {
 			// A panic in this goroutine would end the server.
 			if p := recover(); p != nil {
-				o.err = fmt.Errorf("%w: %v\n%s", errBroken, p, debug.Stack())
+				t.log("error: a simulation crashed: %v\n%s", p, debug.Stack())
+				o.err = errBroken
 			}
 			<-t.running
 			ended <- o
@@ -200,14 +204,10 @@ func (q *request) try(c change) (*whatif.Trial, error) {
 		return whatif.Try(ctx, q.Objects, q.Configuration, change, report)
 	})
 
-	switch {
-	case errors.Is(err, errBroken):
-		q.server.options.Log("error: %v", err)
-		return nil, errBroken
-	case errors.Is(err, context.DeadlineExceeded):
+	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("it takes longer than %s here; cardctl simulate has no limit", q.server.trials.time)
 	}
-	if err != nil && !errors.Is(err, errBusy) {
+	if err != nil && !errors.Is(err, errBusy) && !errors.Is(err, errBroken) {
 		err = fmt.Errorf("%w: %w", errForm, err)
 	}
 	return trial, err

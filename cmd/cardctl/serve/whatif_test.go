@@ -74,7 +74,7 @@ func (t *trials) await() {
 // TestSimulationThatGoesOn answers when the time of a simulation is over that does not look at its
 // context, and counts it until it ends.
 func TestSimulationThatGoesOn(t *testing.T) {
-	runs, ctx := newTrials(), t.Context()
+	runs, ctx := newTrials(t.Logf), t.Context()
 	runs.time = time.Millisecond
 	goOn := make(chan struct{})
 	never := func(context.Context) (*whatif.Trial, error) {
@@ -96,7 +96,8 @@ func TestSimulationThatGoesOn(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestSimulationThatPanics answers, writes the cause to the log, and lets the next one begin.
+// TestSimulationThatPanics answers, writes the cause to the log, and lets the next one begin. The page of a job has no
+// remedy then.
 func TestSimulationThatPanics(t *testing.T) {
 	s := newSource(t, examples)
 	log := &bytes.Buffer{}
@@ -111,6 +112,12 @@ func TestSimulationThatPanics(t *testing.T) {
 	}
 	assert.Contains(t, log.String(), "interface is nil")
 	assert.Contains(t, log.String(), "whatif.Try")
+	assert.Equal(t, 2*mostTrials, strings.Count(log.String(), "error: a simulation crashed: "))
+
+	log.Reset()
+	assert.Equal(t, http.StatusOK, get(server.Handler(), "/job/default/llm/json").Code)
+	assert.Contains(t, log.String(), "error: a simulation crashed: ")
+	assert.Contains(t, log.String(), "withRemedy")
 }
 
 // TestLargeAnswers have the first rows of each table on the page, and all in the JSON.
