@@ -150,7 +150,7 @@ var layers = []layer{
 		reason: "finds which objects have changed, and knows nothing of what is read from them",
 	},
 	{
-		dir: "plugin/cards", allow: append(below(), module+"/plugin/objects", module+"/plugin/release"),
+		dir: "plugin/cards", allow: append(below(), bitset, module+"/plugin/objects", module+"/plugin/release"),
 		reason: "reads what nodes, pods and queues state about cards, and knows no job",
 	},
 	{

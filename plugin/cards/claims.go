@@ -1,6 +1,7 @@
 package cards
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -87,6 +88,7 @@ func (d *devices) readClaims(s *Snapshot, objects []*resourcev1.ResourceClaim) {
 		d.claim(o.Namespace, o.Name).set(o)
 	}
 
+	d.findShapes()
 	for _, c := range d.claims {
 		switch {
 		case c.object == nil:
@@ -96,19 +98,49 @@ func (d *devices) readClaims(s *Snapshot, objects []*resourcev1.ResourceClaim) {
 			c.allocated = nil
 			c.known = nil
 			c.version = 0
-			c.readShape(s)
+			c.shape.read(s)
 		}
 	}
+}
 
-	// Most shapes are of claims that are gone.
-	if len(d.shapes) > 2*len(d.claims)+64 {
+// findShapes finds the shapes of the claims, and evaluates their queries. Those that have cost least go first.
+func (d *devices) findShapes() {
+	if len(d.shapes) > 2*len(d.claims)+64 { // most shapes are of claims that are gone
 		d.forgetShapes()
-		for _, c := range d.claims {
-			if c.object != nil {
-				c.readShape(s)
+	}
+	renewed := len(d.shapes) == 0
+	for _, c := range d.claims {
+		if c.object != nil && c.shape == nil {
+			c.shape = d.shapeOf(&c.object.Spec)
+		}
+	}
+	if renewed {
+		d.dropQueries()
+	}
+
+	var stale []*query
+	for _, q := range d.queries {
+		if q.version != d.version {
+			stale = append(stale, q)
+		}
+	}
+	slices.SortFunc(stale, func(x, y *query) int { return cmp.Compare(x.cost, y.cost) })
+	for _, q := range stale {
+		q.read(d)
+	}
+}
+
+// dropQueries drops the queries that no shape has.
+func (d *devices) dropQueries() {
+	used := map[string]*query{}
+	for _, s := range d.shapes {
+		for _, r := range s.requests {
+			for _, a := range r.alternatives {
+				used[a.query.text] = a.query
 			}
 		}
 	}
+	d.queries = used
 }
 
 // claim returns the claim of a name, a new one for a new name.
@@ -152,19 +184,11 @@ func (c *Claim) set(o *resourcev1.ResourceClaim) {
 	c.object = o
 }
 
-// readShape finds the devices that a claim can get on each node.
-func (c *Claim) readShape(s *Snapshot) {
-	if c.shape == nil {
-		c.shape = s.registry.devices.shapeOf(&c.object.Spec)
-	}
-	c.shape.read(s)
-}
-
 // readAllocation finds the cards of the allocated devices. An allocation does not change.
 func (c *Claim) readAllocation(s *Snapshot) {
 	d := s.registry.devices
-	if c.shape == nil {
-		c.readShape(s)
+	if c.shape.version == 0 {
+		c.shape.read(s)
 	}
 	if c.allocated != nil && c.version == d.version {
 		return

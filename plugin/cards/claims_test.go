@@ -472,6 +472,49 @@ func TestProblemsOfClaims(t *testing.T) {
 	assert.Equal(t, ClaimRefused, f.FitNode(q, p, "mixed", permit).Reason)
 }
 
+// TestExpressionsThatTakeLong has a claim with an expression that costs nearly as much as Kubernetes allows, and another
+// claim. A session evaluates a part of the devices, and the claim that has cost least goes first.
+func TestExpressionsThatTakeLong(t *testing.T) {
+	const ten = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"
+	costly := "true"
+	for _, variable := range []string{"a", "b", "c", "d"} {
+		costly = fmt.Sprintf("%s.all(%s, %s)", ten, variable, costly)
+	}
+	f, o := deviceFixture()
+	for i := range 2000 {
+		o.Slices[0].Spec.Devices = append(o.Slices[0].Spec.Devices, gpuDevice(fmt.Sprint("more-", i), "H100"))
+	}
+	o.Claims = []*resourcev1.ResourceClaim{claimOf("costly", exactly("r", 1, costly)), claimOf("cheap", exactly("r", 1, product("A100")))}
+	fit := func(claim string) NodeFit {
+		q, p := f.read("q", claiming("", claim))
+		return f.FitNode(q, p, "mixed", permit)
+	}
+
+	f.open(t)
+	assert.Equal(t, NodeFit{Reason: ClaimRefused, Text: "<default/costly>: " + unfinished}, fit("costly"))
+	sessions := 1
+	for ; fit("costly").Reason != NodeFits; sessions++ {
+		spent := f.registry.devices.cost
+		assert.GreaterOrEqual(t, spent, uint64(mostCost))
+		assert.Less(t, spent, uint64(mostCost+resourcev1.CELSelectorExpressionMaxCost))
+		f.open(t)
+		assert.Equal(t, NodeFits, fit("cheap").Reason, "it has cost least")
+		require.Less(t, sessions, 100)
+	}
+	assert.Greater(t, sessions, 2)
+
+	changed := o.Slices[1].DeepCopy()
+	o.Slices[1] = changed
+	f.open(t)
+	assert.Equal(t, NodeFits, fit("costly").Reason, "only the devices of the slice that changed are evaluated")
+	assert.Less(t, f.registry.devices.cost, uint64(mostCost))
+
+	o.Claims = o.Claims[1:]
+	f.registry.devices.forgetShapes()
+	f.open(t)
+	assert.Len(t, f.registry.devices.queries, 1, "the query of a claim that is gone is dropped")
+}
+
 // TestSharedClaimsOfPods expects shared claims to be no part of the requests of a pod. Snapshot lists them apart, as
 // the claims that the pod shares.
 func TestSharedClaimsOfPods(t *testing.T) {

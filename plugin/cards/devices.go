@@ -24,6 +24,8 @@ type devices struct {
 	// The slices of the session and their devices. Another version of them makes everything that depends on them stale.
 	version uint64
 	current []*deviceSlice
+	numbers uint   // the next number of a device
+	unused  []uint // numbers below it that no device has
 	byID    map[deviceID]*device
 	local   map[string][]*device    // by the node that they are a part of
 	remote  []*device               // devices that several nodes can use
@@ -33,6 +35,7 @@ type devices struct {
 	claims  map[string]*Claim
 	objects int // ResourceClaims of the last session, also of pods of other schedulers
 	queries map[string]*query
+	cost    uint64 // of the CEL expressions that the session has evaluated
 	shapes  map[string]*shape
 	only    map[fastres.Dim]*Selector // see onlyOf
 }
@@ -49,6 +52,7 @@ type deviceID struct{ driver, pool, name string }
 // device is a device of a slice.
 type device struct {
 	id     deviceID
+	number uint // of no other device at the same time
 	object *resourcev1.Device
 
 	card    string      // the name of the card, "" for a device that is no card
@@ -95,10 +99,11 @@ func (s *Snapshot) readDevices(o release.DeviceObjects) (changed bool) {
 
 	d := r.devices
 	d.free = nil
+	d.cost = 0
 	fresh := !maps.Equal(d.attributes, s.settings.Attributes)
 	if fresh {
 		d.attributes = s.settings.Attributes
-		clear(d.slices)
+		d.forgetSlices(nil)
 	}
 
 	changed = d.readSlices(s, o.Slices) || fresh
@@ -125,6 +130,7 @@ func (d *devices) readSlices(s *Snapshot, objects []*resourcev1.ResourceSlice) (
 		read[o] = slice
 		d.current = append(d.current, slice)
 	}
+	d.forgetSlices(read)
 	d.slices = read
 
 	slices.SortFunc(d.current, func(x, y *deviceSlice) int { return cmp.Compare(x.object.Name, y.object.Name) })
@@ -147,12 +153,42 @@ func (d *devices) readSlices(s *Snapshot, objects []*resourcev1.ResourceSlice) (
 	return true
 }
 
+// forgetSlices forgets the slices that are not kept. New devices can have the numbers of their devices.
+func (d *devices) forgetSlices(kept map[*resourcev1.ResourceSlice]*deviceSlice) {
+	for object, slice := range d.slices {
+		if kept[object] != nil {
+			continue
+		}
+
+		delete(d.slices, object)
+		for _, device := range slice.devices {
+			d.unused = append(d.unused, device.number)
+			for _, q := range d.queries {
+				q.evaluated.Clear(device.number)
+			}
+		}
+	}
+}
+
+// newNumber returns a number that no device has.
+func (d *devices) newNumber() uint {
+	if last := len(d.unused) - 1; last >= 0 {
+		number := d.unused[last]
+		d.unused = d.unused[:last]
+		return number
+	}
+
+	d.numbers++
+	return d.numbers - 1
+}
+
 // readSlice reads the devices of a slice.
 func (d *devices) readSlice(s *Snapshot, object *resourcev1.ResourceSlice) *deviceSlice {
 	slice := &deviceSlice{object: object}
 	for i := range object.Spec.Devices {
 		o := &object.Spec.Devices[i]
-		found := &device{id: deviceID{object.Spec.Driver, object.Spec.Pool.Name, o.Name}, object: o}
+		id := deviceID{object.Spec.Driver, object.Spec.Pool.Name, o.Name}
+		found := &device{id: id, number: d.newNumber(), object: o}
 		found.card, found.missing = d.attributes.OfDevice(object.Spec.Driver, o)
 		if found.card != "" {
 			found.dim = s.names.InternCard(found.card)
@@ -343,7 +379,6 @@ func (d *devices) forgetShapes() {
 	}
 
 	clear(d.shapes)
-	clear(d.queries)
 	for _, c := range d.claims {
 		c.shape = nil
 	}
@@ -355,7 +390,7 @@ func (d *devices) renew(renew func(fastres.Dim) fastres.Dim) {
 		return
 	}
 
-	clear(d.slices)
+	d.forgetSlices(nil)
 	d.current = nil
 	d.forgetShapes()
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bits-and-blooms/bitset"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/dynamic-resource-allocation/cel"
 
@@ -23,47 +24,76 @@ const maxExpressions = 1000
 // expressions are compiled CEL expressions, as the allocator of Kubernetes compiles them.
 var expressions = cel.NewCache(maxExpressions, cel.Features{EnableConsumableCapacity: true})
 
-// query finds the devices that a class and the selectors of a request admit. Requests that are alike share one.
+// The cost of CEL expressions, in the units of CEL. 1,000,000 take about a tenth of a second.
+const (
+	// mostCost bounds the cost of all evaluations of a session. Any tenant can create claims, so without a bound their
+	// expressions could stop the scheduler. The next sessions evaluate the rest.
+	mostCost = 10 * resourcev1.CELSelectorExpressionMaxCost
+	callCost = 50 // of an evaluation, in addition to the cost of its expression
+)
+
+// unfinished is the problem of a query that has devices to evaluate in the next sessions.
+const unfinished = "its CEL expressions take long, and the next cycles evaluate them on more devices"
+
+// query finds the devices that a class and the selectors of a request admit. Requests that are alike share one. A
+// device is evaluated once, as long as its slice and the class stay the same.
 type query struct {
+	text      string // the key of the query in devices.queries
 	class     string
 	selectors []resourcev1.DeviceSelector
-	version   uint64 // of the devices in matches
-	matches   map[*device]bool
-	problem   string // the reason why it admits none, "" if it can admit some
+
+	version   uint64                  // of the devices, once all of them are evaluated
+	object    *resourcev1.DeviceClass // with which devices are evaluated
+	evaluated bitset.BitSet           // devices, by number
+	admitted  bitset.BitSet           // the evaluated devices that the query admits
+	cost      uint64                  // of all evaluations
+	problem   string                  // the reason why it admits none, "" if it can admit some
 }
 
-// read finds the devices that the query admits.
+// read evaluates the devices that are new, as far as the cost of the session allows.
 func (q *query) read(d *devices) {
-	if q.version == d.version {
-		return
-	}
-
-	q.version = d.version
-	q.matches = map[*device]bool{}
-	q.problem = ""
-
-	class := d.classes[q.class]
-	if class == nil {
-		q.problem = fmt.Sprintf("the device class %s does not exist", Shown(q.class))
-		return
-	}
-
-	programs, problem := compile(class.Spec.Selectors, "the device class "+Shown(q.class))
-	if problem == "" {
-		var own []cel.CompilationResult
-		own, problem = compile(q.selectors, "its request")
-		programs = append(programs, own...)
-	}
+	programs, problem := q.compile(d)
 	q.problem = problem
 	if problem != "" {
+		q.version = d.version
 		return
 	}
 
 	for _, device := range d.byID {
-		if admits(programs, device) {
-			q.matches[device] = true
+		if q.evaluated.Test(device.number) {
+			continue
 		}
+		if d.cost >= mostCost {
+			q.problem = unfinished
+			return
+		}
+
+		matches, cost := admits(programs, device)
+		q.evaluated.Set(device.number)
+		q.admitted.SetTo(device.number, matches)
+		q.cost += cost
+		d.cost += cost
 	}
+	q.version = d.version
+}
+
+// compile compiles the expressions of the class and of the request. Another class makes all evaluations stale.
+func (q *query) compile(d *devices) (programs []cel.CompilationResult, problem string) {
+	class := d.classes[q.class]
+	if class != q.object {
+		q.object = class
+		q.evaluated.ClearAll()
+	}
+	if class == nil {
+		return nil, fmt.Sprintf("the device class %s does not exist", Shown(q.class))
+	}
+
+	programs, problem = compile(class.Spec.Selectors, "the device class "+Shown(q.class))
+	if problem != "" {
+		return nil, problem
+	}
+	own, problem := compile(q.selectors, "its request")
+	return append(programs, own...), problem
 }
 
 // compile compiles the expressions of the selectors of an owner, which problems name. A selector without an
@@ -86,9 +116,9 @@ func compile(selectors []resourcev1.DeviceSelector, owner string) (programs []ce
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// admits reports whether all programs admit a device. A program that fails admits nothing: the allocator gives no
-// device in that case either.
-func admits(programs []cel.CompilationResult, d *device) bool {
+// admits reports whether all programs admit a device, and what their evaluation costs. A program that fails admits
+// nothing: the allocator gives no device in that case either.
+func admits(programs []cel.CompilationResult, d *device) (all bool, cost uint64) {
 	input := cel.Device{
 		Driver:                   d.id.driver,
 		AllowMultipleAllocations: d.object.AllowMultipleAllocations,
@@ -97,11 +127,16 @@ func admits(programs []cel.CompilationResult, d *device) bool {
 	}
 
 	for _, p := range programs {
-		if matches, _, err := p.DeviceMatches(context.Background(), input); err != nil || !matches {
-			return false
+		matches, details, err := p.DeviceMatches(context.Background(), input)
+		cost += callCost
+		if actual := details.ActualCost(); actual != nil {
+			cost += *actual
+		}
+		if err != nil || !matches {
+			return false, cost
 		}
 	}
-	return true
+	return true, cost
 }
 
 // shape holds the requests in the spec of a claim. Claims with equal requests share one, such as the claims of one
@@ -177,7 +212,7 @@ func (d *devices) alternative(class string, selectors []resourcev1.DeviceSelecto
 
 	q := d.queries[text]
 	if q == nil {
-		q = &query{class: class, selectors: selectors}
+		q = &query{text: text, class: class, selectors: selectors}
 		d.queries[text] = q
 	}
 
@@ -200,7 +235,10 @@ func (s *shape) read(session *Snapshot) {
 	}
 
 	for i := range s.requests {
-		s.problem = s.requests[i].problem(d)
+		s.problem = s.requests[i].problem()
+		if s.problem == unfinished {
+			s.version = 0 // the next session reads it again
+		}
 		if s.problem != "" {
 			return
 		}
@@ -221,11 +259,14 @@ func (s *shape) read(session *Snapshot) {
 	}
 }
 
-// problem returns the reason why no alternative can be served, "" if one can be.
-func (r *shapeRequest) problem(d *devices) (problem string) {
+// problem returns the reason why no alternative can be served, "" if one can be. The devices of all alternatives have to
+// be known.
+func (r *shapeRequest) problem() (problem string) {
 	served := false
 	for _, a := range r.alternatives {
-		a.query.read(d)
+		if a.query.problem == unfinished {
+			return unfinished
+		}
 		served = served || a.query.problem == ""
 		problem = cmp.Or(problem, a.query.problem)
 	}
@@ -346,7 +387,7 @@ func (r *shapeRequest) most(found []*device, n *nodeShape) (most map[fastres.Dim
 func (a *alternative) admitted(found []*device) (byCard map[fastres.Dim]int64, total int64, unnamed *device) {
 	byCard = map[fastres.Dim]int64{}
 	for _, device := range found {
-		if !a.query.matches[device] {
+		if !a.query.admitted.Test(device.number) {
 			continue
 		}
 
