@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
@@ -48,8 +47,14 @@ func (l loans) hooks() *constraint.Hooks {
 	}
 }
 
-// allow compares the levels of one card.
+// allow compares the levels of one card. Nobody has a level of a card that does not count, so nothing would bound
+// exchanges of it.
 func (l loans) allow(b quota.View, t constraint.Loan) bool {
+	column, counts := l.order.memory.columnOf(t.Card)
+	if !counts {
+		return false
+	}
+
 	s := l.order.session
 	to, from, ok := quota.Rivals(s.Index, t.To, t.From)
 	if !ok || !l.settles(s.Intake.Policies(t.From).MinRuntime()) {
@@ -66,8 +71,8 @@ func (l loans) allow(b quota.View, t constraint.Loan) bool {
 		}
 	}
 
-	taker := l.order.levelWith(to, t.Card, b.AllocatedAt(to, t.Card)+t.Gained)
-	loser := l.order.levelWith(from, t.Card, b.AllocatedAt(from, t.Card)-t.Lost)
+	taker := l.order.levelWith(to, column, b.AllocatedAt(to, t.Card)+t.Gained)
+	loser := l.order.levelWith(from, column, b.AllocatedAt(from, t.Card)-t.Lost)
 	return taker*l.order.with.Reclaim <= loser && !math.IsInf(taker, 1)
 }
 
@@ -78,12 +83,9 @@ func (l loans) settles(minRuntime time.Duration) bool {
 	return minRuntime >= leastRuntime && with.Horizon >= min(minRuntime, with.HalfLife)
 }
 
-// levelWith returns the level of a queue for one card, as if the queue had an amount of it. It is
-// infinite for a queue without a norm, and 0 where the usage of the card does not count.
-func (o *order) levelWith(q index.Queue, card fastres.Dim, allocated float64) float64 {
+// levelWith returns the level of a queue in one column, as if the queue had an amount of its card. It is infinite for a
+// queue without a norm.
+func (o *order) levelWith(q index.Queue, column int, allocated float64) float64 {
 	m := o.memory
-	if c, counts := m.columnOf(card); counts {
-		return m.history.LevelWith(q, o.gammaOf(q), c, o.heldOf(q, card, allocated))
-	}
-	return 0
+	return m.history.LevelWith(q, o.gammaOf(q), column, o.heldOf(q, m.dims[column], allocated))
 }

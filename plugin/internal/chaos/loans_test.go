@@ -19,7 +19,7 @@ func borrowingScene(r *rand.Rand) string {
 	say := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 	tree, any := r.IntN(2) == 0, func(words ...string) string { return words[r.IntN(len(words))] }
 	say("config plugin=capacity-card actions=enqueue,allocate,reclaim %s terminate=%s fairShareHalfLife=10m fairShareReclaim=%s fairShare={\"horizon\":\"%s\"%s}",
-		any("gang-gives", "gang-spares"), any("1", "3"), any("1.05", "1.5", "3"), any("1m", "3m", "10m", "1h"), any("", `,"counts":"borrowed"`))
+		any("gang-gives", "gang-spares"), any("1", "3"), any("1.05", "1.5", "3"), any("1m", "3m", "10m", "1h"), any("", `,"counts":"borrowed"`, `,"of":"B"`))
 	if tree {
 		say("config tree")
 	}
