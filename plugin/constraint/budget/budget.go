@@ -56,14 +56,16 @@ func (b *Budget) left() float64 { return b.Limit - b.Used - b.Needed }
 // Open charges the cards that queues have held since the last session, and returns the hooks, nil where no queue has a
 // budget. stored is the loaded state, nil for none. loads says that the store is still being read.
 func Open(s *constraint.Session, m *Memory, stored *store.State, loads bool) *constraint.Hooks {
+	m.restore(s, stored)
+	now := s.Now.Add(m.shift)
 	if !Wanted(s) {
+		m.ledger.Begin(now, nil) // what was used counts if a budget is set again within the window
 		m.budgets = nil
 		m.had = had{}
 		return nil
 	}
 
-	m.restore(s, stored)
-	r := &Budgets{session: s, memory: m, now: s.Now.Add(m.shift), loads: loads, changed: map[api.TaskID]changed{}}
+	r := &Budgets{session: s, memory: m, now: now, loads: loads, changed: map[api.TaskID]changed{}}
 	columns := r.readBudgets()
 	m.charge(s, r.now, columns, r.dims)
 	r.readUsed()

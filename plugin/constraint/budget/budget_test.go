@@ -132,41 +132,51 @@ func TestNothingStartsBeforeBudgetsAreKnown(t *testing.T) {
 	}
 }
 
-// TestBudgetsAndUsageShareTheStore switches usage over time on, and removes the budget of a queue for some time.
+// TestBudgetsAndUsageShareTheStore switches usage over time on, and removes the budget of a queue for some time. In
+// this time the scheduler restarts twice. What was used before counts, and so does what pods used that still run.
 func TestBudgetsAndUsageShareTheStore(t *testing.T) {
-	c := testbed.NewScheduler(framework.Arguments{arguments.StateSave: "1s"})
-	used := func(after time.Duration, with framework.Arguments, annotated bool) (hours, cards float64) {
-		c.With = with
-		s := testbed.WithBudget("1000h/366d")
-		if !annotated {
-			delete(s.Queues[0].Annotations, "volcano.sh/card.budget")
+	for others, want := range map[bool]float64{false: 16, true: 12} {
+		c := testbed.NewScheduler(framework.Arguments{arguments.StateSave: "1s"})
+		used := func(after time.Duration, with framework.Arguments, annotated bool) (hours, cards float64) {
+			c.With = with
+			s := testbed.WithBudget("1000h/366d")
+			if !annotated {
+				delete(s.Queues[0].Annotations, "volcano.sh/card.budget")
+			}
+			f := c.Open(t, s.Pods("runs", "q", "A", 4, 1, testbed.On("a")), after)
+			defer f.Close()
+			if annotated {
+				hours = hoursUsed(f, t, "q")
+			}
+			if f.Own.Memory.Fairness.History() != nil {
+				cards = f.CardsUsed("q")
+			}
+			return hours, cards
 		}
-		f := c.Open(t, s.Pods("runs", "q", "A", 4, 1, testbed.On("a")), after)
-		defer f.Close()
-		if annotated {
-			hours = hoursUsed(f, t, "q")
+		off := framework.Arguments{arguments.StateSave: "1s"}
+		on := framework.Arguments{arguments.StateSave: "1s", arguments.FairShareHalfLife: "1h"}
+		used(0, off, true)
+		hours, _ := used(time.Hour, off, true)
+		assert.InDelta(t, 4, hours, 1e-9)
+		hours, cards := used(time.Hour, on, true)
+		assert.InDelta(t, 8, hours, 1e-9)
+		assert.InDelta(t, 4, cards, 1e-9)
+		used(time.Second, on, true) // takes what was read for the new half-life
+		used(time.Hour, on, false)
+		for pod := range c.Started {
+			if others {
+				c.Started[pod] = c.Clock
+			}
 		}
-		if f.Own.Memory.Fairness.History() != nil {
-			cards = f.CardsUsed("q")
+		for range 2 {
+			c.Restart()
+			used(time.Second, on, false) // reads the store
+			used(time.Second, on, false) // saves
 		}
-		return hours, cards
+		hours, cards = used(time.Hour, on, true)
+		assert.InDelta(t, want, hours, 0.01, "the pods are others: %t", others)
+		assert.InDelta(t, 4, cards, 1e-9)
 	}
-	off := framework.Arguments{arguments.StateSave: "1s"}
-	on := framework.Arguments{arguments.StateSave: "1s", arguments.FairShareHalfLife: "1h"}
-	used(0, off, true)
-	hours, _ := used(time.Hour, off, true)
-	assert.InDelta(t, 4, hours, 1e-9)
-	hours, cards := used(time.Hour, on, true)
-	assert.InDelta(t, 8, hours, 1e-9)
-	assert.InDelta(t, 4, cards, 1e-9)
-	used(time.Hour, on, false)
-	c.Restart()
-	c.Started["runs-0"] = c.Clock // the pods are others
-	used(0, on, false)
-	used(0, on, false)
-	hours, cards = used(time.Hour, on, true)
-	assert.Greater(t, hours, 8.0, "what was used before it was removed counts")
-	assert.InDelta(t, 4, cards, 1e-9)
 }
 
 // TestWrongLength records one event for each announced length that is wrong, where a queue has a budget.
