@@ -59,3 +59,33 @@ func TestWaitsAboveTheSoftQuota(t *testing.T) {
 		})
 	}
 }
+
+// TestTerminatingPodsDoNotLoseFirst has a queue of a higher priority with 16 pods that run, and four that terminate. A
+// gang lacks four more cards.
+func TestTerminatingPodsDoNotLoseFirst(t *testing.T) {
+	for name, test := range map[string]struct{ soft, want string }{
+		"above the soft quota without them": {`{"A":12}`, "high"},
+		"above the soft quota with them":    {`{"A":16}`, "low"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ends := func(j *workload.Job) {
+				for i := range j.Tasks {
+					j.Tasks[i].Status = workload.TaskReleasing
+				}
+			}
+			s := testbed.NewScene().Node("a", "A", 24).Lending("mine", `{"A":24}`, `{"A":24}`, `{"A":0}`).
+				Lending("high", `{"A":24}`, `{"A":0}`, `{"A":0}`).Lending("low", `{"A":24}`, `{"A":0}`, `{"A":0}`).
+				Annotate("high", policy.SoftQuotaKey, test.soft).
+				Pods("high", "high", "A", 16, 1, testbed.Members(0), testbed.On("a")).
+				Pods("ended", "high", "A", 4, 1, testbed.Members(0), testbed.On("a"), ends).
+				Pods("low", "low", "A", 4, 1, testbed.Members(0), testbed.On("a")).
+				Pods("claims", "mine", "A", 8, 1, testbed.Members(8), testbed.InPhase(workload.Inqueue))
+			s.Queues[1].Priority = 5
+			evicted := s.Open(t).Run(t, session.NewReclaim()).Evicted()
+			assert.Len(t, evicted, 4)
+			for _, pod := range evicted {
+				assert.Contains(t, pod, test.want)
+			}
+		})
+	}
+}
