@@ -1,6 +1,7 @@
 package evict
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -93,6 +94,25 @@ func (c *Counter) Add(queue string, now time.Time, length time.Duration, n int) 
 
 	if n > 0 {
 		evicted.times = append(evicted.times, moment{at, n})
+	}
+}
+
+// merge adds the evictions of another counter. Evictions of a queue at one time are the same ones.
+func (c *Counter) merge(other *Counter) {
+	if c.queues == nil {
+		c.queues = map[string]*count{}
+	}
+
+	for queue, added := range other.queues {
+		evicted := c.queues[queue]
+		if evicted == nil {
+			c.queues[queue] = added
+			continue
+		}
+
+		times := slices.Concat(evicted.times, added.times)
+		slices.SortFunc(times, func(x, y moment) int { return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(y.n, x.n)) })
+		evicted.times = slices.CompactFunc(times, func(x, y moment) bool { return x.at == y.at })
 	}
 }
 

@@ -80,6 +80,25 @@ func TestCounterRemembers(t *testing.T) {
 	assert.Empty(t, c.queues)
 }
 
+// TestMerge merges two ledgers. An eviction that both have counts once.
+func TestMerge(t *testing.T) {
+	var l, other Ledger
+	for i, each := range []*Ledger{&l, &other} {
+		each.Lost.Add("q", noon, time.Hour, 2)
+		each.Lost.Add("q", noon.Add(time.Duration(2-i)*time.Minute), time.Hour, 1)
+		each.Taken.Add(fmt.Sprint("q", i), noon, time.Hour, 1)
+	}
+	other.Changed = true
+	l.Merge(&other)
+	assert.True(t, l.Changed)
+	merged, err := New(l.Record())
+	require.NoError(t, err, "times are in order")
+	now := noon.Add(10 * time.Minute)
+	assert.Equal(t, 4, merged.Lost.Used("q", now, time.Hour))
+	assert.Equal(t, 1, merged.Taken.Used("q0", now, time.Hour))
+	assert.Equal(t, 1, merged.Taken.Used("q1", now, time.Hour))
+}
+
 // TestClockSetBack sets the clock back by nine seconds. What is stored then can be read, and says the same.
 func TestClockSetBack(t *testing.T) {
 	const day = 24 * time.Hour

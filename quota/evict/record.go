@@ -33,6 +33,13 @@ func (l *Ledger) Shift(by time.Duration) {
 	}
 }
 
+// Merge adds the evictions that another ledger has counted. Evictions that both have count once. Bounds stay.
+func (l *Ledger) Merge(other *Ledger) {
+	l.Lost.merge(&other.Lost)
+	l.Taken.merge(&other.Taken)
+	l.Changed = l.Changed || other.Changed
+}
+
 // Record is a Ledger as it is stored. Times are unix milliseconds.
 type Record struct {
 	Lost  map[string]CountRecord             `json:"lost,omitempty"`

@@ -1,12 +1,15 @@
 package evictions_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/shuffle"
@@ -30,6 +33,44 @@ func TestNobodyIsEvictedBeforeBudgetsAreRead(t *testing.T) {
 		s.Pods("runs", "other", "A", 2, 1, testbed.On("a")).Pods("waits", "mine", "A", 1, 1, testbed.InPhase("Inqueue"))
 		f := c.Open(t, s, time.Second).Run(t, session.NewReclaim())
 		assert.Len(t, f.Evicted(), want)
+		f.Close()
+	}
+}
+
+// TestEvictionsBeforeALateReadCount restarts a scheduler while the API server is away. A pod was evicted before, and
+// another one is before the store is read at last. Both count.
+func TestEvictionsBeforeALateReadCount(t *testing.T) {
+	c := testbed.NewScheduler(nil)
+	away := false
+	c.Kube.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return away, nil, errors.New("the API server is away")
+	})
+	for i, step := range []struct {
+		restarts, away, evicts bool
+		left                   int
+	}{
+		{}, // reads the store
+		{evicts: true, left: 2},
+		{left: 2}, // saves
+		{restarts: true, away: true},
+		{away: true, evicts: true, left: 2},
+		{left: 2}, // reads the store
+		{left: 1},
+	} {
+		if step.restarts {
+			c.Restart()
+		}
+		away = step.away
+		s := testbed.NewScene().Node("a", "A", 2).Lending("mine", `{"A":2}`, `{"A":2}`, `{"A":0}`).Lending("other", `{"A":2}`, `{"A":0}`, `{"A":0}`)
+		s.Annotate("other", policy.EvictionBudgetKey, "lose=3/1h")
+		s.Pods("runs", "other", "A", 2, 1, testbed.On("a")).Pods("waits", "mine", "A", 1, 1, testbed.InPhase("Inqueue"))
+		f := c.Open(t, s, time.Second)
+		if step.evicts {
+			require.Len(t, f.Run(t, session.NewReclaim()).Evicted(), 1)
+		}
+		if left := f.Own.Memory.Evictions.InForce().All()[0].Left(); step.left > 0 {
+			assert.Equal(t, step.left, left, "step %d", i)
+		}
 		f.Close()
 	}
 }

@@ -40,10 +40,12 @@ func (s *Session) openStore() {
 		return
 	}
 
-	s.Memory.Evictions.Ledger = *s.stored.Evictions
+	ledger := s.stored.Evictions
 	if !s.stored.Now.IsZero() {
-		s.Memory.Evictions.Ledger.Shift(s.Now.Sub(s.stored.Now))
+		ledger.Shift(s.Now.Sub(s.stored.Now))
 	}
+	ledger.Merge(&s.Memory.Evictions.Ledger) // pods were evicted after a first attempt to read it had failed
+	s.Memory.Evictions.Ledger = *ledger
 }
 
 // saveStore saves the state that lasts over restarts: at the interval of the arguments, after evictions, and when the
