@@ -89,9 +89,9 @@ func (o Overrides) Set(key, base string, given bool, holding []int) (text string
 			continue
 		}
 
-		all := map[string]json.RawMessage{}
-		if json.Unmarshal([]byte(text), &all) != nil {
-			continue // the text has a problem
+		var all map[string]json.RawMessage
+		if json.Unmarshal([]byte(text), &all) != nil || all == nil {
+			continue // the text has a problem, or is null
 		}
 
 		maps.Copy(all, v.object)

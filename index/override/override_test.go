@@ -93,6 +93,7 @@ func TestSet(t *testing.T) {
 		{"card.quota", "", `{"A": 32, "C": 1}`, false, []int{0}},
 		{"card.quota", "", `{"A":16,"C":1}`, false, []int{0, 1}},
 		{"card.quota", "broken", "broken", true, []int{0}},
+		{"card.quota", "null", "null", true, []int{0}},
 		{"max-jobs", "20", "5", true, []int{0}},
 		{"max-jobs", "20", "7", true, []int{0, 1}},
 		{"min-runtime", "", "", false, []int{0}},
@@ -238,12 +239,12 @@ func TestOverlaps(t *testing.T) {
 }
 
 // FuzzOverrides parses any text. The windows of a valid text can be asked for any time. Valid values have no problem
-// after they are merged.
+// after they are merged. The text without windows is any text.
 func FuzzOverrides(f *testing.F) {
-	f.Add(`[{`+december+`, "card.quota": {"A": 32}}]`, int64(1796083200))
-	f.Add(`[{"days": "Mon-Fri", "from": "20:00", "until": "06:00", "zone": "Europe/Berlin", "max-jobs": "7", "weight": 3}]`, int64(1774746000))
-	f.Add(`[{"from": "02:30", "until": "02:10", "zone": "Australia/Lord_Howe", "capability": {"cpu": 1}}]`, int64(0))
-	f.Fuzz(func(t *testing.T, text string, seconds int64) {
+	f.Add(`[{`+december+`, "card.quota": {"A": 32}}]`, "null", int64(1796083200))
+	f.Add(`[{"days": "Mon-Fri", "from": "20:00", "until": "06:00", "zone": "Europe/Berlin", "max-jobs": "7", "weight": 3}]`, "20", int64(1774746000))
+	f.Add(`[{"from": "02:30", "until": "02:10", "zone": "Australia/Lord_Howe", "capability": {"cpu": 1}}]`, `{"memory": "1Gi"}`, int64(0))
+	f.Fuzz(func(t *testing.T, text, base string, seconds int64) {
 		o, problems := Parse(text)
 		require.True(t, len(problems) == 0 || o == nil)
 		now := time.Unix(seconds%(1<<40), 0)
@@ -252,6 +253,8 @@ func FuzzOverrides(f *testing.F) {
 		o.Overlaps(now)
 		for _, w := range o {
 			for _, key := range w.Keys() {
+				_, set := o.Set(key, base, true, holding)
+				require.True(t, set)
 				merged, set := o.Set(key, w.Text(key), true, holding)
 				require.True(t, set)
 				if annotation := "volcano.sh/" + key; len(Problems(annotation, w.Text(key))) == 0 {
