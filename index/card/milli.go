@@ -38,17 +38,23 @@ const maxWhole = math.MaxInt64 / 1000
 // thousandths returns a quantity in thousandths, from 0 to math.MaxInt64.
 // Quantity.MilliValue wraps around where the result does not fit in an int64.
 func thousandths(quantity resource.Quantity) int64 {
-	if whole, ok := quantity.AsInt64(); ok && whole <= maxWhole { // nearly every quantity
-		return max(0, whole) * 1000
-	}
-
 	if quantity.Sign() <= 0 {
 		return 0
 	}
+	if whole, ok := quantity.AsInt64(); ok && whole <= maxWhole { // nearly every quantity
+		return whole * 1000
+	}
+
 	// Quantity.Cmp writes out all digits of 1e2000000000.
 	if quantity.AsApproximateFloat64() >= maxWhole {
 		return math.MaxInt64
 	}
 
 	return quantity.MilliValue()
+}
+
+// Fits reports whether a quantity of 0 or more is at most math.MaxInt64. The first comparison keeps CmpInt64 from
+// writing out all digits of 1e2000000000.
+func Fits(quantity resource.Quantity) bool {
+	return quantity.AsApproximateFloat64() <= math.MaxInt64 && quantity.CmpInt64(math.MaxInt64) <= 0
 }

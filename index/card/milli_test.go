@@ -13,9 +13,20 @@ func TestMilli(t *testing.T) {
 		"0": 0, "8": 8000, "500m": 500, "1n": 1, "-1": 0, "-1e30": 0, "9223372036854774": 9223372036854774000,
 		"9223372036854775.5": math.MaxInt64, "9223372036854775807": math.MaxInt64, "1Ei": math.MaxInt64, "100Ei": math.MaxInt64,
 		"99999999999999999999999999": math.MaxInt64, "1e2147483647": math.MaxInt64, "-1e2147483647": 0,
+		"0e2147483647": 0,
 	} {
 		assert.Equal(t, want, thousandths(resource.MustParse(text)), text)
 		assert.Equal(t, Milli(want), MilliOf(resource.MustParse(text)), text)
+	}
+}
+
+// TestFits has quantities with more digits than fit into memory.
+func TestFits(t *testing.T) {
+	for text, want := range map[string]bool{
+		"0": true, "1n": true, "9223372036854775807": true, "9223372036854775807.5": false, "9223372036854775808": false,
+		"8Ei": true, "100E": false, "1e999": false, "1e2000000000": false,
+	} {
+		assert.Equal(t, want, Fits(resource.MustParse(text)), text)
 	}
 }
 

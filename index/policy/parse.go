@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -97,5 +96,5 @@ func parseQuantity(text string) (quantity resource.Quantity, ok bool) {
 
 // valid reports whether a quantity is 0 or more, and fits in the vectors of resources.
 func valid(quantity resource.Quantity) bool {
-	return quantity.Sign() >= 0 && quantity.CmpInt64(math.MaxInt64) <= 0
+	return quantity.Sign() >= 0 && card.Fits(quantity)
 }

@@ -200,13 +200,13 @@ func milli(q resource.Quantity) float64 { return float64(card.MilliOf(q)) }
 
 // units converts a quantity to units, from 0 to math.MaxInt64.
 func units(q resource.Quantity) float64 {
-	if whole, ok := q.AsInt64(); ok {
-		return float64(max(0, whole))
-	}
 	if q.Sign() <= 0 {
 		return 0
 	}
-	if q.CmpInt64(math.MaxInt64) <= 0 {
+	if whole, ok := q.AsInt64(); ok {
+		return float64(whole)
+	}
+	if card.Fits(q) {
 		return float64(q.Value())
 	}
 	return math.MaxInt64

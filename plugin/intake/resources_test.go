@@ -28,11 +28,15 @@ func read(list v1.ResourceList) (fastres.Vector, []string) {
 
 // TestHugeQuantities reads quantities above the range of milli-units. They saturate.
 func TestHugeQuantities(t *testing.T) {
-	x, _ := read(v1.ResourceList{
-		v1.ResourceCPU: resource.MustParse("9E"), v1.ResourceMemory: resource.MustParse("100E"), gpuName: resource.MustParse("1e30"),
-	})
-	for _, d := range []fastres.Dim{fastres.CPU, fastres.Memory, fastres.FirstFree} {
-		assert.Equal(t, float64(1<<63), x.Get(d), "dimension %d", d)
+	digits := resource.MustParse("1e2000000000") // more than fit into memory
+	for _, list := range []v1.ResourceList{
+		{v1.ResourceCPU: resource.MustParse("9E"), v1.ResourceMemory: resource.MustParse("100E"), gpuName: resource.MustParse("1e30")},
+		{v1.ResourceCPU: digits, v1.ResourceMemory: digits, gpuName: digits},
+	} {
+		x, _ := read(list)
+		for _, d := range []fastres.Dim{fastres.CPU, fastres.Memory, fastres.FirstFree} {
+			assert.Equal(t, float64(1<<63), x.Get(d), "dimension %d", d)
+		}
 	}
 }
 
@@ -40,7 +44,7 @@ func TestHugeQuantities(t *testing.T) {
 func TestNegativeQuantities(t *testing.T) {
 	x, _ := read(v1.ResourceList{
 		v1.ResourceCPU: resource.MustParse("-1"), v1.ResourceMemory: resource.MustParse("-1Gi"),
-		v1.ResourcePods: resource.MustParse("-5"), gpuName: resource.MustParse("-2"),
+		v1.ResourcePods: resource.MustParse("-1e2000000000"), gpuName: resource.MustParse("-2"),
 	})
 	for d := range fastres.FirstFree + 1 {
 		assert.True(t, x.Has(d), "dimension %d", d)
