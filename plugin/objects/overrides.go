@@ -3,11 +3,11 @@ package objects
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"strconv"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 
@@ -126,7 +126,7 @@ func (w *windows) object(given *scheduling.Queue) *scheduling.Queue {
 		spec.Weight = int32(n)
 	}
 
-	if equality.Semantic.DeepEqual(spec, given.Spec) {
+	if reflect.DeepEqual(spec, given.Spec) { // Quantity.Cmp writes out all digits of 1e2000000000
 		return given
 	}
 	changed := *given

@@ -58,6 +58,16 @@ func TestWindows(t *testing.T) {
 	}
 }
 
+// TestWindowInPlaceOfAHugeBound has a bound with more digits than fit into memory.
+func TestWindowInPlaceOfAHugeBound(t *testing.T) {
+	object := &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: "q", UID: "1", Annotations: map[string]string{
+		"volcano.sh/override": `[{"from": "1970-01-01T00:10Z", "until": "1970-01-01T00:20Z", "capability": {"memory": "1Gi"}}]`}},
+		Spec: scheduling.QueueSpec{Capability: v1.ResourceList{"memory": resource.MustParse("1e2000000000")}}}
+	q := &Queues{}
+	q.Open(map[api.QueueID]*api.QueueInfo{"q": {Name: "q", Queue: object}}, time.Unix(15*60, 0))
+	assert.Equal(t, "1Gi", q.Get("q").Object.Spec.Capability.Memory().String())
+}
+
 // TestWindowProblems keeps the last good windows of a queue, and forgets them with the annotation or the queue.
 func TestWindowProblems(t *testing.T) {
 	const good = `[{"from": "1970-01-01T00:10Z", "until": "1970-01-01T00:20Z", "max-jobs": 5}]`

@@ -5,10 +5,10 @@ package objects
 import (
 	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
@@ -175,7 +175,7 @@ func (q *Queue) sameSpec(known *Queue) bool {
 	if q.Object == q.given && known.Object == known.given {
 		return true
 	}
-	return equality.Semantic.DeepEqual(q.Object.Spec, known.Object.Spec)
+	return reflect.DeepEqual(q.Object.Spec, known.Object.Spec)
 }
 
 // Overrides returns the windows of the queue. If the text of the annotation is wrong, they are the last good ones.
