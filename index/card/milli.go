@@ -1,6 +1,7 @@
 package card
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
@@ -57,4 +58,34 @@ func thousandths(quantity resource.Quantity) int64 {
 // writing out all digits of 1e2000000000.
 func Fits(quantity resource.Quantity) bool {
 	return quantity.AsApproximateFloat64() <= math.MaxInt64 && quantity.CmpInt64(math.MaxInt64) <= 0
+}
+
+const (
+	digits  = "0123456789"
+	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+)
+
+// LongExponent reports whether a text has a number with an exponent of more than three digits, such as 1e-2000000000.
+// Package resource writes out all its digits already when it parses the number. A hash such as 7e1234f has none.
+func LongExponent(text []byte) bool {
+	for i, c := range text {
+		if c != 'e' && c != 'E' {
+			continue
+		}
+
+		exponent := text[i+1:]
+		if len(exponent) > 0 && (exponent[0] == '+' || exponent[0] == '-') {
+			exponent = exponent[1:]
+		}
+		after := bytes.TrimLeft(exponent, digits)
+		if len(exponent)-len(after) <= 3 || bytes.ContainsAny(after[:min(1, len(after))], letters+"-") {
+			continue
+		}
+
+		before := bytes.TrimRight(text[:i], digits+".")
+		if len(before) < i && !bytes.ContainsAny(before[max(0, len(before)-1):], letters) {
+			return true
+		}
+	}
+	return false
 }

@@ -30,6 +30,17 @@ func TestFits(t *testing.T) {
 	}
 }
 
+// TestLongExponents has quantities as they stand in JSON, and what only looks like one.
+func TestLongExponents(t *testing.T) {
+	for text, want := range map[string]bool{
+		"1e-2000000000": true, `{"cpu":"1E+2000000000"}`: true, `{"cpu":-1.5e1000}`: true, `" .5e0001 "`: true,
+		"": false, "e": false, "1e": false, "1e+": false, "1e999": false, "16Ei": false, `{"e1234":1}`: false, "e2000": false,
+		`"7e1234f"`: false, `"a7e12345"`: false, `"71e23456-e89b-12d3-a456-426614174000"`: false, "sha256:f00e1234": false,
+	} {
+		assert.Equal(t, want, LongExponent([]byte(text)), text)
+	}
+}
+
 func TestMilliOfWholeCards(t *testing.T) {
 	assert.Equal(t, Milli(3000), Cards(3))
 	assert.Equal(t, 3.0, Cards(3).Cards())

@@ -47,6 +47,8 @@ func TestProblems(t *testing.T) {
 		`[{` + december + `, "card.quota": {"A": -1}}]`:                                  `card.quota: "A": -1 is negative`,
 		`[{` + december + `, "card.quota": 8}]`:                                          `card.quota: `,
 		`[{` + december + `, "capability": {"cpu": "-1"}}]`:                              `capability: "{\"cpu\": \"-1\"}" is not a JSON object of resources`,
+		`[{` + december + `, "capability": {"cpu": "1e-2000000000"}}]`:                   `capability: "{\"cpu\": \"1e-2000000000\"}" is not a JSON object of resources`,
+		`[{` + december + `, "capability": {"cpu": 1e2000000000}}]`:                      `capability: "{\"cpu\": 1e2000000000}" is not a JSON object of resources`,
 		`[{` + december + `, "weight": 0}]`:                                              `weight: "0" is not a whole number above 0`,
 		`[{` + december + `, "weight": 1e18}]`:                                           `weight: "1e18" is not a whole number above 0`,
 		`[{` + december + `, "parent": "x"}]`:                                            `"parent" is not a key that a window can set`,

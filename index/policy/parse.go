@@ -75,12 +75,15 @@ func parseCards(v *Value, text string) bool {
 
 // ParseResources parses a JSON object of resources and quantities of 0 or more.
 func ParseResources(text string) (list v1.ResourceList, ok bool) {
-	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &list) != nil {
+	var texts map[v1.ResourceName]json.RawMessage
+	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &texts) != nil {
 		return nil, false
 	}
 
-	for _, quantity := range list {
-		if !valid(quantity) {
+	list = v1.ResourceList{}
+	for name, raw := range texts {
+		list[name], ok = parseQuantity(string(raw))
+		if !ok {
 			return nil, false
 		}
 	}
@@ -88,13 +91,12 @@ func ParseResources(text string) (list v1.ResourceList, ok bool) {
 	return list, true
 }
 
-// parseQuantity parses a quantity of 0 or more, which is a JSON string.
+// parseQuantity parses a quantity in JSON that is 0 or more, and fits in the vectors of resources.
 func parseQuantity(text string) (quantity resource.Quantity, ok bool) {
-	err := json.Unmarshal([]byte(text), &quantity)
-	return quantity, err == nil && valid(quantity)
-}
+	if card.LongExponent([]byte(text)) {
+		return quantity, false
+	}
 
-// valid reports whether a quantity is 0 or more, and fits in the vectors of resources.
-func valid(quantity resource.Quantity) bool {
-	return quantity.Sign() >= 0 && card.Fits(quantity)
+	err := json.Unmarshal([]byte(text), &quantity)
+	return quantity, err == nil && quantity.Sign() >= 0 && card.Fits(quantity)
 }
