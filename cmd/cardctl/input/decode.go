@@ -23,6 +23,7 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // makers make an empty object of each supported kind.
@@ -159,9 +160,16 @@ func (d *document) skip(text []byte, apiVersion, kind string, at *position) {
 
 // decodeObject reads an object of a supported kind.
 func (d *document) decodeObject(text []byte, kind string, object metav1.Object, at *position) {
+	// The decoder writes out all digits of 1e-2000000000.
+	if card.LongExponent(text) && d.failFields(text, kind, object, at) {
+		return
+	}
+
 	strict, err := kjson.UnmarshalStrict(text, object)
 	if err != nil {
-		d.failFields(text, kind, object, err, at)
+		if !d.failFields(text, kind, object, at) {
+			d.fail(at.first, Problem{Object: namedIn(kind, text), Message: strings.TrimPrefix(err.Error(), "json: ")})
+		}
 		return
 	}
 
@@ -190,10 +198,9 @@ func (d *document) decodeObject(text []byte, kind string, object metav1.Object, 
 	d.found = append(d.found, f)
 }
 
-// failFields reports the bad values of an object, or the error of the decoder if there are none.
-func (d *document) failFields(text []byte, kind string, object metav1.Object, err error, at *position) {
+// failFields reports the bad values of an object.
+func (d *document) failFields(text []byte, kind string, object metav1.Object, at *position) (failed bool) {
 	name := namedIn(kind, text)
-	failed := false
 	for _, p := range fieldProblems(text, reflect.TypeOf(object), "") {
 		if !p.unknown {
 			d.fail(at.line(p.path), Problem{Object: name, Field: p.path, Message: p.message})
@@ -201,9 +208,7 @@ func (d *document) failFields(text []byte, kind string, object metav1.Object, er
 		}
 	}
 
-	if !failed {
-		d.fail(at.first, Problem{Object: name, Message: strings.TrimPrefix(err.Error(), "json: ")})
-	}
+	return failed
 }
 
 // strictProblems describes the errors of the strict decoder: unknown and duplicate fields.

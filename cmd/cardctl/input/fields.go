@@ -13,6 +13,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // fieldProblem is a problem of one field of an object.
@@ -32,46 +33,50 @@ func fieldProblems(text json.RawMessage, t reflect.Type, path string) (problems 
 		return nil
 	}
 
-	var err error
+	var bad bool
 	custom := reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 	switch {
 	case !custom && (t.Kind() == reflect.Struct || t.Kind() == reflect.Map):
-		var members map[string]json.RawMessage
-		err = json.Unmarshal(text, &members)
+		members, broken := card.ReadObject(string(text))
+		bad = broken != ""
 		problems = memberProblems(members, t, path)
 	case !custom && t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		var elements []json.RawMessage
-		err = json.Unmarshal(text, &elements)
+		bad = json.Unmarshal(text, &elements) != nil
 		for i, element := range elements {
 			problems = append(problems, fieldProblems(element, t.Elem(), fmt.Sprintf("%s[%d]", path, i))...)
 		}
+	case t == reflect.TypeFor[resource.Quantity]() && card.LongExponent(text):
+		bad = true // the decoder writes out all its digits
 	default:
-		err = kjson.UnmarshalCaseSensitivePreserveInts(text, reflect.New(t).Interface())
+		bad = kjson.UnmarshalCaseSensitivePreserveInts(text, reflect.New(t).Interface()) != nil
 	}
-	if err != nil {
+	if bad {
 		return []fieldProblem{{path: path, message: badValue(string(text), t)}}
 	}
 
 	return problems
 }
 
-// memberProblems finds the problems of the members of a struct or a map.
-func memberProblems(members map[string]json.RawMessage, t reflect.Type, path string) (problems []fieldProblem) {
+// memberProblems finds the problems of the members of a struct or a map, also of those that are repeated: the decoder
+// reads them all.
+func memberProblems(members []card.Member, t reflect.Type, path string) (problems []fieldProblem) {
 	var fields map[string]reflect.Type
 	if t.Kind() == reflect.Struct {
 		fields = fieldsOf(t)
 	}
 
-	for _, key := range slices.Sorted(maps.Keys(members)) {
-		name := below(path, key)
-		field, ok := fields[key]
+	slices.SortStableFunc(members, func(x, y card.Member) int { return strings.Compare(x.Name, y.Name) })
+	for _, m := range members {
+		name := below(path, m.Name)
+		field, ok := fields[m.Name]
 		switch {
 		case t.Kind() == reflect.Map:
-			problems = append(problems, fieldProblems(members[key], t.Elem(), name)...)
+			problems = append(problems, fieldProblems(json.RawMessage(m.Text), t.Elem(), name)...)
 		case ok:
-			problems = append(problems, fieldProblems(members[key], field, name)...)
+			problems = append(problems, fieldProblems(json.RawMessage(m.Text), field, name)...)
 		default:
-			problems = append(problems, fieldProblem{name, unknownField(key, fields), true})
+			problems = append(problems, fieldProblem{name, unknownField(m.Name, fields), true})
 		}
 	}
 

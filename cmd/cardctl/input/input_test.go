@@ -66,6 +66,8 @@ func TestBrokenDocuments(t *testing.T) {
 		"a wrong type":     {queueText("bad") + "spec:\n  weight: high\n", "a.yaml:9: Queue/bad: spec.weight: \"high\" is not a whole number"},
 		"a fraction":       {queueText("bad") + "spec: {weight: 1.5}\n", "a.yaml:8: Queue/bad: spec.weight: 1.5 is not a whole number"},
 		"a quantity":       {queueText("bad") + "spec:\n  capability:\n    cpu: 4\n    memory: lots\n", "a.yaml:11: Queue/bad: spec.capability.memory: \"lots\" is not a quantity"},
+		"many digits":      {queueText("bad") + "spec: {capability: {cpu: \"1e-2000000000\"}}\n", "a.yaml:8: Queue/bad: spec.capability.cpu: \"1e-2000000000\" is not a quantity"},
+		"more digits":      {queueText("bad") + "spec: {capability: {cpu: \"1e2000000000\"}}\n", "a.yaml:8: Queue/bad: spec.capability.cpu: \"1e2000000000\" is not a quantity"},
 		"an annotation":    {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata:\n  name: bad\n  annotations:\n    volcano.sh/hierarchy-weights: 1\n", "a.yaml:10: Queue/bad: metadata.annotations[volcano.sh/hierarchy-weights]: 1 is not a string"},
 		"a list":           {queueText("bad") + "spec: []\n", "a.yaml:8: Queue/bad: spec: [] is not an object"},
 		"an element":       {"apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec:\n  containers:\n  - name: a\n  - name: b\n    tty: maybe\n", "a.yaml:12: Pod/bad: spec.containers[1].tty: \"maybe\" is not true or false"},
@@ -135,6 +137,14 @@ func TestBrokenJSON(t *testing.T) {
 		require.Len(t, o.Problems, 1, text)
 		assert.Contains(t, o.Problems[0].String(), want)
 	}
+}
+
+// TestRepeatedQuantity has a quantity with more digits than fit into memory before the one that counts: the decoder
+// reads both.
+func TestRepeatedQuantity(t *testing.T) {
+	o := readText(t, "a.json", `{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"q"},
+		"spec":{"capability":{"cpu":"1e-2000000000","cpu":"1"}}}`)
+	assert.Equal(t, []string{`a.json:2: Queue/q: spec.capability.cpu: "1e-2000000000" is not a quantity such as 4, 500m or "16Gi"`}, problems(o))
 }
 
 // TestBrokenItems has an item with a syntax error between two that are right.

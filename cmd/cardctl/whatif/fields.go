@@ -222,6 +222,10 @@ func setResource(list *v1.ResourceList, name, value string) error {
 		return nil
 	}
 
+	// ParseQuantity writes out all digits of 1e-2000000000.
+	if card.LongExponent([]byte(value)) {
+		return fmt.Errorf("%q is no quantity", value)
+	}
 	quantity, err := resource.ParseQuantity(value)
 	if err != nil {
 		return fmt.Errorf("%q is no quantity", value)

@@ -294,7 +294,7 @@ func TestSet(t *testing.T) {
 
 	for _, setting := range []string{
 		"", "queue/owner", "queue/owner:cards.A", "owner:cards.A=1", "queue/gone:cards.A=1", "queue/owner:cards.A=x", "queue/owner:cards.A=150%", "queue/owner:cards.A=1.5",
-		"queue/owner:cards.A=-1", "queue/owner:capability.cpu=lots", "queue/owner:state=Ajar", "queue/owner:weight=0",
+		"queue/owner:cards.A=-1", "queue/owner:capability.cpu=lots", "queue/owner:capability.cpu=1e-2000000000", "queue/owner:state=Ajar", "queue/owner:weight=0",
 		"queue/owner:weight=1.5", "queue/owner:priority=high", "queue/owner:reclaimable=maybe", "queue/owner:size=1",
 		"queue/owner:max-jobs=0", "queue/owner:reclaim-fence=yes", "queue/owner:maxjobs=1",
 	} {
