@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -114,8 +115,8 @@ func (ck *checker) above(tree *index.Tree, q *scheduling.Queue) *scheduling.Queu
 func (ck *checker) checkAgainstParent(q *scheduling.Queue) {
 	if parent := ck.above(ck.placed, q); parent != nil {
 		for _, name := range slices.Sorted(maps.Keys(q.Spec.Capability)) {
-			own := q.Spec.Capability[name]
-			if above, ok := parent.Spec.Capability[name]; ok && own.Cmp(above) > 0 {
+			own := capped(q.Spec.Capability[name])
+			if above, ok := parent.Spec.Capability[name]; ok && own.Cmp(capped(above)) > 0 {
 				ck.report(Error, q, "Queue", "spec.capability."+string(name),
 					"%s is more than the %s of its parent %s",
 					own.String(), above.String(), parent.Name).Topic = NoEffect
@@ -192,18 +193,30 @@ func (ck *checker) checkResourceSums(q *scheduling.Queue) {
 		}
 		for name, amount := range child.Spec.Guarantee.Resource {
 			sum := sums[name]
-			sum.Add(amount)
+			sum.Add(capped(amount))
 			sums[name] = sum
 		}
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		sum := sums[name]
-		if most, ok := q.Spec.Capability[name]; ok && sum.Cmp(most) > 0 {
+		if most, ok := q.Spec.Capability[name]; ok && sum.Cmp(capped(most)) > 0 {
 			ck.report(Error, q, "Queue", "spec.capability."+string(name), "%s, and its children are guaranteed %s",
 				most.String(), sum.String()).Topic = Sums
 		}
 	}
+}
+
+// capped returns a quantity as the scheduler counts it, from 0 to math.MaxInt64. Cmp and Add write out all digits of
+// 1e2000000000, which a live cluster can have.
+func capped(quantity resource.Quantity) resource.Quantity {
+	switch {
+	case quantity.Sign() <= 0:
+		return resource.Quantity{}
+	case !card.Fits(quantity):
+		return *resource.NewQuantity(math.MaxInt64, quantity.Format)
+	}
+	return quantity
 }
 
 // exceeding returns the names of the sums that are more than what one queue may have, in order.
