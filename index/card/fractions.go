@@ -139,11 +139,13 @@ type use struct{ memory, cores Milli }
 
 func (u use) charge(by FractionsBy) Milli {
 	if by == ByMemory {
-		return min(whole, u.memory)
+		return u.memory
 	}
 
-	return min(whole, max(u.memory, u.cores))
+	return max(u.memory, u.cores)
 }
+
+func (u use) plus(other use) use { return use{u.memory + other.memory, u.cores + other.cores} }
 
 // takes returns the part of one device of a model that the container takes. It takes all of a card that is not shared.
 func (p Part) takes(m Model) use {
@@ -208,16 +210,18 @@ func (f *Fraction) Whole() Milli { return f.On(Model{}, ByMemory) }
 //
 //	Σ over devices of max(Σ memory / memory of the device, Σ cores / cores of the device)
 //
-// The inner sums run over the containers that got the device. ok is false if the assignment does not match
-// the request, or if find does not know a device. Then On counts. Memory and cores count at least as much as
-// the container requests. So nobody gets more than the charge.
+// The inner sums run over the containers that got the device, and no device counts more than once. ok is false
+// if the assignment does not match the request, if find does not know a device, or if the containers request
+// more of a device than it has. Then On counts. Memory and cores count at least as much as the container
+// requests. So nobody gets more than the charge.
 func (f *Fraction) Exact(find func(uuid string) (Device, bool), by FractionsBy) (charges []Charge, ok bool) {
 	parts := f.assignedParts()
 	if parts == nil {
 		return nil, false
 	}
 
-	uses := map[string]use{} // by UUID
+	requested := map[string]use{} // by UUID
+	uses := map[string]use{}
 	for i, p := range parts {
 		a := f.Assigned[i]
 		d, known := find(a.UUID)
@@ -230,10 +234,15 @@ func (f *Fraction) Exact(find func(uuid string) (Device, bool), by FractionsBy) 
 		}
 
 		least := p.takes(d.Model)
-		u := uses[d.UUID]
-		u.memory += max(least.memory, quotient(a.Memory, d.Memory))
-		u.cores += max(least.cores, quotient(a.Cores, d.Cores))
-		uses[d.UUID] = u
+		requested[d.UUID] = requested[d.UUID].plus(least)
+		if requested[d.UUID].charge(by) > whole {
+			return nil, false
+		}
+
+		uses[d.UUID] = uses[d.UUID].plus(use{
+			memory: max(least.memory, quotient(a.Memory, d.Memory)),
+			cores:  max(least.cores, quotient(a.Cores, d.Cores)),
+		})
 	}
 
 	for uuid, u := range uses {
@@ -243,7 +252,7 @@ func (f *Fraction) Exact(find func(uuid string) (Device, bool), by FractionsBy) 
 			charges = slices.Insert(charges, i, Charge{Card: d.Card, Model: d.Model})
 		}
 
-		charges[i].Milli += u.charge(by)
+		charges[i].Milli += min(whole, u.charge(by))
 		charges[i].Model = charges[i].Model.Least(d.Model)
 	}
 
