@@ -160,7 +160,7 @@ func (s *State) deriveBounds(ix *index.Index, session *Inputs, r *reader) {
 	s.liftTotal(ix, session)
 	if session.settings.DeservedFrom == DeservedFromWeight && !session.settings.Proportion {
 		weight := func(q index.Queue, d fastres.Dim) float64 { return session.Weight(ix, q, d) }
-		quota.DeservedByWeight(ix, s.total, weight)
+		quota.DeservedByWeight(ix, limits.Total, weight)
 	}
 
 	s.bounds = bounds{}

@@ -35,3 +35,25 @@ func TestSeveralCardsOfAGroup(t *testing.T) {
 		f.Close()
 	}
 }
+
+// TestGroupsByWeight divides what the nodes have of cards and groups by weight. Groups that share cards can only bound, so nobody
+// deserves them.
+func TestGroupsByWeight(t *testing.T) {
+	for _, tree := range []string{"", "root"} {
+		const quota, guarantee = `{"A":8,"B":8,"C":8}`, `{"A":0,"B":0,"C":0}`
+		s := testbed.NewScene().Node("a", "A", 8).Node("b", "B", 8).Node("c", "C", 8).
+			Queue("q", tree, "quota", quota, "guarantee", guarantee).Queue("r", tree, "quota", quota, "guarantee", guarantee)
+		if tree != "" {
+			s.Queue("root", "")
+		}
+		s.Arguments = framework.Arguments{"deservedFrom": "weight", "cardGroups": map[string]any{
+			"all": map[string]any{"A": 1, "B": 1}, "g": map[string]any{"A": 1}, "alone": map[string]any{"C": 1},
+		}}
+		f := s.Open(t)
+		deserved := f.Own.Index.Deserved.Row(f.Own.Index.Lookup("q"))
+		for name, want := range map[string]bool{"A": true, "@all": false, "@g": false, "@alone": true} {
+			assert.Equal(t, want, deserved.Has(f.Dim(t, name)), "%s %s", tree, name)
+		}
+		assert.Equal(t, 4000.0, deserved.Get(f.Dim(t, "A")), tree)
+	}
+}
