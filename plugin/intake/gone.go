@@ -19,10 +19,9 @@ import (
 //   - drivers publish other devices.
 type gone struct {
 	charges, request fastres.Vector
-	ending           fastres.Vector      // the part of charges for pods that are being deleted
-	some             bool                // there is a charge
-	nodes            map[string]struct{} // of the session before, nil at first
-	tree             *index.Tree         // of the session before, nil at first
+	ending           fastres.Vector // the part of charges for pods that are being deleted
+	some             bool           // there is a charge
+	tree             *index.Tree    // of the session before, nil at first
 }
 
 // resize gives the vectors a length. It forgets everything if they had another one.
@@ -37,9 +36,8 @@ func (g *gone) resize(length int) {
 }
 
 // find sets charges to the charges of queues for pods on nodes that the session does not have, and for cards that the
-// nodes do not state any more.
-func (g *gone) find(ssn *framework.Session, jobs []*api.JobInfo, session *Inputs) {
-	left := g.update(ssn)
+// nodes do not state any more. left: a node has left.
+func (g *gone) find(ssn *framework.Session, jobs []*api.JobInfo, session *Inputs, left bool) {
 	moved := g.tree != session.tree || session.cards.QuotasChanged()
 	g.tree = session.tree
 	if !left && !moved && !g.some && !session.cards.Holding() && !session.cards.DevicesChanged() {
@@ -61,26 +59,6 @@ func (g *gone) find(ssn *framework.Session, jobs []*api.JobInfo, session *Inputs
 			}
 		}
 	}
-}
-
-// update records the nodes of the session, and reports whether a node has left since the session before.
-func (g *gone) update(ssn *framework.Session) (left bool) {
-	for name := range g.nodes {
-		if _, ok := ssn.Nodes[name]; !ok {
-			left = true
-			break
-		}
-	}
-
-	if g.nodes != nil && !left && len(g.nodes) == len(ssn.Nodes) {
-		return false
-	}
-
-	g.nodes = make(map[string]struct{}, len(ssn.Nodes))
-	for name := range ssn.Nodes {
-		g.nodes[name] = struct{}{}
-	}
-	return left
 }
 
 // add adds the charge of one task, as far as its node does not give it. A task that is being deleted is only charged

@@ -21,11 +21,10 @@ import (
 // read the queues from annotations of the pods:
 //
 //   - the first session with a configuration: earlier sessions may have been without the plugin, or there were none;
-//   - a session with another number of nodes: a node that comes back can have pods of jobs that were deleted meanwhile.
+//   - a session with a new node: a node that comes back can have pods of jobs that were deleted meanwhile.
 //
 // DIVERGES: upstream does not count such pods (capacity/capacity.go, buildQueueAttrs, only visits ssn.Jobs).
 type orphans struct {
-	nodes  int                  // in the session before
 	tiers  []conf.Tier          // of the session before: Volcano makes new ones when it loads its configuration
 	placed map[api.JobID]placed // the jobs with cards on nodes in the session before, or placed in it
 	lost   map[api.JobID]placed // the part of placed without a job
@@ -38,13 +37,12 @@ type placed struct {
 	group *api.PodGroup // nil for an orphan that was found by its pods alone
 }
 
-// find returns a job for each PodGroup that was deleted while pods of it are on nodes. Nothing is reserved for these
-// jobs.
-func (o *orphans) find(ssn *framework.Session) (jobs []*api.JobInfo) {
+// find returns a job for each PodGroup that was deleted while pods of it are on nodes. arrived: the session has a new
+// node. Nothing is reserved for these jobs.
+func (o *orphans) find(ssn *framework.Session, arrived bool) (jobs []*api.JobInfo) {
 	o.noteLost(ssn)
 	clear(o.found)
-	all := o.loaded(ssn.Tiers) || len(ssn.Nodes) != o.nodes
-	o.nodes = len(ssn.Nodes)
+	all := o.loaded(ssn.Tiers) || arrived
 	if !all && len(o.lost) == 0 {
 		return nil
 	}

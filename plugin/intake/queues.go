@@ -78,7 +78,7 @@ func (s *State) findCharges(ssn *framework.Session, session *Inputs) {
 	}
 	s.gone.resize(session.Dims.length)
 	if bounding {
-		s.gone.find(ssn, s.jobs, session)
+		s.gone.find(ssn, s.jobs, session, s.nodes.left)
 	}
 
 	s.stock.resize(session.Dims.length)

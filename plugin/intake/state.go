@@ -89,6 +89,7 @@ type State struct {
 	deviceUsers []deviceUser // empty between sessions
 	lists       []List
 
+	nodes     nodes
 	gone      gone
 	stock     stock
 	closed    closed
@@ -191,7 +192,9 @@ func (s *State) Jobs(ssn *framework.Session) []*api.JobInfo {
 	for _, job := range ssn.Jobs {
 		s.jobs = append(s.jobs, job)
 	}
-	s.jobs = append(s.jobs, s.orphans.find(ssn)...)
+
+	s.nodes.update(ssn)
+	s.jobs = append(s.jobs, s.orphans.find(ssn, s.nodes.arrived)...)
 	return s.jobs
 }
 
