@@ -20,8 +20,11 @@ const separator = "|"
 // name and no name twice. The nil List names no card.
 type List []string
 
+// mostNames bounds the names of a list, which any user can write. No resource has as many cards.
+const mostNames = 64
+
 // ParseList parses names with "|" between them. It removes space around names, empty
-// names, and repetitions. It returns nil if no name is left.
+// names, repetitions, and the names after the first 64. It returns nil if no name is left.
 func ParseList(text string) List {
 	if !strings.Contains(text, separator) {
 		if name := strings.TrimSpace(text); name != "" {
@@ -34,7 +37,7 @@ func ParseList(text string) List {
 	seen := sets.New[string]()
 	for name := range strings.SplitSeq(text, separator) {
 		name = strings.TrimSpace(name)
-		if name != "" && !seen.Has(name) {
+		if name != "" && !seen.Has(name) && len(list) < mostNames {
 			seen.Insert(name)
 			list = append(list, name)
 		}

@@ -99,6 +99,9 @@ func oneCard(key string) (name, reason string) {
 	return key, ""
 }
 
+// mostRequests bounds the entries of a request annotation, which any user can write.
+const mostRequests = 64
+
 // ParseRequest parses a request annotation. It differs from ParseQuota in the keys, which
 // are card lists. The order in a list counts: "A|B" and "B|A" are different lists. Space and
 // repetitions do not: "A|B" and "A | B|A" are the same list. Requests are sorted by List.String.
@@ -109,6 +112,10 @@ func ParseRequest(text string) ([]ListRequest, []Problem) {
 		}
 		return key, namesNoCard
 	}, parseCards)
+	if len(cards) > mostRequests {
+		reason := fmt.Sprintf("has %d entries, and may have at most %d", len(cards), mostRequests)
+		return nil, []Problem{{Reason: reason}}
+	}
 
 	var requests []ListRequest
 	for _, name := range slices.Sorted(maps.Keys(cards)) {

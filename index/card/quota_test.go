@@ -175,6 +175,19 @@ func TestBrokenText(t *testing.T) {
 }
 
 func TestParseRequest(t *testing.T) {
+	entries := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`"A%d":1`, i))
+		}
+		return "{" + strings.Join(all, ",") + "}"
+	}
+	requests, _ := ParseRequest(entries(64))
+	assert.Len(t, requests, 64)
+	requests, problems := ParseRequest(entries(65))
+	assert.Empty(t, requests)
+	assert.Equal(t, []Problem{{Reason: "has 65 entries, and may have at most 64"}}, problems)
+
 	for text, want := range map[string]struct {
 		requests []ListRequest
 		problems []Problem

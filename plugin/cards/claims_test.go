@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -424,6 +425,7 @@ func TestProblemsOfClaims(t *testing.T) {
 	f, o := deviceFixture()
 	o.Claims = []*resourcev1.ResourceClaim{
 		claimOf("cel", exactly("r", 1, "device.")),
+		claimOf("quantity", exactly("r", 1, `quantity("1e2000000000").isGreaterThan(quantity("1"))`)),
 		claimOf("class", first("r", resourcev1.DeviceSubRequest{Name: "a", DeviceClassName: "none"})),
 		claimOf("nothing", resourcev1.DeviceRequest{Name: "r"}),
 		claimOf("selector", resourcev1.DeviceRequest{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: nvidia,
@@ -432,6 +434,7 @@ func TestProblemsOfClaims(t *testing.T) {
 	f.open(t)
 	for claim, says := range map[string]string{
 		"cel":      "<default/cel>: a CEL expression of its request does not compile: ",
+		"quantity": "<default/quantity>: a CEL expression of its request has a quantity that is no short literal",
 		"class":    "<default/class>: the device class none does not exist",
 		"nothing":  "<default/nothing>: a request names neither exactly nor firstAvailable",
 		"selector": "<default/selector>: a selector of its request has no CEL expression",
@@ -470,6 +473,19 @@ func TestProblemsOfClaims(t *testing.T) {
 	_, p = f.read("q", claiming("", "bad"))
 	assert.Empty(t, f.asked(p))
 	assert.Equal(t, ClaimRefused, f.FitNode(q, p, "mixed", permit).Reason)
+}
+
+// TestQuantitiesOfExpressions has expressions with quantities. Kubernetes compares long ones digit by digit.
+func TestQuantitiesOfExpressions(t *testing.T) {
+	for expression, want := range map[string]bool{
+		"true": true, `device.capacity["d"].memory.compareTo(quantity("16Gi")) >= 0`: true, `quantity('1.5e9') == quantity( "2" )`: true,
+		`isQuantity("3m")`: true, `quantity("1e200")`: false, `quantity("0e2147483640")`: false, `quantity("1" + "e9999")`: false,
+		`quantity(device.driver)`: false, "quantity // a comment\n(\"1e999\")": false, `.quantity("1e999")`: false,
+		`quantity("` + strings.Repeat("1", 19) + `")`: false,
+	} {
+		_, problem := compile(selectors(expression), "its request")
+		assert.Equal(t, want, !strings.Contains(problem, "short literal"), expression)
+	}
 }
 
 // TestExpressionsThatTakeLong has a claim with an expression that costs nearly as much as Kubernetes allows, and another

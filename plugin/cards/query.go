@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,9 +29,15 @@ var expressions = cel.NewCache(maxExpressions, cel.Features{EnableConsumableCapa
 const (
 	// mostCost bounds the cost of all evaluations of a session. Any tenant can create claims, so without a bound their
 	// expressions could stop the scheduler. The next sessions evaluate the rest.
-	mostCost = 10 * resourcev1.CELSelectorExpressionMaxCost
-	callCost = 50 // of an evaluation, in addition to the cost of its expression
+	mostCost    = 10 * resourcev1.CELSelectorExpressionMaxCost
+	callCost    = 50   // of an evaluation, in addition to the cost of its expression
+	compileCost = 1000 // of an expression
 )
+
+// quantities finds the calls of quantity and isQuantity in an expression. A match that ends with a bracket has a short
+// literal. Kubernetes writes out all digits of quantity("1e2000000000") to compare it, at a cost of 1.
+var quantities = regexp.MustCompile(`\b(?:q|isQ)uantity\b` +
+	`(?:\(\s*["'][+-]?[0-9]{1,18}(?:\.[0-9]{1,9})?(?:[numkKMGTPE]i?|[eE][+-]?[0-9]{1,2})?["']\s*\))?`)
 
 // unfinished is the problem of a query that has devices to evaluate in the next sessions.
 const unfinished = "its CEL expressions take long, and the next cycles evaluate them on more devices"
@@ -52,7 +59,13 @@ type query struct {
 
 // read evaluates the devices that are new, as far as the cost of the session allows.
 func (q *query) read(d *devices) {
+	if d.cost >= mostCost {
+		q.problem = unfinished
+		return
+	}
+
 	programs, problem := q.compile(d)
+	d.cost += uint64(len(programs)) * compileCost
 	q.problem = problem
 	if problem != "" {
 		q.version = d.version
@@ -102,6 +115,12 @@ func compile(selectors []resourcev1.DeviceSelector, owner string) (programs []ce
 	for _, s := range selectors {
 		if s.CEL == nil {
 			return nil, "a selector of " + owner + " has no CEL expression"
+		}
+
+		for _, call := range quantities.FindAllString(s.CEL.Expression, -1) {
+			if !strings.HasSuffix(call, ")") {
+				return nil, "a CEL expression of " + owner + ` has a quantity that is no short literal, such as quantity("16Gi")`
+			}
 		}
 
 		program := expressions.GetOrCompile(s.CEL.Expression)
@@ -170,7 +189,12 @@ type nodeShape struct {
 
 // shapeOf returns the shape of the spec of a claim.
 func (d *devices) shapeOf(spec *resourcev1.ResourceClaimSpec) *shape {
-	text, err := json.Marshal(spec.Devices.Requests)
+	// The names of requests say nothing about the devices.
+	requests := slices.Clone(spec.Devices.Requests)
+	for i := range requests {
+		requests[i].Name = ""
+	}
+	text, err := json.Marshal(requests)
 	if err != nil {
 		return &shape{problem: "its requests cannot be read: " + err.Error()}
 	}

@@ -185,7 +185,10 @@ func ValuesOf(job *api.JobInfo, key string) []string {
 	return groupsIn(textOf(job, func(o *metav1.ObjectMeta) string { return o.Annotations[policy.GroupsKey] }))
 }
 
-// groupsIn returns the groups of a list, or "" if it names none.
+// mostGroups bounds the groups of a job, which any user can write.
+const mostGroups = 1000
+
+// groupsIn returns the groups of a list, or "" if it names none, or too many.
 func groupsIn(list string) (groups []string) {
 	for group := range strings.SplitSeq(list, ",") {
 		group = strings.TrimSpace(group)
@@ -194,7 +197,7 @@ func groupsIn(list string) (groups []string) {
 		}
 	}
 
-	if len(groups) == 0 {
+	if len(groups) == 0 || len(groups) > mostGroups {
 		return []string{""}
 	}
 	return groups

@@ -48,12 +48,13 @@ func (s *Inputs) SetChargeOn(x fastres.Vector, q index.Queue, task *api.TaskInfo
 func (s *Inputs) SetMinimum(x fastres.Vector, job *api.JobInfo) (complete bool) {
 	r := reader{dims: &s.Dims}
 	r.setMinimum(x, job)
-	if Intern(s.Dims.names, r.missing) {
+	if len(r.missing) == 0 {
 		return true
 	}
 
 	// A minimum may name a resource that no task, queue or node of the session has. No queue has a quota of it, and the
 	// vectors have spare dimensions for such names.
+	internRequested(s.Dims.names, r.missing)
 	again := reader{dims: &s.Dims}
 	again.setMinimum(x, job)
 	return len(again.missing) == 0

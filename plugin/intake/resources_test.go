@@ -1,6 +1,8 @@
 package intake
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,6 +26,31 @@ func read(list v1.ResourceList) (fastres.Vector, []string) {
 	x := fastres.NewVector(8)
 	r.addList(x, list)
 	return x, r.missing
+}
+
+// TestNamesOfJobsAreBounded has more names than jobs may add. The last ones in the order of names have no dimension.
+func TestNamesOfJobsAreBounded(t *testing.T) {
+	names := &index.Names{}
+	var missing []string
+	for i := range 2 * mostNames {
+		missing = append(missing, fmt.Sprintf("example.com/%04d", i), fmt.Sprintf("example.com/%04d", i))
+	}
+	assert.False(t, internRequested(names, missing))
+	assert.Equal(t, mostNames, names.Len())
+	assert.True(t, internRequested(names, missing), "there is nothing more to give")
+	_, known := names.Lookup("example.com/0000")
+	assert.True(t, known)
+	_, known = names.Lookup(fmt.Sprintf("example.com/%04d", mostNames))
+	assert.False(t, known)
+}
+
+// TestGroupsAreBounded has lists of groups.
+func TestGroupsAreBounded(t *testing.T) {
+	many := strings.Repeat("g,", mostGroups)
+	assert.Equal(t, []string{"a", "b"}, groupsIn(" a,, b "))
+	assert.Equal(t, []string{""}, groupsIn(" , "))
+	assert.Len(t, groupsIn(many), mostGroups)
+	assert.Equal(t, []string{""}, groupsIn(many+"g"))
 }
 
 // TestHugeQuantities reads quantities above the range of milli-units. They saturate.

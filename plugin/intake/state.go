@@ -185,6 +185,19 @@ func Intern(names *index.Names, missing []string) bool {
 	return len(missing) == 0
 }
 
+// mostNames bounds the names of resources that jobs add. Any user can make up names, and each vector has a quantity for
+// each of them.
+const mostNames = 512
+
+// internRequested gives dimensions to names that jobs request, and reports whether there were none to give. Other names
+// keep none, so whatever requests them fits under no bound.
+func internRequested(names *index.Names, missing []string) bool {
+	slices.Sort(missing)
+	missing = slices.Compact(missing)
+	room := max(0, mostNames-names.Len())
+	return Intern(names, missing[:min(room, len(missing))])
+}
+
 // Jobs returns the jobs of a session, and then a job for each PodGroup that is deleted while pods of it are on nodes.
 // They are for reading, and valid until Read.
 func (s *State) Jobs(ssn *framework.Session) []*api.JobInfo {
@@ -265,7 +278,7 @@ func (s *State) tryRead(ssn *framework.Session, ix *index.Index, session *Inputs
 	}
 
 	return Intern(from.Names, s.readQueues(ssn, ix, session)) &&
-		Intern(from.Names, s.readJobs(ix, session, from.Reservations)) &&
+		internRequested(from.Names, s.readJobs(ix, session, from.Reservations)) &&
 		from.Names.Len() <= session.Dims.length // claims of devices may need dimensions, too
 }
 

@@ -170,13 +170,17 @@ func lackingInRoles(job *api.JobInfo, pending []*api.TaskInfo, roles map[string]
 	return lacking, rest
 }
 
+// mostCompared bounds the kinds that a task is compared with. Further tasks are kinds of their own.
+const mostCompared = 64
+
 // sort numbers the kinds of the tasks. Kinds with the fewest cards to choose from go first, then those that request the
 // most.
 func (c *claimant) sort(s *Rules) {
 	var kinds []*api.TaskInfo
 	kindOf := map[api.TaskID]int{}
 	for _, task := range c.tasks {
-		kind := slices.IndexFunc(kinds, func(other *api.TaskInfo) bool { return alike(task, other) })
+		compared := kinds[:min(len(kinds), mostCompared)]
+		kind := slices.IndexFunc(compared, func(other *api.TaskInfo) bool { return alike(task, other) })
 		if kind < 0 {
 			kind = len(kinds)
 			kinds = append(kinds, task)

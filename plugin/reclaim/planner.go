@@ -114,6 +114,9 @@ func (p *planner) claims(job *api.JobInfo) bool {
 	return (valid == nil || valid.Pass) && p.Volcano.JobStarving(job)
 }
 
+// mostKinds bounds the kinds of pods of a job that plans are made without, one after the other.
+const mostKinds = 16
+
 // serve plans for a job, as a whole to its minimum, then pod by pod, as long as it starves. If no plan is found and
 // other pods of the job can stand for the hardest one, it tries these.
 func (p *planner) serve(job *api.JobInfo) {
@@ -137,7 +140,7 @@ func (p *planner) serve(job *api.JobInfo) {
 		}
 
 		hardest := c.hardest()
-		if hardest == nil {
+		if hardest == nil || len(skip) == mostKinds {
 			return
 		}
 		skip = append(skip, hardest)

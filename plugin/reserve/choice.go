@@ -29,22 +29,27 @@ func (j *Job) SeveralKinds() bool {
 	return j.podSize == 0 && len(j.unfinished) > j.minMembers
 }
 
+// mostQuestions bounds the questions of ChooseMinimum. Any user can make a job of thousands of different pods.
+const mostQuestions = 1024
+
 // ChooseMinimum finds pods for the minimum of a job that can all be reserved at once, if the smallest
 // pods cannot. fits decides about the job with the minimum that is set at that time.
 //
 // It takes as many pods of each kind as fit, the smallest first. If all pods with a choice have the same
 // size, no other choice has more: the sets of pods that can be assigned are the independent sets of a
-// matroid.
+// matroid. It finds none where that takes too many questions.
 func (j *Job) ChooseMinimum(s *cards.Snapshot, fits func() bool) (chosen Chosen, ok bool) {
 	kinds, left := j.kinds()
 	chosen = make(Chosen, len(kinds))
 
+	asked := 0
 	for i, k := range kinds {
 		most := min(k.count, left)
 		n := sort.Search(most, func(n int) bool {
+			asked++
 			chosen[i] = n + 1
 			j.apply(s, kinds, chosen)
-			return !fits()
+			return asked > mostQuestions || !fits()
 		})
 		chosen[i] = n
 		left -= n
