@@ -119,7 +119,8 @@ func compile(selectors []resourcev1.DeviceSelector, owner string) (programs []ce
 
 		for _, call := range quantities.FindAllString(s.CEL.Expression, -1) {
 			if !strings.HasSuffix(call, ")") {
-				return nil, "a CEL expression of " + owner + ` has a quantity that is no short literal, such as quantity("16Gi")`
+				const problem = `a CEL expression of %s has a quantity that is no short literal, such as quantity("16Gi")`
+				return nil, fmt.Sprintf(problem, owner)
 			}
 		}
 
@@ -283,7 +284,7 @@ func (s *shape) read(session *Snapshot) {
 	}
 }
 
-// problem returns the reason why no alternative can be served, "" if one can be. The devices of all alternatives have to
+// problem returns the reason why no alternative can be served, "" if one can be. The devices of all alternatives must
 // be known.
 func (r *shapeRequest) problem() (problem string) {
 	served := false

@@ -92,8 +92,8 @@ func (p *planner) offers(c *claimant, job *losingJob) bool {
 	return job.queue != c.queue && p.Volcano.Queues[job.info.Queue].Reclaimable()
 }
 
-// offeredOf returns a job for a problem. Pods that cannot be victims for the claimant are fixed. Those that are kept for
-// another plan count as gone, so the job can spare fewer.
+// offeredOf returns a job for a problem. Pods that cannot be victims for the claimant are fixed. Those that are kept
+// for another plan count as gone, so the job can spare fewer.
 func (p *planner) offeredOf(c *claimant, job *losingJob, from victimsFrom) plan.Job {
 	offered := job.Job
 	if !p.GivesNotice() {
