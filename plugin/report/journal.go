@@ -35,8 +35,8 @@ type refusal struct {
 	cards     string // the refused cards
 	holder    quota.Holder
 	exceeded  []fastres.Dim
-	numbers   []float64 // requests, and the quotas of cards
-	details   []string  // of budgets of cards
+	numbers   []float64 // requests, the quotas of cards, and times
+	detail    string    // such as the job that goes first
 }
 
 func (r *refusal) equal(other *refusal) bool {
@@ -47,7 +47,7 @@ func (r *refusal) equal(other *refusal) bool {
 		r.holder == other.holder &&
 		slices.Equal(r.exceeded, other.exceeded) &&
 		slices.Equal(r.numbers, other.numbers) &&
-		slices.Equal(r.details, other.details)
+		r.detail == other.detail
 }
 
 // clone returns a copy that shares no memory.
@@ -55,7 +55,6 @@ func (r *refusal) clone() refusal {
 	copied := *r
 	copied.exceeded = slices.Clone(r.exceeded)
 	copied.numbers = slices.Clone(r.numbers)
-	copied.details = slices.Clone(r.details)
 	return copied
 }
 
@@ -121,7 +120,10 @@ func (r *refusal) read(e *Explainer, job *api.JobInfo, from *constraint.Refusal)
 	r.holder = holderOf(from)
 	r.exceeded = appendDims(r.exceeded[:0], from)
 	r.numbers = e.appendNumbers(r.numbers[:0], from)
-	r.details = appendDetails(r.details[:0], from)
+	r.detail = ""
+	if len(from.Shortfalls) > 0 {
+		r.detail = from.Shortfalls[0].Detail // no text has another one
+	}
 
 	q := from.Verdict.Queue
 	switch {
@@ -213,8 +215,8 @@ func appendDims(dims []fastres.Dim, r *constraint.Refusal) []fastres.Dim {
 }
 
 // appendNumbers appends the quantities that make a new reason when they change: requests, the cause of each card of a
-// list, the bounds of annotations, and the quotas of cards in the queue and its ancestors. The usage of a queue makes
-// no new reason, nor does a bound that changes with the nodes.
+// list, the bounds and times of annotations, and the quotas of cards in the queue and its ancestors. The usage of a
+// queue makes no new reason, nor does a bound that changes with the nodes.
 func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []float64 {
 	list := r.OfList()
 	for _, f := range r.Shortfalls {
@@ -228,7 +230,7 @@ func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []fl
 		switch {
 		case f.Reason.OfHolder(), f.Against == constraint.Counted, f.Against == constraint.Overcommit && !r.OfCards():
 			numbers = append(numbers, f.Bound)
-		case f.Against == constraint.CardBudget:
+		case f.Against == constraint.CardBudget, f.Reason == quota.HeldByOrder:
 			numbers = append(numbers, f.Bound, float64(f.Until.Unix()))
 		}
 	}
@@ -252,16 +254,6 @@ func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []fl
 		}
 	}
 	return numbers
-}
-
-// appendDetails appends the texts of budgets of cards.
-func appendDetails(details []string, r *constraint.Refusal) []string {
-	for _, f := range r.Shortfalls {
-		if f.Against == constraint.CardBudget {
-			details = append(details, f.Detail)
-		}
-	}
-	return details
 }
 
 // devicesExceeded is upstream's word for a quota of devices of any class.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -102,4 +103,26 @@ func TestJournalReportsNewDetails(t *testing.T) {
 	assert.False(t, refuse("the record is read"))
 	assert.True(t, refuse("the record is lost"))
 	assert.Contains(t, waiting.JobFitErrors, "the record is lost")
+}
+
+// TestJournalReportsWhoGoesFirst refuses a job that others hold back, one after the other. Neither the cards nor any
+// other number of the refusals changes.
+func TestJournalReportsWhoGoesFirst(t *testing.T) {
+	nine := time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
+	for _, reason := range []quota.Reason{quota.HeldByOrder, quota.HeldForFairShare} {
+		f, j, waiting := newFixture(t), NewJournal(), job("waiting")
+		refuse := func(detail string, until time.Time) bool {
+			v := quota.Verdict{Reason: reason, Queue: f.q}
+			return j.Refuse(&f.Explainer, waiting, &Refusal{Verdict: v, Shortfalls: []constraint.Shortfall{{Verdict: v, Until: until, Detail: detail}}})
+		}
+		assert.True(t, refuse("job <ns/a>", nine))
+		assert.False(t, refuse("job <ns/a>", nine))
+		assert.True(t, refuse("job <ns/b>", nine), "another job goes first")
+		assert.Contains(t, waiting.JobFitErrors, "job <ns/b>")
+		assert.NotContains(t, waiting.JobFitErrors, "job <ns/a>")
+		if reason == quota.HeldByOrder {
+			assert.True(t, refuse("job <ns/b>", nine.Add(time.Hour)), "it does so for longer")
+			assert.Contains(t, waiting.JobFitErrors, "until 2026-12-01T10:00Z at most")
+		}
+	}
 }
