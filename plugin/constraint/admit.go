@@ -1,6 +1,8 @@
 package constraint
 
 import (
+	"slices"
+
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
@@ -42,8 +44,6 @@ func (s *Session) AdmitsCards(a JobAsk) cards.Outcome {
 // LimitRefuses reports whether a limit of a holder, of devices or of card-hours refuses a job, whatever the quotas of
 // queues say.
 func (s *Session) LimitRefuses(a JobAsk) bool {
-	byLimit := func(v quota.Verdict) bool { return v.Reason.OfHolder() || v.Reason == quota.OverBudget }
-
 	for _, h := range s.with(onAdmitJob) {
 		v := h.AdmitJob(a)
 		if byLimit(v) || v.Reason == quota.OverQuota && s.hasDevices(a.Minimum) {
@@ -63,9 +63,31 @@ func (s *Session) LimitRefuses(a JobAsk) bool {
 	return false
 }
 
-// hasDevices reports whether a minimum has devices: a refusal of their quotas replaces the minimum by them.
-func (s *Session) hasDevices(minimum fastres.Vector) bool {
-	for d := range minimum.Requested() {
+// LimitRefusesTask is LimitRefuses for a task of an admitted job. It leaves out the cards of the task, and may replace
+// a.Request.
+func (s *Session) LimitRefusesTask(a Ask) bool {
+	a.Replace = true
+	return slices.ContainsFunc(s.with(onFit), func(h *Hooks) bool {
+		if h.Fit == nil {
+			return false // LimitRefusesDim asks FitCard
+		}
+		v := h.Fit(&s.Books.Now, a)
+		return byLimit(v) || v.Reason == quota.OverQuota && s.hasDevices(a.Request)
+	})
+}
+
+// LimitRefusesDim is LimitRefuses for a quantity of one dimension, for which tasks of an admitted job ask together.
+func (s *Session) LimitRefusesDim(a Ask, d fastres.Dim, quantity float64) bool {
+	return slices.ContainsFunc(s.with(onFitCard), func(h *Hooks) bool {
+		return byLimit(h.FitCard(&s.Books.Now, a, d, quantity))
+	})
+}
+
+func byLimit(v quota.Verdict) bool { return v.Reason.OfHolder() || v.Reason == quota.OverBudget }
+
+// hasDevices reports whether a request has devices: a refusal of their quotas replaces the request by them.
+func (s *Session) hasDevices(request fastres.Vector) bool {
+	for d := range request.Requested() {
 		if _, device := s.Names.Class(d); device {
 			return true
 		}

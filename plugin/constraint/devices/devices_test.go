@@ -221,6 +221,20 @@ func TestOrderOfDevices(t *testing.T) {
 	assert.True(t, f.JobEnqueueable(f.Job("later")))
 }
 
+// TestOrderOfAdmittedDevices is the same for an admitted job, which lacks cores as well.
+func TestOrderOfAdmittedDevices(t *testing.T) {
+	for devices, passes := range map[int64]bool{2: false, 4: true} {
+		s := deviceScene().DeviceQueue("q", "", workload.Resources{testbed.GPUClass: 4, "cpu": 150}).Annotate("q", policy.OrderKey, "fifo").
+			Pods("running", "q", "", 1, 0, testbed.On("node")).
+			Pods("first", "q", "", 1, 0, testbed.InPhase(workload.Inqueue)).Pods("later", "q", "", 1, 0, testbed.InPhase(workload.Pending))
+		f := openClaimed(t, s, testbed.PodClaims{"running-0": {"ns/r": gpuDevices(2)}, "first-0": {"ns/f": gpuDevices(devices)}})
+		if f == nil {
+			return
+		}
+		assert.Equal(t, passes, f.JobEnqueueable(f.Job("later")), "%d beside 2 of 4", devices)
+	}
+}
+
 // TestDisplacedJobsReturnTheirDevices admits a job in place of another one that has all devices of the queue. The
 // devices are free again in the same session.
 func TestDisplacedJobsReturnTheirDevices(t *testing.T) {

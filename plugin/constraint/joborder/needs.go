@@ -35,7 +35,7 @@ func (r *rule) reserved(q index.Queue, job *api.JobInfo) bool {
 }
 
 // lacksQuota reports whether what an admitted job lacks of its minimum does not fit under the quotas of its queue and
-// the queues above it. It must fit there if no job had anything.
+// the queues above it. It must fit there if no job had anything, and no other limit may refuse it.
 func (r *rule) lacksQuota(q index.Queue, job *api.JobInfo) bool {
 	tasks := missing(job)
 	if len(tasks) == 0 {
@@ -55,21 +55,25 @@ func missing(job *api.JobInfo) []*api.TaskInfo {
 	})
 }
 
-// fitAll reports whether pods of q fit under the quotas on top of the allocated cards. A pod gets the first card of
-// its list that fits.
+// fitAll reports whether pods of q fit under the quotas on top of the allocated cards, and under all other limits as
+// they are. A pod gets the first card of its list that fits.
 func (r *rule) fitAll(q index.Queue, tasks []*api.TaskInfo, has func(index.Queue, fastres.Dim) float64) bool {
 	s := r.session
 	needs := fastres.NewVector(s.Intake.Dims.Length())
 	one := fastres.NewVector(s.Intake.Dims.Length())
+	var a constraint.Ask
 	fits := func(d fastres.Dim, milli float64) bool {
+		if s.LimitRefusesDim(a, d, needs.Get(d)+milli) {
+			return false
+		}
 		return !slices.ContainsFunc(s.Index.Path(q), func(p index.Queue) bool {
 			return quota.Numbers{Total: has(p, d) + needs.Get(d) + milli, Bound: s.LimitOf(q).At(p, d)}.Exceeded()
 		})
 	}
 
 	for _, task := range tasks {
-		pod, complete := s.Intake.SetTask(one, q, task)
-		if !complete {
+		a = s.Ask(q, task, one)
+		if !a.Complete {
 			return false
 		}
 
@@ -80,7 +84,8 @@ func (r *rule) fitAll(q index.Queue, tasks []*api.TaskInfo, has func(index.Queue
 		}
 		needs.Add(one)
 
-		if !pod.None() && !r.fitCards(needs, pod, fits) {
+		cardsFit := a.Pod.None() || r.fitCards(needs, a.Pod, fits)
+		if !cardsFit || s.LimitRefusesTask(a) {
 			return false
 		}
 	}
