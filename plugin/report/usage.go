@@ -36,6 +36,12 @@ func (m *Metrics) SetUsage(q index.Queue, resource string, usage float64) {
 	usageVec.WithLabelValues(m.ix.Name(q), resource).Set(usage)
 }
 
+// ForgetLevels deletes the series of SetLevel and SetUsage for all queues.
+func (m *Metrics) ForgetLevels() {
+	levelVec.Reset()
+	usageVec.Reset()
+}
+
 // SetBudget sets the budget of a queue for a card, and the used part of it, in card-hours.
 func (m *Metrics) SetBudget(q index.Queue, resource string, limit, used float64) {
 	budgetVec.WithLabelValues(m.ix.Name(q), resource).Set(limit)
@@ -65,15 +71,14 @@ func (m *Metrics) SetNotices(q index.Queue, pods int) {
 // ForgetNotices deletes the series of SetNotices for all queues.
 func (m *Metrics) ForgetNotices() { noticeVec.Reset() }
 
-// SetSaved sets when usage was last saved. The zero time means never.
+// SetSaved sets when usage was last saved. The zero time means that nothing is saved: it deletes the series.
 func (m *Metrics) SetSaved(at time.Time) {
-	if !at.IsZero() {
-		savedGauge.WithLabelValues().Set(float64(at.UnixMilli()) / 1000)
+	if at.IsZero() {
+		savedGauge.Reset()
+		return
 	}
+	savedGauge.WithLabelValues().Set(float64(at.UnixMilli()) / 1000)
 }
-
-// ForgetSaved deletes the series of SetSaved.
-func (m *Metrics) ForgetSaved() { savedGauge.Reset() }
 
 // forgetUsage deletes the series of a queue.
 func forgetUsage(queue prometheus.Labels) {

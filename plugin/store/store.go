@@ -78,6 +78,9 @@ func (s *Store) Open(client kubernetes.Interface, with *arguments.FairShare) {
 	s.name = with.Store.Name
 	s.halfLife = with.HalfLife
 	if client == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.current = time.Time{}
 		return
 	}
 
@@ -168,7 +171,7 @@ func (s *Store) Offer(now time.Time, record func() Record) {
 	}
 }
 
-// Saved returns when the store was last saved or loaded. The zero time means never.
+// Saved returns when the store was last saved or loaded. The zero time means never, or that there is no store now.
 func (s *Store) Saved() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -334,6 +334,7 @@ func TestAnotherStore(t *testing.T) {
 	before := s.saves()
 	s.session(start.Add(time.Hour), with)
 	assert.Equal(t, before, s.saves())
+	assert.Zero(t, s.Saved(), "nothing is up to date")
 }
 
 // padded returns a packed record with so many bytes of spaces behind it.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"reflect"
+	"time"
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
@@ -55,7 +56,7 @@ func (s *Session) saveStore() {
 	if !s.lasts() {
 		m.Store.Rest()
 		m.metrics.ForgetBudgets()
-		m.metrics.ForgetSaved()
+		m.metrics.SetSaved(time.Time{})
 		return
 	}
 

@@ -235,19 +235,23 @@ func TestEarmarksAreStored(t *testing.T) {
 	}
 }
 
+// countSeries returns the number of series volcano_<name>.
+func countSeries(t *testing.T, name string) (n int) {
+	t.Helper()
+	families, err := prometheus.DefaultGatherer.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == "volcano_"+name {
+			n += len(family.Metric)
+		}
+	}
+	return n
+}
+
 // TestSavedSeriesEnds removes the last setting that stores something. Nothing is saved from then on, so an alert about
 // the age of the last save must not see it.
 func TestSavedSeriesEnds(t *testing.T) {
-	series := func() (n int) {
-		families, err := prometheus.DefaultGatherer.Gather()
-		require.NoError(t, err)
-		for _, family := range families {
-			if family.GetName() == "volcano_fair_share_saved_timestamp_seconds" {
-				n += len(family.Metric)
-			}
-		}
-		return n
-	}
+	series := func() int { return countSeries(t, "fair_share_saved_timestamp_seconds") }
 	budget := lender().Annotate("own", policy.EvictionBudgetKey, "lose=10/1h")
 	c := testbed.NewScheduler(framework.Arguments{})
 	for range 3 {
@@ -256,4 +260,43 @@ func TestSavedSeriesEnds(t *testing.T) {
 	assert.Equal(t, 1, series())
 	c.Open(t, lender(), time.Hour).Close()
 	assert.Zero(t, series())
+}
+
+// TestUsageSeriesEnd configures a scheduler again that has usage over time and a store. Series that nothing sets any
+// more end.
+func TestUsageSeriesEnd(t *testing.T) {
+	with := func(store string) framework.Arguments {
+		return framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.StateStore: store}
+	}
+	for name, test := range map[string]struct {
+		with          framework.Arguments
+		budget        string // of evictions
+		levels, saved bool
+	}{
+		"nothing changes":              {with("ns/usage"), "", true, true},
+		"no half-life":                 {framework.Arguments{arguments.StateStore: "ns/usage"}, "", false, false},
+		"no half-life, and a budget":   {framework.Arguments{arguments.StateStore: "ns/usage"}, "lose=10/1h", false, true},
+		"no store":                     {with("none"), "", true, false},
+		"no store, and a budget":       {with("none"), "lose=10/1h", true, false},
+		"neither, and a budget counts": {framework.Arguments{arguments.StateStore: "none"}, "lose=10/1h", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := testbed.NewScheduler(with("ns/usage"))
+			scene := lender().Annotate("own", policy.EvictionBudgetKey, test.budget)
+			run := func() (levels, usage, saved bool) {
+				for range 3 {
+					c.Open(t, scene, time.Hour).Close()
+				}
+				return countSeries(t, "queue_fair_share_level") > 0, countSeries(t, "queue_fair_share_usage") > 0,
+					countSeries(t, "fair_share_saved_timestamp_seconds") > 0
+			}
+			levels, usage, saved := run()
+			require.True(t, levels && usage && saved)
+			c.With = test.with
+			levels, usage, saved = run()
+			assert.Equal(t, test.levels, levels)
+			assert.Equal(t, test.levels, usage)
+			assert.Equal(t, test.saved, saved)
+		})
+	}
 }

@@ -267,13 +267,16 @@ func (s *Session) publishNotices() {
 // publishUsage writes what queues have had over time, as often as it is saved.
 func (s *Session) publishUsage() {
 	f := &s.Memory.Fairness
+	h := f.History()
+	if h == nil {
+		s.Memory.metrics.ForgetLevels() // an earlier session may have had a half-life
+	}
 	if !s.Memory.Store.Due() {
 		return
 	}
 	s.publishBudgets()
 	s.Memory.metrics.SetSaved(s.Memory.Store.Saved())
 
-	h := f.History()
 	if h == nil {
 		return
 	}
