@@ -95,8 +95,7 @@ func (s *Admission) withdraw(job *api.JobInfo) *promise {
 func (s *Admission) revoke(p *promise) {
 	frame := s.Frames.Open()
 	defer frame.Close()
-	a := constraint.JobAsk{Job: p.job, Queue: p.queue, Inqueue: frame.Vector()}
-	a.Inqueue.Reset()
+	a := s.admitted(frame, p.queue, p.job)
 
 	p.holdAgain = s.WithdrawFor(a)
 	p.lists = s.memory.Reservations.Withdraw(p.job)

@@ -86,10 +86,27 @@ func (r *Budgets) takenOf(request cards.Request, listed, d fastres.Dim) float64 
 // hold adds the card-hours that an admitted job needs.
 func (r *Budgets) hold(a constraint.JobAsk) { r.holdNeed(a, 1) }
 
-// withdraw takes it back.
+// withdraw takes it back. restore adds what was taken: by then, the memory of a.Cards has the cards of another job.
 func (r *Budgets) withdraw(a constraint.JobAsk) (restore func()) {
+	taken := map[int32]float64{}
+	for _, p := range r.session.Index.Path(a.Queue) {
+		for dim := range r.dims {
+			if i := r.own[r.at(p, dim)]; i >= 0 {
+				taken[i] = r.bounds[i].Needed
+			}
+		}
+	}
+
 	r.holdNeed(a, -1)
-	return func() { r.holdNeed(a, 1) }
+	for i := range taken {
+		taken[i] -= r.bounds[i].Needed
+	}
+
+	return func() {
+		for i, need := range taken {
+			r.bounds[i].Needed += need
+		}
+	}
 }
 
 func (r *Budgets) holdNeed(a constraint.JobAsk, sign float64) {

@@ -13,6 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
+	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
 // TestDisplacedJobsAreTold records an event on the job that loses its promise, and ends its
@@ -50,6 +51,31 @@ func TestDisplacementThatOthersRefuse(t *testing.T) {
 	require.True(t, f.JobEnqueueable(f.Job("high")))
 	f.JobEnqueued(f.Job("free"))
 	assert.Equal(t, scheduling.PodGroupInqueue, f.Job("low").PodGroup.Status.Phase)
+}
+
+// TestDisplacementGivesCardHoursBack has two admitted jobs that still need 7 of 10 card-hours. A job that needs 8 takes
+// their place. A job that does not fit either way changes nothing.
+func TestDisplacementGivesCardHoursBack(t *testing.T) {
+	lasting := func(length string, priority int32) func(*workload.Job) {
+		return func(j *workload.Job) {
+			j.Annotations = map[string]string{policy.ExpectedRuntimeKey: length}
+			j.Priority = priority
+		}
+	}
+	s := testbed.NewScene().At(1000).Node("c", "C", 8).Queue("q", "", "quota", `{"A":4}`, "budget", `{"A":"10h/30d"}`).
+		Pods("low", "q", "A", 3, 1, testbed.Members(3), testbed.InPhase(workload.Inqueue), lasting("2h", 0)).
+		Pods("lower", "q", "A", 1, 1, testbed.InPhase(workload.Inqueue), lasting("1h", -1)).
+		Pods("huge", "q", "A", 9, 1, testbed.Members(9), lasting("1h", 10)).Pods("high", "q", "A", 4, 1, testbed.Members(4), lasting("2h", 10))
+	s.Annotate("q", policy.OrderKey, "displace")
+	f := s.Open(t)
+	needed := func() float64 { return budget.Hours(f.Own.Memory.Budgets.InForce().All()[0].Needed) }
+	require.InDelta(t, 7, needed(), 1e-9)
+	require.False(t, f.JobEnqueueable(f.Job("huge")))
+	assert.InDelta(t, 7, needed(), 1e-9)
+	require.True(t, admit(f, "high"))
+	assert.InDelta(t, 8, needed(), 1e-9)
+	assert.Equal(t, scheduling.PodGroupPending, f.Job("low").PodGroup.Status.Phase)
+	assert.Equal(t, scheduling.PodGroupPending, f.Job("lower").PodGroup.Status.Phase)
 }
 
 // TestChosenMinimumIsPromised has a job that states cards A first. They are used up, so that cards B are its minimum.
