@@ -210,6 +210,35 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
+// countedAction counts how often an action asks whether a job starves.
+type countedAction struct {
+	framework.Action
+	asked *int
+}
+
+// Execute carries the action out.
+func (a countedAction) Execute(ssn *framework.Session) {
+	ssn.AddJobStarvingFns(session.Name, func(any) bool {
+		*a.asked++
+		return true
+	})
+	a.Action.Execute(ssn)
+}
+
+// TestPlansForAJobAreBounded has a job of 40 different pods that are larger than the quota. Plans are made for the first
+// of them, and without 16 kinds at most.
+func TestPlansForAJobAreBounded(t *testing.T) {
+	s := newScheduler("n").pods("claim", "owner", "", 40, 9, 1)
+	_, claim := s.last()
+	for i := range claim.Tasks {
+		claim.Tasks[i].Annotations["example.com/number"] = fmt.Sprint(i)
+	}
+	asked := 0
+	evicted, _ := s.cycle(t, countedAction{session.NewReclaim(), &asked})
+	assert.Empty(t, evicted)
+	assert.Equal(t, 1+1+16, asked, "once to find the job, and before each plan")
+}
+
 // TestReasons names the job that gets the cards to pods of its namespace, and gives others its UID.
 func TestReasons(t *testing.T) {
 	s := newScheduler("n").pods("runs", "borrower", "n", 2, 4, 0).pods("claim", "owner", "", 1, 8, 1)

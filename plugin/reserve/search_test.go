@@ -82,6 +82,24 @@ func TestSearchesOfASession(t *testing.T) {
 	assert.Equal(t, left, r.budgets[0], "asked again")
 }
 
+// TestQuestionsAboutAMinimumAreBounded has a job of 2,000 different pods, none of which fits.
+func TestQuestionsAboutAMinimumAreBounded(t *testing.T) {
+	var sizes []int64
+	for i := range 2000 {
+		sizes = append(sizes, int64(1+i))
+	}
+	f := open(t, `{"A":8}`, cards.Settings{}, pods("job", "A", 1, sizes...))
+	_, own := f.read(t, "job")
+	require.True(t, own.SeveralKinds())
+	asked := 0
+	_, ok := own.ChooseMinimum(f.Snapshot, func() bool {
+		asked++
+		return false
+	})
+	assert.False(t, ok)
+	assert.Equal(t, mostQuestions, asked)
+}
+
 // TestRefusedUntilARefund asks again when a card has become free. A reservation could take
 // either card, so that each answer takes a search.
 func TestRefusedUntilARefund(t *testing.T) {
