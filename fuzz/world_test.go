@@ -23,17 +23,18 @@ type world struct {
 	names  *index.Names
 	oracle *oracle.Oracle
 
-	byWeight bool // deserved follows from weights
-	kept     quota.Guarantees
-	bounded  quota.Jobs
-	victims  quota.Victims
-	left     index.Overlay // without the victims
-	scratch  fastres.Vector
-	pending  quota.Pending
-	tasks    []*task
-	jobs     []*job
-	returns  quota.Returns
-	groups   oracle.Groups // of cards: then the scalars are cards
+	byWeight   bool // deserved follows from weights
+	kept       quota.Guarantees
+	bounded    quota.Jobs
+	boundsJobs bool // some queue bounds its jobs
+	victims    quota.Victims
+	left       index.Overlay // without the victims
+	scratch    fastres.Vector
+	pending    quota.Pending
+	tasks      []*task
+	jobs       []*job
+	returns    quota.Returns
+	groups     oracle.Groups // of cards: then the scalars are cards
 }
 
 type task struct {
@@ -276,7 +277,7 @@ func (w *world) buildIndex(c oracle.Cluster) {
 	for _, queue := range c.Queues {
 		most[w.ix.Lookup(queue.Name)] = queue.MaxJobs
 	}
-	w.bounded.Reset(w.ix.Tree, jobs, func(q index.Queue) int { return most[q] })
+	w.boundsJobs = w.bounded.Reset(w.ix.Tree, jobs, func(q index.Queue) int { return most[q] })
 	w.ix.RollUp()
 	available := fastres.NewVector(w.names.Len())
 	available.Fill(fastres.MaxQuantity)

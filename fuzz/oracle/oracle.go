@@ -40,7 +40,7 @@ type Queue struct {
 	Weight                          float64
 	Fence                           bool // no reclaim across it
 	Times                           Times
-	Counts                          // of admitted jobs
+	Counts                                  // of admitted jobs
 	Overcommit                      float64 // thousandths of deserved that bound admission; 0 is no bound
 
 	// The three annotations of cards, if cards count in the queue.

@@ -497,7 +497,7 @@ func TestExpressionsThatTakeLong(t *testing.T) {
 		costly = fmt.Sprintf("%s.all(%s, %s)", ten, variable, costly)
 	}
 	f, o := deviceFixture()
-	for i := range 300 {
+	for i := range 260 {
 		o.Slices[0].Spec.Devices = append(o.Slices[0].Spec.Devices, gpuDevice(fmt.Sprint("more-", i), "H100"))
 	}
 	o.Claims = []*resourcev1.ResourceClaim{claimOf("costly", exactly("r", 1, costly)), claimOf("cheap", exactly("r", 1, product("A100")))}
@@ -517,7 +517,7 @@ func TestExpressionsThatTakeLong(t *testing.T) {
 		assert.Equal(t, NodeFits, fit("cheap").Reason, "it has cost least")
 		require.Less(t, sessions, 100)
 	}
-	assert.Greater(t, sessions, 2)
+	assert.Greater(t, sessions, 1)
 
 	changed := o.Slices[1].DeepCopy()
 	o.Slices[1] = changed
@@ -602,7 +602,7 @@ func TestClaimsOfOthersAreForgotten(t *testing.T) {
 	f, o := deviceFixture()
 	for session := range 20 {
 		o.Claims = nil
-		for i := range 300 {
+		for i := range 260 {
 			o.Claims = append(o.Claims, claimOf(fmt.Sprintf("other-%d-%d", session, i), exactly("r", 1)))
 		}
 		f.open(t)

@@ -52,7 +52,9 @@ func nodesOf(ssn *framework.Session) iter.Seq[index.Node] {
 //
 // Volcano walks up to the root when it closes a session. An unknown parent makes it panic, and a cycle makes it loop
 // forever (framework/session.go, updateQueueStatus).
-func (s *State) MendParents(ssn *framework.Session, plugin string) { mendParents(ssn, s.parents, plugin) }
+func (s *State) MendParents(ssn *framework.Session, plugin string) {
+	mendParents(ssn, s.parents, plugin)
+}
 
 // MendParents mends the parents of a session in which another plugin than ours decides.
 func MendParents(ssn *framework.Session, plugin string) {

@@ -221,7 +221,9 @@ func (r *rule) quantities(l constraint.Loan, d fastres.Dim) (gained, lost float6
 
 // losesFirst reports whether q, or a queue above it that the taker is not below, is above its soft quota without the
 // pods that are evicted already.
-func (r *rule) losesFirst(q, to index.Queue) bool { return r.soft.LosesFirst(r.session.Books.Queues(), q, to) }
+func (r *rule) losesFirst(q, to index.Queue) bool {
+	return r.soft.LosesFirst(r.session.Books.Queues(), q, to)
+}
 
 // measure returns the numbers of the first queue that is above its soft quota.
 func (r *rule) measure(refusal *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {

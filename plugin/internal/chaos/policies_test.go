@@ -269,15 +269,15 @@ func wasPending(j *Job) bool {
 // countRefusal returns the lowest queue that admits no further job when so many are admitted in each queue, and why.
 func (c *chaosCycle) countRefusal(j *Job, jobs func(queue string) int) oracle.CountRefusal {
 	for _, q := range c.Path(j.Spec.Queue) {
-		if reason := c.counts(q).Refuse(jobs(q)); reason != "" {
+		if reason := c.jobBounds(q).Refuse(jobs(q)); reason != "" {
 			return oracle.CountRefusal{Reason: reason, Queue: q}
 		}
 	}
 	return oracle.CountRefusal{}
 }
 
-// counts returns the bounds of the number of jobs that a queue itself sets.
-func (w *chaos) counts(queue string) oracle.Counts {
+// jobBounds returns the bounds of the number of jobs that a queue itself sets.
+func (w *chaos) jobBounds(queue string) oracle.Counts {
 	if q := w.Queues[queue]; q != nil {
 		return oracle.CountsOf(w.readOf(q).policies)
 	}
@@ -285,7 +285,7 @@ func (w *chaos) counts(queue string) oracle.Counts {
 }
 
 // boundsJobs reports whether a queue itself bounds the number of its jobs.
-func (w *chaos) boundsJobs(queue string) bool { return w.counts(queue) != oracle.Counts{} }
+func (w *chaos) boundsJobs(queue string) bool { return w.jobBounds(queue) != oracle.Counts{} }
 
 // refusedByCount reports whether the bound of jobs refuses a job that is not admitted yet.
 func (c *chaosCycle) refusedByCount(j *Job) bool {

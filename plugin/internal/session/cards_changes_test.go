@@ -521,6 +521,6 @@ func TestLongListsHaveShortReasons(t *testing.T) {
 	f.Own.Admit.JobEnqueueable(f.Job("job"))
 	reason := f.Job("job").JobFitErrors
 	assert.Contains(t, reason, "Queue <q> has insufficient <Model-0> quota: requested <1>, total would be <1>, but capability is <0>; ")
-	assert.Contains(t, reason, "and 3992 more cards of the list")
+	assert.Contains(t, reason, "and 56 more cards of the list", "the first 64 count")
 	assert.Less(t, len(reason), 2000)
 }
