@@ -25,12 +25,12 @@ const maxExpressions = 1000
 // expressions are compiled CEL expressions, as the allocator of Kubernetes compiles them.
 var expressions = cel.NewCache(maxExpressions, cel.Features{EnableConsumableCapacity: true})
 
-// The cost of CEL expressions, in the units of CEL. 1,000,000 take about a tenth of a second.
+// The cost of CEL expressions, in the units of CEL. 1,000,000 take about a quarter of a second.
 const (
 	// mostCost bounds the cost of all evaluations of a session. Any tenant can create claims, so without a bound their
 	// expressions could stop the scheduler. The next sessions evaluate the rest.
-	mostCost    = 10 * resourcev1.CELSelectorExpressionMaxCost
-	callCost    = 50   // of an evaluation, in addition to the cost of its expression
+	mostCost    = 4 * resourcev1.CELSelectorExpressionMaxCost
+	callCost    = 20   // of an evaluation, in addition to the cost of its expression
 	compileCost = 1000 // of an expression
 )
 
@@ -119,7 +119,7 @@ func compile(selectors []resourcev1.DeviceSelector, owner string) (programs []ce
 
 		for _, call := range quantities.FindAllString(s.CEL.Expression, -1) {
 			if !strings.HasSuffix(call, ")") {
-				const problem = `a CEL expression of %s has a quantity that is no short literal, such as quantity("16Gi")`
+				const problem = `a CEL expression of %s has a quantity that is no short literal like quantity("16Gi")`
 				return nil, fmt.Sprintf(problem, owner)
 			}
 		}

@@ -45,6 +45,14 @@ func TestFormsAreBounded(t *testing.T) {
 	h := newServer(t, newSource(t, examples), nil).Handler()
 	again := strings.Repeat
 	const container = "containers: [{name: c, image: i}]"
+	listed := func(n int) (all string) {
+		for i := range n {
+			list := each(64, fmt.Sprintf("c%d-%%d|", i))
+			annotated := "template: {metadata: {annotations: {volcano.sh/card.name: '" + list + "'}}, "
+			all += strings.Replace(deployment(fmt.Sprint("l", i), 1, container), "template: {", annotated, 1)
+		}
+		return all
+	}
 	for name, c := range map[string]struct{ add, want string }{
 		"a negative number":  {deployment("a", -2147483648, container) + deployment("b", 2000000, container), "manifest:5: Deployment/a: spec.replicas: -2147483648 is negative"},
 		"negative tasks":     {volcanoJob("{replicas: -2000000}, {replicas: 2000000}"), "spec.tasks[0].replicas: -2000000 is negative"},
@@ -59,7 +67,7 @@ func TestFormsAreBounded(t *testing.T) {
 		"containers of all":  {deployment("a", 10000, "containers: ["+again("{name: c},", 5000)+"]"), "MiB; at most 32"},
 		"resources":          {deployment("a", 1, "containers: [{name: c, resources: {limits: {"+each(300, "r%d: 1, ")+"}}}]"), "300 resources and cards; at most 200"},
 		"cards of a quota":   {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q, annotations: {volcano.sh/card.quota: '{" + each(300, `"c%d": 1,`) + `"c": 1}'}}`, "301 resources"},
-		"cards of a list":    {strings.Replace(deployment("a", 1, container), "template: {", "template: {metadata: {annotations: {volcano.sh/card.name: '"+each(300, "c%d|")+"'}}, ", 1), "300 resources"},
+		"cards of lists":     {listed(4), "256 resources"},
 		"queues":             {listOf("Queue", each(1001, "- metadata: {name: q%d}\n")), "1001 objects"},
 		"queues in a chain":  {listOf("Queue", each(5000, "- {metadata: {name: q%d}, spec: {parent: q}}\n")), "5000 objects"},
 		"PodGroups":          {listOf("PodGroup", each(1001, "- metadata: {name: g%d}\n")), "1001 objects"},
