@@ -36,8 +36,8 @@ func (e *evictions) prepare(evictor *api.TaskInfo, named ...*api.TaskInfo) {
 	e.named = named
 }
 
-// prepareJob makes a task the evictor of the next evictions for its whole job, nil where none waits.
-// Volcano asks about one bundle of victims after the other. As long as it asks for the same job, the named victims stay.
+// prepareJob makes a task the evictor of the next evictions for its whole job, nil where none waits. Volcano asks about
+// one bundle of victims after the other. As long as it asks for the same job, the named victims stay.
 func (e *evictions) prepareJob(job api.JobID, evictor *api.TaskInfo) {
 	if e.evictor == nil || e.evictor.Job != job {
 		e.named = nil
