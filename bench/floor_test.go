@@ -24,7 +24,8 @@ import (
 // are no reasons, no logs, no snapshots of unchanged data, no broken trees and no reservations of card lists. A
 // comparison has no tolerance.
 //
-// It gives the answers that are measured: measure compares them.
+// It gives the answers that are measured: measure compares them. It does not ask fuzz/oracle, which is written to be read,
+// and not to be fast.
 type floor struct {
 	numbers map[string]int // of queues
 	paths   [][]int        // from a queue to the root

@@ -1,6 +1,9 @@
 // Package chaos runs random worlds: tenants, admins, nodes and restarts of the scheduler act, and invariants hold after
 // each event. A scene repeats a world from text.
 //
+// The invariants are rules of their own where they follow a world from session to session: fuzz/oracle has the accounts of
+// one session. Rules about one session ask it, such as the bounds of jobs, budgets of evictions and resource claims.
+//
 // A World is a cluster in memory that lasts for many cycles of a scheduler. It plays the kubelet, controllers, tenants
 // and admins, and carries out the scheduler's decisions between two cycles. Each cycle is a session of Volcano on the
 // result of Info.
