@@ -46,10 +46,13 @@ func (j *Job) ChooseMinimum(s *cards.Snapshot, fits func() bool) (chosen Chosen,
 	for i, k := range kinds {
 		most := min(k.count, left)
 		n := sort.Search(most, func(n int) bool {
+			if asked == mostQuestions {
+				return true
+			}
 			asked++
 			chosen[i] = n + 1
 			j.apply(s, kinds, chosen)
-			return asked > mostQuestions || !fits()
+			return !fits()
 		})
 		chosen[i] = n
 		left -= n
