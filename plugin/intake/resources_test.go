@@ -32,15 +32,15 @@ func read(list v1.ResourceList) (fastres.Vector, []string) {
 func TestNamesOfJobsAreBounded(t *testing.T) {
 	names := &index.Names{}
 	var missing []string
-	for i := range 2 * mostNames {
+	for i := range 2 * MostNames {
 		missing = append(missing, fmt.Sprintf("example.com/%04d", i), fmt.Sprintf("example.com/%04d", i))
 	}
 	assert.False(t, internRequested(names, missing))
-	assert.Equal(t, mostNames, names.Len())
+	assert.Equal(t, MostNames, names.Len())
 	assert.True(t, internRequested(names, missing), "there is nothing more to give")
 	_, known := names.Lookup("example.com/0000")
 	assert.True(t, known)
-	_, known = names.Lookup(fmt.Sprintf("example.com/%04d", mostNames))
+	_, known = names.Lookup(fmt.Sprintf("example.com/%04d", MostNames))
 	assert.False(t, known)
 }
 

@@ -185,16 +185,16 @@ func Intern(names *index.Names, missing []string) bool {
 	return len(missing) == 0
 }
 
-// mostNames bounds the names of resources that jobs add. Any user can make up names, and each vector has a quantity for
+// MostNames bounds the names of resources that jobs add. Any user can make up names, and each vector has a quantity for
 // each of them.
-const mostNames = 512
+const MostNames = 1024
 
 // internRequested gives dimensions to names that jobs request, and reports whether there were none to give. Other names
 // keep none, so whatever requests them fits under no bound.
 func internRequested(names *index.Names, missing []string) bool {
 	slices.Sort(missing)
 	missing = slices.Compact(missing)
-	room := max(0, mostNames-names.Len())
+	room := max(0, MostNames-names.Len())
 	return Intern(names, missing[:min(room, len(missing))])
 }
 

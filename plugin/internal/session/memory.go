@@ -105,6 +105,17 @@ const fewNames = 256
 // knownNames returns the number of names of resources and cards that were ever seen.
 func (m *Memory) knownNames() int { return m.Names.Len() + m.cards.Resources() }
 
+// mostKnown returns how many names may be known where a session uses some of them. Names that are gone must not take the
+// dimensions that jobs may add (intake.MostNames), so names are renewed before three quarters of these are used.
+func mostKnown(used int) int {
+	const many = intake.MostNames * 3 / 4
+	most := 2*used + fewNames
+	if used < many {
+		return min(most, many)
+	}
+	return most
+}
+
 // renewNames replaces the names by empty ones, and reports whether it did. It does so if there are far more names than
 // the first session with them used: vectors have a dimension for each name, and any user can make up names. State that
 // is kept by name stays.

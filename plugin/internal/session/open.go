@@ -101,7 +101,7 @@ func (s *Session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 		Now:          s.Now,
 	})
 	if renewed {
-		m.MaxNames = 2*m.knownNames() + fewNames
+		m.MaxNames = mostKnown(m.knownNames())
 	}
 
 	m.frames.Reset(s.Intake.Dims.Length())
