@@ -105,8 +105,8 @@ const fewNames = 256
 // knownNames returns the number of names of resources and cards that were ever seen.
 func (m *Memory) knownNames() int { return m.Names.Len() + m.cards.Resources() }
 
-// mostKnown returns how many names may be known where a session uses some of them. Names that are gone must not take the
-// dimensions that jobs may add (intake.MostNames), so names are renewed before three quarters of these are used.
+// mostKnown returns how many names may be known where a session uses some of them. Names that are gone must not take
+// the dimensions that jobs may add (intake.MostNames), so names are renewed before three quarters of these are used.
 func mostKnown(used int) int {
 	const many = intake.MostNames * 3 / 4
 	most := 2*used + fewNames
