@@ -36,8 +36,8 @@ func (c cards) add(other cards) {
 	}
 }
 
-// heldBy returns the cards that a pod has while it is bound to a node and has not ended. It shows what the cluster has,
-// and judges no decision, so it asks no oracle. They follow from the resource that the pod requests and the labels of
+// heldBy returns the cards that a pod has while it is bound to a node and has not ended. The demo shows the cluster and
+// judges no decision, so it asks no oracle. The cards follow from the resource that the pod requests and the labels of
 // the node, and not from the annotations of the pod.
 func heldBy(pod *corev1.Pod, nodes []*corev1.Node) cards {
 	i := slices.IndexFunc(nodes, func(node *corev1.Node) bool { return node.Name == pod.Spec.NodeName })

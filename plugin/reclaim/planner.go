@@ -147,26 +147,26 @@ func (p *planner) serve(job *api.JobInfo) {
 	}
 }
 
-// service is what a claimant gets.
+// service is the result of a plan for a claimant.
 type service int
 
 const (
-	refusedService service = iota // nothing
-	waits                         // room without evictions, now or once terminating pods are gone
-	served                        // somebody is evicted for it, now or at the end of a notice
+	unserved service = iota // the claimant gets nothing
+	waits                   // it gets room without evictions, now or once terminating pods are gone
+	served                  // somebody is evicted for it, now or at the end of a notice
 )
 
 // satisfy plans for a claimant and carries the plan out.
 func (p *planner) satisfy(c *claimant) service {
 	p.PrepareQueue(c.queue)
 	if !p.mayClaim(c) {
-		return refusedService
+		return unserved
 	}
 
 	for range mostAttempts {
 		found := p.choose(c)
 		if !found.Found() {
-			return refusedService
+			return unserved
 		}
 		if len(found.Victims) == 0 {
 			return p.holdFor(found)
@@ -176,10 +176,10 @@ func (p *planner) satisfy(c *claimant) service {
 		case carriedOut:
 			return served
 		case failed:
-			return refusedService
+			return unserved
 		}
 	}
-	return refusedService
+	return unserved
 }
 
 // mayClaim reports whether the queue of a claimant may take from others, or within itself.
@@ -235,7 +235,7 @@ func (p *planner) choose(c *claimant) *proposal {
 func (p *planner) holdFor(found *proposal) service {
 	if p.allocated {
 		if found.fitsNow() {
-			return refusedService // by something that plans do not see: allocate has left the claimant pending
+			return unserved // by something that plans do not see: allocate has left the claimant pending
 		}
 		return waits
 	}
