@@ -1,7 +1,6 @@
 package cards
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -101,46 +100,6 @@ func (d *devices) readClaims(s *Snapshot, objects []*resourcev1.ResourceClaim) {
 			c.shape.read(s)
 		}
 	}
-}
-
-// findShapes finds the shapes of the claims, and evaluates their queries. Those that have cost least go first.
-func (d *devices) findShapes() {
-	if len(d.shapes) > 2*len(d.claims)+64 { // most shapes are of claims that are gone
-		d.forgetShapes()
-	}
-	renewed := len(d.shapes) == 0
-	for _, c := range d.claims {
-		if c.object != nil && c.shape == nil {
-			c.shape = d.shapeOf(&c.object.Spec)
-		}
-	}
-	if renewed {
-		d.dropQueries()
-	}
-
-	var stale []*query
-	for _, q := range d.queries {
-		if q.version != d.version {
-			stale = append(stale, q)
-		}
-	}
-	slices.SortFunc(stale, func(x, y *query) int { return cmp.Compare(x.cost, y.cost) })
-	for _, q := range stale {
-		q.read(d)
-	}
-}
-
-// dropQueries drops the queries that no shape has.
-func (d *devices) dropQueries() {
-	used := map[string]*query{}
-	for _, s := range d.shapes {
-		for _, r := range s.requests {
-			for _, a := range r.alternatives {
-				used[a.query.text] = a.query
-			}
-		}
-	}
-	d.queries = used
 }
 
 // claim returns the claim of a name, a new one for a new name.
