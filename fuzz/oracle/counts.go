@@ -22,7 +22,7 @@ func IsCount(text string) bool {
 	return err == nil && n > 0
 }
 
-// CountsOf reads the annotations of a queue, which are counts.
+// CountsOf reads the counts in the annotations of a queue. A wrong text counts as not set.
 func CountsOf(annotations map[string]string) Counts {
 	jobs, _ := strconv.Atoi(annotations[maxJobs])
 	return Counts{MaxJobs: jobs}
@@ -42,8 +42,15 @@ type CountRefusal struct{ Reason, Queue string }
 
 // CountsRefuse refuses a job of a queue that would exceed the bound of the queue or of one above.
 func (o *Oracle) CountsRefuse(name string) CountRefusal {
-	for _, q := range o.Path(name) {
-		if reason := o.queues[q].Refuse(o.jobsBelow(q)); reason != "" {
+	counts := func(q string) Counts { return o.queues[q].Counts }
+	return RefuseIn(o.Path(name), counts, o.jobsBelow)
+}
+
+// RefuseIn returns the refusal of the lowest queue of a path that admits no further job. counts returns the bounds of a
+// queue, and jobs returns the number of admitted jobs in it and below.
+func RefuseIn(path []string, counts func(queue string) Counts, jobs func(queue string) int) CountRefusal {
+	for _, q := range path {
+		if reason := counts(q).Refuse(jobs(q)); reason != "" {
 			return CountRefusal{reason, q}
 		}
 	}

@@ -266,16 +266,6 @@ func wasPending(j *Job) bool {
 	return j.Group.Status.Phase == "" || j.Group.Status.Phase == scheduling.PodGroupPending
 }
 
-// countRefusal returns the lowest queue that admits no further job when so many are admitted in each queue, and why.
-func (c *chaosCycle) countRefusal(j *Job, jobs func(queue string) int) oracle.CountRefusal {
-	for _, q := range c.Path(j.Spec.Queue) {
-		if reason := c.jobBounds(q).Refuse(jobs(q)); reason != "" {
-			return oracle.CountRefusal{Reason: reason, Queue: q}
-		}
-	}
-	return oracle.CountRefusal{}
-}
-
 // jobBounds returns the bounds of the number of jobs that a queue itself sets.
 func (w *chaos) jobBounds(queue string) oracle.Counts {
 	if q := w.Queues[queue]; q != nil {
@@ -289,7 +279,7 @@ func (w *chaos) boundsJobs(queue string) bool { return w.jobBounds(queue) != ora
 
 // refusedByCount reports whether the bound of jobs refuses a job that is not admitted yet.
 func (c *chaosCycle) refusedByCount(j *Job) bool {
-	return c.countRefusal(j, c.jobsBelow) != oracle.CountRefusal{}
+	return oracle.RefuseIn(c.Path(j.Spec.Queue), c.jobBounds, c.jobsBelow) != oracle.CountRefusal{}
 }
 
 // checkCounts checks that each job that a session admits was within the bounds of its queues, with all others that the
@@ -302,7 +292,7 @@ func (c *chaosCycle) checkCounts(name string) {
 		if !c.newlyAdmitted(j) {
 			continue
 		}
-		refusal := c.countRefusal(j, func(queue string) int {
+		refusal := oracle.RefuseIn(c.Path(j.Spec.Queue), c.jobBounds, func(queue string) int {
 			return c.jobsBelow(queue) - 1 // without the job
 		})
 		if refusal != (oracle.CountRefusal{}) {
