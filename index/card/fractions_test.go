@@ -352,8 +352,8 @@ func TestChargeBeforeIsAtLeastTheExactOne(t *testing.T) {
 	assert.Positive(t, exact)
 }
 
-// FuzzFractions reads broken annotations. In all cases, a pod is charged for at most the number of whole cards that it
-// requests, and for at least what it requests of the largest cards. A node has no card that it does not register.
+// FuzzFractions reads broken annotations. A pod is charged for at most as many whole cards as it requests. It is charged
+// for at least its request, measured on the largest cards. A node has no card that it does not register.
 func FuzzFractions(f *testing.F) {
 	f.Add("a,10,8192,NVIDIA-A,true,m:", "a,NVIDIA,1024,10:", "1", "1024", "10", uint8(0))
 	f.Add(strings.Repeat("a,10,8192,NVIDIA-A,true,m:", 16), strings.Repeat("a,NVIDIA,1024,10:", 16), "16", "-1024", "-10", uint8(1))

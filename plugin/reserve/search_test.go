@@ -82,7 +82,7 @@ func TestSearchesOfASession(t *testing.T) {
 	assert.Equal(t, left, r.budgets[0], "asked again")
 }
 
-// TestQuestionsAboutAMinimumAreBounded has a job of 2,000 different pods, none of which fits.
+// TestQuestionsAboutAMinimumAreBounded has a job of 2,000 different pods. No pod fits, so each costs a question.
 func TestQuestionsAboutAMinimumAreBounded(t *testing.T) {
 	var sizes []int64
 	for i := range 2000 {

@@ -9,8 +9,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 )
 
-// checkInspection asks the inspection and the hooks about each pod that waits, and about each node for it. Both
-// answer the same, with the same reason. A simulation without changes admits what the hooks admit.
+// checkInspection asks the inspection and the hooks about each pod that waits, and about each node for it. Both give
+// the same answer and the same reason. If the hooks admit a pod, a simulation without changes admits it, too.
 func (c *chaosCycle) checkInspection(name string) {
 	i := session.InspectionOf(c.own)
 	for _, j := range c.World.Jobs {

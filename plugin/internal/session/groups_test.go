@@ -36,8 +36,8 @@ func TestSeveralCardsOfAGroup(t *testing.T) {
 	}
 }
 
-// TestGroupsByWeight divides what the nodes have of cards and groups by weight. Groups that share cards can only bound, so nobody
-// deserves them.
+// TestGroupsByWeight has two queues of equal weight. Each deserves half of the cards, and half of a group that shares no
+// card with another one. Groups that share cards only bound queues, so no queue deserves them.
 func TestGroupsByWeight(t *testing.T) {
 	for _, tree := range []string{"", "root"} {
 		const quota, guarantee = `{"A":8,"B":8,"C":8}`, `{"A":0,"B":0,"C":0}`
