@@ -276,20 +276,3 @@ func cardOfType(text string) string {
 
 	return name
 }
-
-// parseAssigned parses the devices of the containers of a pod: UUID,type,memory,cores for each. A ":" follows
-// each device, and ";" separates containers. A slice of MIG has its place in brackets behind the UUID.
-// It returns nil for a broken text. A bad number is 0.
-func parseAssigned(text string) (all []Assignment) {
-	for device := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ':' || r == ';' }) {
-		f := strings.Split(device, ",")
-		if len(f) < 4 || len(all) == maxDevices {
-			return nil
-		}
-
-		uuid, _, _ := strings.Cut(f[0], "[")
-		all = append(all, Assignment{UUID: uuid, Memory: number(f[2]), Cores: number(f[3])})
-	}
-
-	return all
-}
