@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -43,6 +44,7 @@ func (r *Rule) Hooks() *constraint.Hooks {
 	return &constraint.Hooks{
 		AdmitJob:      nil,       // the reservation is a part of the job's minimum, which inqueue has
 		Hold:          nil,       // a gate is removed after admission
+		Withdraw:      nil,       // from the next session on, Begin reserves nothing for the job
 		FitCard:       r.fitCard, // another card of a list, as far as it is not reserved
 		FitOwn:        nil,       // a reservation lasts until its pod has a node, and FitCard refuses the victims
 		Lacks:         r.lacks,   // the room of a victim counts after the reservations
@@ -67,8 +69,11 @@ func (r *Rule) Begin() {
 	var pods []pod
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
+		if q == index.None || !r.keepsRoom(q, job) {
+			continue
+		}
 		for _, task := range job.TaskStatusIndex[api.Pending] {
-			if q == index.None || task.SchGated || !reserve.OptedIn(task) {
+			if task.SchGated || !reserve.OptedIn(task) {
 				continue
 			}
 
@@ -92,9 +97,25 @@ func (r *Rule) Begin() {
 	}
 }
 
+// keepsRoom reports whether pods of a job reserve room. They do not after the job has lost its promise: another job of
+// the queue has displaced it, or it was Inqueue for too long. Others are admitted in its place, and need the room.
+func (r *Rule) keepsRoom(q index.Queue, job *api.JobInfo) bool {
+	if job == nil || job.PodGroup == nil {
+		return true
+	}
+
+	switch job.PodGroup.Status.Phase {
+	case scheduling.PodGroupPending:
+		return !r.session.Intake.Policies(q).Displaces()
+	case scheduling.PodGroupInqueue:
+		return r.session.Intake.HasReservation(q, job)
+	}
+	return true
+}
+
 // Allocatable reserves the request of a task if allocate may remove its gate.
 func (r *Rule) Allocatable(q index.Queue, task *api.TaskInfo) {
-	if reserve.OptedIn(task) {
+	if reserve.OptedIn(task) && r.keepsRoom(q, r.session.Volcano.Jobs[task.Job]) {
 		r.reserve(q, task)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
@@ -139,6 +140,36 @@ func TestOtherQuotasKeepGates(t *testing.T) {
 	f := s.OpenGated(t)
 	assert.Equal(t, []string{"new-0"}, gatesRemoved(f, t))
 	assert.Equal(t, 300.0, f.Own.Index.Reserved.Row(f.Own.Index.Lookup("team")).Get(fastres.CPU))
+}
+
+// TestLostPromisesReserveNothing has pods without their gate, of jobs that have lost their promise.
+func TestLostPromisesReserveNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		annotation, value string
+		phase             workload.Phase
+		over              bool
+		want              float64
+	}{
+		"displaced":                    {policy.OrderKey, "displace", workload.Pending, false, 0},
+		"not admitted, as upstream":    {policy.OrderKey, "fifo", workload.Pending, false, 2},
+		"Inqueue":                      {policy.OrderKey, "displace", workload.Inqueue, false, 2},
+		"Inqueue for too long":         {policy.InqueueTimeoutKey, "30m", workload.Inqueue, true, 0},
+		"without a timeout any more":   {policy.OrderKey, "fifo", workload.Inqueue, true, 2},
+		"more pods of a job that runs": {policy.InqueueTimeoutKey, "30m", workload.Running, true, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := testbed.GatedScene(t).Node("b", "B", 8).Queue("q", "", "quota", `{"A":4}`).
+				Pods("gate", "q", "A", 2, 1, testbed.OptedIn(true), testbed.InPhase(test.phase), testbed.Members(2)).
+				Annotate("q", test.annotation, test.value).OpenGated(t)
+			if test.over {
+				reserve.EndPromise(f.Job("gate"), f.Own.Now, reserve.InqueueTimeout, "")
+				f.Own = session.Open(f.Session, f.Own.Variant, f.Own.Settings, session.NewMemory())
+			}
+			assert.Equal(t, test.want, reservedOf(f, "q", "A"))
+			f.Own.Gates.Allocatable(f.Own.Index.Lookup("q"), f.Task("gate-0"))
+			assert.Equal(t, test.want, reservedOf(f, "q", "A"))
+		})
+	}
 }
 
 // TestRemovedGateGetsItsNode has a node for one of two pods with equal requests. The pod with the removed gate gets
