@@ -125,7 +125,7 @@ func (s *Snapshot) fitClaim(p *PodRequest, c *Claim, node string) NodeFit {
 		if c.shape.problem != "" {
 			return NodeFit{Reason: ClaimRefused, Text: fmt.Sprintf("<%s>: %s", c.Name, c.shape.problem)}
 		}
-		n := c.shape.on[node]
+		n := c.shape.on[node].shape
 		if len(c.shape.requests) == 0 {
 			return NodeFit{} // it looks at devices that others have
 		}

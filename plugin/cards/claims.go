@@ -88,19 +88,22 @@ func (d *devices) readClaims(s *Snapshot, objects []*resourcev1.ResourceClaim) {
 	}
 
 	d.findShapes()
+	d.readShapes(s)
 	for _, c := range d.claims {
 		switch {
 		case c.object == nil:
-		case c.object.Status.Allocation != nil:
-			c.readAllocation(s)
-		default:
+		case c.waits():
 			c.allocated = nil
 			c.known = nil
 			c.version = 0
-			c.shape.read(s)
+		default:
+			c.readAllocation(s)
 		}
 	}
 }
+
+// waits reports whether a claim exists and is not allocated.
+func (c *Claim) waits() bool { return c.object != nil && c.object.Status.Allocation == nil }
 
 // claim returns the claim of a name, a new one for a new name.
 func (d *devices) claim(namespace, name string) *Claim {
@@ -146,9 +149,6 @@ func (c *Claim) set(o *resourcev1.ResourceClaim) {
 // readAllocation finds the cards of the allocated devices. An allocation does not change.
 func (c *Claim) readAllocation(s *Snapshot) {
 	d := s.registry.devices
-	if c.shape.version == 0 {
-		c.shape.read(s)
-	}
 	if c.allocated != nil && c.version == d.version {
 		return
 	}
@@ -336,10 +336,10 @@ func (c *Claim) where() string {
 
 // most returns the most that the claim can get on a node.
 func (c *Claim) most(node string) []charge {
-	if c.shape == nil || c.shape.on[node] == nil {
+	if c.shape == nil || c.shape.on[node].shape == nil {
 		return nil
 	}
-	return c.shape.on[node].most
+	return c.shape.on[node].shape.most
 }
 
 // list returns the cards of one request of a claim: the list of the pod, or else the cards that the request admits.

@@ -488,6 +488,21 @@ func TestQuantitiesOfExpressions(t *testing.T) {
 	}
 }
 
+// TestHugeCapacity compares capacities of devices. A driver publishes one with 2,000,000,000 digits.
+func TestHugeCapacity(t *testing.T) {
+	f, o := deviceFixture()
+	for i, memory := range []string{"80Gi", "1e2000000000", "-1e2000000000", "40Gi"} {
+		o.Slices[0].Spec.Devices[i].Capacity = capacities{"memory": {Value: resource.MustParse(memory)}}
+	}
+	const large = `device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("40Gi")) >= 0`
+	o.Claims = []*resourcev1.ResourceClaim{claimOf("two", exactly("r", 2, large)), claimOf("three", exactly("r", 3, large))}
+	f.open(t)
+	for claim, want := range map[string]NodeReason{"two": NodeFits, "three": NoDevice} {
+		q, p := f.read("q", claiming("", claim))
+		assert.Equal(t, want, f.FitNode(q, p, "mixed", permit).Reason, claim)
+	}
+}
+
 // TestExpressionsThatTakeLong has a claim with an expression that costs nearly as much as Kubernetes allows, and another
 // claim. A session evaluates a part of the devices, and the claim that has cost least goes first.
 func TestExpressionsThatTakeLong(t *testing.T) {

@@ -19,6 +19,7 @@ type devices struct {
 	attributes card.Attributes
 	slices     map[*resourcev1.ResourceSlice]*deviceSlice
 	classes    map[string]*resourcev1.DeviceClass
+	classed    uint64 // the version in which the classes changed
 
 	// The slices of the session and their devices. Another version of them makes everything that depends on them stale.
 	version uint64
@@ -28,13 +29,14 @@ type devices struct {
 	byID    map[deviceID]*device
 	local   map[string][]*device    // by the node that they are a part of
 	remote  []*device               // devices that several nodes can use
-	found   map[string][]*device    // by node: local and remote devices that it can use
+	found   map[string]*nodeDevices // by node
 	free    map[fastres.Dim]float64 // of idle; nil until it is called
 
 	claims  map[string]*Claim
 	objects int // ResourceClaims of the last session, also of pods of other schedulers
 	queries map[string]*query
 	cost    uint64 // of the CEL expressions that the session has evaluated
+	looks   int    // of the session at a device for a claim
 	shapes  map[string]*shape
 	only    map[fastres.Dim]*Selector // see onlyOf
 }
@@ -53,6 +55,8 @@ type device struct {
 	id     deviceID
 	number uint // of no other device at the same time
 	object *resourcev1.Device
+	// capacity has the capacities that expressions see.
+	capacity capacities
 
 	card    string      // the name of the card, "" for a device that is no card
 	dim     fastres.Dim // of the card, 0 for a device that is no card
@@ -61,6 +65,12 @@ type device struct {
 	nodes   *nodeaffinity.NodeSelector // of a remote device; nil for all nodes
 	nowhere bool                       // its node selector is wrong
 }
+
+// nodeDevices are the local and remote devices that a node can use. It is one object as long as they stay the same.
+type nodeDevices struct{ all []*device }
+
+// capacities are capacities of a device, by name.
+type capacities = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity
 
 // oneDevice is the quantity of a card that a device counts for, in milli-cards.
 const oneDevice = 1000
@@ -99,6 +109,7 @@ func (s *Snapshot) readDevices(o release.DeviceObjects) (changed bool) {
 	d := r.devices
 	d.free = nil
 	d.cost = 0
+	d.looks = 0
 	fresh := !maps.Equal(d.attributes, s.settings.Attributes)
 	if fresh {
 		d.attributes = s.settings.Attributes
@@ -106,9 +117,13 @@ func (s *Snapshot) readDevices(o release.DeviceObjects) (changed bool) {
 	}
 
 	changed = d.readSlices(s, o.Slices) || fresh
-	if d.readClasses(o.Classes) || changed || len(d.remote) > 0 && r.nodesRead {
+	reclassed := d.readClasses(o.Classes)
+	if reclassed || changed || len(d.remote) > 0 && r.nodesRead {
 		d.version++
 		d.find(r)
+	}
+	if reclassed {
+		d.classed = d.version
 	}
 
 	d.readClaims(s, o.Claims)
@@ -117,22 +132,33 @@ func (s *Snapshot) readDevices(o release.DeviceObjects) (changed bool) {
 
 // find finds the devices that each node can use.
 func (d *devices) find(r *Registry) {
-	d.found = d.local
+	before := d.found
+	d.found = make(map[string]*nodeDevices, len(before))
+	add := func(node string, all []*device) {
+		found := before[node]
+		if found == nil || !slices.Equal(found.all, all) {
+			found = &nodeDevices{all: all}
+		}
+		d.found[node] = found
+	}
+
 	if len(d.remote) == 0 {
+		for node, all := range d.local {
+			add(node, all)
+		}
 		return
 	}
 
-	d.found = make(map[string][]*device, len(r.nodes))
 	for name, n := range r.nodes {
-		found := slices.Clone(d.local[name])
+		all := slices.Clone(d.local[name])
 		for _, device := range d.remote {
 			if device.reaches(n.object) {
-				found = append(found, device)
+				all = append(all, device)
 			}
 		}
 
-		if len(found) > 0 {
-			d.found[name] = found
+		if len(all) > 0 {
+			add(name, all)
 		}
 	}
 }
@@ -204,7 +230,7 @@ func (s *Snapshot) DevicesLeft(list *Selector) map[string]float64 {
 	left := map[string]float64{}
 	at := map[deviceID]string{}
 	for node, found := range d.found {
-		if sum, known := d.ownOf(node, found, list, at); known {
+		if sum, known := d.ownOf(node, found.all, list, at); known {
 			left[node] = sum
 		}
 	}
@@ -257,7 +283,10 @@ func (d *devices) ownOf(node string, found []*device, list *Selector,
 
 // has reports whether a node can use a device that is a card.
 func (d *devices) has(node string, dim fastres.Dim) bool {
-	return d != nil && slices.ContainsFunc(d.found[node], func(device *device) bool { return device.dim == dim })
+	if d == nil || d.found[node] == nil {
+		return false
+	}
+	return slices.ContainsFunc(d.found[node].all, func(device *device) bool { return device.dim == dim })
 }
 
 // forgetShapes forgets the requests of claims and their selectors.

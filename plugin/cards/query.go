@@ -31,8 +31,8 @@ const (
 var quantities = regexp.MustCompile(`\b(?:q|isQ)uantity\b` +
 	`(?:\(\s*["'][+-]?[0-9]{1,18}(?:\.[0-9]{1,9})?(?:[numkKMGTPE]i?|[eE][+-]?[0-9]{1,2})?["']\s*\))?`)
 
-// unfinished is the problem of a query that has devices to evaluate in the next sessions.
-const unfinished = "its CEL expressions take long, and the next cycles evaluate them on more devices"
+// unfinished is the problem of a query or a shape that the next sessions read on.
+const unfinished = "finding its devices takes long, and the next cycles go on"
 
 // query finds the devices that a class and the selectors of a request admit. Requests that are alike share one. A
 // device is evaluated once, as long as its slice and the class stay the same.
@@ -135,7 +135,7 @@ func admits(programs []cel.CompilationResult, d *device) (all bool, cost uint64)
 		Driver:                   d.id.driver,
 		AllowMultipleAllocations: d.object.AllowMultipleAllocations,
 		Attributes:               d.object.Attributes,
-		Capacity:                 d.object.Capacity,
+		Capacity:                 d.capacity,
 	}
 
 	for _, p := range programs {

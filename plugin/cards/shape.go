@@ -2,12 +2,9 @@ package cards
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"math"
 	"slices"
-
-	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index/card"
@@ -16,10 +13,23 @@ import (
 // shape holds the requests in the spec of a claim. Claims with equal requests share one, such as the claims of one
 // template.
 type shape struct {
-	requests []shapeRequest
-	version  uint64                // of the devices in on
-	on       map[string]*nodeShape // by node; nil for a node that cannot serve the claim
-	problem  string                // the reason why the claim gets nothing anywhere, "" if it can get devices
+	requests     []shapeRequest
+	alternatives int    // of all requests
+	problem      string // the reason why the claim gets nothing anywhere, "" if it can get devices
+
+	version uint64                // of the devices that all nodes were searched with, 0 before that
+	classed uint64                // of the device classes that nodes were searched with
+	on      map[string]nodeResult // by node; nil before a search begins
+	kinds   []*nodeShape          // some of the results, so that nodes with equal devices share one
+
+	searched uint64   // the version of the devices in left
+	left     []string // nodes to search
+}
+
+// nodeResult is the result of the search for devices on a node.
+type nodeResult struct {
+	devices *nodeDevices
+	shape   *nodeShape // nil for a node that cannot serve the claim
 }
 
 // shapeRequest is a request of devices: one of its alternatives.
@@ -39,102 +49,141 @@ type alternative struct {
 // nodeShape is the most that a claim can get on a node.
 type nodeShape struct {
 	most    []charge
+	offers  []offer
 	unnamed *device // a device that is a card without a name, nil for none
 }
 
-// shapeOf returns the shape of the spec of a claim.
-func (d *devices) shapeOf(spec *resourcev1.ResourceClaimSpec) *shape {
-	// The names of requests say nothing about the devices.
-	requests := slices.Clone(spec.Devices.Requests)
-	for i := range requests {
-		requests[i].Name = ""
-	}
-	text, err := json.Marshal(requests)
-	if err != nil {
-		return &shape{problem: "its requests cannot be read: " + err.Error()}
-	}
-	if known := d.shapes[string(text)]; known != nil {
-		return known
-	}
-
-	s := &shape{}
-	for _, r := range spec.Devices.Requests {
-		var alternatives []alternative
-		if e := r.Exactly; e != nil {
-			if e.AdminAccess != nil && *e.AdminAccess {
-				continue // it looks at devices that others can have
-			}
-			a := d.alternative(e.DeviceClassName, e.Selectors, e.AllocationMode, e.Count)
-			alternatives = append(alternatives, a)
-		}
-		for _, f := range r.FirstAvailable {
-			a := d.alternative(f.DeviceClassName, f.Selectors, f.AllocationMode, f.Count)
-			alternatives = append(alternatives, a)
-		}
-		s.requests = append(s.requests, shapeRequest{alternatives: alternatives})
-	}
-
-	d.shapes[string(text)] = s
-	return s
+// offer is a card that a request admits on a node.
+type offer struct {
+	request int
+	dim     fastres.Dim
+	least   card.Milli // the smallest quantity that the request takes of it
 }
 
-// alternative returns an alternative, with the query that equal ones share.
-func (d *devices) alternative(class string, selectors []resourcev1.DeviceSelector,
-	mode resourcev1.DeviceAllocationMode, count int64) alternative {
-	text := class
-	for _, s := range selectors {
-		text += "\x00"
-		if s.CEL != nil {
-			text += s.CEL.Expression
-		}
-	}
+const (
+	// mostLooks bounds how often a session looks at a device for a claim: about half a second. The next sessions
+	// do the rest. Any tenant can create claims with many alternatives.
+	mostLooks = 30_000_000
+	mostKinds = 16 // of shape.kinds
+)
 
-	q := d.queries[text]
-	if q == nil {
-		q = &query{text: text, class: class, selectors: selectors}
-		d.queries[text] = q
-	}
-
-	return alternative{query: q, count: max(1, count), all: mode == resourcev1.DeviceAllocationModeAll}
-}
-
-// read finds the devices that the claim can get on each node.
+// read finds the devices that the claim can get on each node, as far as the session may look at devices. It searches
+// the nodes with other devices than before.
 func (s *shape) read(session *Snapshot) {
 	d := session.registry.devices
 	if s.version == d.version {
 		return
 	}
 
-	s.version = d.version
-	s.on = map[string]*nodeShape{}
-	s.problem = ""
-	for i := range s.requests {
-		s.requests[i].list = nil
-		s.requests[i].least = math.MaxInt64
+	if s.searched != d.version && !s.begin(d) {
+		return
 	}
 
+	for len(s.left) > 0 {
+		if d.looks >= mostLooks {
+			s.problem = unfinished
+			return
+		}
+
+		last := len(s.left) - 1
+		node := s.left[last]
+		s.left = s.left[:last]
+		found := d.found[node]
+		s.on[node] = nodeResult{devices: found, shape: s.intern(s.find(session, found.all))}
+	}
+
+	s.combine(session)
+	s.version = d.version
+	s.problem = ""
+}
+
+// begin begins a search, and reports whether it can: all queries must be evaluated, and each request must have an
+// alternative that can be served.
+func (s *shape) begin(d *devices) bool {
 	for i := range s.requests {
 		s.problem = s.requests[i].problem()
 		if s.problem == unfinished {
-			s.version = 0 // the next session reads it again
+			return false // the next session begins again
 		}
 		if s.problem != "" {
-			return
+			s.drop()
+			s.on = map[string]nodeResult{}
+			s.version = d.version
+			return false
 		}
 	}
 
-	names := make([]map[string]bool, len(s.requests))
-	for i := range names {
-		names[i] = map[string]bool{}
+	if s.on == nil || s.classed != d.classed {
+		s.on = map[string]nodeResult{}
+		s.kinds = nil
+		s.classed = d.classed
 	}
+
+	s.searched = d.version
+	s.left = nil
 	for node, found := range d.found {
-		if n := s.find(session, found, names); n != nil {
-			s.on[node] = n
+		if s.on[node].devices != found {
+			s.left = append(s.left, node)
+		}
+	}
+	maps.DeleteFunc(s.on, func(node string, _ nodeResult) bool { return d.found[node] == nil })
+	return true
+}
+
+// intern returns a result that equals n and that other nodes have, or n itself.
+func (s *shape) intern(n *nodeShape) *nodeShape {
+	if n == nil {
+		return nil
+	}
+
+	for _, kind := range s.kinds {
+		same := kind.unnamed == n.unnamed && slices.Equal(kind.most, n.most) && slices.Equal(kind.offers, n.offers)
+		if same {
+			return kind
+		}
+	}
+
+	if len(s.kinds) < mostKinds {
+		s.kinds = append(s.kinds, n)
+	}
+	return n
+}
+
+// combine sets the cards that each request admits on any node.
+func (s *shape) combine(session *Snapshot) {
+	names := make([]map[string]bool, len(s.requests))
+	for i := range s.requests {
+		names[i] = map[string]bool{}
+		s.requests[i].least = math.MaxInt64
+	}
+
+	seen := map[*nodeShape]bool{nil: true}
+	for _, result := range s.on {
+		if seen[result.shape] {
+			continue
+		}
+
+		seen[result.shape] = true
+		for _, o := range result.shape.offers {
+			names[o.request][session.names.Name(o.dim)] = true
+			s.requests[o.request].least = min(s.requests[o.request].least, o.least)
 		}
 	}
 
 	for i, named := range names {
 		s.requests[i].list = session.selector(slices.Sorted(maps.Keys(named)))
+	}
+}
+
+// drop forgets all results.
+func (s *shape) drop() {
+	s.version = 0
+	s.searched = 0
+	s.on = nil
+	s.kinds = nil
+	s.left = nil
+	for i := range s.requests {
+		s.requests[i].list = nil
 	}
 }
 
@@ -159,9 +208,11 @@ func (r *shapeRequest) problem() (problem string) {
 	return problem
 }
 
-// find returns the most that a claim can get of the devices of a node, nil if the node cannot serve it. It adds the
-// cards to names, by request.
-func (s *shape) find(session *Snapshot, found []*device, names []map[string]bool) *nodeShape {
+// find returns the most that a claim can get of the devices of a node, nil if the node cannot serve it.
+func (s *shape) find(session *Snapshot, found []*device) *nodeShape {
+	d := session.registry.devices
+	d.looks += len(found) * s.alternatives
+
 	n := &nodeShape{}
 	var got []map[fastres.Dim]int64
 	for i := range s.requests {
@@ -176,11 +227,10 @@ func (s *shape) find(session *Snapshot, found []*device, names []map[string]bool
 	for i, most := range got {
 		r := &s.requests[i]
 		for _, dim := range slices.Sorted(maps.Keys(most)) {
-			names[i][session.names.Name(dim)] = true
-			r.least = min(r.least, card.Cards(r.fewest(most[dim])))
-
+			n.offers = append(n.offers, offer{request: i, dim: dim, least: card.Cards(r.fewest(most[dim]))})
 			if _, begun := left[dim]; !begun {
 				left[dim] = capacity(found, dim)
+				d.looks += len(found)
 			}
 			count := min(most[dim], left[dim])
 			if count == 0 {
@@ -188,7 +238,7 @@ func (s *shape) find(session *Snapshot, found []*device, names []map[string]bool
 			}
 
 			left[dim] -= count
-			only := session.registry.devices.onlyOf(session, dim)
+			only := d.onlyOf(session, dim)
 			n.most = append(n.most, charge{dim: dim, milli: card.Cards(count), request: i, only: only})
 		}
 	}
@@ -284,44 +334,4 @@ func (a *alternative) admitted(found []*device) (byCard map[fastres.Dim]int64, t
 		}
 	}
 	return byCard, total, unnamed
-}
-
-// findShapes finds the shapes of the claims, and evaluates their queries. Those that have cost least go first.
-func (d *devices) findShapes() {
-	if len(d.shapes) > 2*len(d.claims)+64 { // most shapes are of claims that are gone
-		d.forgetShapes()
-	}
-	renewed := len(d.shapes) == 0
-	for _, c := range d.claims {
-		if c.object != nil && c.shape == nil {
-			c.shape = d.shapeOf(&c.object.Spec)
-		}
-	}
-	if renewed {
-		d.dropQueries()
-	}
-
-	var stale []*query
-	for _, q := range d.queries {
-		if q.version != d.version {
-			stale = append(stale, q)
-		}
-	}
-	slices.SortFunc(stale, func(x, y *query) int { return cmp.Compare(x.cost, y.cost) })
-	for _, q := range stale {
-		q.read(d)
-	}
-}
-
-// dropQueries drops the queries that no shape has.
-func (d *devices) dropQueries() {
-	used := map[string]*query{}
-	for _, s := range d.shapes {
-		for _, r := range s.requests {
-			for _, a := range r.alternatives {
-				used[a.query.text] = a.query
-			}
-		}
-	}
-	d.queries = used
 }

@@ -2,6 +2,7 @@ package cards
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
@@ -82,7 +83,7 @@ func (d *devices) readSlice(s *Snapshot, object *resourcev1.ResourceSlice) *devi
 	for i := range object.Spec.Devices {
 		o := &object.Spec.Devices[i]
 		id := deviceID{object.Spec.Driver, object.Spec.Pool.Name, o.Name}
-		found := &device{id: id, number: d.newNumber(), object: o}
+		found := &device{id: id, number: d.newNumber(), object: o, capacity: comparableOf(o.Capacity)}
 		found.card, found.missing = d.attributes.OfDevice(object.Spec.Driver, o)
 		if found.card != "" {
 			found.dim = s.names.InternCard(found.card)
@@ -91,6 +92,23 @@ func (d *devices) readSlice(s *Snapshot, object *resourcev1.ResourceSlice) *devi
 		slice.devices = append(slice.devices, found)
 	}
 	return slice
+}
+
+// comparableOf returns the capacities that an expression can compare. To compare 1e2000000000, Kubernetes would write
+// out all its digits. An expression that needs another capacity fails, and admits nothing.
+func comparableOf(all capacities) capacities {
+	huge := func(_ resourcev1.QualifiedName, c resourcev1.DeviceCapacity) bool {
+		return c.Value.Sign() < 0 || !card.Fits(c.Value)
+	}
+
+	for name, c := range all {
+		if huge(name, c) {
+			kept := maps.Clone(all)
+			maps.DeleteFunc(kept, huge)
+			return kept
+		}
+	}
+	return all
 }
 
 // place records the nodes that can use a device.
