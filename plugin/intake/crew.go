@@ -8,6 +8,10 @@ import (
 // chunk is the number of jobs or nodes that a worker takes at a time.
 const chunk = 64
 
+// alone is the number of jobs or nodes for which no further worker is worth its start: where both processors are busy,
+// it begins half a millisecond later, and the work waits for it.
+const alone = 512
+
 // crew is a set of workers that read jobs and nodes. Reading mostly waits for memory, so several goroutines are faster
 // even on one core. A crew is kept across sessions, so that its work allocates nothing. The zero crew is ready.
 type crew struct {

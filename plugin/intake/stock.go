@@ -130,9 +130,10 @@ func (s *stock) see(ssn *framework.Session, jobs []*api.JobInfo, session *Inputs
 		}
 	}
 
-	workers := runtime.GOMAXPROCS(0)
+	n := len(s.nodes) + len(jobs)
+	workers := min(runtime.GOMAXPROCS(0), 1+n/alone)
 	s.sums = append(s.sums[:0], make([]cardSums, workers)...)
-	crew.share(workers, len(s.nodes)+len(jobs), func(worker, from, to int) {
+	crew.share(workers, n, func(worker, from, to int) {
 		sum := &s.sums[worker]
 		for i := from; i < to; i++ {
 			if i < len(s.nodes) {

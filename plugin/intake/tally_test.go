@@ -51,13 +51,13 @@ func TestWaitingQueues(t *testing.T) {
 	for i, phase := range []workload.Phase{workload.Pending, workload.Inqueue, workload.Running, workload.Pending} {
 		queue := fmt.Sprintf("q%d", i)
 		c.Queues = append(c.Queues, workload.Queue{Name: queue, Annotations: map[string]string{card.QuotaKey: `{"A":8}`}})
-		for j := range 3 * chunk { // for every tally
+		for j := range 3 * alone { // for every tally
 			c.Jobs = append(c.Jobs, workload.Job{Name: fmt.Sprintf("%s-%d", queue, j), Queue: queue, Phase: phase, MinMember: 1,
 				Annotations: map[string]string{card.RequestKey: `{"A":1}`}})
 		}
 	}
-	for i := range c.Jobs[9*chunk:] {
-		c.Jobs[9*chunk+i].Annotations = nil // no cards
+	for i := range c.Jobs[9*alone:] {
+		c.Jobs[9*alone+i].Annotations = nil // no cards
 	}
 	info, err := cluster.Build(c, "")
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestWaitingQueues(t *testing.T) {
 // TestTalliesAgree counts the same jobs with one tally and with four. The accounts are
 // the same.
 func TestTalliesAgree(t *testing.T) {
-	shape := workload.Shape{Name: "tallies", Nodes: 20, Fanout: []int{3, 4}, Jobs: 1500, TasksPerJob: 3}
+	shape := workload.Shape{Name: "tallies", Nodes: 20, Fanout: []int{3, 4}, Jobs: 4 * alone, TasksPerJob: 3}
 	c := shape.Make(1)
 	c.Hierarchy = true
 	count := func(processors int) (*index.Index, *Inputs) {
