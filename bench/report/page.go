@@ -89,7 +89,7 @@ func (c contents) MissedByUsers() string {
 	var b strings.Builder
 	for _, g := range userGoals {
 		if g.outcome(c.set).verdict == missed {
-			fmt.Fprintf(&b, "\nMissed, %s: %s\n", g.title, reasonOf(g))
+			fmt.Fprintf(&b, "\nMissed, %s (%s): %s\n", g.title, g.shape, reasonOf(g))
 		}
 	}
 	return b.String()

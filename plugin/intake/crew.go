@@ -8,7 +8,7 @@ import (
 // chunk is the number of jobs or nodes that a worker takes at a time.
 const chunk = 64
 
-// alone is the number of jobs or nodes for which no further worker is worth its start: where both processors are busy,
+// alone is the number of jobs or nodes for which no further worker is worth its start: where all processors are busy,
 // it begins half a millisecond later, and the work waits for it.
 const alone = 512
 
