@@ -135,25 +135,27 @@ func (d *devices) wanted() map[*shape]bool {
 	}
 
 	wanted := map[*shape]bool{}
+	var before, others []*Claim // that wait
+	for _, c := range d.claims {
+		switch {
+		case c.object == nil:
+		case !c.waits():
+			wanted[c.shape] = true
+		case c.shape.on != nil:
+			before = append(before, c)
+		default:
+			others = append(others, c)
+		}
+	}
+
 	counted := map[place]bool{}
 	count := map[string]int{}
-	for _, before := range []bool{true, false} {
-		for _, c := range d.claims {
-			if c.object == nil || (c.shape.on != nil) != before {
-				continue
-			}
-
-			if !c.waits() {
-				wanted[c.shape] = true
-				continue
-			}
-
-			at := place{namespace: c.object.Namespace, shape: c.shape}
-			if !counted[at] && count[at.namespace] < mostShapes {
-				counted[at] = true
-				count[at.namespace]++
-				wanted[c.shape] = true
-			}
+	for _, c := range slices.Concat(before, others) {
+		at := place{namespace: c.object.Namespace, shape: c.shape}
+		if !counted[at] && count[at.namespace] < mostShapes {
+			counted[at] = true
+			count[at.namespace]++
+			wanted[c.shape] = true
 		}
 	}
 	return wanted

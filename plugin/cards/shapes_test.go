@@ -2,6 +2,7 @@ package cards
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -115,16 +116,11 @@ func TestClaimsOfOneNamespace(t *testing.T) {
 	assert.Equal(t, before, served(), "other devices change nothing")
 
 	// Claims that are equal count once.
-	again := before[0]
-	for _, c := range o.Claims {
-		if c.Name == again {
-			same := c.DeepCopy()
-			same.Name = "same"
-			same.UID = "same"
-			o.Claims = append(o.Claims, same)
-			break
-		}
-	}
+	again := slices.IndexFunc(o.Claims, func(c *resourcev1.ResourceClaim) bool { return c.Name == before[0] })
+	same := o.Claims[again].DeepCopy()
+	same.Name = "same"
+	same.UID = "same"
+	o.Claims = append(o.Claims, same)
 	assert.Equal(t, before, served())
 	assert.Empty(t, f.refusalOf("same", "mixed"))
 
@@ -134,7 +130,8 @@ func TestClaimsOfOneNamespace(t *testing.T) {
 	assert.Len(t, served(), mostShapes+6-9)
 }
 
-// TestOtherClass changes what a device class admits. The devices stay the same.
+// TestOtherClass has a device class that admits fewer devices in the second session. The nodes are searched again,
+// although they have the same devices.
 func TestOtherClass(t *testing.T) {
 	f, o := deviceFixture()
 	o.Claims = []*resourcev1.ResourceClaim{claimOf("own", exactly("r", 1))}

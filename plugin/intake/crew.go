@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -11,6 +12,10 @@ const chunk = 64
 // alone is the number of jobs or nodes for which no further worker is worth its start: where all processors are busy,
 // it begins half a millisecond later, and the work waits for it.
 const alone = 512
+
+// workersFor returns how many workers share n items: at most one for each processor, and a further one for each least
+// items.
+func workersFor(n, least int) int { return min(runtime.GOMAXPROCS(0), 1+n/least) }
 
 // crew is a set of workers that read jobs and nodes. Reading mostly waits for memory, so several goroutines are faster
 // even on one core. A crew is kept across sessions, so that its work allocates nothing. The zero crew is ready.

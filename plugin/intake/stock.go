@@ -1,8 +1,6 @@
 package intake
 
 import (
-	"runtime"
-
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -131,7 +129,7 @@ func (s *stock) see(ssn *framework.Session, jobs []*api.JobInfo, session *Inputs
 	}
 
 	n := len(s.nodes) + len(jobs)
-	workers := min(runtime.GOMAXPROCS(0), 1+n/alone)
+	workers := workersFor(n, alone)
 	s.sums = append(s.sums[:0], make([]cardSums, workers)...)
 	crew.share(workers, n, func(worker, from, to int) {
 		sum := &s.sums[worker]

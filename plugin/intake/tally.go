@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"runtime"
 	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -170,7 +169,7 @@ func (s *State) waitingQueues(tallies []tally, queues int) []bool {
 func (s *State) newTallies(session *Inputs, jobs int) []tally {
 	// The cost of a tally grows with its cells, so each tally has at least half as many jobs as cells.
 	cells := max(session.tree.Len(), len(s.holders.cells))
-	n := min(runtime.GOMAXPROCS(0), 1+jobs/max(alone, cells/2))
+	n := workersFor(jobs, max(alone, cells/2))
 
 	for len(s.tallies) < n {
 		s.tallies = append(s.tallies, tally{})
