@@ -30,6 +30,8 @@ type claimant struct {
 	prepared map[api.TaskID]answer    // whether they can decide about a task of the claimant
 	consent  map[api.TaskID]answer    // whether they agree to the eviction of a task
 	suits    map[int]sets.Set[string] // the nodes that may suit a kind, once one of its tasks is prepared
+	apart    map[int]bool             // the kinds of which a node has room for one pod
+	refusals int                      // of nodes, because of other pods
 }
 
 // answer is the answer of the other plugins to a question.
@@ -70,7 +72,7 @@ func (c *claimant) reclaimer() constraint.Reclaimer {
 func (s *Rules) claimantOf(job *api.JobInfo, q index.Queue, within bool, skip []*api.TaskInfo) *claimant {
 	pending := s.pendingOf(job)
 	tasks, optional, starts := s.lacking(job, pending, skip)
-	if starts && s.starvesBooked(job) {
+	if starts && s.starvesBeyond(job) {
 		tasks = firstBeyond(pending, skip)
 	}
 	if len(tasks) == 0 || slices.ContainsFunc(tasks, constraint.NeverPreempts) {
@@ -87,6 +89,7 @@ func (s *Rules) claimantOf(job *api.JobInfo, q index.Queue, within bool, skip []
 		prepared: map[api.TaskID]answer{},
 		consent:  map[api.TaskID]answer{},
 		suits:    map[int]sets.Set[string]{},
+		apart:    map[int]bool{},
 	}
 	c.sort(s)
 	return c

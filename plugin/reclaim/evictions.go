@@ -59,8 +59,6 @@ func (s *Rules) LeavesToAllocate(task *api.TaskInfo) bool {
 // Charged ends the earmark of a task that gets a node, and records where it is placed. A task with an
 // eviction that is discarded gets its node back.
 func (s *Rules) Charged(a constraint.Ask) {
-	s.Books.Placed(a.Task, a.Request)
-
 	if a.Task.Status == api.Running {
 		undone := s.evictions.undo(a.Task)
 		if undone.counted {
@@ -69,6 +67,7 @@ func (s *Rules) Charged(a constraint.Ask) {
 		return
 	}
 
+	s.Books.Placed(a.Task, a.Request)
 	if a.Task.Status == api.Pipelined {
 		s.evictions.suffice()
 	}

@@ -42,7 +42,7 @@ func (s *Rules) resume(p *notice.Plan) {
 			return
 		}
 	case notice.Due:
-		s.memory.notices.Expire(p, until)
+		s.memory.notices.Expire(p, until, s.bookAgain(p, tasks))
 		return
 	}
 	s.forget(p)
@@ -211,6 +211,13 @@ func (s *Rules) announce(found *proposal) {
 func (s *Rules) forget(p *notice.Plan) {
 	for _, m := range s.memory.notices.End(p) {
 		s.Books.Drop(m)
+	}
+}
+
+// dropDue takes back the places of the plans of a job with notices that are over: a new plan is made for it.
+func (p *planner) dropDue(job *api.JobInfo) {
+	for _, m := range p.memory.notices.Unbook(job.UID, p.within) {
+		p.Books.Drop(m)
 	}
 }
 

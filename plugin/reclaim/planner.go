@@ -15,7 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/plan"
 )
 
-// mostAttempts bounds how often a plan is made again because another plugin refuses a part of it.
+// mostAttempts bounds how many plans are made for a claimant because other plugins refuse parts of them.
 const mostAttempts = 4
 
 // Plans reports whether the session plans evictions. Where it does not, Volcano's own actions ask for one pod at a
@@ -111,7 +111,12 @@ func (p *planner) claims(job *api.JobInfo) bool {
 		return false
 	}
 	valid := p.Volcano.JobValid(job)
-	return (valid == nil || valid.Pass) && p.Volcano.JobStarving(job)
+	if valid != nil && !valid.Pass {
+		return false
+	}
+
+	due := p.memory.notices.DueFor(job.UID, p.within) != nil // its pods have their places until it is served
+	return due || p.Volcano.JobStarving(job)
 }
 
 // mostKinds bounds the kinds of pods of a job that plans are made without, one after the other.
@@ -123,6 +128,7 @@ func (p *planner) serve(job *api.JobInfo) {
 	q := p.QueueOf(&api.TaskInfo{Job: job.UID})
 	var skip []*api.TaskInfo
 
+	p.dropDue(job)
 	for q != index.None && p.Volcano.JobStarving(job) {
 		c := p.claimantOf(job, q, p.within, skip)
 		if c == nil {
@@ -168,7 +174,11 @@ func (p *planner) satisfy(c *claimant) service {
 		if !found.Found() {
 			return unserved
 		}
+
 		if len(found.Victims) == 0 {
+			if p.refusedOnIdle(found) {
+				continue
+			}
 			return p.holdFor(found)
 		}
 
@@ -245,6 +255,24 @@ func (p *planner) holdFor(found *proposal) service {
 		p.holds = append(p.holds, hold{ask: t.ask(pod, t.spotOf(pod, node)), node: node})
 	}
 	return waits
+}
+
+// refusedOnIdle reports whether other plugins refuse a plan without victims because of other pods, and notes it. A plan
+// that waits for terminating pods is not asked about: they can be these pods.
+func (p *planner) refusedOnIdle(found *proposal) bool {
+	c := found.trial.claimant
+	if !found.fitsNow() || !p.concernsOthers(found) {
+		return false
+	}
+	for pod, task := range c.tasks {
+		if !c.prepare(p.Rules, task, c.kindOf[pod]) {
+			return false
+		}
+	}
+
+	statement := framework.NewStatement(p.Volcano)
+	defer statement.Discard()
+	return p.pipelineAll(statement, found) == planAgain
 }
 
 // fitsNow reports whether the nodes of a plan without victims have room for its pods before terminating pods are gone.
@@ -346,13 +374,12 @@ func (p *planner) evictAll(statement *framework.Statement, c *claimant, victims 
 	return carriedOut
 }
 
-// pipelineAll has each pod of the claimant wait for its node. A node that another plugin refuses does not suit the kind
-// of the pod any more.
+// pipelineAll has each pod of the claimant wait for its node.
 func (p *planner) pipelineAll(statement *framework.Statement, found *proposal) result {
 	c := found.trial.claimant
 	for pod, task := range c.tasks {
 		node := found.nodeOf(pod)
-		err := p.Volcano.PredicateForPreemptAction(task, node) // again: pods of the claimant are there by now
+		err := p.refusalAfter(c, task, node)
 		if err == nil {
 			err = release.Pipeline(statement, task, node.Name, true)
 		}
@@ -360,7 +387,7 @@ func (p *planner) pipelineAll(statement *framework.Statement, found *proposal) r
 		if err != nil {
 			klog.V(3).Infof("[%s] task %s/%s cannot wait for node %s: %v",
 				p.Plugin, task.Namespace, task.Name, node.Name, err)
-			c.suits[c.kindOf[pod]].Delete(node.Name)
+			c.refuse(found, pod, err)
 			return planAgain
 		}
 	}

@@ -62,6 +62,8 @@ func (p *planner) planFor(c *claimant, from victimsFrom) *proposal {
 		problem.Pods = append(problem.Pods, plan.Pod{Kind: c.kindOf[i], Requests: requests})
 	}
 
+	c.keepApart(problem)
+
 	t := p.openTrial(c, snap, jobs)
 	problem.Accounts = t
 	return &proposal{Plan: plan.Make(problem), trial: t}

@@ -2,7 +2,6 @@ package reclaim_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
 
-	_ "volcano.sh/volcano/pkg/scheduler/actions" // registers all actions
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
@@ -27,12 +25,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
-
-func TestMain(m *testing.M) {
-	offline.Quiet()
-	session.RegisterActions()
-	os.Exit(m.Run())
-}
 
 // scheduler is a scheduler with a memory and a clock, on a cluster with cards of the model A.
 type scheduler struct {

@@ -59,13 +59,15 @@ func (s *Rules) agreedInQueue(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []
 	})
 }
 
-// starvesBooked reports whether a job starves as if its pods in plans with notice had their nodes. Gang counts these as
-// missing, so it is asked as if the job needed as many pods less.
-func (s *Rules) starvesBooked(job *api.JobInfo) bool {
+// starvesBeyond reports whether a job starves as if the pods that get nodes without a plan had them: pods with an earmark,
+// and pods without requests, which backfill places. Gang counts these as missing, so it is asked as if the job needed as
+// many pods less.
+func (s *Rules) starvesBeyond(job *api.JobInfo) bool {
 	minimum := job.MinAvailable
 	defer func() { job.MinAvailable = minimum }()
-	for _, m := range s.memory.notices.Booked() {
-		if m.Task.Job == job.UID && s.Books.Waits(m.Task) {
+	backfills := conf.EnabledActionMap["backfill"]
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if s.Books.Waits(task) || backfills && task.BestEffort && !task.SchGated {
 			job.MinAvailable--
 		}
 	}

@@ -64,16 +64,6 @@ func (b *Bounds) Allowed(queue, resource string, now time.Time, after time.Durat
 	return allowed
 }
 
-// Due returns the time from which the queue may not have more than the lowest bound.
-func (b *Bounds) Due(queue, resource string, after time.Duration) time.Time {
-	steps := b.steps[account{queue, resource}]
-	if len(steps) == 0 {
-		return time.Time{}
-	}
-
-	return time.UnixMilli(steps[len(steps)-1].at).Add(after)
-}
-
 // Keep forgets the bounds of queues and resources for which above returns false.
 func (b *Bounds) Keep(above func(queue, resource string) bool) {
 	maps.DeleteFunc(b.steps, func(key account, _ []step) bool { return !above(key.queue, key.resource) })

@@ -205,7 +205,9 @@ func TestWrongRecords(t *testing.T) {
 		Above: map[string]map[string][]StepRecord{"q": {"A": {{noon.UnixMilli(), 3}}}}})
 	require.NoError(t, err)
 	l.Shift(time.Hour)
-	assert.Equal(t, noon.Add(time.Hour), l.Above.Due("q", "A", 0).UTC())
+	later := noon.Add(time.Hour)
+	assert.Equal(t, 3.0, l.Above.Allowed("q", "A", later, 0))
+	assert.True(t, math.IsInf(l.Above.Allowed("q", "A", later, time.Millisecond), 1))
 	for _, c := range []*Counter{&l.Lost, &l.Taken} {
 		assert.Equal(t, 2, c.Used("q", noon.Add(time.Hour), time.Minute), "a dump of an hour ago")
 	}

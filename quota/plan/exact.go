@@ -15,15 +15,33 @@ func (s *search) leaveOut() {
 
 	best := slices.Clone(s.steps)
 	slices.SortStableFunc(units, func(x, y *unit) int { return x.cost.compare(&y.cost) })
-	for i := len(units) - 1; i >= 0; i-- {
-		others := without(units, i)
-		if s.seat(others) {
+	for _, u := range slices.Backward(slices.Clone(units)) {
+		at := slices.Index(units, u)
+		if at < 0 {
+			continue // left out together with a dearer one
+		}
+
+		others, ok := s.enough(without(units, at))
+		if ok {
 			units = others
 			best = slices.Clone(s.steps)
 		}
 	}
 
 	s.replay(best)
+}
+
+// enough seats the pods with some units evicted, and leaves out units that do not help on the nodes which the pods get.
+// It returns the others. ok reports whether all pods have room.
+func (s *search) enough(units []*unit) (needed []*unit, ok bool) {
+	for s.seat(units) {
+		unneeded := s.unneeded(units)
+		if unneeded < 0 {
+			return units, true
+		}
+		units = without(units, unneeded)
+	}
+	return nil, false
 }
 
 // replay makes a plan again, step by step: in another order, a bound may refuse a step.
@@ -56,28 +74,25 @@ func (s *search) seat(units []*unit) bool {
 	}
 
 	attempts := 4*len(s.Pods) + 1024
-	if !s.seatFrom(0, &attempts, ordered) || len(units) > 0 && !s.Accounts.Settled().OK() {
-		return false
-	}
-
-	return s.justified(units)
+	return s.seatFrom(0, &attempts, ordered) && (len(units) == 0 || s.Accounts.Settled().OK())
 }
 
-// justified reports whether the claimant needs each unit: without the unit, a pod lacks a resource that the unit may be
-// evicted for, or a bound that the unit relieves refuses the pod. If it returns false, the steps are undefined.
-func (s *search) justified(units []*unit) bool {
+// unneeded returns the first unit that the claimant does not need on the nodes of its pods, -1 for none. It needs a unit
+// if a pod lacks a resource otherwise that the unit may be evicted for, or is refused by a bound that the unit relieves.
+// If unneeded returns a unit, the steps are undefined.
+func (s *search) unneeded(units []*unit) int {
 	steps := slices.Clone(s.steps)
 	nodes := slices.Clone(s.nodes)
 	for i, u := range units {
 		s.undo(0)
 		s.evictAll(without(units, i))
 		if !s.missing(u, nodes) {
-			return false
+			return i
 		}
 	}
 
 	s.replay(steps)
-	return true
+	return -1
 }
 
 // missing reports whether the pods of the claimant need a unit on their nodes.
@@ -233,7 +248,7 @@ func (t *trial) extend(units []*unit, from int) {
 		return
 	}
 
-	if t.seat(units) {
+	if t.seat(units) && t.unneeded(units) < 0 {
 		t.best = slices.Clone(t.steps)
 		t.cost = sum
 		t.found = true

@@ -165,7 +165,7 @@ func (w *world) valueOf(victims []Victim) (of outcome, allowed bool) {
 			continue
 		}
 		spares := w.spares(j, victims)
-		whole := w.p.Whole && !job.Kept && (len(own) == len(job.Pods) || job.Spare < 0)
+		whole := w.p.Whole && (len(own) == len(job.Pods) || job.Spare < 0)
 		if fixed || !spares && !whole {
 			return of, false
 		}

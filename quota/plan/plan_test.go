@@ -24,7 +24,7 @@ func draw(next func(n int) int) *world {
 		size := 1 + next(left)
 		left -= size
 		owner := 2 + next(2)
-		job := Job{Name: fmt.Sprint("j", len(w.p.Jobs)), Spare: next(size+2) - 1, Kept: next(8) == 0}
+		job := Job{Name: fmt.Sprint("j", len(w.p.Jobs)), Spare: next(size+2) - 1}
 		if next(4) == 0 {
 			job.Roles = map[string]int{"r0": next(2)}
 		}

@@ -47,7 +47,6 @@ type Job struct {
 	// Roles is the number of pods above the minimum of each role that has a minimum.
 	Roles map[string]int
 
-	Kept  bool        // the job is not taken as a whole
 	Class int         // is added to the class of each pod
 	Pods  []Candidate // all pods that have a node
 }

@@ -157,7 +157,7 @@ func (s *state) canSpare(job, pod int) bool {
 	// A broken job can spare all its pods if whole jobs may be taken.
 	j := &s.Jobs[job]
 	if j.Spare < 0 {
-		return s.Whole && !j.Kept
+		return s.Whole
 	}
 
 	if s.jobs[job].count >= j.Spare {
@@ -277,7 +277,7 @@ func (s *state) addWhole(sum *cost, job int) {
 func (s *state) allUnits() (units []*unit) {
 	for j := range s.Jobs {
 		job := &s.Jobs[j]
-		whole := s.Whole && !job.Kept && job.Spare >= 0
+		whole := s.Whole && job.Spare >= 0
 		last := 0
 
 		for pod := range job.Pods {
@@ -288,7 +288,7 @@ func (s *state) allUnits() (units []*unit) {
 				continue
 			}
 
-			if job.Spare > 0 || job.Spare < 0 && s.Whole && !job.Kept {
+			if job.Spare > 0 || job.Spare < 0 && s.Whole {
 				u := &unit{job: j, pod: pod, order: c.Order}
 				u.cost = s.costOf([]*unit{u})
 				units = append(units, u)

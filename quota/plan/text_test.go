@@ -16,7 +16,7 @@ import (
 //	node NAME idle=CARDS
 //	queue NAME deserved=CARDS [limit=CARDS] [guarantee=CARDS]
 //	root limit=CARDS
-//	job NAME queue=NAME [min=N] [class=N] [kept] pods=NODE:CARDS[:lost=N][:fixed],...
+//	job NAME queue=NAME [min=N] [class=N] pods=NODE:CARDS[:lost=N][:fixed],...
 //	claim queue=NAME pods=CARDS,...
 //
 // The limit of a queue is 1,000 cards if nothing else is said, and the minimum of a job all its pods.
@@ -62,7 +62,7 @@ func (w *textWorld) read(words []string) {
 	case "root":
 		w.queues[0].limit = cards(values["limit"], 0)
 	case "job":
-		w.readJob(words[1], values, slices.Contains(words, "kept"))
+		w.readJob(words[1], values)
 	case "claim":
 		w.claim = w.queue[values["queue"]]
 		for _, size := range strings.Split(values["pods"], ",") {
@@ -72,14 +72,14 @@ func (w *textWorld) read(words []string) {
 	}
 }
 
-func (w *textWorld) readJob(name string, values map[string]string, kept bool) {
+func (w *textWorld) readJob(name string, values map[string]string) {
 	pods := strings.Split(values["pods"], ",")
 	least := len(pods)
 	if values["min"] != "" {
 		least, _ = strconv.Atoi(values["min"])
 	}
 	class, _ := strconv.Atoi(values["class"])
-	job := Job{Name: name, Spare: len(pods) - least, Kept: kept}
+	job := Job{Name: name, Spare: len(pods) - least}
 	for i, text := range pods {
 		parts := strings.Split(text, ":")
 		lost := 0

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/conf"
@@ -11,6 +12,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/internal/session"
 	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -71,4 +75,23 @@ func TestNodeOfLeastWorkFits(t *testing.T) {
 		assert.Equal(t, []string{"z-0"}, f.Run(t, session.NewReclaim()).Evicted())
 		f.Close()
 	}
+}
+
+// TestUndoneEvictionSpendsNoEarmark discards the eviction of a pod. Another pod of its job requests the same, and waits for
+// what others leave.
+func TestUndoneEvictionSpendsNoEarmark(t *testing.T) {
+	f := testbed.NewScene().Node("a", "A", 4).Queue("q", "", "quota", `{"A":4}`).
+		Pods("job", "q", "A", 2, 1, firstPods(1, workload.TaskRunning, "a")).Open(t)
+	runs, waits := f.Task("job-0"), f.Task("job-1")
+	q := f.Own.Index.Lookup("q")
+	charge := fastres.NewVector(f.Own.Intake.Dims.Length())
+	f.Own.Intake.SetCharge(charge, q, runs, "a")
+	f.Own.Books.Add(earmark.Mark{Earmark: earmark.Earmark{Task: waits, Node: "a"}, Queue: q, Account: index.None, Charge: charge})
+	require.True(t, f.Own.Books.Waits(waits))
+
+	statement := framework.NewStatement(f.Session)
+	require.NoError(t, release.Evict(statement, runs, "a test"))
+	statement.Discard()
+	assert.True(t, f.Own.Books.Waits(waits))
+	assert.Equal(t, 1.0, f.CardsOf("q", "A"))
 }

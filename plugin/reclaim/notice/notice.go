@@ -11,8 +11,8 @@
 //	           Ended                                Ended
 //
 // While a plan is Running, it is booked: the future accounts are without its victims, and its pods have their places.
-// Once it is Due, a new plan with its victims is made for the claimant. In both states, the victims are kept for the
-// job of the claimant, and are offered to no other job.
+// Once it is Due, it is booked until its action serves the job, and makes a new plan with its victims. In both states,
+// the victims are kept for the job of the claimant, and are offered to no other job.
 //
 // Time stands still in a session, so a plan changes from Running to Due only between two sessions. When a session
 // opens, each plan is Suspended until the session has decided whether it is still needed.
@@ -63,7 +63,7 @@ type Plan struct {
 
 	state State
 	until time.Time       // the end of the last notice
-	marks []*earmark.Mark // the places of the pods, while the plan is Running
+	marks []*earmark.Mark // the places of the pods, while the plan is booked
 }
 
 // Pod is a pod of the claimant, and its place in the plan.
@@ -119,10 +119,11 @@ func (b *Board) Run(p *Plan, until time.Time, marks []*earmark.Mark) {
 	b.keep(p)
 }
 
-// Expire makes a plan Due: its notices ended at a time.
-func (b *Board) Expire(p *Plan, until time.Time) {
+// Expire makes a plan Due: its notices ended at a time. marks are the places of its pods in the session.
+func (b *Board) Expire(p *Plan, until time.Time, marks []*earmark.Mark) {
 	p.state = Due
 	p.until = until
+	p.marks = marks
 	b.keep(p)
 }
 
@@ -180,7 +181,18 @@ func (b *Board) With(victim api.TaskID) (plans []*Plan) {
 	return plans
 }
 
-// Booked returns the places of all plans that are Running.
+// Unbook returns the places of the plans of a job that are Due, which the session has to take back.
+func (b *Board) Unbook(job api.JobID, within bool) (places []*earmark.Mark) {
+	for _, p := range b.plans {
+		if p.Job == job && p.Within == within && p.state == Due {
+			places = append(places, p.marks...)
+			p.marks = nil
+		}
+	}
+	return places
+}
+
+// Booked returns the places of all plans that are booked.
 func (b *Board) Booked() (places []*earmark.Mark) {
 	for _, p := range b.plans {
 		places = append(places, p.marks...)

@@ -76,13 +76,16 @@ func TestPlanFromNoticeToEviction(t *testing.T) {
 	assert.Nil(t, b.DueFor("a", false), "nobody has decided about it")
 
 	assert.Equal(t, []*notice.Plan{p}, b.Plans())
-	b.Expire(p, now)
-	assert.Empty(t, booked(b), "only plans that run have places")
+	b.Expire(p, now, places("n"))
+	assert.Equal(t, []string{"n"}, booked(b), "until the action serves the job")
 	assert.Equal(t, []api.TaskID{"v1", "v2"}, kept(b))
 	assert.Nil(t, b.DueFor("a", true), "the plan is for victims of other queues")
 	require.Same(t, p, b.DueFor("a", false))
 	assert.Equal(t, now, p.Until())
 
+	assert.Empty(t, b.Unbook("a", true))
+	assert.Equal(t, places("n"), b.Unbook("a", false))
+	assert.Empty(t, booked(b))
 	assert.Empty(t, b.End(p))
 	assert.Nil(t, b.DueFor("a", false))
 	assert.Empty(t, b.KeptFor("v1"))
