@@ -13,7 +13,7 @@
 //	gates.go      queue allocation gates
 //	series.go     series of metrics
 //	random.go     flags of random tests, and seeds of fuzz targets
-//	main.go       Main, for TestMain
+//	init.go       prepares the test binary
 //
 // A test in an external package, such as gates_test, uses it so:
 //

@@ -1,9 +1,7 @@
 package testbed
 
 import (
-	"os"
 	"runtime/debug"
-	"testing"
 
 	_ "volcano.sh/volcano/pkg/scheduler/actions" // registers all actions
 
@@ -11,10 +9,9 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// Main runs the tests of a package that opens sessions, with the actions of the plugin, and ends the process.
-func Main(m *testing.M) {
+// init prepares each test binary that opens sessions: Volcano logs nothing, and reclaim and preempt are the plugin's.
+func init() {
 	offline.Quiet()
 	session.RegisterActions()
 	debug.SetGCPercent(400) // the heap is small, and random worlds make much garbage
-	os.Exit(m.Run())
 }

@@ -1,9 +1,0 @@
-package enforce_test
-
-import (
-	"testing"
-
-	"github.com/capacity-card/capacity-card/plugin/internal/testbed"
-)
-
-func TestMain(m *testing.M) { testbed.Main(m) }
