@@ -33,7 +33,7 @@ func describeEach[T any](all []T, width int, describe func(*description, T)) str
 // line prints a name and a text. It prints nothing for an empty text.
 func (d *description) line(name, text string) {
 	if text != "" {
-		fmt.Fprintf(d, "%-11s %s\n", name, fold(text, d.width, 12))
+		fmt.Fprintf(d, "%-11s %s\n", name, fold(oneLine(text), d.width, 12))
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -25,6 +27,24 @@ func widthOf(out io.Writer) int {
 		return 0
 	}
 	return width
+}
+
+// oneLine escapes control characters: whoever may create a pod can write them into its annotations. They would break
+// tables, and terminals obey some of them.
+func oneLine(text string) string {
+	if !strings.ContainsFunc(text, unicode.IsControl) {
+		return text
+	}
+
+	var out strings.Builder
+	for _, r := range text {
+		if unicode.IsControl(r) {
+			out.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
 }
 
 // fold breaks a text between words, so that no line is longer than width. It indents all lines but the first, which is
@@ -125,7 +145,7 @@ func tableOf(names ...string) *table {
 func (t *table) add(cells ...any) {
 	var row []string
 	for _, cell := range cells {
-		row = append(row, cmp.Or(fmt.Sprint(cell), "-"))
+		row = append(row, cmp.Or(oneLine(fmt.Sprint(cell)), "-"))
 	}
 	t.rows = append(t.rows, row)
 }

@@ -38,3 +38,20 @@ func TestOrText(t *testing.T) {
 	all.add("lab")
 	assert.Equal(t, &result{rows: all}, orText(all, "No queue."))
 }
+
+// TestControlCharacters prints texts that users can write into annotations: each row stays one line, and no terminal
+// obeys them.
+func TestControlCharacters(t *testing.T) {
+	rows := tableOf("NAME", "CARD")
+	rows.add("a", "A\nB")
+	rows.add("b", "\x1b]0;title\a")
+	rows.omitted = []bool{false, false}
+	var out bytes.Buffer
+	require.NoError(t, rows.print(&out, "", true))
+	assert.Equal(t, "NAME   CARD\na      A\\nB\nb      \\x1b]0;title\\a\n", out.String())
+
+	d := &description{}
+	d.line("Why:", "no card <A\u009bB>")
+	assert.Equal(t, "Why:        no card <A\\u009bB>\n", d.String())
+	assert.Equal(t, "显卡 “A”", oneLine("显卡 “A”"))
+}

@@ -186,7 +186,7 @@ func (s *source) ofCluster(text string) string {
 }
 
 func (s *source) line(severity, format string, arguments ...any) {
-	text := s.ofCluster(fmt.Sprintf(format, arguments...))
+	text := oneLine(s.ofCluster(fmt.Sprintf(format, arguments...)))
 	if s.heard != nil {
 		s.heard(severity, text)
 	}

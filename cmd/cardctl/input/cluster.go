@@ -160,7 +160,7 @@ func (o *Objects) readConfigMaps(ctx context.Context, kube kubernetes.Interface,
 		names[types.NamespacedName{Namespace: chartNamespace, Name: chartConfigMap}] = true
 	}
 
-	var errs []error
+	var errs, forbidden []error
 	for name := range names {
 		configMap, err := kube.CoreV1().ConfigMaps(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 		switch {
@@ -168,13 +168,21 @@ func (o *Objects) readConfigMaps(ctx context.Context, kube kubernetes.Interface,
 			o.add(configMap, Source{})
 		case apierrors.IsNotFound(err): // Configuration reports it
 		case apierrors.IsForbidden(err):
-			errs = append(errs, fmt.Errorf("no permission to get the ConfigMap %s of %s, "+
+			forbidden = append(forbidden, fmt.Errorf("no permission to get the ConfigMap %s of %s, "+
 				"which has the scheduler's configuration (%s)", name, host, otherwise))
 		default:
 			errs = append(errs, list{kind: "configmaps"}.explain(err, host))
 		}
 	}
 
+	// Whoever may create a Deployment in a namespace must not stop cardctl.
+	own := func(c *v1.ConfigMap) bool { return c.Namespace == chartNamespace }
+	if !slices.ContainsFunc(o.ConfigMaps, own) {
+		return joinOnce(append(errs, forbidden...))
+	}
+	for _, err := range forbidden {
+		o.warn("%v", err)
+	}
 	return joinOnce(errs)
 }
 

@@ -73,17 +73,38 @@ func (o *Objects) Configuration() (found *Configuration, missing string, err err
 	}
 
 	var origins []string
-	differ := false
 	for _, c := range all {
 		origins = append(origins, c.Origin)
-		differ = differ || c.Text != all[0].Text
 	}
-	if differ {
+	if !differ(all) {
+		return &all[0], "", nil
+	}
+
+	// Whoever may create a Deployment in a namespace must not stop cardctl.
+	own := slices.DeleteFunc(slices.Clone(all), func(c Configuration) bool {
+		return c.ConfigMap.Namespace != chartNamespace
+	})
+	if len(own) == 0 || differ(own) {
 		const text = "there are %d different scheduler configurations: %s; name one with --scheduler-conf"
 		return nil, "", fmt.Errorf(text, len(all), strings.Join(origins, "; "))
 	}
 
-	return &all[0], "", nil
+	o.warn("there are %d different scheduler configurations: %s; the one of the namespace %s counts",
+		len(all), strings.Join(origins, "; "), chartNamespace)
+	return &own[0], "", nil
+}
+
+// differ reports whether configurations have different texts.
+func differ(all []Configuration) bool {
+	return slices.ContainsFunc(all, func(c Configuration) bool { return c.Text != all[0].Text })
+}
+
+// warn adds a warning, once.
+func (o *Objects) warn(format string, arguments ...any) {
+	text := fmt.Sprintf(format, arguments...)
+	if !slices.Contains(o.Warnings, text) {
+		o.Warnings = append(o.Warnings, text)
+	}
 }
 
 // mountedConfigurations returns the configurations that Deployments mount. missing is the problem of a mount without

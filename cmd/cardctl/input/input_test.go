@@ -276,6 +276,11 @@ func deploymentText(replicas int, args, mount, volume string) string {
 		"volumeMounts: [{name: v, %s}]}], volumes: [{name: v, %s}]}}}\n", replicas, replicas, args, mount, volume)
 }
 
+// ofVolcano moves an object to the namespace of Volcano's chart.
+func ofVolcano(object string) string {
+	return strings.Replace(object, "metadata: {", "metadata: {namespace: volcano-system, ", 1)
+}
+
 func TestConfigurations(t *testing.T) {
 	const (
 		chart  = "volcano-scheduler.conf"
@@ -305,6 +310,7 @@ func TestConfigurations(t *testing.T) {
 		"no such file":                   {[]string{configMapText("m", "x.conf", text), deploymentText(1, args, mount, volume)}, "", "Deployment default/d1 reads volcano-scheduler.conf of ConfigMap default/m, which has no such file", ""},
 		"another volume":                 {[]string{configMapText("m", chart, text), deploymentText(1, args, mount, "emptyDir: {}")}, "", "Deployment default/d1 reads its configuration from a volume that is no ConfigMap", ""},
 		"two Deployments":                {[]string{configMapText("m", chart, text), configMapText("o", chart, other), deploymentText(1, args, mount, volume), deploymentText(2, args, mount, "configMap: {name: o}")}, "", "", "2 different scheduler configurations"},
+		"a Deployment of a tenant":       {[]string{configMapText("o", chart, other), deploymentText(1, args, mount, "configMap: {name: o}"), ofVolcano(configMapText("m", chart, text)), ofVolcano(deploymentText(2, args, mount, volume))}, "ConfigMap volcano-system/m (a.yaml:14), which Deployment volcano-system/d2 mounts", "", ""},
 		"a Deployment without a pod":     {[]string{configMapText("m", chart, text), configMapText("o", chart, other), deploymentText(1, args, mount, volume), deploymentText(0, args, mount, "configMap: {name: o}")}, "ConfigMap default/m (a.yaml:1), which Deployment default/d1 mounts", "", ""},
 		"a scheduler of another name":    {[]string{configMapText("m", chart, text), configMapText("o", chart, other), deploymentText(1, args, mount, volume), deploymentText(2, args+", --scheduler-name=agent-scheduler", mount, "configMap: {name: o}")}, "ConfigMap default/m (a.yaml:1), which Deployment default/d1 mounts", "", ""},
 		"a Deployment of something else": {[]string{configMapText("m", chart, text), deploymentText(1, "--config=/conf/x", mount, volume)}, "ConfigMap default/m (a.yaml:1)", "", ""},

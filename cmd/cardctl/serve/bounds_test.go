@@ -68,14 +68,17 @@ func TestFormsAreBounded(t *testing.T) {
 		"resources":          {deployment("a", 1, "containers: [{name: c, resources: {limits: {"+each(300, "r%d: 1, ")+"}}}]"), "300 resources and cards; at most 200"},
 		"cards of a quota":   {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q, annotations: {volcano.sh/card.quota: '{" + each(300, `"c%d": 1,`) + `"c": 1}'}}`, "301 resources"},
 		"cards of lists":     {listed(4), "256 resources"},
-		"queues":             {listOf("Queue", each(1001, "- metadata: {name: q%d}\n")), "1001 objects"},
-		"queues in a chain":  {listOf("Queue", each(5000, "- {metadata: {name: q%d}, spec: {parent: q}}\n")), "5000 objects"},
-		"PodGroups":          {listOf("PodGroup", each(1001, "- metadata: {name: g%d}\n")), "1001 objects"},
-		"ConfigMaps":         {strings.Replace(listOf("ConfigMap", each(1001, "- {metadata: {name: m%d}, data: {volcano-scheduler.conf: a}}\n")), "scheduling.volcano.sh/v1beta1", "v1", 1), "1001 objects"},
-		"aliases":            {volcanoJob("") + "a: &a " + again("x", 100_000) + "\nb: [" + again("*a,", 100_000) + "]\n", "with what its aliases repeat"},
-		"depth":              {volcanoJob("") + "a: " + again("[", 100_000) + again("]", 100_000), "exceeded max depth"},
-		"depth of JSON":      {`{"kind": "Job", "a": ` + again("[", 300_000) + again("]", 300_000) + "}", "more than 20000 maps and lists"},
-		"documents":          {again("---\na: {}\n", 50_000), "more than 20000 maps and lists"},
+		"cards of nodes":     {strings.Replace(listOf("Node", each(300, "- {metadata: {name: n%d, labels: {nvidia.com/gpu.product: m%[1]d}}}\n")), "scheduling.volcano.sh/v1beta1", "v1", 1), "300 resources and cards; at most 200"},
+		"cards of devices": {"apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec: {driver: gpu.nvidia.com, pool: {name: p}, nodeName: n0, devices: [" +
+			each(300, "{name: d%d, attributes: {productName: {string: m%[1]d}}},") + "]}\n", "300 resources and cards; at most 200"},
+		"queues":            {listOf("Queue", each(1001, "- metadata: {name: q%d}\n")), "1001 objects"},
+		"queues in a chain": {listOf("Queue", each(5000, "- {metadata: {name: q%d}, spec: {parent: q}}\n")), "5000 objects"},
+		"PodGroups":         {listOf("PodGroup", each(1001, "- metadata: {name: g%d}\n")), "1001 objects"},
+		"ConfigMaps":        {strings.Replace(listOf("ConfigMap", each(1001, "- {metadata: {name: m%d}, data: {volcano-scheduler.conf: a}}\n")), "scheduling.volcano.sh/v1beta1", "v1", 1), "1001 objects"},
+		"aliases":           {volcanoJob("") + "a: &a " + again("x", 100_000) + "\nb: [" + again("*a,", 100_000) + "]\n", "with what its aliases repeat"},
+		"depth":             {volcanoJob("") + "a: " + again("[", 100_000) + again("]", 100_000), "exceeded max depth"},
+		"depth of JSON":     {`{"kind": "Job", "a": ` + again("[", 300_000) + again("]", 300_000) + "}", "more than 20000 maps and lists"},
+		"documents":         {again("---\na: {}\n", 50_000), "more than 20000 maps and lists"},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

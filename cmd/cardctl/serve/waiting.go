@@ -7,6 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
@@ -14,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // The view Waiting bounds the causes of a page, and the jobs of a cause until it is opened. Otherwise, the page of a
@@ -295,8 +300,9 @@ func (q *request) tries(f *explain.Finding) (all []page.Try) {
 	}
 
 	for _, s := range page.Shortages(f) {
-		if (s.Against == "capability" || s.Against == "deserved") && q.freeOf(s.Resource) >= s.Total-s.Bound {
-			all = append(all, page.Try{Setting: settingOf(s.Queue, s.Resource, s.Against, s.Total)})
+		spec, ok := q.boundsOf(s)
+		if ok && q.freeOf(s.Resource) >= s.Total-s.Bound {
+			all = append(all, page.Try{Setting: whatif.SettingOf(s, spec)})
 		}
 	}
 
@@ -312,21 +318,18 @@ func (q *request) tries(f *explain.Finding) (all []page.Try) {
 	return all
 }
 
-// settingOf returns the setting of a simulation that raises a bound of a queue.
-func settingOf(queue, resource, against string, to float64) string {
-	field := "cards."
+// boundsOf returns the bounds in the spec of a queue of the kind that a shortage is against. ok is false for other kinds.
+func (q *request) boundsOf(s report.Shortage) (bounds v1.ResourceList, ok bool) {
+	i := slices.IndexFunc(q.Objects.Queues, func(queue *scheduling.Queue) bool { return queue.Name == s.Queue })
 	switch {
-	case resource == "cpu" || resource == "memory":
-		field = against + "."
-	case against == "deserved":
-		field = "deservedCards."
+	case i < 0:
+		return nil, false
+	case s.Against == "capability":
+		return q.Objects.Queues[i].Spec.Capability, true
+	case s.Against == "deserved":
+		return q.Objects.Queues[i].Spec.Deserved, true
 	}
-
-	value := fmt.Sprintf("%.0f", to)
-	if resource == "cpu" {
-		value = explain.Amount("cpu", to)
-	}
-	return "queue/" + queue + ":" + field + resource + "=" + value
+	return nil, false
 }
 
 // freeOf returns the number of free cards on the nodes. Other resources are not bounded here.

@@ -55,6 +55,18 @@ func namesOf(o *input.Objects) names {
 	all := names{sets.New[string]()}
 	for _, node := range o.Nodes {
 		all.add(node.Status.Allocatable, node.Status.Capacity)
+		for _, c := range card.OnNode(node, nil).Cards {
+			all.Insert(c.Name)
+		}
+	}
+
+	for _, slice := range o.ResourceSlices {
+		for i := range slice.Spec.Devices {
+			name, _ := card.Attributes(nil).OfDevice(slice.Spec.Driver, &slice.Spec.Devices[i])
+			if name != "" {
+				all.Insert(name)
+			}
+		}
 	}
 
 	for _, q := range o.Queues {

@@ -165,24 +165,39 @@ func raises(w *engine.World, f *explain.Finding) (all []remedy) {
 
 	var together []report.Shortage
 	for _, resource := range resources {
-		all = append(all, raise(byResource[resource]))
+		all = append(all, raise(w, byResource[resource]))
 		together = append(together, byResource[resource]...)
 	}
 	if len(resources) > 1 {
-		all = append(all, raise(together))
+		all = append(all, raise(w, together))
 	}
 	return all
 }
 
+// SettingOf returns the setting that raises the bound of a shortage as much as the request needs. A resource that the
+// spec of the queue bounds is no card.
+func SettingOf(s report.Shortage, spec v1.ResourceList) string {
+	field := "cards."
+	_, inSpec := spec[v1.ResourceName(s.Resource)]
+	switch {
+	case inSpec, s.Resource == "cpu", s.Resource == "memory":
+		field = s.Against + "."
+	case s.Against == "deserved":
+		field = "deservedCards."
+	}
+
+	value := fmt.Sprintf("%.0f", math.Ceil(s.Total))
+	if s.Resource == "cpu" {
+		value = explain.Amount("cpu", s.Total)
+	}
+	return "queue/" + s.Queue + ":" + field + s.Resource + "=" + value
+}
+
 // raise returns the change of the quotas of some bounds.
-func raise(bounds []report.Shortage) remedy {
+func raise(w *engine.World, bounds []report.Shortage) remedy {
 	var settings, words []string
 	for _, s := range bounds {
-		field := "cards."
-		if s.Resource == "cpu" || s.Resource == "memory" {
-			field = "capability."
-		}
-		settings = append(settings, fmt.Sprintf("queue/%s:%s%s=%.0f", s.Queue, field, s.Resource, math.Ceil(s.Total)))
+		settings = append(settings, SettingOf(s, w.Queue(s.Queue).Spec.Capability))
 		words = append(words,
 			fmt.Sprintf("a quota of %s %s in queue %s", explain.Amount(s.Resource, s.Total), s.Resource, s.Queue))
 	}
