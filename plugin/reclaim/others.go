@@ -14,7 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/plan"
 )
 
-// byOtherPods has the reasons for which Kubernetes' plugins refuse a node because of the pods that run there or near it.
+// byOtherPods has the reasons for which Kubernetes' plugins refuse a node because of the pods that run there or nearby.
 // Volcano takes these refusals as it takes a lack of resources: an eviction may end them. But it ends them only if a
 // victim is one of these pods.
 var byOtherPods = []string{
@@ -24,7 +24,7 @@ var byOtherPods = []string{
 	podtopologyspread.ErrReasonConstraintsNotMatch,
 }
 
-// refusedForOthers reports whether a plugin refuses a node because of the pods that run there or near it.
+// refusedForOthers reports whether a plugin refuses a node because of the pods that run there or nearby.
 func refusedForOthers(err error) bool {
 	var refusal *api.FitError
 	if !errors.As(err, &refusal) {
@@ -54,9 +54,9 @@ func (s *Rules) concernsOthers(found *proposal) bool {
 	return false
 }
 
-// suitsOf asks the other plugins whether a node suits a task. Evictions can free what the task lacks there. For the last
+// suits asks the other plugins whether a node suits a task. Evictions can free what the task lacks there. For the last
 // plan of a claimant, no node suits that is refused because of other pods.
-func (s *Rules) suitsOf(c *claimant, task *api.TaskInfo, node *api.NodeInfo) bool {
+func (s *Rules) suits(c *claimant, task *api.TaskInfo, node *api.NodeInfo) bool {
 	err := s.Volcano.PredicateFn(task, node)
 	if err == nil {
 		return true

@@ -118,7 +118,7 @@ func (t *trial) CanRun(pod, node int) bool {
 	if !t.claimant.prepare(t.Rules, task, kind) || !t.claimant.suits[kind].Has(on.Name) {
 		return false
 	}
-	return t.suitsOf(t.claimant, task, on)
+	return t.suits(t.claimant, task, on)
 }
 
 // Preference is the place of the node's card in the list of the pod.

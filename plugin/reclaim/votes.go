@@ -59,9 +59,9 @@ func (s *Rules) agreedInQueue(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []
 	})
 }
 
-// starvesBeyond reports whether a job starves as if the pods that get nodes without a plan had them: pods with an earmark,
-// and pods without requests, which backfill places. Gang counts these as missing, so it is asked as if the job needed as
-// many pods less.
+// starvesBeyond reports whether a job starves as if the pods that get nodes without a plan had them: pods with an
+// earmark, and pods without requests, which backfill places. Gang counts these as missing, so it is asked as if the job
+// needed as many pods less.
 func (s *Rules) starvesBeyond(job *api.JobInfo) bool {
 	minimum := job.MinAvailable
 	defer func() { job.MinAvailable = minimum }()

@@ -77,9 +77,9 @@ func (s *search) seat(units []*unit) bool {
 	return s.seatFrom(0, &attempts, ordered) && (len(units) == 0 || s.Accounts.Settled().OK())
 }
 
-// unneeded returns the first unit that the claimant does not need on the nodes of its pods, -1 for none. It needs a unit
-// if a pod lacks a resource otherwise that the unit may be evicted for, or is refused by a bound that the unit relieves.
-// If unneeded returns a unit, the steps are undefined.
+// unneeded returns the first unit that the claimant does not need on the nodes of its pods, -1 for none. It needs a
+// unit if a pod lacks a resource otherwise that the unit may be evicted for, or is refused by a bound that the unit
+// relieves. If unneeded returns a unit, the steps are undefined.
 func (s *search) unneeded(units []*unit) int {
 	steps := slices.Clone(s.steps)
 	nodes := slices.Clone(s.nodes)

@@ -7,10 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	v1 "k8s.io/api/core/v1"
-
-	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
-
 	"github.com/capacity-card/capacity-card/cmd/cardctl/document"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
@@ -18,7 +14,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
-	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // The view Waiting bounds the causes of a page, and the jobs of a cause until it is opened. Otherwise, the page of a
@@ -300,9 +295,9 @@ func (q *request) tries(f *explain.Finding) (all []page.Try) {
 	}
 
 	for _, s := range page.Shortages(f) {
-		spec, ok := q.boundsOf(s)
+		setting, ok := whatif.Raise(q.Objects, s)
 		if ok && q.freeOf(s.Resource) >= s.Total-s.Bound {
-			all = append(all, page.Try{Setting: whatif.SettingOf(s, spec)})
+			all = append(all, page.Try{Setting: setting})
 		}
 	}
 
@@ -316,20 +311,6 @@ func (q *request) tries(f *explain.Finding) (all []page.Try) {
 		}
 	}
 	return all
-}
-
-// boundsOf returns the bounds in the spec of a queue of the kind that a shortage is against. ok is false for other kinds.
-func (q *request) boundsOf(s report.Shortage) (bounds v1.ResourceList, ok bool) {
-	i := slices.IndexFunc(q.Objects.Queues, func(queue *scheduling.Queue) bool { return queue.Name == s.Queue })
-	switch {
-	case i < 0:
-		return nil, false
-	case s.Against == "capability":
-		return q.Objects.Queues[i].Spec.Capability, true
-	case s.Against == "deserved":
-		return q.Objects.Queues[i].Spec.Deserved, true
-	}
-	return nil, false
 }
 
 // freeOf returns the number of free cards on the nodes. Other resources are not bounded here.

@@ -15,11 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	schedulerconf "volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -174,9 +176,23 @@ func raises(w *engine.World, f *explain.Finding) (all []remedy) {
 	return all
 }
 
-// SettingOf returns the setting that raises the bound of a shortage as much as the request needs. A resource that the
-// spec of the queue bounds is no card.
-func SettingOf(s report.Shortage, spec v1.ResourceList) string {
+// Raise returns the setting that raises the bound of a shortage as much as the request needs. ok is false for a bound
+// that no setting raises.
+func Raise(o *input.Objects, s report.Shortage) (setting string, ok bool) {
+	i := slices.IndexFunc(o.Queues, func(queue *v1beta1.Queue) bool { return queue.Name == s.Queue })
+	switch {
+	case i < 0:
+		return "", false
+	case s.Against == "capability":
+		return settingOf(s, o.Queues[i].Spec.Capability), true
+	case s.Against == "deserved":
+		return settingOf(s, o.Queues[i].Spec.Deserved), true
+	}
+	return "", false
+}
+
+// settingOf returns the setting of Raise. spec has the bounds in the spec of the queue: what they name is no card.
+func settingOf(s report.Shortage, spec v1.ResourceList) string {
 	field := "cards."
 	_, inSpec := spec[v1.ResourceName(s.Resource)]
 	switch {
@@ -197,7 +213,7 @@ func SettingOf(s report.Shortage, spec v1.ResourceList) string {
 func raise(w *engine.World, bounds []report.Shortage) remedy {
 	var settings, words []string
 	for _, s := range bounds {
-		settings = append(settings, SettingOf(s, w.Queue(s.Queue).Spec.Capability))
+		settings = append(settings, settingOf(s, w.Queue(s.Queue).Spec.Capability))
 		words = append(words,
 			fmt.Sprintf("a quota of %s %s in queue %s", explain.Amount(s.Resource, s.Total), s.Resource, s.Queue))
 	}

@@ -13,10 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // explained explains the jobs of a file at half past nine.
@@ -164,4 +167,28 @@ func TestManyNodes(t *testing.T) {
 		f := &explain.Finding{Cards: card.List{"A"}, Pods: explain.Pods{Minimum: minimum}, Verdict: &explain.Verdict{Fit: 1}}
 		assert.Len(t, nodes(w, f), want, "%d pods", minimum)
 	}
+}
+
+// TestRaise sets the field that bounds a resource: an extended resource in the spec of the queue is no card.
+func TestRaise(t *testing.T) {
+	spec := v1beta1.QueueSpec{
+		Capability: v1.ResourceList{"nvidia.com/gpu": resource.MustParse("4")},
+		Deserved:   v1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")},
+	}
+	o := &input.Objects{Queues: []*v1beta1.Queue{{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: spec}}}
+	for _, test := range []struct{ resource, against, want string }{
+		{"nvidia.com/gpu", "capability", "queue/q:capability.nvidia.com/gpu=6"},
+		{"nvidia.com/gpu", "deserved", "queue/q:deserved.nvidia.com/gpu=6"},
+		{"cpu", "capability", "queue/q:capability.cpu=5.5"},
+		{"H200", "capability", "queue/q:cards.H200=6"},
+		{"H200", "deserved", "queue/q:deservedCards.H200=6"},
+		{"H200", "soft-quota", ""},
+	} {
+		setting, ok := Raise(o, report.Shortage{Queue: "q", Resource: test.resource, Against: test.against, Total: 5.5})
+		assert.Equal(t, test.want, setting)
+		assert.Equal(t, test.want != "", ok)
+	}
+
+	_, ok := Raise(o, report.Shortage{Queue: "root", Resource: "H200", Against: "capability"})
+	assert.False(t, ok, "no queue of the input")
 }
