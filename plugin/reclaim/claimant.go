@@ -30,7 +30,7 @@ type claimant struct {
 	prepared map[api.TaskID]answer    // whether they can decide about a task of the claimant
 	consent  map[api.TaskID]answer    // whether they agree to the eviction of a task
 	suits    map[int]sets.Set[string] // the nodes that may suit a kind, once one of its tasks is prepared
-	apart    map[int]bool             // the kinds of which a node has room for one pod
+	apart    map[int]bool             // the kinds that share no node, see keepApart
 	refusals int                      // of nodes, because of other pods
 }
 

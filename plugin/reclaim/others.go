@@ -54,14 +54,10 @@ func (s *Rules) concernsOthers(found *proposal) bool {
 	return false
 }
 
-// suits asks the other plugins whether a node suits a task. Evictions can free what the task lacks there. For the last
-// plan of a claimant, no node suits that is refused because of other pods.
+// suits asks the other plugins whether a node suits a task. Evictions can free the resources that the task lacks there.
+// For the last plan of a claimant, no node suits that is refused because of other pods.
 func (s *Rules) suits(c *claimant, task *api.TaskInfo, node *api.NodeInfo) bool {
-	err := s.Volcano.PredicateFn(task, node)
-	if err == nil {
-		return true
-	}
-	if c.refusals == mostAttempts-1 && refusedForOthers(err) {
+	if c.refusals >= mostAttempts-1 && refusedForOthers(s.Volcano.PredicateFn(task, node)) {
 		return false
 	}
 	return s.Volcano.PredicateForPreemptAction(task, node) == nil

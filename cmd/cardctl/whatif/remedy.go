@@ -191,7 +191,7 @@ func Raise(o *input.Objects, s report.Shortage) (setting string, ok bool) {
 	return "", false
 }
 
-// settingOf returns the setting of Raise. spec has the bounds in the spec of the queue: what they name is no card.
+// settingOf returns the setting of Raise. spec has the bounds in the spec of the queue. A resource in it is no card.
 func settingOf(s report.Shortage, spec v1.ResourceList) string {
 	field := "cards."
 	_, inSpec := spec[v1.ResourceName(s.Resource)]
