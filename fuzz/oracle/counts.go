@@ -28,12 +28,12 @@ func CountsOf(annotations map[string]string) Counts {
 	return Counts{MaxJobs: jobs}
 }
 
-// Refuse returns why a queue with a number of admitted jobs in it and below admits no further job, "" if it does.
-func (c Counts) Refuse(jobs int) (reason string) {
-	if c.MaxJobs > 0 && jobs+1 > c.MaxJobs {
-		return "TooManyJobs"
-	}
-	return ""
+// counted are the policies, in the order of their reasons: if several refuse a job, the first one says why.
+var counted = []struct {
+	reason string
+	bound  func(Counts) int
+}{
+	{"TooManyJobs", func(c Counts) int { return c.MaxJobs }},
 }
 
 // CountRefusal is the reason of a policy that refuses a job, and the lowest queue with an exceeded bound. The zero
@@ -46,12 +46,15 @@ func (o *Oracle) CountsRefuse(name string) CountRefusal {
 	return RefuseIn(o.Path(name), counts, o.jobsBelow)
 }
 
-// RefuseIn returns the refusal of the lowest queue of a path that admits no further job. counts returns the bounds of a
-// queue, and jobs returns the number of admitted jobs in it and below.
+// RefuseIn returns the refusal of the first policy, in the lowest queue of a path, by which no further job is admitted.
+// counts returns the bounds of a queue, and jobs returns the number of admitted jobs in it and below.
 func RefuseIn(path []string, counts func(queue string) Counts, jobs func(queue string) int) CountRefusal {
-	for _, q := range path {
-		if reason := counts(q).Refuse(jobs(q)); reason != "" {
-			return CountRefusal{reason, q}
+	for _, by := range counted {
+		for _, q := range path {
+			bound := by.bound(counts(q))
+			if bound > 0 && jobs(q)+1 > bound {
+				return CountRefusal{by.reason, q}
+			}
 		}
 	}
 	return CountRefusal{}
