@@ -43,6 +43,15 @@ func withPort(info *api.ClusterInfo, pods ...string) {
 // where they run. Their node is of no use, unless they are the victims: Volcano takes these refusals as it takes a lack of
 // cards.
 func TestPodsThatKeepOthersAway(t *testing.T) {
+	there := job("there", "own", 1, on("n0"), named("A"))
+	away := func(info *api.ClusterInfo, claim string) {
+		ofApp(info, "db", "there-0")
+		alone(info, "db", claim+"-0")
+	}
+	apart := func(info *api.ClusterInfo, claim string) {
+		ofApp(info, "db", claim+"-0", claim+"-1")
+		alone(info, "db", claim+"-0", claim+"-1")
+	}
 	full := func(node, name string) workload.Job { return job(name, "lent", 1, on(node), named("A"), needs(0)) }
 	for name, test := range map[string]struct {
 		nodes   int // with two cards each
@@ -53,33 +62,24 @@ func TestPodsThatKeepOthersAway(t *testing.T) {
 	}{
 		"an idle card next to them": {
 			nodes: 2, pods: 1,
-			jobs: []workload.Job{job("there", "own", 1, on("n0"), named("A")), full("n1", "x"), full("n1", "y")},
-			edit: func(info *api.ClusterInfo, claim string) {
-				ofApp(info, "db", "there-0")
-				alone(info, "db", claim+"-0")
-			},
+			jobs:    []workload.Job{there, full("n1", "x"), full("n1", "y")},
+			edit:    away,
 			evicted: "y-0 evicted",
 		},
 		"none": {
 			nodes: 2, pods: 2,
 			jobs: []workload.Job{full("n0", "x"), full("n1", "y")},
-			edit: func(info *api.ClusterInfo, claim string) {
-				ofApp(info, "db", claim+"-0", claim+"-1")
-				alone(info, "db", claim+"-0", claim+"-1")
-			},
+			edit: apart,
 		},
 		"borrowed cards next to them": {
 			nodes: 2, pods: 1,
-			jobs: []workload.Job{job("there", "own", 1, on("n0"), named("A")), full("n0", "z"), full("n1", "x"), full("n1", "y")},
-			edit: func(info *api.ClusterInfo, claim string) {
-				ofApp(info, "db", "there-0")
-				alone(info, "db", claim+"-0")
-			},
+			jobs:    []workload.Job{there, full("n0", "z"), full("n1", "x"), full("n1", "y")},
+			edit:    away,
 			evicted: "y-0 evicted",
 		},
 		"they keep it away by their own rules": {
 			nodes: 2, pods: 1,
-			jobs: []workload.Job{job("there", "own", 1, on("n0"), named("A")), full("n0", "z"), full("n1", "x"), full("n1", "y")},
+			jobs: []workload.Job{there, full("n0", "z"), full("n1", "x"), full("n1", "y")},
 			edit: func(info *api.ClusterInfo, claim string) {
 				alone(info, "web", "there-0")
 				ofApp(info, "web", claim+"-0")
@@ -88,13 +88,13 @@ func TestPodsThatKeepOthersAway(t *testing.T) {
 		},
 		"they have its port": {
 			nodes: 2, pods: 1,
-			jobs:    []workload.Job{job("there", "own", 1, on("n0"), named("A")), full("n0", "z"), full("n1", "x"), full("n1", "y")},
+			jobs:    []workload.Job{there, full("n0", "z"), full("n1", "x"), full("n1", "y")},
 			edit:    func(info *api.ClusterInfo, claim string) { withPort(info, "there-0", claim+"-0") },
 			evicted: "y-0 evicted",
 		},
 		"a victim": {
 			nodes: 1, pods: 1,
-			jobs: []workload.Job{job("there", "own", 1, on("n0"), named("A")), full("n0", "z")},
+			jobs: []workload.Job{there, full("n0", "z")},
 			edit: func(info *api.ClusterInfo, claim string) {
 				ofApp(info, "db", "z-0")
 				alone(info, "db", claim+"-0")
@@ -103,25 +103,19 @@ func TestPodsThatKeepOthersAway(t *testing.T) {
 		},
 		"a victim with its port": {
 			nodes: 1, pods: 1,
-			jobs:    []workload.Job{job("there", "own", 1, on("n0"), named("A")), full("n0", "z")},
+			jobs:    []workload.Job{there, full("n0", "z")},
 			edit:    func(info *api.ClusterInfo, claim string) { withPort(info, "z-0", claim+"-0") },
 			evicted: "z-0 evicted",
 		},
 		"all nodes have such pods": {
 			nodes: 1, pods: 1,
-			jobs: []workload.Job{job("there", "own", 1, on("n0"), named("A")), full("n0", "z")},
-			edit: func(info *api.ClusterInfo, claim string) {
-				ofApp(info, "db", "there-0")
-				alone(info, "db", claim+"-0")
-			},
+			jobs: []workload.Job{there, full("n0", "z")},
+			edit: away,
 		},
 		"each other": {
 			nodes: 2, pods: 2,
-			jobs: []workload.Job{full("n0", "w"), full("n0", "x"), full("n1", "y"), full("n1", "z")},
-			edit: func(info *api.ClusterInfo, claim string) {
-				ofApp(info, "db", claim+"-0", claim+"-1")
-				alone(info, "db", claim+"-0", claim+"-1")
-			},
+			jobs:    []workload.Job{full("n0", "w"), full("n0", "x"), full("n1", "y"), full("n1", "z")},
+			edit:    apart,
 			evicted: "x-0 evicted, z-0 evicted",
 		},
 		"each other, by their port": {
@@ -132,25 +126,19 @@ func TestPodsThatKeepOthersAway(t *testing.T) {
 		},
 		"each other, with an idle node": {
 			nodes: 2, pods: 2,
-			jobs: []workload.Job{full("n1", "y"), full("n1", "z")},
-			edit: func(info *api.ClusterInfo, claim string) {
-				ofApp(info, "db", claim+"-0", claim+"-1")
-				alone(info, "db", claim+"-0", claim+"-1")
-			},
+			jobs:    []workload.Job{full("n1", "y"), full("n1", "z")},
+			edit:    apart,
 			evicted: "z-0 evicted",
 		},
 		"each other, with one node": {
 			nodes: 1, pods: 2,
 			jobs: []workload.Job{full("n0", "y"), full("n0", "z")},
-			edit: func(info *api.ClusterInfo, claim string) {
-				ofApp(info, "db", claim+"-0", claim+"-1")
-				alone(info, "db", claim+"-0", claim+"-1")
-			},
+			edit: apart,
 		},
 		"on more nodes than plans are made": {
 			nodes: 7, pods: 1,
 			jobs: []workload.Job{
-				job("there", "own", 1, on("n0"), named("A")), job("more", "own", 5, named("A"), func(j *workload.Job) {
+				there, job("more", "own", 5, named("A"), func(j *workload.Job) {
 					j.Phase = workload.Running
 					for i := range j.Tasks {
 						j.Tasks[i].Status, j.Tasks[i].Node = workload.TaskRunning, fmt.Sprint("n", i+1)

@@ -77,8 +77,8 @@ func TestNodeOfLeastWorkFits(t *testing.T) {
 	}
 }
 
-// TestUndoneEvictionSpendsNoEarmark discards the eviction of a pod. Another pod of its job requests the same, and waits for
-// what others leave.
+// TestUndoneEvictionSpendsNoEarmark discards the eviction of a pod. Another pod of its job, with an equal request, has an
+// earmark: the pod that gets its node back must not use it.
 func TestUndoneEvictionSpendsNoEarmark(t *testing.T) {
 	f := testbed.NewScene().Node("a", "A", 4).Queue("q", "", "quota", `{"A":4}`).
 		Pods("job", "q", "A", 2, 1, firstPods(1, workload.TaskRunning, "a")).Open(t)
